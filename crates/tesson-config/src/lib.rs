@@ -1,0 +1,1 @@
+//! Configurations of Tesson: from text or dictionaries to a complete description of a source.

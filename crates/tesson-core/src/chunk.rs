@@ -1,0 +1,319 @@
+//! Decoded chunks: a few flat columns, nothing allocated per sequence or sample.
+
+use crate::{DataErrorKind, Keys};
+
+/// Where the entries of a column begin.
+///
+/// Entry `i` covers `start(i)..start(i + 1)`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Offsets {
+    /// Every entry has the same length.
+    Every(u32),
+    /// `n + 1` positions, ascending, the first is 0.
+    At(Vec<u32>),
+}
+
+impl Offsets {
+    /// Where entry `i` begins.
+    #[inline]
+    pub fn start(&self, i: usize) -> usize {
+        match self {
+            Offsets::Every(n) => i * *n as usize,
+            Offsets::At(v) => v[i] as usize,
+        }
+    }
+
+    /// Where entry `i` lies.
+    #[inline]
+    pub fn range(&self, i: usize) -> std::ops::Range<usize> {
+        self.start(i)..self.start(i + 1)
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Offsets::Every(_) => 0,
+            Offsets::At(v) => v.capacity() * 4,
+        }
+    }
+
+    /// Replaces positions at equal distances by the distance.
+    pub fn compact(&mut self) {
+        if let Offsets::At(v) = self {
+            let step = if v.len() > 1 { v[1] } else { 0 };
+            if v.windows(2).all(|w| w[1] - w[0] == step) {
+                *self = Offsets::Every(step);
+            } else {
+                v.shrink_to_fit();
+            }
+        }
+    }
+}
+
+/// The values of a column, in the narrowest type that holds them exactly.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// This many times 1.
+    Ones(usize),
+    /// Whole numbers from 0 to 255 (no negative zero).
+    Bytes(Vec<u8>),
+    /// 32-bit floats.
+    F32(Vec<f32>),
+    /// 64-bit floats.
+    F64(Vec<f64>),
+}
+
+impl Values {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Ones(n) => *n,
+            Values::Bytes(v) => v.len(),
+            Values::F32(v) => v.len(),
+            Values::F64(v) => v.len(),
+        }
+    }
+
+    /// Whether there are no values.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Values::Ones(_) => 0,
+            Values::Bytes(v) => v.capacity(),
+            Values::F32(v) => v.capacity() * 4,
+            Values::F64(v) => v.capacity() * 8,
+        }
+    }
+
+    /// Stores the values in the narrowest type that gives every bit of them back.
+    pub fn compact(&mut self) {
+        let narrow = match self {
+            Values::F32(v) => {
+                narrowed(v, |x| (x as u8, f32::from(x as u8).to_bits() == x.to_bits(), x == 1.0))
+            }
+            Values::F64(v) => {
+                narrowed(v, |x| (x as u8, f64::from(x as u8).to_bits() == x.to_bits(), x == 1.0))
+            }
+            Values::Ones(_) | Values::Bytes(_) => None,
+        };
+        match (narrow, self) {
+            (Some(n), this) => *this = n,
+            (None, Values::F32(v)) => v.shrink_to_fit(),
+            (None, Values::F64(v)) => v.shrink_to_fit(),
+            (None, Values::Ones(_) | Values::Bytes(_)) => {}
+        }
+    }
+}
+
+/// The values as bytes or ones if `code` says (byte, exact, is one) for all of them.
+fn narrowed<T: Copy>(values: &[T], code: impl Fn(T) -> (u8, bool, bool)) -> Option<Values> {
+    // In pieces, so that a column that does not narrow is given up after the first few values.
+    let mut ones = true;
+    for piece in values.chunks(256) {
+        let (mut exact, mut all_ones) = (true, true);
+        for &x in piece {
+            let (_, e, o) = code(x);
+            exact &= e;
+            all_ones &= o;
+        }
+        if !exact {
+            return None;
+        }
+        ones &= all_ones;
+    }
+    Some(if ones {
+        Values::Ones(values.len())
+    } else {
+        Values::Bytes(values.iter().map(|&x| code(x).0).collect())
+    })
+}
+
+/// The values of one stream in a chunk.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// `dim` values a sample, sample after sample.
+    Dense {
+        /// The values.
+        values: Values,
+    },
+    /// Sample `i` has the pairs `rows.range(i)` of `columns` and `values`, sorted by column, no column twice.
+    Sparse {
+        /// Where each sample's pairs begin.
+        rows: Offsets,
+        /// Column numbers, below the stream's dimension.
+        columns: Vec<u32>,
+        /// One value a column number.
+        values: Values,
+    },
+}
+
+/// One stream of a chunk: sequence `i` has the samples `samples.range(i)` of `data`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamColumn {
+    /// Where each sequence's samples begin.
+    pub samples: Offsets,
+    /// The samples, flat.
+    pub data: Data,
+}
+
+impl StreamColumn {
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        self.samples.bytes()
+            + match &self.data {
+                Data::Dense { values } => values.bytes(),
+                Data::Sparse { rows, columns, values } => {
+                    rows.bytes() + columns.capacity() * 4 + values.bytes()
+                }
+            }
+    }
+}
+
+/// Something wrong with a sequence, found while it was decoded.
+///
+/// What is kept of the sequence never depends on whether the fault is forgiven; faults are charged where minibatches
+/// are delivered, in plan order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fault {
+    /// The sequence, counted within the chunk.
+    pub sequence: u32,
+    /// What is wrong.
+    pub kind: DataErrorKind,
+    /// The stream it was found in, by position among the deserializer's streams.
+    pub stream: Option<u16>,
+    /// Byte offset in the file, from 0.
+    pub offset: u64,
+    /// Physical line, counted from 0; relative to the chunk's `first_line`. Unused in binary formats.
+    pub line: u64,
+    /// No budget forgives it: a minibatch that holds the sequence cannot be delivered.
+    pub fatal: bool,
+}
+
+/// A decoded run of consecutive sequences (or of rows that were asked for), as columns.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Chunk {
+    /// Number of sequences.
+    pub n_sequences: u32,
+    /// The counted length of each sequence, as an index pass over the same bytes gives it.
+    pub lengths: Vec<u32>,
+    /// The sequences' keys. Line numbers are relative to `first_line`.
+    pub keys: Keys,
+    /// Whether `keys` are line numbers, to which `first_line` is to be added.
+    pub keys_are_lines: bool,
+    /// One column a stream, in the deserializer's order.
+    pub streams: Vec<StreamColumn>,
+    /// What was found wrong, ascending by sequence, within a sequence in the order of the bytes.
+    pub faults: Vec<Fault>,
+    /// Sequences that keep their place in the plan but are removed at delivery, ascending.
+    pub left_out: Vec<u32>,
+    /// Physical line (from 0) of the chunk's first byte; 0 until it is known.
+    pub first_line: u64,
+    /// Line feeds within the chunk's bytes (pieces only).
+    pub n_lines: u64,
+}
+
+impl Chunk {
+    /// A chunk of these streams without sequences.
+    pub fn empty() -> Chunk {
+        Chunk {
+            n_sequences: 0,
+            lengths: Vec::new(),
+            keys: Keys::Consecutive(0),
+            keys_are_lines: false,
+            streams: Vec::new(),
+            faults: Vec::new(),
+            left_out: Vec::new(),
+            first_line: 0,
+            n_lines: 0,
+        }
+    }
+
+    /// The key of sequence `i`.
+    pub fn key(&self, i: usize) -> crate::Key {
+        match (self.keys.get(i), self.keys_are_lines) {
+            (crate::Key::Number(n), true) => crate::Key::Number(n + self.first_line),
+            (key, _) => key,
+        }
+    }
+
+    /// The faults of sequence `i`.
+    pub fn faults_of(&self, i: u32) -> &[Fault] {
+        let from = self.faults.partition_point(|f| f.sequence < i);
+        let to = from + self.faults[from..].partition_point(|f| f.sequence == i);
+        &self.faults[from..to]
+    }
+
+    /// Whether sequence `i` is removed at delivery.
+    pub fn is_left_out(&self, i: u32) -> bool {
+        !self.left_out.is_empty() && self.left_out.binary_search(&i).is_ok()
+    }
+
+    /// Stores every column in its narrowest form: for chunks that stay in memory.
+    pub fn compact(&mut self) {
+        for stream in &mut self.streams {
+            stream.samples.compact();
+            match &mut stream.data {
+                Data::Dense { values } => values.compact(),
+                Data::Sparse { rows, columns, values } => {
+                    rows.compact();
+                    columns.shrink_to_fit();
+                    values.compact();
+                }
+            }
+        }
+        // Lengths are in the index by now.
+        self.lengths = Vec::new();
+        if let Keys::Numbers(v) = &mut self.keys {
+            let first = v.first().copied().unwrap_or(0);
+            if v.iter().zip(first..).all(|(&a, b)| a == b) {
+                self.keys = Keys::Consecutive(first);
+            } else {
+                v.shrink_to_fit();
+            }
+        }
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        size_of::<Chunk>()
+            + self.lengths.capacity() * 4
+            + self.keys.bytes()
+            + self.streams.iter().map(|s| size_of::<StreamColumn>() + s.bytes()).sum::<usize>()
+            + self.faults.capacity() * size_of::<Fault>()
+            + self.left_out.capacity() * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_narrow_only_when_every_bit_comes_back() {
+        let compact = |v: &[f32]| {
+            let mut values = Values::F32(v.to_vec());
+            values.compact();
+            values
+        };
+        assert_eq!(compact(&[1.0, 1.0]), Values::Ones(2));
+        assert_eq!(compact(&[0.0, 255.0, 7.0]), Values::Bytes(vec![0, 255, 7]));
+        assert_eq!(compact(&[1.0, 256.0]), Values::F32(vec![1.0, 256.0]));
+        assert_eq!(compact(&[1.5]), Values::F32(vec![1.5]));
+        let Values::F32(kept) = compact(&[-0.0, 1.0]) else { panic!("-0 is no byte") };
+        assert!(kept[0].is_sign_negative());
+    }
+
+    #[test]
+    fn offsets_at_equal_distances_become_one_number() {
+        let mut o = Offsets::At(vec![0, 3, 6, 9]);
+        o.compact();
+        assert_eq!(o, Offsets::Every(3));
+        let mut o = Offsets::At(vec![0, 3, 5]);
+        o.compact();
+        assert_eq!((o.range(1), o.bytes() > 0), (3..5, true));
+    }
+}

@@ -1,0 +1,198 @@
+//! What a deserializer is to the engine: bytes in, an index and decoded chunks out.
+//!
+//! A deserializer opens no file and starts no thread. The engine lends it [`Fetch`] (bytes) and [`Lanes`] (cores).
+
+use std::any::Any;
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::{Chunk, Error, Index, StreamInfo};
+
+/// One of a deserializer's resources (files), by position in [`Deserializer::resources`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ResourceId(pub u32);
+
+/// Bytes, lent by the engine.
+pub trait Fetch: Sync {
+    /// Size of the resource in bytes.
+    fn size(&self, resource: ResourceId) -> u64;
+
+    /// Appends the bytes `range` to `into`. Ranges beyond the size are an error, never a short read.
+    ///
+    /// # Errors
+    /// [`StoreError`](crate::StoreError) when the bytes cannot be read; [`Error::Cancelled`] when nobody wants them any more.
+    fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error>;
+
+    /// The bytes `range` in place, if the store has them mapped; otherwise `None`, and [`Fetch::read`] is the way.
+    fn mapped(&self, _resource: ResourceId, _range: Range<u64>) -> Option<&[u8]> {
+        None
+    }
+
+    /// Tells whoever watches that this many more bytes have been worked through.
+    fn progress(&self, _bytes: u64) {}
+}
+
+/// Cores, lent by the engine.
+pub trait Lanes: Sync {
+    /// How many jobs run at the same time.
+    fn width(&self) -> usize;
+
+    /// Runs `job(0)`, …, `job(n - 1)`, several at a time, and returns when all have ended.
+    fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync));
+}
+
+/// Scratch memory of one worker thread, kept from one chunk to the next.
+#[derive(Default)]
+pub struct Scratch {
+    /// Bytes of the resource being decoded.
+    pub bytes: Vec<u8>,
+    /// Anything else a format keeps; it finds here what it left, or what another format did.
+    pub format: Option<Box<dyn Any + Send>>,
+}
+
+/// Which sequences of a chunk are to be decoded.
+#[derive(Clone, Debug)]
+pub enum Wanted<'a> {
+    /// Consecutive ones, counted within the chunk.
+    Range(Range<u32>),
+    /// These, ascending, counted within the chunk; each is fetched and decoded by itself.
+    Rows(&'a [u32]),
+}
+
+impl Wanted<'_> {
+    /// Number of sequences wanted.
+    pub fn len(&self) -> usize {
+        match self {
+            Wanted::Range(r) => r.len(),
+            Wanted::Rows(r) => r.len(),
+        }
+    }
+
+    /// Whether nothing is wanted.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// A corpus that has been indexed, and how to load parts of it.
+pub trait Corpus: Send + Sync {
+    /// Decodes the wanted sequences of a chunk into `out`, which is overwritten but keeps its memory.
+    ///
+    /// Sequence `i` of `out` is the `i`-th wanted one. The same sequence gives the same values, samples and faults
+    /// whatever else is wanted beside it.
+    ///
+    /// # Errors
+    /// Only when bytes cannot be had or the resource is not the one indexed; bad data are faults in `out`.
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: Wanted<'_>,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error>;
+
+    /// Storage bytes of one sequence: what fetching it by itself costs.
+    fn sequence_bytes(&self, chunk: u32, sequence: u32) -> u64;
+
+    /// Bytes of memory held beside the [`Index`].
+    fn bytes(&self) -> usize;
+
+    /// Appends what [`Deserializer::restore`] needs to have index and corpus back. Not called where caching is off.
+    fn save(&self, index: &Index, into: &mut Vec<u8>);
+}
+
+/// An index and the corpus it describes.
+#[derive(Clone)]
+pub struct Indexed {
+    /// What the plan needs.
+    pub index: Arc<Index>,
+    /// What loading needs.
+    pub corpus: Arc<dyn Corpus>,
+}
+
+/// A run of whole sequences within one resource.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece {
+    /// The resource.
+    pub resource: ResourceId,
+    /// Its first byte.
+    pub offset: u64,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// Reading in order without an index, which then grows from what is decoded.
+///
+/// Cutting is serial and cheap, decoding of several pieces runs side by side. The chunks decoded from all pieces hold
+/// exactly the sequences of an index pass, in its order, with its counted lengths and keys.
+pub trait Pieces: Sync {
+    /// Cuts the next piece, of about `target` bytes, and leaves its bytes in `into` (overwritten).
+    /// `after` is the piece before it; `None` starts. Returns `None` at the end.
+    ///
+    /// # Errors
+    /// As [`Deserializer::index`].
+    fn cut(
+        &self,
+        after: Option<Piece>,
+        target: u64,
+        fetch: &dyn Fetch,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Piece>, Error>;
+
+    /// Decodes a piece's bytes. Lines and line keys are relative to the piece.
+    ///
+    /// # Errors
+    /// Only what an index pass reports too; other bad data are faults in `out`.
+    fn decode(&self, piece: Piece, bytes: &[u8], scratch: &mut Scratch, out: &mut Chunk)
+    -> Result<(), Error>;
+}
+
+/// A deserializer: understands one dataset's bytes.
+pub trait Deserializer: Send + Sync {
+    /// The name of its format, as in configurations.
+    fn name(&self) -> &'static str;
+
+    /// The streams, in the order of the configuration. Final after [`Deserializer::prepare`].
+    fn streams(&self) -> &[StreamInfo];
+
+    /// The files, as the configuration names them.
+    fn resources(&self) -> &[PathBuf];
+
+    /// All options that change sequences, keys or values, in a stable text form: part of states and index caches.
+    fn identity(&self) -> String;
+
+    /// The largest number of faults forgiven, over the life of a state.
+    fn max_errors(&self) -> u64;
+
+    /// Keeps chunks in memory after their last use in a sweep (`keepDataInMemory`).
+    fn keep_in_memory(&self) -> bool {
+        false
+    }
+
+    /// Whether an index cache is to be used and written (`cacheIndex`).
+    fn cache_index(&self) -> bool {
+        false
+    }
+
+    /// Looks at the beginning of the data: encoding, mode, shapes that are left open. Called once, before all else.
+    ///
+    /// # Errors
+    /// Data that cannot be this format at all.
+    fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error>;
+
+    /// Indexes the whole corpus, on as many cores as are lent. The result does not depend on their number.
+    ///
+    /// # Errors
+    /// Data that allow no index, and unreadable storage.
+    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error>;
+
+    /// The index that [`Corpus::save`] wrote; `None` if the bytes are not one.
+    fn restore(&self, saved: &[u8]) -> Option<Indexed>;
+
+    /// Reading in order without an index, if the format and its options allow it.
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        None
+    }
+}

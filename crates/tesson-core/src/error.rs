@@ -1,0 +1,392 @@
+//! What can go wrong, grouped by who can repair it, with the place and the values.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::Key;
+
+/// A place in an input file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file, as the configuration names it.
+    pub file: Arc<Path>,
+    /// Bytes from the start of the file, from 0.
+    pub offset: u64,
+    /// Physical line, from 1; `None` in binary formats and where it is not known.
+    pub line: Option<u64>,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        match self.line {
+            Some(line) => write!(f, ":{line} (byte {})", self.offset),
+            None => write!(f, " (byte {})", self.offset),
+        }
+    }
+}
+
+/// What is wrong with data.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq)]
+pub enum DataErrorKind {
+    /// The file holds nothing, or nothing but white space.
+    EmptyFile,
+    /// The file holds no sequence (all rows dropped by the rules, or by `definesMBSize`).
+    NoSequences,
+    /// The file starts with the byte order mark of UTF-16.
+    Utf16,
+    /// The first row starts with neither an input nor a sequence id.
+    ExpectedSequenceId {
+        /// The byte found instead.
+        found: u8,
+    },
+    /// A sequence id beyond 64 bits.
+    IdOverflow {
+        /// Its digits.
+        found: String,
+    },
+    /// One sequence is larger than the format allows.
+    SequenceTooLarge {
+        /// Its size in bytes.
+        found: u64,
+        /// The largest size allowed.
+        limit: u64,
+    },
+    /// Bytes where an input (`|name`) is expected.
+    StrayText {
+        /// The first of them.
+        found: String,
+    },
+    /// A `|` without a name.
+    UnnamedInput,
+    /// Something that is no number.
+    BadNumber {
+        /// The text of the value.
+        found: String,
+    },
+    /// A dense sample with more values than the stream's dimension.
+    TooManyValues {
+        /// The stream's dimension.
+        dim: u64,
+    },
+    /// Something that is no `index:value` pair.
+    BadPair {
+        /// The text of the pair.
+        found: String,
+    },
+    /// A column number that is not below the stream's dimension.
+    IndexOutOfRange {
+        /// The column number, as written.
+        index: String,
+        /// The stream's dimension.
+        dim: u64,
+    },
+    /// A row without a single good sample.
+    RowWithoutSample,
+    /// A stream has more samples than the sequence has rows.
+    MoreSamplesThanRows {
+        /// Samples found.
+        samples: u64,
+        /// Rows, as indexed.
+        rows: u64,
+    },
+    /// No stream has as many samples as the sequence has rows.
+    FewerSamplesThanRows {
+        /// Samples of the longest stream.
+        samples: u64,
+        /// Rows, as indexed.
+        rows: u64,
+    },
+    /// A stream has no sample at all in a sequence.
+    EmptyInput,
+    /// No stream has a sample in a sequence.
+    EmptySequence,
+    /// A sequence of more than one sample in frame mode.
+    NotAFrame {
+        /// Samples found.
+        samples: u64,
+    },
+    /// More faults than the budget forgives; the last one is what is reported, with this in front.
+    BudgetSpent {
+        /// The fault that was one too many.
+        last: Box<DataErrorKind>,
+        /// Faults forgiven (`maxErrors`).
+        budget: u64,
+    },
+    /// The file is not what it was when it was indexed.
+    Changed {
+        /// What differs.
+        what: String,
+    },
+    /// Any other violation of a format; says what was found and what was expected.
+    Malformed {
+        /// The sentence.
+        what: String,
+    },
+}
+
+impl fmt::Display for DataErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use DataErrorKind::*;
+        match self {
+            EmptyFile => {
+                f.write_str("the file is empty or holds only white space, at least one sequence is expected")
+            }
+            NoSequences => f.write_str("the file holds no sequence under the given options"),
+            Utf16 => f.write_str("the file is UTF-16, ASCII or UTF-8 is expected"),
+            ExpectedSequenceId { found } => {
+                write!(
+                    f,
+                    "found `{}`, expected a sequence id (digits) or an input (`|name`)",
+                    found.escape_ascii()
+                )
+            }
+            IdOverflow { found } => write!(f, "sequence id {found} is not below 2^64"),
+            SequenceTooLarge { found, limit } => {
+                write!(f, "the sequence has {found} bytes, at most {limit} are supported")
+            }
+            StrayText { found } => write!(f, "found `{found}`, expected an input (`|name`)"),
+            UnnamedInput => f.write_str("`|` is not followed by a name"),
+            BadNumber { found } => write!(f, "`{found}` is not a number"),
+            TooManyValues { dim } => {
+                write!(f, "the sample has more than {dim} values, the stream's dim is {dim}")
+            }
+            BadPair { found } => write!(f, "`{found}` is not a pair `index:value`"),
+            IndexOutOfRange { index, dim } => write!(f, "index {index} is not below dim {dim}"),
+            RowWithoutSample => f.write_str("the row holds no valid sample of a known input"),
+            MoreSamplesThanRows { samples, rows } => {
+                write!(f, "{samples} samples in a sequence of {rows} rows, at most one a row is expected")
+            }
+            FewerSamplesThanRows { samples, rows } => {
+                write!(
+                    f,
+                    "the longest input has {samples} samples in a sequence of {rows} rows, one a row is expected"
+                )
+            }
+            EmptyInput => {
+                f.write_str("the input has no sample in this sequence (`rules = \"lenient\"` accepts that)")
+            }
+            EmptySequence => f.write_str("no input has a sample in this sequence"),
+            NotAFrame { samples } => {
+                write!(f, "frame mode expects sequences of one sample, found one of {samples}")
+            }
+            BudgetSpent { last, budget } => match budget {
+                0 => write!(f, "{last}"),
+                n => write!(f, "{last}; this is one more than the {n} faults that `maxErrors` forgives"),
+            },
+            Changed { what } => write!(f, "the file has changed since it was indexed: {what}"),
+            Malformed { what } => f.write_str(what),
+        }
+    }
+}
+
+/// Bad data: what, where, in which stream and sequence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataError(Box<DataErrorInside>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct DataErrorInside {
+    kind: DataErrorKind,
+    at: Location,
+    stream: Option<String>,
+    key: Option<Key>,
+}
+
+impl DataError {
+    /// An error at a place.
+    pub fn new(kind: DataErrorKind, at: Location) -> DataError {
+        DataError(Box::new(DataErrorInside { kind, at, stream: None, key: None }))
+    }
+
+    /// The same, naming the stream and the sequence it was found in.
+    #[must_use]
+    pub fn within(mut self, stream: Option<String>, key: Option<Key>) -> DataError {
+        self.0.stream = stream;
+        self.0.key = key;
+        self
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &DataErrorKind {
+        &self.0.kind
+    }
+
+    /// Where.
+    pub fn at(&self) -> &Location {
+        &self.0.at
+    }
+
+    /// The stream, if the fault lies in one.
+    pub fn stream(&self) -> Option<&str> {
+        self.0.stream.as_deref()
+    }
+
+    /// The key of the sequence, if the fault lies in one.
+    pub fn key(&self) -> Option<&Key> {
+        self.0.key.as_ref()
+    }
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.0.at)?;
+        match (&self.0.stream, &self.0.key) {
+            (Some(stream), Some(key)) => write!(f, "stream `{stream}`, sequence {key}: ")?,
+            (Some(stream), None) => write!(f, "stream `{stream}`: ")?,
+            (None, Some(key)) => write!(f, "sequence {key}: ")?,
+            (None, None) => {}
+        }
+        self.0.kind.fmt(f)
+    }
+}
+
+impl std::error::Error for DataError {}
+
+/// A file, or another place where bytes are kept, cannot be read.
+#[derive(Clone, Debug)]
+pub struct StoreError {
+    /// The resource, as the configuration names it.
+    pub file: Arc<Path>,
+    /// Where reading failed, if it got that far.
+    pub offset: Option<u64>,
+    /// What the store answered.
+    pub source: Arc<std::io::Error>,
+}
+
+impl StoreError {
+    /// An error of opening or reading `file`.
+    pub fn new(file: Arc<Path>, offset: Option<u64>, source: std::io::Error) -> StoreError {
+        StoreError { file, offset, source: Arc::new(source) }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(offset) = self.offset {
+            write!(f, " (byte {offset})")?;
+        }
+        write!(f, ": {}", self.source)
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.source)
+    }
+}
+
+/// A configuration that means nothing, or nothing that can be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Path of the option, such as `deserializers[0].input.x.dim`; empty for the whole.
+    pub path: String,
+    /// What is wrong, with the value found, what is expected, and the repair.
+    pub what: String,
+}
+
+impl ConfigError {
+    /// An error of the option at `path`.
+    pub fn new(path: impl Into<String>, what: impl Into<String>) -> ConfigError {
+        ConfigError { path: path.into(), what: what.into() }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for ConfigError {}
+
+/// A saved state that does not belong to the source it is restored into, or is no state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResumeError {
+    /// What differs, such as `randomizationSeed`.
+    pub what: String,
+    /// The state's value.
+    pub state: String,
+    /// The source's value.
+    pub source: String,
+}
+
+impl fmt::Display for ResumeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the state does not belong to this source: {} is {} in the state and {} here",
+            self.what, self.state, self.source
+        )
+    }
+}
+
+impl std::error::Error for ResumeError {}
+
+/// A call that can never be right, such as a minibatch of 0 samples. The source is as it was before the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UsageError(pub String);
+
+impl fmt::Display for UsageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for UsageError {}
+
+/// Everything that can go wrong.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub enum Error {
+    /// Bad data.
+    Data(DataError),
+    /// Unreadable storage.
+    Store(StoreError),
+    /// A configuration that cannot be opened.
+    Config(ConfigError),
+    /// A state that cannot be restored.
+    Resume(ResumeError),
+    /// A call that can never be right.
+    Usage(UsageError),
+    /// Reading was called off: the source was closed, or the caller interrupted it.
+    Cancelled,
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Data(e) => e.fmt(f),
+            Error::Store(e) => e.fmt(f),
+            Error::Config(e) => e.fmt(f),
+            Error::Resume(e) => e.fmt(f),
+            Error::Usage(e) => e.fmt(f),
+            Error::Cancelled => f.write_str("reading was cancelled"),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Store(e) => e.source(),
+            _ => None,
+        }
+    }
+}
+
+macro_rules! from {
+    ($($variant:ident($inner:ident)),*) => {$(
+        impl From<$inner> for Error {
+            fn from(e: $inner) -> Error {
+                Error::$variant(e)
+            }
+        }
+    )*};
+}
+from!(Data(DataError), Store(StoreError), Config(ConfigError), Resume(ResumeError), Usage(UsageError));

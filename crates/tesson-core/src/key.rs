@@ -1,0 +1,71 @@
+//! Sequence keys: what identifies a sequence within a corpus and joins it to others.
+
+use std::fmt;
+
+/// One sequence's key.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Key {
+    /// A numeric id, or a line number counted from 0.
+    Number(u64),
+    /// A text id (`useNumericSequenceKeys = false`).
+    Text(String),
+}
+
+impl fmt::Display for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Key::Number(n) => n.fmt(f),
+            Key::Text(t) => t.fmt(f),
+        }
+    }
+}
+
+/// The keys of a chunk's sequences, one column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Keys {
+    /// Sequence `i` has the key `first + i`.
+    Consecutive(u64),
+    /// Any numbers.
+    Numbers(Vec<u64>),
+    /// Texts, end to end; sequence `i` has `bytes[ends[i - 1]..ends[i]]`.
+    Texts {
+        /// All texts, one after the other.
+        bytes: Vec<u8>,
+        /// Where each text ends in `bytes`.
+        ends: Vec<u32>,
+    },
+}
+
+impl Keys {
+    /// The key of sequence `i`.
+    pub fn get(&self, i: usize) -> Key {
+        match self {
+            Keys::Consecutive(first) => Key::Number(first + i as u64),
+            Keys::Numbers(v) => Key::Number(v[i]),
+            Keys::Texts { bytes, ends } => {
+                let start = if i == 0 { 0 } else { ends[i - 1] as usize };
+                let text = String::from_utf8_lossy(&bytes[start..ends[i] as usize]);
+                Key::Text(text.into_owned())
+            }
+        }
+    }
+
+    /// The numeric key of sequence `i`, if keys are numbers.
+    #[inline]
+    pub fn number(&self, i: usize) -> Option<u64> {
+        match self {
+            Keys::Consecutive(first) => Some(first + i as u64),
+            Keys::Numbers(v) => Some(v[i]),
+            Keys::Texts { .. } => None,
+        }
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Keys::Consecutive(_) => 0,
+            Keys::Numbers(v) => v.capacity() * 8,
+            Keys::Texts { bytes, ends } => bytes.capacity() + ends.capacity() * 4,
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! The words of Tesson: what a stream, a sequence, a chunk, an index, a fault and an option are, and the traits
+//! that deserializers implement.
+//!
+//! This crate knows nothing of files, threads, clocks or orders. Everything above it (plan, formats, engine,
+//! configuration) speaks in these types. It follows the `tesson` façade and has no stability promise of its own.
+
+mod chunk;
+mod coded;
+mod deserializer;
+mod error;
+mod index;
+mod key;
+mod option;
+mod registry;
+mod stream;
+
+pub use chunk::{Chunk, Data, Fault, Offsets, StreamColumn, Values};
+pub use coded::Coded;
+pub use deserializer::{
+    Corpus, Deserializer, Fetch, Indexed, Lanes, Piece, Pieces, ResourceId, Scratch, Wanted,
+};
+pub use error::{
+    ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, StoreError, UsageError,
+};
+pub use index::{ChunkSpan, Index};
+pub use key::{Key, Keys};
+pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, nearest};
+pub use registry::{Format, OpenFn, Registry, Setting};
+pub use stream::{Element, Shape, StreamInfo};

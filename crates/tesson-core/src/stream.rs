@@ -1,0 +1,68 @@
+//! Streams: named channels of samples.
+
+use std::fmt;
+
+/// The shape of one sample, outermost dimension first. A scalar has no dimensions.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Shape(Vec<usize>);
+
+impl Shape {
+    /// A shape of these dimensions.
+    pub fn new(dims: impl Into<Vec<usize>>) -> Shape {
+        Shape(dims.into())
+    }
+
+    /// The dimensions, outermost first.
+    pub fn dims(&self) -> &[usize] {
+        &self.0
+    }
+
+    /// Number of values in one sample.
+    pub fn len(&self) -> usize {
+        self.0.iter().product()
+    }
+
+    /// Whether a sample holds no value at all (one of the dimensions is 0).
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dims: Vec<String> = self.0.iter().map(usize::to_string).collect();
+        f.write_str(&dims.join("x"))
+    }
+}
+
+/// The type of a stream's values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// 32-bit floating point, the default.
+    F32,
+    /// 64-bit floating point (`precision = "double"`).
+    F64,
+}
+
+impl Element {
+    /// NumPy's name of the type.
+    pub fn name(self) -> &'static str {
+        match self {
+            Element::F32 => "float32",
+            Element::F64 => "float64",
+        }
+    }
+}
+
+/// A named channel of samples.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct StreamInfo {
+    /// The name minibatches deliver it by.
+    pub name: String,
+    /// The shape of one sample; for sparse streams one dimension, the number of columns.
+    pub shape: Shape,
+    /// The type of the values.
+    pub element: Element,
+    /// Whether samples are lists of (column, value) pairs.
+    pub sparse: bool,
+}

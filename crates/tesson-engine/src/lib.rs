@@ -1,0 +1,1 @@
+//! Files, threads and memory of Tesson: fetch, decode, pack, deliver.

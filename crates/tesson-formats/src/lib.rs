@@ -1,0 +1,1 @@
+//! The byte formats Tesson reads: bytes in, sequences out.

@@ -1,0 +1,1 @@
+//! Which sequence comes when: orders, sharing, cutting and resume states of Tesson.

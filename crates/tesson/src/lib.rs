@@ -1,0 +1,1 @@
+//! Feeds training jobs: deterministic, exactly resumable minibatches.

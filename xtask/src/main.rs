@@ -1,0 +1,2 @@
+//! The workshop of the repository.
+fn main() {}
