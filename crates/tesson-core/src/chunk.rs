@@ -37,14 +37,17 @@ impl Offsets {
         }
     }
 
-    /// Replaces positions at equal distances by the distance.
-    pub fn compact(&mut self) {
-        if let Offsets::At(v) = self {
-            let step = if v.len() > 1 { v[1] } else { 0 };
-            if v.windows(2).all(|w| w[1] - w[0] == step) {
-                *self = Offsets::Every(step);
-            } else {
-                v.shrink_to_fit();
+    /// The same in the fewest bytes: positions at equal distances become the distance.
+    pub fn compacted(&self) -> Offsets {
+        match self {
+            Offsets::Every(n) => Offsets::Every(*n),
+            Offsets::At(v) => {
+                let step = if v.len() > 1 { v[1] } else { 0 };
+                if v.windows(2).all(|w| w[1] - w[0] == step) {
+                    Offsets::Every(step)
+                } else {
+                    Offsets::At(v.clone())
+                }
             }
         }
     }
@@ -89,8 +92,8 @@ impl Values {
         }
     }
 
-    /// Stores the values in the narrowest type that gives every bit of them back.
-    pub fn compact(&mut self) {
+    /// The same in the narrowest type that gives every bit back.
+    pub fn compacted(&self) -> Values {
         let narrow = match self {
             Values::F32(v) => {
                 narrowed(v, |x| (x as u8, f32::from(x as u8).to_bits() == x.to_bits(), x == 1.0))
@@ -100,12 +103,7 @@ impl Values {
             }
             Values::Ones(_) | Values::Bytes(_) => None,
         };
-        match (narrow, self) {
-            (Some(n), this) => *this = n,
-            (None, Values::F32(v)) => v.shrink_to_fit(),
-            (None, Values::F64(v)) => v.shrink_to_fit(),
-            (None, Values::Ones(_) | Values::Bytes(_)) => {}
-        }
+        narrow.unwrap_or_else(|| self.clone())
     }
 }
 
@@ -252,28 +250,31 @@ impl Chunk {
         !self.left_out.is_empty() && self.left_out.binary_search(&i).is_ok()
     }
 
-    /// Stores every column in its narrowest form: for chunks that stay in memory.
-    pub fn compact(&mut self) {
-        for stream in &mut self.streams {
-            stream.samples.compact();
-            match &mut stream.data {
-                Data::Dense { values } => values.compact(),
-                Data::Sparse { rows, columns, values } => {
-                    rows.compact();
-                    columns.shrink_to_fit();
-                    values.compact();
-                }
-            }
-        }
-        // Lengths are in the index by now.
-        self.lengths = Vec::new();
-        if let Keys::Numbers(v) = &mut self.keys {
-            let first = v.first().copied().unwrap_or(0);
-            if v.iter().zip(first..).all(|(&a, b)| a == b) {
-                self.keys = Keys::Consecutive(first);
-            } else {
-                v.shrink_to_fit();
-            }
+    /// A copy with every column in its narrowest form and in no more memory than it needs: for chunks that stay.
+    ///
+    /// Counted lengths are left behind: who keeps chunks has an index.
+    pub fn compacted(&self) -> Chunk {
+        let column = |stream: &StreamColumn| StreamColumn {
+            samples: stream.samples.compacted(),
+            data: match &stream.data {
+                Data::Dense { values } => Data::Dense { values: values.compacted() },
+                Data::Sparse { rows, columns, values } => Data::Sparse {
+                    rows: rows.compacted(),
+                    columns: columns.clone(),
+                    values: values.compacted(),
+                },
+            },
+        };
+        Chunk {
+            n_sequences: self.n_sequences,
+            lengths: Vec::new(),
+            keys: self.keys.compacted(),
+            keys_are_lines: self.keys_are_lines,
+            streams: self.streams.iter().map(column).collect(),
+            faults: self.faults.clone(),
+            left_out: self.left_out.clone(),
+            first_line: self.first_line,
+            n_lines: self.n_lines,
         }
     }
 
@@ -294,11 +295,7 @@ mod tests {
 
     #[test]
     fn values_narrow_only_when_every_bit_comes_back() {
-        let compact = |v: &[f32]| {
-            let mut values = Values::F32(v.to_vec());
-            values.compact();
-            values
-        };
+        let compact = |v: &[f32]| Values::F32(v.to_vec()).compacted();
         assert_eq!(compact(&[1.0, 1.0]), Values::Ones(2));
         assert_eq!(compact(&[0.0, 255.0, 7.0]), Values::Bytes(vec![0, 255, 7]));
         assert_eq!(compact(&[1.0, 256.0]), Values::F32(vec![1.0, 256.0]));
@@ -309,11 +306,8 @@ mod tests {
 
     #[test]
     fn offsets_at_equal_distances_become_one_number() {
-        let mut o = Offsets::At(vec![0, 3, 6, 9]);
-        o.compact();
-        assert_eq!(o, Offsets::Every(3));
-        let mut o = Offsets::At(vec![0, 3, 5]);
-        o.compact();
+        assert_eq!(Offsets::At(vec![0, 3, 6, 9]).compacted(), Offsets::Every(3));
+        let o = Offsets::At(vec![0, 3, 5]).compacted();
         assert_eq!((o.range(1), o.bytes() > 0), (3..5, true));
     }
 }

@@ -93,8 +93,8 @@ pub trait Corpus: Send + Sync {
         out: &mut Chunk,
     ) -> Result<(), Error>;
 
-    /// Storage bytes of one sequence: what fetching it by itself costs.
-    fn sequence_bytes(&self, chunk: u32, sequence: u32) -> u64;
+    /// Where one sequence lies in storage.
+    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>);
 
     /// Bytes of memory held beside the [`Index`].
     fn bytes(&self) -> usize;

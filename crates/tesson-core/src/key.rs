@@ -60,6 +60,17 @@ impl Keys {
         }
     }
 
+    /// The same in the fewest bytes: ascending numbers without gaps become their first.
+    pub fn compacted(&self) -> Keys {
+        match self {
+            Keys::Numbers(v) => match v.first() {
+                Some(&first) if v.iter().zip(first..).all(|(&a, b)| a == b) => Keys::Consecutive(first),
+                _ => self.clone(),
+            },
+            _ => self.clone(),
+        }
+    }
+
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         match self {
