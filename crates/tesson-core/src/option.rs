@@ -57,10 +57,14 @@ pub enum OptionKind {
     Text,
     /// A file name.
     Path,
+    /// A size in bytes: a whole number, or a text with a unit such as `512MB` or `2GiB`.
+    Bytes,
     /// One of these words, in any case.
     OneOf(&'static [&'static str]),
     /// A section with its own table for each entry, such as `input`.
     Sections(&'static OptionTable),
+    /// A list of sections, each with the table of the format that its `type` names.
+    Formats,
 }
 
 /// One option: what manuals, parsers, `--help` and stubs say of it.

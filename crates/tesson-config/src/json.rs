@@ -1,0 +1,144 @@
+//! JSON text → the tree that all configurations lower from.
+
+use serde_json::Value as Json;
+use tesson_core::{ConfigError, Section, Value};
+
+/// Parses a configuration in JSON. Names keep the order they are written in; of equal names the later one wins.
+/// `null` means that nothing was given.
+///
+/// # Errors
+/// Text that is no JSON object, with line and column (both from 1).
+pub fn parse(text: &str) -> Result<Section, ConfigError> {
+    let json: Json = serde_json::from_str(text).map_err(|e| syntax_error(&e))?;
+    match json {
+        Json::Object(entries) => section(entries, ""),
+        other => {
+            let what = format!("found {}, expected an object `{{…}}`", kind(&other));
+            Err(ConfigError::new("", what))
+        }
+    }
+}
+
+/// The reader's section of a tree: the tree itself, or its entry `source` where it has one.
+///
+/// So that the request of a conformance case, and a file that holds more than the reader, can be read as they are.
+pub fn source_section(tree: &Section) -> &Section {
+    match tree.get("source") {
+        Some(Value::Section(source)) => source,
+        _ => tree,
+    }
+}
+
+/// Any JSON value as a configuration's value; `None` for `null`.
+///
+/// # Errors
+/// `null` within a list.
+pub fn value(json: Json, path: &str) -> Result<Option<Value>, ConfigError> {
+    Ok(Some(match json {
+        Json::Null => return Ok(None),
+        Json::Bool(b) => Value::Bool(b),
+        Json::Number(n) => number(&n),
+        Json::String(s) => Value::Text(s),
+        Json::Array(items) => Value::List(list(items, path)?),
+        Json::Object(entries) => Value::Section(section(entries, path)?),
+    }))
+}
+
+fn number(n: &serde_json::Number) -> Value {
+    match (n.as_i128(), n.as_f64()) {
+        (Some(whole), _) => Value::Whole(whole),
+        (None, real) => Value::Real(real.unwrap_or(f64::INFINITY)),
+    }
+}
+
+fn list(items: Vec<Json>, path: &str) -> Result<Vec<Value>, ConfigError> {
+    items
+        .into_iter()
+        .enumerate()
+        .map(|(i, item)| {
+            let path = format!("{path}[{i}]");
+            value(item, &path)?.ok_or_else(|| ConfigError::new(path, "found `null`, expected a value"))
+        })
+        .collect()
+}
+
+fn section(entries: serde_json::Map<String, Json>, path: &str) -> Result<Section, ConfigError> {
+    let mut section = Section::default();
+    for (name, json) in entries {
+        let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        if let Some(value) = value(json, &path)? {
+            section.0.push((name, value));
+        }
+    }
+    Ok(section)
+}
+
+fn syntax_error(e: &serde_json::Error) -> ConfigError {
+    let text = e.to_string();
+    let what = text.split(" at line ").next().unwrap_or(&text);
+    ConfigError::new("", format!("line {}, column {}: {what}", e.line(), e.column()))
+}
+
+fn kind(json: &Json) -> &'static str {
+    match json {
+        Json::Null => "`null`",
+        Json::Bool(_) => "a truth value",
+        Json::Number(_) => "a number",
+        Json::String(_) => "a text",
+        Json::Array(_) => "a list",
+        Json::Object(_) => "an object",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn get(text: &str, name: &str) -> Option<Value> {
+        parse(text).unwrap().get(name).cloned()
+    }
+
+    #[test]
+    fn values_keep_their_types() {
+        let text = r#"{"w": 18446744073709551615, "n": -1, "r": 0.5, "b": true, "t": "x", "l": [1, "2"]}"#;
+        assert_eq!(get(text, "w"), Some(Value::Whole(u64::MAX.into())));
+        assert_eq!(get(text, "n"), Some(Value::Whole(-1)));
+        assert_eq!(get(text, "r"), Some(Value::Real(0.5)));
+        assert_eq!(get(text, "b"), Some(Value::Bool(true)));
+        assert_eq!(get(text, "t"), Some(Value::Text("x".into())));
+        assert_eq!(get(text, "l"), Some(Value::List(vec![Value::Whole(1), Value::Text("2".into())])));
+    }
+
+    #[test]
+    fn names_keep_their_order_and_the_later_of_two_wins() {
+        let tree = parse(r#"{"z": 1, "a": {"y": 2, "b": 3}, "z": 4}"#).unwrap();
+        let names: Vec<&str> = tree.0.iter().map(|(n, _)| n.as_str()).collect();
+        assert_eq!(names, ["z", "a"]);
+        assert_eq!(tree.get("Z"), Some(&Value::Whole(4)));
+    }
+
+    #[test]
+    fn null_means_that_nothing_was_given() {
+        assert_eq!(get(r#"{"a": null}"#, "a"), None);
+        let e = parse(r#"{"a": {"b": [1, null]}}"#).unwrap_err();
+        assert_eq!(e.to_string(), "a.b[1]: found `null`, expected a value");
+    }
+
+    #[test]
+    fn a_syntax_error_names_line_and_column() {
+        let e = parse("{\n  \"a\": 1\n  \"b\": 2\n}").unwrap_err();
+        assert_eq!(e.to_string(), "line 3, column 3: expected `,` or `}`");
+        let e = parse("{\"a\": ").unwrap_err();
+        assert_eq!(e.to_string(), "line 1, column 6: EOF while parsing a value");
+        let e = parse("[1]").unwrap_err();
+        assert_eq!(e.to_string(), "found a list, expected an object `{…}`");
+    }
+
+    #[test]
+    fn the_source_of_a_larger_file_is_found() {
+        let tree = parse(r#"{"name": "x", "source": {"randomize": false}}"#).unwrap();
+        assert_eq!(source_section(&tree).get("randomize"), Some(&Value::Bool(false)));
+        let tree = parse(r#"{"randomize": true}"#).unwrap();
+        assert_eq!(source_section(&tree).get("randomize"), Some(&Value::Bool(true)));
+    }
+}

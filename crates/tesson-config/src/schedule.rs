@@ -1,0 +1,119 @@
+//! Minibatch sizes that change from epoch to epoch (spec of the engine, "sizes, epochs").
+
+use tesson_core::ConfigError;
+
+/// A minibatch size for each epoch; behind its end the last one holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Schedule {
+    /// (minibatch size in samples, number of epochs it holds for), both at least 1. Not empty.
+    runs: Vec<(u64, u64)>,
+}
+
+impl Schedule {
+    /// The schedule of these runs: minibatch size in samples, and for how many epochs.
+    ///
+    /// # Errors
+    /// No runs at all, a size of 0, a run of no epochs.
+    pub fn new(runs: Vec<(u64, u64)>) -> Result<Schedule, ConfigError> {
+        if runs.is_empty() {
+            return Err(wrong("no minibatch size given, expected one such as `256` or `128*2:1024`"));
+        }
+        for &(size, epochs) in &runs {
+            if size == 0 {
+                return Err(wrong("found a minibatch size of 0 samples, expected at least 1"));
+            }
+            if epochs == 0 {
+                return Err(wrong(format!("found `{size}*0`, expected at least 1 epoch")));
+            }
+        }
+        Ok(Schedule { runs })
+    }
+
+    /// One size for all epochs.
+    ///
+    /// # Errors
+    /// A size of 0.
+    pub fn constant(samples: u64) -> Result<Schedule, ConfigError> {
+        Schedule::new(vec![(samples, 1)])
+    }
+
+    /// The minibatch size in samples of an epoch, counted from 0.
+    pub fn at(&self, epoch: u64) -> u64 {
+        let mut left = epoch;
+        for &(size, epochs) in &self.runs {
+            match left.checked_sub(epochs) {
+                None => return size,
+                Some(rest) => left = rest,
+            }
+        }
+        self.runs[self.runs.len() - 1].0
+    }
+
+    /// The runs: minibatch size in samples, and for how many epochs. The last one goes on for ever.
+    pub fn runs(&self) -> &[(u64, u64)] {
+        &self.runs
+    }
+}
+
+/// Parses a schedule: sizes separated by `:`, each with an optional `*epochs`, such as `128*2:1024`.
+///
+/// # Errors
+/// Anything else, sizes of 0, runs of no epochs.
+pub fn parse(text: &str) -> Result<Schedule, ConfigError> {
+    let runs = text.split(':').map(|item| run(item, text)).collect::<Result<Vec<_>, _>>()?;
+    Schedule::new(runs)
+}
+
+fn run(item: &str, text: &str) -> Result<(u64, u64), ConfigError> {
+    let (size, epochs) = item.split_once('*').unwrap_or((item, "1"));
+    let number = |part: &str| {
+        part.trim().parse::<u64>().map_err(|_| {
+            let place = if item == text { String::new() } else { format!(" in `{text}`") };
+            wrong(format!("found `{item}`{place}, expected `size` or `size*epochs` in whole numbers"))
+        })
+    };
+    Ok((number(size)?, number(epochs)?))
+}
+
+fn wrong(what: impl Into<String>) -> ConfigError {
+    ConfigError::new("minibatchSize", what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, first_epochs: &[u64]) {
+        let schedule = parse(text).unwrap();
+        let found: Vec<u64> = (0..first_epochs.len() as u64).map(|e| schedule.at(e)).collect();
+        assert_eq!(found, first_epochs, "{text}");
+    }
+
+    #[test]
+    fn the_last_size_holds_for_ever() {
+        check("256", &[256, 256, 256]);
+        check("128*2:1024", &[128, 128, 1024, 1024]);
+        check("1:2*3:4", &[1, 2, 2, 2, 4, 4]);
+        check(" 8 * 2 : 16 ", &[8, 8, 16]);
+        assert_eq!(parse("128*2:1024").unwrap().at(u64::MAX), 1024);
+        assert_eq!(parse("1*18446744073709551615:2").unwrap().at(u64::MAX), 2);
+    }
+
+    #[test]
+    fn what_is_no_schedule_is_refused_with_the_item() {
+        for text in ["", ":", "a", "1*", "*2", "1:2:", "-1", "1.5", "2*3*4"] {
+            let e = parse(text).unwrap_err().to_string();
+            assert!(e.contains("expected `size` or `size*epochs`"), "{text}: {e}");
+        }
+        let e = parse("128*x:1").unwrap_err().to_string();
+        assert_eq!(
+            e,
+            "minibatchSize: found `128*x` in `128*x:1`, expected `size` or `size*epochs` in whole numbers"
+        );
+        assert_eq!(
+            parse("128*0").unwrap_err().to_string(),
+            "minibatchSize: found `128*0`, expected at least 1 epoch"
+        );
+        assert!(parse("0").unwrap_err().to_string().contains("0 samples"));
+    }
+}
