@@ -1,0 +1,44 @@
+//! `cargo xtask demo`: a first look that needs nothing but Rust.
+
+use std::process::ExitCode;
+
+use crate::run::{cargo, tee};
+
+/// What is shown: a sentence, and the arguments of `tesson`.
+const SHOWN: &[(&str, &[&str])] = &[
+    (
+        "What is in the data: 1437 handwritten digits of 8 x 8 pixels, as text.",
+        &["info", "examples/digits/digits.json"],
+    ),
+    (
+        "The first minibatches, in an order that the seed decides, and how fast they come.",
+        &["read", "examples/digits/digits.json", "--minibatch-size", "256"],
+    ),
+    (
+        "Which sequences come when is known without reading them.",
+        &["plan", "examples/digits/digits.json", "--minibatch", "512"],
+    ),
+];
+
+const NEXT: &str = "\
+What to try next:
+  cargo run -p tesson-cli -- read examples/digits/digits.json --minibatch-size 2 --take 1 --json
+  cargo run -p tesson-cli -- read --help
+  cargo xtask venv && .venv/bin/python examples/train_softmax.py     trains on these digits, stops, and goes on
+  cargo xtask test                                                   runs everything that is tested";
+
+/// Shows it.
+pub(crate) fn main(_: &[String]) -> ExitCode {
+    ExitCode::from(u8::from(!run()))
+}
+
+/// Shows it; false if something did not work.
+pub(crate) fn run() -> bool {
+    let all = SHOWN.iter().all(|(sentence, arguments)| {
+        println!("\n# {sentence}");
+        let command = ["run", "--quiet", "--package", "tesson-cli", "--bin", "tesson", "--"];
+        tee(cargo(&command).args(*arguments)).success
+    });
+    println!("\n{NEXT}");
+    all
+}

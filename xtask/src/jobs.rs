@@ -1,0 +1,94 @@
+//! Jobs that take longer than CI has, each with the tools it needs.
+
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use crate::run::{answer, cargo, has_cargo_command, program, root, target, tee};
+
+/// Crates that Miri can run: they open no files.
+const FOR_MIRI: &[&str] = &["tesson-core", "tesson-plan", "tesson-formats"];
+
+/// Runs the unit tests of some crates under Miri.
+pub(crate) fn miri(crates: &[String]) -> ExitCode {
+    if !has_nightly(&["miri", "--version"]) {
+        eprintln!("Miri is missing; install it with: rustup toolchain install nightly --component miri");
+        return ExitCode::from(2);
+    }
+    let named: Vec<&str> = crates.iter().map(String::as_str).collect();
+    let chosen = if named.is_empty() { FOR_MIRI } else { &named };
+    let packages = chosen.iter().flat_map(|name| ["--package", name]);
+    // Property tests draw fewer cases, the interpreter being a few hundred times slower.
+    let mut command = nightly(&["miri", "test", "--lib"]);
+    command.args(packages).env("PROPTEST_CASES", "8").env("MIRIFLAGS", "-Zmiri-disable-isolation");
+    exit(tee(&mut command).success)
+}
+
+/// Fuzzes one target for so many seconds, or all for a minute each.
+pub(crate) fn fuzz(arguments: &[String]) -> ExitCode {
+    if !has_cargo_command("fuzz") || !has_nightly(&["--version"]) {
+        eprintln!(
+            "missing; install with: rustup toolchain install nightly && cargo install cargo-fuzz --locked"
+        );
+        return ExitCode::from(2);
+    }
+    let seconds = arguments.get(1).map_or("60", String::as_str);
+    let targets = arguments.first().map_or_else(fuzz_targets, |name| vec![name.clone()]);
+    exit(targets.iter().all(|name| fuzz_one(name, seconds)))
+}
+
+fn fuzz_targets() -> Vec<String> {
+    let list = answer(nightly(&["fuzz", "list"]).current_dir(root())).unwrap_or_default();
+    list.lines().map(str::to_owned).collect()
+}
+
+fn fuzz_one(target: &str, seconds: &str) -> bool {
+    tee(&mut nightly(&["fuzz", "run", target, "--", &format!("-max_total_time={seconds}")])).success
+}
+
+/// The kinds of corpora of bench/README.md.
+const KINDS: &[&str] = &["dense", "mnist", "sparse", "seq"];
+
+/// Makes the corpora of the benchmarks once and measures each, in order and randomized.
+pub(crate) fn bench(arguments: &[String]) -> ExitCode {
+    let megabytes = arguments.first().map_or("200", String::as_str);
+    if !tee(&mut cargo(&["build", "--release", "--package", "tesson-bench"])).success {
+        return ExitCode::FAILURE;
+    }
+    exit(KINDS.iter().all(|kind| bench_one(kind, megabytes)))
+}
+
+fn bench_one(kind: &str, megabytes: &str) -> bool {
+    let folder = target().join("bench");
+    let corpus = folder.join(format!("{kind}-{megabytes}.ctf"));
+    let corpus_name = corpus.to_string_lossy().into_owned();
+    let made = corpus.exists()
+        || (std::fs::create_dir_all(&folder).is_ok()
+            && tesson_bench(&["corpus", kind, megabytes, &corpus_name]));
+    made && tesson_bench(&["limit", &corpus_name])
+        && tesson_bench(&["read", kind, &corpus_name])
+        && tesson_bench(&["read", kind, &corpus_name, "--randomize", "window"])
+        && tesson_bench(&["first", kind, &corpus_name, "--randomize", "window"])
+        && tesson_bench(&["step", kind, &corpus_name])
+}
+
+fn tesson_bench(arguments: &[&str]) -> bool {
+    let tool = target()
+        .join("release")
+        .join(Path::new("tesson-bench").with_extension(std::env::consts::EXE_EXTENSION));
+    tee(program(tool).args(arguments)).success
+}
+
+/// Cargo of the nightly toolchain. Rustup's own `cargo` chooses it, so CARGO, which names a toolchain's, is not used.
+fn nightly(arguments: &[&str]) -> Command {
+    let mut command = program("cargo");
+    command.arg("+nightly").args(arguments);
+    command
+}
+
+fn has_nightly(arguments: &[&str]) -> bool {
+    answer(&mut nightly(arguments)).is_some()
+}
+
+fn exit(success: bool) -> ExitCode {
+    ExitCode::from(u8::from(!success))
+}

@@ -1,0 +1,155 @@
+//! Python: an environment of the repository's own in `.venv`, the extension in it, and what is tested there.
+
+use std::env;
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::sync::OnceLock;
+
+use crate::run::{answer, program, root, tee};
+use crate::tally::Tally;
+
+/// What the tests need, with the reasons.
+const REQUIREMENTS: &str = include_str!("../python-requirements.txt");
+
+/// The oldest Python that the wheel serves (abi3-py311).
+const OLDEST: (u32, u32) = (3, 11);
+
+const INSTALL: &str = "Python 3.11 or newer with `venv`: `apt install python3-venv`, `brew install python`, or \
+                       https://www.python.org; name another interpreter in PYTHON";
+
+/// Makes the environment and builds the extension into it.
+pub(crate) fn main(_: &[String]) -> ExitCode {
+    match ready() {
+        Ok(python) => {
+            println!("{} has tesson", python.display());
+            ExitCode::SUCCESS
+        }
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the Python tests.
+pub(crate) fn tests() -> Tally {
+    with_python(|python| {
+        let outcome = tee(program(python).args(["-m", "pytest", "-q", "-ra"]));
+        Tally::read(&outcome.output).of_program(outcome.success)
+    })
+}
+
+/// Checks the stubs against the built module, and the package's own types.
+pub(crate) fn stubs() -> Tally {
+    with_python(|python| {
+        let stubs = tee(program(python).args(["-m", "mypy.stubtest", "tesson"]));
+        let types = tee(program(python).args(["-m", "mypy"]));
+        Tally::one(stubs.success) + Tally::one(types.success)
+    })
+}
+
+/// Counts with a ready interpreter; one failure if there is none.
+pub(crate) fn with_python(count: impl FnOnce(&PathBuf) -> Tally) -> Tally {
+    match ready() {
+        Ok(python) => count(&python),
+        Err(why) => {
+            println!("{why}");
+            Tally::one(false)
+        }
+    }
+}
+
+/// The interpreter of `.venv`, with everything installed and the extension built, once a run.
+pub(crate) fn ready() -> Result<PathBuf, String> {
+    static READY: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    READY.get_or_init(prepare).clone()
+}
+
+/// An interpreter that is new enough.
+pub(crate) fn find() -> Result<PathBuf, String> {
+    let named = env::var_os("PYTHON").map(PathBuf::from);
+    let candidates = named.into_iter().chain(["python3", "python"].map(PathBuf::from));
+    let ask = "import sys, venv, ensurepip; print(*sys.version_info[:2])";
+    let fits = |python: &PathBuf| {
+        answer(program(python).args(["-c", ask])).and_then(|v| version(&v)).is_some_and(|v| v >= OLDEST)
+    };
+    candidates.into_iter().find(fits).ok_or_else(|| INSTALL.to_owned())
+}
+
+fn version(words: &str) -> Option<(u32, u32)> {
+    let (major, minor) = words.trim().split_once(' ')?;
+    Some((major.parse().ok()?, minor.parse().ok()?))
+}
+
+fn prepare() -> Result<PathBuf, String> {
+    let python = environment()?;
+    install_requirements(&python)?;
+    build_extension(&python)?;
+    Ok(python)
+}
+
+fn folder() -> PathBuf {
+    root().join(".venv")
+}
+
+fn interpreter() -> PathBuf {
+    let inside = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+    folder().join(inside)
+}
+
+fn environment() -> Result<PathBuf, String> {
+    let python = interpreter();
+    if answer(program(&python).arg("--version")).is_none() {
+        must(program(find()?).args(["-m", "venv", "--clear", ".venv"]), "making .venv")?;
+    }
+    Ok(python)
+}
+
+fn install_requirements(python: &PathBuf) -> Result<(), String> {
+    // What was installed is noted, so that a second run needs no network.
+    let note = folder().join("installed.txt");
+    if fs::read_to_string(&note).is_ok_and(|installed| installed == REQUIREMENTS) {
+        return Ok(());
+    }
+    let list = "xtask/python-requirements.txt";
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r", list];
+    must(
+        program(python).args(pip),
+        "installing the packages that the tests need (this needs a network once)",
+    )?;
+    fs::write(&note, REQUIREMENTS).map_err(|e| format!("{}: {e}", note.display()))
+}
+
+fn build_extension(python: &PathBuf) -> Result<(), String> {
+    // The dev profile and the one target folder: what the Rust tests have built is not built again.
+    let mut maturin = program(python);
+    maturin.args(["-m", "maturin", "develop", "--quiet"]).env("VIRTUAL_ENV", folder());
+    must(&mut maturin, "building the extension")
+}
+
+fn must(command: &mut Command, what: &str) -> Result<(), String> {
+    if tee(command).success { Ok(()) } else { Err(format!("{what} did not work; see above")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_compare_as_numbers() {
+        assert_eq!(version("3 11\n"), Some((3, 11)));
+        assert!(version("3 9").unwrap() < OLDEST);
+        assert!(version("3 100").unwrap() > OLDEST);
+        assert_eq!(version("three"), None);
+    }
+
+    #[test]
+    fn each_requirement_has_its_reason() {
+        let mut above = "";
+        for line in REQUIREMENTS.lines() {
+            assert!(line.is_empty() || line.starts_with('#') || above.starts_with('#'), "{line}");
+            above = line;
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What README.md tells people to type: jobs exist, commands run, Python runs, the demo runs.
+//! (Its Rust runs as a documentation test of the crate `tesson`.)
+
+use std::fs;
+use std::path::Path;
+
+use crate::run::{built_tesson, program, root, target, tee};
+use crate::source_text::files;
+use crate::tally::Tally;
+use crate::{demo, job_names, python};
+
+/// A fenced block of a Markdown file.
+struct Block {
+    language: String,
+    /// Line of its first line, from 1.
+    line: usize,
+    text: String,
+}
+
+/// Checks every command and every block of Python, and runs the demo.
+pub(crate) fn check() -> Tally {
+    let readme = fs::read_to_string(root().join("README.md")).unwrap_or_default();
+    let blocks = blocks(&readme);
+    let demo = Tally::one(demo::run());
+    let commands: Tally = commands(&blocks).map(|(_, command)| run_command(&command)).sum();
+    demo + jobs_exist() + commands + run_python(&blocks)
+}
+
+/// The commands of the blocks of shell, with their lines.
+fn commands(blocks: &[Block]) -> impl Iterator<Item = (usize, String)> {
+    let shell = blocks.iter().filter(|b| b.language == "sh");
+    shell.flat_map(|b| b.text.lines().enumerate().map(|(i, l)| (b.line + i, command_of(l))))
+}
+
+/// A line without prompt and comment.
+fn command_of(line: &str) -> String {
+    let line = line.split(" #").next().unwrap_or(line).trim();
+    line.strip_prefix("$ ").unwrap_or(line).to_owned()
+}
+
+/// Runs a command of ours; others (installing, cloning) are not for a test to run.
+fn run_command(command: &str) -> Tally {
+    let Some(arguments) = command.strip_prefix("tesson ") else { return Tally::default() };
+    let tesson = built_tesson();
+    if !tesson.exists() {
+        println!("FAIL {command}: {} is not built; run the step `rust` first", tesson.display());
+        return Tally::one(false);
+    }
+    Tally::one(tee(program(tesson).args(arguments.split_whitespace())).success)
+}
+
+/// Every `cargo xtask JOB` in any document is a job.
+fn jobs_exist() -> Tally {
+    let mut unknown = Vec::new();
+    for file in files().iter().filter(|f| f.path.ends_with(".md")) {
+        let named = file.text.split("cargo xtask ").skip(1).filter_map(first_word);
+        unknown.extend(
+            named.filter(|w| !job_names().any(|job| job == *w)).map(|w| format!("{}: `{w}`", file.path)),
+        );
+    }
+    for name in &unknown {
+        println!("FAIL no such job, {name}");
+    }
+    Tally::one(unknown.is_empty())
+}
+
+fn first_word(text: &str) -> Option<&str> {
+    text.split(|c: char| !c.is_ascii_lowercase()).next().filter(|word| !word.is_empty())
+}
+
+/// Runs the blocks of Python in turn, as one script: a later block may use what an earlier one made.
+fn run_python(blocks: &[Block]) -> Tally {
+    let text: String = blocks.iter().filter(|b| b.language == "python").map(|b| b.text.as_str()).collect();
+    if text.is_empty() {
+        return Tally::default();
+    }
+    python::with_python(|python| {
+        let script = target().join("readme.py");
+        let written = write(&script, &text);
+        Tally::one(written && tee(program(python).arg(&script)).success)
+    })
+}
+
+fn write(path: &Path, text: &str) -> bool {
+    let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+    folder.and_then(|()| fs::write(path, text)).is_ok()
+}
+
+fn blocks(markdown: &str) -> Vec<Block> {
+    let mut found: Vec<Block> = Vec::new();
+    let mut open = false;
+    for (i, line) in markdown.lines().enumerate() {
+        match (line.strip_prefix("```"), open) {
+            (Some(language), false) => {
+                found.push(Block { language: language.to_owned(), line: i + 2, text: String::new() });
+                open = true;
+            }
+            (Some(_), true) => open = false,
+            (None, true) => found.last_mut().expect("a block is open").text.push_str(&format!("{line}\n")),
+            (None, false) => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PAGE: &str = "# A\n```sh\n$ tesson info x  # look\ncargo build\n```\ntext\n```python\na = 1\n```\n";
+
+    #[test]
+    fn blocks_are_found_with_language_and_line() {
+        let found: Vec<_> = blocks(PAGE).into_iter().map(|b| (b.language, b.line, b.text)).collect();
+        let shell = "$ tesson info x  # look\ncargo build\n";
+        assert_eq!(found, [("sh".into(), 3, shell.into()), ("python".into(), 8, "a = 1\n".into())]);
+    }
+
+    #[test]
+    fn commands_lose_prompt_and_comment() {
+        let found: Vec<_> = commands(&blocks(PAGE)).collect();
+        assert_eq!(found, [(3, "tesson info x".into()), (4, "cargo build".into())]);
+    }
+
+    #[test]
+    fn commands_of_others_are_not_run() {
+        assert_eq!(run_command("cargo build"), Tally::default());
+    }
+}

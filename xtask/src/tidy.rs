@@ -1,0 +1,263 @@
+//! The rules of the house that no compiler checks: what a layer must not know, and what must not stand in a file.
+
+use std::process::ExitCode;
+
+use crate::links;
+use crate::manifest::dependencies;
+use crate::source_text::{File, files, numbered};
+use crate::tally::Tally;
+
+/// A rule: what it says, and where it is broken.
+struct Rule {
+    says: &'static str,
+    check: fn(&[File]) -> Vec<String>,
+}
+
+const RULES: &[Rule] = &[
+    Rule { says: "no path of somebody's machine stands in a file", check: machine_paths },
+    Rule { says: "nothing is left to do, to debug or ignored", check: leftovers },
+    Rule {
+        says: "nothing below the engine touches files, threads, clocks, environment or network",
+        check: purity,
+    },
+    Rule { says: "the plan never depends on the order of a hash table", check: hash_tables },
+    Rule { says: "each dependency has its reason beside it", check: reasons },
+    Rule { says: "crates depend downwards only", check: layers },
+    Rule { says: "crates that need no unsafe code forbid it", check: unsafe_code },
+    Rule { says: "links between documents lead somewhere", check: links::broken },
+];
+
+/// Runs all rules.
+pub(crate) fn main(_: &[String]) -> ExitCode {
+    ExitCode::from(u8::from(check().failed > 0))
+}
+
+/// Checks all rules, prints what breaks them; one check each.
+pub(crate) fn check() -> Tally {
+    let files = files();
+    RULES.iter().map(|rule| report(rule, &(rule.check)(&files))).sum()
+}
+
+fn report(rule: &Rule, findings: &[String]) -> Tally {
+    println!("{} {}", if findings.is_empty() { "ok  " } else { "FAIL" }, rule.says);
+    for finding in findings {
+        println!("       {finding}");
+    }
+    Tally::one(findings.is_empty())
+}
+
+/// Findings of one kind: every line that `broken` objects to.
+fn each_line(file: &File, broken: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let found = |(n, line)| broken(line).map(|why| format!("{}:{n}: {why}", file.path));
+    numbered(&file.text).filter_map(found).collect()
+}
+
+// Written apart, so that this file does not break its own rules.
+const MACHINE_PATHS: &[&str] = &[
+    concat!("/", "work/"),
+    concat!("/", "tmp/"),
+    concat!("/", "root/"),
+    concat!("/", "home/"),
+    concat!("/", "Users/"),
+];
+
+fn machine_paths(files: &[File]) -> Vec<String> {
+    files.iter().flat_map(|f| each_line(f, machine_path)).collect()
+}
+
+fn machine_path(line: &str) -> Option<String> {
+    let starts = |at: usize| !line[..at].ends_with(|c: char| c.is_alphanumeric() || "._-}/*$".contains(c));
+    let path = MACHINE_PATHS.iter().find(|p| line.match_indices(*p).any(|(at, _)| starts(at)))?;
+    Some(format!("`{path}`"))
+}
+
+const LEFTOVERS: &[&str] = &[
+    concat!("todo", "!("),
+    concat!("unimplemented", "!("),
+    concat!("dbg", "!("),
+    concat!("FIX", "ME"),
+    concat!("XX", "X"),
+    concat!("#[", "ignore"),
+];
+
+fn leftovers(files: &[File]) -> Vec<String> {
+    let code = files.iter().filter(|f| f.is_rust() || f.path.ends_with(".py"));
+    code.flat_map(|f| each_line(f, leftover)).collect()
+}
+
+fn leftover(line: &str) -> Option<String> {
+    LEFTOVERS.iter().find(|word| line.contains(*word)).map(|word| format!("`{word}`"))
+}
+
+/// The layers that only compute. The engine lends them bytes and cores.
+const PURE: &[&str] = &["tesson-core", "tesson-plan", "tesson-formats", "tesson-config"];
+
+const IMPURE: &[&str] = &[
+    "std::fs",
+    "std::thread",
+    "std::time",
+    "std::env",
+    "std::net",
+    "std::process",
+    "Instant::",
+    "SystemTime",
+    "File::open",
+    "thread::spawn",
+    "thread_rng",
+    "println!",
+    "eprintln!",
+];
+
+fn purity(files: &[File]) -> Vec<String> {
+    words_in(files, PURE, IMPURE)
+}
+
+fn hash_tables(files: &[File]) -> Vec<String> {
+    words_in(files, &["tesson-plan"], &["HashMap", "HashSet"])
+}
+
+/// Where code that ships in these crates holds one of these words.
+fn words_in(files: &[File], members: &[&str], words: &[&str]) -> Vec<String> {
+    let of_members = files.iter().filter(|f| f.is_rust() && f.member().is_some_and(|m| members.contains(&m)));
+    of_members.flat_map(|file| words_in_file(file, words)).collect()
+}
+
+fn words_in_file(file: &File, words: &[&str]) -> Vec<String> {
+    let word = |line: &str| words.iter().find(|w| line.contains(*w)).copied();
+    let lines = file.shipped_lines().into_iter();
+    lines.filter_map(|(n, line)| Some(format!("{}:{n}: `{}`", file.path, word(line)?))).collect()
+}
+
+/// Each crate and the crates of ours that it may know: ARCHITECTURE.md, "Code map".
+const LAYERS: &[(&str, &[&str])] = &[
+    ("tesson-core", &[]),
+    ("tesson-plan", &["tesson-core"]),
+    ("tesson-formats", &["tesson-core"]),
+    ("tesson-config", &["tesson-core", "tesson-plan"]),
+    ("tesson-engine", &["tesson-core", "tesson-plan"]),
+    ("tesson", &["tesson-core", "tesson-plan", "tesson-formats", "tesson-engine", "tesson-config"]),
+    ("tesson-cli", &["tesson", "tesson-core", "tesson-plan", "tesson-config", "tesson-engine"]),
+    ("tesson-py", &["tesson", "tesson-cli", "tesson-core", "tesson-plan", "tesson-config"]),
+    ("tesson-bench", &["tesson"]),
+    (
+        "tesson-conformance",
+        &["tesson", "tesson-core", "tesson-plan", "tesson-config", "tesson-engine", "tesson-formats"],
+    ),
+    ("xtask", &[]),
+];
+
+fn manifests(files: &[File]) -> impl Iterator<Item = &File> {
+    // The fuzz targets are a workspace of their own, outside the product.
+    let ours = |f: &&File| f.path.ends_with("Cargo.toml") && !f.path.starts_with("fuzz/");
+    files.iter().filter(ours)
+}
+
+fn reasons(files: &[File]) -> Vec<String> {
+    let without = |f: &File| -> Vec<String> {
+        let others = dependencies(f).into_iter().filter(|d| !d.name.starts_with("tesson") && !d.reason);
+        others.map(|d| format!("{}:{}: why `{}`?", f.path, d.line, d.name)).collect()
+    };
+    manifests(files).flat_map(without).collect()
+}
+
+fn layers(files: &[File]) -> Vec<String> {
+    manifests(files).flat_map(upward).collect()
+}
+
+fn upward(manifest: &File) -> Vec<String> {
+    let Some(name) = package_name(manifest) else { return Vec::new() };
+    let Some((_, below)) = LAYERS.iter().find(|(crate_name, _)| *crate_name == name) else {
+        return vec![format!("{}: `{name}` has no layer yet", manifest.path)];
+    };
+    let above = |d: &crate::manifest::Dependency| {
+        d.name.starts_with("tesson") && !d.dev && !below.contains(&d.name.as_str())
+    };
+    let found = dependencies(manifest).into_iter().filter(above);
+    found.map(|d| format!("{}:{}: `{name}` must not know `{}`", manifest.path, d.line, d.name)).collect()
+}
+
+fn package_name(manifest: &File) -> Option<&str> {
+    let name = manifest.text.split("[package]").nth(1)?.lines().find(|l| l.starts_with("name"))?;
+    name.split('"').nth(1)
+}
+
+/// Crates with measured reasons for unsafe code.
+const MAY_BE_UNSAFE: &[&str] = &["tesson-formats", "tesson-engine", "tesson-py", "tesson-conformance"];
+
+fn unsafe_code(files: &[File]) -> Vec<String> {
+    let roots = manifests(files).filter_map(|m| Some((package_name(m)?, m.path.strip_suffix("Cargo.toml")?)));
+    roots
+        .filter(|(name, _)| !MAY_BE_UNSAFE.contains(name))
+        .filter_map(|(_, dir)| allows_unsafe(files, dir))
+        .collect()
+}
+
+fn allows_unsafe(files: &[File], folder: &str) -> Option<String> {
+    let names = [format!("{folder}src/lib.rs"), format!("{folder}src/main.rs")];
+    let root = files.iter().find(|f| names.contains(&f.path))?;
+    let forbids = root.text.contains("#![forbid(unsafe_code)]");
+    (!forbids).then(|| format!("{}: no `#![forbid(unsafe_code)]`", root.path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> File {
+        File { path: path.into(), text: text.into() }
+    }
+
+    #[test]
+    fn a_path_of_a_machine_is_found_and_a_folder_of_that_name_is_not() {
+        let path = MACHINE_PATHS[1];
+        assert!(machine_path(&format!("open(\"{path}x\")")).is_some());
+        assert!(machine_path(&format!("target{path}x")).is_none());
+    }
+
+    #[test]
+    fn a_layer_that_computes_may_not_read_the_clock() {
+        let clock = file("crates/tesson-plan/src/a.rs", "use std::time::Instant;\n");
+        assert_eq!(purity(&[clock]), ["crates/tesson-plan/src/a.rs:1: `std::time`"]);
+        let clock = file("crates/tesson-engine/src/a.rs", "use std::time::Instant;\n");
+        assert!(purity(&[clock]).is_empty());
+    }
+
+    #[test]
+    fn the_plan_may_not_know_the_engine() {
+        let text =
+            "[package]\nname = \"tesson-plan\"\n[dependencies]\ntesson-engine = { workspace = true }\n";
+        let found = layers(&[file("crates/tesson-plan/Cargo.toml", text)]);
+        assert_eq!(found, ["crates/tesson-plan/Cargo.toml:4: `tesson-plan` must not know `tesson-engine`"]);
+    }
+
+    #[test]
+    fn a_new_crate_needs_a_layer() {
+        let found = layers(&[file("crates/new/Cargo.toml", "[package]\nname = \"tesson-new\"\n")]);
+        assert_eq!(found, ["crates/new/Cargo.toml: `tesson-new` has no layer yet"]);
+    }
+
+    #[test]
+    fn a_dependency_without_a_reason_is_found() {
+        let text = "[package]\nname = \"tesson-core\"\n[dependencies]\nserde = \"1\"\n";
+        assert_eq!(
+            reasons(&[file("crates/tesson-core/Cargo.toml", text)]),
+            ["crates/tesson-core/Cargo.toml:4: why `serde`?"]
+        );
+    }
+
+    #[test]
+    fn a_crate_that_allows_unsafe_code_is_found() {
+        let manifest = file("crates/tesson-plan/Cargo.toml", "[package]\nname = \"tesson-plan\"\n");
+        let root = file("crates/tesson-plan/src/lib.rs", "//! Plan.\n");
+        assert_eq!(
+            unsafe_code(&[manifest, root]),
+            ["crates/tesson-plan/src/lib.rs: no `#![forbid(unsafe_code)]`"]
+        );
+    }
+
+    #[test]
+    fn a_leftover_is_found() {
+        assert!(leftover(&format!("    {}\"later\")", LEFTOVERS[0])).is_some());
+        assert!(leftover("fn to_do() {}").is_none());
+    }
+}
