@@ -1,0 +1,73 @@
+"""What tests and doctests share: small files in a folder of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import tesson
+from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+
+#: Six sequences of one sample; the key is the line's number.
+TRAIN = "".join(f"|x {i} {i + 1} {i + 2} {i + 3} |y {i % 3}:1\n" for i in range(6))
+
+#: Two sequences of words and their tags, three samples and two.
+TAGGING = """\
+7 |w 0:1 |t 1 0 0
+7 |w 5:1 |t 0 1 0
+7 |w 7:1 |t 0 0 1
+8 |w 1:1 |t 1 0 0
+8 |w 9:1 |t 0 0 1
+"""
+
+
+@pytest.fixture(autouse=True)
+def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory of every test: a folder of its own with ``train.ctf`` and ``tagging.ctf``."""
+    (tmp_path / "train.ctf").write_text(TRAIN)
+    (tmp_path / "tagging.ctf").write_text(TAGGING)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def ctf(files: Path) -> Callable[[str], str]:
+    """Writes a text to ``input.ctf`` and returns that name."""
+
+    def write(text: str) -> str:
+        (files / "input.ctf").write_text(text)
+        return "input.ctf"
+
+    return write
+
+
+def train(**arguments: object) -> MinibatchSource:
+    """A source on ``train.ctf``."""
+    streams = StreamDefs(features=StreamDef("x", 4), labels=StreamDef("y", 3, is_sparse=True))
+    return MinibatchSource(CTFDeserializer("train.ctf", streams), **arguments)
+
+
+def tagging(**arguments: object) -> MinibatchSource:
+    """A source on ``tagging.ctf``."""
+    streams = StreamDefs(words=StreamDef("w", 10, is_sparse=True), tags=StreamDef("t", 3))
+    return MinibatchSource(CTFDeserializer("tagging.ctf", streams), **arguments)
+
+
+@pytest.fixture
+def sources() -> tuple[Callable[..., MinibatchSource], Callable[..., MinibatchSource]]:
+    """Makers of sources on ``train.ctf`` and ``tagging.ctf``."""
+    return train, tagging
+
+
+@pytest.fixture(autouse=True)
+def namespace(request: pytest.FixtureRequest, files: Path, doctest_namespace: dict[str, object]) -> Iterator[None]:
+    """Names that examples in docstrings may use."""
+    if not isinstance(request.node, pytest.DoctestItem):
+        yield
+        return
+    with train(randomize=False) as source, tagging(randomize=False) as tagged:
+        doctest_namespace.update({name: getattr(tesson, name) for name in tesson.__all__})
+        doctest_namespace.update(source=source, minibatch=tagged.next_minibatch(5))
+        yield

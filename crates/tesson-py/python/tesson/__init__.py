@@ -1,0 +1,47 @@
+"""Feeds training jobs: deterministic, exactly resumable minibatches.
+
+>>> import tesson
+>>> from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+>>> source = MinibatchSource(CTFDeserializer("train.ctf", StreamDefs(
+...     features=StreamDef(field="x", shape=4),
+...     labels=StreamDef(field="y", shape=3, is_sparse=True))), max_sweeps=1)
+>>> for minibatch in source.minibatches(4):
+...     print(minibatch["features"].samples.sum(), minibatch["features"].keys)
+60.0 [3, 2, 5, 1]
+18.0 [4, 0]
+"""
+
+from .deserializers import CTFDeserializer, Deserializer
+from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
+from .minibatch import Layout, Minibatch, MinibatchData
+from .source import (
+    DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
+    FULL_DATA_SWEEP,
+    INFINITELY_REPEAT,
+    MinibatchSource,
+    merge_states,
+)
+from .streams import StreamDef, StreamDefs, StreamInformation, Streams
+
+__all__ = [
+    "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
+    "FULL_DATA_SWEEP",
+    "INFINITELY_REPEAT",
+    "CTFDeserializer",
+    "ConfigError",
+    "DataError",
+    "Deserializer",
+    "Layout",
+    "Minibatch",
+    "MinibatchData",
+    "MinibatchSource",
+    "ResumeError",
+    "StoreError",
+    "StreamDef",
+    "StreamDefs",
+    "StreamInformation",
+    "Streams",
+    "TessonError",
+    "UsageError",
+    "merge_states",
+]

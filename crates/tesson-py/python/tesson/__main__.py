@@ -1,0 +1,17 @@
+"""``python -m tesson`` is the command ``tesson``."""
+
+import signal
+import sys
+
+from . import _tesson
+
+
+def main() -> int:
+    """Run the command with this process's arguments, and return its exit code."""
+    # The command is not Python: Ctrl-C has to end it without waiting for the interpreter.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return _tesson.main(sys.argv)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

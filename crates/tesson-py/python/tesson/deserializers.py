@@ -1,0 +1,173 @@
+"""Deserializers: which files to read, how, and the streams they give."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, SupportsIndex
+
+from .errors import ConfigError
+from .streams import StreamDef, StreamDefs
+
+__all__ = ["CTFDeserializer", "Deserializer"]
+
+
+class Deserializer:
+    """What all deserializers have in common: a part of a configuration, written in Python."""
+
+    #: The type in configurations.
+    type: str
+
+    def __init__(self, options: Mapping[str, object]) -> None:
+        self._options = {name: value for name, value in options.items() if value is not None}
+        self._streams: dict[str, StreamDef] = {}
+
+    @property
+    def streams(self) -> StreamDefs:
+        """The streams, by name."""
+        return StreamDefs(self._streams)
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
+        config: dict[str, Any] = {"type": self.type}
+        config.update((camel_case(name), value) for name, value in self._options.items())
+        config["input"] = {name: _input(stream) for name, stream in self._streams.items()}
+        return config
+
+
+class CTFDeserializer(Deserializer):
+    """Reads CNTK's text format: rows of ``|name values``, sequences by id.
+
+    Parameters
+    ----------
+    filename : str or os.PathLike
+        The file, relative to the working directory.
+    streams : mapping of str to StreamDef, optional
+        The streams by name, usually :class:`StreamDefs`. :meth:`map_input` adds more.
+    rules : {"lenient", "cntk"}, optional
+        Which files are accepted: ``"cntk"`` finds fault exactly where CNTK 2.7 does. Default ``"lenient"``.
+    empty_inputs : {"keep", "skip", "error"}, optional
+        What becomes of a sequence that lacks samples of a stream, under lenient rules. Default ``"keep"``.
+    numbers : {"plain", "extended"}, optional
+        ``"extended"`` accepts ``.5``, ``1.e5``, ``nan`` and ``inf`` too.
+    max_errors : int, optional
+        Number of faults that are forgiven before reading ends with :class:`DataError`. Default 0.
+    skip_sequence_ids : bool, optional
+        Every row is a sequence, ids are ignored. Default False.
+    chunk_size_in_bytes : int, optional
+        Size of a chunk, the unit of randomization. Default 33554432.
+    cache_index : bool, optional
+        Keep an index beside the file for the next time. Default False.
+    keep_data_in_memory : bool, optional
+        Keep decoded data for the next sweep. Default False.
+    trace_level : {0, 1, 2}, optional
+        What is logged: errors, warnings, everything. Default 1.
+    precision : {"float", "double"}, optional
+        The type of values. Default ``"float"``.
+    frame_mode : bool, optional
+        Every sequence is a single sample; the source's ``frame_mode`` decides.
+
+    Examples
+    --------
+    >>> CTFDeserializer("train.ctf", StreamDefs(features=StreamDef("x", 784)), max_errors=3).config
+    {'type': 'CNTKTextFormatDeserializer', 'file': 'train.ctf', 'maxErrors': 3, \
+'input': {'features': {'alias': 'x', 'dim': 784, 'format': 'dense'}}}
+    """
+
+    type = "CNTKTextFormatDeserializer"
+
+    def __init__(
+        self,
+        filename: str | os.PathLike[str],
+        streams: Mapping[str, StreamDef] | None = None,
+        *,
+        rules: str | None = None,
+        empty_inputs: str | None = None,
+        numbers: str | None = None,
+        max_errors: int | None = None,
+        skip_sequence_ids: bool | None = None,
+        chunk_size_in_bytes: int | None = None,
+        cache_index: bool | None = None,
+        keep_data_in_memory: bool | None = None,
+        trace_level: int | None = None,
+        precision: str | None = None,
+        frame_mode: bool | None = None,
+    ) -> None:
+        super().__init__({
+            "file": os.fspath(filename),
+            "rules": rules,
+            "empty_inputs": empty_inputs,
+            "numbers": numbers,
+            "max_errors": max_errors,
+            "skip_sequence_ids": skip_sequence_ids,
+            "chunk_size_in_bytes": chunk_size_in_bytes,
+            "cache_index": cache_index,
+            "keep_data_in_memory": keep_data_in_memory,
+            "trace_level": trace_level,
+            "precision": precision,
+            "frame_mode": frame_mode,
+        })
+        self._streams.update(StreamDefs(streams or {}))
+
+    def map_input(
+        self,
+        name: str,
+        dim: SupportsIndex | None = None,
+        format: str = "dense",
+        alias: str | None = None,
+        defines_mb_size: bool = False,
+    ) -> CTFDeserializer:
+        """Add the stream `name`, in the older object style. Returns the deserializer itself.
+
+        Parameters
+        ----------
+        name : str
+            The stream's name.
+        dim : int, optional
+            Values in a sample; of sparse streams the number of columns.
+        format : {"dense", "sparse"}
+            How the file holds the samples.
+        alias : str, optional
+            The input's name in the file, by default `name`.
+        defines_mb_size : bool
+            Whether the samples of this stream alone are counted for the size of minibatches.
+
+        Examples
+        --------
+        >>> CTFDeserializer("train.ctf").map_input("rois", dim=400, format="dense").streams
+        StreamDefs(rois=StreamDef(field=None, shape=(400,), is_sparse=False, defines_mb_size=False))
+        """
+        if format.lower() not in ("dense", "sparse"):
+            raise ConfigError(f"found format `{format}`, expected `dense` or `sparse`", path=f"input.{name}.format")
+        self._streams[name] = StreamDef(alias, dim, format.lower() == "sparse", defines_mb_size)
+        return self
+
+    def __repr__(self) -> str:
+        options = dict(self._options)
+        arguments = [repr(options.pop("file")), repr(self.streams)]
+        arguments += [f"{name}={value!r}" for name, value in options.items()]
+        return f"CTFDeserializer({', '.join(arguments)})"
+
+
+def camel_case(name: str) -> str:
+    """The spelling of configurations: ``max_errors`` is ``maxErrors``."""
+    first, *others = name.split("_")
+    return first + "".join(word.capitalize() for word in others)
+
+
+def _input(stream: StreamDef) -> dict[str, Any]:
+    """A stream as a section of ``input``."""
+    section: dict[str, Any] = {}
+    if stream.field is not None:
+        section["alias"] = stream.field
+    if stream.shape is not None:
+        # Dimensions are multiplied out: the file knows only a number of values. The source gives arrays their shape.
+        dim = 1
+        for d in stream.shape:
+            dim *= d
+        section["dim"] = dim
+    section["format"] = "sparse" if stream.is_sparse else "dense"
+    if stream.defines_mb_size:
+        section["definesMBSize"] = True
+    return section

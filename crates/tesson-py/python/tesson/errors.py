@@ -1,0 +1,121 @@
+"""What can go wrong, grouped by who can repair it.
+
+Every error is a :class:`TessonError` and also the built-in error that fits, so ``except ValueError`` and
+``except OSError`` work as ever. All of them pickle.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+__all__ = ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError", "UsageError"]
+
+
+class TessonError(Exception):
+    """The base of all errors of Tesson."""
+
+
+class ConfigError(TessonError, ValueError):
+    """A configuration that means nothing, or nothing that can be opened.
+
+    Attributes
+    ----------
+    path : str
+        The option's path, such as ``deserializers[0].input.x.dim``; empty where it is the whole.
+
+    Examples
+    --------
+    >>> import tesson
+    >>> tesson.MinibatchSource.from_config({"deserializers": [{"type": "CTFDeserialiser"}]})
+    Traceback (most recent call last):
+        ...
+    tesson.errors.ConfigError: deserializers[0].type: unknown type `CTFDeserialiser`, ...
+    """
+
+    def __init__(self, message: str, *, path: str = "") -> None:
+        super().__init__(message)
+        self.path = path
+
+
+class DataError(TessonError, ValueError):
+    """Data that violates its format.
+
+    Attributes
+    ----------
+    file : str
+        The file, as the configuration names it.
+    offset : int
+        Bytes from the start of the file, from 0.
+    line : int or None
+        The physical line, from 1; None in binary formats and where it is not known.
+    stream : str or None
+        The stream, if the fault lies in one.
+    key : int or str or None
+        The key of the sequence, if the fault lies in one.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        file: str = "",
+        offset: int = 0,
+        line: int | None = None,
+        stream: str | None = None,
+        key: int | str | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.file = file
+        self.offset = offset
+        self.line = line
+        self.stream = stream
+        self.key = key
+
+
+class ResumeError(TessonError, ValueError):
+    """A saved state that does not belong to the source, or is no state.
+
+    Attributes
+    ----------
+    what : str
+        What differs, such as ``randomizationSeed``.
+    state, source : str
+        Its value in the state and in the source.
+    """
+
+    def __init__(self, message: str, *, what: str = "", state: str = "", source: str = "") -> None:
+        super().__init__(message)
+        self.what = what
+        self.state = state
+        self.source = source
+
+
+class StoreError(TessonError, OSError):
+    """A file, or another place where bytes are kept, cannot be read.
+
+    ``errno`` is the system's number where there is one, else None.
+
+    Attributes
+    ----------
+    file : str
+        The file, as the configuration names it.
+    offset : int or None
+        Where reading failed, if it got that far.
+    """
+
+    def __init__(
+        self, message: str, *, file: str = "", offset: int | None = None, errno: int | None = None
+    ) -> None:
+        super().__init__(message)
+        self.file = file
+        self.offset = offset
+        self.errno = errno
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # OSError keeps errno outside of the instance's dictionary, where pickle would not find it.
+        make = partial(StoreError, file=self.file, offset=self.offset, errno=self.errno)
+        return make, self.args
+
+
+class UsageError(TessonError, ValueError):
+    """A call that can never be right, such as a minibatch of 0 samples. The source is as it was before the call."""

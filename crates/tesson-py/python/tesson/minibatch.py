@@ -1,0 +1,307 @@
+"""What a source delivers: minibatches, and the data of each stream as NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ._tesson import Batch
+
+__all__ = ["Layout", "Minibatch", "MinibatchData"]
+
+
+class Layout(NamedTuple):
+    """How the sequences of a stream lie side by side in rows of equal length."""
+
+    #: Length of a row: the longest sequence.
+    steps: int
+    #: Number of rows.
+    rows: int
+    #: int64 ``[sequences, 4]``: sequence number, row, first step, and the step behind the last.
+    places: NDArray[np.int64]
+
+
+class Minibatch(Mapping[Any, "MinibatchData"]):
+    """One minibatch: a mapping from streams to :class:`MinibatchData`.
+
+    Streams are looked up by name or :class:`StreamInformation`, or by the keys of ``input_map`` where one was given
+    to :meth:`MinibatchSource.next_minibatch`; iteration gives names, or those keys.
+
+    At the end of the data it is false and has no streams. A minibatch *without sequences* that still has its streams
+    is true: a worker's share may be empty though the data go on.
+    """
+
+    __slots__ = ("_batch", "_numbers", "_names")
+
+    def __init__(
+        self, batch: Batch | None, numbers: Mapping[Hashable, int], names: tuple[Hashable, ...]
+    ) -> None:
+        self._batch = batch
+        #: Every key that is understood, and the number of its stream.
+        self._numbers = numbers
+        #: The keys that iteration gives.
+        self._names = names
+
+    def __getitem__(self, key: Hashable) -> MinibatchData:
+        if self._batch is None:
+            raise KeyError(key)
+        return MinibatchData(self._batch, self._numbers[key])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(() if self._batch is None else self._names)
+
+    def __len__(self) -> int:
+        return 0 if self._batch is None else len(self._names)
+
+    def __bool__(self) -> bool:
+        return self._batch is not None
+
+    @property
+    def num_sequences(self) -> int:
+        """Number of sequences; 0 at the end of the data, and in an empty share."""
+        return 0 if self._batch is None else self._batch.num_sequences
+
+    @property
+    def sweep_end(self) -> bool:
+        """Whether a sweep ends in or with this minibatch."""
+        return self._batch is not None and self._batch.sweep_end
+
+    @property
+    def state(self) -> dict[str, Any] | None:
+        """The state to continue behind this minibatch, whatever has been read since; None at the end of the data."""
+        return None if self._batch is None else self._batch.state()
+
+    def __repr__(self) -> str:
+        if self._batch is None:
+            return "Minibatch(end of data)"
+        streams = ", ".join(f"{key!r}: {data!r}" for key, data in self.items())
+        return f"Minibatch({{{streams}}})"
+
+
+class MinibatchData:
+    """The data of one stream in a minibatch.
+
+    ``samples`` (dense) and ``indptr``, ``indices``, ``values`` (sparse) are views on the minibatch's own memory:
+    writable, made once, valid for as long as someone holds them, whatever becomes of the minibatch and its source. All
+    other arrays are copies, made at each call.
+
+    Examples
+    --------
+    >>> source = MinibatchSource(CTFDeserializer("tagging.ctf", StreamDefs(
+    ...     words=StreamDef("w", 10, is_sparse=True), tags=StreamDef("t", 3))), randomize=False)
+    >>> minibatch = source.next_minibatch(5)
+    >>> minibatch["tags"]
+    <MinibatchData `tags`: 2 sequences, 5 samples, dense (3,)>
+    """
+
+    __slots__ = ("_batch", "_stream")
+
+    def __init__(self, batch: Batch, stream: int) -> None:
+        self._batch = batch
+        self._stream = stream
+
+    @property
+    def num_sequences(self) -> int:
+        """Number of sequences."""
+        return self._batch.num_sequences
+
+    @property
+    def num_samples(self) -> int:
+        """Number of samples of this stream, without padding."""
+        return self._batch.num_samples(self._stream)
+
+    @property
+    def end_of_sweep(self) -> bool:
+        """Whether a sweep ends in or with this minibatch."""
+        return self._batch.sweep_end
+
+    @property
+    def is_sparse(self) -> bool:
+        """Whether samples are lists of (column, value) pairs."""
+        return self._batch.is_sparse(self._stream)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the values, float32 or float64."""
+        return np.dtype(self._batch.dtype(self._stream))
+
+    @property
+    def sample_shape(self) -> tuple[int, ...]:
+        """The shape of one sample."""
+        return self._batch.sample_shape(self._stream)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of :meth:`asarray`: ``(sequences, longest, *sample_shape)``."""
+        longest = self._batch.longest(self._stream)
+        return (self._batch.num_sequences, longest, *self._batch.sample_shape(self._stream))
+
+    @property
+    def lengths(self) -> NDArray[np.uint32]:
+        """Samples of each sequence, uint32 ``[sequences]``. A copy."""
+        return self._batch.lengths(self._stream)
+
+    @property
+    def samples(self) -> NDArray[Any]:
+        """All samples of a dense stream, one after the other without padding, ``[samples, *sample_shape]``. A view.
+
+        Raises
+        ------
+        AttributeError
+            The stream is sparse.
+
+        Examples
+        --------
+        >>> minibatch["tags"].samples.shape
+        (5, 3)
+        """
+        return self._batch.samples(self._stream)
+
+    @property
+    def indptr(self) -> NDArray[np.int32]:
+        """Where the entries of each sample of a sparse stream begin, int32 ``[samples + 1]``. A view.
+
+        With `indices` and `values` this is CSR over all samples of the minibatch, without padding.
+
+        Raises
+        ------
+        AttributeError
+            The stream is dense.
+        """
+        return self._batch.sparse(self._stream)[0]
+
+    @property
+    def indices(self) -> NDArray[np.int32]:
+        """The column of each entry of a sparse stream, ascending within a sample, int32 ``[entries]``. A view.
+
+        Raises
+        ------
+        AttributeError
+            The stream is dense.
+        """
+        return self._batch.sparse(self._stream)[1]
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The value of each entry of a sparse stream, ``[entries]``. A view.
+
+        Raises
+        ------
+        AttributeError
+            The stream is dense.
+
+        Examples
+        --------
+        >>> x = minibatch["words"]
+        >>> x.indptr.tolist(), x.indices.tolist(), x.values.tolist()
+        ([0, 1, 2, 3, 4, 5], [0, 5, 7, 1, 9], [1.0, 1.0, 1.0, 1.0, 1.0])
+        """
+        return self._batch.sparse(self._stream)[2]
+
+    @property
+    def keys(self) -> list[int] | list[str]:
+        """The keys of the sequences, in order: numbers, or texts with ``useNumericSequenceKeys = false``."""
+        return self._batch.keys()
+
+    @property
+    def mask(self) -> NDArray[np.uint8]:
+        """Which cells of :meth:`asarray` hold samples, uint8 ``[sequences, longest]``. A copy.
+
+        2 marks the first sample of a sequence, 1 a following one, 0 padding.
+
+        Examples
+        --------
+        >>> minibatch["tags"].mask
+        array([[2, 1, 1],
+               [2, 1, 0]], dtype=uint8)
+        """
+        return self._batch.mask(self._stream)
+
+    @property
+    def layout(self) -> Layout:
+        """How the sequences would lie side by side in rows, as CNTK packs them."""
+        return Layout(*self._batch.layout(self._stream))
+
+    @property
+    def data(self) -> MinibatchData:
+        """The data itself: CNTK's scripts say ``minibatch[stream].data.asarray()``."""
+        return self
+
+    @property
+    def value(self) -> MinibatchData:
+        """The same as `data`."""
+        return self
+
+    def asarray(self) -> NDArray[Any]:
+        """The samples in one array ``[sequences, longest, *sample_shape]``, zeros behind the end of each sequence.
+
+        Both leading axes are always there. A reshaped view of `samples` where all sequences of a dense stream have
+        the same length, else a copy.
+
+        Examples
+        --------
+        >>> minibatch["tags"].asarray().shape
+        (2, 3, 3)
+        """
+        return self._batch.padded(self._stream)
+
+    def as_sequences(self, variable: object = None) -> list[Any]:
+        """The sequences one by one.
+
+        Parameters
+        ----------
+        variable : object, optional
+            Accepted for CNTK's scripts, and ignored.
+
+        Returns
+        -------
+        list
+            Dense: an array ``[samples, *sample_shape]`` each, a view of `samples`. Sparse: a
+            :class:`scipy.sparse.csr_matrix` ``[samples, columns]`` each, on views of `indices` and `values`.
+
+        Raises
+        ------
+        ImportError
+            The stream is sparse and SciPy is not installed.
+
+        Examples
+        --------
+        >>> [s.shape for s in minibatch["tags"].as_sequences()]
+        [(3, 3), (2, 3)]
+        """
+        ends = np.cumsum(self.lengths, dtype=np.intp).tolist()
+        spans = list(zip([0, *ends], ends))
+        if not self.is_sparse:
+            samples = self.samples
+            return [samples[begin:end] for begin, end in spans]
+        return _rows(self.indptr, self.indices, self.values, spans, self.sample_shape[0])
+
+    def __repr__(self) -> str:
+        kind = "sparse" if self.is_sparse else "dense"
+        return (
+            f"<MinibatchData `{self._batch.name(self._stream)}`: {self.num_sequences} sequences, "
+            f"{self.num_samples} samples, {kind} {self.sample_shape}>"
+        )
+
+
+def _rows(
+    indptr: NDArray[np.int32],
+    indices: NDArray[np.int32],
+    values: NDArray[Any],
+    spans: list[tuple[int, int]],
+    columns: int,
+) -> list[Any]:
+    """The rows ``begin:end`` of a CSR matrix for each span, without copying its entries."""
+    # Only here, where a sparse matrix is asked for: SciPy is an optional dependency.
+    from scipy.sparse import csr_matrix  # type: ignore[import-untyped, unused-ignore]
+
+    parts = []
+    for begin, end in spans:
+        at = indptr[begin : end + 1]
+        entries = slice(at[0], at[-1])
+        parts.append(csr_matrix((values[entries], indices[entries], at - at[0]), shape=(end - begin, columns)))
+    return parts

@@ -1,0 +1,472 @@
+"""The source of minibatches."""
+
+from __future__ import annotations
+
+import copy
+import os
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike
+
+from . import _tesson
+from .config import reader_section
+from .deserializers import Deserializer
+from .errors import UsageError
+from .minibatch import Minibatch
+from .streams import StreamInformation, Streams
+
+__all__ = [
+    "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
+    "FULL_DATA_SWEEP",
+    "INFINITELY_REPEAT",
+    "MinibatchSource",
+    "merge_states",
+]
+
+#: For ``max_samples`` and ``max_sweeps``: no end.
+INFINITELY_REPEAT = 2**64 - 1
+#: For ``max_samples``: the data once.
+FULL_DATA_SWEEP = 2**64 - 2
+#: Chunks that are randomized together.
+DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS = 128
+
+
+class MinibatchSource:
+    """Reads a corpus in minibatches: in an order that depends on nothing but the data and these arguments.
+
+    A source may be used by several threads: each call gets a minibatch of its own. Reading releases the GIL, and Ctrl-C
+    ends a call that waits; nothing is lost by that. Sources pickle, as their configuration and state: the copy opens
+    the files anew and goes on where the original stands. After ``os.fork()`` the child has to open a source of its own.
+
+    Parameters
+    ----------
+    deserializers : Deserializer or sequence of Deserializer
+        What to read, such as :class:`CTFDeserializer`. One, until several can be joined.
+    max_samples : int
+        Samples after which the data end, over all workers; the sequence that starts before is given whole.
+        ``FULL_DATA_SWEEP`` is one sweep.
+    max_sweeps : int
+        Sweeps after which the data end. Not together with `max_samples`.
+    randomization_window_in_chunks, randomization_window_in_samples : int
+        How much is randomized together; one of them must be 0. Both 0: as with ``randomize=False``.
+    randomization_seed : int
+        Seed of the first sweep; every further sweep has the next one.
+    trace_level : int, optional
+        What is logged: 0 errors, 1 warnings, 2 everything. Records go to the logger ``tesson``.
+    multithreaded_deserializer : bool, optional
+        Accepted for CNTK's scripts. Never changes a result.
+    frame_mode : bool
+        Every sequence is a single sample.
+    truncation_length : int
+        Accepted when 0.
+    randomize : bool or {"global"}
+        ``False``: the data as stored. ``True``: CNTK's order. ``"global"``: all sequences of the sweep, whatever its
+        size, without the memory that a window of this size takes.
+    max_errors : int
+        Undecodable sequences that are left out before reading ends with an error. Faults in text have a budget of their
+        own, see :class:`CTFDeserializer`.
+    sharing : {"chunk", "position"}, optional
+        How workers share the data. ``"chunk"`` is CNTK's way and the default of its order; under ``"position"``, the
+        default of ``"global"``, all ranks together get the minibatches that a single worker would.
+    memory_limit : int or str, optional
+        Bytes that the source may hold, also as ``"512MB"`` or ``"2GiB"``.
+    threads : int, optional
+        Worker threads; by default one for each core. Never changes a result.
+    dtype : dtype, optional
+        Type of all values, ``float32`` (default) or ``float64``.
+    store : {"file", "mmap"}, optional
+        How files are read. ``"mmap"`` is for files that nobody changes meanwhile.
+
+    Raises
+    ------
+    ConfigError
+        Arguments that mean nothing; ``.path`` says which.
+    DataError, StoreError
+        The beginning of the data is not as it should be, or cannot be read.
+
+    Examples
+    --------
+    >>> source = MinibatchSource(
+    ...     CTFDeserializer("train.ctf", StreamDefs(
+    ...         features=StreamDef(field="x", shape=4),
+    ...         labels=StreamDef(field="y", shape=3, is_sparse=True))),
+    ...     max_sweeps=1)
+    >>> while minibatch := source.next_minibatch(4):
+    ...     print(minibatch["features"].samples.shape, minibatch["labels"].indices)
+    (4, 4) [1 2 2 1]
+    (2, 4) [0 0]
+    """
+
+    _source: _tesson.Source
+    _streams: Streams
+    #: The configuration, shapes of several dimensions by stream, and what file names are relative to.
+    _arguments: tuple[dict[str, Any], Mapping[str, tuple[int, ...]], str | None]
+    _numbers: dict[Hashable, int]
+    _names: tuple[str, ...]
+
+    def __init__(
+        self,
+        deserializers: Deserializer | Sequence[Deserializer],
+        max_samples: int = INFINITELY_REPEAT,
+        max_sweeps: int = INFINITELY_REPEAT,
+        randomization_window_in_chunks: int = DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
+        randomization_window_in_samples: int = 0,
+        randomization_seed: int = 0,
+        trace_level: int | None = None,
+        multithreaded_deserializer: bool | None = None,
+        frame_mode: bool = False,
+        truncation_length: int = 0,
+        randomize: bool | str = True,
+        max_errors: int = 0,
+        *,
+        sharing: str | None = None,
+        memory_limit: int | str | None = None,
+        threads: int | None = None,
+        dtype: DTypeLike | None = None,
+        store: str | None = None,
+    ) -> None:
+        parts = [deserializers] if isinstance(deserializers, Deserializer) else list(deserializers)
+        for part in parts:
+            if not isinstance(part, Deserializer):
+                raise TypeError(f"found {type(part).__name__}, expected a deserializer such as CTFDeserializer")
+        windows = (randomization_window_in_chunks, randomization_window_in_samples)
+        by_default = windows == (DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS, 0)
+        options = {
+            "deserializers": [part.config for part in parts],
+            "randomize": randomize,
+            "randomizationSeed": randomization_seed or None,
+            "randomizationWindowInChunks": None if by_default else windows[0],
+            "randomizationWindowInSamples": None if by_default else windows[1],
+            "maxSamples": None if max_samples == INFINITELY_REPEAT else max_samples,
+            "maxSweeps": None if max_sweeps == INFINITELY_REPEAT else max_sweeps,
+            "traceLevel": trace_level,
+            "multiThreadedDeserialization": multithreaded_deserializer,
+            "frameMode": frame_mode or None,
+            "truncationLength": truncation_length or None,
+            "maxErrors": max_errors or None,
+            "sharing": sharing,
+            "memoryLimit": memory_limit,
+            "threads": threads,
+            "precision": None if dtype is None else _precision(dtype),
+            "store": store,
+        }
+        shapes = {
+            name: stream.shape
+            for part in parts
+            for name, stream in part.streams.items()
+            if stream.shape is not None and len(stream.shape) != 1
+        }
+        self._open({name: value for name, value in options.items() if value is not None}, shapes, None)
+
+    def _open(
+        self, config: dict[str, Any], shapes: Mapping[str, tuple[int, ...]], base_dir: str | None
+    ) -> None:
+        self._arguments = (config, shapes, base_dir)
+        self._source = _tesson.Source(config, shapes, base_dir)
+        streams = {
+            name: StreamInformation(name, number, "sparse" if sparse else "dense", np.dtype(dtype), tuple(dims))
+            for number, (name, dims, dtype, sparse) in enumerate(self._source.streams())
+        }
+        self._streams = Streams(streams)
+        self._names = tuple(streams)
+        # Both ways to name a stream; made once, looked up at every minibatch.
+        self._numbers = {name: stream.stream_id for name, stream in streams.items()}
+        self._numbers.update((stream, stream.stream_id) for stream in streams.values())
+
+    @classmethod
+    def from_config(
+        cls,
+        config: Mapping[str, Any] | str | os.PathLike[str],
+        *,
+        section: str | None = None,
+        base_dir: str | os.PathLike[str] | None = None,
+        overrides: Mapping[str, Any] | None = None,
+    ) -> MinibatchSource:
+        """Open what a configuration describes.
+
+        Parameters
+        ----------
+        config : mapping, str or os.PathLike
+            The tree of options, as JSON holds it, its JSON text, or the path of a ``.json`` file. Options are named as
+            in CNTK's configurations; what is left out is as in :class:`MinibatchSource`.
+        section : str, optional
+            Path of the reader's section in the tree, such as ``"train/reader"``.
+        base_dir : str or os.PathLike, optional
+            What relative file names are relative to, by default the working directory.
+        overrides : mapping, optional
+            Values by their path in the section, put in place of what the configuration says.
+
+        Examples
+        --------
+        >>> source = MinibatchSource.from_config({
+        ...     "deserializers": [{"type": "CNTKTextFormatDeserializer", "file": "train.ctf",
+        ...                        "input": {"x": {"dim": 4, "format": "dense"}}}],
+        ...     "randomize": False}, overrides={"maxSweeps": 1})
+        >>> source.next_minibatch(100)["x"].num_samples
+        6
+        """
+        tree = reader_section(config, section, overrides)
+        source = cls.__new__(cls)
+        source._open(tree, {}, None if base_dir is None else os.fspath(base_dir))
+        return source
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return *self._arguments, self._source.state()
+
+    def __setstate__(self, parts: tuple[Any, ...]) -> None:
+        *arguments, state = parts
+        self._open(*arguments)
+        self._source.restore(state)
+
+    def next_minibatch(
+        self,
+        minibatch_size_in_samples: int,
+        input_map: Mapping[Any, StreamInformation | str] | None = None,
+        device: object = None,
+        num_data_partitions: int | None = None,
+        partition_index: int | None = None,
+    ) -> Minibatch:
+        """Read the next minibatch.
+
+        Parameters
+        ----------
+        minibatch_size_in_samples : int
+            Samples over all workers. A sequence longer than this still comes, alone.
+        input_map : mapping, optional
+            Keys for the result, and for each the stream it stands for, as :class:`StreamInformation` or by name.
+        device : object, optional
+            Accepted for CNTK's scripts, and ignored.
+        num_data_partitions, partition_index : int, optional
+            Number of workers and which share to return, by default the whole. They may change between calls.
+
+        Returns
+        -------
+        Minibatch
+            Empty (and false) at the end of the data.
+
+        Raises
+        ------
+        DataError
+            A sequence could not be read; ``.file``, ``.line`` and ``.offset`` say where. Every further call repeats the
+            error until a state is restored or :meth:`skip_failed` is called.
+        StoreError
+            A file could not be read; likewise.
+        UsageError
+            Arguments that can never be right. The source is as it was before the call.
+
+        Examples
+        --------
+        >>> source.next_minibatch(256, num_data_partitions=2, partition_index=0)["features"].samples.shape
+        (6, 4)
+        >>> minibatch = source.next_minibatch(256, {"the input": source.streams.features})
+        >>> list(minibatch)
+        ['the input']
+        """
+        batch = self._source.next(minibatch_size_in_samples, num_data_partitions, partition_index)
+        if input_map is None:
+            return Minibatch(batch, self._numbers, self._names)
+        numbers = {key: self._number(stream) for key, stream in input_map.items()}
+        return Minibatch(batch, numbers, tuple(numbers))
+
+    def _number(self, stream: StreamInformation | str) -> int:
+        try:
+            return self._numbers[stream]
+        except KeyError:
+            raise UsageError(f"found stream {stream!r}, there are {', '.join(self._streams)}") from None
+
+    def minibatches(
+        self,
+        minibatch_size_in_samples: int | Iterable[int | tuple[int, int]] | str,
+        input_map: Mapping[Any, StreamInformation | str] | None = None,
+        *,
+        epoch_size: int | None = None,
+        num_data_partitions: int | None = None,
+        partition_index: int | None = None,
+    ) -> Iterator[Minibatch]:
+        """Iterate over minibatches, to the end of the data.
+
+        Parameters
+        ----------
+        minibatch_size_in_samples : int, iterable of int, or str
+            One size, or a schedule: the size for each epoch, of which the last holds for ever. 128 for two epochs and
+            then 1024 is ``[128, 128, 1024]``, or with numbers of epochs ``[(2, 128), (1, 1024)]``, or the text
+            ``"128*2:1024"``.
+        input_map, num_data_partitions, partition_index
+            As for :meth:`next_minibatch`.
+        epoch_size : int, optional
+            Samples of an epoch, over all workers; by default one sweep. Epochs are counted from the start of the data,
+            not of the iteration, so a source that has been restored goes on with the size due.
+
+        Examples
+        --------
+        >>> [minibatch["features"].num_samples for minibatch in source.minibatches("2:3", epoch_size=6)][:4]
+        [2, 2, 2, 3]
+        """
+        schedule = _schedule(minibatch_size_in_samples)
+        size = schedule.constant()
+        samples = epoch_size or (self.num_samples_per_sweep if size is None else 1)
+        while minibatch := self.next_minibatch(
+            size or schedule.at(self._source.position() // samples),
+            input_map,
+            None,
+            num_data_partitions,
+            partition_index,
+        ):
+            yield minibatch
+
+    @property
+    def streams(self) -> Streams:
+        """The streams, by name and as attributes: ``source.streams.features``."""
+        return self._streams
+
+    def stream_info(self, name: str) -> StreamInformation:
+        """The stream of this name.
+
+        Raises
+        ------
+        KeyError
+            There is none.
+        """
+        return self._streams[name]
+
+    def stream_infos(self) -> list[StreamInformation]:
+        """All streams, in the order of the configuration."""
+        return list(self._streams.values())
+
+    def __getitem__(self, name: str) -> StreamInformation:
+        return self._streams[name]
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The options in the dict form of :meth:`from_config`."""
+        return copy.deepcopy(self._arguments[0])
+
+    def get_checkpoint_state(self) -> dict[str, Any]:
+        """The state behind the last minibatch handed out: a small dictionary that `json` can write.
+
+        Examples
+        --------
+        >>> state = source.get_checkpoint_state()
+        >>> a = source.next_minibatch(3)["features"].samples
+        >>> source.restore_from_checkpoint(state)
+        >>> b = source.next_minibatch(3)["features"].samples
+        >>> bool((a == b).all())
+        True
+        """
+        return self._source.state()
+
+    def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
+        """Go on from a state of this source, or of another one on the same data with the same options.
+
+        A dictionary that holds nothing but ``minibatchSourcePosition``, as CNTK writes it, is accepted too.
+
+        Raises
+        ------
+        ResumeError
+            The state belongs to other data, another order or another version; ``.what`` says which. The source is as it
+            was.
+        """
+        self._source.restore(checkpoint)
+
+    def state_dict(self) -> dict[str, Any]:
+        """The same as :meth:`get_checkpoint_state`, as PyTorch spells it."""
+        return self._source.state()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """The same as :meth:`restore_from_checkpoint`, as PyTorch spells it."""
+        self._source.restore(state_dict)
+
+    @property
+    def current_position(self) -> dict[str, Any]:
+        """The same as :meth:`get_checkpoint_state`; setting it restores."""
+        return self._source.state()
+
+    @current_position.setter
+    def current_position(self, position: Mapping[str, Any]) -> None:
+        self._source.restore(position)
+
+    @property
+    def num_sequences(self) -> int:
+        """Number of sequences in the corpus. Indexes it, if that has not been necessary before."""
+        return self._source.num_sequences()
+
+    @property
+    def num_samples_per_sweep(self) -> int:
+        """Number of samples in one sweep. Indexes the corpus, if that has not been necessary before."""
+        return self._source.num_samples_per_sweep()
+
+    def steps_per_sweep(
+        self,
+        minibatch_size_in_samples: int,
+        num_data_partitions: int | None = None,
+        partition_index: int | None = None,
+    ) -> int:
+        """Number of minibatches in the first sweep, as counted by one worker. Nothing is read but the index."""
+        return self._source.steps_per_sweep(minibatch_size_in_samples, num_data_partitions, partition_index)
+
+    def stats(self) -> dict[str, int]:
+        """Counters since the source was opened: minibatches, bytes, stalls, memory and others, by name."""
+        return self._source.stats()
+
+    def skip_failed(self) -> None:
+        """Go on behind a minibatch that failed with :class:`DataError` or :class:`StoreError`, leaving it out."""
+        self._source.skip_failed()
+
+    def close(self) -> None:
+        """End all threads and close all files. Arrays stay valid; a read waiting in another thread ends with an error.
+
+        Closing twice does nothing.
+        """
+        self._source.close()
+
+    def __enter__(self) -> MinibatchSource:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        config, _, base_dir = self._arguments
+        place = "" if base_dir is None else f", base_dir={base_dir!r}"
+        return f"MinibatchSource.from_config({config!r}{place})"
+
+
+def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """Combine the states of all ranks into one, after which any number of workers can go on.
+
+    Under ``sharing="chunk"`` each rank has a position of its own; the result stands for what all of them together have
+    consumed. Under ``sharing="position"`` all ranks have the same state, and nothing needs to be merged.
+
+    Parameters
+    ----------
+    states : iterable of mapping
+        One state of each rank, in any order.
+
+    Raises
+    ------
+    ResumeError
+        The states are not those of all ranks of one run.
+    """
+    return _tesson.merge_states(list(states))
+
+
+def _precision(dtype: DTypeLike) -> str:
+    """A type's name in configurations; what is no floating-point type is left to them to refuse."""
+    names = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
+    # CNTK's spelling of float32, which NumPy takes for float64.
+    return "float" if dtype == "float" else names.get(np.dtype(dtype), str(dtype))
+
+
+def _schedule(sizes: int | Iterable[int | tuple[int, int]] | str) -> _tesson.Schedule:
+    """A schedule from any of its spellings."""
+    if isinstance(sizes, str):
+        return _tesson.Schedule.parse(sizes)
+    if not isinstance(sizes, Iterable):
+        sizes = [sizes]
+    # CNTK's pairs are (epochs, size).
+    return _tesson.Schedule([(s[1], s[0]) if isinstance(s, tuple) else (s, 1) for s in sizes])

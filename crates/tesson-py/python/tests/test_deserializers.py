@@ -1,0 +1,82 @@
+"""Deserializers and streams as parts of a configuration. No file is opened here."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tesson import ConfigError, CTFDeserializer, StreamDef, StreamDefs, _tesson
+from tesson.deserializers import camel_case
+
+
+def test_a_stream_has_its_cntk_spelling_in_the_dict_form() -> None:
+    streams = StreamDefs(
+        a=StreamDef("x", 3), b=StreamDef(shape=5, is_sparse=True), c=StreamDef(shape=(2, 2), defines_mb_size=True)
+    )
+    assert CTFDeserializer(Path("d") / "f.ctf", streams).config == {
+        "type": "CNTKTextFormatDeserializer",
+        "file": "d/f.ctf",
+        "input": {
+            "a": {"alias": "x", "dim": 3, "format": "dense"},
+            "b": {"dim": 5, "format": "sparse"},
+            "c": {"dim": 4, "format": "dense", "definesMBSize": True},
+        },
+    }
+
+
+def test_the_older_object_style_gives_the_same_configuration() -> None:
+    old = CTFDeserializer("f.ctf")
+    old.map_input("rois", dim=400, format="dense").map_input("labels", 3, "sparse", alias="y", defines_mb_size=True)
+    new = StreamDefs(rois=StreamDef(shape=400), labels=StreamDef("y", 3, True, True))
+    assert old.config == CTFDeserializer("f.ctf", new).config
+
+
+def test_every_option_of_the_table_is_a_keyword() -> None:
+    table = {row["name"] for row in _tesson.option_table(CTFDeserializer.type)}
+    keywords = set(inspect.signature(CTFDeserializer).parameters) - {"filename", "streams"}
+    assert {camel_case(name) for name in keywords} == table - {"file", "input"}
+
+
+def test_every_option_is_in_the_documentation() -> None:
+    for name in inspect.signature(CTFDeserializer).parameters:
+        assert f"\n    {name} : " in (CTFDeserializer.__doc__ or ""), name
+
+
+def test_options_that_are_not_given_are_not_in_the_configuration() -> None:
+    assert CTFDeserializer("f").config == {"type": "CNTKTextFormatDeserializer", "file": "f", "input": {}}
+    config = CTFDeserializer("f", max_errors=0, skip_sequence_ids=False, chunk_size_in_bytes=64).config
+    assert (config["maxErrors"], config["skipSequenceIds"], config["chunkSizeInBytes"]) == (0, False, 64)
+
+
+@pytest.mark.parametrize("shape", [5, (5,), [5], np.int64(5)])
+def test_a_shape_may_be_any_kind_of_whole_number_or_sequence_of_them(shape: int) -> None:
+    assert StreamDef(shape=shape).shape == (5,)
+
+
+def test_a_sparse_stream_has_one_dimension() -> None:
+    with pytest.raises(ConfigError, match=r"\(2, 3\).*one dimension"):
+        StreamDef(shape=(2, 3), is_sparse=True)
+
+
+def test_what_is_no_stream_is_refused_by_name() -> None:
+    with pytest.raises(ConfigError, match="stream `x`"):
+        StreamDefs(x=3)  # type: ignore[arg-type]
+
+
+def test_an_unknown_format_is_refused() -> None:
+    with pytest.raises(ConfigError, match="`csr`, expected `dense` or `sparse`"):
+        CTFDeserializer("f").map_input("x", 3, "csr")
+
+
+def test_definitions_show_what_would_rebuild_them() -> None:
+    deserializer = CTFDeserializer("f", StreamDefs({"a b": StreamDef(shape=2)}, c=StreamDef("x", 3)), rules="cntk")
+    assert eval(repr(deserializer)).config == deserializer.config
+
+
+def test_definitions_pickle() -> None:
+    deserializer = CTFDeserializer("f", StreamDefs(c=StreamDef("x", 3)))
+    assert pickle.loads(pickle.dumps(deserializer)).config == deserializer.config
