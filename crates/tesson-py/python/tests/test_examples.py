@@ -1,0 +1,57 @@
+"""The examples of the repository run, and do what they say."""
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+USES = sorted((EXAMPLES / "cntk").glob("*.py"))
+TRAIN = EXAMPLES / "train_softmax.py"
+
+
+def output(script, *arguments):
+    """What a script prints, run by itself from a folder that is not its own."""
+    command = [sys.executable, str(script), *map(str, arguments)]
+    run = subprocess.run(command, capture_output=True, text=True, cwd=EXAMPLES.parent, timeout=120)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+@pytest.mark.parametrize("script", USES, ids=lambda path: path.stem)
+def test_an_example_prints_what_its_docstring_says(script):
+    promised = ast.get_docstring(ast.parse(script.read_text())).split("Prints:\n\n")[1]
+    assert output(script).strip() == promised.strip()
+
+
+def test_every_use_of_the_format_is_in_the_list():
+    listed = re.findall(r"\((\w+)\.py\)", (EXAMPLES / "cntk" / "README.md").read_text())
+    assert sorted(listed) == [path.stem for path in USES]
+    assert len(USES) >= 6
+
+
+def test_training_on_digits_beats_training_on_shuffled_labels():
+    printed = output(TRAIN, "--sweeps", 5)
+    learned, by_chance = map(float, re.findall(r"([\d.]+)%", printed.splitlines()[0]))
+    assert learned >= by_chance + 10
+    assert learned > 90
+    assert "identical" in printed
+
+
+def weights_of(path):
+    with np.load(path) as saved:
+        return saved["weights"]
+
+
+@pytest.mark.parametrize("minibatches", [1, 23, 100])
+def test_a_run_that_is_stopped_and_goes_on_in_another_process_ends_in_the_same_weights(tmp_path, minibatches):
+    straight, stopped = tmp_path / "straight.npz", tmp_path / "stopped.npz"
+    output(TRAIN, "--sweeps", 5, "--weights", straight)
+    output(TRAIN, "--sweeps", 5, "--weights", stopped, "--stop-after", minibatches)
+    assert (weights_of(stopped) != weights_of(straight)).any()
+    output(TRAIN, "--sweeps", 5, "--weights", stopped, "--resume")
+    assert weights_of(stopped).tobytes() == weights_of(straight).tobytes()
