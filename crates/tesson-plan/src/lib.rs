@@ -1,1 +1,31 @@
 //! Which sequence comes when: orders, sharing, cutting and resume states of Tesson.
+//!
+//! The plan is a pure function of (index, options, seed, position). It never sees data, threads, files or time, so
+//! it can be tested at a billion sequences, printed without reading, and gone on with from a handful of integers.
+//! Rules and numbers in brackets, such as §6.2, are those of the specification of the engine.
+//!
+//! Start reading at [`Planner`]; `cut` forms minibatches, `order` says what follows what, `resume` keeps states.
+//! This crate follows the `tesson` façade and has no stability promise of its own.
+
+#![forbid(unsafe_code)]
+
+mod batch;
+mod cut;
+mod merge;
+mod order;
+mod planner;
+mod resume;
+mod rng;
+mod share;
+mod spec;
+
+#[cfg(test)]
+mod tests;
+
+pub use batch::{BatchPlan, Cursor, Place, Planned};
+pub use merge::{Consumed, Layer, merge_states};
+pub use order::{OrderSpec, Window};
+pub use planner::{Planner, Progress};
+pub use resume::{Fingerprint, ORDER_VERSION, ResumeState, STATE_VERSION, index_shape};
+pub use share::{Demand, Sharing};
+pub use spec::{Limit, PlanSpec};

@@ -1,0 +1,198 @@
+//! Cutting minibatches (§6, §7): how many of the sequences that come next go together.
+
+use tesson_core::Index;
+
+use crate::order::{Next, Order, Walk};
+use crate::share::Share;
+use crate::{BatchPlan, Consumed, Cursor, Demand};
+
+/// How large a minibatch may get, in samples.
+#[derive(Copy, Clone)]
+pub(crate) struct Room {
+    /// Of all ranks.
+    pub(crate) global: u64,
+    /// Of this rank.
+    pub(crate) own: u64,
+}
+
+impl Room {
+    /// The room that a demand leaves to its rank (§6.1).
+    ///
+    /// On a local timeline the size is divided among the workers, and every one gets at least a sample.
+    pub(crate) fn of(demand: Demand, local_timeline: bool) -> Room {
+        let Demand { samples, workers, rank } = demand;
+        if local_timeline {
+            let own = samples / workers + u64::from(rank < samples % workers);
+            Room { global: u64::MAX, own: own.max(1) }
+        } else {
+            Room { global: samples, own: samples }
+        }
+    }
+
+    /// Whether a sequence does not fit any more, after what was taken.
+    #[inline]
+    fn is_exceeded_by(self, taken: Room, length: u64, own: bool) -> bool {
+        taken.global + length > self.global || own && taken.own + length > self.own
+    }
+}
+
+/// What stays the same while one minibatch is cut.
+pub(crate) struct Cut<'a> {
+    pub(crate) index: &'a Index,
+    pub(crate) share: Share,
+    pub(crate) room: Room,
+    /// Where the data end; `None` if that is beyond all that is known.
+    pub(crate) end: Option<u64>,
+    pub(crate) cross_sweep_ends: bool,
+    pub(crate) consumed: Option<&'a Consumed>,
+}
+
+/// The index does not reach far enough to cut the minibatch.
+pub(crate) struct BeyondIndex;
+
+impl Cut<'_> {
+    /// Cuts a minibatch from a shuffled order (§6.2): rounds, each within one sweep.
+    pub(crate) fn rounds<O: Order>(&self, order: &mut O, at: &mut Cursor, out: &mut BatchPlan) {
+        let mut left = self.room;
+        loop {
+            let forced = !out.sweep_end;
+            let before = at.position;
+            let taken = self.round(order, left, forced, at, out);
+            if !forced && at.position == before {
+                break;
+            }
+            if !self.cross_sweep_ends || !out.sweep_end || out.data_end {
+                break;
+            }
+            if taken.global >= left.global || taken.own >= left.own {
+                break;
+            }
+            left = Room { global: left.global - taken.global, own: left.own - taken.own };
+        }
+    }
+
+    /// One round: up to the end of a sweep or of the room. Before any sweep end at least one own sequence is taken
+    /// (`forced`), however long it is: it would never be delivered otherwise.
+    fn round<O: Order>(
+        &self,
+        order: &mut O,
+        room: Room,
+        mut forced: bool,
+        at: &mut Cursor,
+        out: &mut BatchPlan,
+    ) -> Room {
+        let (samples, n) = (self.index.n_samples(), self.index.n_sequences());
+        let end = self.end.unwrap_or(u64::MAX);
+        let mut taken = Room { global: 0, own: 0 };
+        if at.position >= end {
+            out.data_end = true;
+            out.sweep_end |= at.position >= samples && at.position.is_multiple_of(samples);
+            return taken;
+        }
+        order.enter(self.index, at.sweep);
+        out.begin_sweep(at.sweep);
+        let (mut position, mut sequence, mut ready) = (at.position, at.sequence, at.sequence);
+        while sequence < n {
+            if sequence == ready {
+                ready = order.prepare(sequence);
+            }
+            let Next { planned, home, length } = order.get(self.index, sequence);
+            let length = u64::from(length);
+            let consumed = self.consumed.is_some_and(|c| c.holds(position, home));
+            let own = !consumed && self.share.owns(home);
+            if !forced && !consumed && room.is_exceeded_by(taken, length, own) {
+                break;
+            }
+            if position >= end {
+                break;
+            }
+            if own {
+                out.own.push(planned);
+                taken.own += length;
+                forced = false;
+            }
+            if !consumed {
+                taken.global += length;
+            }
+            position += length;
+            sequence += 1;
+        }
+        out.data_end |= position >= end;
+        at.position = position;
+        at.sequence = sequence;
+        if sequence == n {
+            out.sweep_end = true;
+            *at = Cursor { position, sweep: at.sweep + 1, sequence: 0 };
+        }
+        taken
+    }
+
+    /// Cuts a minibatch from the order as stored (§7): one run over sweep ends, that stops when the room is full.
+    ///
+    /// # Errors
+    /// [`BeyondIndex`] while the index grows and what follows its last sequence matters.
+    pub(crate) fn straight(&self, at: &mut Cursor, out: &mut BatchPlan) -> Result<(), BeyondIndex> {
+        if self.end.is_some_and(|end| at.position >= end) {
+            let samples = self.index.n_samples();
+            out.data_end = true;
+            // Within a first sweep that is still being read no sweep has ended.
+            out.sweep_end =
+                self.index.is_complete() && at.position >= samples && at.position.is_multiple_of(samples);
+            return Ok(());
+        }
+        let n = self.index.n_sequences();
+        if at.sequence == n {
+            return Err(BeyondIndex);
+        }
+        let mut cursor = *at;
+        self.fill(&mut cursor, out)?;
+        out.data_end |= self.end.is_some_and(|end| cursor.position >= end);
+        out.sweep_end = cursor.sweep != at.sweep;
+        *at = cursor;
+        Ok(())
+    }
+
+    fn fill(&self, at: &mut Cursor, out: &mut BatchPlan) -> Result<(), BeyondIndex> {
+        let n = self.index.n_sequences();
+        let mut walk = Walk::new(self.index, at.sequence);
+        let mut taken = Room { global: 0, own: 0 };
+        let mut forced = true;
+        // Counts over sweep ends and since the start, so that shares do not change when a run is gone on with.
+        let mut number = at.sweep.wrapping_mul(n).wrapping_add(at.sequence);
+        out.begin_sweep(at.sweep);
+        while taken.global < self.room.global && taken.own < self.room.own {
+            let (planned, length) = walk.step();
+            let consumed = self.consumed.is_some_and(|c| c.holds(at.position, number));
+            let own = !consumed && self.share.owns(number);
+            if !forced && !consumed && self.room.is_exceeded_by(taken, length, own) {
+                break;
+            }
+            if self.end.is_some_and(|end| at.position >= end) {
+                break;
+            }
+            if own {
+                out.own.push(planned);
+                taken.own += length;
+                forced = false;
+            }
+            if !consumed {
+                taken.global += length;
+            }
+            at.position += length;
+            at.sequence += 1;
+            number = number.wrapping_add(1);
+            if at.sequence == n {
+                if !self.index.is_complete() {
+                    return Err(BeyondIndex);
+                }
+                *at = Cursor { position: at.position, sweep: at.sweep + 1, sequence: 0 };
+                if !self.cross_sweep_ends {
+                    break;
+                }
+                walk = Walk::new(self.index, 0);
+                out.begin_sweep(at.sweep);
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,119 @@
+//! States of all ranks combined: what all together have consumed.
+//!
+//! Under [`Sharing::Chunk`](crate::Sharing::Chunk) each rank has its own position, so between the slowest and the
+//! fastest rank some sequences have been delivered and some have not. Which is which follows from who owned them.
+
+use std::sync::Arc;
+
+use tesson_core::ResumeError;
+
+use crate::ResumeState;
+
+/// What a number of workers has consumed: of each rank's share, all that starts before its position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Layer {
+    /// Position of each rank, in samples since the start; there are as many ranks as positions.
+    pub positions: Vec<u64>,
+}
+
+impl Layer {
+    #[inline]
+    fn holds(&self, position: u64, home: u64) -> bool {
+        position < self.positions[(home % self.positions.len() as u64) as usize]
+    }
+}
+
+/// The sequences beyond a merged state's position that have been consumed nevertheless.
+///
+/// One layer for each time that states were merged; a sequence has been consumed if any layer holds it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Consumed {
+    /// The layers, oldest first.
+    pub layers: Vec<Layer>,
+}
+
+impl Consumed {
+    /// Whether anything at or after this cursor has been consumed.
+    pub fn is_ahead_of(&self, cursor: crate::Cursor) -> bool {
+        self.layers.iter().flat_map(|layer| &layer.positions).any(|&p| p > cursor.position)
+    }
+
+    /// Whether the sequence at a position, with the number by which it was dealt out, has been consumed.
+    #[inline]
+    pub(crate) fn holds(&self, position: u64, home: u64) -> bool {
+        self.layers.iter().any(|layer| layer.holds(position, home))
+    }
+}
+
+/// Combines the states of all ranks, in any order, under sharing by chunk. Any number of workers may go on from the
+/// result, sharing by chunk or by position: what was consumed is left out, everything else comes.
+///
+/// Faults are added up, as a single worker would have charged them.
+///
+/// # Errors
+/// [`ResumeError`] if the states are not those of all ranks of one run: a rank is missing or there twice, the numbers
+/// of workers or the fingerprints differ, or a state does not say whose it is.
+pub fn merge_states(states: &[ResumeState]) -> Result<ResumeState, ResumeError> {
+    let first = states.first().ok_or_else(|| refusal("the number of states", "0", "at least 1"))?;
+    let mut by_rank: Vec<Option<&ResumeState>> = vec![None; states.len()];
+    for state in states {
+        let rank = rank_of(state, states.len())?;
+        check_alike(state, first)?;
+        if by_rank[rank].replace(state).is_some() {
+            return Err(refusal("a rank", format!("{rank}, twice"), "there once"));
+        }
+    }
+    // As many states as workers and no rank twice: all are there.
+    let in_order: Vec<&ResumeState> = by_rank.into_iter().flatten().collect();
+    let cursor = in_order.iter().map(|s| s.cursor).min_by_key(|c| c.position).unwrap_or_default();
+    let faults = in_order.iter().map(|s| s.faults).fold(0, u64::saturating_add);
+    let mut layers = inherited(&in_order);
+    layers.push(Layer { positions: in_order.iter().map(|s| s.cursor.position).collect() });
+    let consumed = Consumed { layers };
+    let consumed = consumed.is_ahead_of(cursor).then(|| Arc::new(consumed));
+    Ok(ResumeState { cursor, share: None, faults, consumed, fingerprint: first.fingerprint.clone() })
+}
+
+/// The layers that the states have brought along. Ranks that have got beyond an older layer have dropped it, so the
+/// one that still has the most knows them all.
+fn inherited(states: &[&ResumeState]) -> Vec<Layer> {
+    let consumed = states.iter().filter_map(|s| s.consumed.as_deref());
+    consumed.max_by_key(|c| c.layers.len()).map_or(Vec::new(), |c| c.layers.clone())
+}
+
+fn rank_of(state: &ResumeState, n_states: usize) -> Result<usize, ResumeError> {
+    if state.fingerprint.is_none() {
+        return Err(refusal("a state", "a bare position", "a full one"));
+    }
+    let Some((workers, rank)) = state.share else {
+        return Err(refusal(
+            "the share of a state",
+            "none",
+            "a rank (it is good for any number of workers as it is)",
+        ));
+    };
+    if workers != n_states as u64 {
+        return Err(refusal("the number of workers", workers, format!("{n_states} states")));
+    }
+    usize::try_from(rank)
+        .ok()
+        .filter(|&r| r < n_states)
+        .ok_or_else(|| refusal("a rank", rank, format!("below {workers}")))
+}
+
+fn check_alike(state: &ResumeState, first: &ResumeState) -> Result<(), ResumeError> {
+    match (&state.fingerprint, &first.fingerprint) {
+        (Some(one), Some(other)) => one.check(other)?,
+        _ => return Err(refusal("a state", "a bare position", "a full one")),
+    }
+    match (state.consumed.as_deref(), first.consumed.as_deref()) {
+        (Some(one), Some(other)) if one != other => {
+            Err(refusal("the merged states that a state goes back to", "others", "the same for all ranks"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn refusal(what: &str, state: impl ToString, source: impl ToString) -> ResumeError {
+    ResumeError { what: what.into(), state: state.to_string(), source: source.to_string() }
+}

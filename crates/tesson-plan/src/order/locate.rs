@@ -1,0 +1,75 @@
+//! Finding the interval that holds a position, in about the time of one look into a table.
+
+/// A coarse table over consecutive intervals of `0..n`: where in the list of intervals to look for a position.
+///
+/// Holds about 8 bytes an interval. Positions are cut into at most twice as many equal buckets as there are intervals;
+/// where intervals are of similar size the first guess is right or next to it, else a bisection follows.
+#[derive(Default)]
+pub(crate) struct Locate {
+    shift: u32,
+    /// For each bucket the interval that holds its first position.
+    buckets: Vec<u32>,
+}
+
+/// Intervals left for the linear end of a search.
+const NEAR: usize = 4;
+
+impl Locate {
+    /// Builds the table for `count` intervals, the first positions of which `first` tells, ascending; they end at `n`.
+    pub(crate) fn rebuild(&mut self, count: usize, n: u64, first: impl Fn(usize) -> u64) {
+        self.shift = 0;
+        while n >> self.shift > 2 * count as u64 {
+            self.shift += 1;
+        }
+        self.buckets.clear();
+        let mut interval = 0;
+        for bucket in 0..=(n.saturating_sub(1) >> self.shift) {
+            while interval + 1 < count && first(interval + 1) <= bucket << self.shift {
+                interval += 1;
+            }
+            self.buckets.push(interval as u32);
+        }
+        self.buckets.push(count.saturating_sub(1) as u32);
+    }
+
+    /// The last interval that begins at or before `position`, which is below `n`.
+    #[inline]
+    pub(crate) fn find(&self, position: u64, first: impl Fn(usize) -> u64) -> usize {
+        let bucket = (position >> self.shift) as usize;
+        let (mut low, mut high) = (self.buckets[bucket] as usize, self.buckets[bucket + 1] as usize);
+        while high - low > NEAR {
+            let middle = low + (high - low) / 2;
+            if first(middle) <= position { low = middle } else { high = middle - 1 }
+        }
+        while low < high && first(low + 1) <= position {
+            low += 1;
+        }
+        low
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.buckets.capacity() * size_of::<u32>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn positions_are_found_as_by_bisection(sizes in prop::collection::vec(prop_oneof![0u64..3, 0u64..3, 500u64..900], 1..60)) {
+            let mut firsts = vec![0];
+            sizes.iter().for_each(|s| firsts.push(firsts[firsts.len() - 1] + s));
+            let n = firsts[sizes.len()];
+            let mut locate = Locate::default();
+            locate.rebuild(sizes.len(), n, |i| firsts[i]);
+            for position in 0..n {
+                let expected = firsts[..sizes.len()].partition_point(|&f| f <= position) - 1;
+                prop_assert_eq!(locate.find(position, |i| firsts[i]), expected);
+            }
+        }
+    }
+}

@@ -1,0 +1,310 @@
+//! The shuffle of one sweep: chunk order, windows, and the pass over the sequences (§5).
+//!
+//! Advice for the next editor: the order of draws is CNTK's and part of every saved state. Sequences are named by
+//! their *position* before the shuffle, so "its home lies in the window" is "its position lies in the window's
+//! positions", and a place table is needed only to learn from which slots a sequence may be taken (`reach`). Windows
+//! move forward only; all of the laziness rests on that.
+
+use tesson_core::Index;
+
+use super::locate::Locate;
+use super::{Next, Window, chunk_window, sample_window};
+use crate::Planned;
+use crate::rng::{Mt19937_64, Remainder};
+
+/// The chunks by place, for a sweep whose seed (base seed + sweep) is given (§5.1).
+pub(crate) fn chunk_places(n: usize, seed: u64) -> Vec<u32> {
+    let mut chunks: Vec<u32> = (0..n as u32).collect();
+    let mut generator = Mt19937_64::new(seed);
+    let remainder = Remainder::by((n as u64).max(1));
+    for i in 0..n {
+        // Every item swaps with any other: not a uniform shuffle, but the one to be equal to.
+        chunks.swap(i, remainder.of(generator.draw()) as usize);
+    }
+    chunks
+}
+
+/// A chunk at its place in the sweep. All but `chunk` are positions of sequences.
+#[derive(Copy, Clone, Default)]
+struct Place {
+    chunk: u32,
+    first: u32,
+    /// The window of the place.
+    begin: u32,
+    end: u32,
+    /// The slots whose windows hold this place: where its sequences can get to.
+    reach_begin: u32,
+    reach_end: u32,
+}
+
+/// The order of one sweep, worked out no further than needed.
+///
+/// Holds 4 bytes a sequence of two windows or so and about 32 a chunk.
+pub(super) struct Shuffle {
+    pub(super) sweep: u64,
+    /// By place; one more at the end, where everything ends.
+    places: Vec<Place>,
+    locate: Locate,
+    generator: Mt19937_64,
+    /// Which sequence stands at positions `base`, `base + 1`, …, by its position before the shuffle.
+    list: Vec<u32>,
+    base: u32,
+    /// The position that the pass has come to, and its place.
+    next: u32,
+    place: usize,
+    /// Whether every window holds everything: no draw is rejected then.
+    whole: bool,
+    /// Places whose chunks have been reported as done.
+    retired: usize,
+}
+
+impl Shuffle {
+    /// The shuffle of a sweep. The corpus has fewer than 2^32 sequences.
+    pub(super) fn new(index: &Index, window: &Window, seed: u64, sweep: u64) -> Shuffle {
+        let mut shuffle = Shuffle {
+            sweep,
+            places: Vec::new(),
+            locate: Locate::default(),
+            generator: Mt19937_64::new(seed),
+            list: Vec::new(),
+            base: 0,
+            next: 0,
+            place: 0,
+            whole: false,
+            retired: 0,
+        };
+        shuffle.restart(index, window, seed, sweep);
+        shuffle
+    }
+
+    /// The same for another sweep, in the memory of this one.
+    pub(super) fn restart(&mut self, index: &Index, window: &Window, seed: u64, sweep: u64) {
+        let seed = seed.wrapping_add(sweep);
+        self.sweep = sweep;
+        self.lay_out(index, seed);
+        self.open_windows(index, window);
+        self.generator = Mt19937_64::new(seed);
+        self.list.clear();
+        (self.base, self.next, self.place, self.retired) = (0, 0, 0, 0);
+    }
+
+    /// Lays the chunks end to end in the order of the sweep.
+    fn lay_out(&mut self, index: &Index, seed: u64) {
+        let mut first = 0;
+        self.places.clear();
+        for chunk in chunk_places(index.n_chunks(), seed) {
+            self.places.push(Place { chunk, first, ..Place::default() });
+            first += index.chunk(chunk as usize).n_sequences;
+        }
+        self.places.push(Place { first, ..Place::default() });
+        let places = &self.places;
+        self.locate.rebuild(places.len() - 1, first.into(), |p| places[p].first.into());
+    }
+
+    fn open_windows(&mut self, index: &Index, window: &Window) {
+        let n = self.places.len() - 1;
+        match *window {
+            Window::Chunks(size) => self.set_windows(chunk_window::windows(n, size)),
+            Window::Samples(size) => {
+                let mut before = vec![0u64];
+                for (i, place) in self.places[..n].iter().enumerate() {
+                    before.push(before[i] + index.chunk(place.chunk as usize).n_samples);
+                }
+                self.set_windows(sample_window::windows(&before, size));
+            }
+        }
+    }
+
+    /// Takes in the windows of all places. Both of their ends only ever move forward, so the places whose windows hold
+    /// a place follow each other, too.
+    fn set_windows(&mut self, windows: impl Iterator<Item = (usize, usize)>) {
+        let (mut entered, mut left) = (0, 0);
+        let mut whole = true;
+        let n = self.places.len() - 1;
+        for (slot, (begin, end)) in windows.enumerate() {
+            let first = self.places[slot].first;
+            self.places[left..begin].iter_mut().for_each(|place| place.reach_end = first);
+            self.places[entered..end].iter_mut().for_each(|place| place.reach_begin = first);
+            (left, entered) = (begin, end);
+            let (begin_first, end_first) = (self.places[begin].first, self.places[end].first);
+            self.places[slot].begin = begin_first;
+            self.places[slot].end = end_first;
+            whole &= begin == 0 && end == n;
+        }
+        let all = self.places[n].first;
+        self.places[left..].iter_mut().for_each(|place| place.reach_end = all);
+        self.whole = whole;
+    }
+
+    /// Works out what is needed to ask for sequence `from`; returns up to which one may be asked. What lies before
+    /// the window of `from`, and before `keep`, may be forgotten; asking for it again starts the sweep anew.
+    pub(super) fn prepare(&mut self, from: u64, keep: u64) -> u64 {
+        let all = self.places[self.places.len() - 1].first;
+        let slot = self.find(from as u32);
+        if self.next < all {
+            self.forget(self.places[slot].begin.min(keep.min(from) as u32));
+            self.run(self.places[slot].reach_end);
+        }
+        if self.next == all { all.into() } else { self.places[slot + 1].first.into() }
+    }
+
+    /// Whether sequence `from` has not been forgotten.
+    pub(super) fn holds(&self, from: u64) -> bool {
+        from >= self.base.into()
+    }
+
+    /// Drops what stands before a position, when that is worth the move.
+    fn forget(&mut self, before: u32) {
+        let before = before.min(self.places[self.place].begin).saturating_sub(self.base) as usize;
+        if before > 1024 && before * 2 > self.list.len() {
+            self.list.drain(..before);
+            self.base += before as u32;
+        }
+    }
+
+    /// Runs the pass up to a position where a place begins.
+    fn run(&mut self, goal: u32) {
+        while self.next < goal {
+            let place = self.places[self.place];
+            let to = self.places[self.place + 1].first;
+            let filled = self.base + self.list.len() as u32;
+            if filled < place.end {
+                self.list.extend(filled..place.end);
+            }
+            if self.whole {
+                self.swap_freely(to);
+            } else {
+                self.swap_within_windows(place, to);
+            }
+            self.next = to;
+            self.place += 1;
+        }
+    }
+
+    /// The pass up to position `to`, all windows being the whole sweep.
+    fn swap_freely(&mut self, to: u32) {
+        let remainder = Remainder::by(self.list.len() as u64);
+        let mut t = self.next as usize;
+        while t < to as usize {
+            let draws = self.generator.ready();
+            let n = draws.len().min(to as usize - t);
+            for &draw in &draws[..n] {
+                self.list.swap(t, remainder.of(draw) as usize);
+                t += 1;
+            }
+            self.generator.skip(n);
+        }
+    }
+
+    /// The pass up to position `to`, all of it in the slot of one place.
+    fn swap_within_windows(&mut self, slot: Place, to: u32) {
+        let remainder = Remainder::by(u64::from(slot.end - slot.begin).max(1));
+        for t in self.next..to {
+            let sequence = self.list[(t - self.base) as usize];
+            let home = self.places[self.find(sequence)];
+            let partner = loop {
+                let j = slot.begin + remainder.of(self.generator.draw()) as u32;
+                let other = self.list[(j - self.base) as usize];
+                let welcome = slot.begin <= other && other < slot.end;
+                if welcome & (home.reach_begin <= j && j < home.reach_end) {
+                    break j;
+                }
+            };
+            self.list.swap((t - self.base) as usize, (partner - self.base) as usize);
+        }
+    }
+
+    /// The place of a position.
+    #[inline]
+    fn find(&self, position: u32) -> usize {
+        self.locate.find(position.into(), |p| self.places[p].first.into())
+    }
+
+    /// Sequence number `sequence` of the sweep, which has been prepared.
+    #[inline]
+    pub(super) fn get(&self, index: &Index, sequence: u64) -> Next {
+        let position = self.list[(sequence - u64::from(self.base)) as usize];
+        let home = self.find(position);
+        let place = self.places[home];
+        let planned = Planned { chunk: place.chunk, sequence: position - place.first };
+        let length = index.lengths(place.chunk as usize).get(planned.sequence as usize);
+        Next { planned, home: home as u64, length }
+    }
+
+    /// Reports chunks none of whose sequences come at `sequence` or later, each once.
+    pub(super) fn retire(&mut self, sequence: u64, into: &mut Vec<u32>) {
+        while self.retired + 1 < self.places.len()
+            && u64::from(self.places[self.retired].reach_end) <= sequence
+        {
+            into.push(self.places[self.retired].chunk);
+            self.retired += 1;
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn bytes(&self) -> usize {
+        size_of::<Shuffle>()
+            + self.places.capacity() * size_of::<Place>()
+            + self.list.capacity() * size_of::<u32>()
+            + self.locate.bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tesson_core::Coded;
+
+    fn check_places(n: usize, seed: u64, expected: &[u32]) {
+        assert_eq!(chunk_places(n, seed), expected);
+    }
+
+    #[test]
+    fn chunk_orders_are_those_of_the_specification() {
+        check_places(5, 0, &[4, 0, 3, 1, 2]);
+        check_places(5, 1, &[1, 0, 3, 2, 4]);
+        check_places(5, 2, &[1, 4, 2, 0, 3]);
+        check_places(5, 3, &[1, 3, 2, 4, 0]);
+        check_places(8, 0, &[5, 2, 3, 0, 4, 1, 7, 6]);
+        check_places(8, 7, &[7, 3, 6, 1, 4, 5, 0, 2]);
+        check_places(12, 0, &[10, 2, 8, 0, 4, 9, 7, 6, 5, 11, 1, 3]);
+        check_places(12, (1 << 63) + 5, &[11, 3, 2, 10, 9, 6, 1, 4, 8, 0, 5, 7]);
+        check_places(1, 3, &[0]);
+    }
+
+    /// The worked example of §5.4: order as `chunk.sequence`.
+    fn check_order(window: Window, sweep: u64, expected: &str) {
+        let mut index = Index::new();
+        for lengths in [&[1, 2, 3][..], &[1, 2], &[3, 1, 2], &[3, 6]] {
+            index.push(Coded::new(lengths), 1);
+        }
+        index.seal();
+        let mut shuffle = Shuffle::new(&index, &window, 0, sweep);
+        let mut found = Vec::new();
+        let mut ready = 0;
+        for i in 0..10 {
+            if i == ready {
+                ready = shuffle.prepare(i, i);
+            }
+            let Planned { chunk, sequence } = shuffle.get(&index, i).planned;
+            found.push(format!("{chunk}.{sequence}"));
+        }
+        assert_eq!(found.join(" "), expected, "{window}, sweep {sweep}");
+    }
+
+    #[test]
+    fn the_worked_example_comes_out_row_by_row() {
+        use Window::{Chunks, Samples};
+        check_order(Chunks(1), 0, "2.0 2.1 2.2 0.0 0.1 0.2 1.0 1.1 3.0 3.1");
+        check_order(Chunks(1), 1, "0.0 0.2 0.1 2.2 2.0 2.1 3.0 3.1 1.1 1.0");
+        check_order(Chunks(2), 0, "0.0 2.2 2.1 2.0 0.1 0.2 1.0 1.1 3.0 3.1");
+        check_order(Chunks(2), 1, "2.1 0.2 0.1 2.2 2.0 0.0 3.1 3.0 1.1 1.0");
+        check_order(Chunks(3), 0, "2.0 2.2 0.1 0.2 2.1 0.0 3.1 3.0 1.1 1.0");
+        check_order(Chunks(3), 1, "0.1 2.2 0.0 0.2 3.1 3.0 1.1 1.0 2.1 2.0");
+        check_order(Chunks(128), 0, "0.1 1.1 0.0 3.1 2.1 2.2 3.0 1.0 0.2 2.0");
+        check_order(Chunks(128), 1, "0.1 0.2 1.0 3.0 2.2 3.1 0.0 1.1 2.0 2.1");
+        check_order(Samples(9), 0, "2.0 2.1 2.2 0.0 0.1 0.2 1.0 1.1 3.0 3.1");
+        check_order(Samples(14), 0, "2.0 2.1 2.2 0.1 0.2 0.0 1.1 1.0 3.1 3.0");
+        check_order(Samples(14), 1, "0.0 0.2 0.1 2.1 2.2 2.0 3.1 3.0 1.0 1.1");
+    }
+}

@@ -1,0 +1,352 @@
+//! The planner: where it stands, and how it gets there.
+
+use std::sync::Arc;
+
+use tesson_core::{Index, UsageError};
+
+use crate::cut::{BeyondIndex, Cut, Room};
+use crate::order::{Global, Order, OrderSpec, Window, Windowed, first_from, only_length};
+use crate::share::Share;
+use crate::{BatchPlan, Consumed, Cursor, Demand, PlanSpec, Planned, ResumeState, Sharing};
+
+/// Whether a minibatch has been planned.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It has.
+    Planned,
+    /// The index is still growing and more of it is needed; the planner is as before the call.
+    NeedIndex,
+}
+
+/// Plans one minibatch after the other.
+///
+/// Every call is given the index; it must be the same one, or the same one grown. Orders other than
+/// [`OrderSpec::AsStored`] need it complete.
+pub struct Planner {
+    spec: PlanSpec,
+    order: Orders,
+    cursor: Cursor,
+    consumed: Option<Arc<Consumed>>,
+    /// As stored: chunks before the one of this cursor have been reported as done.
+    retired: Cursor,
+}
+
+/// The orders, with what they have worked out.
+enum Orders {
+    AsStored,
+    Windowed(Box<Windowed>),
+    Global(Box<Global>),
+}
+
+impl Planner {
+    /// A planner that stands at the start of the data. [`Planner::start`] applies the rules of a demand to that.
+    pub fn new(spec: PlanSpec) -> Planner {
+        let order = match &spec.order {
+            OrderSpec::AsStored => Orders::AsStored,
+            OrderSpec::ChunkWindow { window, seed } => {
+                Orders::Windowed(Box::new(Windowed::new(window.clone(), *seed)))
+            }
+            OrderSpec::Global { seed } => Orders::Global(Box::new(Global::new(*seed))),
+        };
+        Planner { spec, order, cursor: Cursor::default(), consumed: None, retired: Cursor::default() }
+    }
+
+    /// Goes to the start of the data. `None`: more of the index is needed.
+    ///
+    /// # Errors
+    /// [`UsageError`] for a demand, a limit or a corpus that nothing can be read with.
+    pub fn start(&mut self, index: &Index, demand: Demand) -> Result<Option<Cursor>, UsageError> {
+        self.seek(index, 0, Some(demand))
+    }
+
+    /// Goes to the first sequence that starts at or after a position, in samples since the start (§10.1). Positions
+    /// beyond the end of the data are kept. Without a demand no rule of ranks is applied. `None`: more of the index
+    /// is needed.
+    ///
+    /// Reads through the lengths of the sweep up to there, unless the order is as stored or all lengths are equal.
+    ///
+    /// # Errors
+    /// As [`Planner::start`].
+    pub fn seek(
+        &mut self,
+        index: &Index,
+        position: u64,
+        demand: Option<Demand>,
+    ) -> Result<Option<Cursor>, UsageError> {
+        self.check(index, demand)?;
+        let Some(cursor) = self.find(index, position, demand)? else { return Ok(None) };
+        self.consumed = None;
+        Ok(Some(self.stand_at(cursor)))
+    }
+
+    /// Goes to a cursor that this plan has handed out. Cheap where the planner still holds what it needs for that:
+    /// a window or so back, or as far as [`Planner::released`] was told; in the `global` order and as stored always.
+    /// `None`: more of the index is needed.
+    ///
+    /// # Errors
+    /// As [`Planner::start`], and for a cursor that cannot be of this corpus.
+    pub fn resume(
+        &mut self,
+        index: &Index,
+        cursor: Cursor,
+        demand: Option<Demand>,
+    ) -> Result<Option<Cursor>, UsageError> {
+        self.check(index, demand)?;
+        if cursor.is_unplaced() {
+            let found = self.find(index, cursor.position, demand)?;
+            return Ok(found.map(|cursor| self.stand_at(cursor)));
+        }
+        let n = index.n_sequences();
+        if !self.can_tell(index) || !index.is_complete() && (cursor.sweep > 0 || cursor.sequence > n) {
+            return Ok(None);
+        }
+        if cursor.sequence > n {
+            let what = format!("the state's next sequence is {}, the corpus has {n}", cursor.sequence);
+            return Err(UsageError(what));
+        }
+        let cursor = self.without_data(index, demand)?.unwrap_or(cursor);
+        if let Orders::Windowed(order) = &mut self.order
+            && !cursor.is_unplaced()
+        {
+            order.rewind(index, cursor);
+        }
+        Ok(Some(self.stand_at(cursor)))
+    }
+
+    /// Goes to where a state was saved: [`Planner::resume`] for full states, [`Planner::seek`] for bare positions.
+    /// What a merged state says was consumed will be left out.
+    ///
+    /// # Errors
+    /// As these, and for a rank's state where sharing is by position: it says nothing about the other ranks.
+    pub fn restore(
+        &mut self,
+        index: &Index,
+        state: &ResumeState,
+        demand: Option<Demand>,
+    ) -> Result<Option<Cursor>, UsageError> {
+        if let (Sharing::Position, Some((workers @ 2.., rank))) = (self.spec.sharing, state.share) {
+            return Err(UsageError(format!(
+                "the state is that of rank {rank} of {workers} under sharing by chunk; sharing by position goes on from all ranks' states together, see `merge_states`"
+            )));
+        }
+        let found = if state.is_bare() {
+            self.seek(index, state.cursor.position, demand)?
+        } else {
+            self.resume(index, state.cursor, demand)?
+        };
+        if found.is_some() {
+            self.consumed = state.consumed.clone();
+        }
+        Ok(found)
+    }
+
+    /// Plans the next minibatch into `out`, which is overwritten but keeps its memory.
+    ///
+    /// The plan of a rank may have no sequences although it is not the end ([`BatchPlan::is_end`]).
+    ///
+    /// # Errors
+    /// As [`Planner::start`].
+    pub fn next_batch(
+        &mut self,
+        index: &Index,
+        demand: Demand,
+        out: &mut BatchPlan,
+    ) -> Result<Progress, UsageError> {
+        self.check(index, Some(demand))?;
+        out.clear();
+        if !self.can_tell(index) {
+            return Ok(Progress::NeedIndex);
+        }
+        // Sharing by position cuts as for a single worker and deals the result out.
+        let (share, room) = match self.spec.sharing {
+            Sharing::Chunk => {
+                (Share::new(demand.workers, demand.rank), Room::of(demand, self.spec.local_timeline))
+            }
+            Sharing::Position => (Share::ALL, Room { global: demand.samples, own: demand.samples }),
+        };
+        let cut = Cut {
+            index,
+            share,
+            room,
+            end: self.spec.end(index)?,
+            cross_sweep_ends: self.spec.cross_sweep_ends,
+            consumed: self.consumed.as_deref(),
+        };
+        match &mut self.order {
+            Orders::AsStored => {
+                if let Err(BeyondIndex) = cut.straight(&mut self.cursor, out) {
+                    out.clear();
+                    return Ok(Progress::NeedIndex);
+                }
+            }
+            Orders::Windowed(order) => cut.rounds(&mut **order, &mut self.cursor, out),
+            Orders::Global(order) => cut.rounds(&mut **order, &mut self.cursor, out),
+        }
+        self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
+        if self.spec.sharing == Sharing::Position {
+            out.deal(demand.workers, demand.rank);
+        }
+        out.after = self.cursor;
+        Ok(Progress::Planned)
+    }
+
+    /// Where the planner stands: after the last minibatch planned.
+    pub fn cursor(&self) -> Cursor {
+        self.cursor
+    }
+
+    /// Says that nobody will [`Planner::resume`] at a cursor before this one, so that what is held for that can go.
+    /// Until the first call about a window is held.
+    pub fn released(&mut self, oldest: Cursor) {
+        if let Orders::Windowed(order) = &mut self.order {
+            order.release(oldest);
+        }
+    }
+
+    /// Appends chunks that their sweep does not come back to after the last minibatch planned, each once a sweep.
+    /// The `global` order may come back to any chunk and never appends one.
+    pub fn take_retired(&mut self, index: &Index, into: &mut Vec<u32>) {
+        let cursor = self.cursor;
+        match &mut self.order {
+            Orders::AsStored => self.retire_as_stored(index, into),
+            Orders::Windowed(order) => order.take_retired(cursor, into),
+            Orders::Global(_) => {}
+        }
+    }
+
+    fn retire_as_stored(&mut self, index: &Index, into: &mut Vec<u32>) {
+        let chunk_at = |cursor: Cursor| {
+            if cursor.sequence < index.n_sequences() {
+                index.chunk_of_sequence(cursor.sequence)
+            } else {
+                index.n_chunks()
+            }
+        };
+        let (from, to) = (chunk_at(self.retired), chunk_at(self.cursor));
+        match self.cursor.sweep.saturating_sub(self.retired.sweep) {
+            0 => into.extend(from as u32..to as u32),
+            1 => into.extend((from as u32..index.n_chunks() as u32).chain(0..to as u32)),
+            _ => into.extend(0..index.n_chunks() as u32),
+        }
+        self.retired = self.cursor;
+    }
+
+    /// Bytes of memory held, beside the index.
+    pub fn bytes(&self) -> usize {
+        match &self.order {
+            Orders::AsStored => 0,
+            Orders::Windowed(order) => order.bytes(),
+            Orders::Global(order) => order.bytes(),
+        }
+    }
+
+    /// [`PlanSpec::first_visit`] of the planner's own specification.
+    pub fn first_visit(&self, index: &Index, planned: Planned, sweep: u64, demand: Demand) -> bool {
+        self.spec.first_visit(index, planned, sweep, demand)
+    }
+
+    fn stand_at(&mut self, cursor: Cursor) -> Cursor {
+        self.cursor = cursor;
+        self.retired = cursor;
+        cursor
+    }
+
+    /// Whether the index reaches far enough for this order to say anything.
+    fn can_tell(&self, index: &Index) -> bool {
+        index.is_complete() || matches!(self.order, Orders::AsStored)
+    }
+
+    /// What must hold for anything to be read.
+    fn check(&self, index: &Index, demand: Option<Demand>) -> Result<(), UsageError> {
+        if let Some(demand) = demand {
+            demand.validate()?;
+        }
+        if !index.is_complete() {
+            return Ok(());
+        }
+        if index.n_samples() == 0 {
+            return Err(UsageError("the corpus has no samples".into()));
+        }
+        let OrderSpec::ChunkWindow { window, .. } = &self.spec.order else { return Ok(()) };
+        if *window == Window::Chunks(0) {
+            return Err(UsageError("the randomization window is 0 chunks, at least 1 is expected".into()));
+        }
+        if index.n_sequences() > u32::MAX.into() {
+            let what =
+                "are too many for a randomization window (`randomize = \"global\"` shuffles any number)";
+            return Err(UsageError(format!("{} sequences {what}", index.n_sequences())));
+        }
+        Ok(())
+    }
+
+    /// The cursor of a rank without data: its position is the end (§6.3).
+    fn without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<Cursor>, UsageError> {
+        let Some(demand) = demand else { return Ok(None) };
+        let by_chunk = self.spec.sharing == Sharing::Chunk && !matches!(self.order, Orders::AsStored);
+        if !by_chunk || demand.rank < index.n_chunks() as u64 {
+            return Ok(None);
+        }
+        Ok(self.spec.end(index)?.map(Cursor::unplaced))
+    }
+
+    /// The cursor of a position.
+    fn find(
+        &mut self,
+        index: &Index,
+        position: u64,
+        demand: Option<Demand>,
+    ) -> Result<Option<Cursor>, UsageError> {
+        let end = self.spec.end(index)?;
+        if !self.can_tell(index) {
+            return Ok(None);
+        }
+        if let Some(cursor) = self.without_data(index, demand)? {
+            return Ok(Some(cursor));
+        }
+        if position > 0 && end.is_some_and(|end| position >= end) {
+            return Ok(Some(Cursor::unplaced(position)));
+        }
+        if position == 0 {
+            return Ok(Some(Cursor::default()));
+        }
+        let samples = index.n_samples();
+        if !index.is_complete() && position >= samples {
+            return Ok(None);
+        }
+        let (sweep, offset) = (position / samples, position % samples);
+        let (sequence, start) = match &mut self.order {
+            Orders::AsStored => first_from(index, offset),
+            Orders::Windowed(order) => {
+                order.rewind(index, Cursor { position, sweep, sequence: 0 });
+                scan(&mut **order, index, sweep, offset)
+            }
+            Orders::Global(order) => match only_length(index) {
+                Some(length) => (offset.div_ceil(length), offset.next_multiple_of(length)),
+                None => scan(&mut **order, index, sweep, offset),
+            },
+        };
+        if sequence == index.n_sequences() && !index.is_complete() {
+            return Ok(None);
+        }
+        let cursor = Cursor { position: sweep * samples + start, sweep, sequence };
+        Ok(Some(if sequence < index.n_sequences() {
+            cursor
+        } else {
+            Cursor { sweep: sweep + 1, sequence: 0, ..cursor }
+        }))
+    }
+}
+
+/// The first sequence of a sweep that starts at or after a sample, and the sample it starts at.
+fn scan<O: Order>(order: &mut O, index: &Index, sweep: u64, offset: u64) -> (u64, u64) {
+    order.enter(index, sweep);
+    let (mut sequence, mut start, mut ready) = (0, 0, 0);
+    while start < offset {
+        if sequence == ready {
+            ready = order.prepare(sequence);
+        }
+        start += u64::from(order.get(index, sequence).length);
+        sequence += 1;
+    }
+    (sequence, start)
+}

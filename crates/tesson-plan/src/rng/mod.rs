@@ -1,0 +1,22 @@
+//! Generators and permutations of our own: nobody else's release changes an order.
+
+mod feistel;
+mod mt19937_64;
+mod remainder;
+
+pub(crate) use feistel::Feistel;
+pub(crate) use mt19937_64::Mt19937_64;
+pub(crate) use remainder::Remainder;
+
+/// Spreads the bits of a number over all 64: the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+///
+/// A bijection. Permutations, index shapes and state checksums depend on it; it never changes.
+#[inline]
+pub(crate) fn mix(x: u64) -> u64 {
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    x ^ (x >> 31)
+}
+
+/// The golden ratio's fraction in 64 bits, odd: steps by it visit all numbers, far apart.
+pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;

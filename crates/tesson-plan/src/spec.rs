@@ -1,0 +1,91 @@
+//! What a planner is built from.
+
+use tesson_core::{Index, UsageError};
+
+use crate::order::{OrderSpec, chunk_places};
+use crate::{Demand, Planned, Sharing};
+
+/// Where the data end (§6.1). Counts the samples of all ranks.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Limit {
+    /// Sweep after sweep, for ever.
+    Endless,
+    /// After so many sweeps; 0 ends at once.
+    Sweeps(u64),
+    /// With the sequence that holds this sample, counted from 1. 0 is refused at the first read.
+    Samples(u64),
+}
+
+/// Everything that decides which sequence comes when, beside the index and what each call asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlanSpec {
+    /// What follows what.
+    pub order: OrderSpec,
+    /// Whose sequence it is.
+    pub sharing: Sharing,
+    /// Where the data end.
+    pub limit: Limit,
+    /// Whether a minibatch goes on with the next sweep when one ends.
+    pub cross_sweep_ends: bool,
+    /// Whether the size of a minibatch is divided among the workers beforehand (the default of CNTK) or limits the
+    /// samples that all pass together.
+    pub local_timeline: bool,
+}
+
+/// "For ever", in samples: the largest position that CNTK's shuffled orders reach.
+pub(crate) const ENDLESS: u64 = (1 << 63) - 1;
+
+impl PlanSpec {
+    /// The position at which the data end, or `None` while the index grows and that is not known; it lies beyond
+    /// all that is known then.
+    ///
+    /// # Errors
+    /// [`UsageError`] if the limit cannot be met: 0 samples, or more than 2^63 − 1 in a shuffled order.
+    pub(crate) fn end(&self, index: &Index) -> Result<Option<u64>, UsageError> {
+        let end = match self.limit {
+            Limit::Endless => ENDLESS,
+            Limit::Samples(0) => {
+                return Err(UsageError("the data are limited to 0 samples, at least 1 is expected".into()));
+            }
+            Limit::Samples(samples) => samples,
+            Limit::Sweeps(0) => 0,
+            Limit::Sweeps(_) if !index.is_complete() => return Ok(None),
+            Limit::Sweeps(sweeps) => index.n_samples().saturating_mul(sweeps),
+        };
+        if end > ENDLESS && !matches!(self.order, OrderSpec::AsStored) {
+            return Err(UsageError(format!(
+                "the data end after {end} samples, at most {ENDLESS} are possible"
+            )));
+        }
+        Ok(Some(end))
+    }
+
+    /// Whether this is the first time that this rank (sharing by chunk) or anybody (sharing by position) meets a
+    /// sequence, had it run with this demand from the start: what is charged once is charged then.
+    ///
+    /// Meant for the few sequences that have faults. In shuffled orders shared by chunk it works out the chunk
+    /// orders of earlier sweeps, `workers` of them on the average.
+    pub fn first_visit(&self, index: &Index, planned: Planned, sweep: u64, demand: Demand) -> bool {
+        if sweep == 0 || self.sharing == Sharing::Position || demand.workers == 1 {
+            return sweep == 0;
+        }
+        let owner = |earlier: u64| match &self.order {
+            OrderSpec::Global { .. } => u64::from(planned.chunk) % demand.workers,
+            OrderSpec::AsStored => {
+                let number = index.chunk(planned.chunk as usize).first_sequence + u64::from(planned.sequence);
+                earlier.wrapping_mul(index.n_sequences()).wrapping_add(number) % demand.workers
+            }
+            OrderSpec::ChunkWindow { seed, .. } => {
+                let places = chunk_places(index.n_chunks(), seed.wrapping_add(earlier));
+                let place = places.iter().position(|&chunk| chunk == planned.chunk);
+                place.map_or(u64::MAX, |place| place as u64 % demand.workers)
+            }
+        };
+        // Running numbers deal alike again after as many sweeps as there are workers.
+        let last = match self.order {
+            OrderSpec::ChunkWindow { .. } => sweep,
+            _ => sweep.min(demand.workers),
+        };
+        (0..last).all(|earlier| owner(earlier) != demand.rank)
+    }
+}
