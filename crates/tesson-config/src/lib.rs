@@ -8,8 +8,20 @@
 
 pub mod bytes;
 pub mod json;
+mod lower;
+mod manual;
 mod options;
+mod overrides;
+mod paths;
 pub mod schedule;
+mod source;
 
+pub use lower::lower;
+pub use manual::option_manual;
 pub use options::READER_OPTIONS;
+pub use overrides::{set, set_value};
 pub use schedule::Schedule;
+pub use source::{
+    DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,
+    StoreKind, Truncation,
+};

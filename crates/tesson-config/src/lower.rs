@@ -1,0 +1,260 @@
+//! From the tree that a user wrote to what it means.
+
+use tesson_core::{ConfigError, Element, Options, Registry, Section, Value};
+use tesson_plan::{Limit, Sharing, Window};
+
+use crate::source::{
+    DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,
+    StoreKind, Truncation,
+};
+use crate::{READER_OPTIONS, bytes};
+
+/// What the configuration of a reader means. Options that are left out have their defaults.
+///
+/// Options of deserializers are matched by name against their format's table; their values are looked at when the
+/// format makes the deserializer.
+///
+/// # Errors
+/// Unknown options, values of another kind, options that exclude each other, and what [`SourceConfig::check`] refuses.
+pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, ConfigError> {
+    let options = Options::new(&READER_OPTIONS, tree, "")?;
+    let mut config = SourceConfig::new(deserializers(&options, registry)?);
+    (config.randomize, config.randomization_window) = order(&options)?;
+    config.randomization_seed = whole(&options, "randomizationSeed")?;
+    config.sharing = sharing(&options)?;
+    config.cross_sweep_ends = options.bool("crossSweepEnds")?;
+    config.local_timeline = options.bool("localTimeline")?;
+    config.limit = limit(&options)?;
+    config.frame_mode = options.bool("frameMode")?;
+    config.truncation = truncation(&options)?;
+    config.precision = precision(&options, &config.deserializers)?;
+    config.use_numeric_sequence_keys = options.bool("useNumericSequenceKeys")?;
+    config.hash_sequence_keys = options.bool("hashSequenceKeys")?;
+    config.max_errors = whole(&options, "maxErrors")?;
+    config.cache_index = options.bool("cacheIndex")?;
+    config.trace_level = trace_level(&options, &config.deserializers)?;
+    config.prefetch = options.bool("prefetch")?;
+    config.memory_limit = memory_limit(&options)?;
+    config.threads = threads(&options)?;
+    config.store = store(&options)?;
+    look_at_the_rest(&options)?;
+    config.check()?;
+    Ok(config)
+}
+
+fn deserializers(options: &Options<'_>, registry: &Registry) -> Result<Vec<DeserializerConfig>, ConfigError> {
+    let name = "deserializers";
+    let entries: &[Value] = match options.given(name) {
+        Some(Value::List(entries)) => entries,
+        Some(one @ Value::Section(_)) => std::slice::from_ref(one),
+        Some(other) => {
+            let what = format!("found {}, expected a list of sections", other.describe());
+            return Err(ConfigError::new(name, what));
+        }
+        None => return Err(ConfigError::new(name, "required option is missing")),
+    };
+    entries.iter().enumerate().map(|(i, v)| deserializer(v, format!("{name}[{i}]"), registry)).collect()
+}
+
+fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<DeserializerConfig, ConfigError> {
+    let Value::Section(section) = value else {
+        return Err(ConfigError::new(path, format!("found {}, expected a section", value.describe())));
+    };
+    let type_path = format!("{path}.type");
+    let format = match section.get("type") {
+        Some(Value::Text(name)) => registry.find(name, &type_path)?,
+        Some(other) => {
+            return Err(ConfigError::new(type_path, format!("found {}, expected a name", other.describe())));
+        }
+        None => return Err(ConfigError::new(type_path, "required option is missing")),
+    };
+    // `module` names a plug-in of the reference; formats are built in here.
+    let own = |name: &str| !["type", "module"].iter().any(|n| n.eq_ignore_ascii_case(name));
+    let options = Section(section.0.iter().filter(|(name, _)| own(name)).cloned().collect());
+    Options::new(format.options, &options, path.clone())?;
+    Ok(DeserializerConfig { format, options, path })
+}
+
+fn order(options: &Options<'_>) -> Result<(Randomize, Window), ConfigError> {
+    let window = window(options)?;
+    Ok(match (randomize(options)?, window) {
+        (Randomize::Window, None) => (Randomize::Off, DEFAULT_WINDOW),
+        (order, window) => (order, window.unwrap_or(DEFAULT_WINDOW)),
+    })
+}
+
+fn randomize(options: &Options<'_>) -> Result<Randomize, ConfigError> {
+    let name = "randomize";
+    let given = options.given(name);
+    if let Some(Value::Text(word)) = given {
+        match word.to_ascii_lowercase().as_str() {
+            "none" => return Ok(Randomize::Off),
+            "auto" | "window" => return Ok(Randomize::Window),
+            "global" => return Ok(Randomize::Global),
+            _ => {}
+        }
+    }
+    match options.bool(name) {
+        Ok(true) => Ok(Randomize::Window),
+        Ok(false) => Ok(Randomize::Off),
+        Err(e) => {
+            let found = given.map(Value::describe).unwrap_or_default();
+            let what = format!("found {found}, expected `true`, `false` or `global`");
+            Err(ConfigError::new(e.path, what))
+        }
+    }
+}
+
+/// The window; `None` if its size is 0, which turns shuffling off.
+fn window(options: &Options<'_>) -> Result<Option<Window>, ConfigError> {
+    let size = options.whole("randomizationWindow")?;
+    let in_samples = options.bool("sampleBasedRandomizationWindow")?;
+    let (chunks, samples) =
+        (options.whole("randomizationWindowInChunks")?, options.whole("randomizationWindowInSamples")?);
+    let window = match (size, chunks, samples) {
+        (None, None, None) if in_samples => {
+            let what = "the window counts samples, but `randomizationWindow` does not say how many";
+            return Err(ConfigError::new("sampleBasedRandomizationWindow", what));
+        }
+        (None, None, None) => DEFAULT_WINDOW,
+        (Some(n), None, None) if in_samples => Window::Samples(n),
+        (Some(n), None, None) => Window::Chunks(n),
+        (None, Some(1..), Some(1..)) => {
+            let what = "the window is given in chunks and in samples; one of the two must be 0";
+            return Err(ConfigError::new("randomizationWindowInSamples", what));
+        }
+        (None, None | Some(0), Some(n)) => Window::Samples(n),
+        (None, Some(n), _) => Window::Chunks(n),
+        (Some(_), _, _) => {
+            let what = "the window is given twice; leave out `randomizationWindowInChunks` and `…InSamples`";
+            return Err(ConfigError::new("randomizationWindow", what));
+        }
+    };
+    Ok(Some(window).filter(|w| !matches!(w, Window::Chunks(0) | Window::Samples(0))))
+}
+
+fn sharing(options: &Options<'_>) -> Result<Option<Sharing>, ConfigError> {
+    Ok(options.text("sharing")?.map(|word| match word.as_str() {
+        "position" => Sharing::Position,
+        _ => Sharing::Chunk,
+    }))
+}
+
+fn limit(options: &Options<'_>) -> Result<Limit, ConfigError> {
+    let (sweeps, samples) = (whole(options, "maxSweeps")?, whole(options, "maxSamples")?);
+    match (sweeps, samples) {
+        (INFINITELY_REPEAT, INFINITELY_REPEAT) => Ok(Limit::Endless),
+        (INFINITELY_REPEAT, FULL_DATA_SWEEP) => Ok(Limit::Sweeps(1)),
+        (INFINITELY_REPEAT, samples) => Ok(Limit::Samples(samples)),
+        (sweeps, INFINITELY_REPEAT) => Ok(Limit::Sweeps(sweeps)),
+        (sweeps, samples) => {
+            let what =
+                format!("found {samples} beside `maxSweeps` {sweeps}; only one of the two may be given");
+            Err(ConfigError::new("maxSamples", what))
+        }
+    }
+}
+
+fn truncation(options: &Options<'_>) -> Result<Option<Truncation>, ConfigError> {
+    let length = whole(options, "truncationLength")?;
+    let right_splice = whole(options, "rightSplice")?;
+    // Python says only how long (0 is off), BrainScript says whether; then the length alone means nothing.
+    let on = if options.given("truncated").is_some() { options.bool("truncated")? } else { length > 0 };
+    Ok(on.then_some(Truncation { length, right_splice }))
+}
+
+/// The type of values: one for the whole reader, though a deserializer may be where it is written.
+fn precision(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<Element, ConfigError> {
+    let name = "precision";
+    let reader = element(options, name)?;
+    let mut found = options.given(name).map(|_| reader);
+    for d in deserializers.iter().filter(|d| d.format.options.find(name).is_some()) {
+        let own = Options::new(d.format.options, &d.options, d.path.clone())?;
+        if own.given(name).is_none() {
+            continue;
+        }
+        let own_element = element(&own, name)?;
+        if found.is_some_and(|f| f != own_element) {
+            let what = format!("found {}, the reader has another; one holds for all", own_element.name());
+            return Err(ConfigError::new(own.path(name), what));
+        }
+        found = Some(own_element);
+    }
+    Ok(found.unwrap_or(reader))
+}
+
+fn element(options: &Options<'_>, name: &str) -> Result<Element, ConfigError> {
+    Ok(match options.text(name)?.as_deref() {
+        Some("double" | "float64") => Element::F64,
+        _ => Element::F32,
+    })
+}
+
+/// The reader's own level, else that of the first deserializer that has one, else warnings.
+fn trace_level(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<u8, ConfigError> {
+    let name = "traceLevel";
+    if let Some(level) = options.whole(name)? {
+        return level_of(level, options.path(name));
+    }
+    for d in deserializers.iter().filter(|d| d.format.options.find(name).is_some()) {
+        let own = Options::new(d.format.options, &d.options, d.path.clone())?;
+        if own.given(name).is_some() {
+            return level_of(whole(&own, name)?, own.path(name));
+        }
+    }
+    Ok(1)
+}
+
+fn level_of(level: u64, path: String) -> Result<u8, ConfigError> {
+    match level {
+        0..=2 => Ok(level as u8),
+        _ => Err(ConfigError::new(path, format!("found {level}, expected 0, 1 or 2"))),
+    }
+}
+
+fn memory_limit(options: &Options<'_>) -> Result<Option<u64>, ConfigError> {
+    let name = "memoryLimit";
+    let Some(text) = options.text(name)? else { return Ok(None) };
+    match bytes::parse(&text) {
+        Some(bytes) if bytes > 0 => Ok(Some(bytes)),
+        _ => {
+            let what = format!("found `{text}`, expected a size in bytes such as `2GiB` or `512MB`");
+            Err(ConfigError::new(options.path(name), what))
+        }
+    }
+}
+
+fn threads(options: &Options<'_>) -> Result<usize, ConfigError> {
+    let name = "threads";
+    let n = whole(options, name)?;
+    match usize::try_from(n) {
+        Ok(n) if n <= MOST_THREADS => Ok(n),
+        _ => Err(ConfigError::new(options.path(name), format!("found {n}, expected at most {MOST_THREADS}"))),
+    }
+}
+
+/// More threads than any machine has cores: a larger number is a slip of the pen, and would take all memory for stacks.
+const MOST_THREADS: usize = 4096;
+
+fn store(options: &Options<'_>) -> Result<StoreKind, ConfigError> {
+    Ok(match options.text("store")?.as_deref() {
+        Some("mmap") => StoreKind::Mmap,
+        _ => StoreKind::File,
+    })
+}
+
+/// Options without effect still have to be what they say.
+fn look_at_the_rest(options: &Options<'_>) -> Result<(), ConfigError> {
+    options.bool("multiThreadedDeserialization")?;
+    options.bool("checkData")?;
+    options.text("module")?;
+    let verbosity = whole(options, "verbosity")?;
+    if verbosity > 3 {
+        return Err(ConfigError::new("verbosity", format!("found {verbosity}, expected 0 to 3")));
+    }
+    Ok(())
+}
+
+fn whole(options: &Options<'_>, name: &str) -> Result<u64, ConfigError> {
+    Ok(options.whole(name)?.unwrap_or(0))
+}

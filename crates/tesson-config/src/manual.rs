@@ -1,0 +1,68 @@
+//! The manual's page on options, made from the tables that parse them.
+
+use tesson_core::{OptionKind, OptionSpec, OptionTable, Registry};
+
+use crate::READER_OPTIONS;
+
+/// All options in Markdown: those of the reader, then those of each format, a table each.
+pub fn option_manual(registry: &Registry) -> String {
+    let mut page = String::from("# Options\n\nNames are taken in any case.\n");
+    heading(
+        &mut page,
+        "The reader",
+        "Around the deserializers, in a configuration's `source` or a call's keywords.",
+    );
+    rows(&mut page, "", &READER_OPTIONS);
+    for format in registry.formats() {
+        heading(&mut page, &format!("`{}`", format.name), format.help);
+        if !format.aliases.is_empty() {
+            let names: Vec<String> = format.aliases.iter().map(|a| format!("`{a}`")).collect();
+            page.push_str(&format!("\nAlso named {}.\n", names.join(", ")));
+        }
+        rows(&mut page, "", format.options);
+    }
+    page
+}
+
+fn heading(page: &mut String, title: &str, sentence: &str) {
+    page.push_str(&format!("\n## {title}\n\n{sentence}\n"));
+}
+
+/// The rows of a table, in place those of the tables within it.
+fn rows(page: &mut String, prefix: &str, table: &OptionTable) {
+    if prefix.is_empty() {
+        page.push_str("\n| option | type | default | meaning |\n|---|---|---|---|\n");
+    }
+    for option in table.0 {
+        row(page, prefix, option);
+        if let OptionKind::Sections(inner) = option.kind {
+            rows(page, &format!("{prefix}{}.*.", option.name), inner);
+        }
+    }
+}
+
+fn row(page: &mut String, prefix: &str, option: &OptionSpec) {
+    let names: Vec<String> =
+        [option.name].iter().chain(option.aliases).map(|name| format!("`{prefix}{name}`")).collect();
+    let default = match option.default {
+        None => "required".to_string(),
+        Some("") => "–".to_string(),
+        Some(value) => format!("`{value}`"),
+    };
+    let help = option.help.replace('|', "\\|");
+    page.push_str(&format!("| {} | {} | {default} | {help} |\n", names.join(", "), kind(option.kind)));
+}
+
+fn kind(kind: OptionKind) -> String {
+    match kind {
+        OptionKind::Bool => "true or false".into(),
+        OptionKind::Whole => "whole number".into(),
+        OptionKind::Real => "number".into(),
+        OptionKind::Text => "text".into(),
+        OptionKind::Path => "file name".into(),
+        OptionKind::Bytes => "size in bytes".into(),
+        OptionKind::OneOf(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", "),
+        OptionKind::Sections(_) => "section of sections".into(),
+        OptionKind::Formats => "list of sections".into(),
+    }
+}

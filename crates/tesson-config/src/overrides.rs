@@ -1,0 +1,142 @@
+//! Values set from outside into a configuration: `--set path.to.option=value`.
+
+use tesson_core::{ConfigError, Section, Value};
+
+use crate::json;
+
+/// Sets `path=value` in a tree. A path is names separated by `.`, with `[i]` behind the name of a list; sections that
+/// are missing are made. A value that is JSON is taken as that, anything else as text.
+///
+/// # Errors
+/// Text without `=`, paths through something that is no section, places that a list does not have.
+pub fn set(tree: &mut Section, assignment: &str) -> Result<(), ConfigError> {
+    let Some((path, text)) = assignment.split_once('=') else {
+        return Err(ConfigError::new("", format!("found `{assignment}`, expected `path.to.option=value`")));
+    };
+    let path = path.trim();
+    set_value(tree, path, value(text, path)?)
+}
+
+/// Sets a value at a path, as [`set`] does.
+///
+/// # Errors
+/// Paths through something that is no section, places that a list does not have.
+pub fn set_value(tree: &mut Section, path: &str, value: Value) -> Result<(), ConfigError> {
+    put(tree, &steps(path)?, value, path)
+}
+
+fn value(text: &str, path: &str) -> Result<Value, ConfigError> {
+    // File names and words are no JSON, and need no quotes.
+    let json = serde_json::from_str(text).unwrap_or_else(|_| serde_json::Value::String(text.to_owned()));
+    Ok(json::value(json, path)?.unwrap_or_else(|| Value::Text("default".into())))
+}
+
+/// One step of a path: a name in a section, and places in the lists below it.
+struct Step<'a> {
+    name: &'a str,
+    places: Vec<usize>,
+}
+
+fn steps(path: &str) -> Result<Vec<Step<'_>>, ConfigError> {
+    path.split('.').map(|part| step(part, path)).collect()
+}
+
+fn step<'a>(part: &'a str, path: &str) -> Result<Step<'a>, ConfigError> {
+    let wrong =
+        || ConfigError::new(path, format!("found `{part}`, expected a name such as `file` or `list[0]`"));
+    let (name, places) = part.find('[').map_or((part, ""), |at| part.split_at(at));
+    if name.is_empty() {
+        return Err(wrong());
+    }
+    let inside = match places {
+        "" => return Ok(Step { name, places: Vec::new() }),
+        _ => places.strip_prefix('[').and_then(|p| p.strip_suffix(']')).ok_or_else(wrong)?,
+    };
+    let places = inside.split("][").map(|n| n.parse().map_err(|_| wrong())).collect::<Result<_, _>>()?;
+    Ok(Step { name, places })
+}
+
+fn put(section: &mut Section, steps: &[Step<'_>], new: Value, path: &str) -> Result<(), ConfigError> {
+    let (step, rest) = steps.split_first().expect("a path has a step");
+    let mut target = entry(section, step.name);
+    for &place in &step.places {
+        target = list_place(target, place, step.name, path)?;
+    }
+    if rest.is_empty() {
+        *target = new;
+        return Ok(());
+    }
+    match target {
+        Value::Section(inner) => put(inner, rest, new, path),
+        other => {
+            let what = format!("`{}` is {}, expected a section", step.name, other.describe());
+            Err(ConfigError::new(path, what))
+        }
+    }
+}
+
+/// The last entry of this name in any case, or a new empty section.
+fn entry<'a>(section: &'a mut Section, name: &str) -> &'a mut Value {
+    let at = section.0.iter().rposition(|(n, _)| n.eq_ignore_ascii_case(name)).unwrap_or_else(|| {
+        section.0.push((name.to_owned(), Value::Section(Section::default())));
+        section.0.len() - 1
+    });
+    &mut section.0[at].1
+}
+
+fn list_place<'a>(
+    value: &'a mut Value,
+    place: usize,
+    name: &str,
+    path: &str,
+) -> Result<&'a mut Value, ConfigError> {
+    match value {
+        Value::List(items) => {
+            let n = items.len();
+            items.get_mut(place).ok_or_else(|| {
+                ConfigError::new(
+                    path,
+                    format!("`{name}` has {n} entries, found place {place}, counted from 0"),
+                )
+            })
+        }
+        other => Err(ConfigError::new(path, format!("`{name}` is {}, expected a list", other.describe()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, assignment: &str, expected: &str) {
+        let mut tree = json::parse(text).unwrap();
+        set(&mut tree, assignment).unwrap();
+        assert_eq!(tree, json::parse(expected).unwrap(), "{assignment}");
+    }
+
+    fn refused(assignment: &str) -> String {
+        let mut tree = json::parse(r#"{"d": [{"file": "a"}], "n": 1}"#).unwrap();
+        set(&mut tree, assignment).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_value_is_replaced_or_added_where_the_path_leads() {
+        check(r#"{"maxSweeps": 1}"#, "maxsweeps=2", r#"{"maxSweeps": 2}"#);
+        check("{}", "randomize=false", r#"{"randomize": false}"#);
+        check(r#"{"d": [{"file": "a"}]}"#, "d[0].file=b c.ctf", r#"{"d": [{"file": "b c.ctf"}]}"#);
+        check("{}", "a.b.c=x=y", r#"{"a": {"b": {"c": "x=y"}}}"#);
+        check(r#"{"l": [[1, 2]]}"#, "l[0][1]=3", r#"{"l": [[1, 3]]}"#);
+        check("{}", r#"l=[1, {"a": "2"}]"#, r#"{"l": [1, {"a": "2"}]}"#);
+        check(r#"{"n": 1}"#, "n=null", r#"{"n": "default"}"#);
+    }
+
+    #[test]
+    fn a_path_that_leads_nowhere_is_refused() {
+        assert_eq!(refused("n"), "found `n`, expected `path.to.option=value`");
+        assert_eq!(refused("n.x=1"), "n.x: `n` is `1`, expected a section");
+        assert_eq!(refused("d[1].file=b"), "d[1].file: `d` has 1 entries, found place 1, counted from 0");
+        assert_eq!(refused("n[0]=b"), "n[0]: `n` is `1`, expected a list");
+        assert!(refused("d[x]=1").contains("found `d[x]`"));
+        assert!(refused(".a=1").contains("expected a name"));
+    }
+}

@@ -1,0 +1,41 @@
+//! File names relative to a folder of the user's choice.
+
+use std::path::Path;
+
+use tesson_core::{ConfigError, OptionKind, OptionTable, Section, Value};
+
+/// Puts `base_dir` before every relative file name of a section: the options that `table` declares as paths, also
+/// those of sections within it. `path` is where the section stands, for errors.
+///
+/// # Errors
+/// A joined name that is no UTF-8, as configurations are.
+pub(crate) fn resolve(
+    section: &mut Section,
+    table: &OptionTable,
+    base_dir: &Path,
+    path: &str,
+) -> Result<(), ConfigError> {
+    for (name, value) in &mut section.0 {
+        let Some(spec) = table.find(name) else { continue };
+        let path = format!("{path}.{name}");
+        match (spec.kind, value) {
+            (OptionKind::Path, Value::Text(file)) => *file = joined(base_dir, file, &path)?,
+            (OptionKind::Sections(inner), Value::Section(entries)) => {
+                for (_, entry) in &mut entries.0 {
+                    if let Value::Section(entry) = entry {
+                        resolve(entry, inner, base_dir, &path)?;
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn joined(base_dir: &Path, file: &str, path: &str) -> Result<String, ConfigError> {
+    let joined = base_dir.join(file);
+    joined.to_str().map(str::to_owned).ok_or_else(|| {
+        ConfigError::new(path, format!("found the folder `{}`, expected a name in UTF-8", base_dir.display()))
+    })
+}

@@ -1,0 +1,243 @@
+//! What a configuration means: the complete description of a source.
+
+use std::fmt;
+use std::path::Path;
+
+use tesson_core::{ConfigError, Element, Format, Section, Setting};
+use tesson_plan::{Limit, OrderSpec, PlanSpec, Sharing, Window};
+
+use crate::paths;
+
+/// The window where none is given, as in CNTK's Python interface.
+pub const DEFAULT_WINDOW: Window = Window::Chunks(128);
+
+/// "No end", as a value of `maxSamples` and `maxSweeps`.
+pub const INFINITELY_REPEAT: u64 = u64::MAX;
+
+/// "One sweep", as a value of `maxSamples`.
+pub const FULL_DATA_SWEEP: u64 = u64::MAX - 1;
+
+/// One deserializer: its format, and its options as they were given.
+#[derive(Clone)]
+pub struct DeserializerConfig {
+    /// The format.
+    pub format: &'static Format,
+    /// Options of [`Format::options`]; `type` and `module` are taken out.
+    pub options: Section,
+    /// Where the options stand in the configuration, for errors: `deserializers[0]`.
+    pub path: String,
+}
+
+impl fmt::Debug for DeserializerConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeserializerConfig")
+            .field("format", &self.format.name)
+            .field("options", &self.options)
+            .field("path", &self.path)
+            .finish()
+    }
+}
+
+/// The order of the sequences in a sweep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Randomize {
+    /// As stored.
+    Off,
+    /// Shuffled within [`SourceConfig::randomization_window`].
+    Window,
+    /// Shuffled as a whole, without a window.
+    Global,
+}
+
+/// Sequences cut into pieces of equal length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truncation {
+    /// Samples of a sequence in one minibatch, at least 1.
+    pub length: u64,
+    /// Samples by which a piece repeats the end of the piece before it, fewer than `length`.
+    pub right_splice: u64,
+}
+
+/// How files are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StoreKind {
+    /// By reads at positions.
+    File,
+    /// Mapped into memory: for files that are promised not to change.
+    Mmap,
+}
+
+/// The complete description of a source. [`SourceConfig::new`] has the defaults of CNTK's Python interface.
+#[non_exhaustive]
+#[derive(Clone, Debug)]
+pub struct SourceConfig {
+    /// What is read. The first one is the primary: it defines chunks and order.
+    pub deserializers: Vec<DeserializerConfig>,
+    /// The order; by default [`Randomize::Window`].
+    pub randomize: Randomize,
+    /// Seed of the first sweep's order; each further sweep adds 1. Default 0.
+    pub randomization_seed: u64,
+    /// The window of [`Randomize::Window`]; by default 128 chunks.
+    pub randomization_window: Window,
+    /// How workers share the data; `None` (the default): by position under [`Randomize::Global`], else by chunk.
+    pub sharing: Option<Sharing>,
+    /// Whether a minibatch may hold the end of one sweep and the beginning of the next. Default true.
+    pub cross_sweep_ends: bool,
+    /// Whether each worker cuts its share by itself. Default true.
+    pub local_timeline: bool,
+    /// Where the data end; by default nowhere.
+    pub limit: Limit,
+    /// Whether every sequence is one sample. Default false.
+    pub frame_mode: bool,
+    /// Truncation; by default none.
+    pub truncation: Option<Truncation>,
+    /// Type of all values; by default 32-bit floats.
+    pub precision: Element,
+    /// Whether keys are numbers. Default true.
+    pub use_numeric_sequence_keys: bool,
+    /// Whether text keys are kept as hashes. Default false.
+    pub hash_sequence_keys: bool,
+    /// Invalid sequences that are left out before reading fails. Default 0.
+    pub max_errors: u64,
+    /// Whether indexes are cached, where a deserializer says nothing else. Default false.
+    pub cache_index: bool,
+    /// What is logged: 0 errors, 1 (the default) warnings, 2 information too.
+    pub trace_level: u8,
+    /// Whether minibatches are made before they are asked for. Default true.
+    pub prefetch: bool,
+    /// Bytes of memory for everything together; `None` (the default) leaves it to the engine.
+    pub memory_limit: Option<u64>,
+    /// Worker threads; 0 (the default) is one a core.
+    pub threads: usize,
+    /// How files are read; by default [`StoreKind::File`].
+    pub store: StoreKind,
+}
+
+impl SourceConfig {
+    /// A source of these deserializers with the default of everything else.
+    pub fn new(deserializers: Vec<DeserializerConfig>) -> SourceConfig {
+        SourceConfig {
+            deserializers,
+            randomize: Randomize::Window,
+            randomization_seed: 0,
+            randomization_window: DEFAULT_WINDOW,
+            sharing: None,
+            cross_sweep_ends: true,
+            local_timeline: true,
+            limit: Limit::Endless,
+            frame_mode: false,
+            truncation: None,
+            precision: Element::F32,
+            use_numeric_sequence_keys: true,
+            hash_sequence_keys: false,
+            max_errors: 0,
+            cache_index: false,
+            trace_level: 1,
+            prefetch: true,
+            memory_limit: None,
+            threads: 0,
+            store: StoreKind::File,
+        }
+    }
+
+    /// What the reader decides for its deserializers.
+    pub fn setting(&self) -> Setting {
+        Setting {
+            element: self.precision,
+            frame_mode: self.frame_mode,
+            numeric_keys: self.use_numeric_sequence_keys,
+            cache_index: self.cache_index,
+        }
+    }
+
+    /// The order, as the plan knows it.
+    pub fn order(&self) -> OrderSpec {
+        let seed = self.randomization_seed;
+        match self.randomize {
+            Randomize::Off => OrderSpec::AsStored,
+            Randomize::Window => OrderSpec::ChunkWindow { window: self.randomization_window.clone(), seed },
+            Randomize::Global => OrderSpec::Global { seed },
+        }
+    }
+
+    /// How workers share the data, with the default of the order.
+    pub fn resolved_sharing(&self) -> Sharing {
+        let by_order = match self.randomize {
+            Randomize::Global => Sharing::Position,
+            Randomize::Off | Randomize::Window => Sharing::Chunk,
+        };
+        self.sharing.unwrap_or(by_order)
+    }
+
+    /// Everything the plan needs.
+    pub fn plan_spec(&self) -> PlanSpec {
+        PlanSpec {
+            order: self.order(),
+            sharing: self.resolved_sharing(),
+            limit: self.limit,
+            cross_sweep_ends: self.cross_sweep_ends,
+            local_timeline: self.local_timeline,
+        }
+    }
+
+    /// Refuses what excludes each other, and what Tesson cannot open yet.
+    ///
+    /// # Errors
+    /// The first option that does not fit the others.
+    pub fn check(&self) -> Result<(), ConfigError> {
+        self.check_deserializers()?;
+        self.check_truncation()?;
+        if self.hash_sequence_keys {
+            let what = if self.use_numeric_sequence_keys {
+                "only text keys are hashed, `useNumericSequenceKeys` must be false with it"
+            } else {
+                "hashed keys are not built yet; leave it out to keep the texts as keys"
+            };
+            return Err(ConfigError::new("hashSequenceKeys", what));
+        }
+        Ok(())
+    }
+
+    fn check_deserializers(&self) -> Result<(), ConfigError> {
+        let what = match self.deserializers.len() {
+            1 => return Ok(()),
+            0 => "found an empty list, expected a deserializer".to_string(),
+            n => format!("found {n} deserializers, expected 1: reading several together is not built yet"),
+        };
+        Err(ConfigError::new("deserializers", what))
+    }
+
+    fn check_truncation(&self) -> Result<(), ConfigError> {
+        let Some(Truncation { length, right_splice }) = self.truncation else { return Ok(()) };
+        if self.frame_mode {
+            let what = "sequences of one sample cannot be truncated; choose either this or `truncated`";
+            return Err(ConfigError::new("frameMode", what));
+        }
+        if length == 0 {
+            return Err(ConfigError::new("truncationLength", "found 0, expected at least 1 sample"));
+        }
+        if right_splice >= length {
+            let what = format!("found {right_splice}, expected less than `truncationLength` ({length})");
+            return Err(ConfigError::new("rightSplice", what));
+        }
+        let (path, name) = if right_splice > 0 {
+            ("rightSplice", "right splicing")
+        } else {
+            ("truncationLength", "truncation")
+        };
+        let what = format!("{name} is not built yet; leave it out to read whole sequences");
+        Err(ConfigError::new(path, what))
+    }
+
+    /// Puts a folder before all relative file names.
+    ///
+    /// # Errors
+    /// A folder whose name is no UTF-8.
+    pub fn resolve_paths(&mut self, base_dir: &Path) -> Result<(), ConfigError> {
+        for deserializer in &mut self.deserializers {
+            let DeserializerConfig { format, options, path } = deserializer;
+            paths::resolve(options, format.options, base_dir, path)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,300 @@
+//! What configurations mean, in one-line cases.
+
+use std::path::Path;
+
+use tesson_config::{Randomize, SourceConfig, StoreKind, json, lower, option_manual};
+use tesson_core::{
+    ConfigError, Element, Format, OptionKind, OptionSpec, OptionTable, Registry, Setting, Value,
+};
+use tesson_plan::{Limit, OrderSpec, Sharing, Window};
+
+const fn option(name: &'static str, kind: OptionKind, default: Option<&'static str>) -> OptionSpec {
+    OptionSpec { name, aliases: &[], kind, default, help: "Says | nothing." }
+}
+
+static STREAM: OptionTable =
+    OptionTable(&[option("dim", OptionKind::Whole, None), option("means", OptionKind::Path, Some(""))]);
+
+static LINES: Format = Format {
+    name: "LinesDeserializer",
+    aliases: &["LinesReader"],
+    help: "Lines of text.",
+    options: &OptionTable(&[
+        option("file", OptionKind::Path, None),
+        option("traceLevel", OptionKind::Whole, Some("1")),
+        option("precision", OptionKind::OneOf(&["float", "double"]), Some("float")),
+        option("input", OptionKind::Sections(&STREAM), Some("")),
+    ]),
+    open: |_, _| Err(ConfigError::new("", "this format is only configured")),
+};
+
+fn registry() -> Registry {
+    Registry::new(&[&LINES])
+}
+
+/// Lowers a reader of one deserializer with these further options, as the inside of a JSON object.
+fn reader(options: &str) -> Result<SourceConfig, ConfigError> {
+    let comma = if options.is_empty() { "" } else { "," };
+    let text =
+        format!(r#"{{"deserializers": [{{"type": "LinesDeserializer", "file": "a"}}]{comma} {options}}}"#);
+    lower(&json::parse(&text)?, &registry())
+}
+
+fn refused(options: &str) -> String {
+    reader(options).expect_err(options).to_string()
+}
+
+fn lowered(text: &str) -> Result<SourceConfig, ConfigError> {
+    lower(&json::parse(text)?, &registry())
+}
+
+#[test]
+fn what_is_left_out_has_the_defaults_of_the_python_interface() {
+    let c = reader("").unwrap();
+    let seed = 0;
+    assert_eq!(c.order(), OrderSpec::ChunkWindow { window: Window::Chunks(128), seed });
+    assert_eq!((c.limit, c.resolved_sharing()), (Limit::Endless, Sharing::Chunk));
+    assert!(c.cross_sweep_ends && c.local_timeline && c.prefetch);
+    let setting =
+        Setting { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
+    assert_eq!(c.setting(), setting);
+    assert_eq!((c.max_errors, c.trace_level, c.memory_limit, c.threads), (0, 1, None, 0));
+    assert_eq!((c.store, c.truncation, c.hash_sequence_keys), (StoreKind::File, None, false));
+    assert_eq!(c.deserializers[0].format.name, "LinesDeserializer");
+}
+
+#[test]
+fn the_defaults_of_the_table_are_those_of_the_struct() {
+    let lowered = reader("").unwrap();
+    let made = SourceConfig::new(lowered.deserializers.clone());
+    assert_eq!(format!("{lowered:?}"), format!("{made:?}"));
+}
+
+#[test]
+fn the_order_has_many_spellings() {
+    let order = |options: &str| reader(options).unwrap().randomize;
+    for on in ["true", "1", "\"T\"", "\"true\"", "\"auto\"", "\"Window\""] {
+        assert_eq!(order(&format!(r#""randomize": {on}"#)), Randomize::Window, "{on}");
+    }
+    for off in ["false", "0", "\"F\"", "\"none\"", "\"None\""] {
+        assert_eq!(order(&format!(r#""randomize": {off}"#)), Randomize::Off, "{off}");
+    }
+    assert_eq!(order(r#""Randomize": "GLOBAL""#), Randomize::Global);
+    assert_eq!(
+        refused(r#""randomize": "globle""#),
+        "randomize: found `globle`, expected `true`, `false` or `global`"
+    );
+    assert!(refused(r#""randomize": []"#).contains("found a list"));
+}
+
+#[test]
+fn the_window_is_in_chunks_or_in_samples() {
+    let window = |options: &str| reader(options).unwrap().randomization_window;
+    assert_eq!(window(r#""randomizationWindow": 5"#), Window::Chunks(5));
+    let samples = r#""randomizationWindow": 5, "sampleBasedRandomizationWindow": true"#;
+    assert_eq!(window(samples), Window::Samples(5));
+    assert_eq!(window(r#""randomizationWindowInChunks": 7"#), Window::Chunks(7));
+    assert_eq!(window(r#""randomizationWindowInSamples": 7"#), Window::Samples(7));
+    let python = r#""randomizationWindowInChunks": 0, "randomizationWindowInSamples": 9"#;
+    assert_eq!(window(python), Window::Samples(9));
+    let python = r#""randomizationWindowInChunks": 128, "randomizationWindowInSamples": 0"#;
+    assert_eq!(window(python), Window::Chunks(128));
+}
+
+#[test]
+fn a_window_of_nothing_turns_shuffling_off() {
+    for options in [
+        r#""randomizationWindow": 0"#,
+        r#""randomizationWindowInChunks": 0, "randomizationWindowInSamples": 0"#,
+        r#""randomizationWindowInChunks": 0"#,
+    ] {
+        assert_eq!(reader(options).unwrap().order(), OrderSpec::AsStored, "{options}");
+    }
+    let global =
+        reader(r#""randomizationWindow": 0, "randomize": "global", "randomizationSeed": 3"#).unwrap();
+    assert_eq!(global.order(), OrderSpec::Global { seed: 3 });
+}
+
+#[test]
+fn a_window_that_is_said_twice_or_halfway_is_refused() {
+    assert_eq!(
+        refused(r#""randomizationWindowInChunks": 1, "randomizationWindowInSamples": 2"#),
+        "randomizationWindowInSamples: the window is given in chunks and in samples; one of the two must be 0"
+    );
+    assert!(refused(r#""randomizationWindow": 1, "randomizationWindowInChunks": 2"#).contains("given twice"));
+    assert_eq!(
+        refused(r#""sampleBasedRandomizationWindow": true"#),
+        "sampleBasedRandomizationWindow: the window counts samples, but `randomizationWindow` does not say how many"
+    );
+}
+
+#[test]
+fn sharing_follows_the_order_unless_it_is_given() {
+    let sharing = |options: &str| reader(options).unwrap().resolved_sharing();
+    assert_eq!(sharing(r#""randomize": "global""#), Sharing::Position);
+    assert_eq!(sharing(r#""randomize": "global", "sharing": "chunk""#), Sharing::Chunk);
+    assert_eq!(sharing(r#""randomize": false"#), Sharing::Chunk);
+    assert_eq!(sharing(r#""sharing": "Position""#), Sharing::Position);
+    assert_eq!(refused(r#""sharing": "rank""#), "sharing: found `rank`, expected `chunk` or `position`");
+}
+
+#[test]
+fn the_end_is_given_in_sweeps_or_in_samples() {
+    let limit = |options: &str| reader(options).unwrap().limit;
+    assert_eq!(limit(r#""maxSweeps": 3"#), Limit::Sweeps(3));
+    assert_eq!(limit(r#""maxSweeps": 0"#), Limit::Sweeps(0));
+    assert_eq!(limit(r#""maxSamples": 11"#), Limit::Samples(11));
+    assert_eq!(limit(r#""maxSamples": 0"#), Limit::Samples(0));
+    assert_eq!(limit(r#""maxSamples": 18446744073709551614"#), Limit::Sweeps(1));
+    assert_eq!(limit(r#""maxSamples": 18446744073709551615"#), Limit::Endless);
+    assert_eq!(limit(r#""maxSweeps": "18446744073709551615", "maxSamples": 5"#), Limit::Samples(5));
+    assert_eq!(
+        refused(r#""maxSweeps": 2, "maxSamples": 5"#),
+        "maxSamples: found 5 beside `maxSweeps` 2; only one of the two may be given"
+    );
+    assert!(refused(r#""maxSamples": 18446744073709551616"#).contains("expected a whole number"));
+}
+
+#[test]
+fn truncation_is_understood_and_refused_as_not_built_yet() {
+    for options in [r#""truncated": true, "truncationLength": 4"#, r#""truncationLength": 4"#] {
+        assert_eq!(
+            refused(options),
+            "truncationLength: truncation is not built yet; leave it out to read whole sequences"
+        );
+    }
+    assert!(reader(r#""truncated": false, "truncationLength": 4"#).is_ok());
+    assert!(refused(r#""truncated": true"#).contains("found 0, expected at least 1 sample"));
+    assert!(refused(r#""truncationLength": 4, "frameMode": true"#).starts_with("frameMode: "));
+    assert!(
+        refused(r#""truncationLength": 4, "rightSplice": 4"#)
+            .contains("expected less than `truncationLength` (4)")
+    );
+    assert_eq!(
+        refused(r#""truncationLength": 4, "rightSplice": 2"#),
+        "rightSplice: right splicing is not built yet; leave it out to read whole sequences"
+    );
+}
+
+#[test]
+fn the_type_of_values_is_one_for_the_reader() {
+    let element = |options: &str| reader(options).unwrap().precision;
+    assert_eq!(element(r#""precision": "Double""#), Element::F64);
+    assert_eq!(element(r#""dtype": "float64""#), Element::F64);
+    assert_eq!(element(r#""dtype": "float32""#), Element::F32);
+    let inner = r#"{"deserializers": [{"type": "LinesReader", "file": "a", "precision": "double"}]}"#;
+    assert_eq!(lowered(inner).unwrap().precision, Element::F64);
+    let both = r#"{"deserializers": [{"type": "LinesReader", "file": "a", "precision": "double"}],
+        "precision": "float"}"#;
+    assert_eq!(
+        lowered(both).unwrap_err().to_string(),
+        "deserializers[0].precision: found float64, the reader has another; one holds for all"
+    );
+}
+
+#[test]
+fn the_readers_trace_level_wins_over_the_deserializers() {
+    let level = |outer: &str| {
+        let text = format!(
+            r#"{{"deserializers": [{{"type": "LinesReader", "file": "a", "traceLevel": 2}}]{outer}}}"#
+        );
+        lowered(&text).unwrap().trace_level
+    };
+    assert_eq!((level(""), level(r#", "traceLevel": 0"#)), (2, 0));
+    assert_eq!(refused(r#""traceLevel": 3"#), "traceLevel: found 3, expected 0, 1 or 2");
+}
+
+#[test]
+fn memory_threads_and_store_are_tessons_own() {
+    let c = reader(r#""memoryLimit": "512MB", "threads": 3, "store": "MMAP""#).unwrap();
+    assert_eq!((c.memory_limit, c.threads, c.store), (Some(512_000_000), 3, StoreKind::Mmap));
+    assert_eq!(reader(r#""memoryLimit": 1048576"#).unwrap().memory_limit, Some(1 << 20));
+    assert_eq!(
+        refused(r#""memoryLimit": "lots""#),
+        "memoryLimit: found `lots`, expected a size in bytes such as `2GiB` or `512MB`"
+    );
+    assert_eq!(refused(r#""threads": 5000"#), "threads: found 5000, expected at most 4096");
+}
+
+#[test]
+fn options_without_effect_are_still_read() {
+    assert!(
+        reader(r#""multiThreadedDeserialization": true, "checkData": "F", "verbosity": 2, "module": "x""#)
+            .is_ok()
+    );
+    assert_eq!(refused(r#""verbosity": 4"#), "verbosity: found 4, expected 0 to 3");
+    assert!(refused(r#""checkData": "maybe""#).starts_with("checkData: found `maybe`"));
+}
+
+#[test]
+fn hashed_keys_are_refused() {
+    assert!(refused(r#""hashSequenceKeys": true"#).contains("only text keys are hashed"));
+    let text = r#""hashSequenceKeys": true, "useNumericSequenceKeys": false"#;
+    assert!(refused(text).contains("not built yet"));
+}
+
+#[test]
+fn deserializers_are_sections_with_a_known_type_and_known_options() {
+    let refused = |text: &str| lowered(text).expect_err(text).to_string();
+    assert_eq!(refused("{}"), "deserializers: required option is missing");
+    assert_eq!(
+        refused(r#"{"deserializers": []}"#),
+        "deserializers: found an empty list, expected a deserializer"
+    );
+    assert_eq!(refused(r#"{"deserializers": "x"}"#), "deserializers: found `x`, expected a list of sections");
+    assert_eq!(refused(r#"{"deserializers": [1]}"#), "deserializers[0]: found `1`, expected a section");
+    assert_eq!(
+        refused(r#"{"deserializers": [{"file": "a"}]}"#),
+        "deserializers[0].type: required option is missing"
+    );
+    assert_eq!(
+        refused(r#"{"deserializers": [{"type": "LineDeserializer"}]}"#),
+        "deserializers[0].type: unknown type `LineDeserializer`, did you mean `LinesDeserializer`?"
+    );
+    assert_eq!(
+        refused(r#"{"deserializers": [{"type": "LinesReader", "fil": "a"}]}"#),
+        "deserializers[0]: unknown option `fil`, did you mean `file`?"
+    );
+    assert_eq!(
+        refused(r#"{"deserializers": [{"type": "LinesReader"}], "maxSweps": 1}"#),
+        "unknown option `maxSweps`, did you mean `maxSweeps`?"
+    );
+    let one = r#"{"type": "LinesReader", "file": "a", "module": "Lines"}"#;
+    assert!(lowered(&format!(r#"{{"deserializers": {one}}}"#)).is_ok());
+    assert!(refused(&format!(r#"{{"deserializers": [{one}, {one}]}}"#)).contains("not built yet"));
+}
+
+#[test]
+fn relative_file_names_may_be_given_another_folder() {
+    let text = r#"{"deserializers": [{"type": "LinesReader", "file": "a.txt",
+        "input": {"x": {"dim": 1, "means": "m.xml"}, "y": {"dim": 1, "means": "/abs/m.xml"}}}]}"#;
+    let mut config = lowered(text).unwrap();
+    config.resolve_paths(Path::new("/data")).unwrap();
+    let options = &config.deserializers[0].options;
+    assert_eq!(options.get("file"), Some(&Value::Text("/data/a.txt".into())));
+    let Some(Value::Section(input)) = options.get("input") else { panic!("{options:?}") };
+    let means: Vec<_> = input
+        .0
+        .iter()
+        .map(|(_, stream)| match stream {
+            Value::Section(s) => s.get("means").cloned(),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(means, [Some(Value::Text("/data/m.xml".into())), Some(Value::Text("/abs/m.xml".into()))]);
+}
+
+#[test]
+fn the_manual_lists_every_option_of_every_table() {
+    let page = option_manual(&registry());
+    for row in [
+        "| `randomize` | `true`, `false`, `auto`, `window`, `none`, `global` | `true` |",
+        "| `precision`, `dtype` |",
+        "| `memoryLimit` | size in bytes | – |",
+        "## `LinesDeserializer`\n\nLines of text.\n\nAlso named `LinesReader`.",
+        "| `file` | file name | required | Says \\| nothing. |",
+        "| `input.*.dim` | whole number | required |",
+    ] {
+        assert!(page.contains(row), "{row} in\n{page}");
+    }
+}
