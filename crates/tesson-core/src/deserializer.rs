@@ -49,6 +49,9 @@ pub struct Scratch {
     pub bytes: Vec<u8>,
     /// Anything else a format keeps; it finds here what it left, or what another format did.
     pub format: Option<Box<dyn Any + Send>>,
+    /// Things found that are worth a line in a log and no faults (samples filled up, unknown inputs). Decoding adds
+    /// to it; whoever logs takes it.
+    pub warnings: u64,
 }
 
 /// Which sequences of a chunk are to be decoded.

@@ -140,12 +140,16 @@ impl<'a> Options<'a> {
         self.table.find(name).expect("formats ask for options of their own table")
     }
 
+    /// What was written for an option, be it `default` or the empty text.
+    pub fn written(&self, name: &str) -> Option<&'a Value> {
+        let spec = self.spec(name);
+        std::iter::once(spec.name).chain(spec.aliases.iter().copied()).find_map(|n| self.section.get(n))
+    }
+
     /// What was given for an option; `default` and the empty text mean that nothing was.
     pub fn given(&self, name: &str) -> Option<&'a Value> {
         let spec = self.spec(name);
-        std::iter::once(spec.name)
-            .chain(spec.aliases.iter().copied())
-            .find_map(|n| self.section.get(n))
+        self.written(name)
             .filter(|v| !matches!(v, Value::Text(t) if t == "default" || (t.is_empty() && spec.kind != OptionKind::Bool)))
     }
 

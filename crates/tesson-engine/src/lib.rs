@@ -1,1 +1,28 @@
 //! Files, threads and memory of Tesson: fetch, decode, pack, deliver.
+//!
+//! The engine carries out what the plan has decided. How many threads work, how far they read ahead, what stays in
+//! memory and how reads are cut changes when a minibatch is ready, never what it holds. This crate follows the `tesson`
+//! façade and has no stability promise of its own.
+
+mod block;
+mod check;
+mod deliver;
+mod fault;
+mod fetch;
+mod fingerprint;
+pub mod index_cache;
+mod lanes;
+mod layout;
+mod minibatch;
+mod pack;
+mod pool;
+mod source;
+mod stats;
+pub mod store;
+
+pub use check::Checked;
+pub use layout::{Layout, Place};
+pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};
+pub use pool::Buffer;
+pub use source::{Canceller, Source, SourceSpec};
+pub use stats::Stats;

@@ -1,1 +1,142 @@
-//! Feeds training jobs: deterministic, exactly resumable minibatches.
+//! Feeds training jobs: minibatches from datasets on disk, deterministic, exactly resumable, fast.
+//!
+//! The order and the values are those of CNTK 2.7's readers, bit for bit; a state saved behind any minibatch goes on
+//! exactly there, on any machine and any number of threads.
+//!
+//! ```
+//! # fn main() -> Result<(), tesson::Error> {
+//! # let dir = std::env::temp_dir().join(format!("tesson-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&dir).expect("a temporary folder");
+//! # let file = dir.join("train.ctf");
+//! # std::fs::write(&file, "|x 1 2 |y 0:1\n|x 3 4 |y 1:1\n|x 5 6 |y 0:1\n").expect("a file");
+//! let config = format!(
+//!     r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": {file:?},
+//!         "input": {{"x": {{"dim": 2, "format": "dense"}}, "y": {{"dim": 2, "format": "sparse"}}}}}}],
+//!         "randomize": false, "maxSweeps": 1}}"#
+//! );
+//! let config = tesson::config::from_json(&config)?;
+//! let mut source = tesson::Source::open(&config)?;
+//! let first = source.next_minibatch(2)?.expect("there are three sequences");
+//! assert_eq!(first.n_sequences(), 2);
+//!
+//! // Another source goes on exactly where this one stands.
+//! let state = source.state().clone();
+//! let mut other = tesson::Source::resume(&config, &state)?;
+//! assert_eq!(other.next_minibatch(2)?.expect("one is left").n_sequences(), 1);
+//! # drop((source, other));
+//! # std::fs::remove_dir_all(&dir).expect("the folder is ours");
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+pub use tesson_config::{SourceConfig, StoreKind};
+pub use tesson_core::{
+    ConfigError, DataError, DataErrorKind, Element, Error, Format, Key, Location, Registry, ResumeError,
+    Shape, StoreError, StreamInfo, UsageError,
+};
+pub use tesson_engine::{
+    BatchKeys, Buffer, Canceller, Floats, Layout, Minibatch, Place, Samples, Stats, StreamBatch, index_cache,
+    store,
+};
+pub use tesson_plan::{BatchPlan, Cursor, Demand, Planned, ResumeState, merge_states};
+
+/// The format traits, for deserializers of one's own.
+pub mod deserializer {
+    pub use tesson_core::{
+        Chunk, Coded, Corpus, Data, Deserializer, Fault, Fetch, Format, Index, Indexed, Keys, Lanes, Offsets,
+        OptionKind, OptionSpec, OptionTable, Options, Piece, Pieces, ResourceId, Scratch, Section, Setting,
+        StreamColumn, Value, Values, Wanted,
+    };
+}
+
+/// Configurations: from text to a description of a source.
+pub mod config {
+    pub use tesson_config::*;
+
+    use crate::{Error, registry};
+
+    /// What a JSON configuration means, with the built-in formats.
+    ///
+    /// # Errors
+    /// Text that is no JSON, and options that mean nothing.
+    pub fn from_json(text: &str) -> Result<SourceConfig, Error> {
+        let tree = json::parse(text)?;
+        Ok(lower(json::source_section(&tree), &registry())?)
+    }
+}
+
+/// Memory for everything together where the configuration sets no `memoryLimit`: 4 GiB.
+pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
+
+/// The built-in formats.
+pub fn registry() -> Registry {
+    Registry::new(tesson_formats::FORMATS)
+}
+
+/// Reads a corpus in minibatches; what it can do beside opening is [`tesson_engine::Source`]'s.
+pub struct Source(tesson_engine::Source);
+
+impl Source {
+    /// Opens what a configuration describes.
+    ///
+    /// # Errors
+    /// Options that cannot be opened, unreadable files, data that are not the format's.
+    pub fn open(config: &SourceConfig) -> Result<Source, Error> {
+        let store: Arc<dyn store::Store> = match config.store {
+            StoreKind::File => Arc::new(store::FileStore),
+            StoreKind::Mmap => Arc::new(store::MmapStore),
+        };
+        Source::open_in(config, &*store)
+    }
+
+    /// The same, with files from a store of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn open_in(config: &SourceConfig, store: &dyn store::Store) -> Result<Source, Error> {
+        config.check()?;
+        let [only] = config.deserializers.as_slice() else {
+            unreachable!("the check lets one deserializer through")
+        };
+        let options = deserializer::Options::new(only.format.options, &only.options, only.path.clone())?;
+        let spec = tesson_engine::SourceSpec {
+            deserializer: (only.format.open)(&options, &config.setting())?,
+            plan: config.plan_spec(),
+            frame_mode: config.frame_mode,
+            element: config.precision,
+            memory_limit: config.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT),
+            threads: config.threads,
+            prefetch: config.prefetch,
+        };
+        Ok(Source(tesson_engine::Source::open(spec, store)?))
+    }
+
+    /// Opens a source and restores a state.
+    ///
+    /// # Errors
+    /// As [`Source::open`], and [`ResumeError`] for a state of something else.
+    pub fn resume(config: &SourceConfig, state: &ResumeState) -> Result<Source, Error> {
+        let mut source = Source::open(config)?;
+        source.restore(state)?;
+        Ok(source)
+    }
+}
+
+impl Deref for Source {
+    type Target = tesson_engine::Source;
+
+    fn deref(&self) -> &tesson_engine::Source {
+        &self.0
+    }
+}
+
+impl DerefMut for Source {
+    fn deref_mut(&mut self) -> &mut tesson_engine::Source {
+        &mut self.0
+    }
+}

@@ -1,0 +1,141 @@
+//! Blocks: the runs of sequences that are loaded, kept and given up together.
+//!
+//! A block is a slice of a chunk, small enough that several are decoded side by side and that what is not needed any
+//! more can be given up early. Blocks never show in a result.
+
+use std::ops::Range;
+use std::sync::{Mutex, PoisonError, Weak};
+
+use tesson_core::{Chunk, Index};
+
+/// The division of an indexed corpus into blocks.
+pub(crate) struct BlockTable {
+    /// Number of each chunk's first block; one entry more than there are chunks.
+    first: Vec<u32>,
+    /// Sequences of each chunk.
+    n_sequences: Vec<u32>,
+}
+
+impl BlockTable {
+    /// Divides each chunk into blocks of equally many sequences and about `target` storage bytes.
+    pub(crate) fn of(index: &Index, target: u64) -> BlockTable {
+        let mut table = BlockTable { first: vec![0], n_sequences: Vec::with_capacity(index.n_chunks()) };
+        for chunk in 0..index.n_chunks() {
+            let span = index.chunk(chunk);
+            table.push(span.n_sequences, span.bytes.div_ceil(target));
+        }
+        table
+    }
+
+    /// Appends a chunk that is about `blocks` blocks.
+    fn push(&mut self, n_sequences: u32, blocks: u64) {
+        let blocks = blocks.clamp(1, u64::from(n_sequences.max(1))) as u32;
+        self.first.push(self.first[self.first.len() - 1] + blocks);
+        self.n_sequences.push(n_sequences);
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.first[self.first.len() - 1] as usize
+    }
+
+    /// The block that holds a sequence of a chunk, and where it lies in it.
+    pub(crate) fn find(&self, chunk: u32, sequence: u32) -> (u32, u32) {
+        let (first, next) = (self.first[chunk as usize], self.first[chunk as usize + 1]);
+        if next - first == 1 {
+            return (first, sequence);
+        }
+        let (blocks, n) = (u64::from(next - first), u64::from(self.n_sequences[chunk as usize]));
+        let k = u64::from(sequence) * blocks / n;
+        (first + k as u32, sequence - (k * n).div_ceil(blocks) as u32)
+    }
+
+    /// The blocks of a chunk.
+    pub(crate) fn blocks(&self, chunk: u32) -> Range<u32> {
+        self.first[chunk as usize]..self.first[chunk as usize + 1]
+    }
+
+    /// The chunk of a block, and its sequences within the chunk.
+    pub(crate) fn place(&self, block: u32) -> (u32, Range<u32>) {
+        let chunk = self.first.partition_point(|&f| f <= block) - 1;
+        let (first, next) = (self.first[chunk], self.first[chunk + 1]);
+        let (blocks, n) = (u64::from(next - first), u64::from(self.n_sequences[chunk]));
+        let k = u64::from(block - first);
+        let range = (k * n).div_ceil(blocks) as u32..((k + 1) * n).div_ceil(blocks) as u32;
+        (chunk as u32, range)
+    }
+}
+
+/// Decoded blocks' memory, waiting to be decoded into again.
+#[derive(Default)]
+pub(crate) struct Spares(Mutex<Vec<Chunk>>);
+
+impl Spares {
+    /// Chunks kept, at most.
+    const KEPT: usize = 16;
+
+    pub(crate) fn take(&self) -> Chunk {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_else(Chunk::empty)
+    }
+
+    fn give(&self, chunk: Chunk) {
+        let mut spares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if spares.len() < Self::KEPT {
+            spares.push(chunk);
+        }
+    }
+}
+
+/// A decoded block in memory. When its last user lets go, its memory is decoded into again.
+pub(crate) struct Resident {
+    chunk: Chunk,
+    home: Weak<Spares>,
+}
+
+impl Resident {
+    pub(crate) fn new(chunk: Chunk, home: Weak<Spares>) -> Resident {
+        Resident { chunk, home }
+    }
+
+    pub(crate) fn chunk(&self) -> &Chunk {
+        &self.chunk
+    }
+}
+
+impl Drop for Resident {
+    fn drop(&mut self) {
+        if let Some(home) = self.home.upgrade() {
+            home.give(std::mem::replace(&mut self.chunk, Chunk::empty()));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tesson_core::Coded;
+
+    #[test]
+    fn every_sequence_lies_in_exactly_the_block_that_says_so() {
+        let mut index = Index::new();
+        for (n, bytes) in [(1, 1), (7, 100), (100, 99), (3, 1000), (64, 640)] {
+            index.push(Coded::constant(1, n), bytes);
+        }
+        index.seal();
+        let table = BlockTable::of(&index, 10);
+        assert_eq!(table.len(), 1 + 7 + 10 + 3 + 64);
+        let mut next = (0, 0);
+        for block in 0..table.len() as u32 {
+            let (chunk, range) = table.place(block);
+            assert!(!range.is_empty());
+            if next.1 == index.chunk(next.0 as usize).n_sequences {
+                next = (next.0 + 1, 0);
+            }
+            assert_eq!((chunk, range.start), next);
+            for (i, sequence) in range.clone().enumerate() {
+                assert_eq!(table.find(chunk, sequence), (block, i as u32));
+            }
+            next = (chunk, range.end);
+        }
+        assert_eq!(next, (4, 64));
+    }
+}

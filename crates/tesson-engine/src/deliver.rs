@@ -1,0 +1,419 @@
+//! Delivery: minibatches are planned ahead, made by any thread in any order, and handed out in plan order.
+//!
+//! All threads share one [`State`] under a lock; what takes time (planning, loading, packing) is done outside of it on
+//! things taken out of it. A *ticket* is a planned minibatch; it is ready to be packed when all blocks it needs are in
+//! memory. Nothing here decides what a minibatch holds: that is the plan's, so no schedule of threads can change it.
+
+mod growth;
+mod job;
+mod make;
+mod plan;
+mod residency;
+mod ticket;
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use tesson_core::{Corpus, Deserializer, Error, Index, StreamInfo, UsageError};
+use tesson_plan::{Demand, PlanSpec, Planner};
+
+use crate::block::{BlockTable, Resident, Spares};
+use crate::fetch::Resources;
+use crate::pack::Pools;
+use crate::stats::Counters;
+use growth::Growth;
+pub(crate) use ticket::Packed;
+use ticket::{Outcome, Ticket};
+
+/// How often a waiting caller looks whether it is to stop.
+const POLL: Duration = Duration::from_millis(40);
+
+/// Sequences are fetched by themselves, ahead of their blocks, until this much has been spent on it: the first
+/// minibatches of a random order need not wait for all blocks they touch.
+const ROW_ALLOWANCE: i64 = 32 << 20;
+
+/// What fetching a sequence by itself is taken to cost at least, in bytes of reading.
+const ROW_COST: u64 = 2048;
+
+/// Most minibatches planned ahead.
+const MOST_TICKETS: usize = 64;
+
+/// What a pipeline needs to know and never changes.
+pub(crate) struct Setup {
+    pub(crate) deserializer: Arc<dyn Deserializer>,
+    pub(crate) spec: PlanSpec,
+    pub(crate) streams: Vec<Arc<StreamInfo>>,
+    pub(crate) resources: Arc<Resources>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) cancelled: Arc<AtomicBool>,
+    pub(crate) threads: usize,
+    /// Bytes of decoded blocks that may be in memory.
+    pub(crate) block_budget: usize,
+    /// Bytes of packed minibatches that may wait for their caller.
+    pub(crate) prefetch_bytes: usize,
+    /// Whether minibatches are made before they are asked for.
+    pub(crate) prefetch: bool,
+    /// Whether blocks stay in memory after their sweep is done with them.
+    pub(crate) retain: bool,
+    /// Every sequence must be one sample.
+    pub(crate) frame_mode: bool,
+    /// Whether faults of sequences that other workers deliver are looked at too.
+    pub(crate) charge_foreign: bool,
+    /// Storage bytes of a block.
+    pub(crate) block_bytes: u64,
+}
+
+/// What the corpus is read from.
+#[derive(Clone)]
+pub(crate) enum Supply {
+    /// An index is complete.
+    Indexed { index: Arc<Index>, corpus: Arc<dyn Corpus>, table: Arc<BlockTable> },
+    /// The index grows with what is decoded, in order.
+    Growing,
+}
+
+/// The planner and what it plans on: taken out of the state by whoever plans.
+pub(crate) struct Brain {
+    pub(crate) planner: Planner,
+    pub(crate) supply: Supply,
+    /// The index while it grows.
+    grown: Index,
+    demand: Demand,
+    /// For each block: the last plan that needs it, by serial number, and the block's number in that plan.
+    stamps: Vec<(u64, u32)>,
+    serial: u64,
+}
+
+impl Brain {
+    pub(crate) fn new(planner: Planner, supply: Supply) -> Brain {
+        let demand = Demand { samples: 1, workers: 1, rank: 0 };
+        Brain { planner, supply, grown: Index::new(), demand, stamps: Vec::new(), serial: 0 }
+    }
+
+    /// The planner beside the index it plans on.
+    pub(crate) fn parts(&mut self) -> (&mut Planner, &Index) {
+        match &self.supply {
+            Supply::Indexed { index, .. } => (&mut self.planner, index),
+            Supply::Growing => (&mut self.planner, &self.grown),
+        }
+    }
+
+    /// The block that holds a sequence, and where it lies in it.
+    fn find(&self, chunk: u32, sequence: u32) -> (u32, u32) {
+        match &self.supply {
+            Supply::Indexed { table, .. } => table.find(chunk, sequence),
+            Supply::Growing => (chunk, sequence),
+        }
+    }
+}
+
+/// A block's way through memory.
+enum Presence {
+    Absent,
+    Queued,
+    Loading,
+    Resident(Arc<Resident>),
+}
+
+struct Block {
+    presence: Presence,
+    /// Tickets that wait for it.
+    waiters: Vec<u64>,
+    /// The last ticket that needs it, if any ticket does.
+    last_ticket: Option<u64>,
+    /// Bytes it holds or has reserved.
+    bytes: usize,
+    /// Its sweep is done with it, it stays only while there is room.
+    idle: bool,
+    /// Its sweep is done with it before it is even there.
+    unwanted: bool,
+}
+
+impl Block {
+    fn absent() -> Block {
+        Block {
+            presence: Presence::Absent,
+            waiters: Vec::new(),
+            last_ticket: None,
+            bytes: 0,
+            idle: false,
+            unwanted: false,
+        }
+    }
+}
+
+/// What all threads share.
+struct State {
+    /// The planner, unless somebody is planning.
+    brain: Option<Box<Brain>>,
+    /// Changes whenever what was planned is given up.
+    generation: u64,
+    /// Whether planning may go on: a demand is known.
+    running: bool,
+    /// The plan has come to its end, or to an error.
+    plan_over: bool,
+    tickets: VecDeque<Ticket>,
+    /// Number of the ticket in front.
+    front: u64,
+    /// Tickets whose blocks are all there.
+    ready: BinaryHeap<Reverse<u64>>,
+    blocks: Vec<Block>,
+    /// Blocks to be loaded, in the order in which they are needed.
+    queue: VecDeque<u32>,
+    /// Loads and cuts under way.
+    loading: usize,
+    /// Blocks that may be given up.
+    idle: VecDeque<u32>,
+    /// Bytes of blocks in memory, and of those being loaded.
+    used: usize,
+    row_allowance: i64,
+    growth: Option<Growth>,
+    /// Average bytes of a packed minibatch, 0 before the first.
+    batch_bytes: usize,
+    /// A caller waits for the ticket in front.
+    awaited: bool,
+    /// A worker has panicked.
+    broken: bool,
+}
+
+struct Shared {
+    setup: Setup,
+    supply: Supply,
+    /// What fetching a sequence by itself costs, in bytes of reading.
+    row_cost: u64,
+    pools: Pools,
+    spares: Arc<Spares>,
+    state: Mutex<State>,
+    /// There may be something to do.
+    work: Condvar,
+    /// The ticket in front is done, or there will be none.
+    done: Condvar,
+    /// The brain is back.
+    home: Condvar,
+}
+
+/// The threads that make minibatches.
+pub(crate) struct Pipeline {
+    shared: Arc<Shared>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl Pipeline {
+    pub(crate) fn new(setup: Setup, brain: Brain) -> Pipeline {
+        let supply = brain.supply.clone();
+        let blocks = match &supply {
+            Supply::Indexed { table, .. } => (0..table.len()).map(|_| Block::absent()).collect(),
+            Supply::Growing => Vec::new(),
+        };
+        let growth = matches!(supply, Supply::Growing).then(Growth::new);
+        let state = State {
+            brain: Some(Box::new(brain)),
+            generation: 0,
+            running: false,
+            plan_over: false,
+            tickets: VecDeque::new(),
+            front: 0,
+            ready: BinaryHeap::new(),
+            blocks,
+            queue: VecDeque::new(),
+            loading: 0,
+            idle: VecDeque::new(),
+            used: 0,
+            row_allowance: ROW_ALLOWANCE,
+            growth,
+            batch_bytes: 0,
+            awaited: false,
+            broken: false,
+        };
+        let row_cost = match &supply {
+            Supply::Indexed { index, .. } => storage_bytes(index) / index.n_sequences().max(1),
+            Supply::Growing => 0,
+        };
+        let shared = Arc::new(Shared {
+            setup,
+            supply,
+            row_cost: row_cost.max(ROW_COST),
+            pools: Pools::new(),
+            spares: Arc::new(Spares::default()),
+            state: Mutex::new(state),
+            work: Condvar::new(),
+            done: Condvar::new(),
+            home: Condvar::new(),
+        });
+        Pipeline { shared, workers: Vec::new() }
+    }
+
+    /// Gives up what was planned, lets `seek` move the planner, and goes on from there for `demand` (or waits for one).
+    pub(crate) fn restart<T>(
+        &mut self,
+        demand: Option<Demand>,
+        seek: impl FnOnce(&mut Planner, &Index) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let shared = &self.shared;
+        let mut state = shared.lock();
+        state.give_up();
+        let mut brain = loop {
+            shared.check(&state)?;
+            match state.brain.take() {
+                Some(brain) => break brain,
+                None => {
+                    state = shared.home.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0
+                }
+            }
+        };
+        drop(state);
+        shared.lock().tell(&mut brain);
+        let (planner, index) = brain.parts();
+        let result = seek(planner, index);
+        if let Some(demand) = demand {
+            brain.demand = demand;
+        }
+        let mut state = shared.lock();
+        state.brain = Some(brain);
+        state.running = demand.is_some() && result.is_ok();
+        drop(state);
+        shared.work.notify_all();
+        if demand.is_some() {
+            self.start_workers();
+        }
+        result
+    }
+
+    /// The next minibatch in plan order; `None` when there is nothing left that was planned. Waits until it is done or `interrupted` says to stop.
+    pub(crate) fn take(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<Packed>, Error> {
+        let shared = &self.shared;
+        let mut since: Option<Instant> = None;
+        let mut state = shared.lock();
+        loop {
+            if let Some(outcome) = state.pop() {
+                let wake = state.tickets.len() <= shared.depth(&state) / 2;
+                shared.setup.counters.queued.store(state.tickets.len() as u64, Ordering::Relaxed);
+                drop(state);
+                if wake {
+                    shared.work.notify_one();
+                }
+                if let Some(since) = since {
+                    let us = since.elapsed().as_micros() as u64;
+                    shared.setup.counters.stalls.fetch_add(1, Ordering::Relaxed);
+                    shared.setup.counters.stalled_us.fetch_add(us, Ordering::Relaxed);
+                }
+                return outcome.into_result().map(Some);
+            }
+            shared.check(&state)?;
+            if state.plan_over && state.tickets.is_empty() {
+                return Ok(None);
+            }
+            since.get_or_insert_with(Instant::now);
+            state.awaited = true;
+            shared.work.notify_one();
+            let waited = shared.done.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner);
+            state = waited.0;
+            state.awaited = false;
+            if waited.1.timed_out() {
+                drop(state);
+                if interrupted() {
+                    return Err(Error::Cancelled);
+                }
+                state = shared.lock();
+            }
+        }
+    }
+
+    fn start_workers(&mut self) {
+        while self.workers.len() < self.shared.setup.threads {
+            let shared = self.shared.clone();
+            let name = format!("tesson-{}", self.workers.len());
+            let worker = std::thread::Builder::new().name(name).spawn(move || shared.work());
+            self.workers.push(worker.expect("the system gives another thread"));
+        }
+    }
+}
+
+impl Drop for Pipeline {
+    fn drop(&mut self) {
+        self.shared.setup.cancelled.store(true, Ordering::SeqCst);
+        // Under the lock, so that no worker is between looking for work and waiting for it.
+        drop(self.shared.lock());
+        self.shared.work.notify_all();
+        for worker in self.workers.drain(..) {
+            // A worker that panicked has said so through `broken`.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn check(&self, state: &State) -> Result<(), Error> {
+        if state.broken {
+            return Err(UsageError(
+                "a worker thread of Tesson panicked; this is a defect, please report it".into(),
+            )
+            .into());
+        }
+        match self.setup.cancelled.load(Ordering::SeqCst) {
+            true => Err(Error::Cancelled),
+            false => Ok(()),
+        }
+    }
+
+    /// How many minibatches may be planned and packed ahead of the caller.
+    fn depth(&self, state: &State) -> usize {
+        if !self.setup.prefetch {
+            return 1;
+        }
+        match state.batch_bytes {
+            0 => 2 + 2 * self.setup.threads,
+            bytes => (self.setup.prefetch_bytes / bytes).clamp(2, MOST_TICKETS),
+        }
+    }
+}
+
+/// Storage bytes of a corpus.
+fn storage_bytes(index: &Index) -> u64 {
+    (0..index.n_chunks()).map(|c| index.chunk(c).bytes).sum()
+}
+
+impl State {
+    /// Forgets all tickets. Blocks stay.
+    fn give_up(&mut self) {
+        self.generation += 1;
+        self.running = false;
+        self.plan_over = false;
+        self.front += self.tickets.len() as u64;
+        self.tickets.clear();
+        self.ready.clear();
+        for block in self.queue.drain(..) {
+            self.blocks[block as usize].presence = Presence::Absent;
+        }
+        for block in &mut self.blocks {
+            block.waiters.clear();
+            block.last_ticket = None;
+        }
+        self.row_allowance = self.row_allowance.max(ROW_ALLOWANCE / 4);
+        if let Some(growth) = &mut self.growth {
+            growth.rewind();
+        }
+    }
+
+    /// The ticket in front, if it is done.
+    fn pop(&mut self) -> Option<Outcome> {
+        if !self.tickets.front()?.is_done() {
+            return None;
+        }
+        self.front += 1;
+        self.tickets.pop_front().and_then(Ticket::into_outcome)
+    }
+
+    fn ticket(&mut self, number: u64) -> Option<&mut Ticket> {
+        let at = number.checked_sub(self.front)?;
+        self.tickets.get_mut(usize::try_from(at).ok()?)
+    }
+}

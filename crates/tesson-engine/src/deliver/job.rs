@@ -1,0 +1,182 @@
+//! What worker threads do, and what they do first.
+
+use std::cmp::Reverse;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use tesson_core::{Chunk, Piece, Scratch};
+
+use super::plan::PLANNED_AT_ONCE;
+use super::ticket::{Ticket, Work};
+use super::{Brain, Presence, Resident, Shared, State, Supply};
+
+/// A minibatch that misses this many blocks does not wait for them while the allowance for rows lasts.
+const MANY_BLOCKS: u32 = 8;
+
+/// What a worker has taken on.
+pub(super) enum Job {
+    Plan(Box<Brain>, usize),
+    /// A block, and what it is made of; the bytes reserved for it.
+    Load(u32, Stock, usize),
+    /// The next piece behind this one.
+    Cut(Option<Piece>),
+    /// A minibatch, with the blocks that are there.
+    Make(u64, Box<Work>, Vec<Option<Held>>),
+}
+
+/// A block in memory and the line it begins at.
+pub(super) struct Held {
+    pub(super) block: Arc<Resident>,
+    pub(super) line_base: u64,
+}
+
+/// What a block is loaded from.
+pub(super) enum Stock {
+    Rows(u32, std::ops::Range<u32>),
+    Piece(Piece),
+}
+
+/// Memory of one worker, kept from job to job.
+pub(super) struct Bench {
+    pub(super) scratch: Scratch,
+    pub(super) bytes: Vec<u8>,
+    pub(super) chunk: Chunk,
+}
+
+impl Shared {
+    /// A worker's life.
+    pub(super) fn work(&self) {
+        let _alarm = Alarm(self);
+        let mut bench = Bench { scratch: Scratch::default(), bytes: Vec::new(), chunk: Chunk::empty() };
+        let mut state = self.lock();
+        while !self.setup.cancelled.load(Ordering::SeqCst) && !state.broken {
+            let Some(job) = self.pick(&mut state) else {
+                state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                continue;
+            };
+            let generation = state.generation;
+            let more = self.has_more(&state);
+            drop(state);
+            if more {
+                self.work.notify_one();
+            }
+            state = match job {
+                Job::Plan(brain, room) => self.plan(brain, room, generation),
+                Job::Load(block, stock, reserved) => self.load(block, &stock, reserved, &mut bench),
+                Job::Cut(after) => self.cut(after, &mut bench),
+                Job::Make(number, work, held) => self.make(number, work, &held, generation, &mut bench),
+            };
+        }
+    }
+
+    /// Whether another worker would probably find something to do.
+    fn has_more(&self, state: &State) -> bool {
+        let planning = state.brain.is_some() && state.running && !state.plan_over;
+        !state.ready.is_empty()
+            || !state.queue.is_empty()
+            || (planning && state.tickets.len() < self.depth(state))
+            || state.growth.as_ref().is_some_and(|g| g.wanted && !g.is_sealed())
+    }
+
+    /// Chooses what to do next: what brings the minibatch in front nearer, first.
+    fn pick(&self, state: &mut State) -> Option<Job> {
+        while let Some(Reverse(number)) = state.ready.pop() {
+            if let Some(job) = self.start(state, number) {
+                return Some(job);
+            }
+        }
+        let front = state.front;
+        if let Some((items, missing)) = state.tickets.front().and_then(Ticket::wait) {
+            let indexed = matches!(self.supply, Supply::Indexed { .. });
+            if indexed && missing >= MANY_BLOCKS && state.row_allowance > 0 {
+                state.row_allowance -= items as i64 * self.row_cost as i64;
+                return self.start(state, front);
+            }
+        }
+        if let Some(job) = self.pick_plan(state) {
+            return Some(job);
+        }
+        let mut blocked = false;
+        while let Some(&block) = state.queue.front() {
+            if !matches!(state.blocks[block as usize].presence, Presence::Queued) {
+                state.queue.pop_front();
+                continue;
+            }
+            let (stock, reserved) = self.stock(state, block);
+            // Growing corpora are read in order and have no other way to a sequence than its block.
+            let forced = matches!(stock, Stock::Piece(_)) && state.loading == 0;
+            if !state.make_room(reserved, &self.setup) && !forced {
+                blocked = true;
+                break;
+            }
+            state.queue.pop_front();
+            state.used += reserved;
+            state.loading += 1;
+            state.blocks[block as usize].presence = Presence::Loading;
+            return Some(Job::Load(block, stock, reserved));
+        }
+        if let Some(job) = self.pick_cut(state) {
+            return Some(job);
+        }
+        if blocked && matches!(self.supply, Supply::Indexed { .. }) {
+            let at = state.tickets.iter().position(Ticket::is_waiting)?;
+            return self.start(state, front + at as u64);
+        }
+        None
+    }
+
+    fn pick_plan(&self, state: &mut State) -> Option<Job> {
+        let depth = self.depth(state);
+        let news = match &mut state.growth {
+            Some(growth) if growth.wanted => growth.has_news(),
+            _ => true,
+        };
+        if !state.running || state.plan_over || state.tickets.len() >= depth || !news {
+            return None;
+        }
+        let room = (depth - state.tickets.len()).min(PLANNED_AT_ONCE);
+        let mut brain = state.brain.take()?;
+        state.tell(&mut brain);
+        Some(Job::Plan(brain, room))
+    }
+
+    fn pick_cut(&self, state: &mut State) -> Option<Job> {
+        let room = state.used + 4 * self.setup.block_bytes as usize <= self.setup.block_budget;
+        let growth = state.growth.as_mut()?;
+        let forced = growth.wanted && state.loading == 0;
+        if !room && !forced {
+            return None;
+        }
+        let after = growth.start_cut(1 + 2 * self.setup.threads as u32, 1 + self.setup.threads)?;
+        state.loading += 1;
+        Some(Job::Cut(after))
+    }
+
+    /// Takes a ticket's work on, with the blocks that are there.
+    fn start(&self, state: &mut State, number: u64) -> Option<Job> {
+        let work = state.ticket(number)?.start()?;
+        let growth = state.growth.as_ref();
+        let held = work.blocks.iter().map(|&block| match &state.blocks[block as usize].presence {
+            Presence::Resident(resident) => {
+                let line_base = growth.map_or(0, |g| g.piece(block).1);
+                Some(Held { block: resident.clone(), line_base })
+            }
+            Presence::Absent | Presence::Queued | Presence::Loading => None,
+        });
+        let held = held.collect();
+        Some(Job::Make(number, work, held))
+    }
+}
+
+/// Tells everybody when a worker panics: callers get an error instead of waiting for ever.
+struct Alarm<'a>(&'a Shared);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.lock().broken = true;
+            self.0.done.notify_all();
+            self.0.work.notify_all();
+        }
+    }
+}

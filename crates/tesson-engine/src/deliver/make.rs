@@ -1,0 +1,180 @@
+//! Making a minibatch: what its blocks hold, what has to be fetched beside them, and what is wrong with it.
+
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+
+use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, Wanted};
+use tesson_plan::Planned;
+
+use super::job::{Bench, Held};
+use super::ticket::{Charge, Outcome, Packed, Work};
+use super::{Shared, State, Supply};
+use crate::fault;
+use crate::minibatch::{BatchKeys, StreamBatch};
+use crate::pack::{self, Item, Source};
+
+impl Shared {
+    /// Makes a minibatch and puts it where its caller finds it.
+    pub(super) fn make(
+        &self,
+        number: u64,
+        work: Box<Work>,
+        held: &[Option<Held>],
+        generation: u64,
+        bench: &mut Bench,
+    ) -> MutexGuard<'_, State> {
+        let made = self.assemble(&work, held, bench);
+        let mut state = self.lock();
+        if state.generation == generation {
+            for &block in &work.retired {
+                state.retire(block, number, &self.setup);
+            }
+            if let Ok(packed) = &made {
+                let bytes = packed.bytes().max(1);
+                let before = if state.batch_bytes == 0 { bytes } else { state.batch_bytes };
+                state.batch_bytes = usize::div_ceil(7 * before + bytes, 8);
+            }
+            let outcome = match made {
+                Ok(packed) => Outcome::Made(Box::new(packed)),
+                Err(e) => Outcome::Failed(e),
+            };
+            if let Some(ticket) = state.ticket(number) {
+                ticket.finish(outcome);
+            }
+            if state.awaited && number == state.front {
+                self.done.notify_all();
+            }
+        }
+        state
+    }
+
+    /// Brings together what a minibatch is made of, rows that are in no block in memory included, and packs it.
+    pub(super) fn assemble(
+        &self,
+        work: &Work,
+        held: &[Option<Held>],
+        bench: &mut Bench,
+    ) -> Result<Packed, Error> {
+        let mut items = work.items.clone();
+        let mut others = work.others.clone();
+        let fetched = self.fetch_rows(&work.blocks, held, items.iter_mut().chain(&mut others), bench)?;
+        let sources: Vec<Source<'_>> = held
+            .iter()
+            .zip(&fetched)
+            .map(|(held, fetched)| match (held, fetched) {
+                (Some(held), _) => Source { chunk: held.block.chunk(), line_base: held.line_base },
+                (None, Some(chunk)) => Source { chunk, line_base: 0 },
+                (None, None) => unreachable!("rows of every block that is not held are fetched"),
+            })
+            .collect();
+        let charges = self.charges(work, &items, &others, &sources)?;
+        items.retain(|i| !sources[i.held as usize].chunk.is_left_out(i.row));
+        let streams = pack::pack(&self.setup.streams, &items, &sources, &self.pools);
+        let keys = pack::keys(&items, &sources);
+        let refused = if self.setup.frame_mode { self.not_frames(work, &streams, &keys) } else { None };
+        let counters = &self.setup.counters;
+        counters.block_hits.fetch_add(held.iter().flatten().count() as u64, Ordering::Relaxed);
+        Ok(Packed {
+            streams,
+            keys,
+            sweep_end: work.plan.sweep_end,
+            data_end: work.plan.data_end,
+            is_empty: items.is_empty() && work.plan.foreign.is_empty(),
+            after: work.plan.after,
+            charges,
+            refused,
+        })
+    }
+
+    /// Fetches the rows that items name in blocks that are not in memory, and points the items at them.
+    ///
+    /// `fetched[h]` holds the rows of block `h`, where that block is not held.
+    fn fetch_rows<'a>(
+        &self,
+        blocks: &[u32],
+        held: &[Option<Held>],
+        items: impl Iterator<Item = &'a mut Item>,
+        bench: &mut Bench,
+    ) -> Result<Vec<Option<Chunk>>, Error> {
+        let mut fetched: Vec<Option<Chunk>> = held.iter().map(|_| None).collect();
+        let mut named: Vec<&mut Item> = items.filter(|i| held[i.held as usize].is_none()).collect();
+        named.sort_unstable_by_key(|i| (i.held, i.row));
+        for group in named.chunk_by_mut(|a, b| a.held == b.held) {
+            let number = group[0].held as usize;
+            let (chunk, range) = self.table().place(blocks[number]);
+            let mut rows: Vec<u32> = group.iter().map(|i| range.start + i.row).collect();
+            rows.dedup();
+            for item in group {
+                let row = range.start + item.row;
+                item.row = rows.binary_search(&row).expect("all rows are listed") as u32;
+            }
+            let mut out = self.spares.take();
+            let resources = &*self.setup.resources;
+            self.corpus().load(chunk, Wanted::Rows(&rows), resources, &mut bench.scratch, &mut out)?;
+            self.setup.counters.rows_loaded.fetch_add(rows.len() as u64, Ordering::Relaxed);
+            self.note_warnings(bench);
+            fetched[number] = Some(out);
+        }
+        Ok(fetched)
+    }
+
+    /// The faults of a minibatch's sequences that count now, in plan order.
+    pub(super) fn charges(
+        &self,
+        work: &Work,
+        items: &[Item],
+        others: &[Item],
+        sources: &[Source<'_>],
+    ) -> Result<Vec<Charge>, Error> {
+        if sources.iter().all(|s| s.chunk.faults.is_empty()) {
+            return Ok(Vec::new());
+        }
+        let own = items.iter().zip(work.plan.own_places());
+        let foreign = others.iter().zip(work.plan.foreign_places());
+        let mut faulty: Vec<(u64, &Item, Planned, u64)> = own
+            .chain(foreign)
+            .filter(|(item, _)| !sources[item.held as usize].chunk.faults_of(item.row).is_empty())
+            .map(|(item, place)| (place.number, item, place.planned, place.sweep))
+            .collect();
+        faulty.sort_by_key(|(number, ..)| *number);
+        let mut charges = Vec::new();
+        for (_, item, planned, sweep) in faulty {
+            let source = &sources[item.held as usize];
+            let again = !self.is_first_visit(work, planned, sweep);
+            for fault in source.chunk.faults_of(item.row) {
+                if fault.fatal || !again {
+                    let error = fault::describe(fault, source, &self.setup.streams, &self.setup.resources);
+                    charges.push(Charge { error, fatal: fault.fatal });
+                }
+            }
+        }
+        Ok(charges)
+    }
+
+    /// Whether a fault of this sequence has not been met before, had its worker read from the start.
+    pub(super) fn is_first_visit(&self, work: &Work, planned: Planned, sweep: u64) -> bool {
+        match &self.supply {
+            Supply::Indexed { index, .. } => self.setup.spec.first_visit(index, planned, sweep, work.demand),
+            // While the index grows the first sweep is on its way; later ones are asked of the finished index.
+            Supply::Growing => sweep == 0,
+        }
+    }
+
+    /// The first sequence that is not one sample in every stream, as an error.
+    pub(super) fn not_frames(&self, work: &Work, streams: &[StreamBatch], keys: &BatchKeys) -> Option<Error> {
+        let (sequence, stream) = streams
+            .iter()
+            .filter_map(|s| Some((s.lengths().iter().position(|&n| n != 1)?, s)))
+            .min_by_key(|(sequence, _)| *sequence)?;
+        let planned = work.plan.own[sequence];
+        let (resource, span) = match &self.supply {
+            Supply::Indexed { corpus, .. } => corpus.span(planned.chunk, planned.sequence),
+            Supply::Growing => unreachable!("frame mode reads with an index"),
+        };
+        let file = self.setup.resources.files()[resource.0 as usize].0.clone();
+        let kind = DataErrorKind::NotAFrame { samples: stream.lengths()[sequence].into() };
+        let error = DataError::new(kind, Location { file, offset: span.start, line: None })
+            .within(Some(stream.info().name.clone()), Some(keys.get(sequence)));
+        Some(error.into())
+    }
+}

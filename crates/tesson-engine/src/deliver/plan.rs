@@ -1,0 +1,148 @@
+//! Planning ahead: from the planner's batches to tickets that know their blocks.
+
+use std::cmp::Reverse;
+use std::sync::MutexGuard;
+use std::sync::atomic::Ordering;
+
+use tesson_core::Error;
+use tesson_plan::{BatchPlan, Planned, Progress};
+
+use super::ticket::{Outcome, Ticket, Work};
+use super::{Brain, Presence, Setup, Shared, State, Supply};
+use crate::pack::Item;
+
+/// Minibatches planned in one go, at most.
+pub(super) const PLANNED_AT_ONCE: usize = 8;
+
+impl Shared {
+    /// Plans up to `room` minibatches.
+    pub(super) fn plan(&self, mut brain: Box<Brain>, room: usize, generation: u64) -> MutexGuard<'_, State> {
+        let mut planned = Vec::with_capacity(room);
+        let mut over = false;
+        let mut wanted = false;
+        while planned.len() < room && !over && !wanted {
+            let mut plan = BatchPlan::default();
+            let demand = brain.demand;
+            let (planner, index) = brain.parts();
+            match planner.next_batch(index, demand, &mut plan) {
+                Ok(Progress::Planned) => {
+                    over = plan.data_end;
+                    planned.push(Ok(plan));
+                }
+                Ok(Progress::NeedIndex) => wanted = true,
+                Err(e) => {
+                    over = true;
+                    planned.push(Err(Error::from(e)));
+                }
+            }
+        }
+        let planned: Vec<Result<Box<Work>, Error>> = planned
+            .into_iter()
+            .map(|plan| plan.map(|plan| brain.prepare(plan, self.setup.charge_foreign)))
+            .collect();
+        let mut state = self.lock();
+        if state.generation == generation {
+            for work in planned {
+                state.admit(work, &self.setup);
+            }
+            state.plan_over = over;
+            if let Some(growth) = &mut state.growth {
+                growth.wanted = wanted;
+                if wanted && growth.stopped().is_some() {
+                    let e = growth.stopped().cloned().unwrap_or(Error::Cancelled);
+                    state.plan_over = true;
+                    state.admit(Err(e), &self.setup);
+                }
+            }
+        }
+        state.brain = Some(brain);
+        self.home.notify_all();
+        if state.plan_over && state.awaited {
+            self.done.notify_all();
+        }
+        state
+    }
+}
+
+impl Brain {
+    /// Finds the blocks of a plan.
+    fn prepare(&mut self, plan: BatchPlan, charge_foreign: bool) -> Box<Work> {
+        self.serial += 1;
+        let mut blocks = Vec::new();
+        let items = self.items(&plan.own, &mut blocks);
+        let foreign: &[Planned] = if charge_foreign { &plan.foreign } else { &[] };
+        let others = self.items(foreign, &mut blocks);
+        let mut retired = Vec::new();
+        let (planner, index) = self.parts();
+        planner.take_retired(index, &mut retired);
+        let retired = match &self.supply {
+            Supply::Indexed { table, .. } => retired.into_iter().flat_map(|c| table.blocks(c)).collect(),
+            Supply::Growing => retired,
+        };
+        Box::new(Work { plan, demand: self.demand, items, others, blocks, retired })
+    }
+
+    fn items(&mut self, planned: &[Planned], blocks: &mut Vec<u32>) -> Vec<Item> {
+        let mut items = Vec::with_capacity(planned.len());
+        for p in planned {
+            let (block, row) = self.find(p.chunk, p.sequence);
+            if self.stamps.len() <= block as usize {
+                self.stamps.resize(block as usize + 1, (0, 0));
+            }
+            let stamp = &mut self.stamps[block as usize];
+            if stamp.0 != self.serial {
+                *stamp = (self.serial, blocks.len() as u32);
+                blocks.push(block);
+            }
+            items.push(Item { held: stamp.1, row });
+        }
+        items
+    }
+}
+
+impl State {
+    /// Tells the planner's index what has been decoded since.
+    pub(super) fn tell(&mut self, brain: &mut Brain) {
+        let Some(growth) = &mut self.growth else { return };
+        for grown in growth.take_fresh() {
+            brain.grown.push(grown.lengths, grown.bytes);
+        }
+        if growth.is_sealed() && !brain.grown.is_complete() {
+            brain.grown.seal();
+        }
+    }
+
+    /// Takes a planned minibatch in: what it needs is looked up, queued and waited for.
+    fn admit(&mut self, work: Result<Box<Work>, Error>, setup: &Setup) {
+        let number = self.front + self.tickets.len() as u64;
+        let work = match work {
+            Ok(work) => work,
+            Err(e) => return self.tickets.push_back(Ticket::done(Outcome::Failed(e))),
+        };
+        if let (Some(growth), Some(last)) = (&mut self.growth, work.plan.own.last()) {
+            growth.reached = last.chunk;
+        }
+        let mut missing = 0;
+        for &number_of_block in &work.blocks {
+            let block = &mut self.blocks[number_of_block as usize];
+            block.last_ticket = Some(number);
+            block.idle = false;
+            block.unwanted = false;
+            match block.presence {
+                Presence::Resident(_) => continue,
+                Presence::Absent => {
+                    block.presence = Presence::Queued;
+                    self.queue.push_back(number_of_block);
+                }
+                Presence::Queued | Presence::Loading => {}
+            }
+            block.waiters.push(number);
+            missing += 1;
+        }
+        self.tickets.push_back(Ticket::waiting(work, missing));
+        if missing == 0 {
+            self.ready.push(Reverse(number));
+        }
+        setup.counters.queued.store(self.tickets.len() as u64, Ordering::Relaxed);
+    }
+}

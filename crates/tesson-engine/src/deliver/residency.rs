@@ -1,0 +1,223 @@
+//! Blocks on their way into memory and out of it.
+
+use std::cmp::Reverse;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, MutexGuard};
+
+use tesson_core::{Chunk, Corpus, Error, Fetch, Piece, Wanted};
+
+use super::growth::Grown;
+use super::job::{Bench, Stock};
+use super::ticket::{Outcome, Ticket};
+use super::{Block, Presence, ROW_ALLOWANCE, Resident, Setup, Shared, State, Supply};
+use crate::block::BlockTable;
+
+impl Shared {
+    /// Loads a block.
+    pub(super) fn load(
+        &self,
+        block: u32,
+        stock: &Stock,
+        reserved: usize,
+        bench: &mut Bench,
+    ) -> MutexGuard<'_, State> {
+        let loaded = self.decode(stock, bench);
+        let mut state = self.lock();
+        state.loading -= 1;
+        state.used -= reserved;
+        match loaded {
+            Ok(chunk) => self.settle(&mut state, block, chunk),
+            Err(e) => {
+                state.fail(block, &e);
+                self.done.notify_all();
+            }
+        }
+        state
+    }
+
+    /// Decodes what a block is made of.
+    pub(super) fn decode(&self, stock: &Stock, bench: &mut Bench) -> Result<Chunk, Error> {
+        let resources = &*self.setup.resources;
+        match stock {
+            Stock::Rows(chunk, range) => {
+                let corpus = self.corpus();
+                let wanted = Wanted::Range(range.clone());
+                corpus.load(*chunk, wanted, resources, &mut bench.scratch, &mut bench.chunk)?;
+                self.note_warnings(bench);
+                Ok(bench.chunk.compacted())
+            }
+            Stock::Piece(piece) => {
+                bench.bytes.clear();
+                let extent = piece.offset..piece.offset + piece.bytes;
+                resources.read(piece.resource, extent, &mut bench.bytes)?;
+                self.decode_piece(*piece, bench)
+            }
+        }
+    }
+
+    pub(super) fn decode_piece(&self, piece: Piece, bench: &mut Bench) -> Result<Chunk, Error> {
+        let pieces =
+            self.setup.deserializer.pieces().expect("a corpus grows only if it can be read in pieces");
+        let mut chunk = self.spares.take();
+        pieces.decode(piece, &bench.bytes, &mut bench.scratch, &mut chunk)?;
+        self.note_warnings(bench);
+        Ok(chunk)
+    }
+
+    /// Counts what decoding found worth mentioning; the first time it is said, so that nobody is flooded.
+    pub(super) fn note_warnings(&self, bench: &mut Bench) {
+        let found = std::mem::take(&mut bench.scratch.warnings);
+        if found > 0 && self.setup.counters.warnings.fetch_add(found, Ordering::Relaxed) == 0 {
+            tracing::warn!(
+                "some inputs are unknown or shorter than their dimension; they are skipped or filled with zeros"
+            );
+        }
+    }
+
+    /// Cuts the next piece and decodes it.
+    pub(super) fn cut(&self, after: Option<Piece>, bench: &mut Bench) -> MutexGuard<'_, State> {
+        let pieces =
+            self.setup.deserializer.pieces().expect("a corpus grows only if it can be read in pieces");
+        let cut = pieces.cut(after, self.setup.block_bytes, &*self.setup.resources, &mut bench.bytes);
+        let piece = cut.as_ref().ok().copied().flatten();
+        let mut state = self.lock();
+        let growth = state.growth.as_mut().expect("only growing corpora are cut");
+        let Some(number) = growth.end_cut(cut) else {
+            state.loading -= 1;
+            return state;
+        };
+        let mut block = Block::absent();
+        block.presence = Presence::Loading;
+        state.blocks.push(block);
+        drop(state);
+        self.work.notify_one();
+        let piece = piece.expect("a number is given to a piece");
+        let decoded = self.decode_piece(piece, bench);
+        let mut state = self.lock();
+        state.loading -= 1;
+        let grown = decoded.as_ref().map(|chunk| Grown::of(piece, chunk)).map_err(Clone::clone);
+        match decoded {
+            Ok(chunk) => self.settle(&mut state, number, chunk),
+            Err(_) => state.blocks[number as usize].presence = Presence::Absent,
+        }
+        state.growth.as_mut().expect("only growing corpora are cut").arrive(number, grown);
+        state
+    }
+
+    /// Puts a decoded block into memory and tells who waits for it.
+    pub(super) fn settle(&self, state: &mut State, block: u32, chunk: Chunk) {
+        let bytes = chunk.bytes();
+        let resident = Arc::new(Resident::new(chunk, Arc::downgrade(&self.spares)));
+        state.used += bytes;
+        state.row_allowance = (state.row_allowance + bytes as i64 / 10).min(ROW_ALLOWANCE);
+        let entry = &mut state.blocks[block as usize];
+        entry.presence = Presence::Resident(resident);
+        entry.bytes = bytes;
+        entry.idle = false;
+        for number in std::mem::take(&mut entry.waiters) {
+            if state.ticket(number).is_some_and(Ticket::arrived) {
+                state.ready.push(Reverse(number));
+            }
+        }
+        let counters = &self.setup.counters;
+        counters.blocks_loaded.fetch_add(1, Ordering::Relaxed);
+        counters.resident_bytes.store(state.used as u64, Ordering::Relaxed);
+        counters.peak_resident_bytes.fetch_max(state.used as u64, Ordering::Relaxed);
+        if std::mem::take(&mut state.blocks[block as usize].unwanted) {
+            state.evict(block, &self.setup);
+        }
+    }
+
+    /// What a block is loaded from, and the bytes to reserve for it.
+    pub(super) fn stock(&self, state: &State, block: u32) -> (Stock, usize) {
+        match &self.supply {
+            Supply::Indexed { index, table, .. } => {
+                let (chunk, range) = table.place(block);
+                let span = index.chunk(chunk as usize);
+                let bytes = span.bytes * range.len() as u64 / u64::from(span.n_sequences.max(1));
+                (Stock::Rows(chunk, range), bytes as usize)
+            }
+            Supply::Growing => {
+                let growth = state.growth.as_ref().expect("growing corpora have pieces");
+                let piece = growth.piece(block).0;
+                (Stock::Piece(piece), 2 * piece.bytes as usize)
+            }
+        }
+    }
+
+    pub(super) fn corpus(&self) -> &dyn Corpus {
+        match &self.supply {
+            Supply::Indexed { corpus, .. } => &**corpus,
+            Supply::Growing => unreachable!("growing corpora are read in pieces"),
+        }
+    }
+
+    pub(super) fn table(&self) -> &BlockTable {
+        match &self.supply {
+            Supply::Indexed { table, .. } => table,
+            Supply::Growing => unreachable!("growing corpora are read in pieces"),
+        }
+    }
+}
+
+impl State {
+    /// A block cannot be loaded: whoever waits for it fails.
+    pub(super) fn fail(&mut self, block: u32, e: &Error) {
+        let entry = &mut self.blocks[block as usize];
+        entry.presence = Presence::Absent;
+        for number in std::mem::take(&mut entry.waiters) {
+            if let Some(ticket) = self.ticket(number).filter(|t| t.is_waiting()) {
+                ticket.finish(Outcome::Failed(e.clone()));
+            }
+        }
+    }
+
+    /// The sweep does not come back to a block after this ticket.
+    pub(super) fn retire(&mut self, number: u32, ticket: u64, setup: &Setup) {
+        let block = &mut self.blocks[number as usize];
+        if block.last_ticket.is_some_and(|last| last > ticket) {
+            return;
+        }
+        match block.presence {
+            Presence::Resident(_) => {}
+            Presence::Absent => return,
+            // The rows that were needed of it have been fetched by themselves.
+            Presence::Queued => {
+                block.presence = Presence::Absent;
+                return;
+            }
+            Presence::Loading => {
+                block.unwanted = !setup.retain;
+                return;
+            }
+        }
+        if setup.retain {
+            if !block.idle {
+                block.idle = true;
+                self.idle.push_back(number);
+            }
+            return;
+        }
+        self.evict(number, setup);
+    }
+
+    pub(super) fn evict(&mut self, number: u32, setup: &Setup) {
+        let block = &mut self.blocks[number as usize];
+        self.used -= block.bytes;
+        block.bytes = 0;
+        block.idle = false;
+        block.presence = Presence::Absent;
+        setup.counters.blocks_evicted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether there is room for this many more bytes of blocks; idle blocks make way.
+    pub(super) fn make_room(&mut self, bytes: usize, setup: &Setup) -> bool {
+        while self.used + bytes > setup.block_budget {
+            let Some(number) = self.idle.pop_front() else { return false };
+            if self.blocks[number as usize].idle {
+                self.evict(number, setup);
+            }
+        }
+        true
+    }
+}

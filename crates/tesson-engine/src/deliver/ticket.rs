@@ -1,0 +1,138 @@
+//! Tickets: planned minibatches on their way.
+
+use tesson_core::{DataError, Error};
+use tesson_plan::{BatchPlan, Cursor, Demand};
+
+use crate::minibatch::{BatchKeys, StreamBatch};
+use crate::pack::Item;
+
+/// What a planned minibatch needs.
+pub(super) struct Work {
+    pub(super) plan: BatchPlan,
+    /// Whose share it is.
+    pub(super) demand: Demand,
+    /// The sequences to be packed, as rows of `blocks`.
+    pub(super) items: Vec<Item>,
+    /// Sequences of the global minibatch that others deliver and whose faults count all the same.
+    pub(super) others: Vec<Item>,
+    /// The blocks needed, each once.
+    pub(super) blocks: Vec<u32>,
+    /// Blocks that this sweep does not come back to after this minibatch.
+    pub(super) retired: Vec<u32>,
+}
+
+/// Where a ticket stands.
+enum Stage {
+    /// For this many blocks.
+    Waiting(Box<Work>, u32),
+    /// Somebody makes it.
+    Making,
+    /// It can be handed out.
+    Done(Outcome),
+}
+
+/// A planned minibatch.
+pub(super) struct Ticket(Stage);
+
+impl Ticket {
+    pub(super) fn waiting(work: Box<Work>, missing: u32) -> Ticket {
+        Ticket(Stage::Waiting(work, missing))
+    }
+
+    pub(super) fn done(outcome: Outcome) -> Ticket {
+        Ticket(Stage::Done(outcome))
+    }
+
+    pub(super) fn is_done(&self) -> bool {
+        matches!(self.0, Stage::Done(_))
+    }
+
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self.0, Stage::Waiting(..))
+    }
+
+    pub(super) fn into_outcome(self) -> Option<Outcome> {
+        match self.0 {
+            Stage::Done(outcome) => Some(outcome),
+            Stage::Waiting(..) | Stage::Making => None,
+        }
+    }
+
+    /// One of its blocks is there; whether it was the last one missing.
+    pub(super) fn arrived(&mut self) -> bool {
+        match &mut self.0 {
+            Stage::Waiting(_, missing) => {
+                *missing -= 1;
+                *missing == 0
+            }
+            Stage::Making | Stage::Done(_) => false,
+        }
+    }
+
+    /// Sequences and missing blocks, while it waits.
+    pub(super) fn wait(&self) -> Option<(usize, u32)> {
+        match &self.0 {
+            Stage::Waiting(work, missing) => Some((work.items.len(), *missing)),
+            Stage::Making | Stage::Done(_) => None,
+        }
+    }
+
+    /// Takes the work, to make the minibatch.
+    pub(super) fn start(&mut self) -> Option<Box<Work>> {
+        match std::mem::replace(&mut self.0, Stage::Making) {
+            Stage::Waiting(work, _) => Some(work),
+            other => {
+                self.0 = other;
+                None
+            }
+        }
+    }
+
+    pub(super) fn finish(&mut self, outcome: Outcome) {
+        self.0 = Stage::Done(outcome);
+    }
+}
+
+/// A fault that counts against the budget, in plan order.
+pub(crate) struct Charge {
+    pub(crate) error: DataError,
+    /// No budget forgives it.
+    pub(crate) fatal: bool,
+}
+
+/// A minibatch as it leaves the workers.
+pub(crate) struct Packed {
+    pub(crate) streams: Vec<StreamBatch>,
+    pub(crate) keys: BatchKeys,
+    pub(crate) sweep_end: bool,
+    pub(crate) data_end: bool,
+    /// Whether no rank has a sequence in it.
+    pub(crate) is_empty: bool,
+    /// Where the plan stands behind it.
+    pub(crate) after: Cursor,
+    pub(crate) charges: Vec<Charge>,
+    /// A refusal of the packer: this minibatch cannot be delivered, the next one may.
+    pub(crate) refused: Option<Error>,
+}
+
+impl Packed {
+    /// Bytes of what has been packed.
+    pub(super) fn bytes(&self) -> usize {
+        self.streams.iter().map(StreamBatch::bytes).sum::<usize>() + self.keys.len() * 8
+    }
+}
+
+/// What became of a ticket.
+pub(super) enum Outcome {
+    Made(Box<Packed>),
+    Failed(Error),
+}
+
+impl Outcome {
+    pub(super) fn into_result(self) -> Result<Packed, Error> {
+        match self {
+            Outcome::Made(packed) => Ok(*packed),
+            Outcome::Failed(e) => Err(e),
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Faults of data as errors, with all that is known of their place.
+
+use std::sync::Arc;
+
+use tesson_core::{DataError, Fault, Key, Location, StreamInfo};
+
+use crate::fetch::Resources;
+use crate::pack::Source;
+
+/// A fault as an error: file, line, byte, stream and key.
+pub(crate) fn describe(
+    fault: &Fault,
+    source: &Source<'_>,
+    streams: &[Arc<StreamInfo>],
+    resources: &Resources,
+) -> DataError {
+    let at = Location {
+        file: resources.files()[0].0.clone(),
+        offset: fault.offset,
+        line: Some(fault.line + source.chunk.first_line + source.line_base + 1),
+    };
+    let stream = fault.stream.map(|s| streams[s as usize].name.clone());
+    DataError::new(fault.kind.clone(), at).within(stream, Some(key(fault.sequence, source)))
+}
+
+fn key(sequence: u32, source: &Source<'_>) -> Key {
+    match (source.chunk.key(sequence as usize), source.chunk.keys_are_lines) {
+        (Key::Number(n), true) => Key::Number(n + source.line_base),
+        (key, _) => key,
+    }
+}

@@ -1,0 +1,109 @@
+//! Bytes for deserializers: reads put together, tried again, counted and called off.
+
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use tesson_core::{Error, Fetch, ResourceId, StoreError};
+
+use crate::stats::Counters;
+use crate::store::{Resource, Store};
+
+/// How long reads that fail for passing reasons are tried again.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The open resources of a source.
+pub(crate) struct Resources {
+    files: Vec<(Arc<Path>, Box<dyn Resource>)>,
+    counters: Arc<Counters>,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Resources {
+    /// Opens resources by name.
+    pub(crate) fn open(
+        paths: impl Iterator<Item = Arc<Path>>,
+        store: &dyn Store,
+        counters: Arc<Counters>,
+        cancelled: Arc<AtomicBool>,
+    ) -> Result<Resources, Error> {
+        let files = paths
+            .map(|path| match store.open(&path) {
+                Ok(resource) => Ok((path, resource)),
+                Err(e) => Err(StoreError::new(path, None, e).into()),
+            })
+            .collect::<Result<Vec<_>, Error>>()?;
+        Ok(Resources { files, counters, cancelled })
+    }
+
+    /// Names and open files.
+    pub(crate) fn files(&self) -> &[(Arc<Path>, Box<dyn Resource>)] {
+        &self.files
+    }
+
+    fn read_fully(&self, resource: ResourceId, offset: u64, mut into: &mut [u8]) -> Result<(), Error> {
+        let (path, file) = &self.files[resource.0 as usize];
+        let mut at = offset;
+        let mut since: Option<Instant> = None;
+        while !into.is_empty() {
+            if self.cancelled.load(Ordering::Relaxed) {
+                return Err(Error::Cancelled);
+            }
+            let failure = match file.read_at(at, into) {
+                Ok(0) => io::Error::new(
+                    io::ErrorKind::UnexpectedEof,
+                    format!("the file ends here, {} bytes were there when it was opened", file.size()),
+                ),
+                Ok(n) => {
+                    into = &mut into[n..];
+                    at += n as u64;
+                    since = None;
+                    continue;
+                }
+                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
+                Err(e) => e,
+            };
+            let passing = matches!(failure.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+            let first = *since.get_or_insert_with(Instant::now);
+            if !passing || first.elapsed() > PATIENCE {
+                return Err(StoreError::new(path.clone(), Some(at), failure).into());
+            }
+            self.counters.retries.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(Duration::from_millis(1).max(first.elapsed() / 4));
+        }
+        Ok(())
+    }
+}
+
+impl Fetch for Resources {
+    fn size(&self, resource: ResourceId) -> u64 {
+        self.files[resource.0 as usize].1.size()
+    }
+
+    fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        let (path, file) = &self.files[resource.0 as usize];
+        if range.start > range.end || range.end > file.size() {
+            let what = format!("bytes {}..{} of {} are asked for", range.start, range.end, file.size());
+            let e = io::Error::new(io::ErrorKind::UnexpectedEof, what);
+            return Err(StoreError::new(path.clone(), Some(range.start), e).into());
+        }
+        let n = (range.end - range.start) as usize;
+        let from = into.len();
+        into.resize(from + n, 0);
+        self.read_fully(resource, range.start, &mut into[from..])?;
+        self.counters.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {
+        let all = self.files[resource.0 as usize].1.mapped()?;
+        all.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
+    }
+
+    fn progress(&self, bytes: u64) {
+        self.counters.bytes_indexed.fetch_add(bytes, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,208 @@
+//! What is delivered: minibatches and their streams.
+
+use std::sync::Arc;
+
+use tesson_core::{Key, StreamInfo};
+use tesson_plan::ResumeState;
+
+use crate::layout::Layout;
+use crate::pool::Buffer;
+
+/// Values of a stream in its element type.
+#[derive(Debug)]
+pub enum Floats {
+    /// 32-bit floats.
+    F32(Buffer<f32>),
+    /// 64-bit floats.
+    F64(Buffer<f64>),
+}
+
+impl Floats {
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Floats::F32(v) => v.len(),
+            Floats::F64(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Value `i`, widened.
+    pub fn get(&self, i: usize) -> f64 {
+        match self {
+            Floats::F32(v) => v[i].into(),
+            Floats::F64(v) => v[i],
+        }
+    }
+
+    /// Bytes of the values.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Floats::F32(v) => v.len() * 4,
+            Floats::F64(v) => v.len() * 8,
+        }
+    }
+}
+
+/// The samples of a stream in a minibatch, one after the other, without padding.
+#[derive(Debug)]
+pub enum Samples {
+    /// `shape.len()` values a sample.
+    Dense {
+        /// The values, in row-major order `[samples, *shape]`.
+        values: Floats,
+    },
+    /// Compressed sparse rows, one row a sample.
+    Sparse {
+        /// Where each sample's entries begin, and behind the last where they end; `n_samples + 1` numbers.
+        indptr: Buffer<i32>,
+        /// The column of each entry, ascending within a sample.
+        indices: Buffer<i32>,
+        /// The value of each entry.
+        values: Floats,
+    },
+}
+
+/// One stream of a minibatch.
+#[derive(Debug)]
+pub struct StreamBatch {
+    pub(crate) info: Arc<StreamInfo>,
+    pub(crate) lengths: Vec<u32>,
+    pub(crate) samples: Samples,
+    pub(crate) n_samples: usize,
+}
+
+impl StreamBatch {
+    /// The stream.
+    pub fn info(&self) -> &StreamInfo {
+        &self.info
+    }
+
+    /// Samples of each sequence, in the order of delivery.
+    pub fn lengths(&self) -> &[u32] {
+        &self.lengths
+    }
+
+    /// Number of sequences.
+    pub fn n_sequences(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Number of samples, without padding.
+    pub fn n_samples(&self) -> usize {
+        self.n_samples
+    }
+
+    /// The samples.
+    pub fn samples(&self) -> &Samples {
+        &self.samples
+    }
+
+    /// The samples, to be changed or taken over.
+    pub fn samples_mut(&mut self) -> &mut Samples {
+        &mut self.samples
+    }
+
+    /// How the sequences would be laid side by side in rows (spec of the engine, "Sequence packer").
+    pub fn layout(&self) -> Layout {
+        Layout::of(&self.lengths)
+    }
+
+    /// Bytes of lengths and samples.
+    pub(crate) fn bytes(&self) -> usize {
+        let samples = match &self.samples {
+            Samples::Dense { values } => values.bytes(),
+            Samples::Sparse { indptr, indices, values } => {
+                (indptr.len() + indices.len()) * 4 + values.bytes()
+            }
+        };
+        self.lengths.len() * 4 + samples
+    }
+
+    /// Takes the stream apart: lengths and samples.
+    pub fn into_parts(self) -> (Arc<StreamInfo>, Vec<u32>, Samples) {
+        (self.info, self.lengths, self.samples)
+    }
+}
+
+/// The keys of a minibatch's sequences.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BatchKeys {
+    /// Numeric ids or line numbers.
+    Numbers(Vec<u64>),
+    /// Text ids.
+    Texts(Vec<String>),
+}
+
+impl BatchKeys {
+    /// The key of sequence `i`.
+    pub fn get(&self, i: usize) -> Key {
+        match self {
+            BatchKeys::Numbers(v) => Key::Number(v[i]),
+            BatchKeys::Texts(v) => Key::Text(v[i].clone()),
+        }
+    }
+
+    /// Number of keys.
+    pub fn len(&self) -> usize {
+        match self {
+            BatchKeys::Numbers(v) => v.len(),
+            BatchKeys::Texts(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// One minibatch: its streams, and the state to continue after it.
+#[derive(Debug)]
+pub struct Minibatch {
+    pub(crate) streams: Vec<StreamBatch>,
+    pub(crate) keys: BatchKeys,
+    pub(crate) sweep_end: bool,
+    pub(crate) resume: ResumeState,
+}
+
+impl Minibatch {
+    /// The streams, in the order of the configuration.
+    pub fn streams(&self) -> &[StreamBatch] {
+        &self.streams
+    }
+
+    /// The stream of this name.
+    pub fn stream(&self, name: &str) -> Option<&StreamBatch> {
+        self.streams.iter().find(|s| s.info.name == name)
+    }
+
+    /// Number of sequences. 0 is possible: a worker's share may be empty though others' are not.
+    pub fn n_sequences(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The keys of the sequences.
+    pub fn keys(&self) -> &BatchKeys {
+        &self.keys
+    }
+
+    /// Whether a sweep ends in or with this minibatch.
+    pub fn sweep_end(&self) -> bool {
+        self.sweep_end
+    }
+
+    /// The state that continues behind this minibatch.
+    pub fn resume(&self) -> &ResumeState {
+        &self.resume
+    }
+
+    /// Takes the minibatch apart: streams, keys, the end of a sweep, and the state behind it.
+    pub fn into_parts(self) -> (Vec<StreamBatch>, BatchKeys, bool, ResumeState) {
+        (self.streams, self.keys, self.sweep_end, self.resume)
+    }
+}

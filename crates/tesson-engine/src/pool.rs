@@ -1,0 +1,107 @@
+//! Buffers that minibatches are packed into, used again when their last owner lets go.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Buffers kept for reuse, at most.
+const KEPT: usize = 64;
+
+/// A place where buffers of one element type wait to be used again.
+#[derive(Debug)]
+pub(crate) struct Pool<T> {
+    idle: Mutex<Vec<Vec<T>>>,
+}
+
+impl<T> Pool<T> {
+    pub(crate) fn new() -> Arc<Pool<T>> {
+        Arc::new(Pool { idle: Mutex::new(Vec::new()) })
+    }
+
+    /// An empty buffer with room for `capacity` elements. Its memory may have been used before.
+    pub(crate) fn take(self: &Arc<Self>, capacity: usize) -> Buffer<T> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        // The latest one is the likeliest to be in the cache; one that is much too large stays for larger requests.
+        let fit =
+            idle.iter().rposition(|v| v.capacity() >= capacity && v.capacity() / 4 <= capacity.max(256));
+        let mut items = match fit {
+            Some(i) => idle.swap_remove(i),
+            None => {
+                if idle.len() >= KEPT {
+                    idle.swap_remove(0);
+                }
+                Vec::new()
+            }
+        };
+        drop(idle);
+        items.clear();
+        items.reserve(capacity);
+        Buffer { items, home: Arc::downgrade(self) }
+    }
+}
+
+/// A pooled, exclusively owned array of numbers. Dropping it gives its memory back for the next minibatch.
+#[derive(Debug)]
+pub struct Buffer<T> {
+    items: Vec<T>,
+    home: Weak<Pool<T>>,
+}
+
+impl<T> Buffer<T> {
+    pub(crate) fn items(&mut self) -> &mut Vec<T> {
+        &mut self.items
+    }
+}
+
+impl<T> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.items
+    }
+}
+
+impl<T> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.items
+    }
+}
+
+impl<T> Drop for Buffer<T> {
+    fn drop(&mut self) {
+        if self.items.capacity() == 0 {
+            return;
+        }
+        let Some(home) = self.home.upgrade() else { return };
+        let mut idle = home.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.len() < KEPT {
+            idle.push(std::mem::take(&mut self.items));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_used_again_after_its_owner_let_go() {
+        let pool = Pool::<f32>::new();
+        let mut a = pool.take(1000);
+        a.items().extend([1.0; 1000]);
+        let at = a.as_ptr();
+        drop(a);
+        let b = pool.take(900);
+        assert!(b.is_empty());
+        assert_eq!(b.items.as_ptr(), at);
+        assert_ne!(pool.take(900).items.as_ptr(), at);
+    }
+
+    #[test]
+    fn a_buffer_may_outlive_its_pool() {
+        let pool = Pool::<f32>::new();
+        let mut a = pool.take(4);
+        a.items().push(7.0);
+        drop(pool);
+        assert_eq!(&a[..], [7.0]);
+    }
+}

@@ -1,0 +1,562 @@
+//! The source: what a training loop calls.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tesson_core::{
+    ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Index, Indexed, StreamInfo,
+    UsageError,
+};
+use tesson_plan::{
+    BatchPlan, Cursor, Demand, Fingerprint, Limit, OrderSpec, PlanSpec, Planner, Progress, ResumeState,
+    Sharing, Window,
+};
+
+use crate::block::BlockTable;
+use crate::check::{self, Checked};
+use crate::deliver::{Brain, Packed, Pipeline, Setup, Supply};
+use crate::fetch::Resources;
+use crate::lanes::Threads;
+use crate::minibatch::Minibatch;
+use crate::stats::{Counters, Stats};
+use crate::store::Store;
+use crate::{fingerprint, index_cache};
+
+/// Storage bytes of a block, where memory allows: with its columns it fits a core's own cache.
+const BLOCK_BYTES: u64 = 512 << 10;
+
+/// Packed minibatches ahead of the caller take this much at most.
+const PREFETCH_BYTES: u64 = 64 << 20;
+
+/// Everything a source is made of.
+pub struct SourceSpec {
+    /// What understands the bytes.
+    pub deserializer: Box<dyn Deserializer>,
+    /// Which sequence comes when.
+    pub plan: PlanSpec,
+    /// Every sequence must be one sample.
+    pub frame_mode: bool,
+    /// Type of all values.
+    pub element: Element,
+    /// Bytes for index, plan, blocks and packed minibatches together.
+    pub memory_limit: u64,
+    /// Worker threads; 0: one a core.
+    pub threads: usize,
+    /// Whether minibatches are made before they are asked for.
+    pub prefetch: bool,
+}
+
+/// Reads a corpus in minibatches.
+pub struct Source {
+    deserializer: Arc<dyn Deserializer>,
+    streams: Vec<Arc<StreamInfo>>,
+    resources: Arc<Resources>,
+    counters: Arc<Counters>,
+    cancelled: Arc<AtomicBool>,
+    plan: PlanSpec,
+    frame_mode: bool,
+    memory_limit: u64,
+    threads: usize,
+    prefetch: bool,
+    corpus_hash: u64,
+    fingerprint: Arc<Fingerprint>,
+    indexed: Option<Indexed>,
+    pipeline: Option<Pipeline>,
+    /// What the last call asked for, if the pipeline works on it.
+    demand: Option<Demand>,
+    /// The state behind the last minibatch handed out.
+    state: ResumeState,
+    ended: bool,
+    /// Whether the state was restored and nothing has been read since: the workers must be those it was saved for.
+    restored: bool,
+    failed: Option<Error>,
+    process: u32,
+}
+
+/// Ends a blocked call from another thread, and the source with it.
+#[derive(Clone)]
+pub struct Canceller(Arc<AtomicBool>);
+
+impl Canceller {
+    /// Calls the source off: the call that waits, and all later ones, end with [`Error::Cancelled`].
+    pub fn cancel(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Source {
+    /// Opens a corpus: looks at its beginning, and indexes it where the order needs that.
+    ///
+    /// # Errors
+    /// Unreadable storage, data that are not the format's, an index that does not fit into `memory_limit`.
+    pub fn open(spec: SourceSpec, store: &dyn Store) -> Result<Source, Error> {
+        let SourceSpec { mut deserializer, plan, frame_mode, element, memory_limit, threads, prefetch } =
+            spec;
+        let counters = Arc::new(Counters::default());
+        let cancelled = Arc::new(AtomicBool::new(false));
+        let paths =
+            deserializer.resources().iter().map(|p| Arc::<Path>::from(p.as_path())).collect::<Vec<_>>();
+        let resources = Resources::open(paths.into_iter(), store, counters.clone(), cancelled.clone())?;
+        deserializer.prepare(&resources)?;
+        let deserializer: Arc<dyn Deserializer> = deserializer.into();
+        let corpus_hash = fingerprint::corpus(&resources)?;
+        let options = format!("{} frame={frame_mode} element={}", deserializer.identity(), element.name());
+        let fingerprint = Fingerprint {
+            corpus: corpus_hash,
+            index: None,
+            order: plan.order.clone(),
+            cross_sweep_ends: plan.cross_sweep_ends,
+            options: fingerprint::text(&options),
+        };
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let mut source = Source {
+            streams: deserializer.streams().iter().cloned().map(Arc::new).collect(),
+            deserializer,
+            resources: Arc::new(resources),
+            counters,
+            cancelled,
+            plan,
+            frame_mode,
+            memory_limit,
+            threads: if threads == 0 { cores } else { threads },
+            prefetch,
+            corpus_hash,
+            fingerprint: Arc::new(fingerprint),
+            indexed: None,
+            pipeline: None,
+            demand: None,
+            state: ResumeState::default(),
+            ended: false,
+            restored: false,
+            failed: None,
+            process: std::process::id(),
+        };
+        if source.may_grow() {
+            source.pipeline = Some(source.growing_pipeline());
+        } else {
+            source.switch_to_index()?;
+        }
+        source.state = source.state_at(Cursor::default(), 0);
+        Ok(source)
+    }
+
+    /// Whether the data can be read in order before they are indexed.
+    fn may_grow(&self) -> bool {
+        matches!(self.plan.order, OrderSpec::AsStored)
+            && !self.frame_mode
+            && !self.deserializer.cache_index()
+            && self.deserializer.pieces().is_some()
+    }
+
+    /// The streams, in the order of the configuration.
+    pub fn streams(&self) -> &[Arc<StreamInfo>] {
+        &self.streams
+    }
+
+    /// What has been done so far.
+    pub fn stats(&self) -> Stats {
+        self.counters.read()
+    }
+
+    /// Something that ends a blocked call from another thread.
+    pub fn canceller(&self) -> Canceller {
+        Canceller(self.cancelled.clone())
+    }
+
+    /// The state behind the last minibatch handed out.
+    pub fn state(&self) -> &ResumeState {
+        &self.state
+    }
+
+    /// The index of the whole corpus, made now if it was not needed before.
+    ///
+    /// # Errors
+    /// As for opening.
+    pub fn indexed(&mut self) -> Result<&Indexed, Error> {
+        if self.indexed.is_none() {
+            self.indexed = Some(self.make_index()?);
+        }
+        Ok(self.indexed.as_ref().expect("made above"))
+    }
+
+    /// Number of sequences in the corpus.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn num_sequences(&mut self) -> Result<u64, Error> {
+        Ok(self.indexed()?.index.n_sequences())
+    }
+
+    /// Number of samples in one sweep (counted lengths).
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn num_samples_per_sweep(&mut self) -> Result<u64, Error> {
+        Ok(self.indexed()?.index.n_samples())
+    }
+
+    /// Number of minibatches that one worker gets of the first sweep.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and a demand that can never be met.
+    pub fn steps_per_sweep(&mut self, demand: Demand) -> Result<u64, Error> {
+        let plan = PlanSpec { limit: Limit::Sweeps(1), ..self.plan.clone() };
+        let index = self.indexed()?.index.clone();
+        let mut steps = 0;
+        for_each_plan(plan, &index, demand, |_| {
+            steps += 1;
+            true
+        })?;
+        Ok(steps)
+    }
+
+    /// Shows what comes when, from the start, without reading data. `each` says whether to go on.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and a demand that can never be met.
+    pub fn plan(&mut self, demand: Demand, each: impl FnMut(&BatchPlan) -> bool) -> Result<(), Error> {
+        let index = self.indexed()?.index.clone();
+        for_each_plan(self.plan.clone(), &index, demand, each)
+    }
+
+    /// Decodes every sequence once and tells every fault, in the order of the data, and whether it is fatal.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and unreadable storage.
+    pub fn check(&mut self, each: &mut dyn FnMut(&DataError, bool)) -> Result<Checked, Error> {
+        let indexed = self.indexed()?.clone();
+        let table = BlockTable::of(&indexed.index, BLOCK_BYTES);
+        check::check(&indexed, &table, &self.streams, &self.resources, self.threads, each)
+    }
+
+    /// Indexes the corpus and writes the index cache.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and what the file system answers.
+    pub fn write_index_cache(&mut self) -> Result<std::path::PathBuf, Error> {
+        let indexed = self.indexed()?.clone();
+        index_cache::write(&*self.deserializer, &self.resources, self.corpus_hash, &indexed).map_err(|e| {
+            let path = index_cache::path(&self.resources.files()[0].0);
+            tesson_core::StoreError::new(path.into(), None, e).into()
+        })
+    }
+
+    /// The next minibatch of `samples` samples, for a single worker; `None` at the end of the data.
+    ///
+    /// # Errors
+    /// As [`Source::next`].
+    pub fn next_minibatch(&mut self, samples: u64) -> Result<Option<Minibatch>, Error> {
+        self.next(Demand { samples, workers: 1, rank: 0 })
+    }
+
+    /// The next minibatch; `None` at the end of the data.
+    ///
+    /// # Errors
+    /// Faults of data and storage are repeated by every call until a state is restored or [`Source::skip_failed`] is
+    /// called. A demand that can never be met ([`UsageError`]) changes nothing.
+    pub fn next(&mut self, demand: Demand) -> Result<Option<Minibatch>, Error> {
+        self.next_interruptible(demand, &mut || false)
+    }
+
+    /// The same, giving up with [`Error::Cancelled`] when `interrupted` says so, which is asked every few hundredths
+    /// of a second. Nothing is lost: the next call waits for the same minibatch.
+    ///
+    /// # Errors
+    /// As [`Source::next`].
+    pub fn next_interruptible(
+        &mut self,
+        demand: Demand,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Minibatch>, Error> {
+        self.check_process()?;
+        demand.validate()?;
+        if let Some(e) = &self.failed {
+            return Err(e.clone());
+        }
+        if self.ended {
+            return Ok(None);
+        }
+        if self.demand != Some(demand) {
+            self.aim(demand)?;
+        }
+        let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
+        match pipeline.take(interrupted) {
+            Ok(Some(packed)) => self.deliver(packed),
+            Ok(None) => {
+                self.ended = true;
+                Ok(None)
+            }
+            Err(Error::Cancelled) => Err(Error::Cancelled),
+            Err(e) => Err(self.failed.insert(e).clone()),
+        }
+    }
+
+    /// Goes on behind a minibatch that failed, leaving it out.
+    pub fn skip_failed(&mut self) {
+        self.failed = None;
+    }
+
+    /// Goes on from a state of this source, or of another one on the same corpus with the same options.
+    ///
+    /// # Errors
+    /// [`ResumeError`] for a state of another corpus, order or version; the source is then as it was.
+    pub fn restore(&mut self, state: &ResumeState) -> Result<(), Error> {
+        self.check_process()?;
+        state.check(&self.fingerprint)?;
+        let last = self.demand.take();
+        let seek = |planner: &mut Planner, index: &Index| -> Result<Option<Cursor>, Error> {
+            planner.restore(index, state, last).map_err(Error::from)
+        };
+        let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
+        let cursor = match pipeline.restart(None, seek)? {
+            Some(cursor) => cursor,
+            None => {
+                // The position lies beyond what has been read so far.
+                self.switch_to_index()?;
+                let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
+                pipeline.restart(None, seek)?.expect("a complete index needs no more")
+            }
+        };
+        self.failed = None;
+        self.ended = false;
+        self.restored = true;
+        self.state = ResumeState { cursor, ..self.state_at(cursor, state.faults) };
+        self.state.consumed = state.consumed.clone();
+        self.state.share = state.share;
+        Ok(())
+    }
+
+    /// Ends all threads and closes all files. Minibatches already handed out stay valid.
+    pub fn close(&mut self) {
+        self.pipeline = None;
+        self.cancelled.store(true, Ordering::SeqCst);
+    }
+
+    fn check_process(&self) -> Result<(), Error> {
+        if self.process == std::process::id() {
+            return Ok(());
+        }
+        Err(UsageError(
+            "the source was opened in another process and its threads did not survive the fork; open a new one here and restore the state"
+                .into(),
+        )
+        .into())
+    }
+
+    /// Makes the pipeline work for a demand, from behind the last minibatch handed out.
+    fn aim(&mut self, demand: Demand) -> Result<(), Error> {
+        if self.restored {
+            self.state.check_share(demand)?;
+        }
+        if self.counts_by_rank(demand) && self.indexed.is_none() {
+            self.switch_to_index()?;
+        }
+        let from = self.state.clone();
+        let started = self.counters.read().minibatches > 0 || from.cursor != Cursor::default();
+        let seek = |planner: &mut Planner, index: &Index| -> Result<Option<Cursor>, Error> {
+            if started {
+                planner.restore(index, &from, Some(demand)).map_err(Error::from)
+            } else {
+                planner.start(index, demand).map_err(Error::from)
+            }
+        };
+        let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
+        let cursor = match pipeline.restart(Some(demand), seek)? {
+            Some(cursor) => cursor,
+            None => {
+                self.switch_to_index()?;
+                let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
+                pipeline.restart(Some(demand), seek)?.expect("a complete index needs no more")
+            }
+        };
+        self.demand = Some(demand);
+        self.restored = false;
+        self.state.cursor = cursor;
+        Ok(())
+    }
+
+    /// Whether a sequence's first visit by this rank is a question for the whole index.
+    fn counts_by_rank(&self, demand: Demand) -> bool {
+        demand.workers > 1 && self.plan.sharing == Sharing::Chunk && self.deserializer.max_errors() > 0
+    }
+
+    /// Hands a minibatch out: here, and only here, faults are counted, in plan order.
+    fn deliver(&mut self, packed: Packed) -> Result<Option<Minibatch>, Error> {
+        let mut faults = self.state.faults;
+        for charge in &packed.charges {
+            faults += 1;
+            let budget = self.deserializer.max_errors();
+            if charge.fatal || faults > budget {
+                let error =
+                    if charge.fatal { charge.error.clone() } else { over_budget(&charge.error, budget) };
+                return Err(self.failed.insert(error.into()).clone());
+            }
+            tracing::warn!("{}", charge.error);
+            self.counters.faults.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(refused) = packed.refused {
+            return Err(refused);
+        }
+        let n_sequences = packed.keys.len() as u64;
+        self.counters.minibatches.fetch_add(1, Ordering::Relaxed);
+        self.counters.sequences.fetch_add(n_sequences, Ordering::Relaxed);
+        let consumed = self.state.consumed.take().filter(|c| c.is_ahead_of(packed.after));
+        self.state = self.state_at(packed.after, faults);
+        self.state.consumed = consumed;
+        if packed.data_end {
+            self.ended = true;
+            if packed.is_empty {
+                return Ok(None);
+            }
+        }
+        Ok(Some(Minibatch {
+            streams: packed.streams,
+            keys: packed.keys,
+            sweep_end: packed.sweep_end,
+            resume: self.state.clone(),
+        }))
+    }
+
+    fn state_at(&self, cursor: Cursor, faults: u64) -> ResumeState {
+        let share = match (self.plan.sharing, self.demand) {
+            (Sharing::Chunk, Some(Demand { workers: workers @ 2.., rank, .. })) => Some((workers, rank)),
+            // What a single worker has passed is passed for all: any number of workers may go on from there.
+            _ => None,
+        };
+        ResumeState { cursor, share, faults, consumed: None, fingerprint: Some(self.fingerprint.clone()) }
+    }
+
+    fn make_index(&self) -> Result<Indexed, Error> {
+        let (deserializer, resources) = (&*self.deserializer, &*self.resources);
+        if !deserializer.cache_index() {
+            return deserializer.index(resources, &Threads(self.threads));
+        }
+        if let Some(indexed) = index_cache::read(deserializer, resources, self.corpus_hash) {
+            return Ok(indexed);
+        }
+        let indexed = deserializer.index(resources, &Threads(self.threads))?;
+        if let Err(e) = index_cache::write(deserializer, resources, self.corpus_hash, &indexed) {
+            tracing::info!("the index cache cannot be written: {e}");
+        }
+        Ok(indexed)
+    }
+
+    /// Goes over to reading by a complete index.
+    fn switch_to_index(&mut self) -> Result<(), Error> {
+        let indexed = self.indexed()?.clone();
+        // An order that is read as stored keeps its fingerprint: its states are good before and after.
+        if !matches!(self.plan.order, OrderSpec::AsStored) {
+            Arc::make_mut(&mut self.fingerprint).index = Some(tesson_plan::index_shape(&indexed.index));
+        }
+        self.pipeline = None;
+        let budget = self.budget(&indexed)?;
+        let table = Arc::new(BlockTable::of(&indexed.index, budget.block_bytes));
+        let storage =
+            (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
+        let retain = self.deserializer.keep_in_memory()
+            || covers_all(&self.plan.order, &indexed.index)
+            || storage < budget.blocks / 8;
+        let supply = Supply::Indexed { index: indexed.index, corpus: indexed.corpus, table };
+        self.pipeline = Some(self.pipeline_of(supply, &budget, retain));
+        Ok(())
+    }
+
+    fn growing_pipeline(&self) -> Pipeline {
+        let budget = Budget::of(self.memory_limit, self.threads);
+        let storage =
+            (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
+        let retain = self.deserializer.keep_in_memory() || storage < budget.blocks / 8;
+        self.pipeline_of(Supply::Growing, &budget, retain)
+    }
+
+    fn pipeline_of(&self, supply: Supply, budget: &Budget, retain: bool) -> Pipeline {
+        let setup = Setup {
+            deserializer: self.deserializer.clone(),
+            spec: self.plan.clone(),
+            streams: self.streams.clone(),
+            resources: self.resources.clone(),
+            counters: self.counters.clone(),
+            cancelled: self.cancelled.clone(),
+            threads: self.threads,
+            block_budget: budget.blocks as usize,
+            prefetch_bytes: budget.prefetch as usize,
+            prefetch: self.prefetch,
+            retain,
+            frame_mode: self.frame_mode,
+            charge_foreign: self.plan.sharing == Sharing::Position && self.deserializer.max_errors() > 0,
+            block_bytes: budget.block_bytes,
+        };
+        Pipeline::new(setup, Brain::new(Planner::new(self.plan.clone()), supply))
+    }
+
+    /// Divides the memory that index and plan leave.
+    fn budget(&self, indexed: &Indexed) -> Result<Budget, Error> {
+        let index = (indexed.index.bytes() + indexed.corpus.bytes()) as u64;
+        let plan = match self.plan.order {
+            OrderSpec::ChunkWindow { .. } => 4 * indexed.index.n_sequences(),
+            OrderSpec::AsStored | OrderSpec::Global { .. } => 0,
+        };
+        let rest = self.memory_limit.saturating_sub(index + plan);
+        if rest == 0 {
+            let what = format!(
+                "the index takes {index} bytes and the plan up to {plan}, the limit is {}; at least {} are needed",
+                self.memory_limit,
+                index + plan + 1
+            );
+            return Err(ConfigError::new("memoryLimit", what).into());
+        }
+        Ok(Budget::of(rest, self.threads))
+    }
+}
+
+/// How memory is divided, in bytes.
+struct Budget {
+    blocks: u64,
+    prefetch: u64,
+    block_bytes: u64,
+}
+
+impl Budget {
+    fn of(bytes: u64, threads: usize) -> Budget {
+        let prefetch = (bytes / 8).min(PREFETCH_BYTES);
+        let block_bytes = (bytes / (32 * threads as u64)).clamp(1, BLOCK_BYTES);
+        // Each worker holds a block's text and, before they are narrowed, its columns.
+        let scratch = 4 * block_bytes * threads as u64;
+        Budget { blocks: bytes - (2 * prefetch + scratch).min(bytes), prefetch, block_bytes }
+    }
+}
+
+/// Whether the order may come back to any chunk at any time of a sweep.
+fn covers_all(order: &OrderSpec, index: &Index) -> bool {
+    match order {
+        OrderSpec::AsStored => false,
+        OrderSpec::Global { .. } => true,
+        OrderSpec::ChunkWindow { window: Window::Chunks(n), .. } => *n >= index.n_chunks() as u64,
+        OrderSpec::ChunkWindow { window: Window::Samples(n), .. } => n / 2 >= index.n_samples(),
+    }
+}
+
+fn over_budget(last: &DataError, budget: u64) -> DataError {
+    let kind = DataErrorKind::BudgetSpent { last: Box::new(last.kind().clone()), budget };
+    DataError::new(kind, last.at().clone()).within(last.stream().map(str::to_string), last.key().cloned())
+}
+
+fn for_each_plan(
+    spec: PlanSpec,
+    index: &Index,
+    demand: Demand,
+    mut each: impl FnMut(&BatchPlan) -> bool,
+) -> Result<(), Error> {
+    demand.validate()?;
+    let mut planner = Planner::new(spec);
+    planner.start(index, demand)?;
+    let mut plan = BatchPlan::default();
+    loop {
+        let progress = planner.next_batch(index, demand, &mut plan)?;
+        debug_assert!(matches!(progress, Progress::Planned), "a complete index needs no more");
+        if plan.is_end() || !each(&plan) || plan.data_end {
+            return Ok(());
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Counters of a source, readable at any time.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+macro_rules! counters {
+    ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
+        /// The counters as they run.
+        #[derive(Debug, Default)]
+        pub(crate) struct Counters {
+            $($(#[$doc])* pub(crate) $name: AtomicU64,)*
+        }
+
+        /// What a source has done so far.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[non_exhaustive]
+        pub struct Stats {
+            $($(#[$doc])* pub $name: u64,)*
+        }
+
+        impl Counters {
+            /// All counters, each as it is at the moment it is read.
+            pub(crate) fn read(&self) -> Stats {
+                Stats { $($name: self.$name.load(Ordering::Relaxed),)* }
+            }
+        }
+
+        impl Stats {
+            /// Names and values, in the order of the documentation.
+            pub fn entries(&self) -> Vec<(&'static str, u64)> {
+                vec![$((stringify!($name), self.$name),)*]
+            }
+        }
+    };
+}
+
+counters! {
+    /// Minibatches delivered.
+    minibatches,
+    /// Sequences delivered.
+    sequences,
+    /// Samples planned for the delivered minibatches (counted lengths).
+    samples,
+    /// Bytes read from the store.
+    bytes_read,
+    /// Bytes worked through by index passes.
+    bytes_indexed,
+    /// Reads tried again after a passing error.
+    retries,
+    /// Blocks (runs of sequences) decoded whole.
+    blocks_loaded,
+    /// Needs of a minibatch for a block that was in memory already.
+    block_hits,
+    /// Blocks given up to stay within the memory limit or because their sweep was done with them.
+    blocks_evicted,
+    /// Sequences fetched and decoded by themselves, because their block was not in memory.
+    rows_loaded,
+    /// Times a caller had to wait for a minibatch.
+    stalls,
+    /// Time callers waited, in microseconds.
+    stalled_us,
+    /// Bytes of decoded blocks in memory now.
+    resident_bytes,
+    /// Most bytes of decoded blocks in memory at any time.
+    peak_resident_bytes,
+    /// Minibatches planned but not delivered now.
+    queued,
+    /// Faults of data forgiven so far by this source.
+    faults,
+    /// Oddities met while decoding that are no faults, such as samples filled up with zeros.
+    warnings,
+}

@@ -1,0 +1,76 @@
+//! A store that misbehaves on purpose, for tests: short reads and errors, by a schedule.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{Resource, Store};
+
+/// What happens to a read instead of what was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mishap {
+    /// Nothing unusual.
+    None,
+    /// At most this many bytes come.
+    Short(usize),
+    /// The calling thread gives way this many times first, so that other threads overtake it.
+    Delay(u32),
+    /// An error of this kind.
+    Error(io::ErrorKind),
+}
+
+/// The n-th read's fate.
+pub type Schedule = Arc<dyn Fn(u64) -> Mishap + Send + Sync>;
+
+/// Another store's resources under a schedule of mishaps. Never offers bytes in place.
+#[derive(Clone)]
+pub struct FakeStore {
+    inner: Arc<dyn Store>,
+    schedule: Schedule,
+}
+
+impl FakeStore {
+    /// Puts `schedule` between `inner` and its readers; it is asked once a read, with the read's running number.
+    pub fn new(inner: Arc<dyn Store>, schedule: impl Fn(u64) -> Mishap + Send + Sync + 'static) -> FakeStore {
+        FakeStore { inner, schedule: Arc::new(schedule) }
+    }
+}
+
+impl Store for FakeStore {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
+        let inner = self.inner.open(path)?;
+        Ok(Box::new(Faked { inner, schedule: self.schedule.clone(), reads: AtomicU64::new(0) }))
+    }
+}
+
+struct Faked {
+    inner: Box<dyn Resource>,
+    schedule: Schedule,
+    reads: AtomicU64,
+}
+
+impl Resource for Faked {
+    fn size(&self) -> u64 {
+        self.inner.size()
+    }
+
+    fn modified_ns(&self) -> Option<u128> {
+        self.inner.modified_ns()
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        match (self.schedule)(self.reads.fetch_add(1, Ordering::Relaxed)) {
+            Mishap::None => self.inner.read_at(offset, into),
+            Mishap::Short(most) => {
+                let n = into.len().min(most.max(1));
+                self.inner.read_at(offset, &mut into[..n])
+            }
+            Mishap::Delay(times) => {
+                (0..times).for_each(|_| std::thread::yield_now());
+                self.inner.read_at(offset, into)
+            }
+            Mishap::Error(kind) => Err(io::Error::new(kind, "a scheduled mishap")),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Resources that lie in memory.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::{Resource, Store};
+
+/// Named byte strings.
+#[derive(Clone, Debug, Default)]
+pub struct MemoryStore(BTreeMap<PathBuf, Arc<[u8]>>);
+
+impl MemoryStore {
+    /// A store without resources.
+    pub fn new() -> MemoryStore {
+        MemoryStore::default()
+    }
+
+    /// The same with one more resource.
+    #[must_use]
+    pub fn with(mut self, path: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> MemoryStore {
+        self.0.insert(path.into(), bytes.into());
+        self
+    }
+}
+
+impl Store for MemoryStore {
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
+        match self.0.get(path) {
+            Some(bytes) => Ok(Box::new(Bytes(bytes.clone()))),
+            None => Err(io::Error::new(io::ErrorKind::NotFound, "no resource of this name in memory")),
+        }
+    }
+}
+
+struct Bytes(Arc<[u8]>);
+
+impl Resource for Bytes {
+    fn size(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn modified_ns(&self) -> Option<u128> {
+        None
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        Ok(copy_at(&self.0, offset, into))
+    }
+
+    fn mapped(&self) -> Option<&[u8]> {
+        Some(&self.0)
+    }
+}
+
+/// Copies what lies at `offset`; returns how many bytes that was.
+pub(super) fn copy_at(bytes: &[u8], offset: u64, into: &mut [u8]) -> usize {
+    let from = usize::try_from(offset).unwrap_or(usize::MAX).min(bytes.len());
+    let n = into.len().min(bytes.len() - from);
+    into[..n].copy_from_slice(&bytes[from..from + n]);
+    n
+}

@@ -1,0 +1,47 @@
+//! Local files as one mapping for the life of the source.
+
+use std::io;
+use std::path::Path;
+
+use memmap2::Mmap;
+
+use super::file::{modified_ns, open_regular};
+use super::{Resource, Store};
+
+/// The local file system through memory mappings, for files that are promised not to change while they are read: a
+/// file that is cut short while it is mapped ends the process.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MmapStore;
+
+impl Store for MmapStore {
+    #[allow(unsafe_code)]
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
+        let (file, meta) = open_regular(path)?;
+        // SAFETY: whoever chooses this store promises that its files stay as they are.
+        let map = unsafe { Mmap::map(&file)? };
+        Ok(Box::new(Mapped { map, modified_ns: modified_ns(&meta) }))
+    }
+}
+
+struct Mapped {
+    map: Mmap,
+    modified_ns: Option<u128>,
+}
+
+impl Resource for Mapped {
+    fn size(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    fn modified_ns(&self) -> Option<u128> {
+        self.modified_ns
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        Ok(super::memory::copy_at(&self.map, offset, into))
+    }
+
+    fn mapped(&self) -> Option<&[u8]> {
+        Some(&self.map)
+    }
+}

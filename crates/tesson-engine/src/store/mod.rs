@@ -1,0 +1,43 @@
+//! Where bytes come from.
+
+mod fake;
+mod file;
+mod memory;
+mod mmap;
+
+use std::io;
+use std::path::Path;
+
+pub use fake::{FakeStore, Mishap, Schedule};
+pub use file::FileStore;
+pub use memory::MemoryStore;
+pub use mmap::MmapStore;
+
+/// A place where named resources are kept.
+pub trait Store: Send + Sync {
+    /// Opens a resource.
+    ///
+    /// # Errors
+    /// When there is none of this name, or it cannot be read at random positions.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>>;
+}
+
+/// An open resource, read at any position by any thread.
+pub trait Resource: Send + Sync {
+    /// Its size in bytes when it was opened.
+    fn size(&self) -> u64;
+
+    /// When it was last changed, in nanoseconds since 1970, where that is known.
+    fn modified_ns(&self) -> Option<u128>;
+
+    /// Fills `into` from `offset` on, as far as one read goes; 0 means the end.
+    ///
+    /// # Errors
+    /// What the system answers. `Interrupted`, `WouldBlock` and `TimedOut` are tried again by the caller.
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+
+    /// All bytes in place, if they lie in memory.
+    fn mapped(&self) -> Option<&[u8]> {
+        None
+    }
+}
