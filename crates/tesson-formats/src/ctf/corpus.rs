@@ -1,0 +1,203 @@
+//! Loading parts of an indexed file.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tesson_core::{
+    Chunk, Coded, Corpus, DataErrorKind, Error, Fetch, Index, Indexed, ResourceId, Scratch, Wanted,
+};
+
+use super::index::{ChunkTable, save};
+use super::parse::AnyDecoder;
+use super::{FILE, Rules, located};
+
+/// An indexed file.
+struct CtfCorpus {
+    rules: Arc<Rules>,
+    index: Arc<Index>,
+    table: Vec<ChunkTable>,
+}
+
+/// Joins an index and its table.
+pub(crate) fn indexed(rules: Arc<Rules>, index: Index, table: Vec<ChunkTable>) -> Indexed {
+    let index = Arc::new(index);
+    Indexed { index: Arc::clone(&index), corpus: Arc::new(CtfCorpus { rules, index, table }) }
+}
+
+/// Bytes that are read at once, where more than one sequence is.
+const READ: u64 = 1 << 20;
+
+/// Bytes between two wanted rows that are cheaper to read than a second read.
+const NEAR: u64 = 4 << 10;
+
+/// Consecutive sequences of a chunk and where they lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Run {
+    sequences: Range<usize>,
+    /// In the file.
+    bytes: Range<u64>,
+    /// Of the first one, within the chunk.
+    line: u64,
+}
+
+impl Corpus for CtfCorpus {
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: Wanted<'_>,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let mut bytes = std::mem::take(&mut scratch.bytes);
+        let mut decoder = AnyDecoder::new(&self.rules, scratch, out);
+        let part = Part {
+            corpus: self,
+            table: &self.table[chunk as usize],
+            lengths: self.index.lengths(chunk as usize),
+        };
+        let done = match wanted {
+            Wanted::Range(range) => part.range(range, fetch, &mut bytes, &mut decoder),
+            Wanted::Rows(rows) => part.rows(rows, fetch, &mut bytes, &mut decoder),
+        };
+        decoder.finish(scratch, out);
+        out.first_line = part.table.line;
+        out.n_lines = 0;
+        scratch.bytes = bytes;
+        done
+    }
+
+    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
+        let (table, lengths) = (&self.table[chunk as usize], self.index.lengths(chunk as usize));
+        let (start, _) = table.locate(lengths, sequence as usize);
+        (FILE, start..start + u64::from(table.sizes.get(sequence as usize)))
+    }
+
+    fn bytes(&self) -> usize {
+        self.table.capacity() * size_of::<ChunkTable>()
+            + self.table.iter().map(ChunkTable::bytes).sum::<usize>()
+    }
+
+    fn save(&self, index: &Index, into: &mut Vec<u8>) {
+        save(index, &self.table, into);
+    }
+}
+
+/// One chunk being loaded.
+struct Part<'a> {
+    corpus: &'a CtfCorpus,
+    table: &'a ChunkTable,
+    lengths: &'a Coded,
+}
+
+impl Part<'_> {
+    /// Loads consecutive sequences, about [`READ`] bytes at a time.
+    fn range(
+        &self,
+        range: Range<u32>,
+        fetch: &dyn Fetch,
+        buffer: &mut Vec<u8>,
+        decoder: &mut AnyDecoder<'_>,
+    ) -> Result<(), Error> {
+        let (mut next, end) = (range.start as usize, range.end as usize);
+        while next < end {
+            let run = self.run(next, end);
+            let bytes = read(fetch, run.bytes.clone(), buffer)?;
+            self.decode(&run, bytes, decoder)?;
+            next = run.sequences.end;
+        }
+        Ok(())
+    }
+
+    /// As many sequences from `first` on, before `end`, as one read takes; at least one.
+    fn run(&self, first: usize, end: usize) -> Run {
+        let (start, line) = self.table.locate(self.lengths, first);
+        let (mut last, mut at) = (first, start + u64::from(self.table.sizes.get(first)));
+        while last + 1 < end {
+            let to = at + u64::from(self.table.gaps.get(last)) + u64::from(self.table.sizes.get(last + 1));
+            if to - start > READ {
+                break;
+            }
+            (last, at) = (last + 1, to);
+        }
+        Run { sequences: first..last + 1, bytes: start..at, line }
+    }
+
+    /// Loads single sequences, those that lie near each other with one read.
+    fn rows(
+        &self,
+        rows: &[u32],
+        fetch: &dyn Fetch,
+        buffer: &mut Vec<u8>,
+        decoder: &mut AnyDecoder<'_>,
+    ) -> Result<(), Error> {
+        let mut group: Vec<Run> = Vec::new();
+        for (i, &row) in rows.iter().enumerate() {
+            let run = self.run(row as usize, row as usize + 1);
+            let together = |group: &[Run]| match (group.first(), group.last()) {
+                (Some(first), Some(last)) => {
+                    run.bytes.start >= last.bytes.end
+                        && run.bytes.start - last.bytes.end <= NEAR
+                        && run.bytes.end - first.bytes.start <= READ
+                }
+                _ => true,
+            };
+            if !together(&group) {
+                self.group(&group, fetch, buffer, decoder)?;
+                group.clear();
+            }
+            group.push(run);
+            if i + 1 == rows.len() {
+                self.group(&group, fetch, buffer, decoder)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads all of a group at once and decodes its runs one by one.
+    fn group(
+        &self,
+        group: &[Run],
+        fetch: &dyn Fetch,
+        buffer: &mut Vec<u8>,
+        decoder: &mut AnyDecoder<'_>,
+    ) -> Result<(), Error> {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { return Ok(()) };
+        let start = first.bytes.start;
+        let bytes = read(fetch, start..last.bytes.end, buffer)?;
+        group.iter().try_for_each(|run| {
+            let place = (run.bytes.start - start) as usize..(run.bytes.end - start) as usize;
+            self.decode(run, &bytes[place], decoder)
+        })
+    }
+
+    /// Decodes a run, and makes sure that it holds what the index says.
+    fn decode(&self, run: &Run, bytes: &[u8], decoder: &mut AnyDecoder<'_>) -> Result<(), Error> {
+        let before = decoder.lengths().len();
+        let decoded = decoder.slice(bytes, run.bytes.start, run.line);
+        let lengths = &decoder.lengths()[before..];
+        let expected = run.sequences.clone().map(|i| self.lengths.get(i));
+        if decoded.is_ok() && lengths.len() == run.sequences.len() && lengths.iter().copied().eq(expected) {
+            return Ok(());
+        }
+        let what = format!(
+            "{} sequences begin in bytes {} to {}, or their rows differ, where the index has {}",
+            lengths.len(),
+            run.bytes.start,
+            run.bytes.end,
+            run.sequences.len()
+        );
+        let line = self.table.line + run.line;
+        Err(located(&self.corpus.rules, DataErrorKind::Changed { what }, run.bytes.start, line))
+    }
+}
+
+/// The bytes of a range: in place where they are mapped, else read into the buffer.
+fn read<'a>(fetch: &'a dyn Fetch, range: Range<u64>, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
+    if let Some(bytes) = fetch.mapped(FILE, range.clone()) {
+        return Ok(bytes);
+    }
+    buffer.clear();
+    fetch.read(FILE, range, buffer)?;
+    Ok(buffer)
+}

@@ -1,0 +1,182 @@
+//! The CNTK text format: rows of `|name values`, one sample each, several rows a sequence.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `options` | the option table, and what options mean |
+//! | `prologue` | byte order mark, leading white space, the choice of mode |
+//! | `rows` | which rows make which sequences: one definition for the index and the parser |
+//! | `scan` | rows of a file, one after the other, in pieces |
+//! | `index` | the index pass, chunks, saved indexes |
+//! | `corpus` | loading parts of an indexed file |
+//! | `pieces` | reading in order without an index |
+//! | `parse`, `checks` | rows to columns, and all faults |
+//! | `number`, `bytes` | numbers and classes of bytes |
+//! | `tokens` | fast kernels for ordinary values |
+
+mod bytes;
+mod checks;
+mod corpus;
+mod index;
+mod number;
+mod options;
+mod parse;
+mod pieces;
+mod prologue;
+mod rows;
+mod scan;
+#[cfg(test)]
+mod tests;
+mod tokens;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tesson_core::{
+    ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Format, Indexed, Lanes,
+    Location, Options, Pieces, ResourceId, Setting, StreamInfo,
+};
+
+use options::{EmptyInputs, Input, OPTIONS, Settings};
+use prologue::Prologue;
+use rows::{Keying, RowRules};
+use tokens::Kernel;
+
+/// The registry's entry.
+pub static FORMAT: Format = Format {
+    name: "CNTKTextFormatDeserializer",
+    aliases: &["CNTKTextFormatReader"],
+    help: "Text: rows of `|name values`, dense or sparse, optionally with sequence ids.",
+    options: &OPTIONS,
+    open,
+};
+
+fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+    Ok(Box::new(Ctf::new(Settings::new(options, setting)?)))
+}
+
+/// What decoding needs to know, settled by [`Deserializer::prepare`].
+#[derive(Clone, Debug)]
+pub(crate) struct Rules {
+    file: Arc<Path>,
+    inputs: Vec<Input>,
+    /// An alias is configured that cannot stand in a file.
+    odd_aliases: bool,
+    main: Option<usize>,
+    skip_ids: bool,
+    text_keys: bool,
+    lenient: bool,
+    empty: EmptyInputs,
+    grammar: number::Grammar,
+    rows: RowRules,
+    prologue: Prologue,
+    element: Element,
+    kernel: Kernel,
+}
+
+/// A text file as a corpus.
+struct Ctf {
+    settings: Settings,
+    resources: Vec<PathBuf>,
+    rules: Arc<Rules>,
+    /// How the index pass divides the file; tests make it small.
+    cut: index::Cut,
+}
+
+impl Ctf {
+    fn new(settings: Settings) -> Ctf {
+        let rules = Rules {
+            file: settings.file.as_path().into(),
+            inputs: settings.inputs.clone(),
+            odd_aliases: settings
+                .inputs
+                .iter()
+                .any(|i| i.alias[0] == b'#' || i.alias.iter().any(|&b| bytes::is_end(b))),
+            main: settings.main,
+            skip_ids: settings.skip_ids,
+            text_keys: settings.text_keys,
+            lenient: settings.lenient,
+            empty: settings.empty,
+            grammar: settings.grammar,
+            rows: RowRules {
+                keying: Keying::Lines,
+                lenient: settings.lenient,
+                main: settings.main.map(|main| settings.inputs[main].alias.clone()),
+            },
+            prologue: Prologue { start: 0, line: 0, lines: true },
+            element: settings.element,
+            kernel: Kernel::best(),
+        };
+        let resources = vec![settings.file.clone()];
+        Ctf { settings, resources, rules: Arc::new(rules), cut: index::Cut::default() }
+    }
+}
+
+impl Deserializer for Ctf {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn streams(&self) -> &[StreamInfo] {
+        &self.settings.streams
+    }
+
+    fn resources(&self) -> &[PathBuf] {
+        &self.resources
+    }
+
+    fn identity(&self) -> String {
+        self.settings.identity()
+    }
+
+    fn max_errors(&self) -> u64 {
+        self.settings.max_errors
+    }
+
+    fn keep_in_memory(&self) -> bool {
+        self.settings.keep
+    }
+
+    fn cache_index(&self) -> bool {
+        self.settings.cache_index
+    }
+
+    fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        let prologue = prologue::look(&self.rules, fetch)?;
+        if self.settings.has_open_dims() {
+            prologue::find_dims(&mut self.settings, &self.rules, prologue, fetch)?;
+        }
+        let rules = Arc::make_mut(&mut self.rules);
+        rules.prologue = prologue;
+        rules.inputs.clone_from(&self.settings.inputs);
+        rules.rows.keying = match (prologue.lines, rules.text_keys) {
+            (true, _) => Keying::Lines,
+            (false, true) => Keying::Texts,
+            (false, false) => Keying::Numbers,
+        };
+        Ok(())
+    }
+
+    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
+        let (index, table) = index::index(&self.rules, self.settings.chunk_bytes, self.cut, fetch, lanes)?;
+        Ok(corpus::indexed(Arc::clone(&self.rules), index, table))
+    }
+
+    fn restore(&self, saved: &[u8]) -> Option<Indexed> {
+        let (index, table) = index::restore(saved)?;
+        Some(corpus::indexed(Arc::clone(&self.rules), index, table))
+    }
+
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        // A sequence may turn out not to exist at its very end only: no place to cut is safe.
+        if self.rules.main.is_some() { None } else { Some(self) }
+    }
+}
+
+/// An error at a place of the file; `line` from 0.
+fn located(rules: &Rules, kind: DataErrorKind, offset: u64, line: u64) -> Error {
+    let at = Location { file: Arc::clone(&rules.file), offset, line: Some(line + 1) };
+    DataError::new(kind, at).into()
+}
+
+/// The one resource.
+const FILE: ResourceId = ResourceId(0);

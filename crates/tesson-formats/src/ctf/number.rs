@@ -1,0 +1,291 @@
+//! Numbers: the grammar, and conversion to the nearest value of the element type.
+//!
+//! Every conversion is correctly rounded, once, from the decimal to the element type (half to even).
+
+use tesson_core::{Element, Values};
+
+use super::bytes::skip_digits;
+
+/// The element types of streams.
+pub(crate) trait Real:
+    Copy + Default + PartialEq + std::ops::AddAssign + Send + std::fmt::Debug + 'static
+{
+    /// The type's name among streams' elements.
+    const ELEMENT: Element;
+    /// The nearest value to `mantissa / 10^scale`, where that takes one exact step; `None` where it does not.
+    fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<Self>;
+    /// A whole number below 2^24, which every element type holds exactly.
+    fn from_small(n: u32) -> Self;
+    /// The nearest value to a text of the standard library's grammar.
+    fn from_text(text: &str) -> Option<Self>;
+    /// The values as a column.
+    fn wrap(values: Vec<Self>) -> Values;
+    /// The column's vector, if it has this type.
+    fn unwrap(values: Values) -> Option<Vec<Self>>;
+}
+
+/// Powers of ten that `f64` holds exactly.
+pub(crate) static POWERS: [f64; 23] = [
+    1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
+    1e19, 1e20, 1e21, 1e22,
+];
+
+/// The nearest `f64`: both operands are exact, so the division rounds once.
+#[inline]
+fn quotient(negative: bool, mantissa: u64, scale: usize) -> Option<f64> {
+    if mantissa >= 1 << 53 || scale >= POWERS.len() {
+        return None;
+    }
+    let x = mantissa as f64 / POWERS[scale];
+    Some(f64::from_bits(x.to_bits() | u64::from(negative) << 63))
+}
+
+impl Real for f32 {
+    const ELEMENT: Element = Element::F32;
+
+    #[inline]
+    fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<f32> {
+        let x = quotient(negative, mantissa, scale)?;
+        // Rounding twice goes wrong only where the first rounding hits the middle of two floats: middles are
+        // themselves doubles, so no other double can hide one. Quotients are never below 10^-22: no denormals.
+        if x.to_bits() & 0x1FFF_FFFF == 0x1000_0000 { None } else { Some(x as f32) }
+    }
+
+    #[inline]
+    fn from_small(n: u32) -> f32 {
+        n as f32
+    }
+
+    fn from_text(text: &str) -> Option<f32> {
+        text.parse().ok()
+    }
+
+    fn wrap(values: Vec<f32>) -> Values {
+        Values::F32(values)
+    }
+
+    fn unwrap(values: Values) -> Option<Vec<f32>> {
+        match values {
+            Values::F32(v) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+impl Real for f64 {
+    const ELEMENT: Element = Element::F64;
+
+    #[inline]
+    fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<f64> {
+        quotient(negative, mantissa, scale)
+    }
+
+    #[inline]
+    fn from_small(n: u32) -> f64 {
+        f64::from(n)
+    }
+
+    fn from_text(text: &str) -> Option<f64> {
+        text.parse().ok()
+    }
+
+    fn wrap(values: Vec<f64>) -> Values {
+        Values::F64(values)
+    }
+
+    fn unwrap(values: Values) -> Option<Vec<f64>> {
+        match values {
+            Values::F64(v) => Some(v),
+            _ => None,
+        }
+    }
+}
+
+/// Which spellings of numbers are read (`numbers`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Grammar {
+    /// `[+-] digit+ [ "." digit* ] [ (e|E) [+-] digit+ ]`, no exponent behind a final point.
+    Cntk,
+    /// Also `.5`, `1.e5`, `nan` and `inf` (in any case), and values must be separated.
+    Extended,
+}
+
+/// The number that starts at `from`: its value, and where it ends. `None` if none starts there.
+///
+/// What may follow a number is the caller's business.
+pub(crate) fn read<E: Real>(bytes: &[u8], from: usize, grammar: Grammar) -> Option<(E, usize)> {
+    let negative = bytes.get(from) == Some(&b'-');
+    let whole = from + usize::from(negative || bytes.get(from) == Some(&b'+'));
+    let point = skip_digits(bytes, whole);
+    let mut end = point;
+    if bytes.get(point) == Some(&b'.') {
+        end = skip_digits(bytes, point + 1);
+    }
+    let (n_whole, n_fraction) = (point - whole, end.saturating_sub(point + 1));
+    match grammar {
+        Grammar::Cntk if n_whole == 0 => return None,
+        Grammar::Extended if n_whole + n_fraction == 0 => return read_word(bytes, from, whole),
+        _ => {}
+    }
+    let mantissa_end = end;
+    if grammar == Grammar::Extended || end == point || n_fraction > 0 {
+        end = skip_exponent(bytes, end);
+    }
+    if end == mantissa_end && n_whole + n_fraction <= 19 {
+        let digits = bytes[whole..point].iter().chain(&bytes[(point + 1).min(end)..end]);
+        let mantissa = digits.fold(0u64, |m, d| m.wrapping_mul(10).wrapping_add(u64::from(d - b'0')));
+        if let Some(x) = E::from_decimal(negative, mantissa, n_fraction) {
+            return Some((x, end));
+        }
+    }
+    Some((convert(negative, bytes, [whole, point, mantissa_end, end]), end))
+}
+
+/// Behind the exponent that starts at `at`; `at` itself where none does.
+fn skip_exponent(bytes: &[u8], at: usize) -> usize {
+    if !matches!(bytes.get(at), Some(b'e' | b'E')) {
+        return at;
+    }
+    let digits = at + 1 + usize::from(matches!(bytes.get(at + 1), Some(b'+' | b'-')));
+    let end = skip_digits(bytes, digits);
+    if end > digits { end } else { at }
+}
+
+/// `nan` or `inf`, in any case.
+fn read_word<E: Real>(bytes: &[u8], from: usize, word: usize) -> Option<(E, usize)> {
+    let text = bytes.get(word..word + 3)?;
+    if !text.eq_ignore_ascii_case(b"nan") && !text.eq_ignore_ascii_case(b"inf") {
+        return None;
+    }
+    let signed = std::str::from_utf8(&bytes[from..word + 3]).ok()?;
+    Some((E::from_text(signed)?, word + 3))
+}
+
+/// Texts up to this length go to the standard library as they are; it counts their exponents rightly.
+const SHORT: usize = 1000;
+
+/// More digits than any double's exact decimal expansion: what lies beyond only tells whether something does.
+const DIGITS: usize = 800;
+
+/// The nearest value of a number of the grammar; `[whole, point, fraction end, end]` are places in `bytes`.
+fn convert<E: Real>(negative: bool, bytes: &[u8], [whole, point, fraction_end, end]: [usize; 4]) -> E {
+    let sign = if negative { "-" } else { "" };
+    let ascii = |range: std::ops::Range<usize>| std::str::from_utf8(&bytes[range]).unwrap_or("0");
+    let text = if end - whole <= SHORT {
+        format!("{sign}{}", ascii(whole..end))
+    } else {
+        // d.ddd…: leading zeros dropped, the digits cut where they cannot matter any more but for being there.
+        let fraction = &bytes[(point + 1).min(fraction_end)..fraction_end];
+        let digits = bytes[whole..point].iter().chain(fraction);
+        let zeros = digits.clone().take_while(|&&d| d == b'0').count();
+        let mut rest = digits.skip(zeros).map(|&d| char::from(d));
+        let mut kept: String = rest.by_ref().take(DIGITS).collect();
+        if rest.any(|d| d != '0') {
+            kept.push('1');
+        }
+        let exponent = exponent(&bytes[fraction_end..end]) + (point - whole) as i64 - zeros as i64;
+        format!("{sign}0.{kept}0e{}", exponent.clamp(-5000, 5000))
+    };
+    E::from_text(&text).unwrap_or_default()
+}
+
+/// The value of `e[+-]digits`, or 0 of nothing; held where no mantissa of a file could bring it back.
+fn exponent(text: &[u8]) -> i64 {
+    let digits = text.iter().filter(|b| b.is_ascii_digit());
+    let size =
+        digits.fold(0i64, |x, d| x.saturating_mul(10).saturating_add(i64::from(d - b'0')).min(1 << 60));
+    if text.contains(&b'-') { -size } else { size }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Option<(f64, usize)>) {
+        assert_eq!(read::<f64>(text.as_bytes(), 0, Grammar::Cntk), expected, "{text}");
+    }
+
+    #[test]
+    fn a_number_is_read_up_to_the_first_byte_that_cannot_continue_it() {
+        check("12", Some((12.0, 2)));
+        check("-1.5e2 ", Some((-150.0, 6)));
+        check("+3.", Some((3.0, 3)));
+        check("1.e2", Some((1.0, 2)));
+        check("1e", Some((1.0, 1)));
+        check("1e+", Some((1.0, 1)));
+        check("1-2", Some((1.0, 1)));
+        check("1.5.2", Some((1.5, 3)));
+        check("1E-2x", Some((0.01, 4)));
+        check("0e400", Some((0.0, 5)));
+        check("1e999999999999999999999999", Some((f64::INFINITY, 26)));
+        check("1e-999999999999999999999999", Some((0.0, 27)));
+    }
+
+    #[test]
+    fn what_starts_no_number_is_none() {
+        for text in [".5", "-.5", "-", "+", "e5", "nan", "inf", "--1", ""] {
+            check(text, None);
+        }
+    }
+
+    #[test]
+    fn extended_numbers_are_read_when_asked_for() {
+        let value = |text: &str| read::<f32>(text.as_bytes(), 0, Grammar::Extended);
+        assert_eq!(value(".5"), Some((0.5, 2)));
+        assert_eq!(value("-.5e1"), Some((-5.0, 5)));
+        assert_eq!(value("1.e2"), Some((100.0, 4)));
+        assert_eq!(value("-INF"), Some((f32::NEG_INFINITY, 4)));
+        assert!(value("nan").is_some_and(|(x, n)| x.is_nan() && n == 3));
+        assert_eq!(value("."), None);
+        assert_eq!(value("no"), None);
+    }
+
+    #[test]
+    fn negative_zero_keeps_its_sign() {
+        let (x, _) = read::<f32>(b"-0", 0, Grammar::Cntk).unwrap();
+        assert!(x == 0.0 && x.is_sign_negative());
+    }
+
+    #[test]
+    fn decimals_at_the_middle_of_two_floats_round_to_even_and_once() {
+        let value = |text: &str| read::<f32>(text.as_bytes(), 0, Grammar::Cntk).unwrap().0;
+        for text in [
+            "16777217",
+            "16777219",
+            "16777217.0000000001",
+            "8388608.5",
+            "8388609.5",
+            "1.00000005960464477540",
+        ] {
+            assert_eq!(value(text).to_bits(), text.parse::<f32>().unwrap().to_bits(), "{text}");
+        }
+    }
+
+    #[test]
+    fn megabytes_of_digits_have_their_value() {
+        let zeros = "0".repeat(1_000_000);
+        let value = |text: String| read::<f64>(text.as_bytes(), 0, Grammar::Cntk).unwrap().0;
+        assert_eq!(value(format!("0.{zeros}25e1000001")), 2.5);
+        assert_eq!(value(format!("1{zeros}e-1000000")), 1.0);
+        assert_eq!(value(format!("{zeros}7")), 7.0);
+        assert_eq!(value(format!("9007199254740992.{zeros}")), 9007199254740992.0);
+        assert_eq!(value(format!("9007199254740993.{zeros}")), 9007199254740992.0);
+        assert_eq!(value(format!("9007199254740993.{zeros}1")), 9007199254740994.0);
+        assert_eq!(value(format!("{zeros}.{zeros}")), 0.0);
+    }
+
+    #[test]
+    fn nineteen_digits_and_more_are_rounded_rightly() {
+        let mut state = 1u64;
+        for _ in 0..20_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let (a, b) = (state >> (state & 63), state.rotate_left(32) >> (state >> 58));
+            let text = format!("{a}.{b}");
+            let (single, n) = read::<f32>(text.as_bytes(), 0, Grammar::Cntk).unwrap();
+            let (double, _) = read::<f64>(text.as_bytes(), 0, Grammar::Cntk).unwrap();
+            assert_eq!(n, text.len());
+            assert_eq!(single.to_bits(), text.parse::<f32>().unwrap().to_bits(), "{text}");
+            assert_eq!(double.to_bits(), text.parse::<f64>().unwrap().to_bits(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,328 @@
+//! The options of the text format, and what they mean.
+
+use std::path::PathBuf;
+
+use tesson_core::{
+    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, Setting, Shape, StreamInfo, Value,
+};
+
+use super::number::Grammar;
+
+/// One entry of `input`.
+static INPUT: OptionTable = OptionTable(&[
+    OptionSpec {
+        name: "dim",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: Some(""),
+        help: "Values in a sample; a dense stream's is taken from its first sample if it is left out.",
+    },
+    OptionSpec {
+        name: "format",
+        aliases: &[],
+        kind: OptionKind::OneOf(&["dense", "sparse"]),
+        default: None,
+        help: "Whether samples list all their values or only pairs `index:value`.",
+    },
+    OptionSpec {
+        name: "alias",
+        aliases: &[],
+        kind: OptionKind::Text,
+        default: Some(""),
+        help: "The stream's name in the file, if it is not the section's.",
+    },
+    OptionSpec {
+        name: "definesMBSize",
+        aliases: &[],
+        kind: OptionKind::Bool,
+        default: Some("false"),
+        help: "The rows that name this stream are what lengths count; rows and sequences without it do not exist.",
+    },
+]);
+
+/// The options of the deserializer.
+pub(crate) static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec {
+        name: "file",
+        aliases: &[],
+        kind: OptionKind::Path,
+        default: None,
+        help: "The file, relative to the working directory.",
+    },
+    OptionSpec {
+        name: "input",
+        aliases: &[],
+        kind: OptionKind::Sections(&INPUT),
+        default: None,
+        help: "One section a stream, named as the stream.",
+    },
+    OptionSpec {
+        name: "skipSequenceIds",
+        aliases: &[],
+        kind: OptionKind::Bool,
+        default: Some("false"),
+        help: "Every row is a sequence, whatever ids the file has.",
+    },
+    OptionSpec {
+        name: "maxErrors",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: Some("0"),
+        help: "Faults that are forgiven over the life of the reader.",
+    },
+    OptionSpec {
+        name: "traceLevel",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: Some("1"),
+        help: "What is logged: 0 errors, 1 warnings too, 2 everything.",
+    },
+    OptionSpec {
+        name: "chunkSizeInBytes",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: Some("33554432"),
+        help: "Largest size of a chunk, in bytes; a longer sequence is a chunk of its own.",
+    },
+    OptionSpec {
+        name: "keepDataInMemory",
+        aliases: &[],
+        kind: OptionKind::Bool,
+        default: Some("false"),
+        help: "Keep parsed chunks in memory after their last use in a sweep.",
+    },
+    OptionSpec {
+        name: "cacheIndex",
+        aliases: &[],
+        kind: OptionKind::Bool,
+        default: Some(""),
+        help: "Write the index beside the file and use it the next time; the reader's `cacheIndex` is the default.",
+    },
+    OptionSpec {
+        name: "frameMode",
+        aliases: &[],
+        kind: OptionKind::Bool,
+        default: Some("false"),
+        help: "Read by the older reader only: in a composite reader, the reader's `frameMode` decides.",
+    },
+    OptionSpec {
+        name: "precision",
+        aliases: &[],
+        kind: OptionKind::OneOf(&["float", "double"]),
+        default: Some(""),
+        help: "Type of the values; the reader's is the default.",
+    },
+    OptionSpec {
+        name: "rules",
+        aliases: &[],
+        kind: OptionKind::OneOf(&["lenient", "cntk"]),
+        default: Some("lenient"),
+        help: "Whether CNTK 2.7 is followed in what it takes for a fault, too.",
+    },
+    OptionSpec {
+        name: "emptyInputs",
+        aliases: &[],
+        kind: OptionKind::OneOf(&["keep", "skip", "error"]),
+        default: Some("keep"),
+        help: "What the lenient rules do with a sequence without samples in one of its streams.",
+    },
+    OptionSpec {
+        name: "numbers",
+        aliases: &[],
+        kind: OptionKind::OneOf(&["cntk", "extended"]),
+        default: Some("cntk"),
+        help: "`extended` also reads `.5`, `1.e5`, `nan` and `inf`, and wants a separator between values.",
+    },
+    OptionSpec {
+        name: "numChunksToCache",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: Some(""),
+        help: "Found in older configurations; without effect.",
+    },
+]);
+
+/// What becomes of a sequence without samples in one of its streams, under the lenient rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EmptyInputs {
+    Keep,
+    Skip,
+    Error,
+}
+
+/// One stream, as the file knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Input {
+    pub(crate) alias: Box<[u8]>,
+    /// Values in a sample; 0 until the first sample has told.
+    pub(crate) dim: u32,
+    pub(crate) sparse: bool,
+}
+
+/// The options, resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) file: PathBuf,
+    pub(crate) streams: Vec<StreamInfo>,
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) element: Element,
+    /// The stream with `definesMBSize`.
+    pub(crate) main: Option<usize>,
+    pub(crate) skip_ids: bool,
+    pub(crate) text_keys: bool,
+    pub(crate) lenient: bool,
+    pub(crate) empty: EmptyInputs,
+    pub(crate) grammar: Grammar,
+    pub(crate) max_errors: u64,
+    pub(crate) chunk_bytes: u64,
+    pub(crate) keep: bool,
+    pub(crate) cache_index: bool,
+}
+
+/// The largest dimension: columns are signed 32-bit numbers to whoever gets them.
+const MAX_DIM: u64 = i32::MAX as u64;
+
+impl Settings {
+    /// Resolves a section.
+    pub(crate) fn new(options: &Options<'_>, setting: &Setting) -> Result<Settings, ConfigError> {
+        let word = |name: &str| options.text(name).map(Option::unwrap_or_default);
+        let element = match word("precision")?.as_str() {
+            "double" => Element::F64,
+            "float" => Element::F32,
+            _ => setting.element,
+        };
+        let mut settings = Settings {
+            file: PathBuf::from(word("file")?),
+            streams: Vec::new(),
+            inputs: Vec::new(),
+            element,
+            main: None,
+            skip_ids: options.bool("skipSequenceIds")?,
+            text_keys: !setting.numeric_keys,
+            lenient: word("rules")? == "lenient",
+            empty: match word("emptyInputs")?.as_str() {
+                "skip" => EmptyInputs::Skip,
+                "error" => EmptyInputs::Error,
+                _ => EmptyInputs::Keep,
+            },
+            grammar: if word("numbers")? == "extended" { Grammar::Extended } else { Grammar::Cntk },
+            max_errors: max_errors(options)?,
+            chunk_bytes: options.whole("chunkSizeInBytes")?.unwrap_or_default(),
+            keep: options.bool("keepDataInMemory")?,
+            cache_index: match options.given("cacheIndex") {
+                Some(_) => options.bool("cacheIndex")?,
+                None => setting.cache_index,
+            },
+        };
+        if settings.chunk_bytes == 0 {
+            return Err(ConfigError::new(
+                options.path("chunkSizeInBytes"),
+                "found `0`, expected at least 1 byte",
+            ));
+        }
+        options.bool("frameMode")?;
+        options.whole("traceLevel")?;
+        for (name, input) in options.sections("input")? {
+            settings.add_input(name, &input)?;
+        }
+        if settings.inputs.is_empty() {
+            return Err(ConfigError::new(
+                options.path("input"),
+                "no streams, at least one section is expected",
+            ));
+        }
+        Ok(settings)
+    }
+
+    fn add_input(&mut self, name: &str, options: &Options<'_>) -> Result<(), ConfigError> {
+        let sparse = options.text("format")?.as_deref() == Some("sparse");
+        let dim = dim(options, sparse || !self.lenient)?;
+        let alias = match (options.text("alias")?, options.written("alias")) {
+            (Some(alias), _) => alias,
+            // Elsewhere an empty option counts as absent; an empty alias is a mistake.
+            (None, Some(Value::Text(empty))) if empty.is_empty() => String::new(),
+            (None, _) => name.to_string(),
+        };
+        if alias.is_empty() {
+            return Err(ConfigError::new(options.path("alias"), "the alias is empty, expected a name"));
+        }
+        let alias: Box<[u8]> = alias.into_bytes().into();
+        if let Some(other) = self.inputs.iter().position(|i| i.alias == alias) {
+            let (text, other) = (String::from_utf8_lossy(&alias), &self.streams[other].name);
+            let what = format!("the alias `{text}` is stream `{other}`'s already, expected one of its own");
+            return Err(ConfigError::new(options.path("alias"), what));
+        }
+        if options.bool("definesMBSize")? {
+            if let Some(other) = self.main {
+                let what =
+                    format!("`{}` has `definesMBSize` already, one stream may", self.streams[other].name);
+                return Err(ConfigError::new(options.path("definesMBSize"), what));
+            }
+            self.main = Some(self.inputs.len());
+        }
+        self.streams.push(StreamInfo {
+            name: name.to_string(),
+            shape: Shape::new([dim as usize]),
+            element: self.element,
+            sparse,
+        });
+        self.inputs.push(Input { alias, dim, sparse });
+        Ok(())
+    }
+
+    /// Whether dimensions are still to be taken from the data.
+    pub(crate) fn has_open_dims(&self) -> bool {
+        self.inputs.iter().any(|i| i.dim == 0)
+    }
+
+    /// Takes the dimension of a stream from the data.
+    pub(crate) fn set_dim(&mut self, stream: usize, dim: u32) {
+        self.inputs[stream].dim = dim;
+        self.streams[stream].shape = Shape::new([dim as usize]);
+    }
+
+    /// Everything that changes sequences, keys or values, as text.
+    pub(crate) fn identity(&self) -> String {
+        use std::fmt::Write;
+        let mut text = format!(
+            "ctf 1; skipSequenceIds={} textKeys={} lenient={} emptyInputs={:?} numbers={:?} chunkSizeInBytes={}",
+            self.skip_ids, self.text_keys, self.lenient, self.empty, self.grammar, self.chunk_bytes
+        );
+        for (i, (stream, input)) in self.streams.iter().zip(&self.inputs).enumerate() {
+            let alias = String::from_utf8_lossy(&input.alias);
+            let format = if input.sparse { "sparse" } else { "dense" };
+            let main = if self.main == Some(i) { " definesMBSize" } else { "" };
+            // Writing to a String cannot fail.
+            let _ = write!(
+                text,
+                "; {:?} {alias:?} {format} {} {}{main}",
+                stream.name,
+                input.dim,
+                self.element.name()
+            );
+        }
+        text
+    }
+}
+
+/// `maxErrors`, where -1 means as many as CNTK can count.
+fn max_errors(options: &Options<'_>) -> Result<u64, ConfigError> {
+    match options.given("maxErrors") {
+        Some(Value::Whole(-1)) => Ok(u64::from(u32::MAX)),
+        Some(Value::Text(t)) if t == "-1" => Ok(u64::from(u32::MAX)),
+        _ => Ok(options.whole("maxErrors")?.unwrap_or_default()),
+    }
+}
+
+/// A stream's dimension; 0 where it is to be taken from the data.
+fn dim(options: &Options<'_>, required: bool) -> Result<u32, ConfigError> {
+    match options.whole("dim")? {
+        None if required => Err(ConfigError::new(options.path("dim"), "required option is missing")),
+        None => Ok(0),
+        Some(dim @ 1..=MAX_DIM) => Ok(dim as u32),
+        Some(dim) => {
+            let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}");
+            Err(ConfigError::new(options.path("dim"), what))
+        }
+    }
+}

@@ -1,0 +1,651 @@
+//! From rows to columns.
+//!
+//! The parser here is the definition of the format: byte by byte, and the only place where faults are found. The kernels
+//! of [`super::tokens`] take the values of ordinary samples off it and give back whatever they find odd, undone.
+
+use tesson_core::{Chunk, Data, DataErrorKind, Element, Fault, Keys, Offsets, Scratch, StreamColumn};
+
+use super::bytes::{is_blank, is_end, is_unprintable, quote, skip_blanks, skip_digits, skip_to_input};
+use super::number::{Grammar, Real, read};
+use super::options::Input;
+use super::rows::{Keying, RowId};
+use super::tokens::Kernel;
+use super::{Rules, checks};
+
+/// Bytes that are no run of whole sequences.
+#[derive(Debug)]
+pub(crate) enum NoSequences {
+    /// An id beyond 64 bits: its digits, byte offset and line.
+    Overflow { found: String, offset: u64, line: u64 },
+    /// The first row has no id.
+    NoId,
+}
+
+/// The samples of one stream, as they come.
+#[derive(Debug, Default)]
+pub(crate) struct Column<E> {
+    /// Where each sequence's samples begin; one entry more than sequences.
+    pub(super) samples: Vec<u32>,
+    /// Sparse: where each sample's pairs begin; one entry more than samples.
+    rows: Vec<u32>,
+    columns: Vec<u32>,
+    values: Vec<E>,
+    n_samples: u32,
+}
+
+impl<E: Real> Column<E> {
+    /// Samples of the sequence that is not closed yet.
+    pub(super) fn n_open(&self) -> u32 {
+        self.n_samples - self.samples[self.samples.len() - 1]
+    }
+
+    /// Takes the samples of the open sequence back.
+    fn undo(&mut self, input: &Input) {
+        self.n_samples = self.samples[self.samples.len() - 1];
+        if input.sparse {
+            self.rows.truncate(self.n_samples as usize + 1);
+            self.undo_pairs();
+        } else {
+            self.values.truncate(self.n_samples as usize * input.dim as usize);
+        }
+    }
+
+    /// Takes the pairs of the open sample back.
+    fn undo_pairs(&mut self) {
+        let kept = self.rows[self.rows.len() - 1] as usize;
+        self.columns.truncate(kept);
+        self.values.truncate(kept);
+    }
+
+    /// Sorts the pairs of the open sample by column, adding up those of one column in their order.
+    fn sort_pairs(&mut self) {
+        let kept = self.rows[self.rows.len() - 1] as usize;
+        let mut pairs: Vec<(u32, E)> =
+            self.columns[kept..].iter().copied().zip(self.values[kept..].iter().copied()).collect();
+        pairs.sort_by_key(|&(column, _)| column);
+        self.undo_pairs();
+        for (column, value) in pairs {
+            match self.values[kept..].last_mut() {
+                Some(sum) if self.columns.last() == Some(&column) => *sum += value,
+                _ => {
+                    self.columns.push(column);
+                    self.values.push(value);
+                }
+            }
+        }
+    }
+}
+
+/// The sequence being read.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    offset: u64,
+    line: u64,
+    /// Counted rows so far.
+    rows: u32,
+    /// Faults, texts of keys before it.
+    n_faults: usize,
+}
+
+/// What a decoder keeps from one chunk to the next beside the chunk's own memory.
+#[derive(Default)]
+struct Spare {
+    offsets: Vec<Vec<u32>>,
+    keys: Vec<u64>,
+}
+
+/// Decodes runs of whole sequences, one after the other, into the columns of one chunk.
+pub(crate) struct Decoder<'r, E> {
+    pub(super) rules: &'r Rules,
+    kernel: Kernel,
+    pub(super) columns: Vec<Column<E>>,
+    lengths: Vec<u32>,
+    numbers: Vec<u64>,
+    texts: (Vec<u8>, Vec<u32>),
+    faults: Vec<Fault>,
+    left_out: Vec<u32>,
+    /// Things worth a line in a log that are no faults.
+    pub(super) warnings: u64,
+    /// File offset of the slice's first byte.
+    offset: u64,
+    /// The line being read.
+    line: u64,
+    /// The stream that comes next if rows are alike.
+    expected: usize,
+    /// Faults of the sequence that is open are the ones from here on.
+    open: Option<Open>,
+}
+
+impl<'r, E: Real> Decoder<'r, E> {
+    /// A decoder into the memory of `out`.
+    pub(crate) fn new(
+        rules: &'r Rules,
+        kernel: Kernel,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Decoder<'r, E> {
+        let mut spare = take_spare(scratch);
+        let mut old = std::mem::take(&mut out.streams).into_iter();
+        let columns = rules.inputs.iter().map(|_| recycled(old.next(), &mut spare)).collect();
+        let mut numbers = match std::mem::replace(&mut out.keys, Keys::Consecutive(0)) {
+            Keys::Numbers(v) => v,
+            _ => std::mem::take(&mut spare.keys),
+        };
+        numbers.clear();
+        scratch.format = Some(Box::new(spare));
+        let mut taken = (
+            std::mem::take(&mut out.lengths),
+            std::mem::take(&mut out.faults),
+            std::mem::take(&mut out.left_out),
+        );
+        taken.0.clear();
+        taken.1.clear();
+        taken.2.clear();
+        Decoder {
+            rules,
+            kernel,
+            columns,
+            lengths: taken.0,
+            numbers,
+            texts: (Vec::new(), Vec::new()),
+            faults: taken.1,
+            left_out: taken.2,
+            warnings: 0,
+            offset: 0,
+            line: 0,
+            expected: 0,
+            open: None,
+        }
+    }
+
+    /// Decodes the sequences of `bytes`, which lie at `offset` in the file and begin on line `line`.
+    ///
+    /// # Errors
+    /// Bytes that an index pass would not take either.
+    pub(crate) fn slice(&mut self, bytes: &[u8], offset: u64, line: u64) -> Result<(), NoSequences> {
+        (self.offset, self.line) = (offset, line);
+        match self.rules.rows.keying {
+            Keying::Lines => {
+                self.lines(bytes);
+                Ok(())
+            }
+            _ => self.runs(bytes),
+        }
+    }
+
+    /// Hands the columns over.
+    pub(crate) fn finish(mut self, scratch: &mut Scratch, out: &mut Chunk) {
+        let mut spare = take_spare(scratch);
+        let keys_are_lines = self.rules.rows.keying == Keying::Lines;
+        out.keys = match self.rules.rows.keying {
+            Keying::Texts => Keys::Texts { bytes: self.texts.0, ends: self.texts.1 },
+            Keying::Lines if is_consecutive(&self.numbers) => {
+                let first = self.numbers.first().copied().unwrap_or(0);
+                spare.keys = std::mem::take(&mut self.numbers);
+                Keys::Consecutive(first)
+            }
+            _ => Keys::Numbers(self.numbers),
+        };
+        out.n_sequences = self.lengths.len() as u32;
+        out.lengths = self.lengths;
+        out.keys_are_lines = keys_are_lines;
+        out.faults = self.faults;
+        out.left_out = self.left_out;
+        out.first_line = 0;
+        out.n_lines = self.line;
+        out.streams.clear();
+        for (column, input) in self.columns.into_iter().zip(&self.rules.inputs) {
+            let samples = offsets(column.samples, &mut spare);
+            let values = E::wrap(column.values);
+            let data = if input.sparse {
+                Data::Sparse { rows: offsets(column.rows, &mut spare), columns: column.columns, values }
+            } else {
+                spare.offsets.push(column.rows);
+                Data::Dense { values }
+            };
+            out.streams.push(StreamColumn { samples, data });
+        }
+        scratch.format = Some(Box::new(spare));
+        scratch.warnings += self.warnings;
+    }
+
+    /// Every row that counts is a sequence.
+    fn lines(&mut self, bytes: &[u8]) {
+        let rules = self.rules;
+        let mut at = 0;
+        while at < bytes.len() {
+            let row = &bytes[at..];
+            if rules.rows.counts(row) {
+                self.numbers.push(self.line);
+                self.open(at, 1);
+                at = self.row(bytes, at, at + rules.rows.id(row).1);
+                self.close();
+            } else {
+                match row.iter().position(|&b| b == b'\n') {
+                    Some(n) => at += n + 1,
+                    None => return,
+                }
+                self.line += 1;
+            }
+        }
+    }
+
+    /// Rows with the same id, or none, are a sequence.
+    fn runs(&mut self, bytes: &[u8]) -> Result<(), NoSequences> {
+        let rules = self.rules;
+        let mut current = RowId::None;
+        let mut at = 0;
+        while at < bytes.len() {
+            let row = &bytes[at..];
+            let (id, skip) = rules.rows.id(row);
+            match id {
+                RowId::NoRow => break,
+                RowId::Overflow(digits) => {
+                    let found = quote(digits, 0);
+                    return Err(NoSequences::Overflow {
+                        found,
+                        offset: self.offset + at as u64,
+                        line: self.line,
+                    });
+                }
+                RowId::None if current == RowId::None => return Err(NoSequences::NoId),
+                RowId::Number(n) if id != current => {
+                    self.close();
+                    self.numbers.push(n);
+                    self.open(at, 0);
+                    current = id;
+                }
+                RowId::Text(text) if id != current => {
+                    self.close();
+                    self.texts.0.extend_from_slice(text);
+                    self.texts.1.push(self.texts.0.len() as u32);
+                    self.open(at, 0);
+                    current = id;
+                }
+                _ => {}
+            }
+            if let Some(open) = &mut self.open {
+                open.rows += u32::from(rules.rows.counts(row));
+            }
+            at = self.row(bytes, at, at + skip);
+        }
+        self.close();
+        Ok(())
+    }
+
+    fn open(&mut self, at: usize, rows: u32) {
+        let offset = self.offset + at as u64;
+        self.open = Some(Open { offset, line: self.line, rows, n_faults: self.faults.len() });
+    }
+
+    /// Ends the open sequence, if one is: checks it, or forgets it if none of its rows count.
+    #[inline]
+    fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        if open.rows == 0 {
+            self.forget(open.n_faults);
+            return;
+        }
+        if self.columns.iter().any(|c| c.n_open() != open.rows) {
+            for (kind, stream, fatal) in checks::check(self, open.rows) {
+                let sequence = self.lengths.len() as u32;
+                let Open { offset, line, .. } = open;
+                self.faults.push(Fault { sequence, kind, stream, offset, line, fatal });
+            }
+        }
+        self.lengths.push(open.rows);
+        for column in &mut self.columns {
+            column.samples.push(column.n_samples);
+        }
+    }
+
+    /// Marks the open sequence as one that is removed at delivery.
+    pub(super) fn leave_out(&mut self) {
+        self.left_out.push(self.lengths.len() as u32);
+    }
+
+    /// Forgets the open sequence.
+    fn forget(&mut self, n_faults: usize) {
+        self.faults.truncate(n_faults);
+        match self.rules.rows.keying {
+            Keying::Texts => {
+                self.texts.1.pop();
+                self.texts.0.truncate(self.texts.1.last().map_or(0, |&end| end as usize));
+            }
+            _ => {
+                self.numbers.pop();
+            }
+        }
+        for (column, input) in self.columns.iter_mut().zip(&self.rules.inputs) {
+            column.undo(input);
+        }
+    }
+
+    /// Reads the row at `start` from `at` on, behind its id. Returns where the next row starts.
+    #[inline]
+    fn row(&mut self, bytes: &[u8], start: usize, mut at: usize) -> usize {
+        let mut good = false;
+        loop {
+            match bytes.get(at) {
+                Some(b'|') => match self.sample(bytes, at) {
+                    Ok(end) => (good, at) = (true, end),
+                    Err(consumed) => at = skip_to_input(bytes, consumed),
+                },
+                Some(b'\n') => break,
+                Some(&b) if is_blank(b) || is_unprintable(b) => at += 1,
+                Some(_) => {
+                    self.fault(DataErrorKind::StrayText { found: quote(bytes, at) }, None, at);
+                    at = skip_to_input(bytes, at);
+                }
+                None => {
+                    self.warnings += 1;
+                    return at;
+                }
+            }
+        }
+        if !good && !(self.rules.lenient && self.rules.rows.keying != Keying::Lines) {
+            self.fault(DataErrorKind::RowWithoutSample, None, start);
+        }
+        self.line += 1;
+        at + 1
+    }
+
+    /// Reads the sample at `at`, a `|`. Returns where it ends, or where to look for the next one if it is none.
+    #[inline]
+    fn sample(&mut self, bytes: &[u8], at: usize) -> Result<usize, usize> {
+        let name = at + 1;
+        let Some((stream, values)) = self.stream(bytes, name) else {
+            return Err(self.no_stream(bytes, at));
+        };
+        self.expected = if stream + 1 == self.columns.len() { 0 } else { stream + 1 };
+        let (input, grammar) = (&self.rules.inputs[stream], self.rules.grammar);
+        let column = &mut self.columns[stream];
+        let read = if input.sparse {
+            sparse(self.kernel, bytes, values, input.dim, grammar, column)
+        } else {
+            dense(self.kernel, bytes, values, input.dim as usize, grammar, &mut column.values)
+        };
+        match read {
+            Ok((end, is_short)) => {
+                column.n_samples += 1;
+                self.warnings += u64::from(is_short);
+                Ok(end)
+            }
+            Err((kind, found)) => {
+                if input.sparse {
+                    column.undo_pairs();
+                } else {
+                    column.values.truncate(column.n_samples as usize * input.dim as usize);
+                }
+                self.fault(kind, Some(stream), found);
+                Err(values)
+            }
+        }
+    }
+
+    /// The stream whose name starts at `name`, and where the name ends.
+    #[inline]
+    fn stream(&self, bytes: &[u8], name: usize) -> Option<(usize, usize)> {
+        let inputs = &self.rules.inputs;
+        let rest = &bytes[name..];
+        let is = |input: &Input| {
+            rest.starts_with(&input.alias) && rest.get(input.alias.len()).is_none_or(|&b| is_end(b))
+        };
+        let found = if is(&inputs[self.expected]) {
+            self.expected
+        } else if rest.first() == Some(&b'#') {
+            return None;
+        } else {
+            inputs.iter().position(is)?
+        };
+        // A name that the configuration allows but a file cannot hold never matches whole.
+        let alias = &inputs[found].alias;
+        if self.rules.odd_aliases && (alias[0] == b'#' || alias.iter().any(|&b| is_end(b))) {
+            return None;
+        }
+        Some((found, name + alias.len()))
+    }
+
+    /// A `|` that opens no sample: a comment, an unknown input, or a fault. Returns what has been consumed.
+    fn no_stream(&mut self, bytes: &[u8], at: usize) -> usize {
+        let name = at + 1;
+        match bytes.get(name) {
+            Some(b'#') => {}
+            Some(&b) if !is_end(b) => self.warnings += 1,
+            _ => self.fault(DataErrorKind::UnnamedInput, None, at),
+        }
+        name
+    }
+
+    /// Notes a fault of the open sequence.
+    fn fault(&mut self, kind: DataErrorKind, stream: Option<usize>, at: usize) {
+        self.faults.push(Fault {
+            sequence: self.lengths.len() as u32,
+            kind,
+            stream: stream.map(|s| s as u16),
+            offset: self.offset + at as u64,
+            line: self.line,
+            fatal: false,
+        });
+    }
+}
+
+/// What a sample's values end with: the place, and whether values were left out; or what is wrong, and where.
+type Read = Result<(usize, bool), (DataErrorKind, usize)>;
+
+/// Reads the values of a dense sample, and fills up with zeros what the file left out.
+#[inline]
+fn dense<E: Real>(
+    kernel: Kernel,
+    bytes: &[u8],
+    at: usize,
+    dim: usize,
+    grammar: Grammar,
+    values: &mut Vec<E>,
+) -> Read {
+    let from = values.len();
+    values.resize(from + dim, E::default());
+    let n = match kernel.dense(bytes, at, &mut values[from..]) {
+        Some((end, n)) => return Ok((end, n < dim)),
+        None => dense_plainly(bytes, at, grammar, &mut values[from..])?,
+    };
+    // The kernel may have left values behind those that the plain parser has found.
+    values[from + n.1..].fill(E::default());
+    Ok((n.0, n.1 < dim))
+}
+
+/// Reads the values of a dense sample byte by byte: where they end, and how many there are.
+fn dense_plainly<E: Real>(
+    bytes: &[u8],
+    mut at: usize,
+    grammar: Grammar,
+    values: &mut [E],
+) -> Result<(usize, usize), (DataErrorKind, usize)> {
+    let mut n = 0;
+    loop {
+        at = skip_blanks(bytes, at);
+        if bytes.get(at).is_none_or(|&b| is_end(b)) {
+            return Ok((at, n));
+        }
+        let bad = || (DataErrorKind::BadNumber { found: quote(bytes, at) }, at);
+        let (value, end) = read::<E>(bytes, at, grammar).ok_or_else(bad)?;
+        match bytes.get(end) {
+            Some(&b) if is_end(b) => {}
+            Some(b'+' | b'-') if grammar == Grammar::Cntk => {}
+            None => {}
+            Some(_) => return Err(bad()),
+        }
+        let Some(slot) = values.get_mut(n) else {
+            return Err((DataErrorKind::TooManyValues { dim: n as u64 }, at));
+        };
+        *slot = value;
+        n += 1;
+        at = end;
+    }
+}
+
+/// Reads the pairs of a sparse sample, and leaves them sorted.
+#[inline]
+fn sparse<E: Real>(
+    kernel: Kernel,
+    bytes: &[u8],
+    at: usize,
+    dim: u32,
+    grammar: Grammar,
+    column: &mut Column<E>,
+) -> Read {
+    let mut at = at;
+    let first = column.columns.len();
+    let (read, mut sorted) = kernel.sparse(bytes, at, dim, &mut column.columns, &mut column.values);
+    at = read;
+    let mut last = if column.columns.len() > first { column.columns.last().copied() } else { None };
+    loop {
+        at = skip_blanks(bytes, at);
+        if bytes.get(at).is_none_or(|&b| is_end(b)) {
+            break;
+        }
+        let (index, value, end) = pair::<E>(bytes, at, dim, grammar)?;
+        sorted &= last.is_none_or(|last| last < index);
+        last = Some(index);
+        column.columns.push(index);
+        column.values.push(value);
+        at = end;
+    }
+    if !sorted {
+        column.sort_pairs();
+    }
+    column.rows.push(column.columns.len() as u32);
+    Ok((at, false))
+}
+
+/// Reads the pair `index:value` at `at`: the two, and where they end.
+fn pair<E: Real>(
+    bytes: &[u8],
+    at: usize,
+    dim: u32,
+    grammar: Grammar,
+) -> Result<(u32, E, usize), (DataErrorKind, usize)> {
+    let bad = || (DataErrorKind::BadPair { found: quote(bytes, at) }, at);
+    let colon = skip_digits(bytes, at);
+    if colon == at || bytes.get(colon) != Some(&b':') {
+        return Err(bad());
+    }
+    let digits = &bytes[at..colon];
+    let index = digits.iter().try_fold(0u32, |n, d| n.checked_mul(10)?.checked_add(u32::from(d - b'0')));
+    let Some(index) = index.filter(|&n| n < dim) else {
+        let index = quote(digits, 0);
+        return Err((DataErrorKind::IndexOutOfRange { index, dim: u64::from(dim) }, at));
+    };
+    let (value, end) = read::<E>(bytes, colon + 1, grammar).ok_or_else(bad)?;
+    if bytes.get(end).is_some_and(|&b| !is_end(b)) {
+        return Err(bad());
+    }
+    Ok((index, value, end))
+}
+
+/// A decoder for the streams' element type.
+pub(crate) enum AnyDecoder<'r> {
+    Single(Decoder<'r, f32>),
+    Double(Decoder<'r, f64>),
+}
+
+impl<'r> AnyDecoder<'r> {
+    /// A decoder into the memory of `out`.
+    pub(crate) fn new(rules: &'r Rules, scratch: &mut Scratch, out: &mut Chunk) -> AnyDecoder<'r> {
+        match rules.element {
+            Element::F32 => AnyDecoder::Single(Decoder::new(rules, rules.kernel, scratch, out)),
+            Element::F64 => AnyDecoder::Double(Decoder::new(rules, rules.kernel, scratch, out)),
+        }
+    }
+
+    /// As [`Decoder::slice`].
+    pub(crate) fn slice(&mut self, bytes: &[u8], offset: u64, line: u64) -> Result<(), NoSequences> {
+        match self {
+            AnyDecoder::Single(d) => d.slice(bytes, offset, line),
+            AnyDecoder::Double(d) => d.slice(bytes, offset, line),
+        }
+    }
+
+    /// The counted lengths of the sequences decoded.
+    pub(crate) fn lengths(&self) -> &[u32] {
+        match self {
+            AnyDecoder::Single(d) => &d.lengths,
+            AnyDecoder::Double(d) => &d.lengths,
+        }
+    }
+
+    /// Hands the columns over.
+    pub(crate) fn finish(self, scratch: &mut Scratch, out: &mut Chunk) {
+        match self {
+            AnyDecoder::Single(d) => d.finish(scratch, out),
+            AnyDecoder::Double(d) => d.finish(scratch, out),
+        }
+    }
+}
+
+/// The number of values of the dense sample at `at`, behind its name, if they are good ones.
+pub(crate) fn count_values(bytes: &[u8], at: usize, grammar: Grammar) -> Option<usize> {
+    let mut n = 0;
+    let mut at = at;
+    loop {
+        at = skip_blanks(bytes, at);
+        if bytes.get(at).is_none_or(|&b| is_end(b)) {
+            return Some(n);
+        }
+        at = read::<f64>(bytes, at, grammar)?.1;
+        n += 1;
+    }
+}
+
+/// Whether the numbers ascend by one.
+fn is_consecutive(numbers: &[u64]) -> bool {
+    match (numbers.first(), numbers.last()) {
+        // Lines ascend: as many as the distance between the ends means that none was left out.
+        (Some(first), Some(last)) => last - first + 1 == numbers.len() as u64,
+        _ => true,
+    }
+}
+
+/// Positions as offsets; where each entry holds one, the vector is kept for the next chunk.
+fn offsets(positions: Vec<u32>, spare: &mut Spare) -> Offsets {
+    let n = positions.len() as u32 - 1;
+    if positions[n as usize] == n && positions.iter().zip(0..).all(|(&p, i)| p == i) {
+        spare.offsets.push(positions);
+        return Offsets::Every(1);
+    }
+    Offsets::At(positions)
+}
+
+/// What the last decoder of this thread left, or nothing.
+fn take_spare(scratch: &mut Scratch) -> Spare {
+    scratch.format.take().and_then(|any| any.downcast::<Spare>().ok()).map_or_else(Spare::default, |b| *b)
+}
+
+/// An empty column in the memory of an old one.
+fn recycled<E: Real>(old: Option<StreamColumn>, spare: &mut Spare) -> Column<E> {
+    let mut column = Column { n_samples: 0, ..Column::default() };
+    if let Some(old) = old {
+        if let Offsets::At(v) = old.samples {
+            spare.offsets.push(v);
+        }
+        let values = match old.data {
+            Data::Dense { values } => values,
+            Data::Sparse { rows, columns, values } => {
+                if let Offsets::At(v) = rows {
+                    spare.offsets.push(v);
+                }
+                column.columns = columns;
+                values
+            }
+        };
+        column.values = E::unwrap(values).unwrap_or_default();
+        column.columns.clear();
+        column.values.clear();
+    }
+    for positions in [&mut column.samples, &mut column.rows] {
+        *positions = spare.offsets.pop().unwrap_or_default();
+        positions.clear();
+        positions.push(0);
+    }
+    column
+}

@@ -1,0 +1,115 @@
+//! Reading in order without an index: where to cut the file, and decoding what was cut.
+
+use tesson_core::{Chunk, DataError, DataErrorKind, Error, Fetch, Location, Piece, Pieces, Scratch};
+
+use super::parse::{AnyDecoder, NoSequences};
+use super::rows::{Keying, RowId, RowRules};
+use super::scan::LIMIT;
+use super::{Ctf, FILE, Rules, located};
+
+impl Pieces for Ctf {
+    fn cut(
+        &self,
+        after: Option<Piece>,
+        target: u64,
+        fetch: &dyn Fetch,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Piece>, Error> {
+        cut(&self.rules, after, target, fetch, into)
+    }
+
+    fn decode(
+        &self,
+        piece: Piece,
+        bytes: &[u8],
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        decode(&self.rules, piece, bytes, scratch, out)
+    }
+}
+
+fn cut(
+    rules: &Rules,
+    after: Option<Piece>,
+    target: u64,
+    fetch: &dyn Fetch,
+    into: &mut Vec<u8>,
+) -> Result<Option<Piece>, Error> {
+    into.clear();
+    let size = fetch.size(FILE);
+    let offset = after.map_or(0, |piece| piece.offset + piece.bytes);
+    if offset >= size {
+        return Ok(None);
+    }
+    // The first piece begins with what comes before the first row.
+    let skipped = rules.prologue.start.saturating_sub(offset);
+    let mut wanted = skipped + target.max(1);
+    loop {
+        let end = offset.saturating_add(wanted).min(size);
+        fetch.read(FILE, offset + into.len() as u64..end, into)?;
+        let boundary =
+            if end == size { Some(into.len()) } else { boundary(&rules.rows, into, skipped as usize) };
+        if let Some(n) = boundary {
+            into.truncate(n);
+            return Ok(Some(Piece { resource: FILE, offset, bytes: n as u64 }));
+        }
+        let found = into.len() as u64 - skipped;
+        if found > LIMIT {
+            let kind = DataErrorKind::SequenceTooLarge { found, limit: LIMIT };
+            return Err(located(rules, kind, offset + skipped, 0));
+        }
+        // Twice as much each time: what is looked at again adds up to no more than what is read.
+        wanted = wanted.saturating_mul(2);
+    }
+}
+
+/// Where the last sequence that begins behind `from` in the buffer begins.
+fn boundary(rules: &RowRules, bytes: &[u8], from: usize) -> Option<usize> {
+    let bytes = &bytes[from.min(bytes.len())..];
+    if rules.keying == Keying::Lines {
+        return bytes.iter().rposition(|&b| b == b'\n').map(|feed| from + feed + 1);
+    }
+    // Backwards over the rows: the start of the last one whose id differs from the nearest id before it. An id that
+    // runs into the end of the buffer is not known yet.
+    let mut later: Option<(RowId<'_>, usize)> = None;
+    let mut end = bytes.len();
+    while end > 0 {
+        let start = bytes[..end - 1].iter().rposition(|&b| b == b'\n').map_or(0, |feed| feed + 1);
+        let id = rules.id(&bytes[start..]).0;
+        if matches!(id, RowId::Number(_) | RowId::Text(_)) {
+            match later {
+                Some((next, at)) if next != id => return Some(from + at),
+                _ => later = Some((id, start)),
+            }
+        }
+        end = start;
+    }
+    None
+}
+
+fn decode(
+    rules: &Rules,
+    piece: Piece,
+    bytes: &[u8],
+    scratch: &mut Scratch,
+    out: &mut Chunk,
+) -> Result<(), Error> {
+    let skipped = rules.prologue.start.saturating_sub(piece.offset);
+    let line = if piece.offset == 0 { rules.prologue.line } else { 0 };
+    let mut decoder = AnyDecoder::new(rules, scratch, out);
+    let rows = &bytes[(skipped as usize).min(bytes.len())..];
+    let decoded = decoder.slice(rows, piece.offset + skipped, line);
+    decoder.finish(scratch, out);
+    decoded.map_err(|e| {
+        let (kind, offset) = match e {
+            NoSequences::Overflow { found, offset, .. } => (DataErrorKind::IdOverflow { found }, offset),
+            NoSequences::NoId => {
+                let what = "no sequence begins where one began when the file was cut".into();
+                (DataErrorKind::Changed { what }, piece.offset)
+            }
+        };
+        let at = Location { file: std::sync::Arc::clone(&rules.file), offset, line: None };
+        DataError::new(kind, at).into()
+    })
+}

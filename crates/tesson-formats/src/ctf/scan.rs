@@ -1,0 +1,87 @@
+//! The rows of a file, one after the other, read in pieces into one buffer.
+
+use tesson_core::{DataErrorKind, Error, Fetch};
+
+use super::{FILE, Rules, located};
+
+/// What to read: rows that begin at `from` or behind it and before `end`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reads {
+    pub(crate) from: u64,
+    pub(crate) end: u64,
+    /// Size of one read.
+    pub(crate) bytes: u64,
+}
+
+/// One row, with its line feed if it has one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) offset: u64,
+}
+
+/// The largest row: what a sequence may have in bytes.
+pub(crate) const LIMIT: u64 = u32::MAX as u64;
+
+/// Calls `each` for the rows that begin in `reads.from..reads.end`, until it says `false`. A row begins at the first row
+/// of the file and behind every line feed.
+///
+/// # Errors
+/// What `each` answers, unreadable storage, and rows beyond what a sequence may have.
+pub(crate) fn rows(
+    rules: &Rules,
+    fetch: &dyn Fetch,
+    reads: Reads,
+    mut each: impl FnMut(Row<'_>) -> Result<bool, Error>,
+) -> Result<(), Error> {
+    let size = fetch.size(FILE);
+    let first = reads.from == rules.prologue.start || rules.prologue.start == 0 && reads.from == 0;
+    // A row begins at `from` only if the byte before it is a line feed: begin there and pass over one row end.
+    let mut base = if first { reads.from } else { reads.from - 1 };
+    let mut passing = !first;
+    let mut buffer = Vec::new();
+    let mut row = 0;
+    let mut searched = 0;
+    loop {
+        while let Some(feed) = line_feed(&buffer, searched) {
+            if !std::mem::take(&mut passing) {
+                let offset = base + row as u64;
+                if !each(Row { bytes: &buffer[row..=feed], offset })? {
+                    return Ok(());
+                }
+            }
+            (row, searched) = (feed + 1, feed + 1);
+            if base + row as u64 >= reads.end {
+                return Ok(());
+            }
+        }
+        let read_to = base + buffer.len() as u64;
+        if read_to == size {
+            break;
+        }
+        if passing {
+            if read_to >= reads.end {
+                return Ok(());
+            }
+            row = buffer.len();
+        }
+        buffer.drain(..row);
+        base += row as u64;
+        row = 0;
+        searched = buffer.len();
+        if searched as u64 > LIMIT {
+            let kind = DataErrorKind::SequenceTooLarge { found: searched as u64, limit: LIMIT };
+            return Err(located(rules, kind, base, 0));
+        }
+        fetch.read(FILE, read_to..(read_to + reads.bytes).min(size), &mut buffer)?;
+    }
+    if !passing && row < buffer.len() {
+        each(Row { bytes: &buffer[row..], offset: base + row as u64 })?;
+    }
+    Ok(())
+}
+
+/// The position of the next line feed from `from` on.
+fn line_feed(bytes: &[u8], from: usize) -> Option<usize> {
+    bytes[from..].iter().position(|&b| b == b'\n').map(|n| from + n)
+}

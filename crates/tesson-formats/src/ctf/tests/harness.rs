@@ -1,0 +1,204 @@
+//! Bytes and cores for tests, and corpora as readable text.
+
+use tesson_core::{
+    Chunk, Data, DataErrorKind, Deserializer, Element, Error, Fetch, Indexed, Key, Lanes, Options,
+    ResourceId, Scratch, Section, Setting, StreamColumn, Value, Values, Wanted,
+};
+
+use super::super::index::Cut;
+use super::super::options::{OPTIONS, Settings};
+use super::super::tokens::Kernel;
+use super::super::{Ctf, FORMAT};
+
+/// A file in memory.
+pub(super) struct Memory(pub(super) Vec<u8>);
+
+impl Fetch for Memory {
+    fn size(&self, _: ResourceId) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read(&self, _: ResourceId, range: std::ops::Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        into.extend_from_slice(&self.0[range.start as usize..range.end as usize]);
+        Ok(())
+    }
+}
+
+/// This many cores, which do jobs in an order of their own.
+pub(super) struct Cores(pub(super) usize);
+
+impl Lanes for Cores {
+    fn width(&self) -> usize {
+        self.0
+    }
+
+    fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
+        (0..n).rev().for_each(job);
+    }
+}
+
+/// A section from `name=value` words; `input` from words `stream:format:dim[:alias][:main]`.
+pub(super) fn section(options: &str, streams: &str) -> Section {
+    let text = |t: &str| Value::Text(t.to_string());
+    let input = streams.split_whitespace().map(|word| {
+        let mut parts = word.split(':');
+        let name = parts.next().unwrap().to_string();
+        let mut entries = vec![("format".to_string(), text(parts.next().unwrap()))];
+        entries.extend(parts.next().filter(|d| *d != "?").map(|d| ("dim".to_string(), text(d))));
+        for part in parts {
+            entries.push(match part {
+                "main" => ("definesMBSize".to_string(), Value::Bool(true)),
+                alias => ("alias".to_string(), text(alias)),
+            });
+        }
+        (name, Value::Section(Section(entries)))
+    });
+    let mut entries = vec![
+        ("file".to_string(), text("input.txt")),
+        ("input".to_string(), Value::Section(Section(input.collect()))),
+    ];
+    for option in options.split_whitespace().filter(|o| *o != "textKeys") {
+        let (name, value) = option.split_once('=').unwrap();
+        entries.push((name.to_string(), text(value)));
+    }
+    Section(entries)
+}
+
+pub(super) const SETTING: Setting =
+    Setting { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
+
+/// A deserializer of these options that has seen the file.
+pub(super) fn opened(options: &str, streams: &str, file: &Memory) -> Result<Ctf, String> {
+    let section = section(options, streams);
+    let setting = Setting { numeric_keys: !options.contains("textKeys"), ..SETTING };
+    let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
+    let mut ctf = Ctf::new(Settings::new(&options, &setting).map_err(|e| e.to_string())?);
+    ctf.prepare(file).map_err(|e| e.to_string())?;
+    assert_eq!(ctf.name(), FORMAT.name);
+    Ok(ctf)
+}
+
+/// The same with another kernel.
+pub(super) fn with_kernel(mut ctf: Ctf, kernel: Kernel) -> Ctf {
+    std::sync::Arc::make_mut(&mut ctf.rules).kernel = kernel;
+    ctf
+}
+
+/// The same, indexing in ranges and reads of these sizes.
+pub(super) fn with_cut(mut ctf: Ctf, range: u64, read: u64) -> Ctf {
+    ctf.cut = Cut { range, read };
+    ctf
+}
+
+/// All sequences by way of the index, chunk by chunk, a line each.
+pub(super) fn by_index(ctf: &Ctf, file: &Memory) -> Result<Vec<String>, String> {
+    let indexed = ctf.index(file, &Cores(3)).map_err(|e| e.to_string())?;
+    all_chunks(ctf, &indexed, file)
+}
+
+/// All sequences of an indexed file, a line each.
+pub(super) fn all_chunks(ctf: &Ctf, indexed: &Indexed, file: &Memory) -> Result<Vec<String>, String> {
+    let (mut scratch, mut chunk, mut lines) = (Scratch::default(), Chunk::empty(), Vec::new());
+    for c in 0..indexed.index.n_chunks() {
+        let n = indexed.index.chunk(c).n_sequences;
+        indexed
+            .corpus
+            .load(c as u32, Wanted::Range(0..n), file, &mut scratch, &mut chunk)
+            .map_err(|e| e.to_string())?;
+        assert_eq!(chunk.n_sequences, n);
+        assert!((0..n as usize).all(|i| chunk.lengths[i] == indexed.index.lengths(c).get(i)));
+        lines.extend(render(ctf, &chunk));
+    }
+    Ok(lines)
+}
+
+/// All sequences by way of pieces of this size, a line each.
+pub(super) fn by_pieces(ctf: &Ctf, file: &Memory, target: u64) -> Result<Vec<String>, String> {
+    let pieces = ctf.pieces().expect("no main stream");
+    let (mut scratch, mut chunk, mut bytes) = (Scratch::default(), Chunk::empty(), Vec::new());
+    let (mut after, mut line, mut lines) = (None, 0, Vec::new());
+    while let Some(piece) = pieces.cut(after, target, file, &mut bytes).map_err(|e| e.to_string())? {
+        assert_eq!(piece.bytes, bytes.len() as u64);
+        assert_eq!(piece.offset, after.map_or(0, |p: tesson_core::Piece| p.offset + p.bytes));
+        pieces.decode(piece, &bytes, &mut scratch, &mut chunk).map_err(|e| e.to_string())?;
+        chunk.first_line = line;
+        line += chunk.n_lines;
+        lines.extend(render(ctf, &chunk));
+        after = Some(piece);
+    }
+    Ok(lines)
+}
+
+/// A chunk, a line a sequence: `key*length stream[sample][sample] … !fault@offset:line`.
+pub(super) fn render(ctf: &Ctf, chunk: &Chunk) -> Vec<String> {
+    (0..chunk.n_sequences as usize)
+        .map(|i| {
+            let key = match chunk.key(i) {
+                Key::Number(n) => n.to_string(),
+                Key::Text(t) => t,
+            };
+            let mut line = format!("{key}*{}", chunk.lengths[i]);
+            for (stream, info) in chunk.streams.iter().zip(ctf.streams()) {
+                line.push(' ');
+                line.push_str(
+                    &samples(stream, info.shape.len(), i)
+                        .iter()
+                        .map(|s| format!("[{s}]"))
+                        .collect::<String>(),
+                );
+            }
+            if chunk.is_left_out(i as u32) {
+                line.push_str(" left out");
+            }
+            for fault in chunk.faults_of(i as u32) {
+                let line_number = fault.line + chunk.first_line;
+                let stream = fault.stream.map_or(String::new(), |s| format!("{s}:"));
+                let fatal = if fault.fatal { "!" } else { "" };
+                line.push_str(&format!(
+                    " !{fatal}{stream}{}@{}:{line_number}",
+                    word(&fault.kind),
+                    fault.offset
+                ));
+            }
+            line
+        })
+        .collect()
+}
+
+/// The samples of sequence `i`: values, or pairs.
+fn samples(stream: &StreamColumn, dim: usize, i: usize) -> Vec<String> {
+    let value = |values: &Values, at: usize| match values {
+        Values::F32(v) => v[at].to_string(),
+        Values::F64(v) => v[at].to_string(),
+        other => panic!("decoded as {other:?}"),
+    };
+    let range = stream.samples.range(i);
+    match &stream.data {
+        Data::Dense { values } => range
+            .map(|s| (0..dim).map(|d| value(values, s * dim + d)).collect::<Vec<_>>().join(" "))
+            .collect(),
+        Data::Sparse { rows, columns, values } => range
+            .map(|s| {
+                let pairs = rows.range(s).map(|p| format!("{}:{}", columns[p], value(values, p)));
+                pairs.collect::<Vec<_>>().join(" ")
+            })
+            .collect(),
+    }
+}
+
+/// A fault in a word.
+fn word(kind: &DataErrorKind) -> &'static str {
+    match kind {
+        DataErrorKind::StrayText { .. } => "prefix",
+        DataErrorKind::UnnamedInput => "name",
+        DataErrorKind::BadNumber { .. } => "number",
+        DataErrorKind::TooManyValues { .. } => "long",
+        DataErrorKind::BadPair { .. } => "pair",
+        DataErrorKind::IndexOutOfRange { .. } => "index",
+        DataErrorKind::RowWithoutSample => "row",
+        DataErrorKind::MoreSamplesThanRows { .. } => "more",
+        DataErrorKind::FewerSamplesThanRows { .. } => "fewer",
+        DataErrorKind::EmptyInput => "empty",
+        _ => "other",
+    }
+}
