@@ -26,6 +26,9 @@ use crate::{fingerprint, index_cache};
 /// Storage bytes of a block, where memory allows: with its columns it fits a core's own cache.
 const BLOCK_BYTES: u64 = 512 << 10;
 
+/// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
+const SMALL: u64 = 16 << 20;
+
 /// Packed minibatches ahead of the caller take this much at most.
 const PREFETCH_BYTES: u64 = 64 << 20;
 
@@ -456,7 +459,7 @@ impl Source {
             (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
         let retain = self.deserializer.keep_in_memory()
             || covers_all(&self.plan.order, &indexed.index)
-            || storage < budget.blocks / 8;
+            || storage <= SMALL.min(budget.blocks / 8);
         let supply = Supply::Indexed { index: indexed.index, corpus: indexed.corpus, table };
         self.pipeline = Some(self.pipeline_of(supply, &budget, retain));
         Ok(())
@@ -466,7 +469,7 @@ impl Source {
         let budget = Budget::of(self.memory_limit, self.threads);
         let storage =
             (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
-        let retain = self.deserializer.keep_in_memory() || storage < budget.blocks / 8;
+        let retain = self.deserializer.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
         self.pipeline_of(Supply::Growing, &budget, retain)
     }
 
