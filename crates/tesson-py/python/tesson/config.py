@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -29,7 +30,7 @@ def reader_section(
         Path of the reader's section, such as ``"train/reader"``. By default the whole, or its section ``source``.
     overrides : mapping, optional
         Values to put in place of those at their paths within the section, such as ``{"randomize": False}`` or
-        ``{"deserializers.0.file": "other.ctf"}``.
+        ``{"deserializers[0].file": "other.ctf"}``.
     """
     tree = copy.deepcopy(dict(config)) if isinstance(config, Mapping) else _parse(config)
     for name in (section or "").split("/"):
@@ -70,23 +71,33 @@ def _inside(tree: Mapping[str, Any], name: str, section: str) -> dict[str, Any]:
     return inner
 
 
-def _put(tree: Any, path: str, value: Any) -> None:
-    """Puts a value at a dotted path; sections on the way are made where they are missing."""
-    *way, last = path.split(".")
-    for name in way:
-        if isinstance(tree, list):
-            tree = tree[_number(tree, name, path)]
-        else:
-            tree = tree.setdefault(name, {})
-        if not isinstance(tree, dict | list):
-            raise ConfigError(f"`{name}` is a value, not a section", path=path)
-    if isinstance(tree, list):
-        tree[_number(tree, last, path)] = value
-    else:
-        tree[last] = value
+def _put(tree: dict[str, Any], path: str, value: Any) -> None:
+    """Puts a value at a path such as ``deserializers[0].file``; sections that are missing are made."""
+    *way, last = _steps(path)
+    place: Any = tree
+    for step in way:
+        _check(place, step, path)
+        place = place[step] if isinstance(step, int) else place.setdefault(step, {})
+    _check(place, last, path)
+    place[last] = value
 
 
-def _number(items: list[Any], name: str, path: str) -> int:
-    if not name.isdecimal() or int(name) >= len(items):
-        raise ConfigError(f"found `{name}`, expected a number from 0 below {len(items)}", path=path)
-    return int(name)
+def _steps(path: str) -> list[str | int]:
+    """The names of a path, and the numbers that follow them in brackets."""
+    steps: list[str | int] = []
+    for part in path.split("."):
+        match = re.fullmatch(r"([^\[\]]+)((?:\[\d+\])*)", part)
+        if match is None:
+            raise ConfigError(f"found the path `{path}`, expected names and numbers such as `list[0].name`", path=path)
+        steps += [match[1], *map(int, re.findall(r"\d+", match[2]))]
+    return steps
+
+
+def _check(place: Any, step: str | int, path: str) -> None:
+    """Refuses a step that does not lead on from a place."""
+    if isinstance(step, int):
+        if not isinstance(place, list) or step >= len(place):
+            found = f"a list of {len(place)}" if isinstance(place, list) else "no list"
+            raise ConfigError(f"found {found}, expected one with an entry [{step}]", path=path)
+    elif not isinstance(place, dict):
+        raise ConfigError(f"found a value or a list where the section of `{step}` is expected", path=path)

@@ -49,8 +49,9 @@ class CTFDeserializer(Deserializer):
         Which files are accepted: ``"cntk"`` finds fault exactly where CNTK 2.7 does. Default ``"lenient"``.
     empty_inputs : {"keep", "skip", "error"}, optional
         What becomes of a sequence that lacks samples of a stream, under lenient rules. Default ``"keep"``.
-    numbers : {"plain", "extended"}, optional
-        ``"extended"`` accepts ``.5``, ``1.e5``, ``nan`` and ``inf`` too.
+    numbers : {"cntk", "extended"}, optional
+        ``"extended"`` accepts ``.5``, ``1.e5``, ``nan`` and ``inf`` too, and wants a separator between values. Default
+        ``"cntk"``.
     max_errors : int, optional
         Number of faults that are forgiven before reading ends with :class:`DataError`. Default 0.
     skip_sequence_ids : bool, optional
@@ -66,7 +67,9 @@ class CTFDeserializer(Deserializer):
     precision : {"float", "double"}, optional
         The type of values. Default ``"float"``.
     frame_mode : bool, optional
-        Every sequence is a single sample; the source's ``frame_mode`` decides.
+        Accepted from older configurations; the source's ``frame_mode`` decides.
+    num_chunks_to_cache : int, optional
+        Accepted from older configurations, without effect.
 
     Examples
     --------
@@ -93,6 +96,7 @@ class CTFDeserializer(Deserializer):
         trace_level: int | None = None,
         precision: str | None = None,
         frame_mode: bool | None = None,
+        num_chunks_to_cache: int | None = None,
     ) -> None:
         super().__init__({
             "file": os.fspath(filename),
@@ -107,6 +111,7 @@ class CTFDeserializer(Deserializer):
             "trace_level": trace_level,
             "precision": precision,
             "frame_mode": frame_mode,
+            "num_chunks_to_cache": num_chunks_to_cache,
         })
         self._streams.update(StreamDefs(streams or {}))
 

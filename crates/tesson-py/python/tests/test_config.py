@@ -43,13 +43,13 @@ def test_a_section_is_found_by_its_path() -> None:
 
 
 def test_overrides_change_single_values_and_leave_the_given_tree_alone() -> None:
-    source = MinibatchSource.from_config(CONFIG, overrides={"maxSweeps": 2, "deserializers.0.input.features.dim": 4})
+    source = MinibatchSource.from_config(CONFIG, overrides={"maxSweeps": 2, "deserializers[0].input.features.dim": 4})
     assert keys(source) == [0, 1, 2, 3, 4, 5] * 2
     assert CONFIG["maxSweeps"] == 1
     assert source.config == {**CONFIG, "maxSweeps": 2}
 
 
-@pytest.mark.parametrize("path", ["deserializers.1.file", "deserializers.x", "randomize.x"])
+@pytest.mark.parametrize("path", ["deserializers[1].file", "deserializers.x", "randomize.x", "randomize[0]", "a[x]", ""])
 def test_an_override_without_a_place_is_refused(path: str) -> None:
     with pytest.raises(ConfigError) as caught:
         MinibatchSource.from_config(CONFIG, overrides={path: 1})
@@ -83,7 +83,7 @@ def test_an_unknown_option_is_refused_with_the_nearest_one() -> None:
     with pytest.raises(ConfigError, match="`randomise`, did you mean `randomize`"):
         MinibatchSource.from_config({**CONFIG, "randomise": True})
     with pytest.raises(ConfigError, match="did you mean `maxErrors`") as caught:
-        MinibatchSource.from_config(CONFIG, overrides={"deserializers.0.maxErors": 1})
+        MinibatchSource.from_config(CONFIG, overrides={"deserializers[0].maxErors": 1})
     assert caught.value.path == "deserializers[0]"
 
 

@@ -1,0 +1,203 @@
+"""Threads, processes and signals."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from tesson import MinibatchSource, UsageError
+
+Make = Callable[..., MinibatchSource]
+
+posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+def test_threads_share_a_source(sources: tuple[Make, Make]) -> None:
+    source = sources[0](max_sweeps=50)
+    read: list[list[int]] = [[], []]
+
+    def work(mine: list[int]) -> None:
+        for minibatch in source.minibatches(2):
+            mine += minibatch["features"].keys
+
+    threads = [threading.Thread(target=work, args=(mine,)) for mine in read]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(read[0] + read[1]) == sorted(list(range(6)) * 50)
+
+
+def test_reading_releases_the_gil(sources: tuple[Make, Make]) -> None:
+    source = sources[0]()
+    go, ran = threading.Event(), []
+
+    def other() -> None:
+        go.wait()
+        ran.append(True)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    interval = sys.getswitchinterval()
+    # From here on a thread runs Python only where another one lets it.
+    sys.setswitchinterval(1e6)
+    try:
+        go.set()
+        calls = 0
+        while not ran and calls < 100_000:
+            source.next_minibatch(6)
+            calls += 1
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert calls < 100_000
+
+
+def test_closing_ends_a_read_in_another_thread(sources: tuple[Make, Make]) -> None:
+    source = sources[0]()
+    raised = []
+
+    def read() -> None:
+        try:
+            while True:
+                source.next_minibatch(1000)
+        except UsageError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    source.close()
+    thread.join(30)
+    assert not thread.is_alive()
+    assert "closed" in str(raised[0])
+
+
+def test_a_pickled_source_goes_on_where_it_stood(sources: tuple[Make, Make]) -> None:
+    source = sources[1](max_sweeps=3)
+    source.next_minibatch(3)
+    again = pickle.loads(pickle.dumps(source))
+    assert again.config == source.config
+    assert again.state_dict() == source.state_dict()
+    rest = [minibatch["tags"].samples.tolist() for minibatch in source.minibatches(3)]
+    assert [minibatch["tags"].samples.tolist() for minibatch in again.minibatches(3)] == rest
+
+
+def keys_of(source: MinibatchSource) -> list[list[int]]:
+    return [minibatch["features"].keys for minibatch in source.minibatches(2)]
+
+
+def test_a_source_goes_to_a_spawned_process(sources: tuple[Make, Make]) -> None:
+    source = sources[0](max_sweeps=1)
+    source.next_minibatch(2)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        there = pool.apply(keys_of, (source,))
+    assert there == keys_of(source)
+
+
+@posix
+def test_a_forked_child_is_told_to_open_its_own(sources: tuple[Make, Make]) -> None:
+    source = sources[0](max_sweeps=1)
+    first = source.next_minibatch(2)["features"].keys
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        # The child leaves by os._exit only: it must never run the rest of the tests.
+        try:
+            try:
+                source.next_minibatch(2)
+                said = "no error"
+            except UsageError as error:
+                said = str(error)
+            state = source.get_checkpoint_state()
+            source.close()
+            own = sources[0](max_sweeps=1)
+            own.restore_from_checkpoint(state)
+            said += f" {keys_of(own)}"
+            del source, own
+            os.write(send, said.encode())
+        finally:
+            os._exit(0)
+    os.close(send)
+    with os.fdopen(receive) as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+    rest = keys_of(source)
+    assert "fork" in said
+    assert said.endswith(str(rest))
+    assert sorted(first + sum(rest, [])) == list(range(6))
+
+
+def interrupted(script: str) -> tuple[int, str]:
+    """Runs a script, sends it SIGINT when it says that it is reading, and returns how it ended."""
+    script = "from tesson import *\nimport threading\n" + script
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "reading\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            _, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return process.returncode, err
+
+
+SOURCE = """
+source = MinibatchSource(CTFDeserializer("train.ctf", StreamDefs(x=StreamDef(shape=4))), threads=1)
+"""
+
+
+@posix
+def test_ctrl_c_ends_a_read_that_waits() -> None:
+    # A minibatch of so many samples would take hours, and all memory.
+    code, err = interrupted(SOURCE + "print('reading', flush=True)\nsource.next_minibatch(10**12)\n")
+    assert "KeyboardInterrupt" in err
+    assert code == -signal.SIGINT
+
+
+@posix
+def test_ctrl_c_reaches_a_thread_that_waits_for_its_turn() -> None:
+    script = """
+def read():
+    try:
+        source.next_minibatch(10**12)
+    except UsageError:
+        pass
+thread = threading.Thread(target=read)
+thread.start()
+print('reading', flush=True)
+try:
+    while True:
+        source.next_minibatch(1)
+finally:
+    source.close()
+"""
+    code, err = interrupted(SOURCE + script)
+    assert "KeyboardInterrupt" in err
+    assert code == -signal.SIGINT
+
+
+@posix
+def test_nothing_is_lost_by_an_interrupted_read() -> None:
+    script = """
+print('reading', flush=True)
+try:
+    source.next_minibatch(10**12)
+except KeyboardInterrupt:
+    keys = source.next_minibatch(6)["x"].keys
+    fresh = MinibatchSource.from_config(source.config)
+    assert keys == fresh.next_minibatch(6)["x"].keys
+    raise SystemExit(7)
+"""
+    assert interrupted(SOURCE + script)[0] == 7

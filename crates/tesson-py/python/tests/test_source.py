@@ -1,0 +1,291 @@
+"""The source: order, states, workers, schedules and what it tells of itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+
+import tesson
+from tesson import (
+    DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
+    FULL_DATA_SWEEP,
+    INFINITELY_REPEAT,
+    CTFDeserializer,
+    Minibatch,
+    MinibatchSource,
+    ResumeError,
+    StreamDef,
+    StreamDefs,
+    UsageError,
+)
+
+Make = Callable[..., MinibatchSource]
+
+
+@pytest.fixture
+def corpus(ctf: Callable[[str], str]) -> Make:
+    """Makes sources on 60 sequences of 1 to 4 samples in many small chunks."""
+    rows = [f"{key} |x {key}.{t}\n" for key in range(60) for t in range(1 + key * 7 % 4)]
+    file = ctf("".join(rows))
+
+    def make(**arguments: Any) -> MinibatchSource:
+        deserializer = CTFDeserializer(file, StreamDefs(x=StreamDef(shape=1)), chunk_size_in_bytes=64)
+        return MinibatchSource(deserializer, **arguments)
+
+    return make
+
+
+def keys(minibatches: Iterable[Minibatch]) -> list[list[int]]:
+    return [minibatch["x"].keys for minibatch in minibatches]
+
+
+def flat(minibatches: Iterable[Minibatch]) -> list[int]:
+    return [key for part in keys(minibatches) for key in part]
+
+
+def test_without_randomization_the_data_come_as_stored(corpus: Make) -> None:
+    assert flat(corpus(randomize=False, max_sweeps=1).minibatches(10)) == list(range(60))
+    both_zero = corpus(randomization_window_in_chunks=0, randomization_window_in_samples=0, max_sweeps=1)
+    assert flat(both_zero.minibatches(10)) == list(range(60))
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        {},
+        {"randomization_seed": 5},
+        {"randomization_window_in_chunks": 4},
+        {"randomization_window_in_chunks": 0, "randomization_window_in_samples": 40},
+        {"randomize": "global"},
+    ],
+)
+def test_a_randomized_sweep_holds_every_sequence_once(corpus: Make, order: dict[str, Any]) -> None:
+    first = flat(corpus(max_sweeps=1, **order).minibatches(10))
+    assert first != list(range(60))
+    assert sorted(first) == list(range(60))
+    assert flat(corpus(max_sweeps=1, **order).minibatches(10)) == first
+
+
+def test_the_order_depends_on_the_seed_and_not_on_threads(corpus: Make) -> None:
+    order = keys(corpus(max_sweeps=2).minibatches(10))
+    assert keys(corpus(max_sweeps=2, threads=1).minibatches(10)) == order
+    assert keys(corpus(max_sweeps=2, threads=5, store="mmap").minibatches(10)) == order
+    assert keys(corpus(max_sweeps=2, randomization_seed=1).minibatches(10)) != order
+
+
+def test_limits_end_the_data(corpus: Make) -> None:
+    samples = corpus().num_samples_per_sweep
+    for limit in ({"max_sweeps": 1}, {"max_samples": FULL_DATA_SWEEP}, {"max_samples": samples}):
+        assert len(flat(corpus(**limit).minibatches(10))) == 60
+    assert len(flat(corpus(max_samples=1).minibatches(10))) == 1
+    endless = corpus(max_samples=INFINITELY_REPEAT, max_sweeps=INFINITELY_REPEAT)
+    assert sum(endless.next_minibatch(1000).num_sequences for _ in range(5)) > 60 * 5
+
+
+def test_the_end_of_a_sweep_is_told(corpus: Make) -> None:
+    ends = [minibatch.sweep_end for minibatch in corpus(max_sweeps=1).minibatches(10)]
+    assert ends == [False] * (len(ends) - 1) + [True]
+
+
+def spellings(source: MinibatchSource, state: dict[str, Any]) -> list[Callable[[], None]]:
+    return [
+        lambda: source.restore_from_checkpoint(state),
+        lambda: source.load_state_dict(state),
+        lambda: setattr(source, "current_position", state),
+    ]
+
+
+def test_a_state_has_three_spellings_and_survives_json(corpus: Make) -> None:
+    source = corpus(max_sweeps=2)
+    for _ in range(3):
+        source.next_minibatch(10)
+    state = source.get_checkpoint_state()
+    assert source.state_dict() == source.current_position == state
+    assert json.loads(json.dumps(state)) == state
+    assert state["minibatchSourcePosition"] >= 30
+    rest = keys(source.minibatches(10))
+    for restore in spellings(source, json.loads(json.dumps(state))):
+        restore()
+        assert source.get_checkpoint_state() == state
+        assert keys(source.minibatches(10)) == rest
+
+
+@pytest.mark.parametrize("order", [{}, {"randomize": False}, {"randomize": "global"}, {"randomization_seed": 3}])
+def test_a_source_goes_on_from_every_state_bit_for_bit(corpus: Make, order: dict[str, Any]) -> None:
+    source = corpus(max_sweeps=2, **order)
+    states, read = [source.state_dict()], []
+    for minibatch in source.minibatches(13):
+        states.append(source.state_dict())
+        assert minibatch.state == states[-1]
+        read.append(minibatch["x"].samples.tobytes())
+    for n, state in enumerate(states):
+        fresh = corpus(max_sweeps=2, **order)
+        fresh.load_state_dict(state)
+        assert [minibatch["x"].samples.tobytes() for minibatch in fresh.minibatches(13)] == read[n:], n
+
+
+def test_a_state_of_other_data_or_another_order_is_refused(corpus: Make, sources: tuple[Make, Make]) -> None:
+    source = corpus(max_sweeps=1)
+    source.next_minibatch(10)
+    state = source.get_checkpoint_state()
+    for other in (corpus(randomization_seed=1), corpus(randomize=False), sources[0]()):
+        before = other.state_dict()
+        with pytest.raises(ResumeError) as caught:
+            other.restore_from_checkpoint(state)
+        assert caught.value.what and caught.value.state != caught.value.source
+        assert other.state_dict() == before
+
+
+def test_a_bare_position_is_accepted_and_what_is_no_state_refused(corpus: Make) -> None:
+    source = corpus(max_sweeps=1)
+    all_of_it = flat(source.minibatches(10))
+    source.restore_from_checkpoint({"minibatchSourcePosition": 0, "unknown": [1, None, 2.5, True, -1]})
+    assert flat(source.minibatches(10)) == all_of_it
+    with pytest.raises(ResumeError):
+        source.restore_from_checkpoint({})
+    for nonsense in ("state", {"minibatchSourcePosition": object()}):
+        with pytest.raises((ResumeError, TypeError)):
+            source.restore_from_checkpoint(nonsense)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("sharing", ["chunk", "position"])
+@pytest.mark.parametrize("randomize", [False, True, "global"])
+def test_the_shares_of_workers_add_up(corpus: Make, sharing: str, randomize: bool | str) -> None:
+    shares = [
+        flat(
+            corpus(max_sweeps=1, sharing=sharing, randomize=randomize).minibatches(
+                30, num_data_partitions=3, partition_index=rank
+            )
+        )
+        for rank in range(3)
+    ]
+    assert all(shares)
+    assert sorted(sum(shares, [])) == list(range(60))
+
+
+def test_sharing_by_position_resumes_on_another_number_of_workers(corpus: Make) -> None:
+    def read(source: MinibatchSource, workers: int, rank: int, steps: int) -> list[list[int]]:
+        return [source.next_minibatch(20, None, None, workers, rank)["x"].keys for _ in range(steps)]
+
+    whole = corpus(sharing="position")
+    expected = read(whole, 1, 0, 6)
+    ranks = [corpus(sharing="position") for _ in range(2)]
+    for rank, source in enumerate(ranks):
+        read(source, 2, rank, 3)
+    assert ranks[0].state_dict() == ranks[1].state_dict()
+    alone = corpus(sharing="position")
+    alone.load_state_dict(ranks[0].state_dict())
+    assert read(alone, 1, 0, 3) == expected[3:]
+
+
+def test_merged_states_lose_and_repeat_nothing(corpus: Make) -> None:
+    seen, states = [], []
+    for rank in range(2):
+        source = corpus(max_sweeps=1)
+        for _ in range(3):
+            seen += source.next_minibatch(20, num_data_partitions=2, partition_index=rank)["x"].keys
+        states.append(source.state_dict())
+    source = corpus(max_sweeps=1)
+    source.restore_from_checkpoint(json.loads(json.dumps(tesson.merge_states(states))))
+    rest = flat(source.minibatches(20))
+    assert rest
+    assert sorted(seen + rest) == list(range(60))
+    with pytest.raises(ResumeError):
+        tesson.merge_states(states[:1])
+
+
+def test_a_schedule_gives_each_epoch_its_size(corpus: Make) -> None:
+    spelled = ["8*2:16", [8, 8, 16], [8] * 2 + [16], [(2, 8), (1, 16)]]
+    read = [keys(corpus(max_sweeps=3).minibatches(schedule)) for schedule in spelled]  # type: ignore[arg-type]
+    assert read[0] == read[1] == read[2] == read[3]
+    by_hand = corpus(max_sweeps=3)
+    samples = by_hand.num_samples_per_sweep
+    expected = []
+    while minibatch := by_hand.next_minibatch(8 if by_hand.state_dict()["minibatchSourcePosition"] < 2 * samples else 16):
+        expected.append(minibatch["x"].keys)
+    assert read[0] == expected
+    assert max(map(len, read[0][-4:])) > max(map(len, read[0][:4]))
+
+
+def test_a_schedule_goes_on_with_the_size_due(corpus: Make) -> None:
+    source = corpus(max_sweeps=1)
+    read = list(source.minibatches([4, 12], epoch_size=60))
+    middle = read[9].state
+    assert middle is not None
+    source.restore_from_checkpoint(middle)
+    assert keys(source.minibatches([4, 12], epoch_size=60)) == keys(read[10:])
+
+
+def test_a_schedule_without_sizes_is_refused(corpus: Make) -> None:
+    for schedule in ([], "", "8:x", [0]):
+        with pytest.raises(ValueError):
+            next(corpus().minibatches(schedule))
+
+
+def test_sizes_of_the_corpus_are_known_from_the_start(corpus: Make) -> None:
+    for order in ({}, {"randomize": False}, {"randomize": "global"}):
+        source = corpus(max_sweeps=1, **order)
+        assert source.num_sequences == 60
+        assert source.num_samples_per_sweep == sum(1 + key * 7 % 4 for key in range(60))
+        assert source.steps_per_sweep(10) == len(list(source.minibatches(10)))
+        assert source.steps_per_sweep(20, 2, 1) == len(
+            list(corpus(max_sweeps=1, **order).minibatches(20, num_data_partitions=2, partition_index=1))
+        )
+
+
+def test_counters_count_what_was_delivered(corpus: Make) -> None:
+    source = corpus(max_sweeps=1)
+    assert source.stats()["minibatches"] == 0
+    n = len(list(source.minibatches(10)))
+    stats = source.stats()
+    assert (stats["minibatches"], stats["sequences"]) == (n, 60)
+    assert stats["bytes_read"] > 0
+    assert all(isinstance(value, int) for value in stats.values())
+
+
+def test_streams_tell_their_facts(sources: tuple[Make, Make]) -> None:
+    streams = sources[0]().streams
+    assert list(streams) == ["features", "labels"]
+    features, labels = streams.values()
+    assert (features.name, features.stream_id, features.storage_format, features.shape) == ("features", 0, "dense", (4,))
+    assert (labels.stream_id, labels.storage_format, labels.is_sparse) == (1, "sparse", True)
+    assert sources[0]().stream_infos() == [features, labels]
+    with pytest.raises(AttributeError, match="no stream `feature`, there are features, labels"):
+        streams.feature
+    with pytest.raises(KeyError):
+        sources[0]().stream_info("feature")
+
+
+def test_every_keyword_is_an_option_of_configurations() -> None:
+    names = {row["name"] for row in tesson._tesson.option_table("")}
+    source = MinibatchSource(
+        CTFDeserializer("train.ctf", StreamDefs(x=StreamDef(shape=4))),
+        max_sweeps=2,
+        randomization_window_in_chunks=0,
+        randomization_window_in_samples=9,
+        randomization_seed=1,
+        trace_level=0,
+        multithreaded_deserializer=True,
+        frame_mode=True,
+        max_errors=1,
+        sharing="position",
+        memory_limit="64MiB",
+        threads=1,
+        dtype="float32",
+        store="file",
+    )
+    assert set(source.config) <= names
+    assert MinibatchSource.from_config(source.config).config == source.config
+
+
+def test_a_closed_source_says_so(sources: tuple[Make, Make]) -> None:
+    with sources[0]() as source:
+        assert source.next_minibatch(2)
+    source.close()
+    for call in (lambda: source.next_minibatch(2), source.get_checkpoint_state, lambda: source.num_sequences):
+        with pytest.raises(UsageError, match="closed"):
+            call()
+    assert DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS == 128

@@ -1,0 +1,28 @@
+"""The stub of the native module agrees with what was built."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tesson
+
+PACKAGE = Path(tesson.__file__).parent
+
+
+def run(*command: str) -> None:
+    done = subprocess.run([sys.executable, "-m", *command], capture_output=True, text=True, cwd=PACKAGE.parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_stubs_agree_with_the_built_module() -> None:
+    pytest.importorskip("mypy")
+    run("mypy.stubtest", "tesson")
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (PACKAGE / "py.typed").exists()
+    assert (PACKAGE / "_tesson.pyi").exists()

@@ -1,0 +1,170 @@
+//! Pooled buffers as NumPy arrays, and padded copies.
+
+use numpy::ndarray::{ArrayViewMutD, IxDyn};
+use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use tesson::{Buffer, Floats, Samples};
+
+/// What arrays stand on: it goes back to the pool when the last view dies.
+#[pyclass(frozen, module = "tesson._tesson")]
+struct Memory {
+    _held: Held,
+}
+
+/// A buffer of any of the element types; held, never looked at.
+#[expect(dead_code, reason = "what is held is used through the arrays that stand on it")]
+enum Held {
+    I32(Buffer<i32>),
+    F32(Buffer<f32>),
+    F64(Buffer<f64>),
+}
+
+/// Values of a stream, as an array.
+pub(crate) enum FloatArray {
+    F32(Py<PyArrayDyn<f32>>),
+    F64(Py<PyArrayDyn<f64>>),
+}
+
+/// The samples of a stream, as arrays.
+pub(crate) enum SampleArrays {
+    /// `[samples, *shape]`.
+    Dense(FloatArray),
+    /// `[samples + 1]`, `[entries]`, `[entries]`.
+    Sparse { indptr: Py<PyArray1<i32>>, indices: Py<PyArray1<i32>>, values: FloatArray },
+}
+
+impl SampleArrays {
+    /// Turns samples of this shape into arrays that own them.
+    pub(crate) fn own(py: Python<'_>, samples: Samples, n_samples: usize, shape: &[usize]) -> PyResult<Self> {
+        Ok(match samples {
+            Samples::Dense { values } => {
+                let dims: Vec<usize> = std::iter::once(n_samples).chain(shape.iter().copied()).collect();
+                SampleArrays::Dense(floats(py, values, &dims)?)
+            }
+            Samples::Sparse { indptr, indices, values } => SampleArrays::Sparse {
+                indptr: flat(array(py, indptr, &[n_samples + 1], Held::I32)?)?,
+                indices: {
+                    let n = indices.len();
+                    flat(array(py, indices, &[n], Held::I32)?)?
+                },
+                values: {
+                    let n = values.len();
+                    floats(py, values, &[n])?
+                },
+            },
+        })
+    }
+}
+
+fn floats(py: Python<'_>, values: Floats, dims: &[usize]) -> PyResult<FloatArray> {
+    Ok(match values {
+        Floats::F32(v) => FloatArray::F32(array(py, v, dims, Held::F32)?.unbind()),
+        Floats::F64(v) => FloatArray::F64(array(py, v, dims, Held::F64)?.unbind()),
+    })
+}
+
+fn flat<T: Element>(array: Bound<'_, PyArrayDyn<T>>) -> PyResult<Py<PyArray1<T>>> {
+    Ok(array.cast_into::<PyArray1<T>>()?.unbind())
+}
+
+/// A writable array on a buffer, which it keeps alive.
+fn array<'py, T: Element>(
+    py: Python<'py>,
+    mut buffer: Buffer<T>,
+    dims: &[usize],
+    hold: fn(Buffer<T>) -> Held,
+) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    assert_eq!(buffer.len(), dims.iter().product::<usize>(), "samples have the shape of their stream");
+    let at = buffer.as_mut_ptr();
+    let memory = Bound::new(py, Memory { _held: hold(buffer) })?;
+    // SAFETY: `at` points to as many initialised elements as `dims` multiplies to (asserted above). Moving the buffer
+    // into `memory` moves no elements, nothing reads or writes them through `memory`, and the array's base keeps
+    // `memory` alive. Measured: a copy of a minibatch of 256 x 784 floats takes longer than all else of a call.
+    unsafe {
+        let view = ArrayViewMutD::from_shape_ptr(IxDyn(dims), at);
+        Ok(PyArrayDyn::borrow_from_array(&view, memory.into_any()))
+    }
+}
+
+/// A new array `[sequences, longest, *shape]` of zeros but for the samples of the sequences.
+pub(crate) fn padded(
+    py: Python<'_>,
+    samples: &SampleArrays,
+    lengths: &[u32],
+    shape: &[usize],
+) -> PyResult<Py<PyAny>> {
+    let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
+    let dims: Vec<usize> = [lengths.len(), longest].into_iter().chain(shape.iter().copied()).collect();
+    match samples {
+        SampleArrays::Dense(FloatArray::F32(v)) => dense(py, v, lengths, &dims),
+        SampleArrays::Dense(FloatArray::F64(v)) => dense(py, v, lengths, &dims),
+        SampleArrays::Sparse { indptr, indices, values } => match values {
+            FloatArray::F32(v) => scattered(py, indptr, indices, v, lengths, &dims),
+            FloatArray::F64(v) => scattered(py, indptr, indices, v, lengths, &dims),
+        },
+    }
+}
+
+fn dense<T: Element + Copy>(
+    py: Python<'_>,
+    samples: &Py<PyArrayDyn<T>>,
+    lengths: &[u32],
+    dims: &[usize],
+) -> PyResult<Py<PyAny>> {
+    let samples = samples.bind(py);
+    if lengths.iter().all(|&n| n as usize == dims[1]) {
+        return Ok(samples.reshape(dims)?.into_any().unbind());
+    }
+    let sample: usize = dims[2..].iter().product();
+    let room = dims[1] * sample;
+    let out = PyArrayDyn::<T>::zeros(py, dims, false);
+    let (from, mut to) = (samples.readonly(), out.readwrite());
+    let (mut from, to) = (from.as_slice()?, to.as_slice_mut()?);
+    for (sequence, &n) in lengths.iter().enumerate() {
+        let (own, rest) = from.split_at(n as usize * sample);
+        to[sequence * room..][..own.len()].copy_from_slice(own);
+        from = rest;
+    }
+    Ok(out.into_any().unbind())
+}
+
+fn scattered<T: Element + Copy>(
+    py: Python<'_>,
+    indptr: &Py<PyArray1<i32>>,
+    indices: &Py<PyArray1<i32>>,
+    values: &Py<PyArrayDyn<T>>,
+    lengths: &[u32],
+    dims: &[usize],
+) -> PyResult<Py<PyAny>> {
+    let out = PyArrayDyn::<T>::zeros(py, dims, false);
+    let (indptr, indices, values) =
+        (indptr.bind(py).readonly(), indices.bind(py).readonly(), values.bind(py).readonly());
+    let (indptr, indices, values) = (indptr.as_slice()?, indices.as_slice()?, values.as_slice()?);
+    let mut to = out.readwrite();
+    let to = to.as_slice_mut()?;
+    let (longest, columns) = (dims[1], dims[2]);
+    let mut sample = 0;
+    for (sequence, &n) in lengths.iter().enumerate() {
+        for step in 0..n as usize {
+            let row = &mut to[(sequence * longest + step) * columns..][..columns];
+            let entries = indptr[sample] as usize..indptr[sample + 1] as usize;
+            scatter(row, indices.get(entries.clone()), values.get(entries)).ok_or_else(changed)?;
+            sample += 1;
+        }
+    }
+    Ok(out.into_any().unbind())
+}
+
+/// Writes the entries of a sample to their columns. `None` where there is no such entry or column.
+fn scatter<T: Copy>(row: &mut [T], columns: Option<&[i32]>, values: Option<&[T]>) -> Option<()> {
+    for (&column, &value) in columns?.iter().zip(values?) {
+        *row.get_mut(usize::try_from(column).ok()?)? = value;
+    }
+    Some(())
+}
+
+/// Arrays are writable: whoever writes nonsense into `indptr` or `indices` gets it told, not a crash.
+fn changed() -> PyErr {
+    PyIndexError::new_err("`indptr` or `indices` have been overwritten with numbers outside of the samples")
+}

@@ -1,0 +1,117 @@
+//! Configurations: Python's dictionaries as trees of options, and the tables of options for Python.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use tesson_core::{OptionKind, Section, Value};
+
+use crate::errors;
+
+/// A mapping as a section. Entries that are None count as not given.
+pub(crate) fn section(mapping: &Bound<'_, PyMapping>) -> PyResult<Section> {
+    let mut entries = Vec::with_capacity(mapping.len()?);
+    for item in mapping.items()? {
+        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
+        if !value.is_none() {
+            entries.push((name, self::value(&value)?));
+        }
+    }
+    Ok(Section(entries))
+}
+
+/// Any value of a configuration: texts, paths, truth values, numbers (NumPy's too), lists and mappings.
+fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(Value::Text(text.to_cow()?.into_owned()));
+    }
+    // Before numbers: Python's truth values are numbers too.
+    if let Ok(truth) = object.cast::<PyBool>() {
+        return Ok(Value::Bool(truth.is_true()));
+    }
+    if object.is_instance_of::<PyInt>() || object.hasattr("__index__")? {
+        return Ok(Value::Whole(object.extract()?));
+    }
+    if object.is_instance_of::<PyFloat>() || object.hasattr("__float__")? {
+        return Ok(Value::Real(object.extract()?));
+    }
+    if let Ok(mapping) = object.cast::<PyMapping>() {
+        return Ok(Value::Section(section(mapping)?));
+    }
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return Ok(Value::List(object.try_iter()?.map(|v| value(&v?)).collect::<PyResult<_>>()?));
+    }
+    if object.hasattr("__fspath__")? {
+        return value(&object.call_method0("__fspath__")?);
+    }
+    Err(PyTypeError::new_err(format!(
+        "found {} in a configuration, expected a text, path, number, truth value, list or mapping",
+        object.get_type().name()?
+    )))
+}
+
+/// The options of a type of deserializer, or of the source itself for the empty name: for each its name, kind, default
+/// (None: required) and a sentence.
+#[pyfunction]
+pub(crate) fn option_table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+    let table = if name.is_empty() {
+        &tesson::config::READER_OPTIONS
+    } else {
+        tesson::registry().find(name, "").map_err(|e| errors::raise(py, e))?.options
+    };
+    let rows = PyList::empty(py);
+    for option in table.0 {
+        let row = PyDict::new(py);
+        row.set_item("name", option.name)?;
+        row.set_item("kind", kind(option.kind))?;
+        row.set_item("default", option.default)?;
+        row.set_item("help", option.help)?;
+        rows.append(row)?;
+    }
+    Ok(rows)
+}
+
+fn kind(kind: OptionKind) -> String {
+    match kind {
+        OptionKind::Bool => "bool".into(),
+        OptionKind::Whole => "int".into(),
+        OptionKind::Real => "float".into(),
+        OptionKind::Text => "str".into(),
+        OptionKind::Path => "path".into(),
+        OptionKind::OneOf(words) => words.join(" | "),
+        OptionKind::Sections(_) => "sections".into(),
+        OptionKind::Formats => "deserializers".into(),
+        OptionKind::Bytes => "bytes".into(),
+    }
+}
+
+/// Sizes of minibatches by epoch.
+#[pyclass(frozen, module = "tesson._tesson")]
+pub struct Schedule(tesson::config::Schedule);
+
+#[pymethods]
+impl Schedule {
+    /// `runs` are pairs of a size in samples and the number of epochs it holds for; the last holds for ever.
+    #[new]
+    fn new(py: Python<'_>, runs: Vec<(u64, u64)>) -> PyResult<Schedule> {
+        tesson::config::Schedule::new(runs).map(Schedule).map_err(|e| errors::raise(py, e))
+    }
+
+    /// A schedule such as `128*2:1024`.
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str) -> PyResult<Schedule> {
+        tesson::config::schedule::parse(text).map(Schedule).map_err(|e| errors::raise(py, e))
+    }
+
+    /// The size in an epoch, counted from 0.
+    fn at(&self, epoch: u64) -> u64 {
+        self.0.at(epoch)
+    }
+
+    /// The only size, where all epochs have the same.
+    fn constant(&self) -> Option<u64> {
+        match self.0.runs() {
+            [(size, _)] => Some(*size),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Errors of the façade become exceptions of `tesson.errors`.
+
+use pyo3::exceptions::PyOverflowError;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
+use tesson::Error;
+use tesson_core::{ConfigError, DataError, Key, ResumeError, StoreError, UsageError};
+
+/// An exception for an error of the façade.
+pub(crate) fn raise(py: Python<'_>, error: impl Into<Error>) -> PyErr {
+    exception(py, &error.into()).unwrap_or_else(|e| e)
+}
+
+/// An exception for a call that can never be right.
+pub(crate) fn misuse(py: Python<'_>, what: impl Into<String>) -> PyErr {
+    raise(py, UsageError(what.into()))
+}
+
+/// A whole number from 0 below 2^64, called `what` in errors.
+pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
+    value.extract().map_err(|e: PyErr| {
+        if e.is_instance_of::<PyOverflowError>(value.py()) {
+            misuse(value.py(), format!("found {what} {value}, expected a whole number from 0 below 2^64"))
+        } else {
+            e
+        }
+    })
+}
+
+fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
+    let facts = PyDict::new(py);
+    let class = match error {
+        Error::Data(e) => data_facts(&facts, e)?,
+        Error::Store(e) => store_facts(&facts, e)?,
+        Error::Config(ConfigError { path, .. }) => {
+            facts.set_item("path", path)?;
+            "ConfigError"
+        }
+        Error::Resume(ResumeError { what, state, source }) => {
+            facts.set_item("what", what)?;
+            facts.set_item("state", state)?;
+            facts.set_item("source", source)?;
+            "ResumeError"
+        }
+        Error::Usage(_) => "UsageError",
+        Error::Cancelled => return Ok(misuse(py, "the source is closed")),
+        _ => "TessonError",
+    };
+    let message = PyString::new(py, &error.to_string());
+    let class = py.import("tesson.errors")?.getattr(class)?;
+    Ok(PyErr::from_value(class.call((message,), Some(&facts))?))
+}
+
+fn data_facts(facts: &Bound<'_, PyDict>, e: &DataError) -> PyResult<&'static str> {
+    facts.set_item("file", e.at().file.to_string_lossy())?;
+    facts.set_item("offset", e.at().offset)?;
+    facts.set_item("line", e.at().line)?;
+    facts.set_item("stream", e.stream())?;
+    match e.key() {
+        Some(Key::Number(n)) => facts.set_item("key", n)?,
+        Some(Key::Text(t)) => facts.set_item("key", t)?,
+        None => {}
+    }
+    Ok("DataError")
+}
+
+fn store_facts(facts: &Bound<'_, PyDict>, e: &StoreError) -> PyResult<&'static str> {
+    facts.set_item("file", e.file.to_string_lossy())?;
+    facts.set_item("offset", e.offset)?;
+    facts.set_item("errno", e.source.raw_os_error())?;
+    Ok("StoreError")
+}

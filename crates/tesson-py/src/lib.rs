@@ -1,0 +1,36 @@
+//! The native half of the Python package `tesson`: it converts, releases the GIL and holds the memory of arrays.
+//!
+//! What users see, and all of its documentation, is in `python/tesson`; what is decided is decided in the façade.
+
+use pyo3::prelude::*;
+
+mod arrays;
+mod batch;
+mod config;
+mod errors;
+mod log;
+mod source;
+mod state;
+mod turn;
+
+/// The native half of the package.
+#[pymodule]
+mod _tesson {
+    #[pymodule_export]
+    use crate::batch::Batch;
+    #[pymodule_export]
+    use crate::config::{Schedule, option_table};
+    #[pymodule_export]
+    use crate::source::Source;
+    #[pymodule_export]
+    use crate::state::merge_states;
+
+    #[pymodule_export]
+    use crate::main;
+}
+
+/// Runs the command `tesson` with a program's name and its arguments, and returns the exit code.
+#[pyfunction]
+fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> i32 {
+    py.detach(|| tesson_cli::main(arguments.into_iter()))
+}

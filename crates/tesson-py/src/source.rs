@@ -1,0 +1,222 @@
+//! The source: calls that release the GIL, take turns, and let Ctrl-C through.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyMapping};
+use tesson::{Canceller, Demand, Error, ResumeState};
+use tesson_core::StreamInfo;
+
+use crate::batch::Batch;
+use crate::turn::{NoTurn, Turn};
+use crate::{config, errors, log, state};
+
+/// A source of minibatches.
+#[pyclass(frozen, module = "tesson._tesson")]
+pub struct Source {
+    turn: Turn<tesson::Source>,
+    canceller: Canceller,
+    streams: Vec<Arc<StreamInfo>>,
+    shapes: Vec<Arc<[usize]>>,
+    trace_level: u8,
+    /// The process that opened it: threads do not survive a fork.
+    process: u32,
+}
+
+impl Source {
+    /// Uses the source, alone and without the GIL.
+    fn with<R: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut tesson::Source, &mut dyn FnMut() -> bool) -> Result<R, Error> + Send,
+    ) -> PyResult<R> {
+        if self.is_foreign() {
+            return Err(errors::misuse(
+                py,
+                "the source was opened before a fork, and its threads did not come along: open a new one in this process",
+            ));
+        }
+        let mut signal = None;
+        let done = py.detach(|| {
+            let mut interrupted = || {
+                Python::attach(|py| match py.check_signals() {
+                    Ok(()) => false,
+                    Err(e) => {
+                        signal = Some(e);
+                        true
+                    }
+                })
+            };
+            self.turn.with(&mut interrupted, act)
+        });
+        log::flush(py, self.trace_level);
+        match (done, signal) {
+            (Ok(Ok(result)), _) => Ok(result),
+            (_, Some(e)) => Err(e),
+            (Ok(Err(e)), None) => Err(errors::raise(py, e)),
+            (Err(NoTurn::Gone | NoTurn::Interrupted), None) => Err(errors::raise(py, Error::Cancelled)),
+        }
+    }
+
+    fn is_foreign(&self) -> bool {
+        self.process != std::process::id()
+    }
+}
+
+impl Drop for Source {
+    fn drop(&mut self) {
+        if self.is_foreign() {
+            // Ending it would wait for threads that this process does not have.
+            if let Ok(source) = self.turn.remove(&mut || true) {
+                std::mem::forget(source);
+            }
+        }
+    }
+}
+
+/// What a call asks for: samples over all workers, and whose share.
+fn demand(
+    samples: &Bound<'_, PyAny>,
+    workers: Option<&Bound<'_, PyAny>>,
+    rank: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Demand> {
+    Ok(Demand {
+        samples: errors::whole(samples, "minibatch size")?,
+        workers: workers.map_or(Ok(1), |w| errors::whole(w, "num_data_partitions"))?,
+        rank: rank.map_or(Ok(0), |r| errors::whole(r, "partition_index"))?,
+    })
+}
+
+#[pymethods]
+impl Source {
+    /// Opens what a configuration describes. `shapes` gives samples of a stream another shape of as many values.
+    #[new]
+    #[pyo3(signature = (config, shapes, base_dir=None))]
+    fn new(
+        py: Python<'_>,
+        config: &Bound<'_, PyMapping>,
+        shapes: HashMap<String, Vec<usize>>,
+        base_dir: Option<PathBuf>,
+    ) -> PyResult<Source> {
+        let tree = config::section(config)?;
+        let mut config =
+            tesson::config::lower(&tree, &tesson::registry()).map_err(|e| errors::raise(py, e))?;
+        if let Some(dir) = base_dir {
+            config.resolve_paths(&dir).map_err(|e| errors::raise(py, e))?;
+        }
+        log::install();
+        let source = py.detach(|| tesson::Source::open(&config));
+        log::flush(py, config.trace_level);
+        let source = source.map_err(|e| errors::raise(py, e))?;
+        let streams = source.streams().to_vec();
+        let shapes = streams
+            .iter()
+            .map(|s| shapes.get(&s.name).map_or(s.shape.dims(), |dims| dims).into())
+            .collect();
+        Ok(Source {
+            canceller: source.canceller(),
+            turn: Turn::new(source),
+            streams,
+            shapes,
+            trace_level: config.trace_level,
+            process: std::process::id(),
+        })
+    }
+
+    /// Name, shape of a sample, NumPy's name of the type, and whether it is sparse, of each stream.
+    fn streams(&self) -> Vec<(&str, Vec<usize>, &'static str, bool)> {
+        self.streams
+            .iter()
+            .zip(&self.shapes)
+            .map(|(s, shape)| (s.name.as_str(), shape.to_vec(), s.element.name(), s.sparse))
+            .collect()
+    }
+
+    /// The next minibatch; None at the end of the data.
+    #[pyo3(signature = (samples, workers=None, rank=None))]
+    fn next(
+        &self,
+        py: Python<'_>,
+        samples: &Bound<'_, PyAny>,
+        workers: Option<&Bound<'_, PyAny>>,
+        rank: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Option<Batch>> {
+        let demand = demand(samples, workers, rank)?;
+        let minibatch = self.with(py, |source, interrupted| source.next_interruptible(demand, interrupted))?;
+        Ok(minibatch.map(|m| Batch::new(m, &self.shapes)))
+    }
+
+    /// The state behind the last minibatch handed out.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        // A look is enough while nobody reads; it also works behind a fork.
+        let state: ResumeState = match self.turn.peek(|source| source.state().clone()) {
+            Some(state) => state,
+            None => self.with(py, |source, _| Ok(source.state().clone()))?,
+        };
+        state::to_dict(py, &state)
+    }
+
+    /// Samples before the next minibatch, counted over all workers and sweeps.
+    fn position(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |source, _| Ok(source.state().cursor.position))
+    }
+
+    /// Goes on from a state.
+    fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        let state = state::from_dict(state)?;
+        self.with(py, |source, _| source.restore(&state))
+    }
+
+    /// Number of sequences in the corpus.
+    fn num_sequences(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |source, _| source.num_sequences())
+    }
+
+    /// Number of samples in one sweep.
+    fn num_samples_per_sweep(&self, py: Python<'_>) -> PyResult<u64> {
+        self.with(py, |source, _| source.num_samples_per_sweep())
+    }
+
+    /// Number of minibatches that one worker gets of the first sweep.
+    #[pyo3(signature = (samples, workers=None, rank=None))]
+    fn steps_per_sweep(
+        &self,
+        py: Python<'_>,
+        samples: &Bound<'_, PyAny>,
+        workers: Option<&Bound<'_, PyAny>>,
+        rank: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<u64> {
+        let demand = demand(samples, workers, rank)?;
+        self.with(py, |source, _| source.steps_per_sweep(demand))
+    }
+
+    /// Counters, by name.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.with(py, |source, _| Ok(source.stats()))?;
+        let dict = PyDict::new(py);
+        for (name, value) in stats.entries() {
+            dict.set_item(name, value)?;
+        }
+        Ok(dict)
+    }
+
+    /// Goes on behind a minibatch that failed, leaving it out.
+    fn skip_failed(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |source, _| {
+            source.skip_failed();
+            Ok(())
+        })
+    }
+
+    /// Ends all threads and closes all files. A read that waits in another thread ends with an error.
+    fn close(&self, py: Python<'_>) {
+        if self.is_foreign() {
+            return;
+        }
+        self.canceller.cancel();
+        // Somebody who closes wants it closed: this wait is short, because the reader has just been called off.
+        py.detach(|| drop(self.turn.remove(&mut || false)));
+    }
+}

@@ -1,0 +1,90 @@
+//! States: the JSON form as Python's dictionaries.
+
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use serde_json::{Map, Number, Value};
+use tesson::ResumeState;
+
+use crate::errors;
+
+/// A state as a dictionary that `json` can write.
+pub(crate) fn to_dict<'py>(py: Python<'py>, state: &ResumeState) -> PyResult<Bound<'py, PyAny>> {
+    to_python(py, &state.to_json())
+}
+
+/// The state of a dictionary.
+pub(crate) fn from_dict(state: &Bound<'_, PyAny>) -> PyResult<ResumeState> {
+    let json = from_python(state)?;
+    ResumeState::from_json(&json).map_err(|e| errors::raise(state.py(), e))
+}
+
+/// Combines the states of all workers, under sharing by chunk, into what all together have consumed.
+#[pyfunction]
+pub(crate) fn merge_states<'py>(py: Python<'py>, states: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+    let states: Vec<ResumeState> = states.iter().map(from_dict).collect::<PyResult<_>>()?;
+    let merged = tesson::merge_states(&states).map_err(|e| errors::raise(py, e))?;
+    to_dict(py, &merged)
+}
+
+fn to_python<'py>(py: Python<'py>, json: &Value) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match json {
+        Value::Null => py.None().into_bound(py),
+        Value::Bool(b) => PyBool::new(py, *b).to_owned().into_any(),
+        Value::Number(n) => match (n.as_u64(), n.as_i64()) {
+            (Some(n), _) => PyInt::new(py, n).into_any(),
+            (None, Some(n)) => PyInt::new(py, n).into_any(),
+            (None, None) => PyFloat::new(py, n.as_f64().unwrap_or(f64::NAN)).into_any(),
+        },
+        Value::String(s) => PyString::new(py, s).into_any(),
+        Value::Array(items) => {
+            let list = PyList::empty(py);
+            for item in items {
+                list.append(to_python(py, item)?)?;
+            }
+            list.into_any()
+        }
+        Value::Object(entries) => {
+            let dict = PyDict::new(py);
+            for (name, value) in entries {
+                dict.set_item(name, to_python(py, value)?)?;
+            }
+            dict.into_any()
+        }
+    })
+}
+
+fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    if object.is_none() {
+        return Ok(Value::Null);
+    }
+    if let Ok(text) = object.cast::<PyString>() {
+        return Ok(Value::String(text.to_cow()?.into_owned()));
+    }
+    // Before numbers: Python's truth values are numbers too.
+    if let Ok(truth) = object.cast::<PyBool>() {
+        return Ok(Value::Bool(truth.is_true()));
+    }
+    if let Ok(n) = object.extract::<u64>() {
+        return Ok(Value::Number(n.into()));
+    }
+    if let Ok(n) = object.extract::<i64>() {
+        return Ok(Value::Number(n.into()));
+    }
+    if let Ok(x) = object.extract::<f64>() {
+        return Ok(Number::from_f64(x).map_or(Value::Null, Value::Number));
+    }
+    if let Ok(mapping) = object.cast::<PyMapping>() {
+        let mut entries = Map::new();
+        for item in mapping.items()? {
+            let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
+            entries.insert(name, from_python(&value)?);
+        }
+        return Ok(Value::Object(entries));
+    }
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return Ok(Value::Array(object.try_iter()?.map(|v| from_python(&v?)).collect::<PyResult<_>>()?));
+    }
+    let found = object.get_type().name()?;
+    Err(PyTypeError::new_err(format!("found {found} in a state, expected what `json` can hold")))
+}

@@ -1,0 +1,106 @@
+//! Taking turns: one thread reads, others wait, and Ctrl-C reaches those that wait.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a waiting thread sleeps before it looks for signals again.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// A thing that one thread at a time may use, for as long as it likes.
+///
+/// A `Mutex` would do but for its waiters: they could not be interrupted.
+#[derive(Debug)]
+pub(crate) struct Turn<T> {
+    place: Mutex<Place<T>>,
+    returned: Condvar,
+}
+
+#[derive(Debug)]
+enum Place<T> {
+    Here(T),
+    InUse,
+    Gone,
+}
+
+/// Why a thread did not get its turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoTurn {
+    /// `interrupted` said so.
+    Interrupted,
+    /// The thing has been taken away for good.
+    Gone,
+}
+
+/// Puts the thing back when its user is done, or panics.
+struct Back<'a, T>(&'a Turn<T>, Option<T>);
+
+impl<T> Drop for Back<'_, T> {
+    fn drop(&mut self) {
+        if let Some(thing) = self.1.take() {
+            *self.0.lock() = Place::Here(thing);
+        }
+        self.0.returned.notify_one();
+    }
+}
+
+impl<T> Turn<T> {
+    pub(crate) fn new(thing: T) -> Turn<T> {
+        Turn { place: Mutex::new(Place::Here(thing)), returned: Condvar::new() }
+    }
+
+    /// Uses the thing, alone. While others do, `interrupted` is asked every few hundredths of a second.
+    pub(crate) fn with<R>(
+        &self,
+        interrupted: &mut dyn FnMut() -> bool,
+        act: impl FnOnce(&mut T, &mut dyn FnMut() -> bool) -> R,
+    ) -> Result<R, NoTurn> {
+        let mut back = Back(self, Some(self.take(interrupted)?));
+        let thing = back.1.as_mut().expect("just put in");
+        Ok(act(thing, interrupted))
+    }
+
+    /// Takes the thing away for good, when its user is done.
+    pub(crate) fn remove(&self, interrupted: &mut dyn FnMut() -> bool) -> Result<T, NoTurn> {
+        let thing = self.take(interrupted)?;
+        *self.lock() = Place::Gone;
+        self.returned.notify_all();
+        Ok(thing)
+    }
+
+    /// Looks at the thing, if nobody uses it.
+    pub(crate) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> Option<R> {
+        match &*self.place.try_lock().ok()? {
+            Place::Here(thing) => Some(look(thing)),
+            Place::InUse | Place::Gone => None,
+        }
+    }
+
+    fn take(&self, interrupted: &mut dyn FnMut() -> bool) -> Result<T, NoTurn> {
+        let mut place = self.lock();
+        loop {
+            match std::mem::replace(&mut *place, Place::InUse) {
+                Place::Here(thing) => return Ok(thing),
+                Place::Gone => {
+                    *place = Place::Gone;
+                    return Err(NoTurn::Gone);
+                }
+                Place::InUse => {
+                    let (back, waited) =
+                        self.returned.wait_timeout(place, PATIENCE).unwrap_or_else(PoisonError::into_inner);
+                    place = back;
+                    if waited.timed_out() {
+                        drop(place);
+                        if interrupted() {
+                            return Err(NoTurn::Interrupted);
+                        }
+                        place = self.lock();
+                    }
+                }
+            }
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Place<T>> {
+        self.place.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
