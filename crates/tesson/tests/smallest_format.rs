@@ -1,0 +1,257 @@
+//! A format of one's own, complete: raw 32-bit floats, `dim` of them a record, every record a sequence of one sample.
+//!
+//! The smallest format there can be, and the one that CONTRIBUTING.md walks through. It uses nothing but the public
+//! parts of the façade, so it also shows what a user's own deserializer looks like.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tesson::config::{json, lower};
+use tesson::deserializer::{
+    Chunk, Coded, Corpus, Data, Deserializer, Fetch, Format, Index, Indexed, Keys, Lanes, Offsets,
+    OptionKind, OptionSpec, OptionTable, Options, ResourceId, Scratch, Setting, StreamColumn, Values, Wanted,
+};
+use tesson::store::MemoryStore;
+use tesson::{
+    ConfigError, DataError, DataErrorKind, Element, Error, Floats, Location, Samples, Shape, Source,
+    StreamInfo,
+};
+
+/// The entry of the registry. A built-in format's entry also stands in `tesson_formats::FORMATS`.
+static FORMAT: Format = Format {
+    name: "RawFloats",
+    aliases: &[],
+    help: "Little-endian 32-bit floats without any header, `dim` of them a record.",
+    options: &OPTIONS,
+    open,
+};
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec { name: "file", aliases: &[], kind: OptionKind::Path, default: None, help: "The file." },
+    OptionSpec {
+        name: "dim",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: None,
+        help: "Floats in a record.",
+    },
+    OptionSpec {
+        name: "recordsPerChunk",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: Some("1024"),
+        help: "Records that are read together.",
+    },
+]);
+
+/// From options to a deserializer; nothing is read yet.
+fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+    if setting.element != Element::F32 {
+        return Err(ConfigError::new(
+            options.path("file"),
+            "the format holds 32-bit floats, `precision` asks for others",
+        ));
+    }
+    let dim = at_least_one(options, "dim")?;
+    let stream = StreamInfo {
+        name: "x".into(),
+        shape: Shape::new([dim as usize]),
+        element: Element::F32,
+        sparse: false,
+    };
+    let file = options.text("file")?.expect("required options are there");
+    let per_chunk = at_least_one(options, "recordsPerChunk")?;
+    Ok(Box::new(RawFloats {
+        resources: [PathBuf::from(file)],
+        streams: [stream],
+        records: Records { dim, per_chunk },
+    }))
+}
+
+fn at_least_one(options: &Options<'_>, name: &str) -> Result<u64, ConfigError> {
+    let n = options.whole(name)?.expect("the option is required or has a default");
+    if n == 0 { Err(ConfigError::new(options.path(name), "found 0, expected at least 1")) } else { Ok(n) }
+}
+
+struct RawFloats {
+    resources: [PathBuf; 1],
+    streams: [StreamInfo; 1],
+    records: Records,
+}
+
+const FILE: ResourceId = ResourceId(0);
+
+impl Deserializer for RawFloats {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn streams(&self) -> &[StreamInfo] {
+        &self.streams
+    }
+
+    fn resources(&self) -> &[PathBuf] {
+        &self.resources
+    }
+
+    // All that changes what is delivered, and so what a saved state is good for.
+    fn identity(&self) -> String {
+        format!("{} dim={} recordsPerChunk={}", FORMAT.name, self.records.dim, self.records.per_chunk)
+    }
+
+    fn max_errors(&self) -> u64 {
+        0
+    }
+
+    fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        let (size, record) = (fetch.size(FILE), self.records.record_bytes());
+        if size > 0 && size % record == 0 {
+            return Ok(());
+        }
+        let what = format!("{size} bytes, expected a multiple of {record} (`dim` = {})", self.records.dim);
+        let at = Location {
+            file: Arc::from(self.resources[0].as_path()),
+            offset: size - size % record,
+            line: None,
+        };
+        Err(DataError::new(DataErrorKind::Malformed { what }, at).into())
+    }
+
+    // The size of the file says all that there is to know. A format of lines or records of unequal size would read.
+    fn index(&self, fetch: &dyn Fetch, _lanes: &dyn Lanes) -> Result<Indexed, Error> {
+        let mut index = Index::new();
+        let mut left = fetch.size(FILE) / self.records.record_bytes();
+        while left > 0 {
+            let n = left.min(self.records.per_chunk);
+            index.push(Coded::constant(1, n as u32), n * self.records.record_bytes());
+            left -= n;
+        }
+        index.seal();
+        Ok(Indexed { index: Arc::new(index), corpus: Arc::new(self.records) })
+    }
+
+    // Making this index again costs nothing, so nothing is kept for the next time.
+    fn restore(&self, _saved: &[u8]) -> Option<Indexed> {
+        None
+    }
+}
+
+/// What loading needs to know.
+#[derive(Clone, Copy)]
+struct Records {
+    dim: u64,
+    per_chunk: u64,
+}
+
+impl Records {
+    fn record_bytes(self) -> u64 {
+        self.dim * 4
+    }
+}
+
+impl Corpus for Records {
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: Wanted<'_>,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let rows: Vec<u32> = match wanted {
+            Wanted::Range(range) => range.collect(),
+            Wanted::Rows(rows) => rows.to_vec(),
+        };
+        scratch.bytes.clear();
+        for &row in &rows {
+            fetch.read(FILE, self.span(chunk, row).1, &mut scratch.bytes)?;
+        }
+        let floats = scratch.bytes.chunks_exact(4).map(|b| f32::from_le_bytes([b[0], b[1], b[2], b[3]]));
+        *out = Chunk {
+            n_sequences: rows.len() as u32,
+            lengths: vec![1; rows.len()],
+            keys: Keys::Numbers(
+                rows.iter().map(|&row| u64::from(chunk) * self.per_chunk + u64::from(row)).collect(),
+            ),
+            streams: vec![StreamColumn {
+                samples: Offsets::Every(1),
+                data: Data::Dense { values: Values::F32(floats.collect()) },
+            }],
+            ..Chunk::empty()
+        };
+        Ok(())
+    }
+
+    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, std::ops::Range<u64>) {
+        let record = u64::from(chunk) * self.per_chunk + u64::from(sequence);
+        (FILE, record * self.record_bytes()..(record + 1) * self.record_bytes())
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Records>()
+    }
+
+    fn save(&self, _index: &Index, _into: &mut Vec<u8>) {}
+}
+
+/// A file of `n` records `[i, -i]`.
+fn file(n: u16) -> Vec<u8> {
+    (0..n).flat_map(|i| [f32::from(i), -f32::from(i)]).flat_map(f32::to_le_bytes).collect()
+}
+
+fn source(bytes: Vec<u8>, deserializer: &str, reader: &str) -> Result<Source, Error> {
+    let text =
+        format!(r#"{{"deserializers": [{{"type": "RawFloats", "file": "f", {deserializer}}}], {reader}}}"#);
+    let config = lower(&json::parse(&text)?, &tesson::registry().with(&FORMAT))?;
+    Source::open_in(&config, &MemoryStore::new().with("f", bytes))
+}
+
+/// The first value of each record, to the end of the data.
+fn values(source: &mut Source, samples: u64) -> Vec<f32> {
+    let mut found = Vec::new();
+    while let Some(minibatch) = source.next_minibatch(samples).unwrap() {
+        let Samples::Dense { values: Floats::F32(values) } = minibatch.stream("x").unwrap().samples() else {
+            panic!("the stream is dense")
+        };
+        found.extend(values.chunks_exact(2).map(|record| record[0]));
+    }
+    found
+}
+
+#[test]
+fn records_come_as_stored() {
+    let mut source = source(file(10), r#""dim": 2"#, r#""randomize": false, "maxSweeps": 1"#).unwrap();
+    assert_eq!(values(&mut source, 4), [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
+}
+
+#[test]
+fn all_orders_hold_each_record_once_and_resume_exactly() {
+    for order in ["true", "\"global\""] {
+        let open = || {
+            let reader = format!(r#""randomize": {order}, "maxSweeps": 1"#);
+            source(file(100), r#""dim": 2, "recordsPerChunk": 7"#, &reader).unwrap()
+        };
+        let (mut straight, mut resumed) = (open(), open());
+        straight.next_minibatch(32).unwrap();
+        resumed.restore(&straight.state().clone()).unwrap();
+        let rest = values(&mut straight, 32);
+        assert_eq!(values(&mut resumed, 32), rest, "{order}");
+
+        let mut all = values(&mut open(), 32);
+        assert_ne!(all, (0..100u8).map(f32::from).collect::<Vec<_>>(), "{order}");
+        all.sort_by(f32::total_cmp);
+        assert_eq!(all, (0..100u8).map(f32::from).collect::<Vec<_>>(), "{order}");
+    }
+}
+
+#[test]
+fn a_file_that_ends_within_a_record_is_refused_with_its_place() {
+    let error = source(vec![0; 20], r#""dim": 2"#, r#""maxSweeps": 1"#).err().unwrap();
+    assert_eq!(error.to_string(), "f (byte 16): 20 bytes, expected a multiple of 8 (`dim` = 2)");
+}
+
+#[test]
+fn an_option_that_is_misspelt_is_named() {
+    let error = source(file(1), r#""dims": 2"#, r#""maxSweeps": 1"#).err().unwrap();
+    assert!(error.to_string().contains("unknown option `dims`, did you mean `dim`?"), "{error}");
+}
