@@ -1,0 +1,249 @@
+//! A case, as its `case.json` describes it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+/// Which rules a text deserializer is asked to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rules {
+    /// Those that the case names.
+    AsWritten,
+    /// `"rules": "cntk"` is replaced by `"lenient"`.
+    Lenient,
+}
+
+/// One minibatch that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Request {
+    /// Its size in samples, over all workers.
+    pub samples: Option<u64>,
+    /// Its size in sequences, which no call accepts yet.
+    pub sequences: Option<u64>,
+    /// Number of workers.
+    pub workers: u64,
+    /// Whose share is wanted.
+    pub rank: u64,
+}
+
+/// How often a minibatch is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Times {
+    /// So many times, whatever is answered.
+    Repeat(u64),
+    /// Until the answer is the end or an error.
+    UntilEnd,
+}
+
+/// Which state is restored.
+#[derive(Clone, Debug, PartialEq)]
+pub enum From {
+    /// The one that the checkpoint of this label saved in the same run.
+    Label(String),
+    /// This one, with the fields that the reference records.
+    State(Value),
+}
+
+/// What is done with a reader.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Asks for minibatches.
+    Next(Request, Times),
+    /// Saves the state under a label.
+    Checkpoint(String),
+    /// Restores a state.
+    Restore(From),
+    /// Goes on with a fresh source on the same files.
+    Reopen,
+}
+
+/// A case: what to read, what to ask for.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Its folder, to which file names are relative.
+    pub dir: PathBuf,
+    /// How Tesson is meant to differ from the reference.
+    pub deviation: Option<String>,
+    /// The configuration of the source.
+    pub source: Map<String, Value>,
+    /// What is asked for, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Case {
+    /// Reads `case.json` in a folder.
+    ///
+    /// # Errors
+    /// A sentence that says what is wrong with the file: unreadable, no JSON, a step of an unknown kind.
+    pub fn load(dir: &Path) -> Result<Case, String> {
+        let path = dir.join("case.json");
+        let text = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Case::parse(dir, &text).map_err(|e| format!("{}: {e}", path.display()))
+    }
+
+    /// A case from the text of its `case.json`.
+    ///
+    /// # Errors
+    /// As [`Case::load`].
+    pub fn parse(dir: &Path, text: &str) -> Result<Case, String> {
+        let json: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
+        let steps = json["steps"].as_array().ok_or("`steps` is no list")?;
+        Ok(Case {
+            dir: dir.to_path_buf(),
+            deviation: json["deviation"].as_str().map(str::to_string),
+            source: json["source"].as_object().ok_or("`source` is no object")?.clone(),
+            steps: steps.iter().map(step).collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// The same case under other rules.
+    #[must_use]
+    pub fn under(mut self, rules: Rules) -> Case {
+        if rules == Rules::Lenient {
+            for deserializer in self.deserializers_mut() {
+                if deserializer.get("rules").is_some_and(|r| r == "cntk") {
+                    deserializer["rules"] = "lenient".into();
+                }
+            }
+        }
+        self
+    }
+
+    /// Whether a deserializer names the reference's rules, so that the case has an answer under lenient ones too.
+    pub fn names_rules(&self) -> bool {
+        self.deserializers().iter().any(|d| d.get("rules").is_some_and(|r| r == "cntk"))
+    }
+
+    /// The sections of the deserializers.
+    pub fn deserializers(&self) -> &[Value] {
+        self.source.get("deserializers").and_then(Value::as_array).map_or(&[], Vec::as_slice)
+    }
+
+    fn deserializers_mut(&mut self) -> &mut [Value] {
+        self.source.get_mut("deserializers").and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
+    }
+
+    /// What Tesson would have to have, and has not yet, to answer the case; `None` if it must answer.
+    pub fn needs(&self) -> Option<String> {
+        let given =
+            |name: &str| self.source.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v);
+        let on = |name: &str| given(name).is_some_and(|v| v != &Value::Bool(false) && v != &Value::from(0));
+        if self.deserializers().len() > 1 {
+            return Some("needs several deserializers".into());
+        }
+        let types = self.deserializers().iter().filter_map(|d| d["type"].as_str());
+        if let Some(unknown) = types.into_iter().find(|t| tesson::registry().find(t, "").is_err()) {
+            return Some(format!("needs {unknown}"));
+        }
+        // A configuration that asks for truncation and frames is refused for that, with or without truncation.
+        let truncated = (on("truncated") || on("truncationLength")) && !on("frameMode");
+        truncated.then(|| "needs truncation".into())
+    }
+}
+
+fn step(json: &Value) -> Result<Step, String> {
+    let unknown = || format!("unknown step {json}");
+    let step = json.as_object().ok_or_else(unknown)?;
+    if let Some(request) = step.get("next") {
+        return Ok(Step::Next(self::request(request)?, times(step)?));
+    }
+    if let Some(label) = step.get("checkpoint") {
+        return Ok(Step::Checkpoint(label.as_str().ok_or_else(unknown)?.to_string()));
+    }
+    match step.get("restore") {
+        Some(Value::String(label)) => Ok(Step::Restore(From::Label(label.clone()))),
+        Some(state) => Ok(Step::Restore(From::State(state.clone()))),
+        None if step.contains_key("reopen") => Ok(Step::Reopen),
+        None => Err(unknown()),
+    }
+}
+
+fn request(json: &Value) -> Result<Request, String> {
+    let mut request = Request { samples: None, sequences: None, workers: 1, rank: 0 };
+    for (name, value) in json.as_object().ok_or_else(|| format!("`next` is {json}"))? {
+        let number = value.as_u64().ok_or_else(|| format!("`{name}` is {value}"))?;
+        match name.as_str() {
+            "minibatchSizeInSamples" => request.samples = Some(number),
+            "minibatchSizeInSequences" => request.sequences = Some(number),
+            "numberOfWorkers" => request.workers = number,
+            "workerRank" => request.rank = number,
+            _ => return Err(format!("`next` has an unknown field `{name}`")),
+        }
+    }
+    Ok(request)
+}
+
+fn times(step: &Map<String, Value>) -> Result<Times, String> {
+    match (step.get("repeat"), step.get("until")) {
+        (None, None) => Ok(Times::Repeat(1)),
+        (Some(n), None) => n.as_u64().map(Times::Repeat).ok_or_else(|| format!("`repeat` is {n}")),
+        (None, Some(until)) if until == "end" => Ok(Times::UntilEnd),
+        _ => Err(format!("`repeat` and `until` of a step: {step:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(source: &str, steps: &str) -> Result<Case, String> {
+        Case::parse(
+            Path::new("."),
+            &format!(r#"{{"deviation": null, "source": {source}, "steps": {steps}}}"#),
+        )
+    }
+
+    fn needs(source: &str) -> Option<String> {
+        case(source, "[]").unwrap().needs()
+    }
+
+    const CTF: &str = r#"{"type": "CNTKTextFormatDeserializer", "rules": "cntk"}"#;
+
+    #[test]
+    fn steps_of_all_kinds_are_understood() {
+        let steps = r#"[{"next": {"minibatchSizeInSamples": 4, "numberOfWorkers": 2, "workerRank": 1}, "repeat": 3},
+            {"checkpoint": "a"}, {"restore": "a"}, {"restore": {"minibatchSourcePosition": 5}}, {"reopen": true},
+            {"next": {"minibatchSizeInSequences": 2}, "until": "end"}]"#;
+        let request = |samples, sequences, workers, rank| Request { samples, sequences, workers, rank };
+        let expected = [
+            Step::Next(request(Some(4), None, 2, 1), Times::Repeat(3)),
+            Step::Checkpoint("a".into()),
+            Step::Restore(From::Label("a".into())),
+            Step::Restore(From::State(serde_json::json!({"minibatchSourcePosition": 5}))),
+            Step::Reopen,
+            Step::Next(request(None, Some(2), 1, 0), Times::UntilEnd),
+        ];
+        assert_eq!(case("{}", steps).unwrap().steps, expected);
+    }
+
+    #[test]
+    fn an_unknown_step_is_named() {
+        assert_eq!(case("{}", r#"[{"jump": 1}]"#).unwrap_err(), r#"unknown step {"jump":1}"#);
+        assert!(case("{}", r#"[{"next": {"size": 1}}]"#).unwrap_err().contains("`size`"));
+    }
+
+    #[test]
+    fn what_is_not_built_yet_is_needed() {
+        assert_eq!(needs(&format!(r#"{{"deserializers": [{CTF}]}}"#)), None);
+        assert_eq!(
+            needs(&format!(r#"{{"deserializers": [{CTF}, {CTF}]}}"#)).unwrap(),
+            "needs several deserializers"
+        );
+        assert_eq!(
+            needs(r#"{"deserializers": [{"type": "UserDeserializer"}]}"#).unwrap(),
+            "needs UserDeserializer"
+        );
+        let truncated = format!(r#"{{"deserializers": [{CTF}], "truncated": true, "truncationLength": 3}}"#);
+        assert_eq!(needs(&truncated).unwrap(), "needs truncation");
+    }
+
+    #[test]
+    fn only_the_rules_of_the_reference_are_replaced() {
+        let case = case(&format!(r#"{{"deserializers": [{CTF}]}}"#), "[]").unwrap();
+        assert!(case.names_rules());
+        let lenient = case.clone().under(Rules::Lenient);
+        assert_eq!(lenient.deserializers()[0]["rules"], "lenient");
+        assert_eq!(case.under(Rules::AsWritten).deserializers()[0]["rules"], "cntk");
+    }
+}

@@ -1,0 +1,158 @@
+//! The program as a reader of cases: `tesson read --json`, a process for each step or minibatch.
+//!
+//! A state file is all that one process leaves to the next, so that a case with several steps is also a test of
+//! going on in a fresh process. What lives in a process only is not shown: a minibatch that could not be packed is
+//! tried again by the next process instead of being left behind.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::{fs, io};
+
+use serde_json::{Value, json};
+
+use crate::reader::error;
+use crate::{Case, Reader, Request, Times};
+
+/// Reads a case by running a program.
+pub struct Cli {
+    program: PathBuf,
+    config: Value,
+    dir: PathBuf,
+    /// Where the configuration and states lie.
+    folder: PathBuf,
+    /// Whether the state file belongs to a source that is open.
+    open: bool,
+    stopped: bool,
+}
+
+/// `tesson`'s exit code for errors of data and storage; those of usage and configuration have another.
+const DATA_ERROR: i32 = 1;
+
+impl Cli {
+    /// A reader of what a case reads, with a folder for its files, which is emptied.
+    ///
+    /// # Errors
+    /// What the file system answers.
+    pub fn new(program: &Path, case: &Case, folder: &Path) -> io::Result<Cli> {
+        if folder.exists() {
+            fs::remove_dir_all(folder)?;
+        }
+        fs::create_dir_all(folder)?;
+        let cli = Cli {
+            program: program.to_path_buf(),
+            config: case.source.clone().into(),
+            dir: case.dir.clone(),
+            folder: folder.to_path_buf(),
+            open: false,
+            stopped: false,
+        };
+        fs::write(cli.config_file(), cli.config.to_string())?;
+        Ok(cli)
+    }
+
+    /// Whether an error of data has ended a process, behind which there is nothing to go on from. Later requests were
+    /// not answered.
+    pub fn stopped(&self) -> bool {
+        self.stopped
+    }
+
+    fn config_file(&self) -> PathBuf {
+        self.folder.join("source.json")
+    }
+
+    fn state_file(&self) -> PathBuf {
+        self.folder.join("state.json")
+    }
+
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command.arg("read").arg(self.config_file()).args(["--json", "--layout", "--base-dir"]).arg(&self.dir);
+        command.arg("--save-state").arg(self.state_file());
+        if self.open {
+            command.arg("--state").arg(self.state_file());
+        }
+        command
+    }
+
+    /// Opens the source, and closes it again.
+    fn look(&mut self) -> Result<(), String> {
+        let (lines, _) = answers(self.command().args(["--take", "0"]))?;
+        match lines.iter().find_map(|line| line.get("error")) {
+            Some(what) => Err(what.to_string()),
+            None => Ok(()),
+        }
+    }
+
+    /// Runs one process. `take` is the number of minibatches; without it, it reads to the end.
+    fn read(&mut self, request: &Request, take: Option<u64>) -> Vec<Value> {
+        let (Some(samples), None) = (request.samples, request.sequences) else {
+            return vec![error("the program takes sizes in samples only")];
+        };
+        let mut command = self.command();
+        let numbers =
+            [("--minibatch-size", samples), ("--workers", request.workers), ("--rank", request.rank)];
+        for (name, number) in numbers.into_iter().chain(take.map(|n| ("--take", n))) {
+            command.arg(name).arg(number.to_string());
+        }
+        match answers(&mut command) {
+            Ok((lines, code)) => {
+                self.stopped |= code == Some(DATA_ERROR);
+                lines
+            }
+            Err(what) => vec![error(what)],
+        }
+    }
+}
+
+impl Reader for Cli {
+    fn open(&mut self) -> Result<(), String> {
+        self.open = false;
+        self.look()?;
+        self.open = true;
+        Ok(())
+    }
+
+    fn next(&mut self, request: &Request, times: Times) -> Vec<Value> {
+        let mut answers = Vec::new();
+        match times {
+            Times::UntilEnd if !self.stopped => answers = self.read(request, None),
+            Times::UntilEnd => {}
+            Times::Repeat(n) => {
+                for _ in 0..n {
+                    if !self.stopped {
+                        answers.extend(self.read(request, Some(1)));
+                    }
+                }
+            }
+        }
+        answers
+    }
+
+    fn state(&mut self) -> Result<Value, String> {
+        let text = fs::read_to_string(self.state_file()).map_err(|e| e.to_string())?;
+        serde_json::from_str(&text).map_err(|e| format!("the state that was saved: {e}"))
+    }
+
+    fn restore(&mut self, state: &Value) -> Result<(), String> {
+        fs::write(self.state_file(), state.to_string()).map_err(|e| e.to_string())?;
+        self.look()
+    }
+}
+
+/// What a process printed, and its exit code. Errors that it only told on standard error are answers too.
+fn answers(command: &mut Command) -> Result<(Vec<Value>, Option<i32>), String> {
+    let Output { status, stdout, stderr } = command.output().map_err(|e| e.to_string())?;
+    let text = String::from_utf8(stdout).map_err(|e| e.to_string())?;
+    let parse = |line: &str| serde_json::from_str(line).map_err(|e| format!("no line of JSON: {e}: {line}"));
+    let mut lines: Vec<Value> = text.lines().map(parse).collect::<Result<_, _>>()?;
+    let said = lines.iter().any(|line| line.get("error").is_some());
+    if said == status.success() {
+        let what =
+            format!("exit code {:?}, {} on standard error", status.code(), String::from_utf8_lossy(&stderr));
+        if said {
+            return Err(format!("an error was printed, but {what}"));
+        }
+        lines.push(json!({"error": what}));
+    }
+    Ok((lines, status.code()))
+}

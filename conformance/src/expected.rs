@@ -1,0 +1,185 @@
+//! What Tesson must answer to a case.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::oracle::Dealing;
+use crate::{Case, From, Rules, Step, Times, run};
+
+/// The answers that Tesson must give to a case: the recorded ones, or, where it is meant to differ, those of
+/// `tesson.jsonl` or `lenient.jsonl`, or what the sentence of the deviation makes of the recorded ones.
+///
+/// # Errors
+/// Files that cannot be read, and a deviation without answers whose sentence is not known here.
+pub fn expected(case: &Case, rules: Rules) -> Result<Vec<Value>, String> {
+    let own = match rules {
+        Rules::Lenient => ["lenient.jsonl", "tesson.jsonl"].as_slice(),
+        Rules::AsWritten => ["tesson.jsonl"].as_slice(),
+    };
+    if let Some(file) = own.iter().map(|name| case.dir.join(name)).find(|file| file.is_file()) {
+        return lines(&file);
+    }
+    let recorded = lines(&case.dir.join("expected.jsonl"))?;
+    match &case.deviation {
+        None => Ok(recorded),
+        Some(sentence) => {
+            let deviation =
+                Deviation::of(sentence).ok_or_else(|| format!("unknown deviation: {sentence}"))?;
+            deviation.apply(case, recorded)
+        }
+    }
+}
+
+fn lines(file: &Path) -> Result<Vec<Value>, String> {
+    let text = fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
+    let full = text.lines().filter(|line| !line.trim().is_empty());
+    full.map(|line| serde_json::from_str(line).map_err(|e| format!("{}: {e}", file.display()))).collect()
+}
+
+/// Sentences that say what Tesson does instead of what was recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deviation {
+    /// "Tesson restores exactly: the four minibatches after the restore are the four recorded right after the
+    /// checkpoint."
+    RestoresExactly { minibatches: usize },
+    /// "Where the reference says error, Tesson hands out an empty minibatch (no sequences, sweepEnd as computed) and
+    /// goes on."
+    EmptyMinibatch,
+    /// "Tesson keeps the dealing of an unchanged size: by running number since the start of the data; every sequence
+    /// goes to exactly one rank."
+    DealsByRunningNumber,
+}
+
+impl Deviation {
+    fn of(sentence: &str) -> Option<Deviation> {
+        let has = |phrase: &str| sentence.contains(phrase);
+        if has("restores exactly")
+            && has("minibatches after the restore are the")
+            && has("after the checkpoint")
+        {
+            let count = sentence.split_whitespace().find_map(number)?;
+            Some(Deviation::RestoresExactly { minibatches: count })
+        } else if has("Where the reference says error") && has("an empty minibatch") {
+            Some(Deviation::EmptyMinibatch)
+        } else if has("the dealing") && has("by running number since the start of the data") {
+            Some(Deviation::DealsByRunningNumber)
+        } else {
+            None
+        }
+    }
+
+    fn apply(self, case: &Case, recorded: Vec<Value>) -> Result<Vec<Value>, String> {
+        match self {
+            Deviation::RestoresExactly { minibatches } => restores_exactly(case, recorded, minibatches),
+            Deviation::EmptyMinibatch => Ok(recorded.into_iter().map(|line| no_error(case, line)).collect()),
+            Deviation::DealsByRunningNumber => Ok(run(case, &mut Dealing::new(case)?)),
+        }
+    }
+}
+
+fn number(word: &str) -> Option<usize> {
+    let words = ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"];
+    words.iter().position(|w| *w == word).map(|i| i + 1).or_else(|| word.parse().ok())
+}
+
+/// Puts what was recorded after a checkpoint in the place of what was recorded after its restore.
+fn restores_exactly(case: &Case, mut lines: Vec<Value>, minibatches: usize) -> Result<Vec<Value>, String> {
+    let steps = lines_of_steps(case, &lines);
+    for (at, step) in case.steps.iter().enumerate() {
+        let Step::Restore(From::Label(label)) = step else { continue };
+        let saved = case.steps.iter().position(|s| matches!(s, Step::Checkpoint(l) if l == label));
+        let saved = saved.ok_or_else(|| format!("no checkpoint has the label `{label}`"))?;
+        // The answers to a step begin where those to the step before it end.
+        let (from, to) = (steps[saved].end, steps[at].end);
+        if to + minibatches > lines.len() || from + minibatches > steps[at].start {
+            return Err(format!("fewer than {minibatches} minibatches are recorded for `{label}`"));
+        }
+        for i in 0..minibatches {
+            lines[to + i] = lines[from + i].clone();
+        }
+    }
+    Ok(lines)
+}
+
+/// Which lines answer each step.
+fn lines_of_steps(case: &Case, lines: &[Value]) -> Vec<std::ops::Range<usize>> {
+    let mut at = 0;
+    let is_last = |line: &Value| line.get("end").is_some() || line.get("error").is_some();
+    let count = |step: &Step, rest: &[Value]| match step {
+        Step::Next(_, Times::Repeat(n)) => *n as usize,
+        Step::Next(_, Times::UntilEnd) => rest.iter().position(is_last).map_or(rest.len(), |i| i + 1),
+        _ => 1,
+    };
+    let range = |step: &Step| {
+        let start = at;
+        at = (start + count(step, &lines[start.min(lines.len())..])).min(lines.len());
+        start..at
+    };
+    case.steps.iter().map(range).collect()
+}
+
+/// An empty minibatch in the place of an error. A round without own sequences ends only with its sweep, so that
+/// the end of a sweep is what is computed for it.
+fn no_error(case: &Case, line: Value) -> Value {
+    if line.get("error").is_none() {
+        return line;
+    }
+    let inputs = case.deserializers().iter().filter_map(|d| d["input"].as_object());
+    let empty = json!({"numberOfSequences": 0, "numberOfSamples": 0, "sequences": []});
+    let streams = inputs.flat_map(|input| input.keys()).map(|name| (name.clone(), empty.clone()));
+    json!({"sweepEnd": true, "streams": streams.collect::<serde_json::Map<_, _>>()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(steps: &str) -> Case {
+        let source = r#"{"deserializers": [{"type": "CNTKTextFormatDeserializer", "input": {"x": {}}}]}"#;
+        Case::parse(Path::new("."), &format!(r#"{{"source": {source}, "steps": {steps}}}"#)).unwrap()
+    }
+
+    #[test]
+    fn sentences_are_recognized_by_what_they_say() {
+        let sentence = "Tesson restores exactly: the 3 minibatches after the restore are the 3 recorded right after the checkpoint.";
+        assert_eq!(Deviation::of(sentence), Some(Deviation::RestoresExactly { minibatches: 3 }));
+        assert_eq!(
+            Deviation::of(&sentence.replace('3', "two")),
+            Some(Deviation::RestoresExactly { minibatches: 2 })
+        );
+        assert_eq!(Deviation::of("Tesson does something else."), None);
+    }
+
+    #[test]
+    fn an_exact_restore_repeats_what_followed_the_checkpoint() {
+        let case = case(
+            r#"[{"next": {}, "repeat": 1}, {"checkpoint": "a"}, {"next": {}, "repeat": 2}, {"reopen": true},
+                {"restore": "a"}, {"next": {}, "until": "end"}]"#,
+        );
+        let lines = |after: [i32; 2]| {
+            vec![
+                json!(1),
+                json!({"checkpoint": "a"}),
+                json!(2),
+                json!(3),
+                json!({"reopen": true}),
+                json!({"restore": "a"}),
+                json!(after[0]),
+                json!(after[1]),
+                json!({"end": true}),
+            ]
+        };
+        assert_eq!(restores_exactly(&case, lines([8, 9]), 2).unwrap(), lines([2, 3]));
+        assert!(restores_exactly(&case, lines([8, 9]), 4).unwrap_err().contains("fewer than 4"));
+    }
+
+    #[test]
+    fn an_error_becomes_an_empty_minibatch_of_all_streams() {
+        let case = case("[]");
+        let found = no_error(&case, json!({"error": "shape"}));
+        assert_eq!(found["streams"]["x"]["numberOfSequences"], 0);
+        assert_eq!(no_error(&case, json!({"end": true})), json!({"end": true}));
+    }
+}

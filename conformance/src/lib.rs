@@ -1,0 +1,24 @@
+//! Conformance cases as data, and how they are run.
+//!
+//! A case is a folder: what to read, what to ask for, and what is to be answered ([`Case`]). [`run`] asks anything that
+//! implements [`Reader`]: the Rust API ([`RustApi`]) or the program ([`Cli`]). [`expected`] says what Tesson must
+//! answer, and [`compare`] whether it did.
+
+#![forbid(unsafe_code)]
+
+mod case;
+mod cli;
+mod compare;
+mod expected;
+mod find;
+mod oracle;
+mod reader;
+mod rust_api;
+
+pub use case::{Case, From, Request, Rules, Step, Times};
+pub use cli::Cli;
+pub use compare::{Element, compare, compare_all};
+pub use expected::expected;
+pub use find::{Folder, case_folders, shared_cases};
+pub use reader::{Reader, run};
+pub use rust_api::RustApi;

@@ -1,0 +1,90 @@
+//! Every conformance case as a test: through the Rust API and through the program, under the rules it names and, where
+//! it names the reference's, under lenient ones too.
+
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use tesson_conformance::{
+    Case, Cli, Element, Folder, Rules, RustApi, case_folders, compare_all, expected, run, shared_cases,
+};
+
+/// The areas that Tesson answers now.
+const AREAS: &[&str] = &["cntk/ctf", "cntk/engine"];
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let mut trials = trials("own", &own);
+    match shared_cases() {
+        Some(folder) => trials.extend(self::trials("shared", &folder)),
+        None => trials.push(skipped("shared", "no folder: set TESSON_CONFORMANCE")),
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn skipped(name: &str, why: &str) -> Trial {
+    Trial::test(name, || Ok(())).with_kind(why).with_ignored_flag(true)
+}
+
+fn trials(whose: &str, root: &Path) -> Vec<Trial> {
+    let folders = case_folders(root, AREAS).expect("the folder of cases can be read");
+    folders.into_iter().flat_map(|folder| of_case(whose, &folder)).collect()
+}
+
+fn of_case(whose: &str, folder: &Folder) -> Vec<Trial> {
+    let name = format!("{whose}/{}", folder.name);
+    let case = match Case::load(&folder.path) {
+        Ok(case) => case,
+        Err(what) => return vec![Trial::test(name, move || Err(Failed::from(what)))],
+    };
+    if let Some(needs) = case.needs() {
+        return vec![skipped(&name, &needs)];
+    }
+    let mut variants = vec![(Rules::AsWritten, "")];
+    if case.names_rules() {
+        variants.push((Rules::Lenient, "/lenient"));
+    }
+    let of_variant = |(rules, suffix): (Rules, &str)| {
+        let case = case.clone().under(rules);
+        let (other, name) = (case.clone(), format!("{name}{suffix}"));
+        let folder = scratch_folder(&name);
+        [
+            Trial::test(format!("{name}/rust"), move || rust(&case, rules)),
+            Trial::test(format!("{name}/cli"), move || cli(&other, rules, &folder)),
+        ]
+    };
+    variants.into_iter().flat_map(of_variant).collect()
+}
+
+fn scratch_folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace('/', "-"))
+}
+
+fn rust(case: &Case, rules: Rules) -> Result<(), Failed> {
+    let found = run(case, &mut RustApi::new(case));
+    Ok(compare_all(&expected(case, rules)?, &found, element(case))?)
+}
+
+fn cli(case: &Case, rules: Rules, folder: &Path) -> Result<(), Failed> {
+    let program = Path::new(env!("CARGO_BIN_EXE_tesson-under-test"));
+    let mut reader = Cli::new(program, case, folder)?;
+    let found = run(case, &mut reader);
+    let mut expected = expected(case, rules)?;
+    if reader.stopped() {
+        // Nothing goes on behind an error of data in a process that has ended.
+        expected.truncate(found.len());
+    }
+    Ok(compare_all(&expected, &found, element(case))?)
+}
+
+/// The type of the numbers that were recorded.
+fn element(case: &Case) -> Element {
+    let of = |section: &serde_json::Map<String, serde_json::Value>| {
+        let given = section.iter().find(|(name, _)| name.eq_ignore_ascii_case("precision"));
+        given.and_then(|(_, v)| v.as_str()).map(str::to_ascii_lowercase)
+    };
+    let sections = case.deserializers().iter().filter_map(|d| d.as_object()).chain([&case.source]);
+    if sections.filter_map(of).any(|p| p == "double") { Element::F64 } else { Element::F32 }
+}
