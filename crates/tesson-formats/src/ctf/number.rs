@@ -2,7 +2,7 @@
 //!
 //! Every conversion is correctly rounded, once, from the decimal to the element type (half to even).
 
-use tesson_core::{Element, Values};
+use tesson_core::Values;
 
 use super::bytes::skip_digits;
 
@@ -10,8 +10,6 @@ use super::bytes::skip_digits;
 pub(crate) trait Real:
     Copy + Default + PartialEq + std::ops::AddAssign + Send + std::fmt::Debug + 'static
 {
-    /// The type's name among streams' elements.
-    const ELEMENT: Element;
     /// The nearest value to `mantissa / 10^scale`, where that takes one exact step; `None` where it does not.
     fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<Self>;
     /// A whole number below 2^24, which every element type holds exactly.
@@ -25,9 +23,15 @@ pub(crate) trait Real:
 }
 
 /// Powers of ten that `f64` holds exactly.
-pub(crate) static POWERS: [f64; 23] = [
+static POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
+];
+
+/// The nearest `f64`s to their inverses.
+static INVERSES: [f64; 23] = [
+    1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15,
+    1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22,
 ];
 
 /// The nearest `f64`: both operands are exact, so the division rounds once.
@@ -36,19 +40,34 @@ fn quotient(negative: bool, mantissa: u64, scale: usize) -> Option<f64> {
     if mantissa >= 1 << 53 || scale >= POWERS.len() {
         return None;
     }
-    let x = mantissa as f64 / POWERS[scale];
+    let x = mantissa as i64 as f64 / POWERS[scale];
     Some(f64::from_bits(x.to_bits() | u64::from(negative) << 63))
 }
 
-impl Real for f32 {
-    const ELEMENT: Element = Element::F32;
+/// The nearest `f32`, by way of the nearest `f64`.
+#[cold]
+fn from_quotient(negative: bool, mantissa: u64, scale: usize) -> Option<f32> {
+    let x = quotient(negative, mantissa, scale)?;
+    // Rounding twice goes wrong only where the first rounding hits the middle of two floats: middles are themselves
+    // doubles, so no other double can hide one.
+    if x.to_bits() & 0x1FFF_FFFF == 0x1000_0000 { None } else { Some(x as f32) }
+}
 
+impl Real for f32 {
     #[inline]
     fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<f32> {
-        let x = quotient(negative, mantissa, scale)?;
-        // Rounding twice goes wrong only where the first rounding hits the middle of two floats: middles are
-        // themselves doubles, so no other double can hide one. Quotients are never below 10^-22: no denormals.
-        if x.to_bits() & 0x1FFF_FFFF == 0x1000_0000 { None } else { Some(x as f32) }
+        if mantissa >= 1 << 53 || scale >= POWERS.len() {
+            return None;
+        }
+        // A product instead of a quotient: off by less than 2 units in the last place of a double (one rounding in the
+        // table, one here). The float it rounds to is the right one unless the middle of two floats, where the low
+        // 29 bits are 1 and zeros, is that near. Never below 10^-22, so no float is denormal.
+        let x = mantissa as i64 as f64 * INVERSES[scale];
+        let low = x.to_bits() as u32 & 0x1FFF_FFFF;
+        if low.wrapping_sub(0x1000_0000 - 4) > 8 {
+            return Some(f32::from_bits((x as f32).to_bits() | u32::from(negative) << 31));
+        }
+        from_quotient(negative, mantissa, scale)
     }
 
     #[inline]
@@ -73,8 +92,6 @@ impl Real for f32 {
 }
 
 impl Real for f64 {
-    const ELEMENT: Element = Element::F64;
-
     #[inline]
     fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<f64> {
         quotient(negative, mantissa, scale)

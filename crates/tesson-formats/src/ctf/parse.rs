@@ -15,8 +15,8 @@ use super::{Rules, checks};
 /// Bytes that are no run of whole sequences.
 #[derive(Debug)]
 pub(crate) enum NoSequences {
-    /// An id beyond 64 bits: its digits, byte offset and line.
-    Overflow { found: String, offset: u64, line: u64 },
+    /// An id beyond 64 bits: its digits, and where they lie in the file.
+    Overflow { found: String, offset: u64 },
     /// The first row has no id.
     NoId,
 }
@@ -242,11 +242,7 @@ impl<'r, E: Real> Decoder<'r, E> {
                 RowId::NoRow => break,
                 RowId::Overflow(digits) => {
                     let found = quote(digits, 0);
-                    return Err(NoSequences::Overflow {
-                        found,
-                        offset: self.offset + at as u64,
-                        line: self.line,
-                    });
+                    return Err(NoSequences::Overflow { found, offset: self.offset + at as u64 });
                 }
                 RowId::None if current == RowId::None => return Err(NoSequences::NoId),
                 RowId::Number(n) if id != current => {
@@ -445,7 +441,7 @@ fn dense<E: Real>(
 ) -> Read {
     let from = values.len();
     values.resize(from + dim, E::default());
-    let n = match kernel.dense(bytes, at, &mut values[from..]) {
+    let n = match kernel.dense(bytes, at, grammar, &mut values[from..]) {
         Some((end, n)) => return Ok((end, n < dim)),
         None => dense_plainly(bytes, at, grammar, &mut values[from..])?,
     };
@@ -496,7 +492,7 @@ fn sparse<E: Real>(
 ) -> Read {
     let mut at = at;
     let first = column.columns.len();
-    let (read, mut sorted) = kernel.sparse(bytes, at, dim, &mut column.columns, &mut column.values);
+    let (read, mut sorted) = kernel.sparse(bytes, at, dim, grammar, &mut column.columns, &mut column.values);
     at = read;
     let mut last = if column.columns.len() > first { column.columns.last().copied() } else { None };
     loop {

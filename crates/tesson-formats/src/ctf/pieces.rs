@@ -103,7 +103,7 @@ fn decode(
     decoder.finish(scratch, out);
     decoded.map_err(|e| {
         let (kind, offset) = match e {
-            NoSequences::Overflow { found, offset, .. } => (DataErrorKind::IdOverflow { found }, offset),
+            NoSequences::Overflow { found, offset } => (DataErrorKind::IdOverflow { found }, offset),
             NoSequences::NoId => {
                 let what = "no sequence begins where one began when the file was cut".into();
                 (DataErrorKind::Changed { what }, piece.offset)

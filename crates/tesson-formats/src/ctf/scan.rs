@@ -2,6 +2,7 @@
 
 use tesson_core::{DataErrorKind, Error, Fetch};
 
+use super::tokens::Feeds;
 use super::{FILE, Rules, located};
 
 /// What to read: rows that begin at `from` or behind it and before `end`.
@@ -43,14 +44,14 @@ pub(crate) fn rows(
     let mut row = 0;
     let mut searched = 0;
     loop {
-        while let Some(feed) = line_feed(&buffer, searched) {
+        for feed in Feeds::new(&buffer, searched) {
             if !std::mem::take(&mut passing) {
                 let offset = base + row as u64;
                 if !each(Row { bytes: &buffer[row..=feed], offset })? {
                     return Ok(());
                 }
             }
-            (row, searched) = (feed + 1, feed + 1);
+            row = feed + 1;
             if base + row as u64 >= reads.end {
                 return Ok(());
             }
@@ -79,9 +80,4 @@ pub(crate) fn rows(
         each(Row { bytes: &buffer[row..], offset: base + row as u64 })?;
     }
     Ok(())
-}
-
-/// The position of the next line feed from `from` on.
-fn line_feed(bytes: &[u8], from: usize) -> Option<usize> {
-    bytes[from..].iter().position(|&b| b == b'\n').map(|n| from + n)
 }

@@ -1,0 +1,93 @@
+//! Sparse pairs, eight bytes at a time in a machine word.
+
+use super::super::bytes::{is_blank, is_end};
+use super::super::number::{Grammar, Real, read};
+
+/// As [`super::Kernel::sparse`].
+#[inline]
+pub(super) fn sparse<E: Real>(
+    bytes: &[u8],
+    mut at: usize,
+    dim: u32,
+    grammar: Grammar,
+    columns: &mut Vec<u32>,
+    values: &mut Vec<E>,
+) -> (usize, bool) {
+    let mut sorted = true;
+    // One more than the last column.
+    let mut next = 0;
+    // One blank, up to seven digits, a colon.
+    while let Some(word) = bytes.get(at + 1..at + 9).and_then(|b| b.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*word);
+        let digits = word ^ 0x3030_3030_3030_3030;
+        // The high bit of every byte that is no digit.
+        let other =
+            (((digits & 0x7F7F_7F7F_7F7F_7F7F) + 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+        let bits = other.trailing_zeros() & !7;
+        if !is_blank(bytes[at]) || bits == 0 || other == 0 || (word >> bits) as u8 != b':' {
+            break;
+        }
+        let index = whole(digits << (64 - bits));
+        if index >= dim {
+            break;
+        }
+        let value = at + 2 + bits as usize / 8;
+        // Most values are one digit.
+        let (number, end) = match bytes.get(value..value + 2) {
+            Some(&[digit, end]) if digit.is_ascii_digit() && is_end(end) => {
+                (E::from_small(u32::from(digit - b'0')), value + 1)
+            }
+            _ => match read(bytes, value, grammar) {
+                Some((number, end)) if bytes.get(end).is_none_or(|&b| is_end(b)) => (number, end),
+                _ => break,
+            },
+        };
+        sorted &= next <= index;
+        next = index + 1;
+        columns.push(index);
+        values.push(number);
+        at = end;
+    }
+    (at, sorted)
+}
+
+/// The number whose decimal digits are the bytes of a word, the last in the highest byte.
+#[inline]
+fn whole(digits: u64) -> u32 {
+    // Neighbours are joined to pairs, pairs to fours, fours to the whole.
+    let pairs = (digits.wrapping_mul(10) + (digits >> 8)) & 0x00FF_00FF_00FF_00FF;
+    let fours = (pairs.wrapping_mul(100) + (pairs >> 16)) & 0x0000_FFFF_0000_FFFF;
+    (fours.wrapping_mul(10_000) + (fours >> 32)) as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digits_of_a_word_are_a_number() {
+        let check = |text: &[u8; 8], expected| {
+            assert_eq!(whole(u64::from_le_bytes(*text) ^ 0x3030_3030_3030_3030), expected);
+        };
+        check(b"00000007", 7);
+        check(b"12345678", 12_345_678);
+        check(b"99999999", 99_999_999);
+    }
+
+    #[test]
+    fn what_is_odd_is_left_to_the_plain_parser() {
+        let check = |text: &str, expected: &[(u32, f32)], rest: &str| {
+            let (mut columns, mut values) = (Vec::new(), Vec::new());
+            let (at, _) = sparse::<f32>(text.as_bytes(), 0, 100, Grammar::Cntk, &mut columns, &mut values);
+            assert_eq!(columns.into_iter().zip(values).collect::<Vec<_>>(), expected, "{text:?}");
+            assert_eq!(&text[at..], rest, "{text:?}");
+        };
+        check(" 1:1 2:-2.5 3:4|b 1 2 3 4\n", &[(1, 1.0), (2, -2.5), (3, 4.0)], "|b 1 2 3 4\n");
+        check(" 1:1 100:1 2:1    \n", &[(1, 1.0)], " 100:1 2:1    \n");
+        check(" 1:1  2:1         \n", &[(1, 1.0)], "  2:1         \n");
+        check(" 12345678:1         \n", &[], " 12345678:1         \n");
+        check(" :1         \n", &[], " :1         \n");
+        check(" 1: 1         \n", &[], " 1: 1         \n");
+        check(" 1:1x         \n", &[], " 1:1x         \n");
+    }
+}
