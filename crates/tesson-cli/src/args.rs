@@ -1,0 +1,282 @@
+//! The command line: commands, options, help with examples.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use tesson::config::{Schedule, schedule};
+
+/// Turns datasets into minibatches: deterministic, exactly resumable, fast.
+#[derive(Debug, Parser)]
+#[command(name = "tesson", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit code: 0, or 1 for an error of data or storage, or 2 for an error of usage or configuration.
+
+Examples:
+  tesson info train.ctf --stream features:784 --stream labels:10:sparse
+  tesson read reader.json --minibatch-size 256 --take 3";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Reads minibatches and prints them
+    #[command(after_help = READ_EXAMPLES)]
+    Read(ReadArgs),
+    /// Says what a dataset holds: streams, chunks, sequences, lengths, padding
+    #[command(after_help = INFO_EXAMPLES)]
+    Info(InfoArgs),
+    /// Shows which sequences come when, without reading data
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(PlanArgs),
+    /// Validates every byte and lists every fault with its place
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
+    /// Indexes a dataset and writes the index cache beside it
+    #[command(after_help = INDEX_EXAMPLES)]
+    Index(IndexArgs),
+}
+
+const READ_EXAMPLES: &str = "\
+Without an end given (`--sweeps`, `--samples`, `--epochs`, `--take`, or in the configuration) one sweep is read.
+
+Examples:
+  tesson read train.ctf --stream features:784 --stream labels:10:sparse
+  tesson read train.ctf --stream features:784 --alias features=x --randomize false --json
+  tesson read reader.json --minibatch-size 128*2:1024 --epochs 3 --seed 7
+  tesson read reader.json --workers 4 --rank 1 --sharing position --json
+  tesson read reader.json --take 100 --save-state at100.json
+  tesson read reader.json --state at100.json --take 100 --set deserializers[0].rules=cntk";
+
+const INFO_EXAMPLES: &str = "\
+Examples:
+  tesson info train.ctf --stream features:784 --stream labels:10:sparse
+  tesson info reader.json --minibatch-size 1024 --json";
+
+const PLAN_EXAMPLES: &str = "\
+Each sequence is shown as chunk.sequence, both counted from 0 as stored.
+
+Examples:
+  tesson plan train.ctf --stream features:784 --minibatch 256 --take 5
+  tesson plan reader.json --minibatch 256 --workers 2 --rank 0 --sweeps 2 --json";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  tesson check train.ctf --stream features:784 --stream labels:10:sparse
+  tesson check train.ctf --stream labels:10:sparse --rules cntk --json";
+
+const INDEX_EXAMPLES: &str = "\
+A source with `cacheIndex` uses the cache as long as the file does not change.
+
+Examples:
+  tesson index train.ctf --stream features:784 --stream labels:10:sparse
+  tesson index reader.json --json";
+
+/// What is read.
+#[derive(Debug, Args)]
+pub(crate) struct InputArgs {
+    /// A configuration (*.json), or a file in CNTK's text format with its streams as options
+    #[arg(value_name = "CONFIG|FILE")]
+    pub(crate) input: PathBuf,
+
+    /// A stream of the file: its name, the number of values in a sample, and `sparse` if it is
+    #[arg(long = "stream", value_name = "NAME[:DIM[:dense|sparse]]", help_heading = "Input")]
+    pub(crate) streams: Vec<String>,
+
+    /// The name that a stream has in the file, where it has another
+    #[arg(long = "alias", value_name = "STREAM=NAME", help_heading = "Input")]
+    pub(crate) aliases: Vec<String>,
+
+    /// How strictly text is read: `lenient` (default), or `cntk`, fault for fault
+    #[arg(long, value_name = "RULES", help_heading = "Input")]
+    pub(crate) rules: Option<String>,
+
+    /// Faults of data that are forgiven before reading fails
+    #[arg(long, value_name = "N", help_heading = "Input")]
+    pub(crate) max_errors: Option<u64>,
+
+    /// Sets an option of the configuration, such as `deserializers[0].file=x.ctf` or `prefetch=false`
+    #[arg(long = "set", value_name = "PATH=VALUE", help_heading = "Input")]
+    pub(crate) set: Vec<String>,
+
+    /// The folder of relative file names in a configuration, by default the working directory
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    pub(crate) base_dir: Option<PathBuf>,
+
+    /// Worker threads; 0 is one a core
+    #[arg(long, value_name = "N", help_heading = "Resources")]
+    pub(crate) threads: Option<u64>,
+
+    /// Memory for everything together, such as 2GiB
+    #[arg(long, value_name = "BYTES", help_heading = "Resources")]
+    pub(crate) memory_limit: Option<String>,
+
+    /// Answers in JSON, one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// In which order it is read, and how far.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Order")]
+pub(crate) struct OrderArgs {
+    /// The order of a sweep: `true` (shuffled within a window), `false` (as stored) or `global`
+    #[arg(long, value_name = "ORDER", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) randomize: Option<String>,
+
+    /// Seed of the order
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+
+    /// The shuffling window, in chunks, or in samples as in `50000samples`
+    #[arg(long, value_name = "N[samples]")]
+    pub(crate) window: Option<String>,
+
+    /// Ends after this many sweeps
+    #[arg(long, value_name = "N")]
+    pub(crate) sweeps: Option<u64>,
+
+    /// Ends after this many samples, over all workers
+    #[arg(long, value_name = "N", conflicts_with = "sweeps")]
+    pub(crate) samples: Option<u64>,
+
+    /// How workers share the data: `chunk` or `position`
+    #[arg(long, value_name = "SHARING")]
+    pub(crate) sharing: Option<String>,
+}
+
+/// Whose share is read.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Workers")]
+pub(crate) struct WorkerArgs {
+    /// Number of workers that share each minibatch
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) workers: u64,
+
+    /// Which of them this is, from 0
+    #[arg(long, value_name = "R", default_value_t = 0)]
+    pub(crate) rank: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    #[command(flatten)]
+    pub(crate) worker: WorkerArgs,
+
+    /// Samples in a minibatch over all workers, or a schedule over epochs such as 128*2:1024
+    #[arg(long, value_name = "SCHEDULE", default_value = "256", value_parser = schedule_of)]
+    pub(crate) minibatch_size: Schedule,
+
+    /// Ends after this many epochs of one sweep each; minibatches then end with their epoch
+    #[arg(long, value_name = "N", conflicts_with_all = ["sweeps", "samples"])]
+    pub(crate) epochs: Option<u64>,
+
+    /// Ends after this many minibatches
+    #[arg(long, value_name = "N")]
+    pub(crate) take: Option<u64>,
+
+    /// Goes on from a saved state
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Saves the state after the last minibatch
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_state: Option<PathBuf>,
+
+    /// Adds how the sequences of each stream lie side by side (with --json)
+    #[arg(long, requires = "json")]
+    pub(crate) layout: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InfoArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    /// Samples in the minibatches whose padding is computed
+    #[arg(long, value_name = "N", default_value_t = 256)]
+    pub(crate) minibatch_size: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    #[command(flatten)]
+    pub(crate) worker: WorkerArgs,
+
+    /// Samples in a minibatch over all workers
+    #[arg(long, visible_alias = "minibatch-size", value_name = "N", default_value_t = 256)]
+    pub(crate) minibatch: u64,
+
+    /// Ends after this many minibatches
+    #[arg(long, value_name = "N")]
+    pub(crate) take: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+}
+
+fn schedule_of(text: &str) -> Result<Schedule, String> {
+    schedule::parse(text).map_err(|e| e.what)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn examples(help: &str) -> Vec<&str> {
+        help.lines().filter_map(|line| line.strip_prefix("  ")).filter(|l| l.starts_with("tesson ")).collect()
+    }
+
+    #[test]
+    fn every_command_has_examples_and_they_parse() {
+        let mut command = Cli::command();
+        command.build();
+        for sub in command.get_subcommands().filter(|c| c.get_name() != "help") {
+            let help = sub.get_after_help().map(ToString::to_string).unwrap_or_default();
+            let examples = examples(&help);
+            assert!(!examples.is_empty(), "{} has no examples", sub.get_name());
+            for example in examples {
+                assert!(example.starts_with(&format!("tesson {} ", sub.get_name())), "{example}");
+                if let Err(e) = Cli::try_parse_from(example.split_whitespace()) {
+                    panic!("{example}: {e}");
+                }
+            }
+        }
+        for example in examples(EXIT_CODES) {
+            assert!(Cli::try_parse_from(example.split_whitespace()).is_ok(), "{example}");
+        }
+    }
+
+    #[test]
+    fn the_declaration_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

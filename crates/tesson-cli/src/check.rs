@@ -1,0 +1,89 @@
+//! `tesson check`: every byte looked at, every fault listed.
+
+use tesson::config::Randomize;
+use tesson::{DataError, Error, Key, SourceConfig};
+use tesson_engine::Checked;
+
+use crate::args::CheckArgs;
+use crate::failure::Failure;
+use crate::output::{Output, count};
+use crate::progress::Progress;
+use crate::{input, log};
+
+pub(crate) fn run(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
+    let mut config = input::config(&args.input, None)?;
+    // Stored order opens at once; the check makes the index itself, and shows what is wrong with it.
+    config.randomize = Randomize::Off;
+    log::show(config.trace_level);
+    let Some(checked) = check(&config, out)? else { return Err(Failure::FaultsFound) };
+    if out.is_json() {
+        let summary = serde_json::json!({
+            "sequences": checked.sequences,
+            "leftOut": checked.left_out,
+            "faults": checked.faults,
+            "fatal": checked.fatal,
+        });
+        out.line(&summary.to_string())?;
+    } else {
+        out.line(&sentence(&checked))?;
+    }
+    if checked.faults > 0 { Err(Failure::FaultsFound) } else { Ok(()) }
+}
+
+/// What has been found; `None` if the data allow no index, which is then the only fault listed.
+fn check(config: &SourceConfig, out: &mut Output) -> Result<Option<Checked>, Failure> {
+    let _progress = Progress::spinner("checking");
+    let mut written = Ok(());
+    let checked = tesson::Source::open(config).and_then(|mut source| {
+        source.check(&mut |error, fatal| {
+            if written.is_ok() {
+                written = show(error, fatal, out);
+            }
+        })
+    });
+    written?;
+    match checked {
+        Ok(checked) => Ok(Some(checked)),
+        Err(Error::Data(error)) => {
+            show(&error, true, out)?;
+            Ok(None)
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+fn show(error: &DataError, fatal: bool, out: &mut Output) -> std::io::Result<()> {
+    if out.is_json() {
+        return out.line(&json(error, fatal).to_string());
+    }
+    let note = if fatal { " (fatal: no `maxErrors` forgives it)" } else { "" };
+    out.line(&format!("{error}{note}"))
+}
+
+fn json(error: &DataError, fatal: bool) -> serde_json::Value {
+    let key = error.key().map(|key| match key {
+        Key::Number(n) => serde_json::Value::from(*n),
+        Key::Text(text) => serde_json::Value::from(text.as_str()),
+    });
+    serde_json::json!({
+        "fault": error.kind().to_string(),
+        "file": error.at().file.to_string_lossy(),
+        "line": error.at().line,
+        "offset": error.at().offset,
+        "stream": error.stream(),
+        "key": key,
+        "fatal": fatal,
+    })
+}
+
+fn sentence(checked: &Checked) -> String {
+    let sequences = count(checked.sequences);
+    if checked.faults == 0 {
+        return format!("{sequences} sequences, no faults");
+    }
+    let fatal = match checked.fatal {
+        0 => format!("`maxErrors` {} would read on", count(checked.faults)),
+        n => format!("{} of them fatal", count(n)),
+    };
+    format!("{sequences} sequences, {} faults, {fatal}", count(checked.faults))
+}

@@ -1,0 +1,71 @@
+//! Why a command ends early, and with which exit code.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+use tesson::{ConfigError, Error};
+
+/// A command that could not do what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The engine's or the configuration's own error.
+    Tesson(Error),
+    /// Arguments that mean nothing; with the repair.
+    Usage(String),
+    /// A file of the command's own (a configuration, a state) that cannot be read or written.
+    File(String),
+    /// Faults were found, and have been shown already.
+    FaultsFound,
+    /// Nobody reads the answer any more.
+    Closed,
+}
+
+impl Failure {
+    /// 0, 1 (data or storage), or 2 (usage or configuration).
+    pub(crate) fn exit_code(&self) -> i32 {
+        match self {
+            Failure::Closed => 0,
+            Failure::Tesson(Error::Config(_) | Error::Usage(_) | Error::Resume(_)) | Failure::Usage(_) => 2,
+            Failure::Tesson(_) | Failure::File(_) | Failure::FaultsFound => 1,
+        }
+    }
+
+    /// A file of the command's own that cannot be read or written.
+    pub(crate) fn file(path: &Path, e: &io::Error) -> Failure {
+        Failure::File(format!("{}: {e}", path.display()))
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Failure::Tesson(e) => e.fmt(f),
+            Failure::Usage(what) | Failure::File(what) => f.write_str(what),
+            Failure::FaultsFound => f.write_str("faults were found"),
+            Failure::Closed => f.write_str("the output was closed"),
+        }
+    }
+}
+
+impl From<Error> for Failure {
+    fn from(e: Error) -> Failure {
+        Failure::Tesson(e)
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(e: ConfigError) -> Failure {
+        Failure::Tesson(e.into())
+    }
+}
+
+/// Errors of standard output.
+impl From<io::Error> for Failure {
+    fn from(e: io::Error) -> Failure {
+        match e.kind() {
+            io::ErrorKind::BrokenPipe => Failure::Closed,
+            _ => Failure::File(format!("standard output: {e}")),
+        }
+    }
+}

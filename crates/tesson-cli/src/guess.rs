@@ -1,0 +1,88 @@
+//! What the streams of a text file may be, for the message that asks for them.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Bytes of the file that are looked at.
+const GLANCE: u64 = 64 << 10;
+
+/// What an input of the file looks like so far.
+#[derive(Debug, PartialEq, Eq)]
+struct Seen {
+    name: String,
+    sparse: bool,
+    /// Values in the longest sample, or the largest column number and 1.
+    dim: u64,
+}
+
+/// The message that streams are missing, with a proposal read off the file's first rows.
+pub(crate) fn missing_streams(path: &Path) -> String {
+    let options: Vec<String> = glance(path).iter().map(option).collect();
+    let example = if options.is_empty() {
+        "--stream features:784 --stream labels:10:sparse".into()
+    } else {
+        options.join(" ")
+    };
+    let source = if options.is_empty() { "such as" } else { "by its first rows" };
+    format!("{}: the streams of the file are missing; give them, {source}: {example}", path.display())
+}
+
+fn option(seen: &Seen) -> String {
+    let sparse = if seen.sparse { ":sparse" } else { "" };
+    format!("--stream {}:{}{sparse}", seen.name, seen.dim)
+}
+
+fn glance(path: &Path) -> Vec<Seen> {
+    let mut bytes = Vec::new();
+    let read = File::open(path).and_then(|f| f.take(GLANCE).read_to_end(&mut bytes));
+    // This is only a hint: a file that cannot be read is reported when it is opened in earnest.
+    if read.is_err() {
+        return Vec::new();
+    }
+    let whole_rows = bytes.iter().rposition(|&b| b == b'\n').map_or(bytes.len(), |end| end + 1);
+    inputs(&String::from_utf8_lossy(&bytes[..whole_rows]))
+}
+
+fn inputs(text: &str) -> Vec<Seen> {
+    let mut all: Vec<Seen> = Vec::new();
+    for row in text.lines() {
+        for input in row.split('|').skip(1) {
+            let mut words = input.split_whitespace();
+            let Some(name) = words.next().filter(|n| !n.starts_with('#')) else { continue };
+            let at = all.iter().position(|s| s.name == name).unwrap_or_else(|| {
+                all.push(Seen { name: name.to_owned(), sparse: false, dim: 1 });
+                all.len() - 1
+            });
+            look(&mut all[at], words);
+        }
+    }
+    all
+}
+
+fn look<'a>(seen: &mut Seen, values: impl Iterator<Item = &'a str>) {
+    let mut n = 0;
+    for value in values {
+        n += 1;
+        if let Some((column, _)) = value.split_once(':') {
+            seen.sparse = true;
+            seen.dim = seen.dim.max(column.parse::<u64>().map_or(1, |c| c.saturating_add(1)));
+        }
+    }
+    if !seen.sparse {
+        seen.dim = seen.dim.max(n);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn streams_are_guessed_from_the_first_rows() {
+        let text = "1 |x 1 2 3 |y 4:1 |# a comment\n1 |x 1 |y 17:1 2:1\n|z\n";
+        let options: Vec<String> = inputs(text).iter().map(option).collect();
+        assert_eq!(options, ["--stream x:3", "--stream y:18:sparse", "--stream z:1"]);
+        assert_eq!(inputs("no inputs here\n"), []);
+    }
+}

@@ -1,0 +1,37 @@
+//! `tesson index`: the index cache.
+
+use std::fs;
+
+use crate::args::IndexArgs;
+use crate::failure::Failure;
+use crate::output::{Output, count, size};
+use crate::progress::Progress;
+use crate::{input, log, read};
+
+pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
+    let config = input::config(&args.input, None)?;
+    log::show(config.trace_level);
+    let mut source = read::open(&config)?;
+    let path = {
+        let _progress = Progress::spinner("indexing");
+        source.write_index_cache()?
+    };
+    let bytes = fs::metadata(&path).map_err(|e| Failure::file(&path, &e))?.len();
+    let index = source.indexed()?.index.clone();
+    if out.is_json() {
+        let answer = serde_json::json!({
+            "cache": path.to_string_lossy(),
+            "bytes": bytes,
+            "chunks": index.n_chunks(),
+            "sequences": index.n_sequences(),
+            "samples": index.n_samples(),
+        });
+        out.line(&answer.to_string())?;
+    } else {
+        out.pair("cache", &format!("{} ({})", path.display(), size(bytes)))?;
+        out.pair("chunks", &count(index.n_chunks() as u64))?;
+        out.pair("sequences", &count(index.n_sequences()))?;
+        out.pair("samples", &count(index.n_samples()))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,153 @@
+//! `tesson info`: what a dataset holds.
+
+use tesson::deserializer::Index;
+use tesson::{Demand, Layout, Source, StreamInfo};
+use tesson_plan::Limit;
+
+use crate::args::InfoArgs;
+use crate::failure::Failure;
+use crate::output::{Output, count, size};
+use crate::progress::Progress;
+use crate::{input, log, read};
+
+pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<(), Failure> {
+    let mut config = input::config(&args.input, Some(&args.order))?;
+    config.limit = Limit::Sweeps(1);
+    log::show(config.trace_level);
+    let mut source = read::open(&config)?;
+    let (index, memory) = {
+        let _progress = Progress::spinner("indexing");
+        let indexed = source.indexed()?;
+        (indexed.index.clone(), (indexed.index.bytes() + indexed.corpus.bytes()) as u64)
+    };
+    let lengths = Lengths::of(&index);
+    let padding = Padding::of(&mut source, &index, args.minibatch_size)?;
+    let info = Info { index: &index, memory, lengths, padding, minibatch_size: args.minibatch_size };
+    if out.is_json() { info.json(&source, out) } else { info.text(&source, out) }
+}
+
+struct Info<'a> {
+    index: &'a Index,
+    /// Bytes of memory that the index takes.
+    memory: u64,
+    lengths: Lengths,
+    padding: Padding,
+    minibatch_size: u64,
+}
+
+impl Info<'_> {
+    fn text(&self, source: &Source, out: &mut Output) -> Result<(), Failure> {
+        for (i, stream) in source.streams().iter().enumerate() {
+            out.pair(if i == 0 { "streams" } else { "" }, &describe(stream))?;
+        }
+        let index = self.index;
+        let Lengths { min, max, mean } = self.lengths;
+        out.pair("chunks", &count(index.n_chunks() as u64))?;
+        out.pair("sequences", &count(index.n_sequences()))?;
+        out.pair("samples", &format!("{} a sweep", count(index.n_samples())))?;
+        out.pair("lengths", &format!("{min} to {max} samples, {mean:.1} on average"))?;
+        out.pair(
+            "bytes",
+            &format!("{} in storage, {} of index in memory", size(bytes(index)), size(self.memory)),
+        )?;
+        out.pair(
+            "padding",
+            &format!(
+                "{:.1} % of minibatches of {} samples, {:.1} % with sequences side by side",
+                100.0 * self.padding.padded,
+                self.minibatch_size,
+                100.0 * self.padding.packed
+            ),
+        )?;
+        Ok(())
+    }
+
+    fn json(&self, source: &Source, out: &mut Output) -> Result<(), Failure> {
+        let streams: Vec<serde_json::Value> = source
+            .streams()
+            .iter()
+            .map(|s| {
+                serde_json::json!({
+                    "name": s.name, "shape": s.shape.dims(), "dtype": s.element.name(), "sparse": s.sparse,
+                })
+            })
+            .collect();
+        let answer = serde_json::json!({
+            "streams": streams,
+            "chunks": self.index.n_chunks(),
+            "sequences": self.index.n_sequences(),
+            "samples": self.index.n_samples(),
+            "lengths": {"min": self.lengths.min, "mean": self.lengths.mean, "max": self.lengths.max},
+            "bytes": bytes(self.index),
+            "indexBytes": self.memory,
+            "padding": {
+                "minibatchSize": self.minibatch_size,
+                "padded": self.padding.padded,
+                "packed": self.padding.packed,
+            },
+        });
+        out.line(&answer.to_string())?;
+        Ok(())
+    }
+}
+
+fn describe(stream: &StreamInfo) -> String {
+    let form = if stream.sparse { "sparse" } else { "dense" };
+    format!("{} {form} {} {}", stream.name, stream.shape, stream.element.name())
+}
+
+fn bytes(index: &Index) -> u64 {
+    (0..index.n_chunks()).map(|c| index.chunk(c).bytes).sum()
+}
+
+/// Counted lengths of sequences, in samples.
+#[derive(Clone, Copy)]
+struct Lengths {
+    min: u32,
+    max: u32,
+    mean: f64,
+}
+
+impl Lengths {
+    fn of(index: &Index) -> Lengths {
+        let columns = (0..index.n_chunks()).map(|c| index.lengths(c));
+        let (mut min, mut max) = (u32::MAX, 0);
+        for column in columns {
+            for i in 0..column.len() {
+                let n = column.get(i);
+                (min, max) = (min.min(n), max.max(n));
+            }
+        }
+        let mean = index.n_samples() as f64 / index.n_sequences().max(1) as f64;
+        Lengths { min: min.min(max), max, mean }
+    }
+}
+
+/// Share of cells without a sample, in minibatches cut by counted lengths.
+#[derive(Clone, Copy)]
+struct Padding {
+    /// Each sequence in a row of its own, filled up to the longest of its minibatch.
+    padded: f64,
+    /// Short sequences side by side in a row.
+    packed: f64,
+}
+
+impl Padding {
+    fn of(source: &mut Source, index: &Index, minibatch_size: u64) -> Result<Padding, Failure> {
+        let (mut samples, mut padded, mut packed) = (0, 0, 0);
+        let demand = Demand { samples: minibatch_size, workers: 1, rank: 0 };
+        let mut lengths: Vec<u32> = Vec::new();
+        source.plan(demand, |plan| {
+            lengths.clear();
+            lengths.extend(plan.own.iter().map(|p| index.lengths(p.chunk as usize).get(p.sequence as usize)));
+            let layout = Layout::of(&lengths);
+            let steps = u64::from(layout.steps);
+            samples += lengths.iter().map(|&n| u64::from(n)).sum::<u64>();
+            padded += steps * lengths.len() as u64;
+            packed += steps * u64::from(layout.rows);
+            true
+        })?;
+        let share = |cells: u64| if cells == 0 { 0.0 } else { 1.0 - samples as f64 / cells as f64 };
+        Ok(Padding { padded: share(padded), packed: share(packed) })
+    }
+}

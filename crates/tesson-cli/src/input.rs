@@ -1,0 +1,253 @@
+//! From arguments to the description of a source.
+
+use std::fs;
+use std::path::Path;
+
+use tesson::ConfigError;
+use tesson::config::{SourceConfig, json, lower, set, set_value};
+use tesson::deserializer::{Section, Value};
+use tesson_core::nearest;
+
+use crate::args::{InputArgs, OrderArgs};
+use crate::failure::Failure;
+use crate::guess;
+
+/// The description of what the arguments name. The order's arguments are left out where a command has none.
+pub(crate) fn config(input: &InputArgs, order: Option<&OrderArgs>) -> Result<SourceConfig, Failure> {
+    let mut tree = match extension(&input.input).as_str() {
+        "json" => from_json(input)?,
+        "cntk" | "bs" | "ndl" => {
+            let what = "BrainScript configurations are not built yet, give the same options as JSON";
+            return Err(Failure::Usage(format!("{}: {what}", input.input.display())));
+        }
+        _ => from_streams(input)?,
+    };
+    put_input(&mut tree, input)?;
+    if let Some(order) = order {
+        put_order(&mut tree, order)?;
+    }
+    for assignment in &input.set {
+        set(&mut tree, assignment)?;
+    }
+    let mut config = lower(&tree, &tesson::registry())?;
+    if let Some(folder) = &input.base_dir {
+        config.resolve_paths(folder)?;
+    }
+    Ok(config)
+}
+
+fn extension(path: &Path) -> String {
+    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
+}
+
+fn from_json(input: &InputArgs) -> Result<Section, Failure> {
+    let path = &input.input;
+    if let Some(stream) = input.streams.first().or(input.aliases.first()) {
+        let what = "a configuration has its streams in `input`, change them with --set";
+        return Err(Failure::Usage(format!("found `{stream}` beside {}: {what}", path.display())));
+    }
+    let text = fs::read_to_string(path).map_err(|e| Failure::file(path, &e))?;
+    let tree = json::parse(&text)
+        .map_err(|e| ConfigError::new(path.display().to_string(), format!("no valid JSON: {e}")))?;
+    Ok(json::source_section(&tree).clone())
+}
+
+/// A reader of one text file.
+fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
+    let path = &input.input;
+    // A missing file is the likelier slip than a missing stream.
+    fs::metadata(path).map_err(|e| Failure::file(path, &e))?;
+    if input.streams.is_empty() {
+        return Err(Failure::Usage(guess::missing_streams(path)));
+    }
+    let mut streams = Section::default();
+    for text in &input.streams {
+        let (name, stream) = stream(text)?;
+        if streams.get(&name).is_some() {
+            return Err(Failure::Usage(format!("--stream {text}: there are two streams `{name}`")));
+        }
+        streams.0.push((name, Value::Section(stream)));
+    }
+    for text in &input.aliases {
+        alias(&mut streams, text)?;
+    }
+    let Some(file) = path.to_str() else {
+        return Err(Failure::Usage(format!("{}: the name is no UTF-8, rename the file", path.display())));
+    };
+    let deserializer = section([
+        ("type", text("CNTKTextFormatDeserializer")),
+        ("file", text(file)),
+        ("input", Value::Section(streams)),
+    ]);
+    Ok(section([("deserializers", Value::List(vec![Value::Section(deserializer)]))]))
+}
+
+/// A stream as it is given on the command line: `features:784`, `labels:10:sparse`, or `x` with its size left open.
+fn stream(given: &str) -> Result<(String, Section), Failure> {
+    let wrong = |what: &str| {
+        let expected = "expected NAME:DIM or NAME:DIM:sparse such as `labels:10:sparse`";
+        Failure::Usage(format!("--stream {given}: {what}, {expected}"))
+    };
+    let parts: Vec<&str> = given.split(':').collect();
+    let (name, dim, form) = match parts[..] {
+        [name] => (name, None, "dense"),
+        [name, dim] => (name, Some(dim), "dense"),
+        [name, dim, form] => (name, Some(dim), form),
+        _ => return Err(wrong("found more than three parts")),
+    };
+    if name.is_empty() {
+        return Err(wrong("found no name"));
+    }
+    if !["dense", "sparse"].contains(&form) {
+        return Err(wrong(&format!("found `{form}`")));
+    }
+    let mut stream = section([("format", text(form))]);
+    if let Some(dim) = dim {
+        let dim: u64 = dim.parse().map_err(|_| wrong(&format!("found the size `{dim}`")))?;
+        stream.0.push(("dim".into(), Value::Whole(dim.into())));
+    }
+    Ok((name.to_owned(), stream))
+}
+
+fn alias(streams: &mut Section, given: &str) -> Result<(), Failure> {
+    let Some((stream, name)) = given.split_once('=') else {
+        return Err(Failure::Usage(format!("--alias {given}: expected STREAM=NAME such as `features=x`")));
+    };
+    let known = streams.0.iter().position(|(n, _)| n == stream);
+    match known.map(|i| &mut streams.0[i].1) {
+        Some(Value::Section(options)) => options.0.push(("alias".into(), text(name))),
+        _ => {
+            let near = nearest(stream, streams.0.iter().map(|(n, _)| n.as_str()));
+            let hint = near.map_or_else(
+                || "give it with --stream first".to_string(),
+                |n| format!("did you mean `{n}={name}`?"),
+            );
+            return Err(Failure::Usage(format!("--alias {given}: there is no stream `{stream}`, {hint}")));
+        }
+    }
+    Ok(())
+}
+
+fn put_input(tree: &mut Section, input: &InputArgs) -> Result<(), Failure> {
+    let given = [
+        ("deserializers[0].rules", input.rules.as_deref().map(text)),
+        ("deserializers[0].maxErrors", input.max_errors.map(whole)),
+        ("threads", input.threads.map(whole)),
+        ("memoryLimit", input.memory_limit.as_deref().map(text)),
+    ];
+    put_all(tree, given)
+}
+
+fn put_order(tree: &mut Section, order: &OrderArgs) -> Result<(), Failure> {
+    if let Some(window) = &order.window {
+        put_window(tree, window)?;
+    }
+    if order.sweeps.is_some() || order.samples.is_some() {
+        drop_limit(tree);
+    }
+    let given = [
+        ("randomize", order.randomize.as_deref().map(text)),
+        ("randomizationSeed", order.seed.map(whole)),
+        ("maxSweeps", order.sweeps.map(whole)),
+        ("maxSamples", order.samples.map(whole)),
+        ("sharing", order.sharing.as_deref().map(text)),
+    ];
+    put_all(tree, given)
+}
+
+/// Takes the end out of a configuration, for another one given on the command line.
+pub(crate) fn drop_limit(tree: &mut Section) {
+    tree.0.retain(|(name, _)| !["maxSweeps", "maxSamples"].iter().any(|n| n.eq_ignore_ascii_case(name)));
+}
+
+fn put_window(tree: &mut Section, window: &str) -> Result<(), Failure> {
+    let (size, in_samples) = match window.strip_suffix("samples") {
+        Some(size) => (size.trim(), true),
+        None => (window.strip_suffix("chunks").unwrap_or(window).trim(), false),
+    };
+    let size: u64 = size.parse().map_err(|_| {
+        Failure::Usage(format!(
+            "--window {window}: expected a number of chunks, or of samples as in `50000samples`"
+        ))
+    })?;
+    tree.0.retain(|(name, _)| {
+        !["randomizationWindowInChunks", "randomizationWindowInSamples"]
+            .iter()
+            .any(|n| n.eq_ignore_ascii_case(name))
+    });
+    let given = [
+        ("randomizationWindow", Some(whole(size))),
+        ("sampleBasedRandomizationWindow", Some(Value::Bool(in_samples))),
+    ];
+    put_all(tree, given)
+}
+
+fn put_all<const N: usize>(tree: &mut Section, given: [(&str, Option<Value>); N]) -> Result<(), Failure> {
+    for (path, value) in given {
+        if let Some(value) = value {
+            set_value(tree, path, value)?;
+        }
+    }
+    Ok(())
+}
+
+fn section<const N: usize>(entries: [(&str, Value); N]) -> Section {
+    Section(entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+}
+
+fn text(text: &str) -> Value {
+    Value::Text(text.to_owned())
+}
+
+fn whole(n: u64) -> Value {
+    Value::Whole(n.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(given: &str, expected: &str) {
+        let (name, stream) = stream(given).unwrap();
+        let found = section([(name.as_str(), Value::Section(stream))]);
+        assert_eq!(found, json::parse(expected).unwrap(), "{given}");
+    }
+
+    #[test]
+    fn a_stream_is_a_name_a_size_and_a_form() {
+        check("x:784", r#"{"x": {"format": "dense", "dim": 784}}"#);
+        check("x:784:dense", r#"{"x": {"format": "dense", "dim": 784}}"#);
+        check("y:10:sparse", r#"{"y": {"format": "sparse", "dim": 10}}"#);
+        check("z", r#"{"z": {"format": "dense"}}"#);
+        for wrong in ["", ":3", "x:", "x:three", "x:3:odd", "x:3:sparse:4", "x:-1"] {
+            let e = stream(wrong).unwrap_err().to_string();
+            assert!(e.contains("expected NAME:DIM"), "{wrong}: {e}");
+        }
+    }
+
+    #[test]
+    fn an_alias_belongs_to_a_stream() {
+        let mut streams = json::parse(r#"{"features": {"dim": 3}}"#).unwrap();
+        alias(&mut streams, "features=x").unwrap();
+        assert_eq!(streams, json::parse(r#"{"features": {"dim": 3, "alias": "x"}}"#).unwrap());
+        let e = alias(&mut streams, "featurs=x").unwrap_err().to_string();
+        assert_eq!(e, "--alias featurs=x: there is no stream `featurs`, did you mean `features=x`?");
+        assert!(alias(&mut streams, "x").unwrap_err().to_string().contains("expected STREAM=NAME"));
+    }
+
+    #[test]
+    fn a_window_counts_chunks_unless_it_says_samples() {
+        let window = |text: &str| {
+            let mut tree = json::parse(r#"{"randomizationWindowInChunks": 3}"#).unwrap();
+            put_window(&mut tree, text).map(|()| tree)
+        };
+        let chunks =
+            json::parse(r#"{"randomizationWindow": 7, "sampleBasedRandomizationWindow": false}"#).unwrap();
+        let samples =
+            json::parse(r#"{"randomizationWindow": 7, "sampleBasedRandomizationWindow": true}"#).unwrap();
+        assert_eq!(window("7").unwrap(), chunks);
+        assert_eq!(window("7chunks").unwrap(), chunks);
+        assert_eq!(window("7 samples").unwrap(), samples);
+        assert!(window("x").unwrap_err().to_string().contains("--window x"));
+    }
+}

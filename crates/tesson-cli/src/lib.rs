@@ -1,0 +1,21 @@
+//! The `tesson` command, as a library: `python -m tesson` is the same.
+
+#![forbid(unsafe_code)]
+
+mod app;
+mod args;
+mod check;
+mod failure;
+mod guess;
+mod index;
+mod info;
+mod input;
+mod line;
+mod log;
+mod number;
+mod output;
+mod plan;
+mod progress;
+mod read;
+
+pub use app::main;

@@ -1,0 +1,83 @@
+//! Standard output: lines for people, or one JSON object a line.
+
+use std::io::{self, BufWriter, StdoutLock, Write};
+
+/// Where answers go.
+pub(crate) struct Output {
+    out: BufWriter<StdoutLock<'static>>,
+    json: bool,
+}
+
+impl Output {
+    /// Standard output, for people or for programs.
+    pub(crate) fn new(json: bool) -> Output {
+        Output { out: BufWriter::with_capacity(1 << 16, io::stdout().lock()), json }
+    }
+
+    /// Whether answers are JSON.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// Writes one line.
+    pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())?;
+        self.out.write_all(b"\n")
+    }
+
+    /// Writes two columns: what, and its value.
+    pub(crate) fn pair(&mut self, name: &str, value: &str) -> io::Result<()> {
+        writeln!(self.out, "{name:<12}{value}")
+    }
+
+    /// Hands everything over to the system.
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// A count with its thousands apart.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number of bytes in the unit that leaves one to three digits before the point.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.95 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    match unit {
+        0 => format!("{bytes} bytes"),
+        _ => format!("{value:.1} {}", units[unit]),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_have_their_thousands_apart() {
+        let found: Vec<String> = [0, 999, 1000, 1_234_567].map(count).into();
+        assert_eq!(found, ["0", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn sizes_have_the_unit_that_suits_them() {
+        let found: Vec<String> = [0, 999, 1000, 999_949, 999_950, 1 << 40].map(size).into();
+        assert_eq!(found, ["0 bytes", "999 bytes", "1.0 kB", "999.9 kB", "1.0 MB", "1.1 TB"]);
+        assert_eq!(size(u64::MAX), "18.4 EB");
+    }
+}

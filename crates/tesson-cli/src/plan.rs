@@ -1,0 +1,91 @@
+//! `tesson plan`: which sequences come when.
+
+use std::fmt::Write;
+
+use tesson::deserializer::Index;
+use tesson::{BatchPlan, Demand};
+use tesson_plan::Limit;
+
+use crate::args::PlanArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::{input, line, log, read};
+
+pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
+    let mut config = input::config(&args.input, Some(&args.order))?;
+    if config.limit == Limit::Endless && args.take.is_none() {
+        config.limit = Limit::Sweeps(1);
+    }
+    log::show(config.trace_level);
+    let mut source = read::open(&config)?;
+    let index = source.indexed()?.index.clone();
+    let demand = Demand { samples: args.minibatch, workers: args.worker.workers, rank: args.worker.rank };
+    let mut shown = 0;
+    let mut written = Ok(());
+    source.plan(demand, |plan| {
+        if args.take.is_some_and(|n| shown >= n) {
+            return false;
+        }
+        let text = if out.is_json() { json(plan, &index) } else { row(shown, plan, &index) };
+        shown += 1;
+        written = out.line(&text);
+        written.is_ok()
+    })?;
+    written?;
+    if out.is_json() && args.take.is_none_or(|n| shown < n) {
+        out.line(line::END)?;
+    }
+    Ok(())
+}
+
+fn samples(plan: &BatchPlan, index: &Index) -> u64 {
+    plan.own.iter().map(|p| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize))).sum()
+}
+
+fn json(plan: &BatchPlan, index: &Index) -> String {
+    let sequences: Vec<[u32; 2]> = plan.own.iter().map(|p| [p.chunk, p.sequence]).collect();
+    serde_json::json!({
+        "sweepEnd": plan.sweep_end,
+        "numberOfSequences": sequences.len(),
+        "numberOfSamples": samples(plan, index),
+        "sequences": sequences,
+        "position": plan.after.position,
+    })
+    .to_string()
+}
+
+fn row(number: u64, plan: &BatchPlan, index: &Index) -> String {
+    let mut text = format!("{number:>9} {:>9} samples ", samples(plan, index));
+    let places: Vec<(u32, u32)> = plan.own.iter().map(|p| (p.chunk, p.sequence)).collect();
+    put_places(&mut text, &places);
+    if plan.sweep_end {
+        text.push_str("  (sweep end)");
+    }
+    text
+}
+
+/// Sequences as `chunk.sequence`, neighbours within a chunk as `chunk.first-last`.
+fn put_places(text: &mut String, places: &[(u32, u32)]) {
+    let follows = |a: &(u32, u32), b: &(u32, u32)| a.0 == b.0 && a.1.checked_add(1) == Some(b.1);
+    for run in places.chunk_by(follows) {
+        let (chunk, first) = run[0];
+        let last = run[run.len() - 1].1;
+        let written = match run.len() {
+            1 => write!(text, " {chunk}.{first}"),
+            _ => write!(text, " {chunk}.{first}-{last}"),
+        };
+        written.expect("a string takes any text");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbours_are_shown_as_runs() {
+        let mut text = String::new();
+        put_places(&mut text, &[(0, 3), (0, 4), (0, 5), (1, 0), (1, 2), (1, 1), (2, 2)]);
+        assert_eq!(text, " 0.3-5 1.0 1.2 1.1 2.2");
+    }
+}

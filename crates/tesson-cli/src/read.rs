@@ -1,0 +1,189 @@
+//! `tesson read`: minibatches as lines.
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use tesson::config::Randomize;
+use tesson::{Demand, Minibatch, ResumeState, Source, SourceConfig};
+use tesson_plan::Limit;
+
+use crate::args::ReadArgs;
+use crate::failure::Failure;
+use crate::output::{Output, count, size};
+use crate::progress::Progress;
+use crate::{input, line, log};
+
+pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
+    let config = configure(args)?;
+    log::show(config.trace_level);
+    let mut source = open(&config)?;
+    if let Some(path) = &args.state {
+        source.restore(&load_state(path)?)?;
+    }
+    let started = Instant::now();
+    let read = read(args, &config, &mut source, out)?;
+    if let Some(path) = &args.save_state {
+        save_state(path, source.state())?;
+    }
+    if !out.is_json() {
+        summary(&read, &source, started.elapsed().as_secs_f64(), out)?;
+    }
+    Ok(())
+}
+
+fn configure(args: &ReadArgs) -> Result<SourceConfig, Failure> {
+    let mut config = input::config(&args.input, Some(&args.order))?;
+    if let Some(epochs) = args.epochs {
+        config.limit = Limit::Sweeps(epochs);
+        // The size of the next epoch starts with the epoch.
+        config.cross_sweep_ends = false;
+    } else if config.limit == Limit::Endless && args.take.is_none() {
+        config.limit = Limit::Sweeps(1);
+    }
+    Ok(config)
+}
+
+/// Opens a source and shows that this takes its time.
+pub(crate) fn open(config: &SourceConfig) -> Result<Source, Failure> {
+    let _progress = Progress::spinner("opening");
+    Ok(Source::open(config)?)
+}
+
+/// What has been read.
+#[derive(Default)]
+struct Read {
+    minibatches: u64,
+    sequences: u64,
+    samples: u64,
+}
+
+fn read(
+    args: &ReadArgs,
+    config: &SourceConfig,
+    source: &mut Source,
+    out: &mut Output,
+) -> Result<Read, Failure> {
+    let mut read = Read::default();
+    let mut epoch = 0;
+    let mut text = String::new();
+    if !out.is_json() {
+        out.line(&header(source))?;
+    }
+    let progress = Progress::samples("reading", total(config, source)?);
+    while args.take.is_none_or(|n| read.minibatches < n) {
+        let demand = Demand {
+            samples: args.minibatch_size.at(epoch),
+            workers: args.worker.workers,
+            rank: args.worker.rank,
+        };
+        let Some(minibatch) = source.next(demand)? else {
+            if out.is_json() {
+                out.line(line::END)?;
+            }
+            break;
+        };
+        if out.is_json() {
+            line::minibatch(&mut text, &minibatch, args.layout);
+        } else {
+            text = row(read.minibatches, &minibatch);
+        }
+        out.line(&text)?;
+        let samples = longest(&minibatch);
+        progress.advance(samples);
+        read.minibatches += 1;
+        read.sequences += minibatch.n_sequences() as u64;
+        read.samples += samples;
+        epoch += u64::from(minibatch.sweep_end());
+    }
+    Ok(read)
+}
+
+/// Samples until the end, if that is known without reading ahead.
+fn total(config: &SourceConfig, source: &mut Source) -> Result<Option<u64>, Failure> {
+    Ok(match config.limit {
+        Limit::Samples(n) => Some(n),
+        // In stored order the index is not needed, and making it would cost a pass of its own.
+        Limit::Sweeps(n) if config.randomize != Randomize::Off => {
+            Some(source.num_samples_per_sweep()?.saturating_mul(n))
+        }
+        Limit::Sweeps(_) | Limit::Endless => None,
+    })
+}
+
+/// Samples of the stream that has most.
+fn longest(minibatch: &Minibatch) -> u64 {
+    minibatch.streams().iter().map(|s| s.n_samples() as u64).max().unwrap_or(0)
+}
+
+/// Width of a stream's column.
+fn width(name: &str) -> usize {
+    name.chars().count().max(8)
+}
+
+fn header(source: &Source) -> String {
+    let mut text = String::from("minibatch sequences");
+    for stream in source.streams() {
+        let width = width(&stream.name);
+        text.push_str(&format!(" {:>width$}", stream.name));
+    }
+    text.push_str("  keys");
+    text
+}
+
+fn row(number: u64, minibatch: &Minibatch) -> String {
+    let mut text = format!("{number:>9} {:>9}", minibatch.n_sequences());
+    for stream in minibatch.streams() {
+        let width = width(&stream.info().name);
+        text.push_str(&format!(" {:>width$}", stream.n_samples()));
+    }
+    let keys = minibatch.keys();
+    match keys.len() {
+        0 => {}
+        1 => text.push_str(&format!("  {}", keys.get(0))),
+        2 => text.push_str(&format!("  {}, {}", keys.get(0), keys.get(1))),
+        n => text.push_str(&format!("  {}, {}, … {}", keys.get(0), keys.get(1), keys.get(n - 1))),
+    }
+    if minibatch.sweep_end() {
+        text.push_str("  (sweep end)");
+    }
+    text
+}
+
+fn summary(read: &Read, source: &Source, seconds: f64, out: &mut Output) -> Result<(), Failure> {
+    let stats = source.stats();
+    let per_second = |n: u64| n as f64 / seconds.max(1e-9);
+    out.line("")?;
+    out.line(&format!(
+        "{} minibatches, {} sequences, {} samples in {seconds:.3} s: {} samples/s, {}/s read",
+        count(read.minibatches),
+        count(read.sequences),
+        count(read.samples),
+        count(per_second(read.samples) as u64),
+        size(per_second(stats.bytes_read) as u64),
+    ))?;
+    if stats.faults > 0 {
+        out.line(&format!("{} faults of data were forgiven", count(stats.faults)))?;
+    }
+    Ok(())
+}
+
+fn load_state(path: &Path) -> Result<ResumeState, Failure> {
+    let text = fs::read_to_string(path).map_err(|e| Failure::file(path, &e))?;
+    let json = serde_json::from_str(&text)
+        .map_err(|e| Failure::Usage(format!("{}: no saved state: {e}", path.display())))?;
+    ResumeState::from_json(&json)
+        .map_err(|e| Failure::Usage(format!("{}: no saved state: {e}", path.display())))
+}
+
+/// Writes a state so that the file holds the old state or the new one, never half of one.
+fn save_state(path: &Path, state: &ResumeState) -> Result<(), Failure> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".tmp");
+    let new = Path::new(&name);
+    let text = format!("{}\n", state.to_json());
+    fs::write(new, text).and_then(|()| fs::rename(new, path)).map_err(|e| {
+        let _ = fs::remove_file(new);
+        Failure::file(path, &e)
+    })
+}

@@ -1,0 +1,342 @@
+//! The command as it is typed: files in, lines and exit codes out.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use serde_json::{Value, json};
+
+/// A folder of a test's own, empty.
+fn folder(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// Runs the command in a folder; arguments are separated by blanks.
+fn tesson(folder: &Path, args: &str) -> Output {
+    command(folder, args).output().unwrap()
+}
+
+fn command(folder: &Path, args: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tesson"));
+    command.current_dir(folder).args(args.split_whitespace());
+    command
+}
+
+fn lines(output: &Output) -> Vec<Value> {
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The lines of a run that has to succeed.
+fn answers(folder: &Path, args: &str) -> Vec<Value> {
+    let output = tesson(folder, args);
+    assert_eq!(output.status.code(), Some(0), "{args}: {}", stderr(&output));
+    lines(&output)
+}
+
+/// Standard error of a run that has to fail with this exit code.
+fn refused(folder: &Path, args: &str, code: i32) -> String {
+    let output = tesson(folder, args);
+    assert_eq!(output.status.code(), Some(code), "{args}: {}", stderr(&output));
+    stderr(&output)
+}
+
+const TWO: &str = "1 |a 1 2 |b 3:0.5 1:-1\n1 |a 3 4 |b 0:2\n2 |a 5 6.25 |b\n";
+const STREAMS: &str = "--stream a:2 --stream b:4:sparse --randomize false";
+
+fn two(test: &str) -> PathBuf {
+    let folder = folder(test);
+    fs::write(folder.join("two.ctf"), TWO).unwrap();
+    folder
+}
+
+/// 40 sequences of one or two samples, x = 100 · key + t.
+fn many(test: &str) -> PathBuf {
+    let folder = folder(test);
+    let mut text = String::new();
+    for key in 0..40 {
+        for t in 0..=(key % 2) {
+            text.push_str(&format!("{key} |x {}\n", 100 * key + t));
+        }
+    }
+    fs::write(folder.join("many.ctf"), text).unwrap();
+    let reader = json!({"deserializers": [{
+        "type": "CNTKTextFormatDeserializer", "file": "many.ctf", "chunkSizeInBytes": 60,
+        "input": {"x": {"dim": 1, "format": "dense"}}}]});
+    fs::write(folder.join("many.json"), reader.to_string()).unwrap();
+    folder
+}
+
+#[test]
+fn minibatches_are_lines_in_the_form_of_the_conformance_cases() {
+    let folder = two("lines");
+    let found = answers(&folder, &format!("read two.ctf {STREAMS} --json --minibatch-size 2"));
+    assert_eq!(
+        found,
+        [
+            json!({"sweepEnd": false, "streams": {
+                "a": {"numberOfSequences": 1, "numberOfSamples": 2, "sequences": [[[1, 2], [3, 4]]]},
+                "b": {"numberOfSequences": 1, "numberOfSamples": 2,
+                      "sequences": [[[[1, -1], [3, 0.5]], [[0, 2]]]]}}}),
+            json!({"sweepEnd": true, "streams": {
+                "a": {"numberOfSequences": 1, "numberOfSamples": 1, "sequences": [[[5, 6.25]]]},
+                "b": {"numberOfSequences": 1, "numberOfSamples": 1, "sequences": [[[]]]}}}),
+            json!({"end": true}),
+        ]
+    );
+}
+
+#[test]
+fn the_layout_is_added_when_it_is_asked_for() {
+    let folder = two("layout");
+    let found = answers(&folder, &format!("read two.ctf {STREAMS} --json --layout"));
+    assert_eq!(
+        found[0]["streams"]["a"]["layout"],
+        json!({"steps": 2, "rows": 2, "places": [[0, 0, 0, 2], [1, 1, 0, 1]]})
+    );
+}
+
+#[test]
+fn a_stream_may_have_another_name_in_the_file() {
+    let folder = two("alias");
+    let args = "read two.ctf --stream features:2 --alias features=a --randomize false --json";
+    assert_eq!(answers(&folder, args)[0]["streams"]["features"]["numberOfSamples"], json!(3));
+}
+
+#[test]
+fn a_configuration_reads_as_the_same_options_do() {
+    let folder = many("configuration");
+    let by_file = answers(&folder, "read many.json --json --minibatch-size 5 --seed 3");
+    let set = "--set deserializers[0].chunkSizeInBytes=60";
+    let by_streams =
+        answers(&folder, &format!("read many.ctf --stream x:1 {set} --json --minibatch-size 5 --seed 3"));
+    assert_eq!(by_file, by_streams);
+    assert!(by_file.len() > 10);
+    let other = answers(&folder, "read many.json --json --minibatch-size 5 --seed 4");
+    assert_ne!(by_file, other);
+    // The request of a conformance case holds the reader under `source`.
+    let reader: Value = serde_json::from_str(&fs::read_to_string(folder.join("many.json")).unwrap()).unwrap();
+    fs::write(folder.join("case.json"), json!({"name": "x", "source": reader}).to_string()).unwrap();
+    assert_eq!(answers(&folder, "read case.json --json --minibatch-size 5 --seed 3"), by_file);
+    // From elsewhere, with the folder given.
+    let elsewhere = folder.join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    let args = "read ../many.json --base-dir .. --json --minibatch-size 5 --seed 3";
+    assert_eq!(answers(&elsewhere, args), by_file);
+}
+
+#[test]
+fn a_schedule_changes_the_size_with_the_epoch() {
+    let folder = many("schedule");
+    let found = answers(
+        &folder,
+        "read many.ctf --stream x:1 --randomize false --json --minibatch-size 20*2:60 --epochs 3",
+    );
+    let sizes: Vec<u64> =
+        found.iter().filter_map(|line| line["streams"]["x"]["numberOfSamples"].as_u64()).collect();
+    assert_eq!(sizes, [20, 20, 20, 20, 20, 20, 60]);
+    assert_eq!(found.last(), Some(&json!({"end": true})));
+}
+
+#[test]
+fn a_saved_state_goes_on_where_the_run_stopped() {
+    let folder = many("state");
+    let base = "read many.json --json --minibatch-size 7 --sweeps 2 --seed 5";
+    let whole = answers(&folder, base);
+    let first = answers(&folder, &format!("{base} --take 4 --save-state s.json"));
+    let rest = answers(&folder, &format!("{base} --state s.json"));
+    assert_eq!(first.len(), 4);
+    assert_eq!([first, rest].concat(), whole);
+    let e = refused(&folder, "read many.json --state s.json --seed 6 --minibatch-size 7", 2);
+    assert!(e.contains("the state does not belong to this source"), "{e}");
+    fs::write(folder.join("bad.json"), "{}").unwrap();
+    let e = refused(&folder, "read many.json --state bad.json", 2);
+    assert!(e.contains("bad.json: no saved state"), "{e}");
+    let e = refused(&folder, "read many.json --state none.json", 1);
+    assert!(e.contains("none.json"), "{e}");
+}
+
+#[test]
+fn workers_share_every_minibatch() {
+    let folder = many("workers");
+    let sequences = |args: &str| -> Vec<Value> {
+        answers(&folder, args)
+            .iter()
+            .filter_map(|line| line["streams"]["x"]["sequences"].as_array().cloned())
+            .flatten()
+            .collect()
+    };
+    for sharing in ["chunk", "position"] {
+        let base = format!("read many.json --json --minibatch-size 8 --sharing {sharing}");
+        let mut shares: Vec<Value> =
+            (0..3).flat_map(|rank| sequences(&format!("{base} --workers 3 --rank {rank}"))).collect();
+        let mut all = sequences(&base);
+        let order = |v: &Value| v[0][0].as_u64();
+        shares.sort_by_key(order);
+        all.sort_by_key(order);
+        assert_eq!(shares, all, "{sharing}");
+    }
+    let e = refused(&folder, "read many.json --workers 2 --rank 2", 2);
+    assert!(e.contains("rank"), "{e}");
+}
+
+#[test]
+fn people_get_a_table_and_a_summary() {
+    let folder = many("table");
+    let output = tesson(&folder, "read many.ctf --stream x:1 --randomize false --minibatch-size 30");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let table: Vec<&str> = text.lines().collect();
+    assert_eq!(table[0], "minibatch sequences        x  keys");
+    assert_eq!(table[1], "        0        20       30  0, 1, … 19");
+    assert_eq!(table[2], "        1        20       30  20, 21, … 39  (sweep end)");
+    assert!(table[4].starts_with("2 minibatches, 40 sequences, 60 samples in "), "{text}");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "", "no progress bar without a terminal");
+}
+
+#[test]
+fn info_describes_streams_and_lengths() {
+    let folder = many("info");
+    let found = answers(&folder, "info many.json --json --minibatch-size 20 --randomize false");
+    let info = &found[0];
+    assert_eq!(info["streams"], json!([{"name": "x", "shape": [1], "dtype": "float32", "sparse": false}]));
+    assert_eq!((&info["sequences"], &info["samples"]), (&json!(40), &json!(60)));
+    assert_eq!(info["lengths"], json!({"min": 1, "mean": 1.5, "max": 2}));
+    assert_eq!(info["padding"], json!({"minibatchSize": 20, "padded": 0.25, "packed": 0.0}));
+    assert!(info["chunks"].as_u64() > Some(5));
+    let output = tesson(&folder, "info many.json");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("x dense 1 float32") && text.contains("1 to 2 samples, 1.5 on average"), "{text}");
+}
+
+#[test]
+fn a_plan_names_the_sequences_that_are_then_read() {
+    let folder = many("plan");
+    let plan = answers(&folder, "plan many.json --minibatch 6 --json --seed 2");
+    let read = answers(&folder, "read many.json --minibatch-size 6 --json --seed 2");
+    assert_eq!(plan.len(), read.len());
+    let stored = answers(&folder, "plan many.json --minibatch 1 --json --randomize false");
+    // Minibatches of one sample in stored order number the sequences: place → key.
+    let key = |place: &Value| stored.iter().position(|line| line["sequences"][0] == *place).unwrap();
+    for (planned, delivered) in plan.iter().zip(&read) {
+        let planned: Vec<usize> =
+            planned["sequences"].as_array().map(|s| s.iter().map(key).collect()).unwrap_or_default();
+        let delivered: Vec<usize> = delivered["streams"]["x"]["sequences"]
+            .as_array()
+            .map(|s| s.iter().map(|q| q[0][0].as_f64().unwrap() as usize / 100).collect())
+            .unwrap_or_default();
+        assert_eq!(planned, delivered);
+    }
+    let output = tesson(&folder, "plan many.ctf --stream x:1 --randomize false --minibatch 30 --take 1");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "        0        30 samples  0.0-19\n");
+}
+
+#[test]
+fn check_lists_every_fault_with_its_place_and_does_not_stop() {
+    let folder = folder("check");
+    fs::write(folder.join("bad.ctf"), "0 |x 1 |y 7:1\n1 |x 1 2 |y 0:1\n1 oops |x 3 |y 1:1\n2 |x 4 |y 1:1\n")
+        .unwrap();
+    let args = "check bad.ctf --stream x:1 --stream y:5:sparse";
+    let output = tesson(&folder, &format!("{args} --json"));
+    assert_eq!(output.status.code(), Some(1));
+    let found = lines(&output);
+    let places: Vec<_> = found
+        .iter()
+        .filter(|f| f.get("fault").is_some())
+        .map(|f| (f["line"].as_u64().unwrap(), f["offset"].as_u64().unwrap(), f["key"].as_u64().unwrap()))
+        .collect();
+    assert_eq!(places, [(1, 10, 0), (2, 19, 1), (3, 32, 1)], "{found:?}");
+    assert_eq!(found.last().unwrap()["faults"], json!(3));
+    let text = String::from_utf8(tesson(&folder, args).stdout).unwrap();
+    assert!(
+        text.contains("bad.ctf:1 (byte 10): stream `y`, sequence 0: index 7 is not below dim 5"),
+        "{text}"
+    );
+    assert!(text.contains("3 sequences, 3 faults"), "{text}");
+    fs::write(folder.join("good.ctf"), "0 |x 1 |y 1:1\n").unwrap();
+    let output = tesson(&folder, "check good.ctf --stream x:1 --stream y:5:sparse");
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1 sequences, no faults\n");
+}
+
+#[test]
+fn an_index_cache_is_written_beside_the_file() {
+    let folder = two("index");
+    let found = answers(&folder, "index two.ctf --stream a:2 --stream b:4:sparse --json");
+    let cache = folder.join(found[0]["cache"].as_str().unwrap());
+    assert_eq!(fs::metadata(cache).unwrap().len(), found[0]["bytes"].as_u64().unwrap());
+    assert_eq!((&found[0]["sequences"], &found[0]["samples"]), (&json!(2), &json!(3)));
+}
+
+#[test]
+fn bad_data_end_the_answer_with_an_error_line_and_exit_code_1() {
+    let folder = folder("bad-data");
+    fs::write(folder.join("bad.ctf"), "0 |x 1\n1 |x 2 3\n").unwrap();
+    let output = tesson(&folder, "read bad.ctf --stream x:1 --randomize false --json --minibatch-size 1");
+    assert_eq!(output.status.code(), Some(1));
+    let found = lines(&output);
+    assert_eq!(found.len(), 2, "{found:?}");
+    let error = found[1]["error"].as_str().unwrap();
+    assert!(error.starts_with("bad.ctf:2 (byte 9): stream `x`, sequence 1:"), "{error}");
+    assert!(stderr(&output).contains(error));
+    let forgiven =
+        answers(&folder, "read bad.ctf --stream x:1 --randomize false --json --max-errors 1 --sweeps 1");
+    assert_eq!(forgiven.last(), Some(&json!({"end": true})));
+}
+
+#[test]
+fn errors_suggest_the_repair() {
+    let folder = two("repair");
+    let e = refused(&folder, "read two.ctf", 2);
+    assert!(e.contains("by its first rows: --stream a:2 --stream b:4:sparse"), "{e}");
+    let e = refused(&folder, "read none.ctf --stream a:2", 1);
+    assert!(e.contains("none.ctf: No such file"), "{e}");
+    let e = refused(&folder, "read two.ctf --stream a:2 --set maxSweps=1", 2);
+    assert!(e.contains("did you mean `maxSweeps`?"), "{e}");
+    let e = refused(&folder, "read two.ctf --stream a:2:spars", 2);
+    assert!(e.contains("expected NAME:DIM or NAME:DIM:sparse"), "{e}");
+    let e = refused(&folder, "read two.ctf --stream a:2 --minibatch-size 0", 2);
+    assert!(e.contains("expected at least 1"), "{e}");
+    let e = refused(&folder, "raed two.ctf", 2);
+    assert!(e.contains("read"), "{e}");
+    fs::write(folder.join("bad.json"), "{\"deserializers\": [}").unwrap();
+    let e = refused(&folder, "info bad.json", 2);
+    assert!(e.contains("bad.json: no valid JSON: line 1, column 20"), "{e}");
+    let e = refused(&folder, "read reader.cntk", 2);
+    assert!(e.contains("give the same options as JSON"), "{e}");
+}
+
+#[test]
+fn help_is_an_answer() {
+    let folder = folder("help");
+    for command in ["read", "info", "plan", "check", "index"] {
+        let output = tesson(&folder, &format!("{command} --help"));
+        assert_eq!(output.status.code(), Some(0));
+        assert!(String::from_utf8_lossy(&output.stdout).contains("Examples:"), "{command}");
+    }
+    assert_eq!(tesson(&folder, "--version").status.code(), Some(0));
+    assert_eq!(tesson(&folder, "").status.code(), Some(2));
+}
+
+#[test]
+fn a_closed_pipe_ends_the_command_quietly() {
+    let folder = many("pipe");
+    // Far more than a pipe holds, so that the command is still writing when nobody reads any more.
+    let mut child = command(&folder, "read many.json --json --minibatch-size 1 --sweeps 2000")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut some = [0; 100];
+    child.stdout.take().unwrap().read_exact(&mut some).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(stderr(&output), "");
+}
