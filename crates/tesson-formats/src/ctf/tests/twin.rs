@@ -1,0 +1,247 @@
+//! The kernels against the plain parser, and every way to read against every other.
+
+use proptest::prelude::*;
+use tesson_core::{Chunk, Deserializer, Scratch, Wanted};
+
+use super::super::tokens::Kernel;
+use super::harness::{Cores, Memory, all_chunks, by_index, by_pieces, opened, render, with_cut, with_kernel};
+
+/// What files are made of: ordinary words, and every kind of odd one.
+fn word() -> impl Strategy<Value = Vec<u8>> {
+    let odd: Vec<&'static [u8]> = vec![
+        b"|",
+        b"|#",
+        b"|a",
+        b"|b ",
+        b"|s",
+        b"|s ",
+        b"|x ",
+        b"|a ",
+        b"|ab ",
+        b"\n",
+        b"\n",
+        b"\r\n",
+        b" ",
+        b"  ",
+        b"\t",
+        b"\x00",
+        b"\xC3\xA4",
+        b"\x7F",
+        b":",
+        b"1:",
+        b":1",
+        b"-",
+        b"+",
+        b"--1",
+        b"1-2",
+        b"3+4",
+        b".5",
+        b"5.",
+        b"5.e1",
+        b"1e5",
+        b"1E-3",
+        b"1e",
+        b"1e+",
+        b"nan",
+        b"inf",
+        b"0x1",
+        b"1_0",
+        b"1.5.2",
+        b"007",
+        b"99",
+        b"100",
+        b"101:1",
+        b"7:1",
+        b"3:-2.5",
+        b"3:1",
+        b"99:1e2",
+        b"18446744073709551616",
+        b"18446744073709551616:1",
+        b"123456789:1",
+        b"16777217",
+        b"0.1",
+        b"9007199254740993",
+        b"0.00000000000000000000000000001",
+        b"1234567890.12345678901234",
+        b"\n1 ",
+        b"\n2 ",
+        b"\n 2 ",
+        b"\n10\t",
+        b"text",
+        b"\n|a 1 2 3|b 1 |s 1:1",
+        b"\n3 |a 1 2 3 |b 0 |s 1:1 7:2",
+        b" 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
+    ];
+    prop_oneof![
+        3 => any::<prop::sample::Index>().prop_map(move |i| i.get(&odd).to_vec()),
+        2 => (-9999i32..9999, 0usize..6).prop_map(|(n, d)| format!(" {:.d$}", f64::from(n) / 100.0).into_bytes()),
+        1 => (0u32..1000).prop_map(|n| format!(" {n}").into_bytes()),
+        1 => (0u32..120, 0u32..20).prop_map(|(i, v)| format!(" {i}:{v}").into_bytes()),
+        1 => (any::<u64>(), 0usize..25).prop_map(|(n, d)| format!(" {:.d$}", n as f64 / 1e10).into_bytes()),
+    ]
+}
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    let start = prop_oneof![
+        Just(&b"1 |a 1 2 3 |b 1 |s 1:1"[..]),
+        Just(&b"|a 1 2 3"[..]),
+        Just(&b""[..]),
+        Just(&b"\xEF\xBB\xBF\n 7 "[..])
+    ];
+    (start, prop::collection::vec(word(), 0..60)).prop_map(|(start, words)| [start, &words.concat()].concat())
+}
+
+const OPTIONS: [&str; 7] = [
+    "rules=cntk",
+    "rules=lenient",
+    "rules=lenient emptyInputs=skip numbers=extended",
+    "rules=cntk skipSequenceIds=true precision=double",
+    "rules=cntk textKeys",
+    "rules=lenient emptyInputs=error skipSequenceIds=true",
+    "rules=cntk chunkSizeInBytes=40",
+];
+
+const STREAMS: [&str; 4] = [
+    "a:dense:3 b:dense:1 s:sparse:100",
+    "a:dense:40",
+    "s:sparse:100:s:main a:dense:3",
+    "a:dense:3 b:dense:1:b:main",
+];
+
+/// Reads `bytes` in every way there is, and compares.
+fn compare(options: &str, streams: &str, bytes: &[u8]) {
+    let file = Memory(bytes.to_vec());
+    let Ok(plain) = opened(options, streams, &file) else { return };
+    let plain = with_kernel(plain, Kernel::Plain);
+    let expected = by_index(&plain, &file);
+    for kernel in Kernel::all() {
+        let ctf = with_kernel(opened(options, streams, &file).unwrap(), kernel);
+        assert_eq!(by_index(&ctf, &file), expected, "{kernel:?}");
+        let no_sequences = expected.as_ref().is_err_and(|e| e.contains("no sequence"));
+        if ctf.pieces().is_some() && !no_sequences {
+            for target in [1, 13, 1 << 20] {
+                match (by_pieces(&ctf, &file, target), &expected) {
+                    (Err(a), Err(b)) => assert!(a.contains("2^64") && b.contains("2^64"), "{a} / {b}"),
+                    (a, b) => assert_eq!(&a, b, "{kernel:?}, pieces of {target}"),
+                }
+            }
+        }
+    }
+    let Ok(lines) = &expected else { return };
+    let whole = plain.index(&file, &Cores(1)).unwrap();
+    for (range, read) in [(1, 1), (7, 3), (64, 10)] {
+        let ctf = with_cut(opened(options, streams, &file).unwrap(), range, read);
+        let indexed = ctf.index(&file, &Cores(2)).unwrap();
+        assert_eq!(indexed.index, whole.index, "ranges of {range}");
+        assert_eq!(all_chunks(&ctf, &indexed, &file).as_ref(), Ok(lines), "ranges of {range}");
+    }
+    let mut saved = Vec::new();
+    whole.corpus.save(&whole.index, &mut saved);
+    let restored = plain.restore(&saved).expect("an index that was just saved");
+    assert_eq!(restored.index, whole.index);
+    assert_eq!(all_chunks(&plain, &restored, &file).as_ref(), Ok(lines));
+    for n in 0..saved.len() {
+        assert!(plain.restore(&saved[..n]).is_none(), "{n} of {} bytes", saved.len());
+    }
+    // Any rows, asked for on their own.
+    let (mut scratch, mut chunk, mut first) = (Scratch::default(), Chunk::empty(), 0);
+    for c in 0..whole.index.n_chunks() {
+        let n = whole.index.chunk(c).n_sequences;
+        for rows in [(0..n).step_by(2).collect::<Vec<_>>(), (0..n).skip(1).step_by(3).collect(), vec![n - 1]]
+        {
+            let wanted = Wanted::Rows(&rows);
+            restored.corpus.load(c as u32, wanted, &file, &mut scratch, &mut chunk).unwrap();
+            let expected: Vec<&String> = rows.iter().map(|&r| &lines[first + r as usize]).collect();
+            assert_eq!(render(&plain, &chunk).iter().collect::<Vec<_>>(), expected, "{rows:?}");
+        }
+        first += n as usize;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 1500, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_way_to_read_a_file_gives_the_same(
+        bytes in text(),
+        options in prop::sample::select(&OPTIONS[..]),
+        streams in prop::sample::select(&STREAMS[..]),
+    ) {
+        compare(options, streams, &bytes);
+    }
+
+    #[test]
+    fn random_bytes_are_read_the_same_in_every_way(
+        bytes in prop::collection::vec(prop_oneof![4 => prop::sample::select(&b"|as 12:.-\n\n"[..]), 1 => any::<u8>()], 0..300),
+        options in prop::sample::select(&OPTIONS[..]),
+        streams in prop::sample::select(&STREAMS[..]),
+    ) {
+        compare(options, streams, &bytes);
+        compare(options, streams, &[b"|a 1\n", &bytes[..]].concat());
+        compare(options, streams, &[b"1 |a 1\n", &bytes[..]].concat());
+    }
+
+    #[test]
+    fn a_saved_index_with_a_byte_changed_is_refused_or_harmless(
+        at in any::<prop::sample::Index>(),
+        to in any::<u8>(),
+    ) {
+        let text: String = (0..200).map(|i| format!("{} |a {}\n", i / 3, "1 ".repeat(i % 4))).collect();
+        let file = Memory(text.into_bytes());
+        let ctf = opened("chunkSizeInBytes=300", "a:dense:3", &file).unwrap();
+        let indexed = ctf.index(&file, &Cores(1)).unwrap();
+        let mut saved = Vec::new();
+        indexed.corpus.save(&indexed.index, &mut saved);
+        let at = at.index(saved.len());
+        saved[at] = to;
+        if let Some(other) = ctf.restore(&saved) {
+            // Engines check what they saved; here it is enough that nothing panics and all stays within the file.
+            let end = other.index.n_chunks() as u32 - 1;
+            let last = other.index.chunk(end as usize).n_sequences - 1;
+            if other.corpus.span(end, last).1.end <= file.0.len() as u64 {
+                let _ = all_chunks_leniently(&ctf, &other, &file);
+            }
+        }
+    }
+}
+
+/// Loads all chunks without a look at what comes.
+fn all_chunks_leniently(
+    ctf: &super::super::Ctf,
+    indexed: &tesson_core::Indexed,
+    file: &Memory,
+) -> Result<usize, tesson_core::Error> {
+    let (mut scratch, mut chunk, mut n) = (Scratch::default(), Chunk::empty(), 0);
+    for c in 0..indexed.index.n_chunks() {
+        let wanted = Wanted::Range(0..indexed.index.chunk(c).n_sequences);
+        indexed.corpus.load(c as u32, wanted, file, &mut scratch, &mut chunk)?;
+        n += render(ctf, &chunk).len();
+    }
+    Ok(n)
+}
+
+#[test]
+fn rows_of_real_files_are_read_the_same_with_any_byte_changed() {
+    let row = "|a -0.017145 12.5 -3 |b 7 |s 1:1 22:2.5 99:100\n|a 0 0 253 |b 0 |s 5:1\n";
+    for at in 0..row.len() {
+        for byte in [b' ', b'|', b'\n', b'.', b'-', b'e', b':', b'9', b'x', 0, 0x80] {
+            let mut bytes = row.as_bytes().to_vec();
+            bytes[at] = byte;
+            compare("rules=cntk", STREAMS[0], &bytes);
+        }
+    }
+}
+
+#[test]
+fn values_of_every_length_and_place_are_read_the_same() {
+    for digits in 1..40 {
+        for point in 0..=digits {
+            for pad in 0..3 {
+                let whole = &"1234567890".repeat(4)[..digits];
+                let value = format!("{}.{}", &whole[..point], &whole[point..]);
+                let text = format!("|a {}{value} {whole} -{value}\n|a {whole}", " ".repeat(pad * 31));
+                compare("rules=lenient numbers=extended", "a:dense:40", text.as_bytes());
+            }
+        }
+    }
+}
