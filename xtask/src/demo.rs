@@ -16,7 +16,7 @@ const SHOWN: &[(&str, &[&str])] = &[
     ),
     (
         "Which sequences come when is known without reading them.",
-        &["plan", "examples/digits/digits.json", "--minibatch", "512"],
+        &["plan", "examples/digits/digits.json", "--minibatch", "8", "--take", "4"],
     ),
 ];
 

@@ -103,5 +103,5 @@ fn help() {
 
 /// Names of all jobs, for checks of what documents tell people to type.
 fn job_names() -> impl Iterator<Item = &'static str> {
-    JOBS.iter().map(|job| job.name)
+    JOBS.iter().map(|job| job.name).chain(["help"])
 }
