@@ -1,4 +1,6 @@
 //! Benchmarks of Tesson; `bench/README.md` says how to run them. Prints one JSON line a measurement.
+
+#![forbid(unsafe_code)]
 #![allow(clippy::print_stdout)]
 
 mod corpus;

@@ -4,6 +4,8 @@
 //! This crate knows nothing of files, threads, clocks or orders. Everything above it (plan, formats, engine,
 //! configuration) speaks in these types. It follows the `tesson` façade and has no stability promise of its own.
 
+#![forbid(unsafe_code)]
+
 mod chunk;
 mod coded;
 mod deserializer;
