@@ -38,6 +38,11 @@ pub trait Lanes: Sync {
     /// How many jobs run at the same time.
     fn width(&self) -> usize;
 
+    /// Bytes that all jobs together may hold while they run, beside what they return.
+    fn memory(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Runs `job(0)`, …, `job(n - 1)`, several at a time, and returns when all have ended.
     fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync));
 }

@@ -66,26 +66,31 @@ impl BlockTable {
 }
 
 /// Decoded blocks' memory, waiting to be decoded into again.
-#[derive(Default)]
-pub(crate) struct Spares(Mutex<Vec<Chunk>>);
+pub(crate) struct Spares {
+    idle: Mutex<Vec<Chunk>>,
+    /// Bytes kept, at most.
+    limit: usize,
+}
 
 impl Spares {
-    /// Chunks kept, at most.
-    const KEPT: usize = 16;
-
-    pub(crate) fn take(&self) -> Chunk {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_else(Chunk::empty)
+    pub(crate) fn new(limit: usize) -> Spares {
+        Spares { idle: Mutex::new(Vec::new()), limit }
     }
 
-    fn give(&self, chunk: Chunk) {
-        let mut spares = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if spares.len() < Self::KEPT {
-            spares.push(chunk);
+    pub(crate) fn take(&self) -> Chunk {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_else(Chunk::empty)
+    }
+
+    pub(crate) fn give(&self, chunk: Chunk) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept: usize = idle.iter().map(Chunk::bytes).sum();
+        if kept + chunk.bytes() <= self.limit {
+            idle.push(chunk);
         }
     }
 }
 
-/// A decoded block in memory. When its last user lets go, its memory is decoded into again.
+/// A decoded block in memory. When its last user lets go, its memory goes home, if it has one.
 pub(crate) struct Resident {
     chunk: Chunk,
     home: Weak<Spares>,

@@ -44,7 +44,7 @@ pub(crate) fn check(
             return Ok(seen);
         }
         let results: Vec<Mutex<Option<Error>>> = blocks.iter().map(|_| Mutex::new(None)).collect();
-        Threads(threads).run(blocks.len(), &|i| {
+        Threads { n: threads, memory: u64::MAX }.run(blocks.len(), &|i| {
             let mut bench = benches[i].lock().unwrap_or_else(PoisonError::into_inner);
             let (scratch, chunk) = &mut *bench;
             let (number, range): (u32, Range<u32>) = table.place(blocks[i]);

@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tesson_core::{Corpus, Deserializer, Error, Index, StreamInfo, UsageError};
-use tesson_plan::{Demand, PlanSpec, Planner};
+use tesson_plan::{Cursor, Demand, PlanSpec, Planner};
 
 use crate::block::{BlockTable, Resident, Spares};
 use crate::fetch::Resources;
@@ -121,8 +121,6 @@ enum Presence {
 
 struct Block {
     presence: Presence,
-    /// Tickets that wait for it.
-    waiters: Vec<u64>,
     /// The last ticket that needs it, if any ticket does.
     last_ticket: Option<u64>,
     /// Bytes it holds or has reserved.
@@ -135,14 +133,7 @@ struct Block {
 
 impl Block {
     fn absent() -> Block {
-        Block {
-            presence: Presence::Absent,
-            waiters: Vec::new(),
-            last_ticket: None,
-            bytes: 0,
-            idle: false,
-            unwanted: false,
-        }
+        Block { presence: Presence::Absent, last_ticket: None, bytes: 0, idle: false, unwanted: false }
     }
 }
 
@@ -159,6 +150,8 @@ struct State {
     tickets: VecDeque<Ticket>,
     /// Number of the ticket in front.
     front: u64,
+    /// Where the plan stands behind the last minibatch handed out.
+    delivered: Cursor,
     /// Tickets whose blocks are all there.
     ready: BinaryHeap<Reverse<u64>>,
     blocks: Vec<Block>,
@@ -217,6 +210,7 @@ impl Pipeline {
             plan_over: false,
             tickets: VecDeque::new(),
             front: 0,
+            delivered: Cursor::default(),
             ready: BinaryHeap::new(),
             blocks,
             queue: VecDeque::new(),
@@ -233,12 +227,13 @@ impl Pipeline {
             Supply::Indexed { index, .. } => storage_bytes(index) / index.n_sequences().max(1),
             Supply::Growing => 0,
         };
+        let spare_bytes = 4 * setup.block_bytes as usize * (1 + setup.threads);
         let shared = Arc::new(Shared {
             setup,
             supply,
             row_cost: row_cost.max(ROW_COST),
             pools: Pools::new(),
-            spares: Arc::new(Spares::default()),
+            spares: Arc::new(Spares::new(spare_bytes)),
             state: Mutex::new(state),
             work: Condvar::new(),
             done: Condvar::new(),
@@ -269,11 +264,13 @@ impl Pipeline {
         shared.lock().tell(&mut brain);
         let (planner, index) = brain.parts();
         let result = seek(planner, index);
+        let stands = planner.cursor();
         if let Some(demand) = demand {
             brain.demand = demand;
         }
         let mut state = shared.lock();
         state.brain = Some(brain);
+        state.delivered = stands;
         state.running = demand.is_some() && result.is_ok();
         drop(state);
         shared.work.notify_all();
@@ -394,7 +391,6 @@ impl State {
             self.blocks[block as usize].presence = Presence::Absent;
         }
         for block in &mut self.blocks {
-            block.waiters.clear();
             block.last_ticket = None;
         }
         self.row_allowance = self.row_allowance.max(ROW_ALLOWANCE / 4);
@@ -409,7 +405,11 @@ impl State {
             return None;
         }
         self.front += 1;
-        self.tickets.pop_front().and_then(Ticket::into_outcome)
+        let outcome = self.tickets.pop_front().and_then(Ticket::into_outcome);
+        if let Some(Outcome::Made(packed)) = &outcome {
+            self.delivered = packed.after;
+        }
+        outcome
     }
 
     fn ticket(&mut self, number: u64) -> Option<&mut Ticket> {

@@ -4,12 +4,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tesson_core::Lanes;
 
-/// Up to this many threads, made for a call and gone after it.
-pub(crate) struct Threads(pub(crate) usize);
+/// Threads that are made for a call and gone after it.
+pub(crate) struct Threads {
+    /// How many at a time.
+    pub(crate) n: usize,
+    /// Bytes that all of them together may hold.
+    pub(crate) memory: u64,
+}
 
 impl Lanes for Threads {
     fn width(&self) -> usize {
-        self.0
+        self.n
+    }
+
+    fn memory(&self) -> u64 {
+        self.memory
     }
 
     fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
@@ -24,7 +33,7 @@ impl Lanes for Threads {
             }
         };
         std::thread::scope(|scope| {
-            for _ in 1..self.0.min(n) {
+            for _ in 1..self.n.min(n) {
                 scope.spawn(work);
             }
             work();

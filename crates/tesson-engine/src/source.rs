@@ -402,6 +402,8 @@ impl Source {
             return Err(refused);
         }
         let n_sequences = packed.keys.len() as u64;
+        let n_samples = packed.streams.iter().map(|s| s.n_samples()).max().unwrap_or(0) as u64;
+        self.counters.samples.fetch_add(n_samples, Ordering::Relaxed);
         self.counters.minibatches.fetch_add(1, Ordering::Relaxed);
         self.counters.sequences.fetch_add(n_sequences, Ordering::Relaxed);
         let consumed = self.state.consumed.take().filter(|c| c.is_ahead_of(packed.after));
@@ -433,12 +435,12 @@ impl Source {
     fn make_index(&self) -> Result<Indexed, Error> {
         let (deserializer, resources) = (&*self.deserializer, &*self.resources);
         if !deserializer.cache_index() {
-            return deserializer.index(resources, &Threads(self.threads));
+            return deserializer.index(resources, &Threads { n: self.threads, memory: self.memory_limit });
         }
         if let Some(indexed) = index_cache::read(deserializer, resources, self.corpus_hash) {
             return Ok(indexed);
         }
-        let indexed = deserializer.index(resources, &Threads(self.threads))?;
+        let indexed = deserializer.index(resources, &Threads { n: self.threads, memory: self.memory_limit })?;
         if let Err(e) = index_cache::write(deserializer, resources, self.corpus_hash, &indexed) {
             tracing::info!("the index cache cannot be written: {e}");
         }
@@ -496,10 +498,7 @@ impl Source {
     /// Divides the memory that index and plan leave.
     fn budget(&self, indexed: &Indexed) -> Result<Budget, Error> {
         let index = (indexed.index.bytes() + indexed.corpus.bytes()) as u64;
-        let plan = match self.plan.order {
-            OrderSpec::ChunkWindow { .. } => 4 * indexed.index.n_sequences(),
-            OrderSpec::AsStored | OrderSpec::Global { .. } => 0,
-        };
+        let plan = 4 * window_sequences(&self.plan.order, &indexed.index);
         let rest = self.memory_limit.saturating_sub(index + plan);
         if rest == 0 {
             let what = format!(
@@ -524,8 +523,8 @@ impl Budget {
     fn of(bytes: u64, threads: usize) -> Budget {
         let prefetch = (bytes / 8).min(PREFETCH_BYTES);
         let block_bytes = (bytes / (32 * threads as u64)).clamp(1, BLOCK_BYTES);
-        // Each worker holds a block's text and, before they are narrowed, its columns.
-        let scratch = 4 * block_bytes * threads as u64;
+        // Each worker holds a block's text and, before they are narrowed, its columns; as much lies ready to be reused.
+        let scratch = 8 * block_bytes * (1 + threads as u64);
         Budget { blocks: bytes - (2 * prefetch + scratch).min(bytes), prefetch, block_bytes }
     }
 }
@@ -537,6 +536,24 @@ fn covers_all(order: &OrderSpec, index: &Index) -> bool {
         OrderSpec::Global { .. } => true,
         OrderSpec::ChunkWindow { window: Window::Chunks(n), .. } => *n >= index.n_chunks() as u64,
         OrderSpec::ChunkWindow { window: Window::Samples(n), .. } => n / 2 >= index.n_samples(),
+    }
+}
+
+/// Sequences whose places an order works out at a time, at most.
+fn window_sequences(order: &OrderSpec, index: &Index) -> u64 {
+    let n = index.n_sequences();
+    // Up to two windows are held while a window moves on, in a list whose room doubles when it grows.
+    let share = |window: u64, all: u64| {
+        (u128::from(n) * u128::from(window) * 6).div_ceil(u128::from(all.max(1))) as u64
+    };
+    match order {
+        OrderSpec::AsStored | OrderSpec::Global { .. } => 0,
+        OrderSpec::ChunkWindow { window: Window::Chunks(chunks), .. } => {
+            share((*chunks).min(index.n_chunks() as u64), index.n_chunks() as u64).min(2 * n)
+        }
+        OrderSpec::ChunkWindow { window: Window::Samples(samples), .. } => {
+            share((*samples).min(index.n_samples()), index.n_samples()).min(2 * n)
+        }
     }
 }
 

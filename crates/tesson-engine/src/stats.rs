@@ -38,7 +38,7 @@ counters! {
     minibatches,
     /// Sequences delivered.
     sequences,
-    /// Samples planned for the delivered minibatches (counted lengths).
+    /// Samples delivered, those of the longest stream.
     samples,
     /// Bytes read from the store.
     bytes_read,

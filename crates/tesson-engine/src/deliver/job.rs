@@ -1,17 +1,17 @@
 //! What worker threads do, and what they do first.
 
 use std::cmp::Reverse;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 use tesson_core::{Chunk, Piece, Scratch};
 
 use super::plan::PLANNED_AT_ONCE;
-use super::ticket::{Ticket, Work};
-use super::{Brain, Presence, Resident, Shared, State, Supply};
+use super::ticket::{Holdings, Ticket, Work};
+use super::{Brain, Presence, Shared, State, Supply};
 
 /// A minibatch that misses this many blocks does not wait for them while the allowance for rows lasts.
-const MANY_BLOCKS: u32 = 8;
+const MANY_BLOCKS: usize = 8;
 
 /// What a worker has taken on.
 pub(super) enum Job {
@@ -21,13 +21,7 @@ pub(super) enum Job {
     /// The next piece behind this one.
     Cut(Option<Piece>),
     /// A minibatch, with the blocks that are there.
-    Make(u64, Box<Work>, Vec<Option<Held>>),
-}
-
-/// A block in memory and the line it begins at.
-pub(super) struct Held {
-    pub(super) block: Arc<Resident>,
-    pub(super) line_base: u64,
+    Make(u64, Box<Work>, Holdings),
 }
 
 /// What a block is loaded from.
@@ -137,6 +131,7 @@ impl Shared {
         let room = (depth - state.tickets.len()).min(PLANNED_AT_ONCE);
         let mut brain = state.brain.take()?;
         state.tell(&mut brain);
+        brain.planner.released(state.delivered);
         Some(Job::Plan(brain, room))
     }
 
@@ -154,17 +149,8 @@ impl Shared {
 
     /// Takes a ticket's work on, with the blocks that are there.
     fn start(&self, state: &mut State, number: u64) -> Option<Job> {
-        let work = state.ticket(number)?.start()?;
-        let growth = state.growth.as_ref();
-        let held = work.blocks.iter().map(|&block| match &state.blocks[block as usize].presence {
-            Presence::Resident(resident) => {
-                let line_base = growth.map_or(0, |g| g.piece(block).1);
-                Some(Held { block: resident.clone(), line_base })
-            }
-            Presence::Absent | Presence::Queued | Presence::Loading => None,
-        });
-        let held = held.collect();
-        Some(Job::Make(number, work, held))
+        let (work, holdings) = state.ticket(number)?.start()?;
+        Some(Job::Make(number, work, holdings))
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, Wanted};
 use tesson_plan::Planned;
 
-use super::job::{Bench, Held};
-use super::ticket::{Charge, Outcome, Packed, Work};
+use super::job::Bench;
+use super::ticket::{Charge, Held, Outcome, Packed, Work};
 use super::{Shared, State, Supply};
 use crate::fault;
 use crate::minibatch::{BatchKeys, StreamBatch};
@@ -72,6 +72,7 @@ impl Shared {
         let streams = pack::pack(&self.setup.streams, &items, &sources, &self.pools);
         let keys = pack::keys(&items, &sources);
         let refused = if self.setup.frame_mode { self.not_frames(work, &streams, &keys) } else { None };
+        fetched.into_iter().flatten().for_each(|chunk| self.spares.give(chunk));
         let counters = &self.setup.counters;
         counters.block_hits.fetch_add(held.iter().flatten().count() as u64, Ordering::Relaxed);
         Ok(Packed {

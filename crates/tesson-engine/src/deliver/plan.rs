@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use tesson_core::Error;
 use tesson_plan::{BatchPlan, Planned, Progress};
 
-use super::ticket::{Outcome, Ticket, Work};
+use super::ticket::{Held, Holdings, Outcome, Ticket, Work};
 use super::{Brain, Presence, Setup, Shared, State, Supply};
 use crate::pack::Item;
 
@@ -27,7 +27,7 @@ impl Shared {
             match planner.next_batch(index, demand, &mut plan) {
                 Ok(Progress::Planned) => {
                     over = plan.data_end;
-                    planned.push(Ok(plan));
+                    planned.push(Ok(brain.prepare(plan, self.setup.charge_foreign)));
                 }
                 Ok(Progress::NeedIndex) => wanted = true,
                 Err(e) => {
@@ -36,10 +36,6 @@ impl Shared {
                 }
             }
         }
-        let planned: Vec<Result<Box<Work>, Error>> = planned
-            .into_iter()
-            .map(|plan| plan.map(|plan| brain.prepare(plan, self.setup.charge_foreign)))
-            .collect();
         let mut state = self.lock();
         if state.generation == generation {
             for work in planned {
@@ -122,27 +118,26 @@ impl State {
         if let (Some(growth), Some(last)) = (&mut self.growth, work.plan.own.last()) {
             growth.reached = last.chunk;
         }
-        let mut missing = 0;
+        let mut holdings = Holdings::with_capacity(work.blocks.len());
         for &number_of_block in &work.blocks {
+            let line_base = self.line_base(number_of_block);
             let block = &mut self.blocks[number_of_block as usize];
             block.last_ticket = Some(number);
             block.idle = false;
             block.unwanted = false;
-            match block.presence {
-                Presence::Resident(_) => continue,
-                Presence::Absent => {
-                    block.presence = Presence::Queued;
-                    self.queue.push_back(number_of_block);
-                }
-                Presence::Queued | Presence::Loading => {}
+            if let Presence::Absent = block.presence {
+                block.presence = Presence::Queued;
+                self.queue.push_back(number_of_block);
             }
-            block.waiters.push(number);
-            missing += 1;
+            holdings.push(match &block.presence {
+                Presence::Resident(resident) => Some(Held { block: resident.clone(), line_base }),
+                Presence::Absent | Presence::Queued | Presence::Loading => None,
+            });
         }
-        self.tickets.push_back(Ticket::waiting(work, missing));
-        if missing == 0 {
+        if holdings.iter().all(Option::is_some) {
             self.ready.push(Reverse(number));
         }
+        self.tickets.push_back(Ticket::waiting(work, holdings));
         setup.counters.queued.store(self.tickets.len() as u64, Ordering::Relaxed);
     }
 }

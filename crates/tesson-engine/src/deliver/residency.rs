@@ -2,13 +2,13 @@
 
 use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, MutexGuard};
+use std::sync::{Arc, MutexGuard, Weak};
 
 use tesson_core::{Chunk, Corpus, Error, Fetch, Piece, Wanted};
 
 use super::growth::Grown;
 use super::job::{Bench, Stock};
-use super::ticket::{Outcome, Ticket};
+use super::ticket::Outcome;
 use super::{Block, Presence, ROW_ALLOWANCE, Resident, Setup, Shared, State, Supply};
 use crate::block::BlockTable;
 
@@ -107,18 +107,24 @@ impl Shared {
     /// Puts a decoded block into memory and tells who waits for it.
     pub(super) fn settle(&self, state: &mut State, block: u32, chunk: Chunk) {
         let bytes = chunk.bytes();
-        let resident = Arc::new(Resident::new(chunk, Arc::downgrade(&self.spares)));
+        let home = match &self.supply {
+            // A narrowed copy is of no use to decode into.
+            Supply::Indexed { .. } => Weak::new(),
+            Supply::Growing => Arc::downgrade(&self.spares),
+        };
+        let resident = Arc::new(Resident::new(chunk, home));
         state.used += bytes;
         state.row_allowance = (state.row_allowance + bytes as i64 / 10).min(ROW_ALLOWANCE);
+        let line_base = state.line_base(block);
+        for (number, ticket) in (state.front..).zip(&mut state.tickets) {
+            if ticket.arrived(block, &resident, line_base) {
+                state.ready.push(Reverse(number));
+            }
+        }
         let entry = &mut state.blocks[block as usize];
         entry.presence = Presence::Resident(resident);
         entry.bytes = bytes;
         entry.idle = false;
-        for number in std::mem::take(&mut entry.waiters) {
-            if state.ticket(number).is_some_and(Ticket::arrived) {
-                state.ready.push(Reverse(number));
-            }
-        }
         let counters = &self.setup.counters;
         counters.blocks_loaded.fetch_add(1, Ordering::Relaxed);
         counters.resident_bytes.store(state.used as u64, Ordering::Relaxed);
@@ -161,14 +167,16 @@ impl Shared {
 }
 
 impl State {
+    /// Physical line of a block's first byte, where the block itself does not know it.
+    pub(super) fn line_base(&self, block: u32) -> u64 {
+        self.growth.as_ref().map_or(0, |growth| growth.piece(block).1)
+    }
+
     /// A block cannot be loaded: whoever waits for it fails.
     pub(super) fn fail(&mut self, block: u32, e: &Error) {
-        let entry = &mut self.blocks[block as usize];
-        entry.presence = Presence::Absent;
-        for number in std::mem::take(&mut entry.waiters) {
-            if let Some(ticket) = self.ticket(number).filter(|t| t.is_waiting()) {
-                ticket.finish(Outcome::Failed(e.clone()));
-            }
+        self.blocks[block as usize].presence = Presence::Absent;
+        for ticket in self.tickets.iter_mut().filter(|t| t.waits_for(block)) {
+            ticket.finish(Outcome::Failed(e.clone()));
         }
     }
 

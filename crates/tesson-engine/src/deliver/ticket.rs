@@ -1,8 +1,11 @@
 //! Tickets: planned minibatches on their way.
 
+use std::sync::Arc;
+
 use tesson_core::{DataError, Error};
 use tesson_plan::{BatchPlan, Cursor, Demand};
 
+use crate::block::Resident;
 use crate::minibatch::{BatchKeys, StreamBatch};
 use crate::pack::Item;
 
@@ -21,10 +24,19 @@ pub(super) struct Work {
     pub(super) retired: Vec<u32>,
 }
 
+/// A block in memory, and the line it begins at. Whoever holds it keeps it there.
+pub(super) struct Held {
+    pub(super) block: Arc<Resident>,
+    pub(super) line_base: u64,
+}
+
+/// The blocks of a ticket that are in memory, in the order of [`Work::blocks`].
+pub(super) type Holdings = Vec<Option<Held>>;
+
 /// Where a ticket stands.
 enum Stage {
-    /// For this many blocks.
-    Waiting(Box<Work>, u32),
+    /// For the blocks it does not hold yet.
+    Waiting(Box<Work>, Holdings),
     /// Somebody makes it.
     Making,
     /// It can be handed out.
@@ -35,8 +47,8 @@ enum Stage {
 pub(super) struct Ticket(Stage);
 
 impl Ticket {
-    pub(super) fn waiting(work: Box<Work>, missing: u32) -> Ticket {
-        Ticket(Stage::Waiting(work, missing))
+    pub(super) fn waiting(work: Box<Work>, holdings: Holdings) -> Ticket {
+        Ticket(Stage::Waiting(work, holdings))
     }
 
     pub(super) fn done(outcome: Outcome) -> Ticket {
@@ -58,29 +70,33 @@ impl Ticket {
         }
     }
 
-    /// One of its blocks is there; whether it was the last one missing.
-    pub(super) fn arrived(&mut self) -> bool {
-        match &mut self.0 {
-            Stage::Waiting(_, missing) => {
-                *missing -= 1;
-                *missing == 0
-            }
-            Stage::Making | Stage::Done(_) => false,
+    /// A block is there; whether it was the last one the ticket waited for.
+    pub(super) fn arrived(&mut self, number: u32, block: &Arc<Resident>, line_base: u64) -> bool {
+        let Stage::Waiting(work, holdings) = &mut self.0 else { return false };
+        let Some(at) = work.blocks.iter().position(|&b| b == number) else { return false };
+        if holdings[at].is_some() {
+            return false;
         }
+        holdings[at] = Some(Held { block: block.clone(), line_base });
+        holdings.iter().all(Option::is_some)
+    }
+
+    /// Whether it waits for this block.
+    pub(super) fn waits_for(&self, number: u32) -> bool {
+        let Stage::Waiting(work, holdings) = &self.0 else { return false };
+        work.blocks.iter().zip(holdings).any(|(&b, held)| b == number && held.is_none())
     }
 
     /// Sequences and missing blocks, while it waits.
-    pub(super) fn wait(&self) -> Option<(usize, u32)> {
-        match &self.0 {
-            Stage::Waiting(work, missing) => Some((work.items.len(), *missing)),
-            Stage::Making | Stage::Done(_) => None,
-        }
+    pub(super) fn wait(&self) -> Option<(usize, usize)> {
+        let Stage::Waiting(work, holdings) = &self.0 else { return None };
+        Some((work.items.len(), holdings.iter().filter(|h| h.is_none()).count()))
     }
 
-    /// Takes the work, to make the minibatch.
-    pub(super) fn start(&mut self) -> Option<Box<Work>> {
+    /// Takes the work and what there is for it, to make the minibatch.
+    pub(super) fn start(&mut self) -> Option<(Box<Work>, Holdings)> {
         match std::mem::replace(&mut self.0, Stage::Making) {
-            Stage::Waiting(work, _) => Some(work),
+            Stage::Waiting(work, holdings) => Some((work, holdings)),
             other => {
                 self.0 = other;
                 None

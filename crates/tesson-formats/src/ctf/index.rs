@@ -102,8 +102,11 @@ pub(crate) fn index(
     let size = fetch.size(FILE);
     let mut stitch = Stitch::new(rules, chunk_bytes.min(size));
     let mut from = rules.prologue.start;
-    // In waves, so that what ranges have found is held for a few of them only.
+    // In waves, so that what ranges have found is held for a few of them only: up to as many bytes as the text has,
+    // where rows are short, and the text read.
     let wave = lanes.width().max(1) * 2;
+    let room = (lanes.memory() / (4 * wave as u64)).max(1 << 12);
+    let cut = Cut { range: cut.range.min(room), read: cut.read.min(room) };
     while from < size {
         let parts: Vec<Mutex<Option<Result<Part, Error>>>> = (0..wave).map(|_| Mutex::new(None)).collect();
         let range = |i: usize| {
