@@ -14,6 +14,8 @@ pub(crate) trait Real:
     fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<Self>;
     /// A whole number below 2^24, which every element type holds exactly.
     fn from_small(n: u32) -> Self;
+    /// The same values, if the type is `f32`.
+    fn singles(values: &mut [Self]) -> Option<&mut [f32]>;
     /// The nearest value to a text of the standard library's grammar.
     fn from_text(text: &str) -> Option<Self>;
     /// The values as a column.
@@ -23,13 +25,13 @@ pub(crate) trait Real:
 }
 
 /// Powers of ten that `f64` holds exactly.
-static POWERS: [f64; 23] = [
+pub(crate) static POWERS: [f64; 23] = [
     1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
     1e19, 1e20, 1e21, 1e22,
 ];
 
 /// The nearest `f64`s to their inverses.
-static INVERSES: [f64; 23] = [
+pub(crate) static INVERSES: [f64; 23] = [
     1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15,
     1e-16, 1e-17, 1e-18, 1e-19, 1e-20, 1e-21, 1e-22,
 ];
@@ -75,6 +77,11 @@ impl Real for f32 {
         n as f32
     }
 
+    #[inline]
+    fn singles(values: &mut [f32]) -> Option<&mut [f32]> {
+        Some(values)
+    }
+
     fn from_text(text: &str) -> Option<f32> {
         text.parse().ok()
     }
@@ -100,6 +107,11 @@ impl Real for f64 {
     #[inline]
     fn from_small(n: u32) -> f64 {
         f64::from(n)
+    }
+
+    #[inline]
+    fn singles(_: &mut [f64]) -> Option<&mut [f32]> {
+        None
     }
 
     fn from_text(text: &str) -> Option<f64> {

@@ -7,7 +7,7 @@
 use std::arch::x86_64::*;
 
 use super::super::bytes::is_end;
-use super::super::number::{Grammar, Real, read};
+use super::super::number::{Grammar, INVERSES, POWERS, Real, read};
 
 /// Proof that the processor has AVX2 and what comes with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,6 +47,7 @@ impl Avx512 {
         (is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi")
             && is_x86_feature_detected!("avx512vbmi2"))
         .then_some(Avx512(()))
     }
@@ -77,7 +78,7 @@ fn dense_avx2<E: Real>(
     unsafe { dense::<E, ByAvx2>(bytes, at, grammar, values) }
 }
 
-#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi2")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2")]
 fn dense_avx512<E: Real>(
     bytes: &[u8],
     at: usize,
@@ -113,6 +114,13 @@ trait Block {
     /// # Safety
     /// The instruction set is there.
     unsafe fn small(bytes: &[u8], at: usize, ends: u64, tokens: u64) -> Option<[u16; 32]>;
+
+    /// Puts the values of a block into `slots`, if they are all decimals of up to eight digits on each side of the
+    /// point. Returns where the bit of a value is set that is too near a tie.
+    ///
+    /// # Safety
+    /// The instruction set is there.
+    unsafe fn decimals<E: Real>(block: &[u8; 64], ends: u64, slots: &mut [E]) -> Option<u32>;
 }
 
 /// Reads the values of a sample.
@@ -170,21 +178,28 @@ unsafe fn dense<E: Real, B: Block>(
         let count = tokens.count_ones() as usize;
         let slots = values.get_mut(n..n + count)?;
         // SAFETY: the caller's promise.
-        match unsafe { B::small(bytes, at, ends, tokens) } {
-            Some(small) => match values.get_mut(n..n + 32) {
+        let (small, mut left) = match unsafe { B::small(bytes, at, ends, tokens) } {
+            Some(small) => (Some(small), 0),
+            // SAFETY: the caller's promise.
+            None => (None, unsafe { B::decimals(block, ends, slots) }.unwrap_or(u32::MAX)),
+        };
+        if let Some(small) = small {
+            match values.get_mut(n..n + 32) {
                 // Those beyond `count` are zeros, as what they overwrite.
                 Some(slots) => slots.iter_mut().zip(small).for_each(|(v, s)| *v = E::from_small(s.into())),
-                None => slots_of(values, n, count).zip(small).for_each(|(v, s)| *v = E::from_small(s.into())),
-            },
-            None => {
-                for slot in slots {
+                None => values[n..].iter_mut().zip(small).for_each(|(v, s)| *v = E::from_small(s.into())),
+            }
+        } else if left != 0 {
+            for slot in slots {
+                if left & 1 != 0 {
                     let (start, end) =
                         (at + starts.trailing_zeros() as usize, at + tokens.trailing_zeros() as usize);
                     // SAFETY: the caller's promise.
                     *slot = unsafe { value(bytes, start, end, grammar) }?;
-                    starts &= starts.wrapping_sub(1);
-                    tokens &= tokens.wrapping_sub(1);
                 }
+                left >>= 1;
+                starts &= starts.wrapping_sub(1);
+                tokens &= tokens.wrapping_sub(1);
             }
         }
         n += count;
@@ -194,12 +209,6 @@ unsafe fn dense<E: Real, B: Block>(
         }
         at += last + 1;
     }
-}
-
-/// The `count` slots from `n` on.
-#[inline(always)]
-fn slots_of<E>(values: &mut [E], n: usize, count: usize) -> std::slice::IterMut<'_, E> {
-    values[n..n + count].iter_mut()
 }
 
 /// 16 bytes of zeros, then 16 of ones: loaded at `n`, a mask of the last `n` of 16 bytes.
@@ -339,6 +348,11 @@ impl Block for ByAvx2 {
     unsafe fn small(_: &[u8], _: usize, _: u64, _: u64) -> Option<[u16; 32]> {
         None
     }
+
+    #[inline(always)]
+    unsafe fn decimals<E: Real>(_: &[u8; 64], _: u64, _: &mut [E]) -> Option<u32> {
+        None
+    }
 }
 
 /// The two halves of a block.
@@ -413,5 +427,138 @@ impl Block for ByAvx512 {
             _mm512_storeu_si512(values.as_mut_ptr().cast(), sum);
             Some(values)
         }
+    }
+
+    /// A value is taken apart at its point. For eight values at a time the eight bytes before the point and the eight
+    /// at the end are brought into a lane each by byte permutation, what is no part of them made zero, the digits
+    /// joined, and both parts put together as doubles, which hold them exactly.
+    #[inline(always)]
+    unsafe fn decimals<E: Real>(block: &[u8; 64], ends: u64, slots: &mut [E]) -> Option<u32> {
+        let all_inside = !ends;
+        // Of values that end in this block.
+        let inside = all_inside & (u64::MAX >> ends.leading_zeros());
+        let starts = inside & !(inside << 1);
+        let tokens = ends & inside << 1;
+        // SAFETY: AVX-512 is the caller's promise; loads are of 64 bytes of arrays that have them, stores masked to or
+        // within what they store to.
+        unsafe {
+            let x = _mm512_loadu_si512(block.as_ptr().cast());
+            let digits = _mm512_sub_epi8(x, _mm512_set1_epi8(b'0' as i8));
+            let is_digit = _mm512_cmple_epu8_mask(digits, _mm512_set1_epi8(9));
+            let points = inside & _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(b'.' as i8));
+            let minus = starts & _mm512_cmpeq_epi8_mask(x, _mm512_set1_epi8(b'-' as i8));
+            // Carries run from each start to its first point, or else to its end.
+            let runs = inside & !points;
+            let middles = runs.wrapping_add(starts) & !runs;
+            let firsts = (starts & !minus | minus << 1) & is_digit & inside;
+            let odd = inside & !(is_digit | minus | points & middles);
+            if odd != 0 || firsts.count_ones() != starts.count_ones() {
+                return None;
+            }
+            let places = _mm512_loadu_si512(PLACES.as_ptr().cast());
+            let ends = _mm512_maskz_compress_epi8(tokens, places);
+            let middles = _mm512_maskz_compress_epi8(middles, places);
+            let firsts = _mm512_maskz_compress_epi8(firsts, places);
+            let n_whole = _mm512_sub_epi8(middles, firsts);
+            let n_fraction = _mm512_subs_epu8(ends, _mm512_add_epi8(middles, _mm512_set1_epi8(1)));
+            let n_digits = _mm512_add_epi8(n_whole, n_fraction);
+            let (eight, fifteen) = (_mm512_set1_epi8(8), _mm512_set1_epi8(15));
+            if _mm512_cmpgt_epu8_mask(_mm512_max_epu8(n_whole, n_fraction), eight) != 0
+                || _mm512_cmpgt_epu8_mask(n_digits, fifteen) != 0
+            {
+                return None;
+            }
+            // A bit a value, in their order.
+            let signs = _pext_u64(minus, starts) as u32;
+            let mut columns = [[0u8; 64]; 4];
+            for (column, x) in columns.iter_mut().zip([middles, ends, n_whole, n_fraction]) {
+                _mm512_storeu_si512(column.as_mut_ptr().cast(), x);
+            }
+            let [middles, ends, n_whole, n_fraction] = &columns;
+            let mut near = 0;
+            for (group, slots) in slots.chunks_mut(8).enumerate() {
+                let from = group * 8;
+                let lanes = |column: &[u8; 64]| {
+                    _mm512_cvtepu8_epi64(_mm_loadl_epi64(column[from..from + 8].as_ptr().cast()))
+                };
+                let scale = lanes(n_fraction);
+                let whole = joined(digits, lanes(middles), lanes(n_whole));
+                let fraction = joined(digits, lanes(ends), scale);
+                let mantissa = _mm512_fmadd_pd(whole, by_scale(&POWERS, scale), fraction);
+                if let Some(slots) = E::singles(slots) {
+                    let x = _mm512_mul_pd(mantissa, by_scale(&INVERSES, scale));
+                    // As `f32::from_decimal` has it.
+                    let low = _mm512_and_si512(_mm512_castpd_si512(x), _mm512_set1_epi64(0x1FFF_FFFF));
+                    let off = _mm512_sub_epi64(low, _mm512_set1_epi64(0x1000_0000 - 4));
+                    near |= u32::from(_mm512_cmple_epu64_mask(off, _mm512_set1_epi64(8))) << from;
+                    let minus = _mm256_maskz_set1_epi32((signs >> from) as u8, i32::MIN);
+                    let x = _mm256_xor_ps(_mm512_cvtpd_ps(x), _mm256_castsi256_ps(minus));
+                    _mm256_mask_storeu_ps(slots.as_mut_ptr(), (0xFF >> (8 - slots.len())) as u8, x);
+                } else {
+                    let mut mantissas = [0.0; 8];
+                    _mm512_storeu_pd(mantissas.as_mut_ptr(), mantissa);
+                    for (i, slot) in slots.iter_mut().enumerate() {
+                        let (scale, negative) = (n_fraction[from + i].into(), signs >> (from + i) & 1 != 0);
+                        match E::from_decimal(negative, mantissas[i] as u64, scale) {
+                            Some(x) => *slot = x,
+                            None => near |= 1 << (from + i),
+                        }
+                    }
+                }
+            }
+            // Lanes behind the last value say nothing.
+            let n = slots.len() as u32;
+            Some(if n < 32 { near & ((1 << n) - 1) } else { near })
+        }
+    }
+}
+
+/// 0, 1, 2, …
+static PLACES: [u8; 64] = {
+    let mut places = [0; 64];
+    let mut i = 0;
+    while i < 64 {
+        places[i] = i as u8;
+        i += 1;
+    }
+    places
+};
+
+/// The whole numbers of eight lanes: each lane's are the `n` digits, up to eight, before `ends`.
+///
+/// # Safety
+/// AVX-512 with VBMI is there.
+#[inline(always)]
+unsafe fn joined(digits: __m512i, ends: __m512i, n: __m512i) -> __m512d {
+    // SAFETY: the caller's promise.
+    unsafe {
+        // Each lane's low byte in all of its bytes.
+        let spread = _mm512_set4_epi32(0x0808_0808, 0x0808_0808, 0, 0);
+        let ends = _mm512_shuffle_epi8(ends, spread);
+        let n = _mm512_shuffle_epi8(n, spread);
+        let places = _mm512_set1_epi64(0x0706_0504_0302_0100);
+        let before = _mm512_add_epi8(ends, _mm512_sub_epi8(places, _mm512_set1_epi8(8)));
+        // The last `n` of the eight.
+        let kept = _mm512_cmpge_epu8_mask(_mm512_add_epi8(n, places), _mm512_set1_epi8(8));
+        let digits = _mm512_maskz_permutexvar_epi8(kept, before, digits);
+        // Neighbours are joined to pairs, pairs to fours, fours to eights.
+        let pairs = _mm512_maddubs_epi16(digits, _mm512_set1_epi16(0x010A));
+        let fours = _mm512_madd_epi16(pairs, _mm512_set1_epi32(0x0001_0064));
+        let parts = _mm512_madd_epi16(fours, _mm512_set1_epi64(0x0000_0001_0000_2710));
+        let eights = _mm512_add_epi64(parts, _mm512_srli_epi64(parts, 32));
+        _mm512_cvtepi32_pd(_mm512_cvtepi64_epi32(eights))
+    }
+}
+
+/// The entries of a table that lanes, up to 8, ask for.
+///
+/// # Safety
+/// AVX-512 is there.
+#[inline(always)]
+unsafe fn by_scale(table: &[f64; 23], lanes: __m512i) -> __m512d {
+    // SAFETY: the caller's promise; loads are of 16 of the 23 entries.
+    unsafe {
+        let (low, high) = (_mm512_loadu_pd(table.as_ptr()), _mm512_loadu_pd(table[8..].as_ptr()));
+        _mm512_permutex2var_pd(low, lanes, high)
     }
 }
