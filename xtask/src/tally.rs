@@ -26,18 +26,26 @@ impl Tally {
 
     /// Sums up all summary lines of `cargo test`, `cargo nextest run` or pytest.
     pub(crate) fn read(output: &str) -> Tally {
+        let by_nextest = output.lines().any(is_summary_of_nextest);
+        // Nextest shows what a failed test printed, which ends in a summary of its own.
+        let is_summary = if by_nextest { is_summary_of_nextest } else { is_summary };
         output.lines().filter(|line| is_summary(line)).map(read_line).sum()
     }
 }
 
-/// `test result: ok. 3 passed; …`, `Summary [ 0.1s] 4 tests run: 3 passed, …`, `== 3 passed, 1 skipped in 0.12s ==`.
+/// `Summary [ 0.1s] 4 tests run: 3 passed, …`
+fn is_summary_of_nextest(line: &str) -> bool {
+    line.trim_start().starts_with("Summary [")
+}
+
+/// `test result: ok. 3 passed; …` or `== 3 passed, 1 skipped in 0.12s ==`.
 fn is_summary(line: &str) -> bool {
     let line = line.trim().trim_matches('=').trim();
     // Longer runs end in "61.02s (0:01:01)".
     let seconds = line.split(" (").next().unwrap_or(line);
     let pytest =
         seconds.ends_with('s') && line.contains(" in ") && line.starts_with(|c: char| c.is_ascii_digit());
-    line.starts_with("test result: ") || line.starts_with("Summary [") || pytest
+    line.starts_with("test result: ") || pytest
 }
 
 fn read_line(line: &str) -> Tally {
@@ -105,6 +113,17 @@ mod tests {
             3,
         );
         check("     Summary [   0.004s] 5 tests run: 5 passed, 0 skipped", 5, 0, 0);
+    }
+
+    #[test]
+    fn what_a_failed_test_printed_is_not_counted_again() {
+        let printed = "    test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 15 filtered out";
+        check(
+            &format!("{printed}\n     Summary [   0.004s] 5 tests run: 4 passed, 1 failed, 0 skipped"),
+            4,
+            1,
+            0,
+        );
     }
 
     #[test]
