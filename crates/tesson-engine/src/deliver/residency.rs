@@ -130,7 +130,7 @@ impl Shared {
         counters.resident_bytes.store(state.used as u64, Ordering::Relaxed);
         counters.peak_resident_bytes.fetch_max(state.used as u64, Ordering::Relaxed);
         if std::mem::take(&mut state.blocks[block as usize].unwanted) {
-            state.evict(block, &self.setup);
+            state.leave(block, &self.setup);
         }
     }
 
@@ -187,26 +187,26 @@ impl State {
             return;
         }
         match block.presence {
-            Presence::Resident(_) => {}
-            Presence::Absent => return,
+            Presence::Resident(_) => self.leave(number, setup),
+            Presence::Absent => {}
+            // Tickets are made in any order: an earlier one may still wait for it.
+            Presence::Queued if self.tickets.iter().any(|t| t.waits_for(number)) => block.unwanted = true,
             // The rows that were needed of it have been fetched by themselves.
-            Presence::Queued => {
-                block.presence = Presence::Absent;
-                return;
-            }
-            Presence::Loading => {
-                block.unwanted = !setup.retain;
-                return;
-            }
+            Presence::Queued => block.presence = Presence::Absent,
+            Presence::Loading => block.unwanted = true,
         }
-        if setup.retain {
-            if !block.idle {
-                block.idle = true;
-                self.idle.push_back(number);
-            }
-            return;
+    }
+
+    /// Nobody needs a block for now: it stays while there is room, or goes at once.
+    fn leave(&mut self, number: u32, setup: &Setup) {
+        if !setup.retain {
+            return self.evict(number, setup);
         }
-        self.evict(number, setup);
+        let block = &mut self.blocks[number as usize];
+        if !block.idle {
+            block.idle = true;
+            self.idle.push_back(number);
+        }
     }
 
     pub(super) fn evict(&mut self, number: u32, setup: &Setup) {
