@@ -12,7 +12,7 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// A position whose sequence nobody has looked up: beyond the end of the data there may be none.
+    /// A position whose sequence nobody has looked up: that of a rank without data.
     pub(crate) fn unplaced(position: u64) -> Cursor {
         Cursor { position, sweep: u64::MAX, sequence: u64::MAX }
     }

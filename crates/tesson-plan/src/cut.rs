@@ -56,9 +56,14 @@ impl Cut<'_> {
         let mut left = self.room;
         loop {
             let forced = !out.sweep_end;
-            let before = at.position;
+            let before = *at;
+            let sequences = out.own.len();
             let taken = self.round(order, left, forced, at, out);
-            if !forced && at.position == before {
+            if !forced && *at == before {
+                break;
+            }
+            // A whole sweep without a sequence to deliver: all of it was consumed before the states were merged.
+            if at.sweep > before.sweep && before.sequence == 0 && out.own.len() == sequences {
                 break;
             }
             if !self.cross_sweep_ends || !out.sweep_end || out.data_end {

@@ -59,8 +59,8 @@ impl Planner {
         self.seek(index, 0, Some(demand))
     }
 
-    /// Goes to the first sequence that starts at or after a position, in samples since the start (§10.1). Positions
-    /// beyond the end of the data are kept. Without a demand no rule of ranks is applied. `None`: more of the index
+    /// Goes to the first sequence that starts at or after a position, in samples since the start (§10.1), be it
+    /// beyond the end of the data. Without a demand no rule of ranks is applied. `None`: more of the index
     /// is needed.
     ///
     /// Reads through the lengths of the sweep up to there, unless the order is as stored or all lengths are equal.
@@ -156,6 +156,10 @@ impl Planner {
         out.clear();
         if !self.can_tell(index) {
             return Ok(Progress::NeedIndex);
+        }
+        // Applied at every call: such a rank would look for an own sequence for ever.
+        if let Some(nowhere) = self.without_data(index, Some(demand))? {
+            self.cursor = nowhere;
         }
         // Sharing by position cuts as for a single worker and deals the result out.
         let (share, room) = match self.spec.sharing {
@@ -296,15 +300,12 @@ impl Planner {
         position: u64,
         demand: Option<Demand>,
     ) -> Result<Option<Cursor>, UsageError> {
-        let end = self.spec.end(index)?;
+        self.spec.end(index)?;
         if !self.can_tell(index) {
             return Ok(None);
         }
         if let Some(cursor) = self.without_data(index, demand)? {
             return Ok(Some(cursor));
-        }
-        if position > 0 && end.is_some_and(|end| position >= end) {
-            return Ok(Some(Cursor::unplaced(position)));
         }
         if position == 0 {
             return Ok(Some(Cursor::default()));
@@ -328,7 +329,7 @@ impl Planner {
         if sequence == index.n_sequences() && !index.is_complete() {
             return Ok(None);
         }
-        let cursor = Cursor { position: sweep * samples + start, sweep, sequence };
+        let cursor = Cursor { position: (sweep * samples).saturating_add(start), sweep, sequence };
         Ok(Some(if sequence < index.n_sequences() {
             cursor
         } else {

@@ -1,0 +1,195 @@
+//! States as bytes and as JSON, and what they are compared with.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+use crate::{Consumed, Cursor, Fingerprint, Layer, ResumeState, index_shape};
+
+/// A state at the start that belongs to some source.
+pub(super) fn full() -> ResumeState {
+    let fingerprint = Fingerprint {
+        corpus: 0xabc,
+        index: Some(0xdef),
+        order: chunk_window(4, 7),
+        cross_sweep_ends: true,
+        options: 0x123,
+    };
+    ResumeState { fingerprint: Some(Arc::new(fingerprint)), ..ResumeState::default() }
+}
+
+fn any_state() -> impl Strategy<Value = ResumeState> {
+    let numbers = any::<[u64; 4]>();
+    let consumed = prop::collection::vec(prop::collection::vec(any::<u64>(), 1..5), 1..3);
+    let rest = (any_order(), any::<bool>(), any::<[u64; 2]>(), prop::option::of(any::<u64>()));
+    (numbers, prop::option::of(any::<(u64, u64)>()), prop::option::of(consumed), rest).prop_map(
+        |([position, sweep, sequence, faults], share, consumed, (order, cross_sweep_ends, hashes, index))| {
+            let [corpus, options] = hashes;
+            let layers =
+                |layers: Vec<Vec<u64>>| layers.into_iter().map(|positions| Layer { positions }).collect();
+            ResumeState {
+                cursor: Cursor { position, sweep, sequence },
+                share,
+                faults,
+                consumed: consumed.map(|c| Arc::new(Consumed { layers: layers(c) })),
+                fingerprint: Some(Arc::new(Fingerprint { corpus, index, order, cross_sweep_ends, options })),
+            }
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn states_come_back_from_bytes_and_json(state in any_state()) {
+        let bytes = state.to_bytes();
+        prop_assert!(state.consumed.is_some() || bytes.len() <= 128);
+        prop_assert_eq!(&ResumeState::from_bytes(&bytes).unwrap(), &state);
+        let text = state.to_json().to_string();
+        prop_assert_eq!(&ResumeState::from_json(&serde_json::from_str(&text).unwrap()).unwrap(), &state);
+    }
+
+    #[test]
+    fn a_damaged_byte_is_noticed(state in any_state(), at in any::<prop::sample::Index>(), flip in 1u8..) {
+        let mut bytes = state.to_bytes();
+        let at = at.index(bytes.len());
+        bytes[at] ^= flip;
+        prop_assert!(ResumeState::from_bytes(&bytes).is_err());
+    }
+
+    #[test]
+    fn a_cut_off_state_is_refused(state in any_state(), at in any::<prop::sample::Index>()) {
+        let bytes = state.to_bytes();
+        prop_assert!(ResumeState::from_bytes(&bytes[..at.index(bytes.len())]).is_err());
+    }
+}
+
+#[test]
+fn the_references_state_is_a_bare_position() {
+    let state =
+        ResumeState::from_json(&json!({"minibatchSourcePosition": 17, "somethingElse": [1]})).unwrap();
+    assert_eq!(state, ResumeState::bare(17));
+    assert_eq!(state.to_json(), json!({"minibatchSourcePosition": 17}));
+    assert_eq!(ResumeState::from_bytes(&state.to_bytes()).unwrap(), state);
+}
+
+fn check_json_refused(json: serde_json::Value, expected: &str) {
+    let found = ResumeState::from_json(&json).unwrap_err().to_string();
+    assert_eq!(found, format!("the state does not belong to this source: {expected}"));
+}
+
+#[test]
+fn a_field_that_is_missing_or_no_number_is_named() {
+    let position = "`minibatchSourcePosition` is";
+    let expected = "in the state and a number from 0 to 2^64 - 1, as expected here";
+    check_json_refused(json!({}), &format!("{position} missing {expected}"));
+    check_json_refused(json!({"minibatchSourcePosition": -1}), &format!("{position} -1 {expected}"));
+    check_json_refused(json!({"minibatchSourcePosition": "5"}), &format!("{position} \"5\" {expected}"));
+    let mut json = full().to_json();
+    json.as_object_mut().unwrap().remove("sweep");
+    check_json_refused(json, &format!("`sweep` is missing {expected}"));
+}
+
+#[test]
+fn states_of_other_versions_are_refused_with_both_versions() {
+    let mut json = full().to_json();
+    json["stateVersion"] = 2.into();
+    check_json_refused(json, "the version of the state is 2 in the state and 1 here");
+    let mut json = full().to_json();
+    json["orderVersion"] = 9.into();
+    check_json_refused(json, "the version of the orders is 9 in the state and 1 here");
+    let mut bytes = full().to_bytes();
+    bytes[4] = 7;
+    let found = ResumeState::from_bytes(&bytes).unwrap_err();
+    assert_eq!((found.state.as_str(), found.source.as_str()), ("7", "1"));
+}
+
+fn check_mismatch(change: impl FnOnce(&mut Fingerprint), expected: Option<(&str, &str, &str)>) {
+    let state = full();
+    let mut source = (**state.fingerprint.as_ref().unwrap()).clone();
+    change(&mut source);
+    let found = state.check(&source).err();
+    assert_eq!(found.as_ref().map(|e| (e.what.as_str(), e.state.as_str(), e.source.as_str())), expected);
+}
+
+#[test]
+fn what_differs_is_named_with_both_values() {
+    let zeros = "0000000000000";
+    check_mismatch(|_| {}, None);
+    check_mismatch(|f| f.index = None, None);
+    check_mismatch(|f| f.order = chunk_window(4, 8), Some(("the randomization seed", "7", "8")));
+    check_mismatch(
+        |f| f.order = chunk_window(5, 7),
+        Some(("the randomization window", "4 chunks", "5 chunks")),
+    );
+    check_mismatch(
+        |f| f.order = OrderSpec::ChunkWindow { window: Window::Samples(4), seed: 7 },
+        Some(("the randomization window", "4 chunks", "4 samples")),
+    );
+    check_mismatch(|f| f.order = OrderSpec::AsStored, Some(("the order", "chunk_window", "as_stored")));
+    check_mismatch(
+        |f| f.cross_sweep_ends = false,
+        Some(("whether minibatches cross sweep ends", "true", "false")),
+    );
+    let hashes = (format!("{zeros}abc"), format!("{zeros}001"));
+    check_mismatch(
+        |f| f.corpus = 1,
+        Some(("the data (a hash of sizes and ends of the files)", &hashes.0, &hashes.1)),
+    );
+    let hashes = (format!("{zeros}def"), format!("{zeros}002"));
+    check_mismatch(
+        |f| f.index = Some(2),
+        Some(("the index (a hash of chunks and lengths)", &hashes.0, &hashes.1)),
+    );
+    let hashes = (format!("{zeros}123"), format!("{zeros}003"));
+    check_mismatch(|f| f.options = 3, Some(("the deserializers' options (a hash)", &hashes.0, &hashes.1)));
+}
+
+#[test]
+fn a_ranks_state_goes_on_as_that_rank_only() {
+    let state = ResumeState { share: Some((4, 1)), ..full() };
+    assert!(state.check_share(demand(10, 4, 1)).is_ok());
+    let error = state.check_share(demand(10, 2, 1)).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the state does not belong to this source: the share of the data is rank 1 of 4 workers in the state and \
+         rank 1 of 2 (combine the states of all ranks with `merge_states` to change the workers) here"
+    );
+    assert!(full().check_share(demand(10, 2, 1)).is_ok());
+    assert!(ResumeState::bare(4).check_share(demand(10, 2, 1)).is_ok());
+}
+
+/// A state as version 1 wrote it: to be read for ever, or refused by version.
+#[test]
+fn bytes_of_version_1_stay_what_they_are() {
+    let state = ResumeState {
+        cursor: Cursor { position: 100, sweep: 2, sequence: 3 },
+        share: Some((4, 1)),
+        faults: 5,
+        ..full()
+    };
+    let bytes = state.to_bytes();
+    let mut expected = b"TSNR\x01\x01\x0f\x01".to_vec();
+    for number in [100u64, 2, 3, 5, 4, 1, 0xabc, 0xdef, 0x123, 7, 4] {
+        expected.extend(number.to_le_bytes());
+    }
+    assert_eq!(bytes[..bytes.len() - 8], expected);
+    assert_eq!(u64::from_le_bytes(*bytes.last_chunk().unwrap()), 15596141678063512949);
+}
+
+#[test]
+fn the_shape_of_an_index_depends_on_chunks_and_lengths_only() {
+    let shape = |chunks: &[Vec<u32>]| index_shape(&index_of(chunks));
+    let ours = shape(&[vec![1, 2], vec![5, 5]]);
+    let mut other = Index::new();
+    other.push(Coded::Words(vec![1, 2].into()), 77);
+    other.push(Coded::Halves(vec![5, 5].into()), 3);
+    other.seal();
+    assert_eq!(index_shape(&other), ours);
+    for different in
+        [vec![vec![1, 2, 5, 5]], vec![vec![2, 1], vec![5, 5]], vec![vec![1, 2], vec![5, 5], vec![5]]]
+    {
+        assert_ne!(shape(&different), ours);
+    }
+}
