@@ -4,13 +4,18 @@ use std::env;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
+use std::time::Duration;
+
+/// What runs longer hangs: a deadlock in a test must not hold a CI machine for hours.
+const LONGEST: Duration = Duration::from_secs(20 * 60);
 
 /// What a program did.
 pub(crate) struct Outcome {
     /// It ran and said so.
     pub(crate) success: bool,
-    /// Its standard output, then its standard error.
+    /// Its standard output and standard error, line by line as they came.
     pub(crate) output: String,
 }
 
@@ -43,7 +48,7 @@ pub(crate) fn program(name: impl AsRef<std::ffi::OsStr>) -> Command {
     command
 }
 
-/// Shows and runs a command; its output passes through and is kept.
+/// Shows and runs a command; its output passes through and is kept. One that hangs is ended.
 pub(crate) fn tee(command: &mut Command) -> Outcome {
     println!("$ {}", shown(command));
     let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).stdin(Stdio::null()).spawn();
@@ -51,11 +56,19 @@ pub(crate) fn tee(command: &mut Command) -> Outcome {
         Ok(child) => child,
         Err(e) => return refused(command, &e),
     };
-    let stderr = child.stderr.take().expect("piped above");
-    let errors = thread::spawn(move || pass(stderr, std::io::stderr()));
-    let mut output = pass(child.stdout.take().expect("piped above"), std::io::stdout());
-    output.push_str(&errors.join().expect("passing lines on does not panic"));
-    let success = child.wait().is_ok_and(|status| status.success());
+    let kept = Arc::new(Mutex::new(String::new()));
+    let (over, ends) = mpsc::channel();
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    pass(stdout.expect("piped above"), std::io::stdout(), kept.clone(), over.clone());
+    pass(stderr.expect("piped above"), std::io::stderr(), kept.clone(), over);
+    let in_time = (0..2).all(|_| ends.recv_timeout(LONGEST).is_ok());
+    if !in_time {
+        println!("FAIL still running after {} minutes, ended: {}", LONGEST.as_secs() / 60, shown(command));
+        // It may have ended by itself just now.
+        let _ = child.kill();
+    }
+    let success = child.wait().is_ok_and(|status| status.success()) && in_time;
+    let output = kept.lock().expect("passing lines on does not panic").clone();
     Outcome { success, output }
 }
 
@@ -70,17 +83,26 @@ pub(crate) fn has_cargo_command(name: &str) -> bool {
     answer(&mut cargo(&[name, "--version"])).is_some()
 }
 
-fn pass(from: impl Read, mut to: impl Write) -> String {
-    let mut kept = String::new();
-    let mut lines = BufReader::new(from);
-    let mut line = Vec::new();
-    while lines.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
-        // A closed terminal must not end the run: the summary still counts.
-        let _ = to.write_all(&line).and_then(|()| to.flush());
-        kept.push_str(&String::from_utf8_lossy(&line));
-        line.clear();
-    }
-    kept
+/// Passes lines on and keeps them, in a thread of its own, and says when there are no more.
+fn pass(
+    from: impl Read + Send + 'static,
+    mut to: impl Write + Send + 'static,
+    kept: Arc<Mutex<String>>,
+    over: mpsc::Sender<()>,
+) {
+    // Not joined: a program that was ended may leave others behind that hold its output open.
+    thread::spawn(move || {
+        let mut lines = BufReader::new(from);
+        let mut line = Vec::new();
+        while lines.read_until(b'\n', &mut line).is_ok_and(|n| n > 0) {
+            // A closed terminal must not end the run: the summary still counts.
+            let _ = to.write_all(&line).and_then(|()| to.flush());
+            kept.lock().expect("nobody panics with it").push_str(&String::from_utf8_lossy(&line));
+            line.clear();
+        }
+        // Nobody waits any more if the program was ended.
+        let _ = over.send(());
+    });
 }
 
 fn refused(command: &Command, error: &std::io::Error) -> Outcome {
