@@ -138,11 +138,11 @@ fn a_schedule_changes_the_size_with_the_epoch() {
     let folder = many("schedule");
     let found = answers(
         &folder,
-        "read many.ctf --stream x:1 --randomize false --json --minibatch-size 20*2:60 --epochs 3",
+        "read many.ctf --stream x:1 --randomize false --json --minibatch-size 30*2:60 --epochs 3",
     );
     let sizes: Vec<u64> =
         found.iter().filter_map(|line| line["streams"]["x"]["numberOfSamples"].as_u64()).collect();
-    assert_eq!(sizes, [20, 20, 20, 20, 20, 20, 60]);
+    assert_eq!(sizes, [30, 30, 30, 30, 60]);
     assert_eq!(found.last(), Some(&json!({"end": true})));
 }
 
@@ -204,12 +204,12 @@ fn people_get_a_table_and_a_summary() {
 #[test]
 fn info_describes_streams_and_lengths() {
     let folder = many("info");
-    let found = answers(&folder, "info many.json --json --minibatch-size 20 --randomize false");
+    let found = answers(&folder, "info many.json --json --minibatch-size 30 --randomize false");
     let info = &found[0];
     assert_eq!(info["streams"], json!([{"name": "x", "shape": [1], "dtype": "float32", "sparse": false}]));
     assert_eq!((&info["sequences"], &info["samples"]), (&json!(40), &json!(60)));
     assert_eq!(info["lengths"], json!({"min": 1, "mean": 1.5, "max": 2}));
-    assert_eq!(info["padding"], json!({"minibatchSize": 20, "padded": 0.25, "packed": 0.0}));
+    assert_eq!(info["padding"], json!({"minibatchSize": 30, "padded": 0.25, "packed": 0.0}));
     assert!(info["chunks"].as_u64() > Some(5));
     let output = tesson(&folder, "info many.json");
     let text = String::from_utf8(output.stdout).unwrap();
@@ -252,7 +252,7 @@ fn check_lists_every_fault_with_its_place_and_does_not_stop() {
         .filter(|f| f.get("fault").is_some())
         .map(|f| (f["line"].as_u64().unwrap(), f["offset"].as_u64().unwrap(), f["key"].as_u64().unwrap()))
         .collect();
-    assert_eq!(places, [(1, 10, 0), (2, 19, 1), (3, 32, 1)], "{found:?}");
+    assert_eq!(places, [(1, 10, 0), (2, 21, 1), (3, 32, 1)], "{found:?}");
     assert_eq!(found.last().unwrap()["faults"], json!(3));
     let text = String::from_utf8(tesson(&folder, args).stdout).unwrap();
     assert!(
@@ -284,7 +284,7 @@ fn bad_data_end_the_answer_with_an_error_line_and_exit_code_1() {
     let found = lines(&output);
     assert_eq!(found.len(), 2, "{found:?}");
     let error = found[1]["error"].as_str().unwrap();
-    assert!(error.starts_with("bad.ctf:2 (byte 9): stream `x`, sequence 1:"), "{error}");
+    assert!(error.starts_with("bad.ctf:2 (byte 14): stream `x`, sequence 1:"), "{error}");
     assert!(stderr(&output).contains(error));
     let forgiven =
         answers(&folder, "read bad.ctf --stream x:1 --randomize false --json --max-errors 1 --sweeps 1");
