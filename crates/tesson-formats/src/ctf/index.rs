@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use tesson_core::{Coded, DataErrorKind, Error, Fetch, Index, Lanes};
 
-use super::rows::{Keying, RowId};
+use super::rows::{Keying, LastId, RowId};
 use super::scan::{self, LIMIT, Reads};
 use super::{FILE, Rules, located};
 
@@ -177,6 +177,7 @@ struct Part {
     begun: Vec<Begun>,
     first_id: Option<Id>,
     last_id: Option<Id>,
+    last: LastId,
     lines: u64,
     /// Where an id beyond 64 bits was found: digits, offset, line within the range.
     overflow: Option<(String, u64, u64)>,
@@ -209,7 +210,12 @@ impl Part {
     /// Takes a row; `false` where no index can be made.
     #[inline]
     fn id_row(&mut self, rules: &Rules, row: scan::Row<'_>) -> bool {
-        let id = rules.rows.id(row.bytes).0;
+        if let (Some(_), Some(open)) = (self.last.repeated(row.bytes), self.begun.last_mut()) {
+            open.rows += u32::from(rules.rows.counts(row.bytes));
+            self.lines += u64::from(row.bytes.last() == Some(&b'\n'));
+            return true;
+        }
+        let (id, skip) = rules.rows.id(row.bytes);
         match id {
             RowId::NoRow => return true,
             RowId::Overflow(digits) => {
@@ -222,6 +228,10 @@ impl Part {
             _ => {
                 self.begun.push(Begun { offset: row.offset, line: self.lines, rows: 0, size: 0 });
                 self.last_id = Id::of(id);
+                self.last = match id {
+                    RowId::Number(_) => LastId::of_number(&row.bytes[..skip]),
+                    _ => LastId::default(),
+                };
                 if self.begun.len() == 1 {
                     self.first_id.clone_from(&self.last_id);
                 }

@@ -10,7 +10,7 @@
 //! | `corpus` | loading parts of an indexed file |
 //! | `pieces` | reading in order without an index |
 //! | `parse`, `checks` | rows to columns, and all faults |
-//! | `number`, `bytes` | numbers and classes of bytes |
+//! | `number`, `bytes`, `tag` | numbers, classes of bytes, short texts |
 //! | `tokens` | fast kernels for ordinary values |
 
 mod bytes;
@@ -24,6 +24,7 @@ mod pieces;
 mod prologue;
 mod rows;
 mod scan;
+mod tag;
 #[cfg(test)]
 mod tests;
 mod tokens;
@@ -39,6 +40,7 @@ use tesson_core::{
 use options::{EmptyInputs, Input, OPTIONS, Settings};
 use prologue::Prologue;
 use rows::{Keying, RowRules};
+use tag::Tag;
 use tokens::Kernel;
 
 /// The registry's entry.
@@ -59,8 +61,7 @@ fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer
 pub(crate) struct Rules {
     file: Arc<Path>,
     inputs: Vec<Input>,
-    /// An alias is configured that cannot stand in a file.
-    odd_aliases: bool,
+    names: Vec<Name>,
     main: Option<usize>,
     skip_ids: bool,
     text_keys: bool,
@@ -71,6 +72,37 @@ pub(crate) struct Rules {
     prologue: Prologue,
     element: Element,
     kernel: Kernel,
+}
+
+/// A stream's name, ready to be looked for.
+#[derive(Clone, Debug)]
+struct Name {
+    tag: Option<Tag>,
+    /// `None` if it cannot stand in a file: with a blank or `|` in it, or as a comment.
+    text: Option<Box<[u8]>>,
+}
+
+impl Name {
+    fn new(alias: &[u8]) -> Name {
+        let possible = alias[0] != b'#' && !alias.iter().any(|&b| bytes::is_end(b));
+        let text = possible.then(|| alias.into());
+        Name { tag: Tag::new(alias).filter(|_| possible), text }
+    }
+
+    /// The length of the name, if `bytes` begin with it and it ends there.
+    #[inline]
+    fn begins(&self, bytes: &[u8]) -> Option<usize> {
+        if let Some((end, n)) = self.tag.and_then(|tag| tag.behind(bytes)) {
+            return bytes::is_end(end).then_some(n);
+        }
+        self.begins_slowly(bytes)
+    }
+
+    fn begins_slowly(&self, bytes: &[u8]) -> Option<usize> {
+        let text = self.text.as_deref()?;
+        let rest = bytes.strip_prefix(text)?;
+        rest.first().is_none_or(|&b| bytes::is_end(b)).then_some(text.len())
+    }
 }
 
 /// A text file as a corpus.
@@ -87,10 +119,7 @@ impl Ctf {
         let rules = Rules {
             file: settings.file.as_path().into(),
             inputs: settings.inputs.clone(),
-            odd_aliases: settings
-                .inputs
-                .iter()
-                .any(|i| i.alias[0] == b'#' || i.alias.iter().any(|&b| bytes::is_end(b))),
+            names: settings.inputs.iter().map(|input| Name::new(&input.alias)).collect(),
             main: settings.main,
             skip_ids: settings.skip_ids,
             text_keys: settings.text_keys,

@@ -8,7 +8,7 @@ use tesson_core::{Chunk, Data, DataErrorKind, Element, Fault, Keys, Offsets, Scr
 use super::bytes::{is_blank, is_end, is_unprintable, quote, skip_blanks, skip_digits, skip_to_input};
 use super::number::{Grammar, Real, read};
 use super::options::Input;
-use super::rows::{Keying, RowId};
+use super::rows::{Keying, LastId, RowId};
 use super::tokens::Kernel;
 use super::{Rules, checks};
 
@@ -234,10 +234,14 @@ impl<'r, E: Real> Decoder<'r, E> {
     fn runs(&mut self, bytes: &[u8]) -> Result<(), NoSequences> {
         let rules = self.rules;
         let mut current = RowId::None;
+        let mut last = LastId::default();
         let mut at = 0;
         while at < bytes.len() {
             let row = &bytes[at..];
-            let (id, skip) = rules.rows.id(row);
+            let (id, skip) = match last.repeated(row) {
+                Some(skip) => (current, skip),
+                None => rules.rows.id(row),
+            };
             match id {
                 RowId::NoRow => break,
                 RowId::Overflow(digits) => {
@@ -250,6 +254,7 @@ impl<'r, E: Real> Decoder<'r, E> {
                     self.numbers.push(n);
                     self.open(at, 0);
                     current = id;
+                    last = LastId::of_number(&row[..skip]);
                 }
                 RowId::Text(text) if id != current => {
                     self.close();
@@ -382,24 +387,12 @@ impl<'r, E: Real> Decoder<'r, E> {
     /// The stream whose name starts at `name`, and where the name ends.
     #[inline]
     fn stream(&self, bytes: &[u8], name: usize) -> Option<(usize, usize)> {
-        let inputs = &self.rules.inputs;
+        let names = &self.rules.names;
         let rest = &bytes[name..];
-        let is = |input: &Input| {
-            rest.starts_with(&input.alias) && rest.get(input.alias.len()).is_none_or(|&b| is_end(b))
-        };
-        let found = if is(&inputs[self.expected]) {
-            self.expected
-        } else if rest.first() == Some(&b'#') {
-            return None;
-        } else {
-            inputs.iter().position(is)?
-        };
-        // A name that the configuration allows but a file cannot hold never matches whole.
-        let alias = &inputs[found].alias;
-        if self.rules.odd_aliases && (alias[0] == b'#' || alias.iter().any(|&b| is_end(b))) {
-            return None;
+        if let Some(n) = names[self.expected].begins(rest) {
+            return Some((self.expected, name + n));
         }
-        Some((found, name + alias.len()))
+        names.iter().enumerate().find_map(|(i, known)| Some((i, name + known.begins(rest)?)))
     }
 
     /// A `|` that opens no sample: a comment, an unknown input, or a fault. Returns what has been consumed.

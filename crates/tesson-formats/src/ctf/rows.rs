@@ -1,6 +1,7 @@
 //! Which rows make which sequences: the one definition that the index and the parser share.
 
 use super::bytes::{is_white, skip_blanks, skip_digits};
+use super::tag::Tag;
 
 /// What tells sequences apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,24 @@ pub(crate) enum RowId<'a> {
     Overflow(&'a [u8]),
     /// An id that runs into the end of the file: no row at all.
     NoRow,
+}
+
+/// The number that the last rows began with, as they wrote it: most rows repeat it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct LastId(Option<Tag>);
+
+impl LastId {
+    pub(crate) fn of_number(digits: &[u8]) -> LastId {
+        LastId(Tag::new(digits))
+    }
+
+    /// The length of the id, if the row begins with the same digits and no more. A row without an answer may still have
+    /// the same id.
+    #[inline]
+    pub(crate) fn repeated(self, row: &[u8]) -> Option<usize> {
+        let (end, n) = self.0?.behind(row)?;
+        (!end.is_ascii_digit()).then_some(n)
+    }
 }
 
 impl RowRules {

@@ -32,15 +32,15 @@ pub(super) fn sparse<E: Real>(
             break;
         }
         let value = at + 2 + bits as usize / 8;
-        // Most values are one digit.
-        let (number, end) = match bytes.get(value..value + 2) {
-            Some(&[digit, end]) if digit.is_ascii_digit() && is_end(end) => {
-                (E::from_small(u32::from(digit - b'0')), value + 1)
-            }
-            _ => match read(bytes, value, grammar) {
+        // Most values are one digit, and in the same word.
+        let (digit, end) = ((digits >> 8 >> bits) as u8, (word >> 16 >> bits) as u8);
+        let (number, end) = if bits <= 40 && digit <= 9 && is_end(end) {
+            (E::from_small(digit.into()), value + 1)
+        } else {
+            match read(bytes, value, grammar) {
                 Some((number, end)) if bytes.get(end).is_none_or(|&b| is_end(b)) => (number, end),
                 _ => break,
-            },
+            }
         };
         sorted &= next <= index;
         next = index + 1;
