@@ -344,7 +344,9 @@ impl<'r, E: Real> Decoder<'r, E> {
                 }
             }
         }
-        if !good && !(self.rules.lenient && self.rules.rows.keying != Keying::Lines) {
+        // Under the lenient rules, rows of a longer sequence may go without.
+        let may_be_bare = self.rules.lenient && self.rules.rows.keying != Keying::Lines;
+        if !good && !may_be_bare {
             self.fault(DataErrorKind::RowWithoutSample, None, start);
         }
         self.line += 1;

@@ -83,7 +83,8 @@ pub(crate) fn look(rules: &Rules, fetch: &dyn Fetch) -> Result<Prologue, Error> 
     }
     let first = window.byte(at)?.unwrap_or_default();
     let lines = rules.skip_ids || (first == b'|' && !rules.text_keys);
-    if !lines && !(first.is_ascii_digit() || (rules.text_keys && first != b'|')) {
+    let is_id = if rules.text_keys { first != b'|' } else { first.is_ascii_digit() };
+    if !lines && !is_id {
         return fail(DataErrorKind::ExpectedSequenceId { found: first }, at, line);
     }
     Ok(Prologue { start: at, line, lines })

@@ -24,7 +24,301 @@ fn cntk(streams: &str, input: &str, expected: &[&str]) {
     check("rules=cntk", streams, input, expected);
 }
 
+fn lenient(streams: &str, input: &str, expected: &[&str]) {
+    check("", streams, input, expected);
+}
+
+const A: &str = "A:dense:2:a";
+const AB: &str = "A:dense:2:a B:dense:1:b";
+const S: &str = "S:sparse:10:s";
+
 #[test]
 fn rows_without_ids_are_sequences_and_lines_their_keys() {
-    cntk("a:dense:2", "\n|a 1 2\n5 |a 3 4\n", &["1*1 [1 2]", "2*1 [3 4]"]);
+    cntk(A, "\n|a 1 2\n5 |a 3 4\n", &["1*1 [1 2]", "2*1 [3 4]"]);
+    check("skipSequenceIds=true", A, "7 |a 1 2\n7 |a 3 4\n", &["0*1 [1 2]", "1*1 [3 4]"]);
+}
+
+#[test]
+fn rows_with_the_same_id_are_a_sequence() {
+    cntk(A, "1 |a 1 2\n01 |a 3 4\n|a 5 6\n2|a 7 8\n", &["1*3 [1 2][3 4][5 6]", "2*1 [7 8]"]);
+    cntk(A, "1 |a 1 2\n2 |a 3 4\n1 |a 5 6\n", &["1*1 [1 2]", "2*1 [3 4]", "1*1 [5 6]"]);
+    cntk(A, "18446744073709551615 |a 1 2\n", &["18446744073709551615*1 [1 2]"]);
+}
+
+#[test]
+fn files_that_allow_no_index_are_refused_with_the_place() {
+    let refused = |options: &str, bytes: &[u8], expected: &str| {
+        let file = Memory(bytes.to_vec());
+        let error = opened(options, A, &file).map(|ctf| by_index(&ctf, &file)).and_then(|r| r).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    };
+    refused("", b"", "empty");
+    refused("", b" \t\r\n\x0B\x0C", "empty");
+    refused("", b"\xEF\xBB\xBF\n", "empty");
+    refused("", b"\xFF\xFE1\0", "UTF-16");
+    refused("", b"\xFE\xFF", "input.txt:1 (byte 0): found `\\xfe`, expected a sequence id");
+    refused("", b"\n\n -5 |a 1 2\n", "input.txt:3 (byte 3): found `-`");
+    refused(
+        "",
+        b"1 |a 1 2\n99999999999999999999 |a 1 2\n",
+        "input.txt:2 (byte 9): sequence id 99999999999999999999",
+    );
+    refused("textKeys", b"|a 1 2\n", "found `|`");
+    refused("rules=cntk", b"123", "no sequence");
+    refused("", b"|# only\n|# comments", "no sequence");
+}
+
+#[test]
+fn a_byte_order_mark_is_skipped() {
+    for mark in [&b"\xEF\xBB\xBF"[..], b"\xEF\xBB", b"\xEF"] {
+        let file = Memory([mark, b"|a 1 2\n"].concat());
+        assert_eq!(by_index(&opened("", A, &file).unwrap(), &file).unwrap(), ["0*1 [1 2]"]);
+    }
+}
+
+#[test]
+fn inputs_are_found_in_any_order_and_with_any_blanks() {
+    cntk(AB, "|b 3|a 1\t2\n|a 4 5  |b\t6 \r\n", &["0*1 [1 2] [3]", "1*1 [4 5] [6]"]);
+    cntk(A, "|A 1 2 |a 1 2 |aa 5\n", &["0*1 [1 2]"]);
+    cntk(A, "|# a comment |# and more |a 1 2\n|a 3 4|#\n", &["0*1 [1 2]", "1*1 [3 4]"]);
+}
+
+#[test]
+fn stray_text_costs_a_fault_up_to_the_next_input() {
+    cntk(A, "|a 1 2 \x01 3 |a\n", &["0*1 [1 2][0 0] !prefix@9:0 !0:more@0:0"]);
+    cntk(A, "1 text |a 1 2\n", &["1*1 [1 2] !prefix@2:0"]);
+    cntk(A, "1 |a 1 2\n 2 |a 3 4\n", &["1*2 [1 2][3 4] !prefix@10:1"]);
+    lenient(A, "1 |a 1 2\n 2 |a 3 4\n", &["1*1 [1 2]", "2*1 [3 4]"]);
+}
+
+#[test]
+fn a_pipe_without_a_name_costs_a_fault() {
+    cntk(A, "|a 1 2 | |a\n", &["0*1 [1 2][0 0] !name@7:0 !0:more@0:0"]);
+    cntk(A, "|# x | y\n|a 1 2\n", &["0*1  !name@5:0 !row@0:0 !!0:empty@0:0", "1*1 [1 2]"]);
+}
+
+#[test]
+fn refused_numbers_cost_the_sample() {
+    for bad in [
+        ".5", "-.5", "1.e2", "1e", "1e+", "e5", "0x10", "nan", "inf", "1,5", "1_0", "--1", "1f", "1.5.2",
+        "1e5.5", "1:1",
+    ] {
+        let place = 3;
+        let expected = format!("0*1 [1 2] !0:number@{place}:0");
+        cntk(A, &format!("|a {bad} |a 1 2\n"), &[&expected]);
+    }
+    check("numbers=extended", A, "|a .5 1.e1\n", &["0*1 [0.5 10]"]);
+    check("numbers=extended", A, "|a nan -inf\n", &["0*1 [NaN -inf]"]);
+    check("numbers=extended", A, "|a 1-2 |a 1 2\n", &["0*1 [1 2] !0:number@3:0"]);
+}
+
+#[test]
+fn numbers_may_be_glued_by_their_signs() {
+    cntk(A, "|a 1-2\n|a 3+4\n", &["0*1 [1 -2]", "1*1 [3 4]"]);
+    cntk(A, "|a -0 5.\n", &["0*1 [-0 5]"]);
+}
+
+#[test]
+fn short_dense_samples_are_filled_up_and_long_ones_refused() {
+    cntk(A, "|a\n|a 1\n|a 1 2\n", &["0*1 [0 0]", "1*1 [1 0]", "2*1 [1 2]"]);
+    cntk(AB, "|a 1 2 3 |b 1\n", &["0*1  [1] !0:long@7:0 !!0:empty@0:0"]);
+}
+
+#[test]
+fn sparse_samples_are_sorted_and_repeated_columns_added() {
+    cntk(S, "|s\n|s 3:1 1:2 3:0.5\n|s 7:0 007:1\n", &["0*1 []", "1*1 [1:2 3:1.5]", "2*1 [7:1]"]);
+    cntk(S, "|s 9:-2.5e1 \t0:0\n", &["0*1 [0:0 9:-25]"]);
+}
+
+#[test]
+fn refused_pairs_cost_the_sample() {
+    for (bad, word) in [
+        ("10:1", "index"),
+        ("18446744073709551616:1", "index"),
+        ("5", "pair"),
+        ("5 :1", "pair"),
+        ("5: 1", "pair"),
+        ("-5:1", "pair"),
+        ("+5:1", "pair"),
+        ("3.0:1", "pair"),
+        ("3:1+4", "pair"),
+        ("3:x", "pair"),
+        (":1", "pair"),
+    ] {
+        cntk(S, &format!("|s 1:1 {bad} |s 2:2\n"), &[&format!("0*1 [2:2] !0:{word}@7:0")]);
+    }
+}
+
+#[test]
+fn the_streams_of_a_sequence_are_checked_against_its_rows() {
+    cntk(AB, "1 |a 1 2 |b 3\n1 |a 4 5\n", &["1*2 [1 2][4 5] [3]"]);
+    cntk(AB, "1 |a 1 2\n1 |b 3\n", &["1*2 [1 2] [3] !fewer@0:0"]);
+    lenient(AB, "1 |a 1 2\n1 |b 3\n", &["1*2 [1 2] [3]"]);
+    cntk(A, "1 |a 1 2 |a 3 4\n1\n", &["1*2 [1 2][3 4] !row@16:1"]);
+    cntk(A, "1 |a 1 2\n\n", &["1*2 [1 2] !row@9:1 !fewer@0:0"]);
+    lenient(A, "1 |a 1 2\n\n", &["1*2 [1 2]"]);
+    cntk(AB, "1 |a 1 2\n2 |b 3 |a 1 2\n", &["1*1 [1 2]  !!1:empty@0:0", "2*1 [1 2] [3]"]);
+}
+
+#[test]
+fn sequences_without_samples_of_a_stream_are_kept_skipped_or_errors() {
+    let input = "1 |a 1 2\n2 |x\n3 |a 1 2 |b 3\n";
+    let last = "3*1 [1 2] [3]";
+    check("", AB, input, &["1*1 [1 2] ", "2*1   left out", last]);
+    check("emptyInputs=skip", AB, input, &["1*1 [1 2]  left out", "2*1   left out", last]);
+    check("emptyInputs=error", AB, input, &["1*1 [1 2]  !!1:empty@0:0", "2*1   left out", last]);
+}
+
+#[test]
+fn lenient_lines_without_an_input_are_no_sequences() {
+    let input = "|a 1 2\n\n|# comment\n|x 1\n|a 3 4\n";
+    lenient(A, input, &["0*1 [1 2]", "3*1  left out !row@19:3", "4*1 [3 4]"]);
+}
+
+#[test]
+fn comments_before_the_first_row_choose_no_mode_under_the_lenient_rules() {
+    lenient(A, "|# comment\n\n |# another\n5 |a 1 2\n", &["5*1 [1 2]"]);
+    cntk(A, "|# c\n5 |a 1 2\n", &["0*1  !row@0:0 !!0:empty@0:0", "1*1 [1 2]"]);
+}
+
+#[test]
+fn the_end_of_the_file_ends_a_row() {
+    cntk(A, "|a 1 2\n|a 1", &["0*1 [1 2]", "1*1 [1 0]"]);
+    cntk(A, "|a", &["0*1 [0 0]"]);
+    cntk(S, "|s", &["0*1 []"]);
+    cntk(S, "|s 1:1", &["0*1 [1:1]"]);
+    cntk(A, "1 |a 1 2\n1 ", &["1*2 [1 2] !fewer@0:0"]);
+    cntk(A, "1 |a 1 2\n1", &["1*1 [1 2]"]);
+    cntk(A, "1 |a 1 2 3", &["1*1  !0:long@9:0 !!0:empty@0:0"]);
+}
+
+#[test]
+fn a_main_stream_decides_what_counts() {
+    let streams = "A:dense:2:a B:dense:1:b:main";
+    let input = "1 |a 1 1\n2 |a 4 4 |b 5\n2 |a 6 6\n3 |bb 1\n4 |b 7 |a 8 8\n";
+    check("rules=cntk", streams, input, &["2*1 [4 4][6 6] [5]", "4*1 [8 8] [7]"]);
+    check("rules=cntk", streams, "|a 1 1\n|b 2 |a 3 3\n", &["1*1 [3 3] [2]"]);
+}
+
+#[test]
+fn text_keys_end_at_white_space_or_a_pipe() {
+    check(
+        "textKeys rules=cntk",
+        A,
+        "x1|a 1 2\n|a 3 4\n x2 |a\nx1 |a 5 6\n",
+        &["x1*4 [1 2][3 4][0 0][5 6] !prefix@17:2"],
+    );
+    check("textKeys", A, "x |a 1 2\ny |a 3 4\n", &["x*1 [1 2]", "y*1 [3 4]"]);
+}
+
+#[test]
+fn double_precision_is_read_once_and_rightly() {
+    check(
+        "precision=double",
+        "a:dense:1",
+        "|a 0.1\n|a 1e-320\n",
+        &["0*1 [0.1]", &format!("1*1 [{}]", 1e-320)],
+    );
+}
+
+#[test]
+fn a_dense_dimension_that_is_left_out_is_that_of_the_first_good_sample() {
+    lenient(
+        "a:dense:? b:dense:1",
+        "|b 1\n|a x\n|a 1 2 3 |b 4\n|a 5 |b 6\n",
+        &["0*1  [1]", "1*1   left out !0:number@8:1 !row@5:1", "2*1 [1 2 3] [4]", "3*1 [5 0 0] [6]"],
+    );
+    let file = Memory(b"|b 1\n".to_vec());
+    assert!(opened("", "a:dense:? b:dense:1", &file).err().is_some_and(|e| e.contains("`dim` of `a`")));
+}
+
+#[test]
+fn bad_options_are_refused_with_their_path() {
+    let refused = |options: &str, streams: &str, expected: &str| {
+        let file = Memory(b"|a 1\n".to_vec());
+        let error = opened(options, streams, &file).err().unwrap();
+        assert!(error.contains(expected), "{error}");
+    };
+    refused("", "", "input: no streams");
+    refused("", "a:dense:0", "input.a.dim: found `0`");
+    refused("", "a:sparse:?", "input.a.dim: required");
+    refused("rules=cntk", "a:dense:?", "input.a.dim: required");
+    refused("", "a:sparse:2147483648", "input.a.dim: found `2147483648`");
+    refused("", "a:dense:x", "input.a.dim: found `x`");
+    refused("", "a:thick:2", "input.a.format: found `thick`");
+    refused("", "a:dense:2 b:dense:2:a", "input.b.alias: the alias `a` is stream `a`'s");
+    refused("", "a:dense:2:", "input.a.alias: the alias is empty");
+    refused("", "a:dense:2:main b:dense:1:main", "input.b.definesMBSize");
+    refused("chunkSizeInBytes=0", A, "chunkSizeInBytes: found `0`");
+    refused("skipSequenceIds=yes", A, "skipSequenceIds: found `yes`");
+    refused("rules=strict", A, "rules: found `strict`");
+}
+
+#[test]
+fn as_many_errors_as_cntk_can_count_may_be_forgiven() {
+    let file = Memory(b"|a 1\n".to_vec());
+    let ctf = opened("maxErrors=-1", A, &file).unwrap();
+    assert_eq!(tesson_core::Deserializer::max_errors(&ctf), u64::from(u32::MAX));
+}
+
+#[test]
+fn chunks_are_cut_where_the_limit_is_passed() {
+    let chunks = |limit: u64, input: &str| {
+        let file = Memory(input.as_bytes().to_vec());
+        let ctf = opened(&format!("chunkSizeInBytes={limit}"), A, &file).unwrap();
+        let index = tesson_core::Deserializer::index(&ctf, &file, &super::harness::Cores(1)).unwrap().index;
+        (0..index.n_chunks()).map(|c| index.chunk(c).n_sequences).collect::<Vec<_>>()
+    };
+    let rows = "|a 1 2\n".repeat(4);
+    assert_eq!(chunks(14, &rows), [2, 2]);
+    assert_eq!(chunks(13, &rows), [1, 1, 1, 1]);
+    assert_eq!(chunks(21, &rows), [3, 1]);
+    assert_eq!(chunks(1 << 30, &rows), [4]);
+    // Passed-over rows between two sequences count, those before the first do not.
+    assert_eq!(chunks(16, "\n\n\n|a 1 2\n\n|a 1 2\n\n|a 1 2\n"), [2, 1]);
+}
+
+#[test]
+fn a_file_that_has_changed_is_told_from_bad_data() {
+    let file = Memory(b"1 |a 1 2\n2 |a 3 4\n".to_vec());
+    let ctf = opened("", A, &file).unwrap();
+    let indexed = tesson_core::Deserializer::index(&ctf, &file, &super::harness::Cores(1)).unwrap();
+    let changed = Memory(b"1 |a 1 2\n1 |a 3 4\n".to_vec());
+    let error = super::harness::all_chunks(&ctf, &indexed, &changed).unwrap_err();
+    assert!(error.contains("has changed since it was indexed"), "{error}");
+}
+
+#[test]
+fn warnings_are_counted() {
+    let file = Memory(b"|a 1\n|x 1 |a 1 2\n|a 1 2".to_vec());
+    let ctf = opened("", A, &file).unwrap();
+    let indexed = tesson_core::Deserializer::index(&ctf, &file, &super::harness::Cores(1)).unwrap();
+    let (mut scratch, mut chunk) = (tesson_core::Scratch::default(), tesson_core::Chunk::empty());
+    let wanted = tesson_core::Wanted::Range(0..3);
+    indexed.corpus.load(0, wanted, &file, &mut scratch, &mut chunk).unwrap();
+    // A short sample, an unknown input, a missing line feed.
+    assert_eq!(scratch.warnings, 3);
+}
+
+#[test]
+fn rows_of_megabytes_and_huge_exponents_are_read() {
+    let long = format!("|a 1e999999999999 {} |# {}\n|a 1 2\n", "0".repeat(1 << 20), "x".repeat(3 << 20));
+    lenient(A, &long, &["0*1 [inf 0]", "1*1 [1 2]"]);
+}
+
+#[test]
+fn the_example_of_the_documents_is_five_sequences() {
+    let input = "100 |a 1 2 3 |b 100 200\n100 |a 4 5 6 |b 101 201\n200 |b 500 100 |a 1 2 3\n333 |b 500 100\n333 |b 600 -900\n\
+                 400 |a 1 2 3 |b 100 200\n|a 4 5 6 |b 101 201\n500 |a 1 2 3 |b 100 200\n";
+    lenient(
+        "A:dense:3:a B:dense:2:b",
+        input,
+        &[
+            "100*2 [1 2 3][4 5 6] [100 200][101 201]",
+            "200*1 [1 2 3] [500 100]",
+            "333*2  [500 100][600 -900]",
+            "400*2 [1 2 3][4 5 6] [100 200][101 201]",
+            "500*1 [1 2 3] [100 200]",
+        ],
+    );
 }
