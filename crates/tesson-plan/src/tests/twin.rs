@@ -37,7 +37,7 @@ fn found(plan: &BatchPlan) -> Batch {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 3000, ..ProptestConfig::default() })]
 
     #[test]
     fn the_planner_does_what_the_model_does(
