@@ -22,10 +22,13 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
         source.restore(&load_state(path)?)?;
     }
     let started = Instant::now();
-    let read = read(args, &config, &mut source, out)?;
-    if let Some(path) = &args.save_state {
+    let read = read(args, &config, &mut source, out);
+    // Also behind an error: the state is that after the last minibatch that was printed.
+    let printed = !matches!(read, Err(Failure::Closed));
+    if let Some(path) = args.save_state.as_ref().filter(|_| printed) {
         save_state(path, source.state())?;
     }
+    let read = read?;
     if !out.is_json() {
         summary(&read, &source, started.elapsed().as_secs_f64(), out)?;
     }
