@@ -1,5 +1,4 @@
 //! What README.md tells people to type: jobs exist, commands run, Python runs, the demo runs.
-//! (Its Rust runs as a documentation test of the crate `tesson`.)
 
 use std::fs;
 use std::path::Path;
