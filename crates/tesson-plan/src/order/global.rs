@@ -16,7 +16,7 @@ pub(crate) struct Global {
     sweep: u64,
     permutation: Feistel,
     locate: Locate,
-    /// First sequence of each chunk.
+    /// First sequence of each chunk; one more at the end.
     firsts: Vec<u64>,
     n: u64,
 }
@@ -31,8 +31,9 @@ impl Global {
     fn look_at(&mut self, index: &Index) {
         self.n = index.n_sequences();
         self.firsts = (0..index.n_chunks()).map(|c| index.chunk(c).first_sequence).collect();
+        self.firsts.push(self.n);
         let firsts = &self.firsts;
-        self.locate.rebuild(firsts.len(), self.n, |c| firsts[c]);
+        self.locate.rebuild(index.n_chunks(), self.n, |c| firsts[c]);
     }
 
     /// Bytes of memory held.
@@ -53,7 +54,7 @@ pub(crate) fn only_length(index: &Index) -> Option<u64> {
 
 impl Order for Global {
     fn enter(&mut self, index: &Index, sweep: u64) {
-        if self.n != index.n_sequences() || self.firsts.len() != index.n_chunks() {
+        if self.n != index.n_sequences() || self.firsts.len() != index.n_chunks() + 1 {
             self.look_at(index);
         } else if sweep == self.sweep {
             return;

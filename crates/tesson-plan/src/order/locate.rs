@@ -11,9 +11,6 @@ pub(crate) struct Locate {
     buckets: Vec<u32>,
 }
 
-/// Intervals left for the linear end of a search.
-const NEAR: usize = 4;
-
 impl Locate {
     /// Builds the table for `count` intervals, the first positions of which `first` tells, ascending; they end at `n`.
     pub(crate) fn rebuild(&mut self, count: usize, n: u64, first: impl Fn(usize) -> u64) {
@@ -32,25 +29,32 @@ impl Locate {
         self.buckets.push(count.saturating_sub(1) as u32);
     }
 
-    /// The last interval that begins at or before `position`, which is below `n`.
+    /// The last interval that begins at or before `position`, which is below `n`. For the number of intervals
+    /// `first` answers `n`.
     #[inline]
     pub(crate) fn find(&self, position: u64, first: impl Fn(usize) -> u64) -> usize {
         let bucket = (position >> self.shift) as usize;
-        let (mut low, mut high) = (self.buckets[bucket] as usize, self.buckets[bucket + 1] as usize);
-        while high - low > NEAR {
-            let middle = low + (high - low) / 2;
-            if first(middle) <= position { low = middle } else { high = middle - 1 }
+        let (low, high) = (self.buckets[bucket] as usize, self.buckets[bucket + 1] as usize);
+        if high - low > 1 {
+            return bisect(low, high, position, first);
         }
-        while low < high && first(low + 1) <= position {
-            low += 1;
-        }
-        low
+        // Without a branch: whether a shuffled position lies before or after a border cannot be foretold.
+        low + usize::from(first(low + 1) <= position)
     }
 
     /// Bytes of memory held.
     pub(crate) fn bytes(&self) -> usize {
         self.buckets.capacity() * size_of::<u32>()
     }
+}
+
+#[cold]
+fn bisect(mut low: usize, mut high: usize, position: u64, first: impl Fn(usize) -> u64) -> usize {
+    while low < high {
+        let middle = high - (high - low) / 2;
+        if first(middle) <= position { low = middle } else { high = middle - 1 }
+    }
+    low
 }
 
 #[cfg(test)]

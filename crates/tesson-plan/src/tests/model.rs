@@ -144,8 +144,8 @@ impl Model {
             Window::Chunks(v) => {
                 let (v, h) = (v as usize, v as usize / 2);
                 let window_of = |p: usize| {
-                    let begin = if p > h { p - h } else { 0 };
-                    if begin + v > n { (if n > v { n - v } else { 0 }, n) } else { (begin, begin + v) }
+                    let begin = p.saturating_sub(h);
+                    if begin + v > n { (n.saturating_sub(v), n) } else { (begin, begin + v) }
                 };
                 (0..n).map(window_of).collect()
             }
