@@ -35,7 +35,9 @@ pub(crate) fn main(_: &[String]) -> ExitCode {
 /// Runs the Python tests.
 pub(crate) fn tests() -> Tally {
     with_python(|python| {
-        let outcome = tee(program(python).args(["-m", "pytest", "-q", "-ra"]));
+        // A test that hangs says where, and what it prints is seen at once.
+        let pytest = ["-u", "-m", "pytest", "-q", "-ra", "-o", "faulthandler_timeout=120"];
+        let outcome = tee(program(python).args(pytest));
         Tally::read(&outcome.output).of_program(outcome.success)
     })
 }
