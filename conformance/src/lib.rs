@@ -9,6 +9,8 @@
 mod case;
 mod cli;
 mod compare;
+pub mod corpus;
+pub mod entry;
 mod expected;
 mod find;
 mod oracle;

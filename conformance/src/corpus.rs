@@ -1,0 +1,116 @@
+//! Corpora for tests that hold for every source: many small chunks, little memory, a store that dawdles.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use tesson::store::{FakeStore, MemoryStore, Mishap, Store};
+use tesson::{Minibatch, Samples, Source, SourceConfig, config};
+
+/// The name of the only file.
+pub const FILE: &str = "corpus.ctf";
+
+/// Bytes of a chunk.
+pub const CHUNK_BYTES: usize = 1024;
+
+/// Text of `lengths.len()` sequences; sequence `i` has the key `3 · i`, `lengths[i]` rows, and in row `t` the dense
+/// sample `[100 · i + t, -t]` and a sparse one, with fewer rows for some.
+pub fn text(lengths: &[u32]) -> String {
+    let mut text = String::new();
+    for (i, &length) in lengths.iter().enumerate() {
+        for t in 0..length {
+            write!(text, "{} |x {} -{t}", 3 * i, 100 * i + t as usize).expect("strings take everything");
+            if t == 0 || i % 3 != 0 {
+                write!(text, " |y {}:{}.5 {}:1", t % 4, i % 10, 4 + i % 6).expect("strings take everything");
+            }
+            text.push('\n');
+        }
+    }
+    text
+}
+
+/// Lengths from 1 to 9, enough of them for more than 20 chunks.
+pub fn lengths() -> Vec<u32> {
+    (0..240).map(|i| 1 + (i * i + i / 7) % 9).collect()
+}
+
+/// The configuration that reads [`FILE`], as JSON; `options` are further entries of the source.
+pub fn config_text(options: &str) -> String {
+    let comma = if options.is_empty() { "" } else { ", " };
+    format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "{FILE}",
+            "chunkSizeInBytes": {CHUNK_BYTES}, "input": {{"x": {{"dim": 2, "format": "dense"}},
+            "y": {{"dim": 10, "format": "sparse"}}}}}}]{comma}{options}}}"#
+    )
+}
+
+/// The same, understood.
+///
+/// # Panics
+/// If the options mean nothing.
+pub fn config(options: &str) -> SourceConfig {
+    config::from_json(&config_text(options)).expect("the test's configuration is right")
+}
+
+/// A store with this text as its only file.
+pub fn store(text: &str) -> Arc<dyn Store> {
+    Arc::new(MemoryStore::new().with(FILE, text.as_bytes().to_vec()))
+}
+
+/// The same with reads that come in short pieces, wait for others, and have to be tried again, by a schedule that `seed`
+/// chooses.
+pub fn dawdling(inner: Arc<dyn Store>, seed: u64) -> FakeStore {
+    FakeStore::new(inner, move |n| {
+        let dice = (n + 1)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .wrapping_add(seed)
+            .wrapping_mul(0xd134_2543_de82_ef95)
+            >> 57;
+        match dice {
+            0..40 => Mishap::Short(1 + dice as usize * 7),
+            40..60 => Mishap::Delay(dice as u32),
+            60..64 => Mishap::Error(std::io::ErrorKind::Interrupted),
+            _ => Mishap::None,
+        }
+    })
+}
+
+/// A minibatch, down to the bits: whether a sweep ends, the keys, and of each stream the lengths and all entries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivered {
+    /// Whether a sweep ends in or with it.
+    pub sweep_end: bool,
+    /// The keys of its sequences.
+    pub keys: Vec<String>,
+    /// Of each stream: lengths; where each sample's entries end, columns, bits of values.
+    pub streams: Vec<(Vec<u32>, Vec<i32>, Vec<i32>, Vec<u64>)>,
+}
+
+impl Delivered {
+    /// What a minibatch holds.
+    pub fn of(minibatch: &Minibatch) -> Delivered {
+        let streams = minibatch.streams().iter().map(|stream| {
+            let (indptr, indices, values) = match stream.samples() {
+                Samples::Dense { values } => (Vec::new(), Vec::new(), values),
+                Samples::Sparse { indptr, indices, values } => (indptr.to_vec(), indices.to_vec(), values),
+            };
+            let bits = (0..values.len()).map(|i| values.get(i).to_bits()).collect();
+            (stream.lengths().to_vec(), indptr, indices, bits)
+        });
+        Delivered {
+            sweep_end: minibatch.sweep_end(),
+            keys: (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()).collect(),
+            streams: streams.collect(),
+        }
+    }
+}
+
+/// Everything that is left of a source, for one of `workers`.
+///
+/// # Panics
+/// If the source answers an error.
+pub fn rest(source: &mut Source, samples: u64, workers: u64, rank: u64) -> Vec<Delivered> {
+    let demand = tesson::Demand { samples, workers, rank };
+    std::iter::from_fn(|| source.next(demand).expect("the data are right"))
+        .map(|m| Delivered::of(&m))
+        .collect()
+}

@@ -1,0 +1,271 @@
+//! Where bytes from outside come in: one function for each, which panics if something does not hold for them.
+//!
+//! Fuzz targets call these with what they make up; the tests call them with what was kept of that, and with what
+//! proptest makes up. An error is always a good answer.
+
+use std::sync::Arc;
+
+use tesson::deserializer::{
+    Chunk, Corpus, Data, Deserializer, Fetch, Indexed, Lanes, Options, Piece, Pieces, ResourceId, Scratch,
+    Section, Setting, StreamColumn, Value, Values, Wanted,
+};
+use tesson::store::MemoryStore;
+use tesson::{DataErrorKind, Element, Error, Key, ResumeState, Source, config};
+
+/// A configuration: it is understood or refused.
+pub fn config_json(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let Ok(config) = config::from_json(text) else { return };
+    for deserializer in &config.deserializers {
+        let options =
+            Options::new(deserializer.format.options, &deserializer.options, deserializer.path.clone());
+        // Only what the options mean is looked at; nothing is read.
+        let opened = options.and_then(|options| (deserializer.format.open)(&options, &config.setting()));
+        drop(opened);
+    }
+}
+
+/// A saved state in either form: what is understood comes back the same by both forms, and a source takes or refuses
+/// it and can still be read.
+pub fn resume_state(bytes: &[u8]) {
+    let from_json = |text: &str| ResumeState::from_json(&serde_json::from_str(text).ok()?).ok();
+    let by_json = std::str::from_utf8(bytes).ok().and_then(from_json);
+    for state in ResumeState::from_bytes(bytes).ok().into_iter().chain(by_json) {
+        if !state.is_bare() {
+            assert_eq!(ResumeState::from_bytes(&state.to_bytes()).as_ref(), Ok(&state), "by bytes");
+            assert_eq!(ResumeState::from_json(&state.to_json()).as_ref(), Ok(&state), "by JSON");
+        }
+        for randomize in [false, true] {
+            go_on_from(&state, randomize);
+        }
+    }
+}
+
+fn go_on_from(state: &ResumeState, randomize: bool) {
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "a", "chunkSizeInBytes": 12,
+            "input": {{"x": {{"dim": 1, "format": "dense"}}}}}}], "maxSweeps": 3, "threads": 1, "randomize": {randomize}}}"#
+    );
+    let config = config::from_json(&text).expect("the configuration is right");
+    let store = MemoryStore::new().with("a", b"1|x 1\n1|x 2\n2|x 3\n3|x 4\n3|x 5\n4|x 6\n".to_vec());
+    let mut source = Source::open_in(&config, &store).expect("the data are right");
+    if source.restore(state).is_ok() {
+        // A state of another rank is refused here at the latest.
+        drop(source.next_minibatch(2));
+    }
+}
+
+/// A text file, its first byte choosing options: the index is the same however it is made, is consistent, and comes
+/// back from what is saved of it.
+pub fn ctf_index(bytes: &[u8]) {
+    let Some((deserializer, file)) = open(bytes) else { return };
+    let one = deserializer.index(&file, &Cores(1));
+    let three = deserializer.index(&file, &Cores(3));
+    let (Ok(one), Ok(three)) = (&one, &three) else {
+        assert_eq!(one.is_err(), three.is_err(), "more cores make no error and hide none");
+        return;
+    };
+    assert_eq!(shape(one), shape(three));
+    let mut saved = Vec::new();
+    one.corpus.save(&one.index, &mut saved);
+    let restored = deserializer.restore(&saved).expect("what was saved comes back");
+    assert_eq!(shape(one), shape(&restored));
+    // A cut or changed cache is refused, or is an index that loads or fails.
+    for end in [0, saved.len() / 2, saved.len().saturating_sub(1)] {
+        if let Some(cut) = deserializer.restore(&saved[..end]) {
+            drop(sequences_of(&*deserializer, &cut, &file));
+        }
+    }
+}
+
+/// What an index says: of each chunk the bytes, and the counted lengths and spans of its sequences.
+fn shape(indexed: &Indexed) -> Vec<(u64, Vec<u32>)> {
+    let chunk = |c: usize| {
+        let span = indexed.index.chunk(c);
+        let lengths = (0..span.n_sequences as usize).map(|i| indexed.index.lengths(c).get(i)).collect();
+        (span.bytes, lengths)
+    };
+    (0..indexed.index.n_chunks()).map(chunk).collect()
+}
+
+/// A text file, its first byte choosing options: read in pieces, in chunks, and sequence by sequence it holds the
+/// same sequences with the same faults.
+pub fn ctf_decode(bytes: &[u8]) {
+    let Some((deserializer, file)) = open(bytes) else { return };
+    let Ok(indexed) = deserializer.index(&file, &Cores(1)) else { return };
+    let in_chunks =
+        sequences_of(&*deserializer, &indexed, &file).expect("the file is the one that was indexed");
+    assert_eq!(in_chunks, one_by_one(&*deserializer, &indexed, &file), "sequence by sequence");
+    let Some(pieces) = deserializer.pieces() else { return };
+    for target in [1, 40, u64::MAX / 2] {
+        let in_pieces = sequences_in_pieces(&*deserializer, pieces, target, &file);
+        assert_eq!(in_pieces.expect("indexing found no error"), in_chunks, "in pieces of {target} bytes");
+    }
+}
+
+/// A file in memory.
+struct Memory<'a>(&'a [u8]);
+
+impl Fetch for Memory<'_> {
+    fn size(&self, _: ResourceId) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read(&self, _: ResourceId, range: std::ops::Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        into.extend_from_slice(&self.0[range.start as usize..range.end as usize]);
+        Ok(())
+    }
+}
+
+/// So many cores, that take their jobs from behind.
+struct Cores(usize);
+
+impl Lanes for Cores {
+    fn width(&self) -> usize {
+        self.0
+    }
+
+    fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
+        (0..n).rev().for_each(job);
+    }
+}
+
+/// A text deserializer with the options that the first byte chooses, and the file that the others are.
+fn open(bytes: &[u8]) -> Option<(Box<dyn Deserializer>, Memory<'_>)> {
+    let (&choice, file) = bytes.split_first()?;
+    let bit = |n: u32| choice >> n & 1 == 1;
+    let text = |t: &str| Value::Text(t.to_string());
+    let stream = |alias: &str, format: &str, dim: i128, main: bool| {
+        Value::Section(Section(vec![
+            ("alias".into(), text(alias)),
+            ("format".into(), text(format)),
+            ("dim".into(), Value::Whole(dim)),
+            ("definesMBSize".into(), Value::Bool(main)),
+        ]))
+    };
+    let input = vec![
+        ("A".to_string(), stream("a", "dense", 2, bit(0))),
+        ("S".to_string(), stream("s", "sparse", 5, false)),
+    ];
+    let options = Section(vec![
+        ("file".into(), text("input.txt")),
+        ("input".into(), Value::Section(Section(input))),
+        ("rules".into(), text(if bit(1) { "cntk" } else { "lenient" })),
+        ("skipSequenceIds".into(), Value::Bool(bit(2))),
+        ("chunkSizeInBytes".into(), Value::Whole(if bit(3) { 30 } else { 1 << 20 })),
+        ("numbers".into(), text(if bit(4) { "extended" } else { "cntk" })),
+    ]);
+    let setting = Setting {
+        element: if bit(5) { Element::F64 } else { Element::F32 },
+        frame_mode: false,
+        numeric_keys: !bit(6),
+        cache_index: false,
+    };
+    let format = tesson::registry().formats()[0];
+    let options = Options::new(format.options, &options, "").expect("the options are right");
+    // Some choices exclude each other.
+    let mut deserializer = (format.open)(&options, &setting).ok()?;
+    deserializer.prepare(&Memory(file)).ok()?;
+    Some((deserializer, Memory(file)))
+}
+
+/// A decoded sequence with all that is known of it.
+#[derive(Clone, Debug, PartialEq)]
+struct Sequence {
+    key: Key,
+    counted: u32,
+    left_out: bool,
+    /// By stream, by sample: columns and the bits of values.
+    streams: Vec<Vec<Vec<(u32, u64)>>>,
+    faults: Vec<(DataErrorKind, Option<u16>, u64, u64, bool)>,
+}
+
+fn sequences_of(
+    deserializer: &dyn Deserializer,
+    indexed: &Indexed,
+    file: &Memory<'_>,
+) -> Result<Vec<Sequence>, Error> {
+    let (mut scratch, mut chunk, mut found) = (Scratch::default(), Chunk::empty(), Vec::new());
+    for c in 0..indexed.index.n_chunks() {
+        let n = indexed.index.chunk(c).n_sequences;
+        indexed.corpus.load(c as u32, Wanted::Range(0..n), file, &mut scratch, &mut chunk)?;
+        assert_eq!(chunk.n_sequences, n);
+        found.extend(sequences(deserializer, &chunk));
+    }
+    Ok(found)
+}
+
+fn one_by_one(deserializer: &dyn Deserializer, indexed: &Indexed, file: &Memory<'_>) -> Vec<Sequence> {
+    let (mut scratch, mut chunk, mut found) = (Scratch::default(), Chunk::empty(), Vec::new());
+    let corpus: &Arc<dyn Corpus> = &indexed.corpus;
+    for c in 0..indexed.index.n_chunks() {
+        for i in 0..indexed.index.chunk(c).n_sequences {
+            let loaded = corpus.load(c as u32, Wanted::Rows(&[i]), file, &mut scratch, &mut chunk);
+            loaded.expect("the file is the one that was indexed");
+            found.extend(sequences(deserializer, &chunk));
+        }
+    }
+    found
+}
+
+fn sequences_in_pieces(
+    deserializer: &dyn Deserializer,
+    pieces: &dyn Pieces,
+    target: u64,
+    file: &Memory<'_>,
+) -> Result<Vec<Sequence>, Error> {
+    let (mut scratch, mut chunk, mut found) = (Scratch::default(), Chunk::empty(), Vec::new());
+    let (mut after, mut line, mut bytes): (Option<Piece>, _, _) = (None, 0, Vec::new());
+    while let Some(piece) = pieces.cut(after, target, file, &mut bytes)? {
+        pieces.decode(piece, &bytes, &mut scratch, &mut chunk)?;
+        chunk.first_line = line;
+        line += chunk.n_lines;
+        found.extend(sequences(deserializer, &chunk));
+        after = Some(piece);
+    }
+    Ok(found)
+}
+
+fn sequences(deserializer: &dyn Deserializer, chunk: &Chunk) -> Vec<Sequence> {
+    let sequence = |i: u32| Sequence {
+        key: chunk.key(i as usize),
+        counted: chunk.lengths[i as usize],
+        left_out: chunk.is_left_out(i),
+        streams: chunk
+            .streams
+            .iter()
+            .zip(deserializer.streams())
+            .map(|(column, info)| samples(column, info.shape.len(), i as usize))
+            .collect(),
+        faults: chunk
+            .faults_of(i)
+            .iter()
+            .map(|f| (f.kind.clone(), f.stream, f.offset, f.line + chunk.first_line, f.fatal))
+            .collect(),
+    };
+    (0..chunk.n_sequences).map(sequence).collect()
+}
+
+fn samples(column: &StreamColumn, dim: usize, i: usize) -> Vec<Vec<(u32, u64)>> {
+    let samples = column.samples.range(i);
+    match &column.data {
+        Data::Dense { values } => {
+            let sample = |s: usize| (0..dim).map(|d| (d as u32, bits(values, s * dim + d))).collect();
+            samples.map(sample).collect()
+        }
+        Data::Sparse { rows, columns, values } => {
+            let sample = |s: usize| rows.range(s).map(|p| (columns[p], bits(values, p))).collect();
+            samples.map(sample).collect()
+        }
+    }
+}
+
+fn bits(values: &Values, i: usize) -> u64 {
+    let value = match values {
+        Values::Ones(_) => 1.0,
+        Values::Bytes(v) => f64::from(v[i]),
+        Values::F32(v) => f64::from(v[i]),
+        Values::F64(v) => v[i],
+    };
+    value.to_bits()
+}

@@ -1,0 +1,297 @@
+//! What must hold for every source: how reads are cut, how many threads work, how far they read ahead, how little
+//! memory there is and in which process it goes on changes nothing; shares add up; sweeps hold each sequence once.
+
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tesson::store::Store;
+use tesson::{Demand, ResumeState, Source};
+use tesson_conformance::corpus::{self, Delivered, config, dawdling, rest};
+
+/// The orders, as options of a source.
+const ORDERS: &[&str] = &[
+    r#""randomize": false"#,
+    r#""randomizationWindow": 4, "randomizationSeed": 3"#,
+    r#""randomizationWindow": 128"#,
+    r#""randomizationWindow": 150, "sampleBasedRandomizationWindow": true, "randomizationSeed": 9"#,
+    r#""randomize": "global", "randomizationSeed": 5"#,
+];
+
+/// Less than the decoded corpus takes, so that blocks are given up and come back.
+const LITTLE_MEMORY: &str = r#""memoryLimit": 40000"#;
+
+fn corpus_store() -> Arc<dyn Store> {
+    corpus::store(&corpus::text(&corpus::lengths()))
+}
+
+fn open(options: &str, store: &dyn Store) -> Source {
+    Source::open_in(&config(options), store).expect("the data are right")
+}
+
+/// All minibatches of two sweeps, read plainly: one thread, nothing ahead, all in memory.
+fn plainly(order: &str, samples: u64, workers: u64, rank: u64) -> Vec<Delivered> {
+    let options = format!(r#"{order}, "maxSweeps": 2, "threads": 1, "prefetch": false"#);
+    rest(&mut open(&options, &*corpus_store()), samples, workers, rank)
+}
+
+fn busy(order: &str, more: &str) -> String {
+    format!(r#"{order}, "maxSweeps": 2, {LITTLE_MEMORY}, {more}"#)
+}
+
+#[test]
+fn the_corpus_has_chunks_enough() {
+    let mut source = open(r#""randomize": false"#, &*corpus_store());
+    let n_chunks = source.indexed().unwrap().index.n_chunks();
+    assert!(n_chunks >= 20, "{n_chunks} chunks");
+}
+
+#[test]
+fn a_source_with_little_memory_gives_up_blocks() {
+    for order in ORDERS {
+        let mut source = open(&busy(order, r#""threads": 2"#), &*corpus_store());
+        rest(&mut source, 20, 1, 0);
+        let stats = source.stats();
+        assert!(stats.blocks_evicted + stats.rows_loaded > 0, "{order}: {stats:?}");
+    }
+}
+
+#[test]
+fn threads_and_prefetching_change_nothing() {
+    for order in ORDERS {
+        let expected = plainly(order, 20, 1, 0);
+        for threads in [1, 2, 8] {
+            for prefetch in [false, true] {
+                let options = busy(order, &format!(r#""threads": {threads}, "prefetch": {prefetch}"#));
+                let found = rest(&mut open(&options, &dawdling(corpus_store(), threads)), 20, 1, 0);
+                assert!(found == expected, "{options}");
+            }
+        }
+    }
+}
+
+#[test]
+fn how_reads_are_cut_changes_nothing() {
+    for order in ORDERS {
+        let expected = plainly(order, 33, 1, 0);
+        for seed in 0..5 {
+            let found =
+                rest(&mut open(&busy(order, r#""threads": 2"#), &dawdling(corpus_store(), seed)), 33, 1, 0);
+            assert!(found == expected, "{order}, reads by schedule {seed}");
+        }
+    }
+}
+
+/// Reads on, and lets a fresh source read on from the state after each minibatch.
+fn check_resumes(order: &str, samples: u64, workers: u64, rank: u64) {
+    let expected = plainly(order, samples, workers, rank);
+    let options = busy(order, r#""threads": 2"#);
+    let mut source = open(&options, &*corpus_store());
+    let demand = Demand { samples, workers, rank };
+    for behind in 1..=expected.len() {
+        let minibatch = source.next(demand).unwrap().expect("as many as were read plainly");
+        let state = source.state();
+        assert_eq!(minibatch.resume(), state);
+        let by_bytes = ResumeState::from_bytes(&state.to_bytes()).unwrap();
+        let by_json = ResumeState::from_json(&state.to_json()).unwrap();
+        assert_eq!(by_bytes, by_json);
+        let mut fresh = open(&options, &dawdling(corpus_store(), behind as u64));
+        fresh.restore(&by_bytes).unwrap();
+        let found = rest(&mut fresh, samples, workers, rank);
+        assert!(found == expected[behind..], "{order}, rank {rank} of {workers}, behind minibatch {behind}");
+    }
+}
+
+#[test]
+fn a_fresh_source_goes_on_behind_every_minibatch() {
+    for order in ORDERS {
+        check_resumes(order, 40, 1, 0);
+    }
+}
+
+#[test]
+fn a_rank_goes_on_behind_every_minibatch_of_its_share() {
+    for order in ORDERS {
+        check_resumes(order, 80, 3, 1);
+    }
+}
+
+#[test]
+fn a_source_goes_back_to_any_of_its_states() {
+    for order in ORDERS {
+        let expected = plainly(order, 40, 1, 0);
+        let mut source = open(&busy(order, r#""threads": 2"#), &*corpus_store());
+        let mut states = vec![source.state().clone()];
+        while source.next_minibatch(40).unwrap().is_some() {
+            states.push(source.state().clone());
+        }
+        for behind in (0..expected.len()).rev().step_by(5) {
+            source.restore(&states[behind]).unwrap();
+            let next = source.next_minibatch(40).unwrap().expect("it is not the last");
+            assert!(Delivered::of(&next) == expected[behind], "{order}, back to {behind}");
+        }
+    }
+}
+
+/// A folder of its own with the corpus in it.
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(corpus::FILE), corpus::text(&corpus::lengths())).unwrap();
+    folder
+}
+
+/// What the program prints of all that is left behind a state.
+fn in_another_process(folder: &Path, config: &str, state: Option<&ResumeState>, samples: u64) -> Vec<String> {
+    let (config_file, state_file) = (folder.join("config.json"), folder.join("state.json"));
+    std::fs::write(&config_file, config).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tesson-under-test"));
+    command.arg("read").arg(config_file).args(["--json", "--minibatch-size", &samples.to_string()]);
+    command.arg("--base-dir").arg(folder);
+    if let Some(state) = state {
+        std::fs::write(&state_file, state.to_json().to_string()).unwrap();
+        command.arg("--state").arg(state_file);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().lines().map(str::to_string).collect()
+}
+
+#[test]
+fn a_fresh_process_goes_on_behind_every_tenth_minibatch() {
+    let folder = folder("fresh-process");
+    for order in ORDERS {
+        let options = busy(order, r#""threads": 2"#);
+        let text = corpus::config_text(&options);
+        let expected = in_another_process(&folder, &text, None, 30);
+        let mut config = config(&options);
+        config.resolve_paths(&folder).unwrap();
+        let mut source = Source::open(&config).unwrap();
+        let mut behind = 0;
+        while source.next_minibatch(30).unwrap().is_some() {
+            behind += 1;
+            if behind % 10 == 0 {
+                let found = in_another_process(&folder, &text, Some(source.state()), 30);
+                assert!(found == expected[behind..], "{order}, behind minibatch {behind}");
+            }
+        }
+        assert!(behind >= 20);
+    }
+}
+
+fn keys(all: &[Delivered]) -> Vec<String> {
+    all.iter().flat_map(|m| m.keys.iter().cloned()).collect()
+}
+
+fn sorted(mut keys: Vec<String>) -> Vec<String> {
+    keys.sort();
+    keys
+}
+
+/// The keys of a corpus of `n` sequences, each `times` times.
+fn all_keys(n: usize, times: usize) -> Vec<String> {
+    sorted((0..n * times).map(|i| (i / times * 3).to_string()).collect())
+}
+
+#[test]
+fn the_shares_of_all_ranks_are_the_whole() {
+    let whole = all_keys(corpus::lengths().len(), 2);
+    for order in ORDERS {
+        for sharing in ["chunk", "position"] {
+            let order = format!(r#"{order}, "sharing": "{sharing}""#);
+            for workers in [1, 2, 5] {
+                let shares = (0..workers).flat_map(|rank| keys(&plainly(&order, 60, workers, rank)));
+                assert_eq!(sorted(shares.collect()), whole, "{order}, {workers} workers");
+            }
+        }
+    }
+}
+
+#[test]
+fn shares_by_position_make_up_the_minibatches_of_one_worker() {
+    for order in ORDERS {
+        let order = format!(r#"{order}, "sharing": "position""#);
+        let whole = plainly(&order, 60, 1, 0);
+        let shares: Vec<_> = (0..3).map(|rank| plainly(&order, 60, 3, rank)).collect();
+        for (i, minibatch) in whole.iter().enumerate() {
+            for (place, key) in minibatch.keys.iter().enumerate() {
+                assert_eq!(
+                    &shares[place % 3][i].keys[place / 3],
+                    key,
+                    "{order}, minibatch {i}, place {place}"
+                );
+            }
+        }
+        assert!(
+            shares.iter().all(|share| share.len() == whole.len()),
+            "{order}: as many steps on every rank"
+        );
+    }
+}
+
+#[test]
+fn every_sweep_holds_every_sequence_once() {
+    let n = corpus::lengths().len();
+    for order in ORDERS {
+        let all = keys(&plainly(order, 7, 1, 0));
+        assert_eq!(all.len(), 2 * n);
+        for sweep in all.chunks(n) {
+            assert_eq!(sorted(sweep.to_vec()), all_keys(n, 1), "{order}");
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_corpus_is_delivered_whole_whatever_the_order_the_shares_and_the_memory(
+        lengths in prop::collection::vec(1u32..12, 1..120),
+        order in 0..ORDERS.len(),
+        samples in 1u64..70,
+        workers in 1u64..4,
+        threads in 1u64..4,
+        seed: u64,
+    ) {
+        let order = ORDERS[order];
+        let store = corpus::store(&corpus::text(&lengths));
+        let options = busy(order, &format!(r#""threads": {threads}"#));
+        let mut all = Vec::new();
+        for rank in 0..workers {
+            let mut source = open(&options, &dawdling(store.clone(), seed));
+            let share = rest(&mut source, samples, workers, rank);
+            let most = if order.contains("global") { samples } else { samples / workers + u64::from(rank < samples % workers) };
+            for minibatch in &share {
+                let counted: u32 = minibatch.streams[0].0.iter().sum();
+                prop_assert!(minibatch.keys.len() <= 1 || u64::from(counted) <= most, "{counted} of {most}");
+            }
+            all.extend(keys(&share));
+        }
+        prop_assert_eq!(sorted(all), all_keys(lengths.len(), 2));
+    }
+
+    #[test]
+    fn any_corpus_is_gone_on_with_exactly(
+        lengths in prop::collection::vec(1u32..12, 1..60),
+        order in 0..ORDERS.len(),
+        first in 1u64..70,
+        then in 1u64..70,
+        behind in 0usize..20,
+    ) {
+        let store = corpus::store(&corpus::text(&lengths));
+        let options = busy(ORDERS[order], r#""threads": 2"#);
+        let mut source = open(&options, &*store);
+        for _ in 0..behind {
+            source.next_minibatch(first).unwrap();
+        }
+        let state = ResumeState::from_bytes(&source.state().to_bytes()).unwrap();
+        // The size of minibatches may change at any time, and changes nothing else.
+        let here = rest(&mut source, then, 1, 0);
+        let mut fresh = open(&options, &*store);
+        fresh.restore(&state).unwrap();
+        prop_assert_eq!(rest(&mut fresh, then, 1, 0), here);
+    }
+}

@@ -1,0 +1,236 @@
+//! Bad input: random bytes, truncated and mutated files, hostile sizes. An error is a good answer; a panic, a hang, or
+//! more memory than the limit is not.
+//!
+//! Alone in its binary: the allocator counts everything that is allocated in the process, and one test runs at a time.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use proptest::prelude::*;
+use tesson::{Error, Source, config, store::MemoryStore};
+use tesson_conformance::{corpus, entry};
+
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static PEAK: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call goes to the system's allocator unchanged; only numbers are kept beside it. Measured reason: there
+// is no other way to see what is allocated.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        PEAK.fetch_max(NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps to the contract of `alloc`, which is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: `at` came from `alloc` above with the same layout.
+        unsafe { System.dealloc(at, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+/// What sources may hold in these tests.
+const LIMIT: usize = 2 << 20;
+
+/// What a source may take beside its limit: threads, open files, options and messages.
+const BESIDE: usize = 256 << 10;
+
+static ALONE: Mutex<()> = Mutex::new(());
+
+/// Runs `job` while no other test does, and returns what it answers and the most it allocated at a time, in bytes.
+fn peak<T>(job: impl FnOnce() -> T) -> (T, usize) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = NOW.load(Ordering::Relaxed);
+    PEAK.store(before, Ordering::Relaxed);
+    let answer = job();
+    (answer, PEAK.load(Ordering::Relaxed).saturating_sub(before))
+}
+
+/// Reads a file to its end or to the first error, within [`LIMIT`]; returns the number of sequences.
+fn read(bytes: &[u8], rules: &str, randomize: bool, streams: &str) -> Result<usize, Error> {
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "{}", "rules": "{rules}",
+            "maxErrors": 3, "chunkSizeInBytes": 4096, "input": {{{streams}}}}}],
+            "maxSweeps": 2, "threads": 2, "memoryLimit": {LIMIT}, "randomize": {randomize}}}"#,
+        corpus::FILE
+    );
+    let config = config::from_json(&text)?;
+    let store = MemoryStore::new().with(corpus::FILE, bytes.to_vec());
+    let mut source = Source::open_in(&config, &store)?;
+    let mut n = 0;
+    while let Some(minibatch) = source.next_minibatch(16)? {
+        n += minibatch.n_sequences();
+    }
+    Ok(n)
+}
+
+const STREAMS: &str = r#""x": {"dim": 2, "format": "dense"}, "y": {"dim": 10, "format": "sparse"}"#;
+
+/// Reads a file under both rules and in two orders; all the while the limit holds.
+fn check(bytes: &[u8], streams: &str) -> Vec<Result<usize, String>> {
+    let mut answers = Vec::new();
+    for rules in ["cntk", "lenient"] {
+        for randomize in [false, true] {
+            let (answer, most) = peak(|| read(bytes, rules, randomize, streams));
+            let most = most.saturating_sub(bytes.len());
+            assert!(most <= LIMIT + BESIDE, "{most} bytes of {LIMIT}, {rules}, randomize {randomize}");
+            answers.push(answer.map_err(|e| e.to_string()));
+        }
+    }
+    answers
+}
+
+/// A good file.
+fn good() -> Vec<u8> {
+    corpus::text(&corpus::lengths()).into_bytes()
+}
+
+#[test]
+fn the_allocator_counts() {
+    let (_, most) = peak(|| drop(vec![0u8; 1 << 20]));
+    assert!((1 << 20..2 << 20).contains(&most), "{most}");
+}
+
+#[test]
+fn a_good_file_is_read_under_the_limit() {
+    let answers = check(&good(), STREAMS);
+    let n = 2 * corpus::lengths().len();
+    // Sequences with fewer samples of one stream are right under both rules.
+    assert!(answers.iter().all(|a| *a == Ok(n)), "{answers:?}");
+}
+
+#[test]
+fn a_file_cut_short_anywhere_is_an_answer() {
+    let good = good();
+    for end in (0..good.len()).step_by(good.len() / 150) {
+        check(&good[..end], STREAMS);
+    }
+}
+
+#[test]
+fn a_row_of_many_megabytes_is_refused_or_read_within_the_limit() {
+    let one_row =
+        |what: &str| format!("1 {}\n2 |x 1 2 |y 0:1\n", what.repeat((4 << 20) / what.len())).into_bytes();
+    for what in ["|x 1 2 ", "|y 0:1 ", "|z 1 ", "1", " ", "|", "|#", "|x 1 2 3 ", "x"] {
+        check(&one_row(what), STREAMS);
+    }
+}
+
+#[test]
+fn a_file_of_nothing_but_one_byte_is_an_answer() {
+    for byte in [0, b'\n', b' ', b'|', b'0', b'9', b'#', b'\r', 0x7f, 0x80, 0xff] {
+        check(&vec![byte; 1 << 20], STREAMS);
+    }
+}
+
+#[test]
+fn a_dimension_beyond_memory_is_refused_with_its_place() {
+    let huge = r#""x": {"dim": 4000000000000000000, "format": "dense"}, "y": {"dim": 2147483647, "format": "sparse"}"#;
+    for answer in check(b"1 |x 1 |y 2147483646:1\n", huge) {
+        let what = answer.unwrap_err();
+        assert!(!what.is_empty());
+    }
+}
+
+#[test]
+fn numbers_with_many_digits_are_an_answer() {
+    for number in ["9", "0.", "1e", "0.0", "-", "+", "1e-"] {
+        let long = format!("{number}{}", "9".repeat(300_000));
+        check(
+            format!("1 |x {long} 1 |y 3:{long}\n2 |x 1 2 |y {long}:1\n{long} |x 1 2 |y 1:1\n").as_bytes(),
+            STREAMS,
+        );
+    }
+}
+
+#[test]
+fn hostile_sizes_of_states_allocate_nothing() {
+    let state = corpus_state();
+    // The flag of what was consumed, then wild counts of layers and ranks.
+    let mut bytes = state.clone();
+    bytes[6] |= 16;
+    let end = bytes.len() - 8;
+    for wild in [u64::MAX, 1 << 40, 1 << 20] {
+        let mut wild_state = bytes[..end].to_vec();
+        wild_state.extend(wild.to_le_bytes());
+        wild_state.extend(wild.to_le_bytes());
+        wild_state.extend(&bytes[end..]);
+        let (_, most) = peak(|| entry::resume_state(&wild_state));
+        assert!(most < BESIDE, "{most}");
+    }
+}
+
+/// The binary state behind a minibatch.
+fn corpus_state() -> Vec<u8> {
+    let store = corpus::store(&corpus::text(&[1, 2, 3]));
+    let mut source =
+        Source::open_in(&corpus::config(r#""randomize": true"#), &*store).expect("the data are right");
+    source.next_minibatch(2).expect("the data are right");
+    source.state().to_bytes()
+}
+
+/// Bytes that mean something in text, with others between them.
+fn tokens() -> impl Strategy<Value = Vec<u8>> {
+    let token = prop_oneof![
+        4 => prop::sample::select(vec!["|a ", "|s ", "|b ", "|", "|#", " ", "\n", "\t", "\r\n", "1", "2 ", "3:1 ", "4:-2.5 "]),
+        2 => prop::sample::select(vec!["-", "+", ".", "1e5", "1e400", "9:1", "0 1", "18446744073709551616", "7\n7 |a 1"]),
+        1 => prop::sample::select(vec!["\0", "\u{7f}", "\u{ff}", "\u{feff}", "é", "\u{b}", "#", ":"]),
+    ];
+    prop::collection::vec(token, 0..60).prop_map(|tokens| tokens.concat().into_bytes())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn random_bytes_are_an_answer(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+        check(&bytes, STREAMS);
+    }
+
+    #[test]
+    fn good_files_with_some_bytes_changed_are_an_answer(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..20)
+    ) {
+        let mut bytes = good();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        check(&bytes, STREAMS);
+    }
+
+    #[test]
+    fn any_text_is_decoded_the_same_in_pieces_in_chunks_and_by_itself(choice: u8, text in tokens()) {
+        entry::ctf_decode(&[&[choice], &text[..]].concat());
+    }
+
+    #[test]
+    fn any_text_is_indexed_the_same_on_any_number_of_cores(choice: u8, text in tokens()) {
+        entry::ctf_index(&[&[choice], &text[..]].concat());
+    }
+
+    #[test]
+    fn any_bytes_are_a_configuration_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        entry::config_json(&bytes);
+    }
+
+    #[test]
+    fn a_state_with_some_bytes_changed_is_taken_or_refused(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+        keep in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = corpus_state();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        bytes.truncate(bytes.len() - keep.index(bytes.len()) / 4);
+        entry::resume_state(&bytes);
+    }
+}
