@@ -67,7 +67,7 @@ def namespace(request: pytest.FixtureRequest, files: Path, doctest_namespace: di
     if not isinstance(request.node, pytest.DoctestItem):
         yield
         return
-    with train(randomize=False) as source, tagging(randomize=False) as tagged:
+    with train(randomize=False, max_sweeps=2) as source, tagging(randomize=False) as tagged:
         doctest_namespace.update({name: getattr(tesson, name) for name in tesson.__all__})
         doctest_namespace.update(source=source, minibatch=tagged.next_minibatch(5))
         yield

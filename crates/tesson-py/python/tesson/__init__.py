@@ -7,8 +7,8 @@
 ...     labels=StreamDef(field="y", shape=3, is_sparse=True))), max_sweeps=1)
 >>> for minibatch in source.minibatches(4):
 ...     print(minibatch["features"].samples.sum(), minibatch["features"].keys)
-60.0 [3, 2, 5, 1]
-18.0 [4, 0]
+48.0 [3, 2, 1, 0]
+48.0 [4, 5]
 """
 
 from .deserializers import CTFDeserializer, Deserializer

@@ -96,8 +96,8 @@ class MinibatchSource:
     ...     max_sweeps=1)
     >>> while minibatch := source.next_minibatch(4):
     ...     print(minibatch["features"].samples.shape, minibatch["labels"].indices)
-    (4, 4) [1 2 2 1]
-    (2, 4) [0 0]
+    (4, 4) [0 2 1 0]
+    (2, 4) [1 2]
     """
 
     _source: _tesson.Source
@@ -259,9 +259,9 @@ class MinibatchSource:
 
         Examples
         --------
-        >>> source.next_minibatch(256, num_data_partitions=2, partition_index=0)["features"].samples.shape
-        (6, 4)
-        >>> minibatch = source.next_minibatch(256, {"the input": source.streams.features})
+        >>> source.next_minibatch(4, num_data_partitions=2, partition_index=0)["features"].samples.shape
+        (2, 4)
+        >>> minibatch = source.next_minibatch(4, {"the input": source.streams.features})
         >>> list(minibatch)
         ['the input']
         """
@@ -302,8 +302,8 @@ class MinibatchSource:
 
         Examples
         --------
-        >>> [minibatch["features"].num_samples for minibatch in source.minibatches("2:3", epoch_size=6)][:4]
-        [2, 2, 2, 3]
+        >>> [minibatch["features"].num_samples for minibatch in source.minibatches("2:3", epoch_size=6)]
+        [2, 2, 2, 3, 3]
         """
         schedule = _schedule(minibatch_size_in_samples)
         size = schedule.constant()
@@ -459,7 +459,7 @@ def _precision(dtype: DTypeLike) -> str:
     """A type's name in configurations; what is no floating-point type is left to them to refuse."""
     names = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
     # CNTK's spelling of float32, which NumPy takes for float64.
-    return "float" if dtype == "float" else names.get(np.dtype(dtype), str(dtype))
+    return "float" if isinstance(dtype, str) and dtype == "float" else names.get(np.dtype(dtype), str(dtype))
 
 
 def _schedule(sizes: int | Iterable[int | tuple[int, int]] | str) -> _tesson.Schedule:

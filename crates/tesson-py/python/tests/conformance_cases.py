@@ -1,0 +1,234 @@
+"""Conformance cases: what they ask, what is to be answered, and whether an answer is that.
+
+The rules are those of ``conformance/src`` (Rust), written a second time so that neither is judged by itself alone.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+Line = dict[str, Any]
+
+#: Areas that Tesson answers now.
+AREAS = ("cntk/ctf", "cntk/engine")
+#: Deserializers that it has.
+KNOWN = ("CNTKTextFormatDeserializer", "CNTKTextFormatReader")
+REPOSITORY = Path(__file__).resolve().parents[4]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A case under the rules it names, or, ``lenient``, with those of the reference replaced."""
+
+    name: str
+    folder: Path
+    lenient: bool
+    json: Line
+
+    @property
+    def source(self) -> Line:
+        """The configuration of the source."""
+        source = copy.deepcopy(self.json["source"])
+        for deserializer in source["deserializers"]:
+            if self.lenient and deserializer.get("rules") == "cntk":
+                deserializer["rules"] = "lenient"
+        return source
+
+    @property
+    def element(self) -> type[np.floating[Any]]:
+        """The type that the numbers were recorded in."""
+        sections = [self.json["source"], *self.json["source"]["deserializers"]]
+        given = [str(v).lower() for s in sections for n, v in s.items() if n.lower() == "precision"]
+        return np.float64 if "double" in given else np.float32
+
+    def needs(self) -> str | None:
+        """What Tesson has not yet but would need; None if it must answer."""
+        source = self.json["source"]
+        types = [d["type"] for d in source["deserializers"]]
+        if len(types) > 1:
+            return "needs several deserializers"
+        if unknown := [t for t in types if t not in KNOWN]:
+            return f"needs {unknown[0]}"
+        truncated = source.get("truncated") or source.get("truncationLength")
+        return "needs truncation" if truncated and not source.get("frameMode") else None
+
+    def expected(self, answer: Callable[[Line, list[Line]], list[Line]]) -> list[Line]:
+        """The lines to be answered. ``answer`` reads a source by steps, for deviations that are worked out."""
+        own = ["lenient.jsonl", "tesson.jsonl"] if self.lenient else ["tesson.jsonl"]
+        for name in own:
+            if (self.folder / name).exists():
+                return lines(self.folder / name)
+        recorded = lines(self.folder / "expected.jsonl")
+        sentence = self.json.get("deviation")
+        return recorded if not sentence else deviate(self, sentence, recorded, answer)
+
+
+def cases() -> Iterator[Case]:
+    """All cases: our own, and the shared ones where they are."""
+    roots = {"own": REPOSITORY / "conformance" / "cases", "shared": shared()}
+    for whose, root in roots.items():
+        for area in AREAS:
+            for file in sorted((root / area).glob("*/case.json")):
+                content = json.loads(file.read_text())
+                name = f"{whose}/{area}/{file.parent.name}"
+                yield Case(name, file.parent, False, content)
+                if any(d.get("rules") == "cntk" for d in content["source"]["deserializers"]):
+                    yield Case(f"{name}/lenient", file.parent, True, content)
+
+
+def shared() -> Path:
+    """Where cases lie that are shared with other implementations."""
+    return Path(os.environ.get("TESSON_CONFORMANCE", REPOSITORY / ".." / "shared" / "conformance"))
+
+
+def lines(file: Path) -> list[Line]:
+    """The lines of a file of answers."""
+    return [json.loads(line) for line in file.read_text().splitlines() if line.strip()]
+
+
+def deviate(
+    case: Case, sentence: str, recorded: list[Line], answer: Callable[[Line, list[Line]], list[Line]]
+) -> list[Line]:
+    """What a deviation's sentence makes of the recorded lines."""
+    # "Tesson restores exactly: the four minibatches after the restore are the four recorded right after the checkpoint."
+    exact = re.search(r"restores exactly: the (\w+) minibatches after the restore are the \w+ recorded", sentence)
+    if exact:
+        return restore_exactly(case, recorded, number(exact[1]))
+    # "Where the reference says error, Tesson hands out an empty minibatch (no sequences, sweepEnd as computed) and goes on."
+    if "Where the reference says error, Tesson hands out an empty minibatch" in sentence:
+        return [empty(case) if "error" in line else line for line in recorded]
+    # "Tesson keeps the dealing of an unchanged size: by running number since the start of the data; …"
+    if "the dealing" in sentence and "by running number since the start of the data" in sentence:
+        return deal(case, answer)
+    raise AssertionError(f"unknown deviation: {sentence}")
+
+
+def number(word: str) -> int:
+    """A count in words or digits."""
+    words = "zero one two three four five six seven eight nine ten".split()
+    return words.index(word) if word in words else int(word)
+
+
+def restore_exactly(case: Case, recorded: list[Line], count: int) -> list[Line]:
+    """The lines after each checkpoint in the place of those after its restore."""
+    result = list(recorded)
+    saved = {line["checkpoint"]: i + 1 for i, line in enumerate(recorded) if "checkpoint" in line}
+    for i, line in enumerate(recorded):
+        if isinstance(line.get("restore"), str):
+            start = saved[line["restore"]]
+            assert start + count <= i and i + count < len(recorded), f"fewer than {count} minibatches: {case.name}"
+            result[i + 1 : i + 1 + count] = recorded[start : start + count]
+    return result
+
+
+def empty(case: Case) -> Line:
+    """A minibatch without sequences; a round without own sequences ends only with its sweep."""
+    names = case.json["source"]["deserializers"][0]["input"]
+    streams = {n: {"numberOfSequences": 0, "numberOfSamples": 0, "sequences": []} for n in names}
+    return {"sweepEnd": True, "streams": streams}
+
+
+def deal(case: Case, answer: Callable[[Line, list[Line]], list[Line]]) -> list[Line]:
+    """Sequences dealt to workers by their running number, from those that one worker reads one at a time (§7)."""
+    source = case.source
+    one_sweep = {n: v for n, v in source.items() if n != "maxSamples"} | {"maxSweeps": 1}
+    steps: list[Line] = [{"next": {"minibatchSizeInSamples": 1}}, {"checkpoint": "at"}]
+    # One sequence a minibatch; the position behind it says how many samples it counts.
+    found = answer(one_sweep, steps * (case.folder / "input.txt").read_bytes().count(b"\n"))
+    positions = [0] + [line["state"]["minibatchSourcePosition"] for line in found[1::2]]
+    sequences = [line["streams"] for line in found[::2] if "streams" in line]
+    counted = [positions[i + 1] - positions[i] for i in range(len(sequences))]
+    assert source.get("localTimeline", True) and "maxSweeps" in source, f"not worked out: {case.name}"
+    return list(dealt(case, sequences, counted, sum(counted) * source["maxSweeps"]))
+
+
+def dealt(case: Case, sequences: list[Line], counted: list[int], end: int) -> Iterator[Line]:
+    """The lines of a case that only asks for minibatches."""
+    position = index = 0
+    for step in case.json["steps"]:
+        request = step["next"]
+        workers, rank = request.get("numberOfWorkers", 1), request.get("workerRank", 0)
+        size = request["minibatchSizeInSamples"]
+        limit = max(1, size // workers + (rank < size % workers))
+        left = step.get("repeat", 1) if "until" not in step else None
+        while left is None or left > 0:
+            taken: list[int] = []
+            own, before = 0, position // sum(counted)
+            while own < limit and position < end:
+                i, is_own = index % len(counted), index % workers == rank
+                if taken and is_own and own + counted[i] > limit:
+                    break
+                if is_own:
+                    taken.append(i)
+                    own += counted[i]
+                position, index = position + counted[i], index + 1
+            if not taken:
+                yield {"end": True}
+                if left is None:
+                    break
+            else:
+                yield {"sweepEnd": position // sum(counted) != before, "streams": joined(sequences, taken)}
+            left = None if left is None else left - 1
+
+
+def joined(sequences: list[Line], taken: list[int]) -> Line:
+    """The streams of a minibatch of these sequences."""
+    result = {}
+    for name in sequences[0]:
+        parts = [sequences[i][name]["sequences"][0] for i in taken]
+        samples = sum(map(len, parts))
+        result[name] = {"numberOfSequences": len(parts), "numberOfSamples": samples, "sequences": parts}
+    return result
+
+
+def compare(expected: list[Line], found: list[Line], element: type[np.floating[Any]]) -> None:
+    """Asserts that the lines found are those expected."""
+    for i, (one, other) in enumerate(zip(expected, found)):
+        assert plain(one, one, element) == plain(other, one, element), f"line {i + 1}"
+    assert len(expected) == len(found), f"the first line too many or missing: {(expected + found)[-1]}"
+
+
+def plain(line: Line, expected: Line, element: type[np.floating[Any]]) -> Any:
+    """What is compared of a line: of states what is recorded, of errors nothing, of layouts what is asked for."""
+    if "error" in line:
+        return "error"
+    result = {n: line.get(n) for n in ("sweepEnd", "end", "checkpoint", "restore", "reopen")}
+    result["state"] = {n: line.get("state", {}).get(n) for n in expected.get("state", {})}
+    result["streams"] = {n: stream(s, "layout" in recorded(expected, n), element) for n, s in line.get("streams", {}).items()}
+    return result
+
+
+def recorded(expected: Line, name: str) -> Line:
+    """A stream as it was recorded."""
+    return expected.get("streams", {}).get(name, {})
+
+
+def stream(data: Line, with_layout: bool, element: type[np.floating[Any]]) -> tuple[Any, ...]:
+    """What is compared of a stream."""
+    sequences = [[sample(s, element) for s in sequence] for sequence in data["sequences"]]
+    layout = data["layout"] if with_layout else None
+    return data["numberOfSequences"], data["numberOfSamples"], sequences, layout
+
+
+def sample(values: list[Any], element: type[np.floating[Any]]) -> Any:
+    """What is compared of a sample: bits, with one zero and one NaN; pairs added up and without zeros."""
+    if not any(isinstance(v, list) for v in values):
+        return [bits(element(v)) for v in values]
+    sums: dict[int, np.floating[Any]] = {}
+    for index, value in values:
+        sums[index] = sums.get(index, element(0)) + element(value)
+    return [(i, bits(v)) for i, v in sorted(sums.items()) if v != 0]
+
+
+def bits(value: np.floating[Any]) -> str:
+    """A value exactly; -0 is 0."""
+    return float(value + 0).hex()

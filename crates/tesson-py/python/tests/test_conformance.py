@@ -1,0 +1,128 @@
+"""Every conformance case through the Python package, under the rules it names and under lenient ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from conformance_cases import Case, Line, cases, compare, shared
+
+import tesson
+from tesson import Minibatch, MinibatchSource
+from tesson.minibatch import MinibatchData
+
+
+def parameters() -> list[Any]:
+    """A test for each case; what is not built yet is skipped and says so."""
+    result = []
+    for case in cases():
+        needs = case.needs()
+        marks = [pytest.mark.skip(reason=needs)] if needs else []
+        result.append(pytest.param(case, id=case.name, marks=marks))
+    return result
+
+
+def test_shared_cases_are_there() -> None:
+    if not shared().is_dir():
+        pytest.skip("no folder of shared cases: set TESSON_CONFORMANCE")
+
+
+@pytest.mark.parametrize("case", parameters())
+def test_case(case: Case) -> None:
+    def answer(source: Line, steps: list[Line]) -> list[Line]:
+        return Reader(source, str(case.folder)).run(steps)
+
+    compare(case.expected(answer), answer(case.source, case.json["steps"]), case.element)
+
+
+class Reader:
+    """Answers steps through a ``MinibatchSource``."""
+
+    def __init__(self, config: Line, folder: str) -> None:
+        self.config = config
+        self.folder = folder
+        self.labels: dict[str, Any] = {}
+
+    def open(self) -> MinibatchSource:
+        """A fresh source."""
+        return MinibatchSource.from_config(self.config, base_dir=self.folder)
+
+    def run(self, steps: list[Line]) -> list[Line]:
+        """All answers, line by line."""
+        try:
+            self.source = self.open()
+        except tesson.TessonError as e:
+            return [{"error": str(e)}]
+        return [line for step in steps for line in self.answer(step)]
+
+    def answer(self, step: Line) -> list[Line]:
+        """The answers to one step."""
+        if "next" in step:
+            return self.minibatches(step)
+        try:
+            return [self.state_step(step)]
+        except tesson.TessonError as e:
+            return [{"error": str(e)}]
+
+    def minibatches(self, step: Line) -> list[Line]:
+        """Asks for a number of minibatches, or until the end or an error."""
+        if "until" not in step:
+            return [self.next(step["next"]) for _ in range(step.get("repeat", 1))]
+        answers = [self.next(step["next"])]
+        while "streams" in answers[-1]:
+            answers.append(self.next(step["next"]))
+        return answers
+
+    def next(self, request: Line) -> Line:
+        """Asks for a minibatch."""
+        if set(request) - {"minibatchSizeInSamples", "numberOfWorkers", "workerRank"}:
+            return {"error": "the package has sizes in samples only"}
+        try:
+            minibatch = self.source.next_minibatch(
+                request["minibatchSizeInSamples"],
+                num_data_partitions=request.get("numberOfWorkers"),
+                partition_index=request.get("workerRank"),
+            )
+        except tesson.TessonError as e:
+            return {"error": str(e)}
+        return line(minibatch) if minibatch else {"end": True}
+
+    def state_step(self, step: Line) -> Line:
+        """Saves or restores a state, or opens a fresh source."""
+        if "reopen" in step:
+            self.source.close()
+            self.source = self.open()
+            return {"reopen": True}
+        if "checkpoint" in step:
+            state = self.source.get_checkpoint_state()
+            self.labels[step["checkpoint"]] = state
+            return {"checkpoint": step["checkpoint"], "state": state}
+        wanted = step["restore"]
+        self.source.restore_from_checkpoint(self.labels[wanted] if isinstance(wanted, str) else wanted)
+        return {"restore": wanted, "state": self.source.get_checkpoint_state()}
+
+
+def line(minibatch: Minibatch) -> Line:
+    """A minibatch as a line of answers."""
+    return {"sweepEnd": minibatch.sweep_end, "streams": {n: stream(d) for n, d in minibatch.items()}}
+
+
+def stream(data: MinibatchData) -> Line:
+    """A stream as in a line of answers."""
+    samples = sparse(data) if data.is_sparse else data.samples.reshape(data.num_samples, -1).tolist()
+    ends = np.cumsum(data.lengths).tolist()
+    sequences = [samples[end - n : end] for end, n in zip(ends, data.lengths.tolist())]
+    layout = data.layout
+    return {
+        "numberOfSequences": data.num_sequences,
+        "numberOfSamples": data.num_samples,
+        "sequences": sequences,
+        "layout": {"steps": layout.steps, "rows": layout.rows, "places": layout.places.tolist()},
+    }
+
+
+def sparse(data: MinibatchData) -> list[list[tuple[int, float]]]:
+    """The pairs of each sample."""
+    pairs = [[i, v] for i, v in zip(data.indices.tolist(), data.values.tolist())]
+    return [pairs[a:b] for a, b in zip(data.indptr[:-1].tolist(), data.indptr[1:].tolist())]
