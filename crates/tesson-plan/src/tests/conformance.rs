@@ -13,7 +13,7 @@ use tesson_core::{Coded, Index};
 use super::*;
 use crate::{BatchPlan, Cursor};
 
-/// Cases whose deviation says that Tesson answers otherwise; `deviating` holds what each sentence demands.
+/// Cases whose deviation says that Tesson answers otherwise; each sentence is quoted at the test of what it demands.
 const DEVIATING: [&str; 4] = [
     "block-restore-other-workers",
     "block-restore-seed7-sweep0",
@@ -259,4 +259,37 @@ fn an_empty_share_is_an_empty_minibatch() {
             assert!(empty || agrees(&pair), "{pair:?}");
         }
     }
+}
+
+/// "Tesson restores exactly: the four minibatches after the restore are the four recorded right after the checkpoint."
+#[test]
+fn a_restored_source_goes_on_as_the_one_that_was_saved() {
+    for case in cases(|name| name == "block-restore-seed7-sweep0") {
+        let pairs = run(&case);
+        let (before, after) = pairs.split_at(pairs.len() - 4);
+        assert!(before.iter().all(agrees));
+        let saved = before.iter().position(|(line, _)| line.get("checkpoint").is_some()).unwrap();
+        for (expected, found) in before[saved + 1..].iter().zip(after) {
+            assert_eq!(expected.0, found.1);
+        }
+    }
+}
+
+/// "Tesson keeps the dealing of an unchanged size: by running number since the start of the data; every sequence goes to
+/// exactly one rank."
+#[test]
+fn a_change_of_size_does_not_change_whose_sequence_it_is() {
+    let ranks: Vec<_> =
+        cases(|name| name.starts_with("plain-workers2-size-changes")).iter().map(|c| run(c)).collect();
+    assert!(ranks.iter().all(|pairs| pairs[..4].iter().all(agrees)), "before the change");
+    let mut keys: Vec<u64> = ranks
+        .iter()
+        .flatten()
+        .flat_map(|(_, found)| found["sequences"].as_array().cloned().unwrap_or_default())
+        .map(|sequence| sequence[0].as_u64().unwrap())
+        .collect();
+    keys.sort_unstable();
+    // The case reads four sweeps.
+    let runs: Vec<usize> = keys.chunk_by(|a, b| a == b).map(<[u64]>::len).collect();
+    assert!(runs.iter().all(|&run| run == 4), "{keys:?}");
 }
