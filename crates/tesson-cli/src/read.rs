@@ -21,7 +21,7 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.state {
         source.restore(&load_state(path)?)?;
     }
-    let started = Instant::now();
+    let before = (Instant::now(), source.stats().bytes_read);
     let read = read(args, &config, &mut source, out);
     // Also behind an error: the state is that after the last minibatch that was printed.
     let printed = !matches!(read, Err(Failure::Closed));
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     }
     let read = read?;
     if !out.is_json() {
-        summary(&read, &source, started.elapsed().as_secs_f64(), out)?;
+        summary(&read, &source, before, out)?;
     }
     Ok(())
 }
@@ -153,7 +153,10 @@ fn row(number: u64, minibatch: &Minibatch) -> String {
     text
 }
 
-fn summary(read: &Read, source: &Source, seconds: f64, out: &mut Output) -> Result<(), Failure> {
+/// `before`: when reading began, and the bytes that opening had read by then.
+fn summary(read: &Read, source: &Source, before: (Instant, u64), out: &mut Output) -> Result<(), Failure> {
+    let (started, bytes_before) = before;
+    let seconds = started.elapsed().as_secs_f64();
     let stats = source.stats();
     let per_second = |n: u64| n as f64 / seconds.max(1e-9);
     out.line("")?;
@@ -163,7 +166,7 @@ fn summary(read: &Read, source: &Source, seconds: f64, out: &mut Output) -> Resu
         count(read.sequences),
         count(read.samples),
         count(per_second(read.samples) as u64),
-        size(per_second(stats.bytes_read) as u64),
+        size(per_second(stats.bytes_read - bytes_before) as u64),
     ))?;
     if stats.faults > 0 {
         out.line(&format!("{} faults of data were forgiven", count(stats.faults)))?;

@@ -1,5 +1,8 @@
 //! The command as it is typed: files in, lines and exit codes out.
 
+// Helpers of tests are no `#[test]` functions, which clippy excuses.
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,8 @@
 //! What configurations mean, in one-line cases.
 
+// Helpers of tests are no `#[test]` functions, which clippy excuses.
+#![allow(clippy::unwrap_used)]
+
 use std::path::Path;
 
 use tesson_config::{Randomize, SourceConfig, StoreKind, json, lower, option_manual};
