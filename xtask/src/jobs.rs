@@ -5,6 +5,16 @@ use std::process::{Command, ExitCode};
 
 use crate::run::{answer, cargo, has_cargo_command, program, root, target, tee};
 
+/// Writes the pages of documentation that are made from tables in the code; tests compare them.
+pub(crate) fn manual(_: &[String]) -> ExitCode {
+    let example = ["run", "--quiet", "--package", "tesson", "--example", "option_manual"];
+    let Some(page) = answer(&mut cargo(&example)) else {
+        eprintln!("the tables cannot be printed; `cargo {}` says why", example.join(" "));
+        return ExitCode::FAILURE;
+    };
+    exit(std::fs::write(root().join("docs/options.md"), page).is_ok())
+}
+
 /// Crates that Miri can run: they open no files.
 const FOR_MIRI: &[&str] = &["tesson-core", "tesson-plan", "tesson-formats"];
 

@@ -55,6 +55,12 @@ const JOBS: &[Job] = &[
         run: python::main,
     },
     Job {
+        name: "manual",
+        arguments: "",
+        help: "Write docs/options.md from the option tables; a test compares them.",
+        run: jobs::manual,
+    },
+    Job {
         name: "bench",
         arguments: "[MEGABYTES]",
         help: "Make the corpora of bench/ and measure them all (release build); not part of CI.",

@@ -1,0 +1,8 @@
+//! Prints `docs/options.md`: all options, from the tables that the formats and the reader declare.
+//! `cargo xtask manual` writes it.
+
+#![allow(clippy::print_stdout)]
+
+fn main() {
+    print!("{}", tesson::config::option_manual(&tesson::registry()));
+}
