@@ -487,7 +487,10 @@ fn sparse<E: Real>(
 ) -> Read {
     let mut at = at;
     let first = column.columns.len();
-    let (read, mut sorted) = kernel.sparse(bytes, at, dim, grammar, &mut column.columns, &mut column.values);
+    // Samples of a stream are alike more often than not.
+    let many = matches!(column.rows[..], [.., before, last] if last - before > 3);
+    let (read, mut sorted) =
+        kernel.sparse(bytes, at, many, dim, grammar, &mut column.columns, &mut column.values);
     at = read;
     let mut last = if column.columns.len() > first { column.columns.last().copied() } else { None };
     loop {

@@ -245,3 +245,53 @@ fn values_of_every_length_and_place_are_read_the_same() {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn samples_of_many_pairs_are_read_the_same(
+        rows in prop::collection::vec(prop::collection::vec(pair(), 0..40), 1..8),
+        double in any::<bool>(),
+    ) {
+        let text: String = rows.iter().map(|row| format!("|s 1:1 2:2 3:3 4:4 5:5\n|s{}\n", row.concat())).collect();
+        let options = if double { "rules=cntk precision=double" } else { "rules=cntk" };
+        compare(options, "s:sparse:100000000", text.as_bytes());
+        compare(options, "s:sparse:99998", text.as_bytes());
+    }
+
+    #[test]
+    fn lists_of_many_values_are_read_the_same(
+        rows in prop::collection::vec(prop::collection::vec(value(), 0..60), 1..8),
+        double in any::<bool>(),
+    ) {
+        let text: String = rows.iter().map(|row| format!("|a{}\n", row.concat())).collect();
+        let options = if double { "rules=cntk precision=double" } else { "rules=cntk" };
+        compare(options, "a:dense:60", text.as_bytes());
+        compare(options, "a:dense:33", text.as_bytes());
+    }
+}
+
+/// Pairs with ordinary columns and values, most of them whole numbers, and now and then an odd one.
+fn pair() -> impl Strategy<Value = String> {
+    prop_oneof![
+        60 => (0u32..100_000, 0u32..10).prop_map(|(i, v)| format!(" {i}:{v}")),
+        10 => (0u32..100_000_000, 0u32..20_000_000).prop_map(|(i, v)| format!(" {i}:{v}")),
+        4 => (0u32..100, -99i32..99).prop_map(|(i, v)| format!("\t{i}:{}", f64::from(v) / 8.0)),
+        1 => prop::sample::select(&[" 1:", " :1", " 1", " 1::1", " 1:1:1", " -1:1", "  5:1", " 0005:01", " 123456789:1", " 7:123456789"][..])
+            .prop_map(str::to_string),
+    ]
+}
+
+/// Dense values with up to nine digits on each side of the point, ties of floats among them.
+fn value() -> impl Strategy<Value = String> {
+    prop_oneof![
+        20 => (any::<i32>(), 0i32..10).prop_map(|(n, d)| format!(" {:.*}", d as usize, f64::from(n) / 10f64.powi(d))),
+        20 => (0u64..1_000_000_000, 0u64..1_000_000_000).prop_map(|(a, b)| format!(" {a}.{b}")),
+        10 => (0u32..1000).prop_map(|n| format!(" {n}")),
+        // The middle of two floats, and its neighbours.
+        10 => (1u32 << 23..1 << 24, 0u32..1000).prop_map(|(n, e)| format!(" {n}.5{}", if e < 500 { String::new() } else { format!("{e:08}") })),
+        1 => prop::sample::select(&[" -", " .5", " 5.", " 1e5", " 1-2", "  0", " -0", " +1", " 00000000000000000001", " 1..2"][..])
+            .prop_map(str::to_string),
+    ]
+}

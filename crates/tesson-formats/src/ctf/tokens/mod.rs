@@ -69,20 +69,37 @@ impl Kernel {
     }
 
     /// Reads pairs of a sparse sample from `at` on, as far as they are ordinary: where the plain parser is to go on, and
-    /// whether their columns ascend.
+    /// whether their columns ascend. `many`: more than a few are expected.
     #[inline]
+    #[allow(clippy::too_many_arguments)] // the sample's place, its rules, and where it goes
     pub(crate) fn sparse<E: Real>(
         self,
         bytes: &[u8],
         at: usize,
+        many: bool,
         dim: u32,
         grammar: Grammar,
         columns: &mut Vec<u32>,
         values: &mut Vec<E>,
     ) -> (usize, bool) {
+        let mut pairs = Pairs { at, next: 0, sorted: true };
         match self {
-            Kernel::Plain => (at, true),
-            _ => word::sparse(bytes, at, dim, grammar, columns, values),
+            Kernel::Plain => return (at, true),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512(kernel) if many => kernel.sparse(bytes, dim, &mut pairs, columns, values),
+            _ => {}
         }
+        word::sparse(bytes, dim, grammar, &mut pairs, columns, values);
+        (pairs.at, pairs.sorted)
     }
+}
+
+/// How far reading the pairs of a sample has come.
+struct Pairs {
+    /// Behind the last pair.
+    at: usize,
+    /// One more than the last column; 0 before the first.
+    next: u32,
+    /// Whether columns have ascended so far.
+    sorted: bool,
 }

@@ -2,20 +2,19 @@
 
 use super::super::bytes::{is_blank, is_end};
 use super::super::number::{Grammar, Real, read};
+use super::Pairs;
 
-/// As [`super::Kernel::sparse`].
+/// Reads pairs as far as they are ordinary.
 #[inline]
 pub(super) fn sparse<E: Real>(
     bytes: &[u8],
-    mut at: usize,
     dim: u32,
     grammar: Grammar,
+    pairs: &mut Pairs,
     columns: &mut Vec<u32>,
     values: &mut Vec<E>,
-) -> (usize, bool) {
-    let mut sorted = true;
-    // One more than the last column.
-    let mut next = 0;
+) {
+    let Pairs { mut at, mut next, mut sorted } = *pairs;
     // One blank, up to seven digits, a colon.
     while let Some(word) = bytes.get(at + 1..at + 9).and_then(|b| b.first_chunk::<8>()) {
         let word = u64::from_le_bytes(*word);
@@ -48,7 +47,7 @@ pub(super) fn sparse<E: Real>(
         values.push(number);
         at = end;
     }
-    (at, sorted)
+    *pairs = Pairs { at, next, sorted };
 }
 
 /// The number whose decimal digits are the bytes of a word, the last in the highest byte.
@@ -78,7 +77,9 @@ mod tests {
     fn what_is_odd_is_left_to_the_plain_parser() {
         let check = |text: &str, expected: &[(u32, f32)], rest: &str| {
             let (mut columns, mut values) = (Vec::new(), Vec::new());
-            let (at, _) = sparse::<f32>(text.as_bytes(), 0, 100, Grammar::Cntk, &mut columns, &mut values);
+            let mut pairs = Pairs { at: 0, next: 0, sorted: true };
+            sparse::<f32>(text.as_bytes(), 100, Grammar::Cntk, &mut pairs, &mut columns, &mut values);
+            let at = pairs.at;
             assert_eq!(columns.into_iter().zip(values).collect::<Vec<_>>(), expected, "{text:?}");
             assert_eq!(&text[at..], rest, "{text:?}");
         };
