@@ -63,7 +63,8 @@ impl Batch {
     /// Wraps a minibatch; `shapes[i]` is the shape that samples of stream `i` are given.
     pub(crate) fn new(minibatch: Minibatch, shapes: &[Arc<[usize]>]) -> Batch {
         let (streams, keys, sweep_end, resume) = minibatch.into_parts();
-        let streams = streams.into_iter().zip(shapes).map(|(s, shape)| Stream::new(s, shape.clone())).collect();
+        let streams =
+            streams.into_iter().zip(shapes).map(|(s, shape)| Stream::new(s, shape.clone())).collect();
         Batch { streams, keys, sweep_end, resume }
     }
 }
@@ -190,11 +191,7 @@ impl Batch {
     }
 
     /// How the sequences of a stream would lie side by side: steps, rows, and int64 `[sequences, 4]` places.
-    fn layout<'py>(
-        &self,
-        py: Python<'py>,
-        stream: usize,
-    ) -> PyResult<(u32, u32, Bound<'py, PyArray2<i64>>)> {
+    fn layout<'py>(&self, py: Python<'py>, stream: usize) -> PyResult<(u32, u32, Bound<'py, PyArray2<i64>>)> {
         let layout = Layout::of(&self.streams[stream].lengths);
         let flat = layout.places.iter().flat_map(|p| [p.sequence.into(), p.row.into(), p.begin, p.end]);
         let places = PyArray1::from_iter(py, flat).reshape([layout.places.len(), 4])?;

@@ -111,10 +111,8 @@ impl Source {
         log::flush(py, config.trace_level);
         let source = source.map_err(|e| errors::raise(py, e))?;
         let streams = source.streams().to_vec();
-        let shapes = streams
-            .iter()
-            .map(|s| shapes.get(&s.name).map_or(s.shape.dims(), |dims| dims).into())
-            .collect();
+        let shapes =
+            streams.iter().map(|s| shapes.get(&s.name).map_or(s.shape.dims(), |dims| dims).into()).collect();
         Ok(Source {
             canceller: source.canceller(),
             turn: Turn::new(source),
@@ -144,7 +142,8 @@ impl Source {
         rank: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Option<Batch>> {
         let demand = demand(samples, workers, rank)?;
-        let minibatch = self.with(py, |source, interrupted| source.next_interruptible(demand, interrupted))?;
+        let minibatch =
+            self.with(py, |source, interrupted| source.next_interruptible(demand, interrupted))?;
         Ok(minibatch.map(|m| Batch::new(m, &self.shapes)))
     }
 

@@ -21,7 +21,10 @@ pub(crate) fn from_dict(state: &Bound<'_, PyAny>) -> PyResult<ResumeState> {
 
 /// Combines the states of all workers, under sharing by chunk, into what all together have consumed.
 #[pyfunction]
-pub(crate) fn merge_states<'py>(py: Python<'py>, states: Vec<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn merge_states<'py>(
+    py: Python<'py>,
+    states: Vec<Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyAny>> {
     let states: Vec<ResumeState> = states.iter().map(from_dict).collect::<PyResult<_>>()?;
     let merged = tesson::merge_states(&states).map_err(|e| errors::raise(py, e))?;
     to_dict(py, &merged)
