@@ -1,0 +1,48 @@
+//! What fuzzing has kept, replayed: every file of `fuzz/corpus/<target>/` through the function of its target.
+
+#![forbid(unsafe_code)]
+
+use std::fs;
+use std::path::Path;
+
+use tesson_conformance::entry;
+
+fn replay(target: &str, entry: fn(&[u8])) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
+    let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
+    files.sort();
+    assert!(files.len() > 5, "{} files in {}", files.len(), folder.display());
+    for file in files {
+        let bytes = fs::read(&file).unwrap();
+        let done = std::panic::catch_unwind(|| entry(&bytes));
+        assert!(done.is_ok(), "{} panics", file.display());
+    }
+}
+
+#[test]
+fn configurations_are_understood_or_refused() {
+    replay("config_json", entry::config_json);
+}
+
+#[test]
+fn text_is_decoded_the_same_in_all_ways() {
+    replay("ctf_decode", entry::ctf_decode);
+}
+
+#[test]
+fn text_is_indexed_the_same_in_all_ways() {
+    replay("ctf_index", entry::ctf_index);
+}
+
+#[test]
+fn states_are_taken_or_refused() {
+    replay("resume_state", entry::resume_state);
+}
+
+#[test]
+fn every_target_is_replayed() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
+    let mut targets: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+    targets.sort();
+    assert_eq!(targets, ["config_json", "ctf_decode", "ctf_index", "resume_state"]);
+}
