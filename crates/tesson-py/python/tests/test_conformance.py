@@ -110,7 +110,7 @@ def line(minibatch: Minibatch) -> Line:
 
 def stream(data: MinibatchData) -> Line:
     """A stream as in a line of answers."""
-    samples = sparse(data) if data.is_sparse else data.samples.reshape(data.num_samples, -1).tolist()
+    samples = sparse(data) if data.is_sparse else [sample.ravel().tolist() for sample in data.samples]
     ends = np.cumsum(data.lengths).tolist()
     sequences = [samples[end - n : end] for end, n in zip(ends, data.lengths.tolist())]
     layout = data.layout
