@@ -181,6 +181,8 @@ struct Shared {
     pools: Pools,
     spares: Arc<Spares>,
     state: Mutex<State>,
+    /// The pipeline is given up; its source may go on with another one.
+    stop: AtomicBool,
     /// There may be something to do.
     work: Condvar,
     /// The ticket in front is done, or there will be none.
@@ -235,6 +237,7 @@ impl Pipeline {
             pools: Pools::new(),
             spares: Arc::new(Spares::new(spare_bytes)),
             state: Mutex::new(state),
+            stop: AtomicBool::new(false),
             work: Condvar::new(),
             done: Condvar::new(),
             home: Condvar::new(),
@@ -332,7 +335,7 @@ impl Pipeline {
 
 impl Drop for Pipeline {
     fn drop(&mut self) {
-        self.shared.setup.cancelled.store(true, Ordering::SeqCst);
+        self.shared.stop.store(true, Ordering::SeqCst);
         // Under the lock, so that no worker is between looking for work and waiting for it.
         drop(self.shared.lock());
         self.shared.work.notify_all();

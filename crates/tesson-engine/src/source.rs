@@ -77,6 +77,12 @@ pub struct Source {
     process: u32,
 }
 
+impl Drop for Source {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
 /// Ends a blocked call from another thread, and the source with it.
 #[derive(Clone)]
 pub struct Canceller(Arc<AtomicBool>);
@@ -332,8 +338,13 @@ impl Source {
 
     /// Ends all threads and closes all files. Minibatches already handed out stay valid.
     pub fn close(&mut self) {
-        self.pipeline = None;
         self.cancelled.store(true, Ordering::SeqCst);
+        if self.process == std::process::id() {
+            self.pipeline = None;
+        } else {
+            // The threads did not come along into this process: nobody can wait for them, nor need what they hold.
+            std::mem::forget(self.pipeline.take());
+        }
     }
 
     fn check_process(&self) -> Result<(), Error> {
@@ -440,7 +451,8 @@ impl Source {
         if let Some(indexed) = index_cache::read(deserializer, resources, self.corpus_hash) {
             return Ok(indexed);
         }
-        let indexed = deserializer.index(resources, &Threads { n: self.threads, memory: self.memory_limit })?;
+        let indexed =
+            deserializer.index(resources, &Threads { n: self.threads, memory: self.memory_limit })?;
         if let Err(e) = index_cache::write(deserializer, resources, self.corpus_hash, &indexed) {
             tracing::info!("the index cache cannot be written: {e}");
         }

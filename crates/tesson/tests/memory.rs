@@ -2,13 +2,10 @@
 //!
 //! Alone in its binary: the allocator counts everything that is allocated in the process.
 
-mod common;
-
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use common::source;
-use tesson::Source;
+use tesson::{Source, config};
 
 struct Counting;
 
@@ -46,8 +43,16 @@ fn peak(test: &str, order: &str, limit: usize) -> usize {
         })
         .collect();
     let n_sequences = text.lines().count();
-    let options = format!(r#", {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}"#);
-    let (_, config) = source(test, &text, &options, r#", "chunkSizeInBytes": 65536"#);
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
+    let file = folder.join("train.ctf");
+    std::fs::write(&file, &text).expect("the folder for temporary files can be written");
+    let json = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": {file:?}, "chunkSizeInBytes": 65536,
+            "input": {{"x": {{"dim": 1, "format": "dense"}}, "y": {{"dim": 7, "format": "sparse"}}}}}}],
+            {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#
+    );
+    let config = config::from_json(&json).expect("the configuration is right");
     drop(text);
     let before = NOW.load(Ordering::Relaxed);
     PEAK.store(before, Ordering::Relaxed);

@@ -43,7 +43,10 @@ impl Shared {
         let _alarm = Alarm(self);
         let mut bench = Bench { scratch: Scratch::default(), bytes: Vec::new(), chunk: Chunk::empty() };
         let mut state = self.lock();
-        while !self.setup.cancelled.load(Ordering::SeqCst) && !state.broken {
+        while !self.stop.load(Ordering::SeqCst)
+            && !self.setup.cancelled.load(Ordering::SeqCst)
+            && !state.broken
+        {
             let Some(job) = self.pick(&mut state) else {
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 continue;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use tesson::{Minibatch, Samples, Source, SourceConfig, config};
 
 /// A folder for one test, empty.
-pub fn folder(test: &str) -> PathBuf {
+pub(crate) fn folder(test: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test);
     let _ = std::fs::remove_dir_all(&path);
     std::fs::create_dir_all(&path).expect("the folder for temporary files can be written");
@@ -14,7 +14,7 @@ pub fn folder(test: &str) -> PathBuf {
 }
 
 /// `n` sequences of 1 to 4 rows, `id |x value |y index:1`; the value is 100·id + row.
-pub fn rows(n: u32) -> String {
+pub(crate) fn rows(n: u32) -> String {
     let mut text = String::new();
     for id in 0..n {
         for row in 0..1 + id % 4 {
@@ -26,7 +26,7 @@ pub fn rows(n: u32) -> String {
 
 /// A file with this text, and the configuration that reads it; `options` are more entries of the source, `ctf` of the
 /// deserializer.
-pub fn source(test: &str, text: &str, options: &str, ctf: &str) -> (PathBuf, SourceConfig) {
+pub(crate) fn source(test: &str, text: &str, options: &str, ctf: &str) -> (PathBuf, SourceConfig) {
     let file = folder(test).join("train.ctf");
     std::fs::write(&file, text).expect("the folder for temporary files can be written");
     let config = config_of(&file, options, ctf);
@@ -34,7 +34,7 @@ pub fn source(test: &str, text: &str, options: &str, ctf: &str) -> (PathBuf, Sou
 }
 
 /// The configuration that reads a file.
-pub fn config_of(file: &std::path::Path, options: &str, ctf: &str) -> SourceConfig {
+pub(crate) fn config_of(file: &std::path::Path, options: &str, ctf: &str) -> SourceConfig {
     let json = format!(
         r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": {file:?}, "input": {{
             "x": {{"dim": 1, "format": "dense"}}, "y": {{"dim": 7, "format": "sparse"}}}} {ctf}}}] {options}}}"#
@@ -43,7 +43,7 @@ pub fn config_of(file: &std::path::Path, options: &str, ctf: &str) -> SourceConf
 }
 
 /// The values of stream `x`.
-pub fn values(minibatch: &Minibatch) -> Vec<f64> {
+pub(crate) fn values(minibatch: &Minibatch) -> Vec<f64> {
     let Samples::Dense { values } = minibatch.stream("x").expect("stream x").samples() else {
         panic!("x is dense")
     };
@@ -51,7 +51,7 @@ pub fn values(minibatch: &Minibatch) -> Vec<f64> {
 }
 
 /// The values of stream `x` of all minibatches that are left.
-pub fn rest(source: &mut Source, size: u64) -> Vec<Vec<f64>> {
+pub(crate) fn rest(source: &mut Source, size: u64) -> Vec<Vec<f64>> {
     std::iter::from_fn(|| source.next_minibatch(size).expect("the data are right"))
         .map(|m| values(&m))
         .collect()

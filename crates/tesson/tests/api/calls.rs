@@ -1,0 +1,126 @@
+//! What calls do besides reading: cancelling, closing, stores that fail, demands that make no sense.
+
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::common::{config_of, folder, rest, rows, source};
+use tesson::store::{FakeStore, FileStore, MemoryStore, Mishap};
+use tesson::{Demand, Error, Source};
+
+const IN_ORDER: &str = r#", "randomize": false, "maxSweeps": 1"#;
+
+#[test]
+fn a_demand_that_makes_no_sense_changes_nothing() {
+    let (_, config) = source("calls-demand", &rows(10), IN_ORDER, "");
+    let mut source = Source::open(&config).expect("the file is right");
+    let first = source.next_minibatch(4).expect("data").map(|m| crate::common::values(&m));
+    let state = source.state().clone();
+    for (samples, workers, rank) in [(0, 1, 0), (4, 0, 0), (4, 2, 2)] {
+        let e = source.next(Demand { samples, workers, rank }).expect_err("no sense");
+        assert!(matches!(e, Error::Usage(_)), "{e}");
+    }
+    assert_eq!(source.state(), &state);
+    let mut other = Source::open(&config).expect("the file is right");
+    assert_eq!(rest(&mut other, 4), first.into_iter().chain(rest(&mut source, 4)).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_cancelled_source_says_so() {
+    let (_, config) = source("calls-cancelled", &rows(10), IN_ORDER, "");
+    let mut source = Source::open(&config).expect("the file is right");
+    source.canceller().cancel();
+    assert!(matches!(source.next_minibatch(1), Err(Error::Cancelled)));
+}
+
+#[test]
+fn a_closed_source_says_so_and_its_minibatches_stay() {
+    let (_, config) = source("calls-closed", &rows(10), IN_ORDER, "");
+    let mut source = Source::open(&config).expect("the file is right");
+    let minibatch = source.next_minibatch(3).expect("data").expect("data");
+    let before = crate::common::values(&minibatch);
+    source.close();
+    assert!(matches!(source.next_minibatch(1), Err(Error::Cancelled)));
+    assert_eq!(crate::common::values(&minibatch), before);
+}
+
+#[test]
+fn an_interrupted_call_loses_nothing() {
+    let file = folder("calls-interrupted").join("train.ctf");
+    std::fs::write(&file, rows(50)).expect("the folder can be written");
+    let config = config_of(&file, IN_ORDER, "");
+    let expected = rest(&mut Source::open(&config).expect("the file is right"), 8);
+    // Reads wait until the first call has been interrupted.
+    let held = Arc::new(AtomicBool::new(false));
+    let gate = held.clone();
+    let store = FakeStore::new(Arc::new(FileStore), move |_| match gate.load(Ordering::SeqCst) {
+        true => Mishap::Error(ErrorKind::WouldBlock),
+        false => Mishap::None,
+    });
+    let mut source = Source::open_in(&config, &store).expect("the file is right");
+    held.store(true, Ordering::SeqCst);
+    let first = source.next_interruptible(Demand { samples: 8, workers: 1, rank: 0 }, &mut || true);
+    assert!(matches!(first, Err(Error::Cancelled)));
+    held.store(false, Ordering::SeqCst);
+    assert_eq!(rest(&mut source, 8), expected);
+}
+
+#[test]
+fn a_store_that_fails_for_good_is_an_error_with_its_place() {
+    let file = folder("calls-store").join("train.ctf");
+    std::fs::write(&file, rows(50)).expect("the folder can be written");
+    let config = config_of(&file, r#", "randomizationWindow": 2"#, r#", "chunkSizeInBytes": 100"#);
+    let broken = Arc::new(AtomicBool::new(false));
+    let switch = broken.clone();
+    let store = FakeStore::new(Arc::new(FileStore), move |_| match switch.load(Ordering::SeqCst) {
+        true => Mishap::Error(ErrorKind::PermissionDenied),
+        false => Mishap::None,
+    });
+    let mut source = Source::open_in(&config, &store).expect("the file is right");
+    broken.store(true, Ordering::SeqCst);
+    let Err(Error::Store(e)) = source.next_minibatch(8) else { panic!("the store fails") };
+    assert_eq!((&*e.file, e.source.kind()), (file.as_path(), ErrorKind::PermissionDenied));
+    assert!(e.offset.is_some());
+}
+
+#[test]
+fn a_file_that_is_not_there_is_named() {
+    let file = folder("calls-missing").join("missing.ctf");
+    let Err(Error::Store(e)) = Source::open(&config_of(&file, "", "")) else { panic!("there is no file") };
+    assert_eq!((&*e.file, e.source.kind()), (file.as_path(), ErrorKind::NotFound));
+}
+
+#[test]
+fn a_folder_is_no_input() {
+    let folder = folder("calls-folder");
+    let Err(Error::Store(e)) = Source::open(&config_of(&folder, "", "")) else { panic!("it is a folder") };
+    assert!(
+        e.to_string().ends_with("is a directory, a file that can be read at any position is expected"),
+        "{e}"
+    );
+}
+
+#[test]
+fn data_may_lie_in_memory() {
+    let store = MemoryStore::new().with("train.ctf", rows(20).into_bytes());
+    let config = config_of("train.ctf".as_ref(), IN_ORDER, "");
+    let mut source = Source::open_in(&config, &store).expect("the text is right");
+    assert_eq!(rest(&mut source, 7).concat().len(), rows(20).lines().count());
+}
+
+#[test]
+fn counters_tell_what_has_been_done() {
+    let (_, config) = source("calls-stats", &rows(20), IN_ORDER, "");
+    let mut source = Source::open(&config).expect("the file is right");
+    let minibatches = rest(&mut source, 7).len() as u64;
+    let stats = source.stats();
+    let samples = rows(20).lines().count() as u64;
+    assert_eq!((stats.minibatches, stats.sequences, stats.samples), (minibatches, 20, samples));
+    assert!(stats.bytes_read >= rows(20).len() as u64);
+    assert_eq!(
+        (source.num_sequences().expect("right"), source.num_samples_per_sweep().expect("right")),
+        (20, samples)
+    );
+    let demand = Demand { samples: 7, workers: 1, rank: 0 };
+    assert_eq!(source.steps_per_sweep(demand).expect("right"), minibatches);
+}

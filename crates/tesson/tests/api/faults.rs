@@ -1,0 +1,105 @@
+//! Faults of data: counted once, in plan order, repeated until somebody decides.
+
+use crate::common::{rest, source, values};
+use tesson::{DataErrorKind, Error, Key, Source};
+
+/// Sequences 1 to 6, one row each; those of `bad` with a value that is no number.
+fn text(bad: &[u32]) -> String {
+    let row = |id: u32| match bad.contains(&id) {
+        true => format!("{id} |x {id} |x a |y 0:1\n"),
+        false => format!("{id} |x {id} |y 0:1\n"),
+    };
+    (1..=6).map(row).collect()
+}
+
+const IN_ORDER: &str = r#", "randomize": false, "maxSweeps": 2"#;
+
+#[test]
+fn an_error_names_file_line_byte_stream_and_key() {
+    let (file, config) = source("fault-place", &text(&[3]), IN_ORDER, "");
+    let mut source = Source::open(&config).expect("the file can be opened");
+    assert_eq!(values(&source.next_minibatch(2).expect("no fault yet").expect("data")), [1.0, 2.0]);
+    let Err(Error::Data(e)) = source.next_minibatch(2) else { panic!("sequence 3 has a fault") };
+    assert_eq!(&*e.at().file, file.as_path());
+    assert_eq!((e.at().line, e.stream(), e.key()), (Some(3), Some("x"), Some(&Key::Number(3))));
+    assert_eq!(e.at().offset, text(&[3]).find('a').expect("the fault") as u64);
+    assert!(e.to_string().ends_with("stream `x`, sequence 3: `a` is not a number"), "{e}");
+}
+
+#[test]
+fn an_error_is_repeated_until_it_is_skipped() {
+    let (_, config) = source("fault-repeated", &text(&[3]), IN_ORDER, "");
+    let mut source = Source::open(&config).expect("the file can be opened");
+    source.next_minibatch(2).expect("no fault yet");
+    let state = source.state().clone();
+    let first = source.next_minibatch(2).expect_err("a fault").to_string();
+    assert_eq!(source.next_minibatch(2).expect_err("the same").to_string(), first);
+    assert_eq!(source.state(), &state);
+    source.skip_failed();
+    assert_eq!(values(&source.next_minibatch(2).expect("behind it").expect("data")), [5.0, 6.0]);
+}
+
+#[test]
+fn an_error_ends_with_a_restore() {
+    let (_, config) = source("fault-restored", &text(&[3]), IN_ORDER, "");
+    let mut source = Source::open(&config).expect("the file can be opened");
+    let start = source.state().clone();
+    source.next_minibatch(2).expect("no fault yet");
+    source.next_minibatch(2).expect_err("a fault");
+    source.restore(&start).expect("its own state");
+    assert_eq!(values(&source.next_minibatch(2).expect("no fault yet").expect("data")), [1.0, 2.0]);
+}
+
+#[test]
+fn forgiven_faults_are_counted_once_and_kept_in_the_state() {
+    let (_, config) = source("fault-budget", &text(&[2, 5]), IN_ORDER, r#", "maxErrors": 2"#);
+    let mut source = Source::open(&config).expect("the file can be opened");
+    source.next_minibatch(3).expect("the first is forgiven");
+    let state = source.state().clone();
+    assert_eq!(state.faults, 1);
+    // The second sweep meets both again and counts neither.
+    assert_eq!(rest(&mut source, 3).len(), 3);
+    assert_eq!(source.state().faults, 2);
+    let mut other = Source::resume(&config, &state).expect("its own state");
+    assert_eq!(rest(&mut other, 3).len(), 3);
+    assert_eq!(other.state().faults, 2);
+}
+
+#[test]
+fn one_fault_more_than_the_budget_ends_reading_at_its_minibatch() {
+    let (_, config) = source("fault-over-budget", &text(&[2, 5]), IN_ORDER, r#", "maxErrors": 1"#);
+    let mut source = Source::open(&config).expect("the file can be opened");
+    for _ in 0..4 {
+        source.next_minibatch(1).expect("one is forgiven");
+    }
+    let Err(Error::Data(e)) = source.next_minibatch(1) else { panic!("the second is not") };
+    assert!(matches!(e.kind(), DataErrorKind::BudgetSpent { budget: 1, .. }), "{e:?}");
+    assert_eq!(e.key(), Some(&Key::Number(5)));
+}
+
+#[test]
+fn every_rank_counts_the_same_faults_under_sharing_by_position() {
+    let options = r#", "randomize": false, "maxSweeps": 1, "sharing": "position""#;
+    let (_, config) = source("fault-position", &text(&[2, 5]), options, r#", "maxErrors": 9"#);
+    let state = |rank| {
+        let mut source = Source::open(&config).expect("the file can be opened");
+        while source
+            .next(tesson::Demand { samples: 4, workers: 3, rank })
+            .expect("all are forgiven")
+            .is_some()
+        {}
+        source.state().clone()
+    };
+    let states = [state(0), state(1), state(2)];
+    assert_eq!(states[0].faults, 2);
+    assert!(states.iter().all(|s| *s == states[0]));
+}
+
+#[test]
+fn a_check_lists_every_fault_in_the_order_of_the_file() {
+    let (_, config) = source("fault-check", &text(&[5, 2]), IN_ORDER, "");
+    let mut lines = Vec::new();
+    let mut source = Source::open(&config).expect("the file can be opened");
+    let seen = source.check(&mut |e, _| lines.push(e.at().line)).expect("the file can be read");
+    assert_eq!((lines, seen.faults, seen.sequences), (vec![Some(2), Some(5)], 2, 6));
+}

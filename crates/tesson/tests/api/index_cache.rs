@@ -1,0 +1,93 @@
+//! Index caches are used when they fit, and only then.
+
+use std::fs;
+use std::path::Path;
+
+use crate::common::{config_of, rest, rows, source};
+use tesson::{Source, SourceConfig, index_cache};
+
+const CACHED: &str = r#", "cacheIndex": true, "chunkSizeInBytes": 200"#;
+const SHUFFLED: &str = r#", "randomizationWindow": 3, "maxSweeps": 1"#;
+
+/// Bytes that were indexed while opening, and everything read.
+fn open(config: &SourceConfig) -> (u64, Vec<Vec<f64>>) {
+    let mut source = Source::open(config).expect("the file is right");
+    let indexed = source.stats().bytes_indexed;
+    (indexed, rest(&mut source, 10))
+}
+
+fn cache_of(file: &Path) -> Vec<u8> {
+    fs::read(index_cache::path(file)).expect("a cache lies beside the input")
+}
+
+#[test]
+fn a_cached_index_is_used_and_gives_the_same_data() {
+    let text = rows(100);
+    let (file, config) = source("cache-used", &text, SHUFFLED, CACHED);
+    let (indexed, data) = open(&config);
+    assert_eq!(indexed, text.len() as u64);
+    assert!(!cache_of(&file).is_empty());
+    assert_eq!(open(&config), (0, data));
+}
+
+#[test]
+fn a_cache_of_other_data_is_made_anew() {
+    let (file, config) = source("cache-other-data", &rows(100), SHUFFLED, CACHED);
+    open(&config);
+    let text = rows(90);
+    fs::write(&file, &text).expect("the folder can be written");
+    let (indexed, data) = open(&config);
+    assert_eq!(indexed, text.len() as u64);
+    assert_eq!(data.concat().len(), text.lines().count());
+    assert_eq!(open(&config), (0, data));
+}
+
+#[test]
+fn a_cache_made_with_other_options_is_not_used() {
+    let (file, config) = source("cache-other-options", &rows(100), SHUFFLED, CACHED);
+    open(&config);
+    let lines = config_of(
+        &file,
+        SHUFFLED,
+        r#", "cacheIndex": true, "chunkSizeInBytes": 200, "skipSequenceIds": true"#,
+    );
+    let (indexed, data) = open(&lines);
+    assert!(indexed > 0);
+    assert_eq!(data.concat().len(), rows(100).lines().count());
+}
+
+#[test]
+fn a_damaged_cache_is_made_anew_whatever_byte_is_wrong() {
+    let (file, config) = source("cache-damaged", &rows(40), SHUFFLED, CACHED);
+    let (_, data) = open(&config);
+    let good = cache_of(&file);
+    for at in 0..good.len() {
+        let mut bad = good.clone();
+        bad[at] ^= 0x41;
+        fs::write(index_cache::path(&file), &bad).expect("the folder can be written");
+        let (indexed, again) = open(&config);
+        assert!(indexed > 0, "byte {at} was changed and the cache was used");
+        assert_eq!(again, data);
+        assert_eq!(cache_of(&file), good);
+    }
+    for length in [0, 1, 7, 8, 59, 60, good.len() - 1] {
+        fs::write(index_cache::path(&file), &good[..length]).expect("the folder can be written");
+        assert!(open(&config).0 > 0, "{length} bytes of a cache were used");
+    }
+}
+
+#[test]
+fn without_the_option_no_cache_is_written() {
+    let (file, config) = source("cache-off", &rows(10), SHUFFLED, "");
+    open(&config);
+    assert!(!index_cache::path(&file).exists());
+}
+
+#[test]
+fn a_folder_that_cannot_be_written_costs_only_the_cache() {
+    let (file, config) = source("cache-readonly", &rows(10), SHUFFLED, CACHED);
+    // A folder in the place of the cache: it can be neither read nor replaced.
+    fs::create_dir(index_cache::path(&file)).expect("the folder can be written");
+    let (_, data) = open(&config);
+    assert_eq!(data.concat().len(), rows(10).lines().count());
+}

@@ -1,0 +1,6 @@
+//! The façade as its users see it.
+
+mod calls;
+mod common;
+mod faults;
+mod index_cache;
