@@ -4,7 +4,7 @@ use tesson::config::Randomize;
 use tesson::{DataError, Error, Key, SourceConfig};
 use tesson_engine::Checked;
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, InputArgs};
 use crate::failure::Failure;
 use crate::output::{Output, count};
 use crate::progress::Progress;
@@ -15,7 +15,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
     // Stored order opens at once; the check makes the index itself, and shows what is wrong with it.
     config.randomize = Randomize::Off;
     log::show(config.trace_level);
-    let Some(checked) = check(&config, out)? else { return Err(Failure::FaultsFound) };
+    let Some(checked) = check(&config, &args.input, out)? else { return Err(Failure::FaultsFound) };
     if out.is_json() {
         let summary = serde_json::json!({
             "sequences": checked.sequences,
@@ -31,7 +31,7 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// What has been found; `None` if the data allow no index, which is then the only fault listed.
-fn check(config: &SourceConfig, out: &mut Output) -> Result<Option<Checked>, Failure> {
+fn check(config: &SourceConfig, input: &InputArgs, out: &mut Output) -> Result<Option<Checked>, Failure> {
     let _progress = Progress::spinner("checking");
     let mut written = Ok(());
     let checked = tesson::Source::open(config).and_then(|mut source| {
@@ -48,7 +48,7 @@ fn check(config: &SourceConfig, out: &mut Output) -> Result<Option<Checked>, Fai
             show(&error, true, out)?;
             Ok(None)
         }
-        Err(e) => Err(e.into()),
+        Err(e) => Err(input::beside(&e, input).unwrap_or(e.into())),
     }
 }
 

@@ -11,7 +11,7 @@ use crate::{input, log, read};
 pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
     let config = input::config(&args.input, None)?;
     log::show(config.trace_level);
-    let mut source = read::open(&config)?;
+    let mut source = read::open(&config, &args.input)?;
     let path = {
         let _progress = Progress::spinner("indexing");
         source.write_index_cache()?

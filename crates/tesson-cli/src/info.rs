@@ -14,7 +14,7 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<(), Failure> {
     let mut config = input::config(&args.input, Some(&args.order))?;
     config.limit = Limit::Sweeps(1);
     log::show(config.trace_level);
-    let mut source = read::open(&config)?;
+    let mut source = read::open(&config, &args.input)?;
     let (index, memory) = {
         let _progress = Progress::spinner("indexing");
         let indexed = source.indexed()?;

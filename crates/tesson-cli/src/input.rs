@@ -1,11 +1,12 @@
 //! From arguments to the description of a source.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 
-use tesson::ConfigError;
 use tesson::config::{SourceConfig, json, lower, set, set_value};
 use tesson::deserializer::{Section, Value};
+use tesson::{ConfigError, Error};
 use tesson_core::nearest;
 
 use crate::args::{InputArgs, OrderArgs};
@@ -34,6 +35,17 @@ pub(crate) fn config(input: &InputArgs, order: Option<&OrderArgs>) -> Result<Sou
         config.resolve_paths(folder)?;
     }
     Ok(config)
+}
+
+/// The same error with the repair, if a file is missing that lies beside the configuration.
+pub(crate) fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
+    let Error::Store(missing) = e else { return None };
+    let folder = input.input.parent().filter(|p| !p.as_os_str().is_empty())?;
+    let is_beside = missing.source.kind() == ErrorKind::NotFound
+        && extension(&input.input) == "json"
+        && folder.join(&missing.file).exists();
+    let hint = format!("{e}; it lies beside the configuration, add `--base-dir {}`", folder.display());
+    is_beside.then_some(Failure::File(hint))
 }
 
 fn extension(path: &Path) -> String {

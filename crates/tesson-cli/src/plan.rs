@@ -17,7 +17,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
         config.limit = Limit::Sweeps(1);
     }
     log::show(config.trace_level);
-    let mut source = read::open(&config)?;
+    let mut source = read::open(&config, &args.input)?;
     let index = source.indexed()?.index.clone();
     let demand = Demand { samples: args.minibatch, workers: args.worker.workers, rank: args.worker.rank };
     let mut shown = 0;

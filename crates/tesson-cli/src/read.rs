@@ -8,7 +8,7 @@ use tesson::config::Randomize;
 use tesson::{Demand, Minibatch, ResumeState, Source, SourceConfig};
 use tesson_plan::Limit;
 
-use crate::args::ReadArgs;
+use crate::args::{InputArgs, ReadArgs};
 use crate::failure::Failure;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
@@ -17,7 +17,7 @@ use crate::{input, line, log};
 pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     let config = configure(args)?;
     log::show(config.trace_level);
-    let mut source = open(&config)?;
+    let mut source = open(&config, &args.input)?;
     if let Some(path) = &args.state {
         source.restore(&load_state(path)?)?;
     }
@@ -48,9 +48,9 @@ fn configure(args: &ReadArgs) -> Result<SourceConfig, Failure> {
 }
 
 /// Opens a source and shows that this takes its time.
-pub(crate) fn open(config: &SourceConfig) -> Result<Source, Failure> {
+pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
     let _progress = Progress::spinner("opening");
-    Ok(Source::open(config)?)
+    Source::open(config).map_err(|e| input::beside(&e, input).unwrap_or(e.into()))
 }
 
 /// What has been read.

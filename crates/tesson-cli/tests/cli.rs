@@ -132,6 +132,11 @@ fn a_configuration_reads_as_the_same_options_do() {
     // From elsewhere, with the folder given.
     let elsewhere = folder.join("elsewhere");
     fs::create_dir(&elsewhere).unwrap();
+    for command in ["read", "info", "plan", "check", "index"] {
+        let e = refused(&elsewhere, &format!("{command} ../many.json"), 1);
+        assert!(e.contains("many.ctf: No such file"), "{e}");
+        assert!(e.contains("it lies beside the configuration, add `--base-dir ..`"), "{e}");
+    }
     let args = "read ../many.json --base-dir .. --json --minibatch-size 5 --seed 3";
     assert_eq!(answers(&elsewhere, args), by_file);
 }
