@@ -147,7 +147,8 @@ fn rust() -> Tally {
     let runner: &[&str] = if has_cargo_command("nextest") {
         &["nextest", "run", "--no-fail-fast", "--no-tests", "pass"]
     } else {
-        &["test", "--all-targets", "--no-fail-fast"]
+        // Not `--all-targets`: that would run the benchmarks.
+        &["test", "--lib", "--bins", "--tests", "--examples", "--no-fail-fast"]
     };
     let outcome = tee(cargo(runner).args(TESTED));
     Tally::read(&outcome.output).of_program(outcome.success)
