@@ -64,7 +64,8 @@ pub(crate) fn bench(arguments: &[String]) -> ExitCode {
     if !tee(&mut cargo(&["build", "--release", "--package", "tesson-bench"])).success {
         return ExitCode::FAILURE;
     }
-    exit(KINDS.iter().all(|kind| bench_one(kind, megabytes)))
+    let layers = ["bench", "--package", "tesson-formats", "--package", "tesson-plan", "--benches"];
+    exit(KINDS.iter().all(|kind| bench_one(kind, megabytes)) && tee(&mut cargo(&layers)).success)
 }
 
 fn bench_one(kind: &str, megabytes: &str) -> bool {
