@@ -24,5 +24,5 @@ pub use check::Checked;
 pub use layout::{Layout, Place};
 pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};
 pub use pool::Buffer;
-pub use source::{Canceller, Source, SourceSpec};
+pub use source::{Canceller, Source, SourceSpec, StatsReader};
 pub use stats::Stats;

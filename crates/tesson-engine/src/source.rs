@@ -84,13 +84,29 @@ impl Drop for Source {
 }
 
 /// Ends a blocked call from another thread, and the source with it.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub struct Canceller(Arc<AtomicBool>);
 
 impl Canceller {
+    /// For a source that is yet to be opened, with [`Source::open_with`].
+    pub fn new() -> Canceller {
+        Canceller::default()
+    }
+
     /// Calls the source off: the call that waits, and all later ones, end with [`Error::Cancelled`].
     pub fn cancel(&self) {
         self.0.store(true, Ordering::SeqCst);
+    }
+}
+
+/// Reads a source's counters, also while another thread uses the source.
+#[derive(Clone)]
+pub struct StatsReader(Arc<Counters>);
+
+impl StatsReader {
+    /// What has been done so far.
+    pub fn read(&self) -> Stats {
+        self.0.read()
     }
 }
 
@@ -100,10 +116,18 @@ impl Source {
     /// # Errors
     /// Unreadable storage, data that are not the format's, an index that does not fit into `memory_limit`.
     pub fn open(spec: SourceSpec, store: &dyn Store) -> Result<Source, Error> {
+        Source::open_with(spec, store, &Canceller::new())
+    }
+
+    /// The same; `canceller` ends it, and is the source's from then on.
+    ///
+    /// # Errors
+    /// As [`Source::open`], and [`Error::Cancelled`].
+    pub fn open_with(spec: SourceSpec, store: &dyn Store, canceller: &Canceller) -> Result<Source, Error> {
         let SourceSpec { mut deserializer, plan, frame_mode, element, memory_limit, threads, prefetch } =
             spec;
         let counters = Arc::new(Counters::default());
-        let cancelled = Arc::new(AtomicBool::new(false));
+        let cancelled = canceller.0.clone();
         let paths =
             deserializer.resources().iter().map(|p| Arc::<Path>::from(p.as_path())).collect::<Vec<_>>();
         let resources = Resources::open(paths.into_iter(), store, counters.clone(), cancelled.clone())?;
@@ -166,6 +190,11 @@ impl Source {
     /// What has been done so far.
     pub fn stats(&self) -> Stats {
         self.counters.read()
+    }
+
+    /// Something that reads the counters while another thread uses the source.
+    pub fn stats_reader(&self) -> StatsReader {
+        StatsReader(self.counters.clone())
     }
 
     /// Something that ends a blocked call from another thread.

@@ -32,7 +32,6 @@
 #![forbid(unsafe_code)]
 
 use std::ops::{Deref, DerefMut};
-use std::sync::Arc;
 
 pub use tesson_config::{SourceConfig, StoreKind};
 pub use tesson_core::{
@@ -40,8 +39,8 @@ pub use tesson_core::{
     Shape, StoreError, StreamInfo, UsageError,
 };
 pub use tesson_engine::{
-    BatchKeys, Buffer, Canceller, Floats, Layout, Minibatch, Place, Samples, Stats, StreamBatch, index_cache,
-    store,
+    BatchKeys, Buffer, Canceller, Floats, Layout, Minibatch, Place, Samples, Stats, StatsReader, StreamBatch,
+    index_cache, store,
 };
 pub use tesson_plan::{BatchPlan, Cursor, Demand, Planned, ResumeState, merge_states};
 
@@ -87,11 +86,19 @@ impl Source {
     /// # Errors
     /// Options that cannot be opened, unreadable files, data that are not the format's.
     pub fn open(config: &SourceConfig) -> Result<Source, Error> {
-        let store: Arc<dyn store::Store> = match config.store {
-            StoreKind::File => Arc::new(store::FileStore),
-            StoreKind::Mmap => Arc::new(store::MmapStore),
+        Source::open_with(config, &Canceller::new())
+    }
+
+    /// The same; `canceller` ends it from another thread, and is the source's from then on.
+    ///
+    /// # Errors
+    /// As [`Source::open`], and [`Error::Cancelled`].
+    pub fn open_with(config: &SourceConfig, canceller: &Canceller) -> Result<Source, Error> {
+        let store: &dyn store::Store = match config.store {
+            StoreKind::File => &store::FileStore,
+            StoreKind::Mmap => &store::MmapStore,
         };
-        Source::open_in(config, &*store)
+        Source::assemble(config, store, canceller)
     }
 
     /// The same, with files from a store of the caller's choice.
@@ -99,6 +106,14 @@ impl Source {
     /// # Errors
     /// As [`Source::open`].
     pub fn open_in(config: &SourceConfig, store: &dyn store::Store) -> Result<Source, Error> {
+        Source::assemble(config, store, &Canceller::new())
+    }
+
+    fn assemble(
+        config: &SourceConfig,
+        store: &dyn store::Store,
+        canceller: &Canceller,
+    ) -> Result<Source, Error> {
         config.check()?;
         let [only] = config.deserializers.as_slice() else {
             unreachable!("the check lets one deserializer through")
@@ -113,7 +128,7 @@ impl Source {
             threads: config.threads,
             prefetch: config.prefetch,
         };
-        Ok(Source(tesson_engine::Source::open(spec, store)?))
+        Ok(Source(tesson_engine::Source::open_with(spec, store, canceller)?))
     }
 
     /// Opens a source and restores a state.
