@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Coded, Corpus, DataErrorKind, Error, Fetch, Index, Indexed, ResourceId, Scratch, Wanted,
+    Chunk, Coded, Corpus, DataErrorKind, Error, Fetch, Index, Indexed, ResourceId, Scattered, Scratch, Wanted,
 };
 
 use super::index::{ChunkTable, save};
@@ -51,20 +51,20 @@ impl Corpus for CtfCorpus {
     ) -> Result<(), Error> {
         let mut bytes = std::mem::take(&mut scratch.bytes);
         let mut decoder = AnyDecoder::new(&self.rules, scratch, out);
-        let part = Part {
-            corpus: self,
-            table: &self.table[chunk as usize],
-            lengths: self.index.lengths(chunk as usize),
-        };
+        let part = self.part(chunk, 0);
         let done = match wanted {
             Wanted::Range(range) => part.range(range, fetch, &mut bytes, &mut decoder),
-            Wanted::Rows(rows) => part.rows(rows, fetch, &mut bytes, &mut decoder),
+            Wanted::Rows(rows) => part.rows(rows.iter().copied(), fetch, &mut bytes, &mut decoder),
         };
         decoder.finish(scratch, out);
         out.first_line = part.table.line;
         out.n_lines = 0;
         scratch.bytes = bytes;
         done
+    }
+
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        Some(self)
     }
 
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
@@ -83,11 +83,43 @@ impl Corpus for CtfCorpus {
     }
 }
 
+impl Scattered for CtfCorpus {
+    fn load_scattered(
+        &self,
+        rows: &[(u32, u32)],
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let mut bytes = std::mem::take(&mut scratch.bytes);
+        let mut decoder = AnyDecoder::new(&self.rules, scratch, out);
+        let done = rows.chunk_by(|a, b| a.0 == b.0).try_for_each(|rows| {
+            let chunk = rows[0].0;
+            let part = self.part(chunk, self.table[chunk as usize].line);
+            part.rows(rows.iter().map(|&(_, row)| row), fetch, &mut bytes, &mut decoder)
+        });
+        decoder.finish(scratch, out);
+        (out.first_line, out.n_lines) = (0, 0);
+        scratch.bytes = bytes;
+        done
+    }
+}
+
+impl CtfCorpus {
+    /// A chunk whose lines count from `line`.
+    fn part(&self, chunk: u32, line: u64) -> Part<'_> {
+        let (table, lengths) = (&self.table[chunk as usize], self.index.lengths(chunk as usize));
+        Part { corpus: self, table, lengths, line }
+    }
+}
+
 /// One chunk being loaded.
 struct Part<'a> {
     corpus: &'a CtfCorpus,
     table: &'a ChunkTable,
     lengths: &'a Coded,
+    /// What the decoder is to call the chunk's first line.
+    line: u64,
 }
 
 impl Part<'_> {
@@ -126,15 +158,15 @@ impl Part<'_> {
     /// Loads single sequences, those that lie near each other with one read.
     fn rows(
         &self,
-        rows: &[u32],
+        rows: impl Iterator<Item = u32>,
         fetch: &dyn Fetch,
         buffer: &mut Vec<u8>,
         decoder: &mut AnyDecoder<'_>,
     ) -> Result<(), Error> {
         let mut group: Vec<Run> = Vec::new();
-        for (i, &row) in rows.iter().enumerate() {
+        for row in rows {
             let run = self.run(row as usize, row as usize + 1);
-            let together = |group: &[Run]| match (group.first(), group.last()) {
+            let together = match (group.first(), group.last()) {
                 (Some(first), Some(last)) => {
                     run.bytes.start >= last.bytes.end
                         && run.bytes.start - last.bytes.end <= NEAR
@@ -142,16 +174,13 @@ impl Part<'_> {
                 }
                 _ => true,
             };
-            if !together(&group) {
+            if !together {
                 self.group(&group, fetch, buffer, decoder)?;
                 group.clear();
             }
             group.push(run);
-            if i + 1 == rows.len() {
-                self.group(&group, fetch, buffer, decoder)?;
-            }
         }
-        Ok(())
+        self.group(&group, fetch, buffer, decoder)
     }
 
     /// Reads all of a group at once and decodes its runs one by one.
@@ -174,7 +203,7 @@ impl Part<'_> {
     /// Decodes a run, and makes sure that it holds what the index says.
     fn decode(&self, run: &Run, bytes: &[u8], decoder: &mut AnyDecoder<'_>) -> Result<(), Error> {
         let before = decoder.lengths().len();
-        let decoded = decoder.slice(bytes, run.bytes.start, run.line);
+        let decoded = decoder.slice(bytes, run.bytes.start, self.line + run.line);
         let lengths = &decoder.lengths()[before..];
         let expected = run.sequences.clone().map(|i| self.lengths.get(i));
         if decoded.is_ok() && lengths.len() == run.sequences.len() && lengths.iter().copied().eq(expected) {

@@ -291,6 +291,21 @@ mod tests {
     }
 
     #[test]
+    fn every_scale_has_its_ties_rounded_as_the_standard_library_does() {
+        for places in 1..=8u32 {
+            for n in ((1i64 << 23)..1 << 24).step_by(9973) {
+                for near in -1..=1 {
+                    // An odd multiple of half the distance of floats there.
+                    let (digits, ten) = ((n * 2 + 1) * 5i64.pow(places) + near, 10i64.pow(places));
+                    let text = format!("{}.{:0w$}", digits / ten, digits % ten, w = places as usize);
+                    let (value, _) = read::<f32>(text.as_bytes(), 0, Grammar::Cntk).unwrap();
+                    assert_eq!(value.to_bits(), text.parse::<f32>().unwrap().to_bits(), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn megabytes_of_digits_have_their_value() {
         let zeros = "0".repeat(1_000_000);
         let value = |text: String| read::<f64>(text.as_bytes(), 0, Grammar::Cntk).unwrap().0;

@@ -261,6 +261,18 @@ proptest! {
     }
 
     #[test]
+    fn one_column_out_of_order_is_sorted_in_wherever_it_stands(at in 0usize..30, n in 2usize..31, first in 0u32..10) {
+        let mut columns: Vec<u32> = (first..).step_by(7).take(n).collect();
+        let at = at.min(n - 2);
+        columns.swap(at, at + 1);
+        let pairs: String = columns.iter().map(|c| format!(" {c}:1")).collect();
+        compare("rules=cntk", "s:sparse:1000", format!("|s 1:1 2:2 3:3 4:4 5:5\n|s{pairs}\n").as_bytes());
+        columns[at] = columns[at + 1];
+        let pairs: String = columns.iter().map(|c| format!(" {c}:1")).collect();
+        compare("rules=cntk", "s:sparse:1000", format!("|s 1:1 2:2 3:3 4:4 5:5\n|s{pairs}\n").as_bytes());
+    }
+
+    #[test]
     fn lists_of_many_values_are_read_the_same(
         rows in prop::collection::vec(prop::collection::vec(value(), 0..60), 1..8),
         double in any::<bool>(),
@@ -289,8 +301,11 @@ fn value() -> impl Strategy<Value = String> {
         20 => (any::<i32>(), 0i32..10).prop_map(|(n, d)| format!(" {:.*}", d as usize, f64::from(n) / 10f64.powi(d))),
         20 => (0u64..1_000_000_000, 0u64..1_000_000_000).prop_map(|(a, b)| format!(" {a}.{b}")),
         10 => (0u32..1000).prop_map(|n| format!(" {n}")),
-        // The middle of two floats, and its neighbours.
-        10 => (1u32 << 23..1 << 24, 0u32..1000).prop_map(|(n, e)| format!(" {n}.5{}", if e < 500 { String::new() } else { format!("{e:08}") })),
+        // The middle of two floats, and its neighbours: what a product with a rounded inverse gets wrong.
+        20 => (1i64 << 23..1 << 24, 1u32..9, -1i64..2).prop_map(|(n, places, near)| {
+            let (digits, ten) = ((n * 2 + 1) * 5i64.pow(places) + near, 10i64.pow(places));
+            format!(" {}.{:0places$}", digits / ten, digits % ten, places = places as usize)
+        }),
         1 => prop::sample::select(&[" -", " .5", " 5.", " 1e5", " 1-2", "  0", " -0", " +1", " 00000000000000000001", " 1..2"][..])
             .prop_map(str::to_string),
     ]
