@@ -1,16 +1,18 @@
 //! The source: calls that release the GIL, take turns, and let Ctrl-C through.
 
 use std::collections::HashMap;
+use std::panic::resume_unwind;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
-use tesson::{Canceller, Demand, Error, ResumeState};
+use tesson::{Canceller, Demand, Error, ResumeState, StatsReader};
 use tesson_core::StreamInfo;
 
 use crate::batch::Batch;
-use crate::turn::{NoTurn, Turn};
+use crate::turn::{NoTurn, PATIENCE, Turn};
 use crate::{config, errors, log, state};
 
 /// A source of minibatches.
@@ -18,6 +20,7 @@ use crate::{config, errors, log, state};
 pub struct Source {
     turn: Turn<tesson::Source>,
     canceller: Canceller,
+    counters: StatsReader,
     streams: Vec<Arc<StreamInfo>>,
     shapes: Vec<Arc<[usize]>>,
     trace_level: u8,
@@ -38,19 +41,7 @@ impl Source {
                 "the source was opened before a fork, and its threads did not come along: open a new one in this process",
             ));
         }
-        let mut signal = None;
-        let done = py.detach(|| {
-            let mut interrupted = || {
-                Python::attach(|py| match py.check_signals() {
-                    Ok(()) => false,
-                    Err(e) => {
-                        signal = Some(e);
-                        true
-                    }
-                })
-            };
-            self.turn.with(&mut interrupted, act)
-        });
+        let (done, signal) = attentive(py, |interrupted| self.turn.with(interrupted, act));
         log::flush(py, self.trace_level);
         match (done, signal) {
             (Ok(Ok(result)), _) => Ok(result),
@@ -58,6 +49,15 @@ impl Source {
             (Ok(Err(e)), None) => Err(errors::raise(py, e)),
             (Err(NoTurn::Gone | NoTurn::Interrupted), None) => Err(errors::raise(py, Error::Cancelled)),
         }
+    }
+
+    /// The same for what takes long and asks for no signals: a signal closes the source.
+    fn with_index<R: Send>(
+        &self,
+        py: Python<'_>,
+        act: impl FnOnce(&mut tesson::Source) -> Result<R, Error> + Send,
+    ) -> PyResult<R> {
+        self.with(py, |source, interrupted| or_call_off(interrupted, &self.canceller, || act(source)))
     }
 
     fn is_foreign(&self) -> bool {
@@ -74,6 +74,49 @@ impl Drop for Source {
             }
         }
     }
+}
+
+/// Runs something without the GIL and lends it a look for signals; returns what came of it, and the signal if one came.
+fn attentive<R: Send>(
+    py: Python<'_>,
+    act: impl FnOnce(&mut dyn FnMut() -> bool) -> R + Send,
+) -> (R, Option<PyErr>) {
+    let mut signal = None;
+    let result = py.detach(|| {
+        act(&mut || {
+            Python::attach(|py| match py.check_signals() {
+                Ok(()) => false,
+                Err(e) => {
+                    signal = Some(e);
+                    true
+                }
+            })
+        })
+    });
+    (result, signal)
+}
+
+/// Runs something in a thread of its own, and calls it off when `interrupted` says so.
+fn or_call_off<R: Send>(
+    interrupted: &mut dyn FnMut() -> bool,
+    canceller: &Canceller,
+    act: impl FnOnce() -> R + Send,
+) -> R {
+    std::thread::scope(|scope| {
+        let (running, over) = mpsc::channel::<()>();
+        let worker = scope.spawn(move || {
+            let _running = running;
+            act()
+        });
+        let mut called_off = false;
+        while over.recv_timeout(PATIENCE) == Err(RecvTimeoutError::Timeout) {
+            if !called_off && interrupted() {
+                called_off = true;
+                canceller.cancel();
+            }
+        }
+        worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+    })
 }
 
 /// What a call asks for: samples over all workers, and whose share.
@@ -107,14 +150,21 @@ impl Source {
             config.resolve_paths(&dir).map_err(|e| errors::raise(py, e))?;
         }
         log::install();
-        let source = py.detach(|| tesson::Source::open(&config));
+        let canceller = Canceller::new();
+        let (source, signal) = attentive(py, |interrupted| {
+            or_call_off(interrupted, &canceller, || tesson::Source::open_with(&config, &canceller))
+        });
         log::flush(py, config.trace_level);
-        let source = source.map_err(|e| errors::raise(py, e))?;
+        let source = match signal {
+            Some(e) => return Err(e),
+            None => source.map_err(|e| errors::raise(py, e))?,
+        };
         let streams = source.streams().to_vec();
         let shapes =
             streams.iter().map(|s| shapes.get(&s.name).map_or(s.shape.dims(), |dims| dims).into()).collect();
         Ok(Source {
-            canceller: source.canceller(),
+            canceller,
+            counters: source.stats_reader(),
             turn: Turn::new(source),
             streams,
             shapes,
@@ -170,12 +220,12 @@ impl Source {
 
     /// Number of sequences in the corpus.
     fn num_sequences(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |source, _| source.num_sequences())
+        self.with_index(py, |source| source.num_sequences())
     }
 
     /// Number of samples in one sweep.
     fn num_samples_per_sweep(&self, py: Python<'_>) -> PyResult<u64> {
-        self.with(py, |source, _| source.num_samples_per_sweep())
+        self.with_index(py, |source| source.num_samples_per_sweep())
     }
 
     /// Number of minibatches that one worker gets of the first sweep.
@@ -188,14 +238,13 @@ impl Source {
         rank: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<u64> {
         let demand = demand(samples, workers, rank)?;
-        self.with(py, |source, _| source.steps_per_sweep(demand))
+        self.with_index(py, |source| source.steps_per_sweep(demand))
     }
 
     /// Counters, by name.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = self.with(py, |source, _| Ok(source.stats()))?;
         let dict = PyDict::new(py);
-        for (name, value) in stats.entries() {
+        for (name, value) in self.counters.read().entries() {
             dict.set_item(name, value)?;
         }
         Ok(dict)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -155,7 +156,7 @@ def interrupted(script: str) -> tuple[int, str]:
 
 # A minibatch that takes long enough for a signal to come while it is made, over and over the same six sequences.
 SOURCE = """
-LONG = 2_000_000
+LONG = 1_000_000
 config = MinibatchSource(CTFDeserializer("train.ctf", StreamDefs(x=StreamDef("x", 4), y=StreamDef("y", 3, True)))).config
 source = MinibatchSource.from_config({**config, "prefetch": False})
 """
@@ -169,11 +170,29 @@ def test_ctrl_c_ends_a_read_that_waits() -> None:
 
 
 @posix
+def test_ctrl_c_ends_opening(files: Path) -> None:
+    # Indexing so much takes longer than a signal's way; the file is sparse, one line of blanks and one row.
+    with open(files / "large.ctf", "wb") as file:
+        file.write(b"|x 1\n")
+        file.truncate(2**31)
+        file.seek(2**31)
+        file.write(b"\n|x 2\n")
+    script = """
+print('reading', flush=True)
+MinibatchSource(CTFDeserializer("large.ctf", StreamDefs(x=StreamDef(shape=1))))
+print('opened', flush=True)
+"""
+    code, err = interrupted(script)
+    assert "KeyboardInterrupt" in err
+    assert code == -signal.SIGINT
+
+
+@posix
 def test_nothing_is_lost_by_an_interrupted_read() -> None:
     script = """
 first = source.next_minibatch(6)["x"].keys
-print('reading', flush=True)
 try:
+    print('reading', flush=True)
     source.next_minibatch(LONG)
 except KeyboardInterrupt:
     # Had the call gone on to its end, the position would be far from here.
@@ -198,8 +217,8 @@ def read():
         assert "closed" in str(error)
 thread = threading.Thread(target=read)
 thread.start()
-print('reading', flush=True)
 try:
+    print('reading', flush=True)
     while True:
         source.next_minibatch(1)
 finally:
