@@ -70,9 +70,15 @@ pub(crate) struct Rules {
     grammar: number::Grammar,
     rows: RowRules,
     prologue: Prologue,
+    /// Faults that are kept of one sequence; fatal ones always are.
+    most_faults: usize,
     element: Element,
     kernel: Kernel,
 }
+
+/// Faults that are kept of one sequence, if the budget does not ask for more: a megabyte of `|` is a million faults, and
+/// nobody reads so many.
+const MOST_FAULTS: u64 = 1000;
 
 /// A stream's name, ready to be looked for.
 #[derive(Clone, Debug)]
@@ -132,6 +138,8 @@ impl Ctf {
                 main: settings.main.map(|main| settings.inputs[main].alias.clone()),
             },
             prologue: Prologue { start: 0, line: 0, lines: true },
+            // The fault that ends reading is the one behind the budget.
+            most_faults: settings.max_errors.saturating_add(1).max(MOST_FAULTS) as usize,
             element: settings.element,
             kernel: Kernel::best(),
         };

@@ -408,8 +408,12 @@ impl<'r, E: Real> Decoder<'r, E> {
         name
     }
 
-    /// Notes a fault of the open sequence.
+    /// Notes a fault of the open sequence, unless it has more of them than anybody will charge.
     fn fault(&mut self, kind: DataErrorKind, stream: Option<usize>, at: usize) {
+        let kept = self.faults.len() - self.open.map_or(0, |open| open.n_faults);
+        if kept >= self.rules.most_faults {
+            return;
+        }
         self.faults.push(Fault {
             sequence: self.lengths.len() as u32,
             kind,

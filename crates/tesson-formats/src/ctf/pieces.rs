@@ -109,7 +109,8 @@ fn decode(
                 (DataErrorKind::Changed { what }, piece.offset)
             }
         };
-        let at = Location { file: std::sync::Arc::clone(&rules.file), offset, line: None };
-        DataError::new(kind, at).into()
+        let before = &bytes[..(offset - piece.offset) as usize];
+        let line = before.iter().filter(|&&b| b == b'\n').count() as u64;
+        located(rules, kind, offset, line)
     })
 }
