@@ -29,6 +29,9 @@ pub trait Fetch: Sync {
         None
     }
 
+    /// Says that these bytes will be read soon, piece by piece.
+    fn will_need(&self, _resource: ResourceId, _range: Range<u64>) {}
+
     /// Tells whoever watches that this many more bytes have been worked through.
     fn progress(&self, _bytes: u64) {}
 }
@@ -101,6 +104,11 @@ pub trait Corpus: Send + Sync {
         out: &mut Chunk,
     ) -> Result<(), Error>;
 
+    /// Loading single sequences of many chunks at once, if the format has a way that is better than chunk by chunk.
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        None
+    }
+
     /// Where one sequence lies in storage.
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>);
 
@@ -109,6 +117,22 @@ pub trait Corpus: Send + Sync {
 
     /// Appends what [`Deserializer::restore`] needs to have index and corpus back. Not called where caching is off.
     fn save(&self, index: &Index, into: &mut Vec<u8>);
+}
+
+/// Loads sequences from all over a corpus.
+pub trait Scattered: Sync {
+    /// Decodes sequences, each a chunk and a number within it, into `out`, in the order given (overwritten; keeps its
+    /// memory). Lines and line keys count from the beginning of the resource.
+    ///
+    /// # Errors
+    /// As [`Corpus::load`].
+    fn load_scattered(
+        &self,
+        rows: &[(u32, u32)],
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error>;
 }
 
 /// An index and the corpus it describes.
@@ -149,7 +173,7 @@ pub trait Pieces: Sync {
         into: &mut Vec<u8>,
     ) -> Result<Option<Piece>, Error>;
 
-    /// Decodes a piece's bytes. Lines and line keys are relative to the piece.
+    /// Decodes a piece's bytes. Lines, those of errors too, and line keys are relative to the piece.
     ///
     /// # Errors
     /// Only what an index pass reports too; other bad data are faults in `out`.

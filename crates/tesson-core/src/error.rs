@@ -208,6 +208,13 @@ impl DataError {
         self
     }
 
+    /// The same, so many lines further down: for a line that was counted within a part of the file.
+    #[must_use]
+    pub fn lines_down(mut self, lines: u64) -> DataError {
+        self.0.at.line = self.0.at.line.map(|line| line + lines);
+        self
+    }
+
     /// What is wrong.
     pub fn kind(&self) -> &DataErrorKind {
         &self.0.kind

@@ -59,6 +59,8 @@ pub(crate) struct Setup {
     pub(crate) prefetch: bool,
     /// Whether blocks stay in memory after their sweep is done with them.
     pub(crate) retain: bool,
+    /// Whether sequences are always fetched by themselves: blocks are never loaded.
+    pub(crate) by_row: bool,
     /// Every sequence must be one sample.
     pub(crate) frame_mode: bool,
     /// Whether faults of sequences that other workers deliver are looked at too.
@@ -86,12 +88,22 @@ pub(crate) struct Brain {
     /// For each block: the last plan that needs it, by serial number, and the block's number in that plan.
     stamps: Vec<(u64, u32)>,
     serial: u64,
+    /// Blocks that no plan of their sweep needed before the last ones.
+    fresh: Vec<u32>,
 }
 
 impl Brain {
     pub(crate) fn new(planner: Planner, supply: Supply) -> Brain {
         let demand = Demand { samples: 1, workers: 1, rank: 0 };
-        Brain { planner, supply, grown: Index::new(), demand, stamps: Vec::new(), serial: 0 }
+        Brain {
+            planner,
+            supply,
+            grown: Index::new(),
+            demand,
+            stamps: Vec::new(),
+            serial: 0,
+            fresh: Vec::new(),
+        }
     }
 
     /// The planner beside the index it plans on.

@@ -103,6 +103,10 @@ impl Fetch for Resources {
         all.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
     }
 
+    fn will_need(&self, resource: ResourceId, range: Range<u64>) {
+        self.files[resource.0 as usize].1.will_need(range);
+    }
+
     fn progress(&self, bytes: u64) {
         self.counters.bytes_indexed.fetch_add(bytes, Ordering::Relaxed);
     }

@@ -29,6 +29,10 @@ const BLOCK_BYTES: u64 = 512 << 10;
 /// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
 const SMALL: u64 = 16 << 20;
 
+/// Sequences of at least this many bytes on the average are fetched one by one in shuffled orders: parsing one costs
+/// more than reading it, and memory that is new to the process costs more than both.
+const LONG: u64 = 1 << 10;
+
 /// Packed minibatches ahead of the caller take this much at most.
 const PREFETCH_BYTES: u64 = 64 << 20;
 
@@ -500,11 +504,14 @@ impl Source {
         let table = Arc::new(BlockTable::of(&indexed.index, budget.block_bytes));
         let storage =
             (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
-        let retain = self.deserializer.keep_in_memory()
-            || covers_all(&self.plan.order, &indexed.index)
-            || storage <= SMALL.min(budget.blocks / 8);
+        let small = storage <= SMALL.min(budget.blocks / 8);
+        let keep = self.deserializer.keep_in_memory();
+        let shuffled = !matches!(self.plan.order, OrderSpec::AsStored);
+        let long = storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some();
+        let by_row = shuffled && long && !small && !keep;
+        let retain = keep || small || covers_all(&self.plan.order, &indexed.index);
         let supply = Supply::Indexed { index: indexed.index, corpus: indexed.corpus, table };
-        self.pipeline = Some(self.pipeline_of(supply, &budget, retain));
+        self.pipeline = Some(self.pipeline_of(supply, &budget, retain, by_row));
         Ok(())
     }
 
@@ -513,10 +520,10 @@ impl Source {
         let storage =
             (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
         let retain = self.deserializer.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
-        self.pipeline_of(Supply::Growing, &budget, retain)
+        self.pipeline_of(Supply::Growing, &budget, retain, false)
     }
 
-    fn pipeline_of(&self, supply: Supply, budget: &Budget, retain: bool) -> Pipeline {
+    fn pipeline_of(&self, supply: Supply, budget: &Budget, retain: bool, by_row: bool) -> Pipeline {
         let setup = Setup {
             deserializer: self.deserializer.clone(),
             spec: self.plan.clone(),
@@ -529,6 +536,7 @@ impl Source {
             prefetch_bytes: budget.prefetch as usize,
             prefetch: self.prefetch,
             retain,
+            by_row,
             frame_mode: self.frame_mode,
             charge_foreign: self.plan.sharing == Sharing::Position && self.deserializer.max_errors() > 0,
             block_bytes: budget.block_bytes,

@@ -57,22 +57,21 @@ impl Shared {
     ) -> Result<Packed, Error> {
         let mut items = work.items.clone();
         let mut others = work.others.clone();
-        let fetched = self.fetch_rows(&work.blocks, held, items.iter_mut().chain(&mut others), bench)?;
-        let sources: Vec<Source<'_>> = held
-            .iter()
-            .zip(&fetched)
-            .map(|(held, fetched)| match (held, fetched) {
-                (Some(held), _) => Source { chunk: held.block.chunk(), line_base: held.line_base },
-                (None, Some(chunk)) => Source { chunk, line_base: 0 },
-                (None, None) => unreachable!("rows of every block that is not held are fetched"),
-            })
-            .collect();
+        let fetched = self.fetch(&work.blocks, held, items.iter_mut().chain(&mut others), bench)?;
+        let nothing = Chunk::empty();
+        let held_sources = held.iter().map(|held| match held {
+            Some(held) => Source { chunk: held.block.chunk(), line_base: held.line_base },
+            // No item points here any more.
+            None => Source { chunk: &nothing, line_base: 0 },
+        });
+        let fetched_sources = fetched.iter().map(|chunk| Source { chunk, line_base: 0 });
+        let sources: Vec<Source<'_>> = held_sources.chain(fetched_sources).collect();
         let charges = self.charges(work, &items, &others, &sources)?;
         items.retain(|i| !sources[i.held as usize].chunk.is_left_out(i.row));
         let streams = pack::pack(&self.setup.streams, &items, &sources, &self.pools);
         let keys = pack::keys(&items, &sources);
         let refused = if self.setup.frame_mode { self.not_frames(work, &streams, &keys) } else { None };
-        fetched.into_iter().flatten().for_each(|chunk| self.spares.give(chunk));
+        fetched.into_iter().for_each(|chunk| self.spares.give(chunk));
         let counters = &self.setup.counters;
         counters.block_hits.fetch_add(held.iter().flatten().count() as u64, Ordering::Relaxed);
         Ok(Packed {
@@ -87,34 +86,50 @@ impl Shared {
         })
     }
 
-    /// Fetches the rows that items name in blocks that are not in memory, and points the items at them.
-    ///
-    /// `fetched[h]` holds the rows of block `h`, where that block is not held.
-    fn fetch_rows<'a>(
+    /// Fetches the sequences that items name in blocks that are not in memory, and points the items at them: block
+    /// `held.len() + i` stands for the `i`-th chunk returned.
+    fn fetch<'a>(
         &self,
         blocks: &[u32],
         held: &[Option<Held>],
         items: impl Iterator<Item = &'a mut Item>,
         bench: &mut Bench,
-    ) -> Result<Vec<Option<Chunk>>, Error> {
-        let mut fetched: Vec<Option<Chunk>> = held.iter().map(|_| None).collect();
+    ) -> Result<Vec<Chunk>, Error> {
         let mut named: Vec<&mut Item> = items.filter(|i| held[i.held as usize].is_none()).collect();
+        if named.is_empty() {
+            return Ok(Vec::new());
+        }
+        self.setup.counters.rows_loaded.fetch_add(named.len() as u64, Ordering::Relaxed);
+        let corpus = self.corpus();
+        let resources = &*self.setup.resources;
+        let places: Vec<(u32, u32)> =
+            blocks.iter().map(|&b| self.table().place(b)).map(|(c, r)| (c, r.start)).collect();
+        let place = |item: &Item| (places[item.held as usize].0, places[item.held as usize].1 + item.row);
+        if let Some(scattered) = corpus.scattered() {
+            // In plan order, so that packing copies them in one go.
+            let rows: Vec<(u32, u32)> = named.iter().map(|item| place(item)).collect();
+            let mut out = self.spares.take();
+            scattered.load_scattered(&rows, resources, &mut bench.scratch, &mut out)?;
+            self.note_warnings(bench);
+            for (row, item) in (0..).zip(named) {
+                *item = Item { held: held.len() as u32, row };
+            }
+            return Ok(vec![out]);
+        }
+        let mut fetched = Vec::new();
         named.sort_unstable_by_key(|i| (i.held, i.row));
         for group in named.chunk_by_mut(|a, b| a.held == b.held) {
-            let number = group[0].held as usize;
-            let (chunk, range) = self.table().place(blocks[number]);
-            let mut rows: Vec<u32> = group.iter().map(|i| range.start + i.row).collect();
+            let (chunk, _) = place(group[0]);
+            let mut rows: Vec<u32> = group.iter().map(|item| place(item).1).collect();
             rows.dedup();
             for item in group {
-                let row = range.start + item.row;
-                item.row = rows.binary_search(&row).expect("all rows are listed") as u32;
+                let row = rows.binary_search(&place(item).1).expect("all rows are listed") as u32;
+                **item = Item { held: (held.len() + fetched.len()) as u32, row };
             }
             let mut out = self.spares.take();
-            let resources = &*self.setup.resources;
-            self.corpus().load(chunk, Wanted::Rows(&rows), resources, &mut bench.scratch, &mut out)?;
-            self.setup.counters.rows_loaded.fetch_add(rows.len() as u64, Ordering::Relaxed);
+            corpus.load(chunk, Wanted::Rows(&rows), resources, &mut bench.scratch, &mut out)?;
             self.note_warnings(bench);
-            fetched[number] = Some(out);
+            fetched.push(out);
         }
         Ok(fetched)
     }

@@ -2,9 +2,8 @@
 
 use std::cmp::Reverse;
 use std::sync::MutexGuard;
-use std::sync::atomic::Ordering;
 
-use tesson_core::Error;
+use tesson_core::{Error, Fetch};
 use tesson_plan::{BatchPlan, Planned, Progress};
 
 use super::ticket::{Held, Holdings, Outcome, Ticket, Work};
@@ -15,6 +14,17 @@ use crate::pack::Item;
 pub(super) const PLANNED_AT_ONCE: usize = 8;
 
 impl Shared {
+    /// Tells the store of blocks whose sequences will be read one by one from now on.
+    fn announce(&self, blocks: &[u32]) {
+        let Supply::Indexed { corpus, table, .. } = &self.supply else { return };
+        for &block in blocks {
+            let (chunk, range) = table.place(block);
+            let (resource, first) = corpus.span(chunk, range.start);
+            let (_, last) = corpus.span(chunk, range.end - 1);
+            self.setup.resources.will_need(resource, first.start..last.end);
+        }
+    }
+
     /// Plans up to `room` minibatches.
     pub(super) fn plan(&self, mut brain: Box<Brain>, room: usize, generation: u64) -> MutexGuard<'_, State> {
         let mut planned = Vec::with_capacity(room);
@@ -36,6 +46,10 @@ impl Shared {
                 }
             }
         }
+        let fresh = std::mem::take(&mut brain.fresh);
+        if self.setup.by_row {
+            self.announce(&fresh);
+        }
         let mut state = self.lock();
         if state.generation == generation {
             for work in planned {
@@ -44,8 +58,7 @@ impl Shared {
             state.plan_over = over;
             if let Some(growth) = &mut state.growth {
                 growth.wanted = wanted;
-                if wanted && growth.stopped().is_some() {
-                    let e = growth.stopped().cloned().unwrap_or(Error::Cancelled);
+                if let Some(e) = growth.stopped().filter(|_| wanted) {
                     state.plan_over = true;
                     state.admit(Err(e), &self.setup);
                 }
@@ -75,6 +88,11 @@ impl Brain {
             Supply::Indexed { table, .. } => retired.into_iter().flat_map(|c| table.blocks(c)).collect(),
             Supply::Growing => retired,
         };
+        for &block in &retired {
+            if let Some(stamp) = self.stamps.get_mut(block as usize) {
+                *stamp = (0, 0);
+            }
+        }
         Box::new(Work { plan, demand: self.demand, items, others, blocks, retired })
     }
 
@@ -87,6 +105,9 @@ impl Brain {
             }
             let stamp = &mut self.stamps[block as usize];
             if stamp.0 != self.serial {
+                if stamp.0 == 0 {
+                    self.fresh.push(block);
+                }
                 *stamp = (self.serial, blocks.len() as u32);
                 blocks.push(block);
             }
@@ -118,6 +139,11 @@ impl State {
         if let (Some(growth), Some(last)) = (&mut self.growth, work.plan.own.last()) {
             growth.reached = last.chunk;
         }
+        if setup.by_row {
+            let holdings = work.blocks.iter().map(|_| None).collect();
+            self.ready.push(Reverse(number));
+            return self.tickets.push_back(Ticket::waiting(work, holdings));
+        }
         let mut holdings = Holdings::with_capacity(work.blocks.len());
         for &number_of_block in &work.blocks {
             let line_base = self.line_base(number_of_block);
@@ -138,6 +164,5 @@ impl State {
             self.ready.push(Reverse(number));
         }
         self.tickets.push_back(Ticket::waiting(work, holdings));
-        setup.counters.queued.store(self.tickets.len() as u64, Ordering::Relaxed);
     }
 }

@@ -4,6 +4,8 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
+#[cfg(target_os = "linux")]
+use std::{num::NonZeroU64, ops::Range};
 
 use super::{Resource, Store};
 
@@ -36,6 +38,13 @@ impl Resource for LocalFile {
     #[cfg(unix)]
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         std::os::unix::fs::FileExt::read_at(&self.file, into, offset)
+    }
+
+    #[cfg(target_os = "linux")]
+    fn will_need(&self, range: Range<u64>) {
+        use rustix::fs::{Advice, fadvise};
+        // A hint: that it could not be given changes nothing but the time.
+        let _ = fadvise(&self.file, range.start, NonZeroU64::new(range.end - range.start), Advice::WillNeed);
     }
 
     #[cfg(windows)]

@@ -6,6 +6,7 @@ mod memory;
 mod mmap;
 
 use std::io;
+use std::ops::Range;
 use std::path::Path;
 
 pub use fake::{FakeStore, Mishap, Schedule};
@@ -35,6 +36,9 @@ pub trait Resource: Send + Sync {
     /// # Errors
     /// What the system answers. `Interrupted`, `WouldBlock` and `TimedOut` are tried again by the caller.
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
+
+    /// Says that this range will be read soon, in small reads: a store that can reads it ahead.
+    fn will_need(&self, _range: Range<u64>) {}
 
     /// All bytes in place, if they lie in memory.
     fn mapped(&self) -> Option<&[u8]> {

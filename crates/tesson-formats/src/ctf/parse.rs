@@ -597,11 +597,7 @@ pub(crate) fn count_values(bytes: &[u8], at: usize, grammar: Grammar) -> Option<
 
 /// Whether the numbers ascend by one.
 fn is_consecutive(numbers: &[u64]) -> bool {
-    match (numbers.first(), numbers.last()) {
-        // Lines ascend: as many as the distance between the ends means that none was left out.
-        (Some(first), Some(last)) => last - first + 1 == numbers.len() as u64,
-        _ => true,
-    }
+    numbers.first().is_none_or(|&first| numbers.iter().zip(first..).all(|(&number, expected)| number == expected))
 }
 
 /// Positions as offsets; where each entry holds one, the vector is kept for the next chunk.
