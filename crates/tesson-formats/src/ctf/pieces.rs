@@ -1,6 +1,6 @@
 //! Reading in order without an index: where to cut the file, and decoding what was cut.
 
-use tesson_core::{Chunk, DataError, DataErrorKind, Error, Fetch, Location, Piece, Pieces, Scratch};
+use tesson_core::{Chunk, DataErrorKind, Error, Fetch, Piece, Pieces, Scratch};
 
 use super::parse::{AnyDecoder, NoSequences};
 use super::rows::{Keying, RowId, RowRules};
