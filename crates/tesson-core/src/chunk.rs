@@ -82,6 +82,17 @@ impl Values {
         self.len() == 0
     }
 
+    /// Reads value `i` for no other purpose than to have it in the cache; what comes back means nothing.
+    #[inline]
+    pub fn touch(&self, i: usize) -> u32 {
+        match self {
+            Values::Ones(_) => 0,
+            Values::Bytes(v) => v[i].into(),
+            Values::F32(v) => v[i].to_bits(),
+            Values::F64(v) => v[i].to_bits() as u32,
+        }
+    }
+
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         match self {

@@ -71,8 +71,7 @@ impl Growth {
 
     /// Why the index can grow no further, once all that came before the fault has been told.
     pub(super) fn stopped(&self) -> Option<Error> {
-        let (_, e) =
-            self.failed.as_ref().filter(|(at, _)| *at == self.committed && self.fresh.is_empty())?;
+        let (_, e) = self.failed.as_ref().filter(|(at, _)| *at == self.committed && self.fresh.is_empty())?;
         Some(match e.clone() {
             // The piece was cut or decoded before anybody knew the line it begins at.
             Error::Data(e) => Error::Data(e.lines_down(self.line)),

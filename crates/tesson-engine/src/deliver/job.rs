@@ -13,6 +13,10 @@ use super::{Brain, Presence, Shared, State, Supply};
 /// A minibatch that misses this many blocks does not wait for them while the allowance for rows lasts.
 const MANY_BLOCKS: usize = 8;
 
+/// Small minibatches are made together: up to so many, of so many bytes in all.
+const MADE_AT_ONCE: usize = 16;
+const MADE_AT_ONCE_BYTES: usize = 128 << 10;
+
 /// What a worker has taken on.
 pub(super) enum Job {
     Plan(Box<Brain>, usize),
@@ -20,8 +24,15 @@ pub(super) enum Job {
     Load(u32, Stock, usize),
     /// The next piece behind this one.
     Cut(Option<Piece>),
-    /// A minibatch, with the blocks that are there.
-    Make(u64, Box<Work>, Holdings),
+    /// Minibatches, with the blocks that are there.
+    Make(Vec<Task>),
+}
+
+/// A minibatch to be made.
+pub(super) struct Task {
+    pub(super) number: u64,
+    pub(super) work: Box<Work>,
+    pub(super) held: Holdings,
 }
 
 /// What a block is loaded from.
@@ -61,7 +72,7 @@ impl Shared {
                 Job::Plan(brain, room) => self.plan(brain, room, generation),
                 Job::Load(block, stock, reserved) => self.load(block, &stock, reserved, &mut bench),
                 Job::Cut(after) => self.cut(after, &mut bench),
-                Job::Make(number, work, held) => self.make(number, work, &held, generation, &mut bench),
+                Job::Make(tasks) => self.make(tasks, generation, &mut bench),
             };
         }
     }
@@ -77,17 +88,15 @@ impl Shared {
 
     /// Chooses what to do next: what brings the minibatch in front nearer, first.
     fn pick(&self, state: &mut State) -> Option<Job> {
-        while let Some(Reverse(number)) = state.ready.pop() {
-            if let Some(job) = self.start(state, number) {
-                return Some(job);
-            }
+        if let Some(job) = self.pick_ready(state) {
+            return Some(job);
         }
         let front = state.front;
         if let Some((items, missing)) = state.tickets.front().and_then(Ticket::wait) {
             let indexed = matches!(self.supply, Supply::Indexed { .. });
             if indexed && missing >= MANY_BLOCKS && state.row_allowance > 0 {
                 state.row_allowance -= items as i64 * self.row_cost as i64;
-                return self.start(state, front);
+                return state.start(front).map(|task| Job::Make(vec![task]));
             }
         }
         if let Some(job) = self.pick_plan(state) {
@@ -117,9 +126,20 @@ impl Shared {
         }
         if blocked && matches!(self.supply, Supply::Indexed { .. }) {
             let at = state.tickets.iter().position(Ticket::is_waiting)?;
-            return self.start(state, front + at as u64);
+            return state.start(front + at as u64).map(|task| Job::Make(vec![task]));
         }
         None
+    }
+
+    /// Takes on what is ready: one minibatch, or several small ones, whose caller is then woken once for all of them.
+    fn pick_ready(&self, state: &mut State) -> Option<Job> {
+        let most = (MADE_AT_ONCE_BYTES.checked_div(state.batch_bytes).unwrap_or(1)).clamp(1, MADE_AT_ONCE);
+        let mut tasks = Vec::new();
+        while tasks.len() < most {
+            let Some(Reverse(number)) = state.ready.pop() else { break };
+            tasks.extend(state.start(number));
+        }
+        (!tasks.is_empty()).then_some(Job::Make(tasks))
     }
 
     fn pick_plan(&self, state: &mut State) -> Option<Job> {
@@ -149,11 +169,13 @@ impl Shared {
         state.loading += 1;
         Some(Job::Cut(after))
     }
+}
 
+impl State {
     /// Takes a ticket's work on, with the blocks that are there.
-    fn start(&self, state: &mut State, number: u64) -> Option<Job> {
-        let (work, holdings) = state.ticket(number)?.start()?;
-        Some(Job::Make(number, work, holdings))
+    fn start(&mut self, number: u64) -> Option<Task> {
+        let (work, held) = self.ticket(number)?.start()?;
+        Some(Task { number, work, held })
     }
 }
 

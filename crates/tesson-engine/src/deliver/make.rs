@@ -6,44 +6,42 @@ use std::sync::atomic::Ordering;
 use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, Wanted};
 use tesson_plan::Planned;
 
-use super::job::Bench;
-use super::ticket::{Charge, Held, Outcome, Packed, Work};
+use super::job::{Bench, Task};
+use super::ticket::{Charge, Held, Outcome, Packed, Ticket, Work};
 use super::{Shared, State, Supply};
 use crate::fault;
 use crate::minibatch::{BatchKeys, StreamBatch};
 use crate::pack::{self, Item, Source};
 
 impl Shared {
-    /// Makes a minibatch and puts it where its caller finds it.
-    pub(super) fn make(
-        &self,
-        number: u64,
-        work: Box<Work>,
-        held: &[Option<Held>],
-        generation: u64,
-        bench: &mut Bench,
-    ) -> MutexGuard<'_, State> {
-        let made = self.assemble(&work, held, bench);
+    /// Makes minibatches and puts them where their caller finds them.
+    pub(super) fn make(&self, tasks: Vec<Task>, generation: u64, bench: &mut Bench) -> MutexGuard<'_, State> {
+        let made = tasks.into_iter().map(|task| {
+            let packed = self.assemble(&task.work, &task.held, bench);
+            (task.number, task.work.retired, packed)
+        });
+        let made: Vec<_> = made.collect();
         let mut state = self.lock();
-        if state.generation == generation {
-            for &block in &work.retired {
+        if state.generation != generation {
+            return state;
+        }
+        for (number, retired, packed) in made {
+            for block in retired {
                 state.retire(block, number, &self.setup);
             }
-            if let Ok(packed) = &made {
-                let bytes = packed.bytes().max(1);
-                let before = if state.batch_bytes == 0 { bytes } else { state.batch_bytes };
-                state.batch_bytes = usize::div_ceil(7 * before + bytes, 8);
-            }
-            let outcome = match made {
-                Ok(packed) => Outcome::Made(Box::new(packed)),
+            let outcome = match packed {
+                Ok(packed) => {
+                    state.note_size(packed.bytes());
+                    Outcome::Made(Box::new(packed))
+                }
                 Err(e) => Outcome::Failed(e),
             };
             if let Some(ticket) = state.ticket(number) {
                 ticket.finish(outcome);
             }
-            if state.awaited && number == state.front {
-                self.done.notify_all();
-            }
+        }
+        if state.awaited && state.tickets.front().is_some_and(Ticket::is_done) {
+            self.done.notify_all();
         }
         state
     }
@@ -192,5 +190,14 @@ impl Shared {
         let error = DataError::new(kind, Location { file, offset: span.start, line: None })
             .within(Some(stream.info().name.clone()), Some(keys.get(sequence)));
         Some(error.into())
+    }
+}
+
+impl State {
+    /// Keeps the average size of minibatches up to date.
+    fn note_size(&mut self, bytes: usize) {
+        let bytes = bytes.max(1);
+        let before = if self.batch_bytes == 0 { bytes } else { self.batch_bytes };
+        self.batch_bytes = usize::div_ceil(7 * before + bytes, 8);
     }
 }

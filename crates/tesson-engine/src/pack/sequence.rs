@@ -93,7 +93,17 @@ fn sparse<'a>(
         let entries = rows.start(samples.start)..rows.start(samples.end);
         (rows, columns, values, samples, entries)
     });
-    let n_entries: usize = parts.clone().map(|(.., entries)| entries.len()).sum();
+    let mut n_entries = 0;
+    let mut touched = 0;
+    for (_, columns, values, _, entries) in parts.clone() {
+        n_entries += entries.len();
+        // Blocks lie all over memory: touching them one after the other, before anything depends on it, lets the
+        // processor fetch many at a time.
+        if let Some(&column) = columns.get(entries.start) {
+            touched ^= column ^ values.touch(entries.start);
+        }
+    }
+    std::hint::black_box(touched);
     let mut indptr = pools.i32s.take(n_samples + 1);
     let mut indices = pools.i32s.take(n_entries);
     let mut out = Floats::with_capacity(element, n_entries, pools);
