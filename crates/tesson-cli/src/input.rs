@@ -94,7 +94,7 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
     Ok(section([("deserializers", Value::List(vec![Value::Section(deserializer)]))]))
 }
 
-/// A stream as it is given on the command line: `features:784`, `labels:10:sparse`, or `x` with its size left open.
+/// A stream as it is given on the command line: `features:784`, `labels:10:sparse`, or `x` with the size of its first sample.
 fn stream(given: &str) -> Result<(String, Section), Failure> {
     let wrong = |what: &str| {
         let expected = "expected NAME:DIM or NAME:DIM:sparse such as `labels:10:sparse`";
@@ -102,9 +102,9 @@ fn stream(given: &str) -> Result<(String, Section), Failure> {
     };
     let parts: Vec<&str> = given.split(':').collect();
     let (name, dim, form) = match parts[..] {
-        [name] => (name, None, "dense"),
-        [name, dim] => (name, Some(dim), "dense"),
-        [name, dim, form] => (name, Some(dim), form),
+        [name] => (name, "auto", "dense"),
+        [name, dim] => (name, dim, "dense"),
+        [name, dim, form] => (name, dim, form),
         _ => return Err(wrong("found more than three parts")),
     };
     if name.is_empty() {
@@ -113,12 +113,11 @@ fn stream(given: &str) -> Result<(String, Section), Failure> {
     if !["dense", "sparse"].contains(&form) {
         return Err(wrong(&format!("found `{form}`")));
     }
-    let mut stream = section([("format", text(form))]);
-    if let Some(dim) = dim {
-        let dim: u64 = dim.parse().map_err(|_| wrong(&format!("found the size `{dim}`")))?;
-        stream.0.push(("dim".into(), Value::Whole(dim.into())));
-    }
-    Ok((name.to_owned(), stream))
+    let dim = match (dim, form) {
+        ("auto", "dense") => text(dim),
+        _ => whole(dim.parse().map_err(|_| wrong(&format!("found the size `{dim}`")))?),
+    };
+    Ok((name.to_owned(), section([("format", text(form)), ("dim", dim)])))
 }
 
 fn alias(streams: &mut Section, given: &str) -> Result<(), Failure> {
@@ -230,7 +229,7 @@ mod tests {
         check("x:784", r#"{"x": {"format": "dense", "dim": 784}}"#);
         check("x:784:dense", r#"{"x": {"format": "dense", "dim": 784}}"#);
         check("y:10:sparse", r#"{"y": {"format": "sparse", "dim": 10}}"#);
-        check("z", r#"{"z": {"format": "dense"}}"#);
+        check("z", r#"{"z": {"format": "dense", "dim": "auto"}}"#);
         for wrong in ["", ":3", "x:", "x:three", "x:3:odd", "x:3:sparse:4", "x:-1"] {
             let e = stream(wrong).unwrap_err().to_string();
             assert!(e.contains("expected NAME:DIM"), "{wrong}: {e}");

@@ -15,7 +15,7 @@ static INPUT: OptionTable = OptionTable(&[
         aliases: &[],
         kind: OptionKind::Whole,
         default: Some(""),
-        help: "Values in a sample; a dense stream's is taken from its first sample if it is left out.",
+        help: "Values in a sample; `auto` takes a dense stream's from its first sample.",
     },
     OptionSpec {
         name: "format",
@@ -236,7 +236,7 @@ impl Settings {
 
     fn add_input(&mut self, name: &str, options: &Options<'_>) -> Result<(), ConfigError> {
         let sparse = options.text("format")?.as_deref() == Some("sparse");
-        let dim = dim(options, sparse || !self.lenient)?;
+        let dim = dim(options, sparse)?;
         let alias = match (options.text("alias")?, options.written("alias")) {
             (Some(alias), _) => alias,
             // Elsewhere an empty option counts as absent; an empty alias is a mistake.
@@ -315,10 +315,12 @@ fn max_errors(options: &Options<'_>) -> Result<u64, ConfigError> {
 }
 
 /// A stream's dimension; 0 where it is to be taken from the data.
-fn dim(options: &Options<'_>, required: bool) -> Result<u32, ConfigError> {
+fn dim(options: &Options<'_>, sparse: bool) -> Result<u32, ConfigError> {
+    if !sparse && matches!(options.given("dim"), Some(Value::Text(t)) if t.eq_ignore_ascii_case("auto")) {
+        return Ok(0);
+    }
     match options.whole("dim")? {
-        None if required => Err(ConfigError::new(options.path("dim"), "required option is missing")),
-        None => Ok(0),
+        None => Err(ConfigError::new(options.path("dim"), "required option is missing")),
         Some(dim @ 1..=MAX_DIM) => Ok(dim as u32),
         Some(dim) => {
             let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}");

@@ -101,7 +101,7 @@ fn comment_end(window: &mut Window<'_>, mut at: u64) -> Result<Option<u64>, Erro
     }
 }
 
-/// Takes dimensions that were left out from the streams' first good samples.
+/// Takes dimensions that are `auto` from the streams' first good samples.
 ///
 /// # Errors
 /// A stream without a good sample in the rows that are looked at.
@@ -130,7 +130,7 @@ pub(crate) fn find_dims(
     })?;
     let Some(stream) = settings.inputs.iter().position(|i| i.dim == 0) else { return Ok(()) };
     let what = format!(
-        "`dim` of `{}` was left out and no sample in the first {LOOKED_AT} bytes of rows tells it",
+        "`dim` of `{}` is `auto` and no sample in the first {LOOKED_AT} bytes of rows tells it",
         settings.streams[stream].name
     );
     Err(ConfigError::new("input", what).into())

@@ -172,6 +172,8 @@ def _input(stream: StreamDef) -> dict[str, Any]:
         for d in stream.shape:
             dim *= d
         section["dim"] = dim
+    elif not stream.is_sparse:
+        section["dim"] = "auto"
     section["format"] = "sparse" if stream.is_sparse else "dense"
     if stream.defines_mb_size:
         section["definesMBSize"] = True

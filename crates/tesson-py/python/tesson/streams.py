@@ -23,8 +23,8 @@ class StreamDef:
     field : str, optional
         The input's name in the file; by default the stream's own name.
     shape : int or tuple of int, optional
-        The shape of one sample. A shape of several dimensions is filled in row-major order. Sparse streams have
-        one dimension, the number of columns.
+        The shape of one sample; of dense streams by default that of the first sample in the file. A shape of
+        several dimensions is filled in row-major order. Sparse streams have one dimension, the number of columns.
     is_sparse : bool
         Whether the file holds ``column:value`` pairs.
     defines_mb_size : bool

@@ -151,7 +151,6 @@ fn skipped(name: &str, source: &Json) -> Option<&'static str> {
         _ if source["deserializers"].as_array().is_some_and(|d| d.len() > 1) => Some("joins deserializers"),
         _ if source["randomize"].as_bool() == Some(true) => Some("an order of its own"),
         _ if sweeps != 1 || source.get("maxSamples").is_some() => Some("several sweeps"),
-        "config-no-dim-lenient" => Some("a dense dim may be left out under the lenient rules"),
         _ => None,
     }
 }

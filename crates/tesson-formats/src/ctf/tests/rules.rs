@@ -222,14 +222,14 @@ fn double_precision_is_read_once_and_rightly() {
 }
 
 #[test]
-fn a_dense_dimension_that_is_left_out_is_that_of_the_first_good_sample() {
+fn an_automatic_dense_dimension_is_that_of_the_first_good_sample() {
     lenient(
-        "a:dense:? b:dense:1",
+        "a:dense:auto b:dense:1",
         "|b 1\n|a x\n|a 1 2 3 |b 4\n|a 5 |b 6\n",
         &["0*1  [1]", "1*1   left out !0:number@8:1 !row@5:1", "2*1 [1 2 3] [4]", "3*1 [5 0 0] [6]"],
     );
     let file = Memory(b"|b 1\n".to_vec());
-    assert!(opened("", "a:dense:? b:dense:1", &file).err().is_some_and(|e| e.contains("`dim` of `a`")));
+    assert!(opened("", "a:dense:auto b:dense:1", &file).err().is_some_and(|e| e.contains("`dim` of `a`")));
 }
 
 #[test]
@@ -242,7 +242,9 @@ fn bad_options_are_refused_with_their_path() {
     refused("", "", "input: no streams");
     refused("", "a:dense:0", "input.a.dim: found `0`");
     refused("", "a:sparse:?", "input.a.dim: required");
+    refused("", "a:dense:?", "input.a.dim: required");
     refused("rules=cntk", "a:dense:?", "input.a.dim: required");
+    refused("", "a:sparse:auto", "input.a.dim: found `auto`");
     refused("", "a:sparse:2147483648", "input.a.dim: found `2147483648`");
     refused("", "a:dense:x", "input.a.dim: found `x`");
     refused("", "a:thick:2", "input.a.format: found `thick`");
