@@ -342,7 +342,7 @@ impl Source {
     /// Goes on from a state of this source, or of another one on the same corpus with the same options.
     ///
     /// # Errors
-    /// [`ResumeError`] for a state of another corpus, order or version; the source is then as it was.
+    /// [`tesson_core::ResumeError`] for a state of another corpus, order or version; the source is then as it was.
     pub fn restore(&mut self, state: &ResumeState) -> Result<(), Error> {
         self.check_process()?;
         state.check(&self.fingerprint)?;
