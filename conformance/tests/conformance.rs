@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use libtest_mimic::{Arguments, Failed, Trial};
 use tesson_conformance::{
     Case, Cli, Element, Folder, Rules, RustApi, case_folders, compare_all, expected, run, shared_cases,
+    with_later_fault,
 };
 
 /// The areas that Tesson answers now.
@@ -64,14 +65,14 @@ fn scratch_folder(name: &str) -> PathBuf {
 
 fn rust(case: &Case, rules: Rules) -> Result<(), Failed> {
     let found = run(case, &mut RustApi::new(case));
-    Ok(compare_all(&expected(case, rules)?, &found, element(case))?)
+    Ok(compare_all(&with_later_fault(expected(case, rules)?, &found), &found, element(case))?)
 }
 
 fn cli(case: &Case, rules: Rules, folder: &Path) -> Result<(), Failed> {
     let program = Path::new(env!("CARGO_BIN_EXE_tesson-under-test"));
     let mut reader = Cli::new(program, case, folder)?;
     let found = run(case, &mut reader);
-    let mut expected = expected(case, rules)?;
+    let mut expected = with_later_fault(expected(case, rules)?, &found);
     if reader.stopped() {
         // Nothing goes on behind an error of data in a process that has ended.
         expected.truncate(found.len());

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conformance_cases import Case, Line, cases, compare, shared
+from conformance_cases import Case, Line, cases, compare, shared, with_later_fault
 
 import tesson
 from tesson import Minibatch, MinibatchSource
@@ -33,7 +33,8 @@ def test_case(case: Case) -> None:
     def answer(source: Line, steps: list[Line]) -> list[Line]:
         return Reader(source, str(case.folder)).run(steps)
 
-    compare(case.expected(answer), answer(case.source, case.json["steps"]), case.element)
+    found = answer(case.source, case.json["steps"])
+    compare(with_later_fault(case.expected(answer), found), found, case.element)
 
 
 class Reader:

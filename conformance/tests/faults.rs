@@ -1,0 +1,133 @@
+//! Every fault of the text format says what is wrong and where: file, line, byte, stream and key.
+
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+
+use tesson::store::MemoryStore;
+use tesson::{DataError, DataErrorKind as Kind, Error, Key, Source, config};
+
+const FILE: &str = "train.ctf";
+
+fn read(options: &str, bytes: &[u8]) -> Result<(), Error> {
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "{FILE}", {options} "input": {{
+            "A": {{"alias": "a", "dim": 2, "format": "dense"}}, "S": {{"alias": "s", "dim": 5, "format": "sparse"}}}}}}],
+            "randomize": false, "maxSweeps": 1}}"#
+    );
+    let config = config::from_json(&text).expect("the test's configuration is right");
+    let mut source = Source::open_in(&config, &MemoryStore::new().with(FILE, bytes.to_vec()))?;
+    while source.next_minibatch(1)?.is_some() {}
+    Ok(())
+}
+
+fn fault(options: &str, bytes: &[u8]) -> DataError {
+    match read(options, bytes) {
+        Err(Error::Data(e)) => e,
+        other => panic!("{:?} instead of a fault of {}", other, bytes.escape_ascii()),
+    }
+}
+
+/// Reads a file under the reference's rules and compares all that the error says.
+fn check(bytes: &[u8], kind: Kind, line: u64, offset: u64, stream: Option<&str>, key: Option<u64>) {
+    let e = fault(r#""rules": "cntk","#, bytes);
+    // Without a budget the fault that ends reading is one more than 0.
+    let found = match e.kind() {
+        Kind::BudgetSpent { last, budget: 0 } => last,
+        other => other,
+    };
+    let shown = bytes.escape_ascii();
+    assert_eq!(found, &kind, "{shown}");
+    assert_eq!(&*e.at().file, Path::new(FILE), "{shown}");
+    assert_eq!((e.at().line, e.at().offset), (Some(line), offset), "line and offset of {shown}");
+    assert_eq!((e.stream(), e.key()), (stream, key.map(Key::Number).as_ref()), "stream and key of {shown}");
+    let place = format!("{FILE}:{line} (byte {offset})");
+    assert!(e.to_string().starts_with(&place), "{e}");
+}
+
+fn text(t: &str) -> String {
+    t.to_string()
+}
+
+#[test]
+fn a_faulty_sample_is_told_with_stream_and_key() {
+    let good = b"7 |a 1 2 |s 0:1\n";
+    let after = |row: &str| [&good[..], row.as_bytes()].concat();
+    check(&after("8 |a 1 2 3 |s 0:1\n"), Kind::TooManyValues { dim: 2 }, 2, 25, Some("A"), Some(8));
+    check(&after("8 |a 1 x |s 0:1\n"), Kind::BadNumber { found: text("x") }, 2, 23, Some("A"), Some(8));
+    check(&after("8 |a 1 2 |s 0:\n"), Kind::BadPair { found: text("0:") }, 2, 28, Some("S"), Some(8));
+    check(&after("8 |a 1 2 |s 01\n"), Kind::BadPair { found: text("01") }, 2, 28, Some("S"), Some(8));
+    check(
+        &after("8 |a 1 2 |s 5:1\n"),
+        Kind::IndexOutOfRange { index: text("5"), dim: 5 },
+        2,
+        28,
+        Some("S"),
+        Some(8),
+    );
+}
+
+#[test]
+fn a_faulty_row_is_told_with_its_key() {
+    check(
+        b"7 |a 1 2 |s 0:1\n7 x |a 1 2 |s 0:1\n",
+        Kind::StrayText { found: text("x") },
+        2,
+        18,
+        None,
+        Some(7),
+    );
+    check(b"7 |a 1 2 |s 0:1\n7 | |a 1 2 |s 0:1\n", Kind::UnnamedInput, 2, 18, None, Some(7));
+    check(b"7 |a 1 2 |s 0:1\n\n", Kind::RowWithoutSample, 2, 16, None, Some(7));
+}
+
+#[test]
+fn a_sequence_whose_inputs_do_not_fit_its_rows_is_told_with_its_key() {
+    let more = Kind::MoreSamplesThanRows { samples: 2, rows: 1 };
+    check(b"7 |a 1 2 |s 0:1\n8 |a 1 2 |a 3 4 |s 0:1\n", more, 2, 16, Some("A"), Some(8));
+    let fewer = Kind::FewerSamplesThanRows { samples: 1, rows: 2 };
+    check(b"7 |a 1 2 |s 0:1\n8 |a 1 2 \n8 |s 0:1\n", fewer, 2, 16, None, Some(8));
+    check(b"7 |a 1 2 |s 0:1\n8 |a 1 2\n", Kind::EmptyInput, 2, 16, Some("S"), Some(8));
+}
+
+#[test]
+fn a_file_that_cannot_be_text_is_told_with_its_place() {
+    check(b"", Kind::EmptyFile, 1, 0, None, None);
+    check(b" \n\t\n", Kind::EmptyFile, 1, 0, None, None);
+    check(b"\xff\xfe1\0", Kind::Utf16, 1, 0, None, None);
+    check(b"\n x |a 1 2\n", Kind::ExpectedSequenceId { found: b'x' }, 2, 2, None, None);
+    let digits = "18446744073709551616";
+    let bytes = format!("7 |a 1 2 |s 0:1\n{digits} |a 1 2 |s 0:1\n");
+    check(bytes.as_bytes(), Kind::IdOverflow { found: text(digits) }, 2, 16, None, None);
+}
+
+#[test]
+fn keys_and_lines_are_right_without_ids_and_beyond_the_first_chunk() {
+    let row = "|a 1 2 |s 0:1\n";
+    let bytes = format!("{}|a 1 2 |s 9:1\n", row.repeat(100));
+    for options in [r#""chunkSizeInBytes": 50, "rules": "cntk","#, r#""rules": "cntk","#] {
+        let e = fault(options, bytes.as_bytes());
+        assert_eq!((e.at().line, e.at().offset), (Some(101), 1410), "{options}");
+        assert_eq!((e.stream(), e.key()), (Some("S"), Some(&Key::Number(100))), "{options}");
+    }
+}
+
+#[test]
+fn the_fault_that_spends_the_budget_says_how_large_it_was() {
+    let bytes = b"7 |a 1 2 3 |s 0:1\n7 |a 1 2 |s 0:1\n8 |a x |s 0:1\n8 |a 1 2 |s 0:1\n";
+    let e = fault(r#""maxErrors": 1,"#, bytes);
+    assert!(matches!(e.kind(), Kind::BudgetSpent { budget: 1, .. }), "{e}");
+    assert_eq!((e.at().line, e.key()), (Some(3), Some(&Key::Number(8))));
+    assert!(read(r#""maxErrors": 2,"#, bytes).is_ok());
+}
+
+#[test]
+fn a_missing_file_is_told_with_its_name() {
+    let text = r#"{"deserializers": [{"type": "CNTKTextFormatDeserializer", "file": "nowhere.ctf",
+        "input": {"A": {"dim": 2, "format": "dense"}}}]}"#;
+    let config = config::from_json(text).expect("the test's configuration is right");
+    match Source::open_in(&config, &MemoryStore::new()) {
+        Err(Error::Store(e)) => assert_eq!(&*e.file, Path::new("nowhere.ctf")),
+        other => panic!("{:?}", other.err()),
+    }
+}
