@@ -67,12 +67,17 @@ impl Source {
 
 impl Drop for Source {
     fn drop(&mut self) {
+        let Ok(source) = self.turn.remove(&mut || true) else { return };
         if self.is_foreign() {
             // Ending it would wait for threads that this process does not have.
-            if let Ok(source) = self.turn.remove(&mut || true) {
-                std::mem::forget(source);
-            }
+            std::mem::forget(source);
+            return;
         }
+        self.canceller.cancel();
+        // Ending it waits for its threads, which other threads of Python need not. At the interpreter's end there is
+        // nothing to release.
+        let mut source = Some(source);
+        Python::try_attach(|py| py.detach(|| drop(source.take())));
     }
 }
 
