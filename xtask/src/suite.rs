@@ -137,7 +137,7 @@ fn format() -> Tally {
 }
 
 fn clippy() -> Tally {
-    one(&tee(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"])))
+    one(&tee(&mut cargo(&["clippy", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"])))
 }
 
 // The extension has no Rust tests and is built by maturin; without it the tests build nothing of Python's.
