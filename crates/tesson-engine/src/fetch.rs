@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tesson_core::{Error, Fetch, ResourceId, StoreError};
+use tesson_core::{DataError, DataErrorKind, Error, Fetch, Location, ResourceId, StoreError};
 
 use crate::stats::Counters;
 use crate::store::{Resource, Store};
@@ -20,6 +20,9 @@ pub(crate) struct Resources {
     files: Vec<(Arc<Path>, Box<dyn Resource>)>,
     counters: Arc<Counters>,
     cancelled: Arc<AtomicBool>,
+    /// Bytes that may be brought together in one buffer. Formats read what they look at in small parts, and a sequence
+    /// as a whole: a longer one, decoded and packed, would not fit into the source's memory.
+    largest: u64,
 }
 
 impl Resources {
@@ -29,6 +32,7 @@ impl Resources {
         store: &dyn Store,
         counters: Arc<Counters>,
         cancelled: Arc<AtomicBool>,
+        largest: u64,
     ) -> Result<Resources, Error> {
         let files = paths
             .map(|path| match store.open(&path) {
@@ -36,7 +40,7 @@ impl Resources {
                 Err(e) => Err(StoreError::new(path, None, e).into()),
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        Ok(Resources { files, counters, cancelled })
+        Ok(Resources { files, counters, cancelled, largest })
     }
 
     /// Names and open files.
@@ -92,6 +96,12 @@ impl Fetch for Resources {
         }
         let n = (range.end - range.start) as usize;
         let from = into.len();
+        if (from + n) as u64 > self.largest {
+            let offset = range.start.saturating_sub(from as u64);
+            let at = Location { file: path.clone(), offset, line: None };
+            let kind = DataErrorKind::SequenceTooLarge { found: (from + n) as u64, limit: self.largest };
+            return Err(DataError::new(kind, at).into());
+        }
         into.resize(from + n, 0);
         self.read_fully(resource, range.start, &mut into[from..])?;
         self.counters.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
@@ -100,6 +110,8 @@ impl Fetch for Resources {
 
     fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {
         let all = self.files[resource.0 as usize].1.mapped()?;
+        // Reading refuses what is too large to be decoded.
+        let _fits = range.end.checked_sub(range.start).filter(|&n| n <= self.largest)?;
         all.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
     }
 

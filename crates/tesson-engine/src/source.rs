@@ -36,6 +36,12 @@ const LONG: u64 = 1 << 10;
 /// Packed minibatches ahead of the caller take this much at most.
 const PREFETCH_BYTES: u64 = 64 << 20;
 
+/// A sequence may be as large as this part of the memory limit: decoding and packing take several times its bytes.
+const LARGEST_SHARE: u64 = 8;
+
+/// What formats may read at once under any limit, in bytes.
+const LARGEST_AT_LEAST: u64 = 256 << 10;
+
 /// Everything a source is made of.
 pub struct SourceSpec {
     /// What understands the bytes.
@@ -134,7 +140,9 @@ impl Source {
         let cancelled = canceller.0.clone();
         let paths =
             deserializer.resources().iter().map(|p| Arc::<Path>::from(p.as_path())).collect::<Vec<_>>();
-        let resources = Resources::open(paths.into_iter(), store, counters.clone(), cancelled.clone())?;
+        let largest = (memory_limit / LARGEST_SHARE).max(LARGEST_AT_LEAST);
+        let resources =
+            Resources::open(paths.into_iter(), store, counters.clone(), cancelled.clone(), largest)?;
         deserializer.prepare(&resources)?;
         let deserializer: Arc<dyn Deserializer> = deserializer.into();
         let corpus_hash = fingerprint::corpus(&resources)?;
