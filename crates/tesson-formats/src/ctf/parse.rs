@@ -597,7 +597,9 @@ pub(crate) fn count_values(bytes: &[u8], at: usize, grammar: Grammar) -> Option<
 
 /// Whether the numbers ascend by one.
 fn is_consecutive(numbers: &[u64]) -> bool {
-    numbers.first().is_none_or(|&first| numbers.iter().zip(first..).all(|(&number, expected)| number == expected))
+    numbers
+        .first()
+        .is_none_or(|&first| numbers.iter().zip(first..).all(|(&number, expected)| number == expected))
 }
 
 /// Positions as offsets; where each entry holds one, the vector is kept for the next chunk.
