@@ -81,8 +81,21 @@ pub struct Delivered {
     pub sweep_end: bool,
     /// The keys of its sequences.
     pub keys: Vec<String>,
-    /// Of each stream: lengths; where each sample's entries end, columns, bits of values.
-    pub streams: Vec<(Vec<u32>, Vec<i32>, Vec<i32>, Vec<u64>)>,
+    /// Its streams.
+    pub streams: Vec<Entries>,
+}
+
+/// One stream of a minibatch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entries {
+    /// Samples of each sequence.
+    pub lengths: Vec<u32>,
+    /// Where each sparse sample's entries begin, and behind the last where they end; nothing for dense streams.
+    pub indptr: Vec<i32>,
+    /// The columns of sparse entries.
+    pub indices: Vec<i32>,
+    /// The bits of all values, widened.
+    pub bits: Vec<u64>,
 }
 
 impl Delivered {
@@ -94,7 +107,7 @@ impl Delivered {
                 Samples::Sparse { indptr, indices, values } => (indptr.to_vec(), indices.to_vec(), values),
             };
             let bits = (0..values.len()).map(|i| values.get(i).to_bits()).collect();
-            (stream.lengths().to_vec(), indptr, indices, bits)
+            Entries { lengths: stream.lengths().to_vec(), indptr, indices, bits }
         });
         Delivered {
             sweep_end: minibatch.sweep_end(),

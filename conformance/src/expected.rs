@@ -204,7 +204,7 @@ mod tests {
         assert_eq!(with_later_fault(expected.clone(), &later), later);
         assert_eq!(with_later_fault(expected.clone(), &[one.clone(), two.clone(), end.clone()]), expected);
         assert_eq!(with_later_fault(expected.clone(), &expected), expected);
-        assert_eq!(with_later_fault(vec![error.clone()], &later), [error.clone()]);
+        assert_eq!(with_later_fault(vec![error.clone()], &later), vec![error]);
         assert_eq!(with_later_fault(vec![one.clone(), end.clone()], &later), [one, end]);
     }
 

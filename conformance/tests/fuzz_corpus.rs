@@ -9,11 +9,12 @@ use tesson_conformance::entry;
 
 fn replay(target: &str, entry: fn(&[u8])) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
-    let mut files: Vec<_> = fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
+    let entries = fs::read_dir(&folder).expect("the corpus is there");
+    let mut files: Vec<_> = entries.map(|e| e.expect("the corpus can be listed").path()).collect();
     files.sort();
     assert!(files.len() > 5, "{} files in {}", files.len(), folder.display());
     for file in files {
-        let bytes = fs::read(&file).unwrap();
+        let bytes = fs::read(&file).expect("the corpus can be read");
         let done = std::panic::catch_unwind(|| entry(&bytes));
         assert!(done.is_ok(), "{} panics", file.display());
     }

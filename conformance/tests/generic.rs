@@ -2,6 +2,8 @@
 //! memory there is and in which process it goes on changes nothing; shares add up; sweeps hold each sequence once.
 
 #![forbid(unsafe_code)]
+// What tests share is not known as a test to clippy.
+#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -265,7 +267,7 @@ proptest! {
             let share = rest(&mut source, samples, workers, rank);
             let most = if order.contains("global") { samples } else { samples / workers + u64::from(rank < samples % workers) };
             for minibatch in &share {
-                let counted: u32 = minibatch.streams[0].0.iter().sum();
+                let counted: u32 = minibatch.streams[0].lengths.iter().sum();
                 prop_assert!(minibatch.keys.len() <= 1 || u64::from(counted) <= most, "{counted} of {most}");
             }
             all.extend(keys(&share));
