@@ -36,21 +36,6 @@ impl Offsets {
             Offsets::At(v) => v.capacity() * 4,
         }
     }
-
-    /// The same in the fewest bytes: positions at equal distances become the distance.
-    pub fn compacted(&self) -> Offsets {
-        match self {
-            Offsets::Every(n) => Offsets::Every(*n),
-            Offsets::At(v) => {
-                let step = if v.len() > 1 { v[1] } else { 0 };
-                if v.windows(2).all(|w| w[1] - w[0] == step) {
-                    Offsets::Every(step)
-                } else {
-                    Offsets::At(v.clone())
-                }
-            }
-        }
-    }
 }
 
 /// The values of a column, in the narrowest type that holds them exactly.
@@ -82,17 +67,6 @@ impl Values {
         self.len() == 0
     }
 
-    /// Reads value `i` for no other purpose than to have it in the cache; what comes back means nothing.
-    #[inline]
-    pub fn touch(&self, i: usize) -> u32 {
-        match self {
-            Values::Ones(_) => 0,
-            Values::Bytes(v) => v[i].into(),
-            Values::F32(v) => v[i].to_bits(),
-            Values::F64(v) => v[i].to_bits() as u32,
-        }
-    }
-
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         match self {
@@ -102,43 +76,6 @@ impl Values {
             Values::F64(v) => v.capacity() * 8,
         }
     }
-
-    /// The same in the narrowest type that gives every bit back.
-    pub fn compacted(&self) -> Values {
-        let narrow = match self {
-            Values::F32(v) => {
-                narrowed(v, |x| (x as u8, f32::from(x as u8).to_bits() == x.to_bits(), x == 1.0))
-            }
-            Values::F64(v) => {
-                narrowed(v, |x| (x as u8, f64::from(x as u8).to_bits() == x.to_bits(), x == 1.0))
-            }
-            Values::Ones(_) | Values::Bytes(_) => None,
-        };
-        narrow.unwrap_or_else(|| self.clone())
-    }
-}
-
-/// The values as bytes or ones if `code` says (byte, exact, is one) for all of them.
-fn narrowed<T: Copy>(values: &[T], code: impl Fn(T) -> (u8, bool, bool)) -> Option<Values> {
-    // In pieces, so that a column that does not narrow is given up after the first few values.
-    let mut ones = true;
-    for piece in values.chunks(256) {
-        let (mut exact, mut all_ones) = (true, true);
-        for &x in piece {
-            let (_, e, o) = code(x);
-            exact &= e;
-            all_ones &= o;
-        }
-        if !exact {
-            return None;
-        }
-        ones &= all_ones;
-    }
-    Some(if ones {
-        Values::Ones(values.len())
-    } else {
-        Values::Bytes(values.iter().map(|&x| code(x).0).collect())
-    })
 }
 
 /// The values of one stream in a chunk.
@@ -261,27 +198,14 @@ impl Chunk {
         !self.left_out.is_empty() && self.left_out.binary_search(&i).is_ok()
     }
 
-    /// A copy with every column in its narrowest form and in no more memory than it needs: for chunks that stay.
-    ///
-    /// Counted lengths are left behind: who keeps chunks has an index.
-    pub fn compacted(&self) -> Chunk {
-        let column = |stream: &StreamColumn| StreamColumn {
-            samples: stream.samples.compacted(),
-            data: match &stream.data {
-                Data::Dense { values } => Data::Dense { values: values.compacted() },
-                Data::Sparse { rows, columns, values } => Data::Sparse {
-                    rows: rows.compacted(),
-                    columns: columns.clone(),
-                    values: values.compacted(),
-                },
-            },
-        };
+    /// All that is known of the sequences beside their samples and counted lengths (which an index has).
+    pub fn without_columns(&self) -> Chunk {
         Chunk {
             n_sequences: self.n_sequences,
             lengths: Vec::new(),
             keys: self.keys.compacted(),
             keys_are_lines: self.keys_are_lines,
-            streams: self.streams.iter().map(column).collect(),
+            streams: Vec::new(),
             faults: self.faults.clone(),
             left_out: self.left_out.clone(),
             first_line: self.first_line,
@@ -297,28 +221,5 @@ impl Chunk {
             + self.streams.iter().map(|s| size_of::<StreamColumn>() + s.bytes()).sum::<usize>()
             + self.faults.capacity() * size_of::<Fault>()
             + self.left_out.capacity() * 4
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn values_narrow_only_when_every_bit_comes_back() {
-        let compact = |v: &[f32]| Values::F32(v.to_vec()).compacted();
-        assert_eq!(compact(&[1.0, 1.0]), Values::Ones(2));
-        assert_eq!(compact(&[0.0, 255.0, 7.0]), Values::Bytes(vec![0, 255, 7]));
-        assert_eq!(compact(&[1.0, 256.0]), Values::F32(vec![1.0, 256.0]));
-        assert_eq!(compact(&[1.5]), Values::F32(vec![1.5]));
-        let Values::F32(kept) = compact(&[-0.0, 1.0]) else { panic!("-0 is no byte") };
-        assert!(kept[0].is_sign_negative());
-    }
-
-    #[test]
-    fn offsets_at_equal_distances_become_one_number() {
-        assert_eq!(Offsets::At(vec![0, 3, 6, 9]).compacted(), Offsets::Every(3));
-        let o = Offsets::At(vec![0, 3, 5]).compacted();
-        assert_eq!((o.range(1), o.bytes() > 0), (3..5, true));
     }
 }

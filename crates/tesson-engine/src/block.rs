@@ -6,7 +6,9 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, Weak};
 
-use tesson_core::{Chunk, Index};
+use tesson_core::{Chunk, Index, PackedRows};
+
+use crate::pack::Source;
 
 /// The division of an indexed corpus into blocks.
 pub(crate) struct BlockTable {
@@ -90,26 +92,53 @@ impl Spares {
     }
 }
 
+/// A decoded block: columns, or packed rows and a chunk without columns.
+pub(crate) struct Decoded {
+    chunk: Chunk,
+    rows: Option<PackedRows>,
+}
+
+impl Decoded {
+    /// A block that is read in order: its columns.
+    pub(crate) fn columns(chunk: Chunk) -> Decoded {
+        Decoded { chunk, rows: None }
+    }
+
+    /// A block that stays in memory and is read at random: its sequences packed, all else of the chunk beside them.
+    pub(crate) fn packed(chunk: &Chunk, dims: &[usize]) -> Decoded {
+        match PackedRows::of(chunk, dims) {
+            Some(rows) => Decoded { chunk: chunk.without_columns(), rows: Some(rows) },
+            None => Decoded::columns(chunk.clone()),
+        }
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.chunk.bytes() + self.rows.as_ref().map_or(0, PackedRows::bytes)
+    }
+}
+
 /// A decoded block in memory. When its last user lets go, its memory goes home, if it has one.
 pub(crate) struct Resident {
-    chunk: Chunk,
+    block: Decoded,
     home: Weak<Spares>,
 }
 
 impl Resident {
-    pub(crate) fn new(chunk: Chunk, home: Weak<Spares>) -> Resident {
-        Resident { chunk, home }
+    pub(crate) fn new(block: Decoded, home: Weak<Spares>) -> Resident {
+        Resident { block, home }
     }
 
-    pub(crate) fn chunk(&self) -> &Chunk {
-        &self.chunk
+    /// What it is for packing, if its lines count from `line_base`.
+    pub(crate) fn source(&self, line_base: u64) -> Source<'_> {
+        Source { chunk: &self.block.chunk, rows: self.block.rows.as_ref(), line_base }
     }
 }
 
 impl Drop for Resident {
     fn drop(&mut self) {
         if let Some(home) = self.home.upgrade() {
-            home.give(std::mem::replace(&mut self.chunk, Chunk::empty()));
+            home.give(std::mem::replace(&mut self.block.chunk, Chunk::empty()));
         }
     }
 }

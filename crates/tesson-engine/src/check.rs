@@ -56,7 +56,7 @@ pub(crate) fn check(
                 return Err(e);
             }
             let chunk = &bench.get_mut().unwrap_or_else(PoisonError::into_inner).1;
-            let source = Source { chunk, line_base: 0 };
+            let source = Source { chunk, rows: None, line_base: 0 };
             for fault in &chunk.faults {
                 each(&fault::describe(fault, &source, streams, resources), fault.fatal);
                 seen.fatal += u64::from(fault.fatal);

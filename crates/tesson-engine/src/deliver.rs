@@ -191,6 +191,8 @@ struct Shared {
     /// What fetching a sequence by itself costs, in bytes of reading.
     row_cost: u64,
     pools: Pools,
+    /// Values in a sample of each stream.
+    dims: Vec<usize>,
     spares: Arc<Spares>,
     state: Mutex<State>,
     /// The pipeline is given up; its source may go on with another one.
@@ -242,11 +244,13 @@ impl Pipeline {
             Supply::Growing => 0,
         };
         let spare_bytes = 4 * setup.block_bytes as usize * (1 + setup.threads);
+        let dims: Vec<usize> = setup.streams.iter().map(|s| s.shape.len()).collect();
         let shared = Arc::new(Shared {
             setup,
             supply,
             row_cost: row_cost.max(ROW_COST),
-            pools: Pools::new(),
+            pools: Pools::new(dims.len()),
+            dims,
             spares: Arc::new(Spares::new(spare_bytes)),
             state: Mutex::new(state),
             stop: AtomicBool::new(false),

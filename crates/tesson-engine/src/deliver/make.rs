@@ -58,11 +58,11 @@ impl Shared {
         let fetched = self.fetch(&work.blocks, held, items.iter_mut().chain(&mut others), bench)?;
         let nothing = Chunk::empty();
         let held_sources = held.iter().map(|held| match held {
-            Some(held) => Source { chunk: held.block.chunk(), line_base: held.line_base },
+            Some(held) => held.block.source(held.line_base),
             // No item points here any more.
-            None => Source { chunk: &nothing, line_base: 0 },
+            None => Source { chunk: &nothing, rows: None, line_base: 0 },
         });
-        let fetched_sources = fetched.iter().map(|chunk| Source { chunk, line_base: 0 });
+        let fetched_sources = fetched.iter().map(|chunk| Source { chunk, rows: None, line_base: 0 });
         let sources: Vec<Source<'_>> = held_sources.chain(fetched_sources).collect();
         let charges = self.charges(work, &items, &others, &sources)?;
         items.retain(|i| !sources[i.held as usize].chunk.is_left_out(i.row));

@@ -10,7 +10,7 @@ use super::growth::Grown;
 use super::job::{Bench, Stock};
 use super::ticket::Outcome;
 use super::{Block, Presence, ROW_ALLOWANCE, Resident, Setup, Shared, State, Supply};
-use crate::block::BlockTable;
+use crate::block::{BlockTable, Decoded};
 
 impl Shared {
     /// Loads a block.
@@ -36,7 +36,7 @@ impl Shared {
     }
 
     /// Decodes what a block is made of.
-    pub(super) fn decode(&self, stock: &Stock, bench: &mut Bench) -> Result<Chunk, Error> {
+    pub(super) fn decode(&self, stock: &Stock, bench: &mut Bench) -> Result<Decoded, Error> {
         let resources = &*self.setup.resources;
         match stock {
             Stock::Rows(chunk, range) => {
@@ -44,13 +44,13 @@ impl Shared {
                 let wanted = Wanted::Range(range.clone());
                 corpus.load(*chunk, wanted, resources, &mut bench.scratch, &mut bench.chunk)?;
                 self.note_warnings(bench);
-                Ok(bench.chunk.compacted())
+                Ok(Decoded::packed(&bench.chunk, &self.dims))
             }
             Stock::Piece(piece) => {
                 bench.bytes.clear();
                 let extent = piece.offset..piece.offset + piece.bytes;
                 resources.read(piece.resource, extent, &mut bench.bytes)?;
-                self.decode_piece(*piece, bench)
+                self.decode_piece(*piece, bench).map(Decoded::columns)
             }
         }
     }
@@ -97,7 +97,7 @@ impl Shared {
         state.loading -= 1;
         let grown = decoded.as_ref().map(|chunk| Grown::of(piece, chunk)).map_err(Clone::clone);
         match decoded {
-            Ok(chunk) => self.settle(&mut state, number, chunk),
+            Ok(chunk) => self.settle(&mut state, number, Decoded::columns(chunk)),
             Err(_) => state.blocks[number as usize].presence = Presence::Absent,
         }
         state.growth.as_mut().expect("only growing corpora are cut").arrive(number, grown);
@@ -105,14 +105,14 @@ impl Shared {
     }
 
     /// Puts a decoded block into memory and tells who waits for it.
-    pub(super) fn settle(&self, state: &mut State, block: u32, chunk: Chunk) {
-        let bytes = chunk.bytes();
+    pub(super) fn settle(&self, state: &mut State, block: u32, decoded: Decoded) {
+        let bytes = decoded.bytes();
         let home = match &self.supply {
             // A narrowed copy is of no use to decode into.
             Supply::Indexed { .. } => Weak::new(),
             Supply::Growing => Arc::downgrade(&self.spares),
         };
-        let resident = Arc::new(Resident::new(chunk, home));
+        let resident = Arc::new(Resident::new(decoded, home));
         state.used += bytes;
         state.row_allowance = (state.row_allowance + bytes as i64 / 10).min(ROW_ALLOWANCE);
         let line_base = state.line_base(block);

@@ -3,8 +3,9 @@
 mod sequence;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tesson_core::{Chunk, Keys, StreamInfo};
+use tesson_core::{Chunk, Keys, PackedRows, StreamInfo};
 
 use crate::minibatch::{BatchKeys, StreamBatch};
 use crate::pool::Pool;
@@ -20,6 +21,8 @@ pub(crate) struct Item {
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     pub(crate) chunk: &'a Chunk,
+    /// The sequences, where they are not in the chunk's columns.
+    pub(crate) rows: Option<&'a PackedRows>,
     pub(crate) line_base: u64,
 }
 
@@ -28,11 +31,27 @@ pub(crate) struct Pools {
     f32s: Arc<Pool<f32>>,
     f64s: Arc<Pool<f64>>,
     i32s: Arc<Pool<i32>>,
+    /// Samples and values of each stream in the last minibatch: what the next one is likely to need.
+    sizes: Vec<(AtomicUsize, AtomicUsize)>,
 }
 
 impl Pools {
-    pub(crate) fn new() -> Pools {
-        Pools { f32s: Pool::new(), f64s: Pool::new(), i32s: Pool::new() }
+    pub(crate) fn new(n_streams: usize) -> Pools {
+        let sizes = (0..n_streams).map(|_| Default::default()).collect();
+        Pools { f32s: Pool::new(), f64s: Pool::new(), i32s: Pool::new(), sizes }
+    }
+
+    /// Samples and values that a stream's next batch will probably have.
+    fn expected(&self, stream: usize) -> (usize, usize) {
+        let (samples, values) = &self.sizes[stream];
+        (samples.load(Ordering::Relaxed), values.load(Ordering::Relaxed))
+    }
+
+    /// Says how large a stream's batch was. A little is added, so that the next one seldom has to grow.
+    fn expect(&self, stream: usize, n_samples: usize, n_values: usize) {
+        let (samples, values) = &self.sizes[stream];
+        samples.store(n_samples + n_samples / 8, Ordering::Relaxed);
+        values.store(n_values + n_values / 8, Ordering::Relaxed);
     }
 }
 
@@ -43,12 +62,7 @@ pub(crate) fn pack(
     sources: &[Source<'_>],
     pools: &Pools,
 ) -> Vec<StreamBatch> {
-    let runs = sequence::runs(items);
-    streams
-        .iter()
-        .enumerate()
-        .map(|(number, info)| sequence::pack_stream(number, info, items.len(), &runs, sources, pools))
-        .collect()
+    sequence::pack(streams, items, sources, pools)
 }
 
 /// The keys of the items.

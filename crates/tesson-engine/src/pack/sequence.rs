@@ -3,20 +3,22 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson_core::{Data, Element, Offsets, StreamInfo, Values};
+use tesson_core::{
+    Chunk, Data, Element, Offsets, PackedRows, PackedStream, PackedValues, StreamColumn, StreamInfo, Values,
+};
 
 use super::{Item, Pools, Source};
 use crate::minibatch::{Floats, Samples, StreamBatch};
 use crate::pool::Buffer;
 
 /// Consecutive rows of one block that stand together in the minibatch.
-pub(super) struct Run {
+struct Run {
     held: u32,
     rows: Range<u32>,
 }
 
 /// Joins neighbours: sequences that lie together in a block are copied at once.
-pub(super) fn runs(items: &[Item]) -> Vec<Run> {
+fn runs(items: &[Item]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::with_capacity(items.len());
     for item in items {
         match runs.last_mut() {
@@ -27,103 +29,143 @@ pub(super) fn runs(items: &[Item]) -> Vec<Run> {
     runs
 }
 
-/// Packs one stream of the runs.
-pub(super) fn pack_stream(
-    number: usize,
-    info: &Arc<StreamInfo>,
-    n_sequences: usize,
-    runs: &[Run],
+/// Packs the items, in order, into one batch a stream.
+pub(super) fn pack(
+    streams: &[Arc<StreamInfo>],
+    items: &[Item],
     sources: &[Source<'_>],
     pools: &Pools,
-) -> StreamBatch {
-    let mut lengths = Vec::with_capacity(n_sequences);
-    let column = |run: &Run| &sources[run.held as usize].chunk.streams[number];
-    let mut n_samples = 0;
-    for run in runs {
-        let samples = &column(run).samples;
-        n_samples += samples.start(run.rows.end as usize) - samples.start(run.rows.start as usize);
-        match samples {
-            Offsets::Every(n) => lengths.resize(lengths.len() + run.rows.len(), *n),
-            Offsets::At(at) => {
-                let at = &at[run.rows.start as usize..=run.rows.end as usize];
-                lengths.extend(at.windows(2).map(|w| w[1] - w[0]));
-            }
+) -> Vec<StreamBatch> {
+    let runs = runs(items);
+    touch(&runs, sources);
+    let mut writers: Vec<Writer<'_>> = streams
+        .iter()
+        .enumerate()
+        .map(|(number, info)| Writer::new(number, info, items.len(), pools))
+        .collect();
+    for run in &runs {
+        let source = &sources[run.held as usize];
+        match source.rows {
+            Some(rows) => append_packed(&mut writers, rows, run.rows.clone()),
+            None => append_columns(&mut writers, source.chunk, run.rows.clone()),
         }
     }
-    let spans = runs.iter().map(|run| {
-        let column = column(run);
-        let from = column.samples.start(run.rows.start as usize);
-        (&column.data, from..column.samples.start(run.rows.end as usize))
-    });
-    let samples = if info.sparse {
-        sparse(spans, n_samples, info.element, pools)
-    } else {
-        dense(spans, n_samples, info.shape.len(), info.element, pools)
-    };
-    StreamBatch { info: info.clone(), lengths, samples, n_samples }
+    writers.into_iter().map(|writer| writer.finish(pools)).collect()
 }
 
-fn dense<'a>(
-    spans: impl Iterator<Item = (&'a Data, Range<usize>)>,
-    n_samples: usize,
-    dim: usize,
-    element: Element,
-    pools: &Pools,
-) -> Samples {
-    let mut out = Floats::with_capacity(element, n_samples * dim, pools);
-    for (data, samples) in spans {
-        let Data::Dense { values } = data else {
-            unreachable!("deserializers keep to their stream's storage")
-        };
-        out.append(values, samples.start * dim..samples.end * dim);
-    }
-    Samples::Dense { values: out }
-}
-
-fn sparse<'a>(
-    spans: impl Iterator<Item = (&'a Data, Range<usize>)> + Clone,
-    n_samples: usize,
-    element: Element,
-    pools: &Pools,
-) -> Samples {
-    let parts = spans.map(|(data, samples)| {
-        let Data::Sparse { rows, columns, values } = data else {
-            unreachable!("deserializers keep to their stream's storage")
-        };
-        let entries = rows.start(samples.start)..rows.start(samples.end);
-        (rows, columns, values, samples, entries)
-    });
-    let mut n_entries = 0;
-    let mut touched = 0;
-    for (_, columns, values, _, entries) in parts.clone() {
-        n_entries += entries.len();
-        // Blocks lie all over memory: touching them one after the other, before anything depends on it, lets the
-        // processor fetch many at a time.
-        if let Some(&column) = columns.get(entries.start) {
-            touched ^= column ^ values.touch(entries.start);
-        }
-    }
+/// Reads a little of every packed run. They lie all over memory: touching them one after the other, before anything
+/// depends on it, lets the processor fetch many at a time.
+fn touch(runs: &[Run], sources: &[Source<'_>]) {
+    let rows = |run: &Run| Some((sources[run.held as usize].rows?, run.rows.start as usize));
+    let places: Vec<(&PackedRows, usize)> =
+        runs.iter().filter_map(rows).map(|(rows, first)| (rows, rows.start(first))).collect();
+    let touched = places.iter().fold(0, |all, (rows, at)| all ^ rows.touch(*at) ^ rows.touch(at + 64));
     std::hint::black_box(touched);
-    let mut indptr = pools.i32s.take(n_samples + 1);
-    let mut indices = pools.i32s.take(n_entries);
-    let mut out = Floats::with_capacity(element, n_entries, pools);
-    indptr.items().push(0);
-    for (rows, columns, values, samples, entries) in parts {
-        let shift = indices.len() as i64 - entries.start as i64;
-        match rows {
-            Offsets::Every(n) => {
-                let first = indices.len() as i32;
-                indptr.items().extend((1..=samples.len() as i32).map(|i| first + i * *n as i32));
-            }
-            Offsets::At(at) => {
-                let ends = &at[samples.start + 1..=samples.end];
-                indptr.items().extend(ends.iter().map(|&e| (i64::from(e) + shift) as i32));
+}
+
+fn append_columns(writers: &mut [Writer<'_>], chunk: &Chunk, rows: Range<u32>) {
+    for (writer, column) in writers.iter_mut().zip(&chunk.streams) {
+        writer.columns(column, rows.clone());
+    }
+}
+
+fn append_packed(writers: &mut [Writer<'_>], packed: &PackedRows, rows: Range<u32>) {
+    for row in rows {
+        let mut sequence = packed.sequence(row as usize);
+        for writer in writers.iter_mut() {
+            match &mut writer.samples {
+                Samples::Dense { values } => {
+                    let stream = sequence.dense(writer.dim);
+                    values.append_packed(&stream);
+                    writer.count(stream.n_samples);
+                }
+                Samples::Sparse { indptr, indices, values } => {
+                    let stream = sequence.sparse();
+                    stream.ends(indices.len() as i32, indptr.items());
+                    stream.columns(indices.items());
+                    values.append_packed(&stream);
+                    writer.count(stream.n_samples);
+                }
             }
         }
-        indices.items().extend(columns[entries.clone()].iter().map(|&c| c as i32));
-        out.append(values, entries);
     }
-    Samples::Sparse { indptr, indices, values: out }
+}
+
+/// One stream of a minibatch in the making.
+struct Writer<'a> {
+    number: usize,
+    info: &'a Arc<StreamInfo>,
+    /// Values in a dense sample.
+    dim: usize,
+    lengths: Vec<u32>,
+    n_samples: usize,
+    samples: Samples,
+}
+
+impl<'a> Writer<'a> {
+    fn new(number: usize, info: &'a Arc<StreamInfo>, n_sequences: usize, pools: &Pools) -> Writer<'a> {
+        let (n_samples, n_values) = pools.expected(number);
+        let values = Floats::with_capacity(info.element, n_values, pools);
+        let samples = if info.sparse {
+            let mut indptr = pools.i32s.take(n_samples + 1);
+            indptr.items().push(0);
+            Samples::Sparse { indptr, indices: pools.i32s.take(n_values), values }
+        } else {
+            Samples::Dense { values }
+        };
+        let lengths = Vec::with_capacity(n_sequences);
+        Writer { number, info, dim: info.shape.len(), lengths, n_samples: 0, samples }
+    }
+
+    /// Counts a sequence of so many samples.
+    fn count(&mut self, n_samples: u32) {
+        self.lengths.push(n_samples);
+        self.n_samples += n_samples as usize;
+    }
+
+    /// Appends consecutive sequences of a column.
+    fn columns(&mut self, column: &StreamColumn, rows: Range<u32>) {
+        match &column.samples {
+            Offsets::Every(n) => self.lengths.resize(self.lengths.len() + rows.len(), *n),
+            Offsets::At(at) => {
+                let at = &at[rows.start as usize..=rows.end as usize];
+                self.lengths.extend(at.windows(2).map(|w| w[1] - w[0]));
+            }
+        }
+        let samples = column.samples.start(rows.start as usize)..column.samples.start(rows.end as usize);
+        self.n_samples += samples.len();
+        match (&mut self.samples, &column.data) {
+            (Samples::Dense { values }, Data::Dense { values: column }) => {
+                values.append(column, samples.start * self.dim..samples.end * self.dim);
+            }
+            (Samples::Sparse { indptr, indices, values }, Data::Sparse { rows, columns, values: column }) => {
+                let entries = rows.start(samples.start)..rows.start(samples.end);
+                let shift = indices.len() as i64 - entries.start as i64;
+                match rows {
+                    Offsets::Every(n) => {
+                        let first = indices.len() as i32;
+                        indptr.items().extend((1..=samples.len() as i32).map(|i| first + i * *n as i32));
+                    }
+                    Offsets::At(at) => {
+                        let ends = &at[samples.start + 1..=samples.end];
+                        indptr.items().extend(ends.iter().map(|&e| (i64::from(e) + shift) as i32));
+                    }
+                }
+                indices.items().extend(columns[entries.clone()].iter().map(|&c| c as i32));
+                values.append(column, entries);
+            }
+            _ => unreachable!("deserializers keep to their stream's storage"),
+        }
+    }
+
+    fn finish(self, pools: &Pools) -> StreamBatch {
+        let Writer { number, info, lengths, n_samples, samples, .. } = self;
+        let n_values = match &samples {
+            Samples::Dense { values } | Samples::Sparse { values, .. } => values.len(),
+        };
+        pools.expect(number, n_samples, n_values);
+        StreamBatch { info: info.clone(), lengths, samples, n_samples }
+    }
 }
 
 impl Floats {
@@ -134,7 +176,7 @@ impl Floats {
         }
     }
 
-    /// Appends `range` of a column, widened to the batch's type.
+    /// Appends `range` of a column.
     fn append(&mut self, values: &Values, range: Range<usize>) {
         match (self, values) {
             (Floats::F32(out), Values::F32(v)) => out.items().extend_from_slice(&v[range]),
@@ -144,6 +186,26 @@ impl Floats {
             (Floats::F32(out), Values::Ones(_)) => fill(out, range.len()),
             (Floats::F64(out), Values::Ones(_)) => fill(out, range.len()),
             (Floats::F32(_), Values::F64(_)) | (Floats::F64(_), Values::F32(_)) => {
+                unreachable!("deserializers keep to their stream's element type")
+            }
+        }
+    }
+
+    /// Appends the values of a packed sequence.
+    #[inline]
+    fn append_packed(&mut self, stream: &PackedStream<'_>) {
+        match (self, stream.values) {
+            (Floats::F32(out), PackedValues::F32(v)) => {
+                out.items().extend(v.iter().map(|&x| f32::from_le_bytes(x)))
+            }
+            (Floats::F64(out), PackedValues::F64(v)) => {
+                out.items().extend(v.iter().map(|&x| f64::from_le_bytes(x)))
+            }
+            (Floats::F32(out), PackedValues::Bytes(v)) => widen(out, v),
+            (Floats::F64(out), PackedValues::Bytes(v)) => widen(out, v),
+            (Floats::F32(out), PackedValues::Ones(n)) => fill(out, n),
+            (Floats::F64(out), PackedValues::Ones(n)) => fill(out, n),
+            (Floats::F32(_), PackedValues::F64(_)) | (Floats::F64(_), PackedValues::F32(_)) => {
                 unreachable!("deserializers keep to their stream's element type")
             }
         }
@@ -162,7 +224,7 @@ fn fill<T: From<u8> + Clone>(out: &mut Buffer<T>, n: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tesson_core::{Chunk, Shape, StreamColumn};
+    use tesson_core::Shape;
 
     fn stream(sparse: bool, dim: usize) -> Arc<StreamInfo> {
         Arc::new(StreamInfo { name: "s".into(), shape: Shape::new([dim]), element: Element::F32, sparse })
@@ -172,10 +234,27 @@ mod tests {
         Chunk { n_sequences: n, streams: vec![StreamColumn { samples, data }], ..Chunk::empty() }
     }
 
+    /// Packs from columns and from packed rows, which must agree; returns the batch.
     fn pack(info: &Arc<StreamInfo>, chunks: &[Chunk], items: &[(u32, u32)]) -> StreamBatch {
         let items: Vec<Item> = items.iter().map(|&(held, row)| Item { held, row }).collect();
-        let sources: Vec<Source<'_>> = chunks.iter().map(|chunk| Source { chunk, line_base: 0 }).collect();
-        pack_stream(0, info, items.len(), &runs(&items), &sources, &Pools::new())
+        let packed: Vec<PackedRows> = chunks
+            .iter()
+            .map(|chunk| PackedRows::of(chunk, &[info.shape.len()]).expect("less than 4 GiB"))
+            .collect();
+        let columns: Vec<Source<'_>> =
+            chunks.iter().map(|chunk| Source { chunk, rows: None, line_base: 0 }).collect();
+        let rows: Vec<Source<'_>> = columns
+            .iter()
+            .zip(&packed)
+            .map(|(source, rows)| Source { rows: Some(rows), ..*source })
+            .collect();
+        let pools = Pools::new(1);
+        let one = |sources: &[Source<'_>]| {
+            super::pack(std::slice::from_ref(info), &items, sources, &pools).pop().expect("one stream")
+        };
+        let (from_columns, from_rows) = (one(&columns), one(&rows));
+        assert_eq!(format!("{from_columns:?}"), format!("{from_rows:?}"));
+        from_rows
     }
 
     #[test]

@@ -1,0 +1,338 @@
+//! Sequences packed one after the other, all streams of one together: what stays in memory for random access.
+//!
+//! A sequence that comes in a random order costs one or two cache lines here, where columns cost several each. Values
+//! are kept in the narrowest form that gives every bit back. Per sequence, per stream:
+//!
+//! | what | form |
+//! |---|---|
+//! | number of samples | variable length, 7 bits a byte |
+//! | sparse: number of pairs of each sample | likewise |
+//! | forms | one byte: values (0 ones, 1 bytes, 2 float32, 3 float64) + 4 where column numbers take 2 bytes |
+//! | sparse: column numbers | 2 or 4 bytes each |
+//! | values | 0, 1, 4 or 8 bytes each |
+//!
+//! The form lives in memory only and is never written anywhere.
+
+use crate::{Chunk, Data, StreamColumn, Values};
+
+/// The sequences of a chunk, packed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PackedRows {
+    /// Where each sequence begins; one entry more than there are sequences.
+    starts: Vec<u32>,
+    bytes: Vec<u8>,
+}
+
+/// One stream of a packed sequence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PackedStream<'a> {
+    /// Number of samples.
+    pub n_samples: u32,
+    /// Sparse: the numbers of pairs of the samples, still packed.
+    counts: &'a [u8],
+    /// Sparse: column numbers, in 2 or 4 bytes each; see [`PackedStream::columns`].
+    columns: &'a [u8],
+    narrow: bool,
+    /// The values.
+    pub values: PackedValues<'a>,
+}
+
+/// The values of one stream of a packed sequence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PackedValues<'a> {
+    /// This many times 1.
+    Ones(usize),
+    /// Whole numbers from 0 to 255.
+    Bytes(&'a [u8]),
+    /// Little-endian 32-bit floats.
+    F32(&'a [[u8; 4]]),
+    /// Little-endian 64-bit floats.
+    F64(&'a [[u8; 8]]),
+}
+
+impl PackedRows {
+    /// Packs the sequences of a chunk; `dims[s]` is the number of values of a dense sample of stream `s`. `None` if
+    /// they take 4 GiB or more.
+    pub fn of(chunk: &Chunk, dims: &[usize]) -> Option<PackedRows> {
+        let mut rows = PackedRows {
+            starts: Vec::with_capacity(chunk.n_sequences as usize + 1),
+            bytes: Vec::with_capacity(chunk.bytes() / 2),
+        };
+        rows.starts.push(0);
+        for sequence in 0..chunk.n_sequences as usize {
+            for (stream, &dim) in chunk.streams.iter().zip(dims) {
+                rows.push(stream, sequence, dim);
+            }
+            rows.starts.push(u32::try_from(rows.bytes.len()).ok()?);
+        }
+        rows.bytes.shrink_to_fit();
+        Some(rows)
+    }
+
+    fn push(&mut self, stream: &StreamColumn, sequence: usize, dim: usize) {
+        let samples = stream.samples.range(sequence);
+        self.push_count(samples.len());
+        match &stream.data {
+            Data::Dense { values } => {
+                let range = samples.start * dim..samples.end * dim;
+                let form = form_of(values, range.clone());
+                self.bytes.push(form);
+                self.push_values(values, range, form);
+            }
+            Data::Sparse { rows, columns, values } => {
+                let pairs = rows.start(samples.start)..rows.start(samples.end);
+                samples.for_each(|sample| self.push_count(rows.range(sample).len()));
+                let columns = &columns[pairs.clone()];
+                let narrow = columns.iter().fold(0, |all, column| all | column) < 1 << 16;
+                let form = form_of(values, pairs.clone());
+                self.bytes.push(form | u8::from(narrow) << 2);
+                if narrow {
+                    self.bytes.extend(columns.iter().flat_map(|&column| (column as u16).to_le_bytes()));
+                } else {
+                    self.bytes.extend(columns.iter().flat_map(|column| column.to_le_bytes()));
+                }
+                self.push_values(values, pairs, form);
+            }
+        }
+    }
+
+    fn push_count(&mut self, mut n: usize) {
+        while n >= 128 {
+            self.bytes.push(n as u8 | 128);
+            n >>= 7;
+        }
+        self.bytes.push(n as u8);
+    }
+
+    fn push_values(&mut self, values: &Values, range: std::ops::Range<usize>, form: u8) {
+        match (values, form) {
+            (_, ONES) => {}
+            (Values::Bytes(v), _) => self.bytes.extend_from_slice(&v[range]),
+            (Values::F32(v), BYTES) => self.bytes.extend(v[range].iter().map(|&x| x as u8)),
+            (Values::F64(v), BYTES) => self.bytes.extend(v[range].iter().map(|&x| x as u8)),
+            (Values::F32(v), _) => self.bytes.extend(v[range].iter().flat_map(|x| x.to_le_bytes())),
+            (Values::F64(v), _) => self.bytes.extend(v[range].iter().flat_map(|x| x.to_le_bytes())),
+            (Values::Ones(_), _) => unreachable!("ones have a form of their own"),
+        }
+    }
+
+    /// Where a sequence begins, for touching it ahead.
+    #[inline]
+    pub fn start(&self, sequence: usize) -> usize {
+        self.starts[sequence] as usize
+    }
+
+    /// Reads a byte for no other purpose than to have its surroundings in the cache; what comes back means nothing.
+    #[inline]
+    pub fn touch(&self, at: usize) -> u8 {
+        self.bytes.get(at).copied().unwrap_or(0)
+    }
+
+    /// The streams of a sequence, one after the other; `dims[s]` as for packing, `None` for sparse streams.
+    #[inline]
+    pub fn sequence(&self, sequence: usize) -> PackedSequence<'_> {
+        PackedSequence {
+            rest: &self.bytes[self.starts[sequence] as usize..self.starts[sequence + 1] as usize],
+        }
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        self.starts.capacity() * 4 + self.bytes.capacity()
+    }
+}
+
+const ONES: u8 = 0;
+const BYTES: u8 = 1;
+const F32: u8 = 2;
+const F64: u8 = 3;
+
+/// The narrowest form that gives every bit of the values back.
+fn form_of(values: &Values, range: std::ops::Range<usize>) -> u8 {
+    let pick = |ones: bool, bytes: bool, wide: u8| match (ones, bytes) {
+        (true, _) => ONES,
+        (_, true) => BYTES,
+        _ => wide,
+    };
+    match values {
+        Values::Ones(_) => ONES,
+        Values::Bytes(_) => BYTES,
+        Values::F32(v) => {
+            let v = &v[range];
+            let bytes = v.iter().all(|&x| f32::from(x as u8).to_bits() == x.to_bits());
+            pick(bytes && v.iter().all(|&x| x == 1.0), bytes, F32)
+        }
+        Values::F64(v) => {
+            let v = &v[range];
+            let bytes = v.iter().all(|&x| f64::from(x as u8).to_bits() == x.to_bits());
+            pick(bytes && v.iter().all(|&x| x == 1.0), bytes, F64)
+        }
+    }
+}
+
+/// A packed sequence being read.
+pub struct PackedSequence<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> PackedSequence<'a> {
+    /// The next stream, a dense one of `dim` values a sample.
+    #[inline]
+    pub fn dense(&mut self, dim: usize) -> PackedStream<'a> {
+        let n_samples = self.count();
+        let form = self.take(1)[0];
+        let values = self.values(form, n_samples * dim);
+        PackedStream { n_samples: n_samples as u32, counts: &[], columns: &[], narrow: false, values }
+    }
+
+    /// The next stream, a sparse one.
+    #[inline]
+    pub fn sparse(&mut self) -> PackedStream<'a> {
+        let n_samples = self.count();
+        let before = self.rest;
+        let n_pairs: usize = (0..n_samples).map(|_| self.count()).sum();
+        let counts = &before[..before.len() - self.rest.len()];
+        let form = self.take(1)[0];
+        let narrow = form & 4 != 0;
+        let columns = self.take(n_pairs * if narrow { 2 } else { 4 });
+        let values = self.values(form & 3, n_pairs);
+        PackedStream { n_samples: n_samples as u32, counts, columns, narrow, values }
+    }
+
+    #[inline]
+    fn count(&mut self) -> usize {
+        let (mut n, mut shift) = (0, 0);
+        loop {
+            let byte = self.take(1)[0];
+            n |= usize::from(byte & 127) << shift;
+            if byte < 128 {
+                return n;
+            }
+            shift += 7;
+        }
+    }
+
+    #[inline]
+    fn values(&mut self, form: u8, n: usize) -> PackedValues<'a> {
+        match form {
+            ONES => PackedValues::Ones(n),
+            BYTES => PackedValues::Bytes(self.take(n)),
+            F32 => PackedValues::F32(self.take(4 * n).as_chunks().0),
+            _ => PackedValues::F64(self.take(8 * n).as_chunks().0),
+        }
+    }
+
+    #[inline]
+    fn take(&mut self, n: usize) -> &'a [u8] {
+        let (taken, rest) = self.rest.split_at(n);
+        self.rest = rest;
+        taken
+    }
+}
+
+impl PackedStream<'_> {
+    /// Number of values (sparse: of pairs).
+    #[inline]
+    pub fn n_values(&self) -> usize {
+        match self.values {
+            PackedValues::Ones(n) => n,
+            PackedValues::Bytes(v) => v.len(),
+            PackedValues::F32(v) => v.len(),
+            PackedValues::F64(v) => v.len(),
+        }
+    }
+
+    /// Appends the column numbers of all pairs.
+    #[inline]
+    pub fn columns(&self, into: &mut Vec<i32>) {
+        if self.narrow {
+            into.extend(self.columns.as_chunks().0.iter().map(|&c| i32::from(u16::from_le_bytes(c))));
+        } else {
+            into.extend(self.columns.as_chunks().0.iter().map(|&c| i32::from_le_bytes(c)));
+        }
+    }
+
+    /// Appends where the pairs of each sample end, if those before them end at `end`.
+    #[inline]
+    pub fn ends(&self, mut end: i32, into: &mut Vec<i32>) {
+        let (mut n, mut shift) = (0, 0);
+        for &byte in self.counts {
+            n |= i32::from(byte & 127) << shift;
+            shift += 7;
+            if byte < 128 {
+                end += n;
+                into.push(end);
+                (n, shift) = (0, 0);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Offsets;
+
+    fn dense(samples: Offsets, values: Values) -> StreamColumn {
+        StreamColumn { samples, data: Data::Dense { values } }
+    }
+
+    fn sparse(samples: Offsets, rows: Vec<u32>, columns: Vec<u32>, values: Values) -> StreamColumn {
+        StreamColumn { samples, data: Data::Sparse { rows: Offsets::At(rows), columns, values } }
+    }
+
+    fn pack(n_sequences: u32, streams: Vec<StreamColumn>, dims: &[usize]) -> PackedRows {
+        PackedRows::of(&Chunk { n_sequences, streams, ..Chunk::empty() }, dims).expect("less than 4 GiB")
+    }
+
+    #[test]
+    fn dense_values_come_back_in_the_narrowest_form() {
+        let values = Values::F32(vec![1.0, 1.0, 0.0, 255.0, -0.0, 1.5]);
+        let rows = pack(3, vec![dense(Offsets::Every(1), values)], &[2]);
+        let stream = |i| rows.sequence(i).dense(2);
+        assert_eq!(stream(0).values, PackedValues::Ones(2));
+        assert_eq!(stream(1).values, PackedValues::Bytes(&[0, 255]));
+        assert_eq!(stream(2).values, PackedValues::F32(&[(-0.0f32).to_le_bytes(), 1.5f32.to_le_bytes()]));
+        assert_eq!((stream(0).n_samples, stream(0).n_values()), (1, 2));
+    }
+
+    #[test]
+    fn sparse_samples_come_back_with_their_bounds() {
+        let streams = vec![
+            sparse(
+                Offsets::At(vec![0, 2, 2]),
+                vec![0, 2, 3],
+                vec![1, 70_000, 5],
+                Values::F32(vec![1.0, 2.0, 3.0]),
+            ),
+            sparse(Offsets::At(vec![0, 0, 1]), vec![0, 1], vec![9], Values::F64(vec![0.25])),
+        ];
+        let rows = pack(2, streams, &[1, 1]);
+        let mut sequence = rows.sequence(0);
+        let first = sequence.sparse();
+        let (mut columns, mut ends) = (Vec::new(), Vec::new());
+        first.columns(&mut columns);
+        first.ends(10, &mut ends);
+        assert_eq!((columns, ends, first.n_samples), (vec![1, 70_000, 5], vec![12, 13], 2));
+        assert_eq!(first.values, PackedValues::Bytes(&[1, 2, 3]));
+        assert_eq!(sequence.sparse().n_samples, 0);
+        let mut sequence = rows.sequence(1);
+        assert_eq!(sequence.sparse().n_samples, 0);
+        assert_eq!(sequence.sparse().values, PackedValues::F64(&[0.25f64.to_le_bytes()]));
+    }
+
+    #[test]
+    fn counts_beyond_a_byte_come_back() {
+        let n = 300;
+        let samples = Offsets::At(vec![0, n]);
+        let rows = pack(
+            1,
+            vec![sparse(samples, (0..=n).collect(), vec![7; n as usize], Values::Ones(n as usize))],
+            &[1],
+        );
+        let stream = rows.sequence(0).sparse();
+        let mut ends = Vec::new();
+        stream.ends(0, &mut ends);
+        assert_eq!((stream.n_samples, ends.len(), ends.last()), (n, n as usize, Some(&(n as i32))));
+    }
+}
