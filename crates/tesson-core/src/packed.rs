@@ -7,8 +7,8 @@
 //! |---|---|
 //! | number of samples | variable length, 7 bits a byte |
 //! | sparse: number of pairs of each sample | likewise |
-//! | forms | one byte: values (0 ones, 1 bytes, 2 float32, 3 float64) + 4 where column numbers take 2 bytes |
-//! | sparse: column numbers | 2 or 4 bytes each |
+//! | forms | one byte: values (0 ones, 1 bytes, 2 float32, 3 float64) + 4 · columns (0 one byte each, 1 two, 2 four) |
+//! | sparse: columns | the distance from the column before in the same sample, little-endian |
 //! | values | 0, 1, 4 or 8 bytes each |
 //!
 //! The form lives in memory only and is never written anywhere.
@@ -20,7 +20,7 @@ use crate::{Chunk, Data, StreamColumn, Values};
 pub struct PackedRows {
     /// Where each sequence begins; one entry more than there are sequences.
     starts: Vec<u32>,
-    bytes: Vec<u8>,
+    bytes: Box<[u8]>,
 }
 
 /// One stream of a packed sequence.
@@ -30,9 +30,9 @@ pub struct PackedStream<'a> {
     pub n_samples: u32,
     /// Sparse: the numbers of pairs of the samples, still packed.
     counts: &'a [u8],
-    /// Sparse: column numbers, in 2 or 4 bytes each; see [`PackedStream::columns`].
+    /// Sparse: distances of columns, in `1 << width` bytes each.
     columns: &'a [u8],
-    narrow: bool,
+    width: u8,
     /// The values.
     pub values: PackedValues<'a>,
 }
@@ -51,69 +51,20 @@ pub enum PackedValues<'a> {
 }
 
 impl PackedRows {
-    /// Packs the sequences of a chunk; `dims[s]` is the number of values of a dense sample of stream `s`. `None` if
-    /// they take 4 GiB or more.
-    pub fn of(chunk: &Chunk, dims: &[usize]) -> Option<PackedRows> {
-        let mut rows = PackedRows {
-            starts: Vec::with_capacity(chunk.n_sequences as usize + 1),
-            bytes: Vec::with_capacity(chunk.bytes() / 2),
-        };
-        rows.starts.push(0);
+    /// Packs the sequences of a chunk; `dims[s]` is the number of values of a dense sample of stream `s`. `scratch`
+    /// is memory to work in. `None` if they take 4 GiB or more.
+    pub fn of(chunk: &Chunk, dims: &[usize], scratch: &mut Vec<u8>) -> Option<PackedRows> {
+        let mut packer = Packer { bytes: scratch };
+        packer.bytes.clear();
+        let mut starts = Vec::with_capacity(chunk.n_sequences as usize + 1);
+        starts.push(0);
         for sequence in 0..chunk.n_sequences as usize {
             for (stream, &dim) in chunk.streams.iter().zip(dims) {
-                rows.push(stream, sequence, dim);
+                packer.push(stream, sequence, dim);
             }
-            rows.starts.push(u32::try_from(rows.bytes.len()).ok()?);
+            starts.push(u32::try_from(packer.bytes.len()).ok()?);
         }
-        rows.bytes.shrink_to_fit();
-        Some(rows)
-    }
-
-    fn push(&mut self, stream: &StreamColumn, sequence: usize, dim: usize) {
-        let samples = stream.samples.range(sequence);
-        self.push_count(samples.len());
-        match &stream.data {
-            Data::Dense { values } => {
-                let range = samples.start * dim..samples.end * dim;
-                let form = form_of(values, range.clone());
-                self.bytes.push(form);
-                self.push_values(values, range, form);
-            }
-            Data::Sparse { rows, columns, values } => {
-                let pairs = rows.start(samples.start)..rows.start(samples.end);
-                samples.for_each(|sample| self.push_count(rows.range(sample).len()));
-                let columns = &columns[pairs.clone()];
-                let narrow = columns.iter().fold(0, |all, column| all | column) < 1 << 16;
-                let form = form_of(values, pairs.clone());
-                self.bytes.push(form | u8::from(narrow) << 2);
-                if narrow {
-                    self.bytes.extend(columns.iter().flat_map(|&column| (column as u16).to_le_bytes()));
-                } else {
-                    self.bytes.extend(columns.iter().flat_map(|column| column.to_le_bytes()));
-                }
-                self.push_values(values, pairs, form);
-            }
-        }
-    }
-
-    fn push_count(&mut self, mut n: usize) {
-        while n >= 128 {
-            self.bytes.push(n as u8 | 128);
-            n >>= 7;
-        }
-        self.bytes.push(n as u8);
-    }
-
-    fn push_values(&mut self, values: &Values, range: std::ops::Range<usize>, form: u8) {
-        match (values, form) {
-            (_, ONES) => {}
-            (Values::Bytes(v), _) => self.bytes.extend_from_slice(&v[range]),
-            (Values::F32(v), BYTES) => self.bytes.extend(v[range].iter().map(|&x| x as u8)),
-            (Values::F64(v), BYTES) => self.bytes.extend(v[range].iter().map(|&x| x as u8)),
-            (Values::F32(v), _) => self.bytes.extend(v[range].iter().flat_map(|x| x.to_le_bytes())),
-            (Values::F64(v), _) => self.bytes.extend(v[range].iter().flat_map(|x| x.to_le_bytes())),
-            (Values::Ones(_), _) => unreachable!("ones have a form of their own"),
-        }
+        Some(PackedRows { starts, bytes: scratch.as_slice().into() })
     }
 
     /// Where a sequence begins, for touching it ahead.
@@ -138,7 +89,81 @@ impl PackedRows {
 
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
-        self.starts.capacity() * 4 + self.bytes.capacity()
+        self.starts.capacity() * 4 + self.bytes.len()
+    }
+}
+
+/// Packs into borrowed memory.
+struct Packer<'a> {
+    bytes: &'a mut Vec<u8>,
+}
+
+impl Packer<'_> {
+    fn push(&mut self, stream: &StreamColumn, sequence: usize, dim: usize) {
+        let samples = stream.samples.range(sequence);
+        self.push_count(samples.len());
+        match &stream.data {
+            Data::Dense { values } => {
+                let range = samples.start * dim..samples.end * dim;
+                let form = form_of(values, range.clone());
+                self.bytes.push(form);
+                self.push_values(values, range, form);
+            }
+            Data::Sparse { rows, columns, values } => {
+                let pairs = rows.start(samples.start)..rows.start(samples.end);
+                let of_sample = |sample| &columns[rows.range(sample)];
+                let mut all = 0;
+                for sample in samples.clone() {
+                    let columns = of_sample(sample);
+                    self.push_count(columns.len());
+                    all |= columns.first().copied().unwrap_or(0);
+                    all = columns.windows(2).fold(all, |all, w| all | (w[1] - w[0]));
+                }
+                let width = if all < 1 << 8 {
+                    0
+                } else if all < 1 << 16 {
+                    1
+                } else {
+                    2
+                };
+                let form = form_of(values, pairs.clone());
+                self.bytes.push(form | width << 2);
+                for sample in samples {
+                    self.push_columns(of_sample(sample), width);
+                }
+                self.push_values(values, pairs, form);
+            }
+        }
+    }
+
+    fn push_columns(&mut self, columns: &[u32], width: u8) {
+        let mut before = 0;
+        let distances = columns.iter().map(|&column| column - std::mem::replace(&mut before, column));
+        match width {
+            0 => self.bytes.extend(distances.map(|d| d as u8)),
+            1 => distances.for_each(|d| self.bytes.extend_from_slice(&(d as u16).to_le_bytes())),
+            _ => distances.for_each(|d| self.bytes.extend_from_slice(&d.to_le_bytes())),
+        }
+    }
+
+    fn push_count(&mut self, mut n: usize) {
+        while n >= 128 {
+            self.bytes.push(n as u8 | 128);
+            n >>= 7;
+        }
+        self.bytes.push(n as u8);
+    }
+
+    fn push_values(&mut self, values: &Values, range: std::ops::Range<usize>, form: u8) {
+        match (values, form) {
+            (_, ONES) => {}
+            (Values::Bytes(v), _) => self.bytes.extend_from_slice(&v[range]),
+            (Values::F32(v), BYTES) => self.bytes.extend(v[range].iter().map(|&x| x as u8)),
+            (Values::F64(v), BYTES) => self.bytes.extend(v[range].iter().map(|&x| x as u8)),
+            (Values::F32(v), _) => self.bytes.extend(v[range].iter().flat_map(|x| x.to_le_bytes())),
+            (Values::F64(v), _) => self.bytes.extend(v[range].iter().flat_map(|x| x.to_le_bytes())),
+            (Values::Ones(_), _) => unreachable!("ones have a form of their own"),
+        }
     }
 }
 
@@ -149,7 +174,7 @@ const F64: u8 = 3;
 
 /// The narrowest form that gives every bit of the values back.
 fn form_of(values: &Values, range: std::ops::Range<usize>) -> u8 {
-    let pick = |ones: bool, bytes: bool, wide: u8| match (ones, bytes) {
+    let narrow = |(ones, bytes), wide| match (ones, bytes) {
         (true, _) => ONES,
         (_, true) => BYTES,
         _ => wide,
@@ -158,14 +183,16 @@ fn form_of(values: &Values, range: std::ops::Range<usize>) -> u8 {
         Values::Ones(_) => ONES,
         Values::Bytes(_) => BYTES,
         Values::F32(v) => {
-            let v = &v[range];
-            let bytes = v.iter().all(|&x| f32::from(x as u8).to_bits() == x.to_bits());
-            pick(bytes && v.iter().all(|&x| x == 1.0), bytes, F32)
+            let test = |(ones, bytes), &x: &f32| {
+                (ones & (x == 1.0), bytes & (f32::from(x as u8).to_bits() == x.to_bits()))
+            };
+            narrow(v[range].iter().fold((true, true), test), F32)
         }
         Values::F64(v) => {
-            let v = &v[range];
-            let bytes = v.iter().all(|&x| f64::from(x as u8).to_bits() == x.to_bits());
-            pick(bytes && v.iter().all(|&x| x == 1.0), bytes, F64)
+            let test = |(ones, bytes), &x: &f64| {
+                (ones & (x == 1.0), bytes & (f64::from(x as u8).to_bits() == x.to_bits()))
+            };
+            narrow(v[range].iter().fold((true, true), test), F64)
         }
     }
 }
@@ -182,7 +209,7 @@ impl<'a> PackedSequence<'a> {
         let n_samples = self.count();
         let form = self.take(1)[0];
         let values = self.values(form, n_samples * dim);
-        PackedStream { n_samples: n_samples as u32, counts: &[], columns: &[], narrow: false, values }
+        PackedStream { n_samples: n_samples as u32, counts: &[], columns: &[], width: 0, values }
     }
 
     /// The next stream, a sparse one.
@@ -193,10 +220,10 @@ impl<'a> PackedSequence<'a> {
         let n_pairs: usize = (0..n_samples).map(|_| self.count()).sum();
         let counts = &before[..before.len() - self.rest.len()];
         let form = self.take(1)[0];
-        let narrow = form & 4 != 0;
-        let columns = self.take(n_pairs * if narrow { 2 } else { 4 });
+        let width = form >> 2;
+        let columns = self.take(n_pairs << width);
         let values = self.values(form & 3, n_pairs);
-        PackedStream { n_samples: n_samples as u32, counts, columns, narrow, values }
+        PackedStream { n_samples: n_samples as u32, counts, columns, width, values }
     }
 
     #[inline]
@@ -242,26 +269,43 @@ impl PackedStream<'_> {
         }
     }
 
-    /// Appends the column numbers of all pairs.
+    /// Appends the columns of all pairs, and where the pairs of each sample end, if those before them end at `end`.
     #[inline]
-    pub fn columns(&self, into: &mut Vec<i32>) {
-        if self.narrow {
-            into.extend(self.columns.as_chunks().0.iter().map(|&c| i32::from(u16::from_le_bytes(c))));
-        } else {
-            into.extend(self.columns.as_chunks().0.iter().map(|&c| i32::from_le_bytes(c)));
+    pub fn pairs(&self, end: i32, ends: &mut Vec<i32>, columns: &mut Vec<i32>) {
+        match self.width {
+            0 => self.pairs_of(self.columns.iter().map(|&d| i32::from(d)), end, ends, columns),
+            1 => {
+                let distances = self.columns.as_chunks().0.iter().map(|&d| i32::from(u16::from_le_bytes(d)));
+                self.pairs_of(distances, end, ends, columns);
+            }
+            _ => {
+                let distances = self.columns.as_chunks().0.iter().map(|&d| i32::from_le_bytes(d));
+                self.pairs_of(distances, end, ends, columns);
+            }
         }
     }
 
-    /// Appends where the pairs of each sample end, if those before them end at `end`.
     #[inline]
-    pub fn ends(&self, mut end: i32, into: &mut Vec<i32>) {
-        let (mut n, mut shift) = (0, 0);
+    fn pairs_of(
+        &self,
+        mut distances: impl Iterator<Item = i32>,
+        mut end: i32,
+        ends: &mut Vec<i32>,
+        columns: &mut Vec<i32>,
+    ) {
+        columns.reserve(self.n_values());
+        let (mut n, mut shift) = (0usize, 0);
         for &byte in self.counts {
-            n |= i32::from(byte & 127) << shift;
+            n |= usize::from(byte & 127) << shift;
             shift += 7;
             if byte < 128 {
-                end += n;
-                into.push(end);
+                let mut column = 0;
+                columns.extend(distances.by_ref().take(n).map(|distance| {
+                    column += distance;
+                    column
+                }));
+                end += n as i32;
+                ends.push(end);
                 (n, shift) = (0, 0);
             }
         }
@@ -282,7 +326,8 @@ mod tests {
     }
 
     fn pack(n_sequences: u32, streams: Vec<StreamColumn>, dims: &[usize]) -> PackedRows {
-        PackedRows::of(&Chunk { n_sequences, streams, ..Chunk::empty() }, dims).expect("less than 4 GiB")
+        PackedRows::of(&Chunk { n_sequences, streams, ..Chunk::empty() }, dims, &mut Vec::new())
+            .expect("less than 4 GiB")
     }
 
     #[test]
@@ -311,8 +356,7 @@ mod tests {
         let mut sequence = rows.sequence(0);
         let first = sequence.sparse();
         let (mut columns, mut ends) = (Vec::new(), Vec::new());
-        first.columns(&mut columns);
-        first.ends(10, &mut ends);
+        first.pairs(10, &mut ends, &mut columns);
         assert_eq!((columns, ends, first.n_samples), (vec![1, 70_000, 5], vec![12, 13], 2));
         assert_eq!(first.values, PackedValues::Bytes(&[1, 2, 3]));
         assert_eq!(sequence.sparse().n_samples, 0);
@@ -331,8 +375,8 @@ mod tests {
             &[1],
         );
         let stream = rows.sequence(0).sparse();
-        let mut ends = Vec::new();
-        stream.ends(0, &mut ends);
-        assert_eq!((stream.n_samples, ends.len(), ends.last()), (n, n as usize, Some(&(n as i32))));
+        let (mut ends, mut columns) = (Vec::new(), Vec::new());
+        stream.pairs(0, &mut ends, &mut columns);
+        assert_eq!((stream.n_samples, ends.last(), columns), (n, Some(&(n as i32)), vec![7; n as usize]));
     }
 }

@@ -105,8 +105,8 @@ impl Decoded {
     }
 
     /// A block that stays in memory and is read at random: its sequences packed, all else of the chunk beside them.
-    pub(crate) fn packed(chunk: &Chunk, dims: &[usize]) -> Decoded {
-        match PackedRows::of(chunk, dims) {
+    pub(crate) fn packed(chunk: &Chunk, dims: &[usize], scratch: &mut Vec<u8>) -> Decoded {
+        match PackedRows::of(chunk, dims, scratch) {
             Some(rows) => Decoded { chunk: chunk.without_columns(), rows: Some(rows) },
             None => Decoded::columns(chunk.clone()),
         }

@@ -44,7 +44,7 @@ impl Shared {
                 let wanted = Wanted::Range(range.clone());
                 corpus.load(*chunk, wanted, resources, &mut bench.scratch, &mut bench.chunk)?;
                 self.note_warnings(bench);
-                Ok(Decoded::packed(&bench.chunk, &self.dims))
+                Ok(Decoded::packed(&bench.chunk, &self.dims, &mut bench.bytes))
             }
             Stock::Piece(piece) => {
                 bench.bytes.clear();

@@ -81,8 +81,7 @@ fn append_packed(writers: &mut [Writer<'_>], packed: &PackedRows, rows: Range<u3
                 }
                 Samples::Sparse { indptr, indices, values } => {
                     let stream = sequence.sparse();
-                    stream.ends(indices.len() as i32, indptr.items());
-                    stream.columns(indices.items());
+                    stream.pairs(indices.len() as i32, indptr.items(), indices.items());
                     values.append_packed(&stream);
                     writer.count(stream.n_samples);
                 }
@@ -239,7 +238,9 @@ mod tests {
         let items: Vec<Item> = items.iter().map(|&(held, row)| Item { held, row }).collect();
         let packed: Vec<PackedRows> = chunks
             .iter()
-            .map(|chunk| PackedRows::of(chunk, &[info.shape.len()]).expect("less than 4 GiB"))
+            .map(|chunk| {
+                PackedRows::of(chunk, &[info.shape.len()], &mut Vec::new()).expect("less than 4 GiB")
+            })
             .collect();
         let columns: Vec<Source<'_>> =
             chunks.iter().map(|chunk| Source { chunk, rows: None, line_base: 0 }).collect();
