@@ -139,6 +139,8 @@ fn read(config: &Value, options: &Options, bytes: u64) -> Measured {
         ("sequences_s", sequences as f64 / seconds),
         ("samples_s", samples as f64 / seconds),
         ("peak_rss_MB", peak_rss()),
+        ("rows_loaded", source.stats().rows_loaded as f64),
+        ("blocks_loaded", source.stats().blocks_loaded as f64),
     ])
 }
 

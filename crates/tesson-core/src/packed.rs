@@ -54,17 +54,17 @@ impl PackedRows {
     /// Packs the sequences of a chunk; `dims[s]` is the number of values of a dense sample of stream `s`. `scratch`
     /// is memory to work in. `None` if they take 4 GiB or more.
     pub fn of(chunk: &Chunk, dims: &[usize], scratch: &mut Vec<u8>) -> Option<PackedRows> {
-        let mut packer = Packer { bytes: scratch };
-        packer.bytes.clear();
+        let mut packer = Packer { bytes: scratch, used: 0 };
         let mut starts = Vec::with_capacity(chunk.n_sequences as usize + 1);
         starts.push(0);
         for sequence in 0..chunk.n_sequences as usize {
             for (stream, &dim) in chunk.streams.iter().zip(dims) {
                 packer.push(stream, sequence, dim);
             }
-            starts.push(u32::try_from(packer.bytes.len()).ok()?);
+            starts.push(u32::try_from(packer.used).ok()?);
         }
-        Some(PackedRows { starts, bytes: scratch.as_slice().into() })
+        let used = packer.used;
+        Some(PackedRows { starts, bytes: scratch[..used].into() })
     }
 
     /// Where a sequence begins, for touching it ahead.
@@ -93,75 +93,116 @@ impl PackedRows {
     }
 }
 
-/// Packs into borrowed memory.
+/// Packs into borrowed memory, of which the first `used` bytes are taken.
+///
+/// Room is made once a stream, for the most that it can take; what follows are plain writes to a slice.
 struct Packer<'a> {
     bytes: &'a mut Vec<u8>,
+    used: usize,
 }
 
 impl Packer<'_> {
     fn push(&mut self, stream: &StreamColumn, sequence: usize, dim: usize) {
         let samples = stream.samples.range(sequence);
-        self.push_count(samples.len());
         match &stream.data {
             Data::Dense { values } => {
                 let range = samples.start * dim..samples.end * dim;
                 let form = form_of(values, range.clone());
-                self.bytes.push(form);
-                self.push_values(values, range, form);
+                let mut out = self.room(COUNT + 1 + 8 * range.len());
+                out.count(samples.len());
+                out.bytes([form]);
+                out.values(values, range, form);
+                self.used += out.at;
             }
             Data::Sparse { rows, columns, values } => {
                 let pairs = rows.start(samples.start)..rows.start(samples.end);
-                let of_sample = |sample| &columns[rows.range(sample)];
+                let mut out = self.room((samples.len() + 1) * COUNT + 1 + (4 + 8) * pairs.len());
+                out.count(samples.len());
                 let mut all = 0;
                 for sample in samples.clone() {
-                    let columns = of_sample(sample);
-                    self.push_count(columns.len());
+                    let columns = &columns[rows.range(sample)];
+                    out.count(columns.len());
                     all |= columns.first().copied().unwrap_or(0);
                     all = columns.windows(2).fold(all, |all, w| all | (w[1] - w[0]));
                 }
-                let width = if all < 1 << 8 {
-                    0
-                } else if all < 1 << 16 {
-                    1
-                } else {
-                    2
-                };
                 let form = form_of(values, pairs.clone());
-                self.bytes.push(form | width << 2);
+                let width = if all < 1 << 8 { 0 } else { 1 + u8::from(all >= 1 << 16) };
+                out.bytes([form | width << 2]);
                 for sample in samples {
-                    self.push_columns(of_sample(sample), width);
+                    let columns = &columns[rows.range(sample)];
+                    match width {
+                        0 => out.distances(columns, |d| [d as u8]),
+                        1 => out.distances(columns, |d| (d as u16).to_le_bytes()),
+                        _ => out.distances(columns, u32::to_le_bytes),
+                    }
                 }
-                self.push_values(values, pairs, form);
+                out.values(values, pairs, form);
+                self.used += out.at;
             }
         }
     }
 
-    fn push_columns(&mut self, columns: &[u32], width: u8) {
-        let mut before = 0;
-        let distances = columns.iter().map(|&column| column - std::mem::replace(&mut before, column));
-        match width {
-            0 => self.bytes.extend(distances.map(|d| d as u8)),
-            1 => distances.for_each(|d| self.bytes.extend_from_slice(&(d as u16).to_le_bytes())),
-            _ => distances.for_each(|d| self.bytes.extend_from_slice(&d.to_le_bytes())),
+    /// Makes room behind what is used.
+    fn room(&mut self, most: usize) -> Out<'_> {
+        if self.bytes.len() < self.used + most {
+            self.bytes.resize((self.used + most) * 2, 0);
         }
+        Out { room: &mut self.bytes[self.used..], at: 0 }
+    }
+}
+
+/// Most bytes of a count.
+const COUNT: usize = 5;
+
+/// Room for one stream of a sequence, and how much of it is written.
+struct Out<'a> {
+    room: &'a mut [u8],
+    at: usize,
+}
+
+impl Out<'_> {
+    #[inline]
+    fn bytes<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.room[self.at..self.at + N].copy_from_slice(&bytes);
+        self.at += N;
     }
 
-    fn push_count(&mut self, mut n: usize) {
+    #[inline]
+    fn count(&mut self, mut n: usize) {
         while n >= 128 {
-            self.bytes.push(n as u8 | 128);
+            self.bytes([n as u8 | 128]);
             n >>= 7;
         }
-        self.bytes.push(n as u8);
+        self.bytes([n as u8]);
     }
 
-    fn push_values(&mut self, values: &Values, range: std::ops::Range<usize>, form: u8) {
+    /// Items of `N` bytes each.
+    #[inline]
+    fn items<const N: usize>(&mut self, items: impl ExactSizeIterator<Item = [u8; N]>) {
+        let end = self.at + N * items.len();
+        let (places, _) = self.room[self.at..end].as_chunks_mut();
+        for (place, item) in places.iter_mut().zip(items) {
+            *place = item;
+        }
+        self.at = end;
+    }
+
+    #[inline]
+    fn distances<const N: usize>(&mut self, columns: &[u32], code: impl Fn(u32) -> [u8; N]) {
+        let Some(&first) = columns.first() else { return };
+        self.bytes(code(first));
+        self.items(columns.windows(2).map(|w| code(w[1] - w[0])));
+    }
+
+    #[inline]
+    fn values(&mut self, values: &Values, range: std::ops::Range<usize>, form: u8) {
         match (values, form) {
             (_, ONES) => {}
-            (Values::Bytes(v), _) => self.bytes.extend_from_slice(&v[range]),
-            (Values::F32(v), BYTES) => self.bytes.extend(v[range].iter().map(|&x| x as u8)),
-            (Values::F64(v), BYTES) => self.bytes.extend(v[range].iter().map(|&x| x as u8)),
-            (Values::F32(v), _) => self.bytes.extend(v[range].iter().flat_map(|x| x.to_le_bytes())),
-            (Values::F64(v), _) => self.bytes.extend(v[range].iter().flat_map(|x| x.to_le_bytes())),
+            (Values::Bytes(v), _) => self.items(v[range].iter().map(|&x| [x])),
+            (Values::F32(v), BYTES) => self.items(v[range].iter().map(|&x| [x as u8])),
+            (Values::F64(v), BYTES) => self.items(v[range].iter().map(|&x| [x as u8])),
+            (Values::F32(v), _) => self.items(v[range].iter().map(|x| x.to_le_bytes())),
+            (Values::F64(v), _) => self.items(v[range].iter().map(|x| x.to_le_bytes())),
             (Values::Ones(_), _) => unreachable!("ones have a form of their own"),
         }
     }
@@ -182,17 +223,20 @@ fn form_of(values: &Values, range: std::ops::Range<usize>) -> u8 {
     match values {
         Values::Ones(_) => ONES,
         Values::Bytes(_) => BYTES,
+        // Differences of bits are gathered instead of answers: short loops without a branch.
         Values::F32(v) => {
-            let test = |(ones, bytes), &x: &f32| {
-                (ones & (x == 1.0), bytes & (f32::from(x as u8).to_bits() == x.to_bits()))
+            let differ = |(ones, bytes), &x: &f32| {
+                (ones | (x.to_bits() ^ 1f32.to_bits()), bytes | (x.to_bits() ^ f32::from(x as u8).to_bits()))
             };
-            narrow(v[range].iter().fold((true, true), test), F32)
+            let (ones, bytes) = v[range].iter().fold((0, 0), differ);
+            narrow((ones == 0, bytes == 0), F32)
         }
         Values::F64(v) => {
-            let test = |(ones, bytes), &x: &f64| {
-                (ones & (x == 1.0), bytes & (f64::from(x as u8).to_bits() == x.to_bits()))
+            let differ = |(ones, bytes), &x: &f64| {
+                (ones | (x.to_bits() ^ 1f64.to_bits()), bytes | (x.to_bits() ^ f64::from(x as u8).to_bits()))
             };
-            narrow(v[range].iter().fold((true, true), test), F64)
+            let (ones, bytes) = v[range].iter().fold((0, 0), differ);
+            narrow((ones == 0, bytes == 0), F64)
         }
     }
 }
@@ -273,35 +317,31 @@ impl PackedStream<'_> {
     #[inline]
     pub fn pairs(&self, end: i32, ends: &mut Vec<i32>, columns: &mut Vec<i32>) {
         match self.width {
-            0 => self.pairs_of(self.columns.iter().map(|&d| i32::from(d)), end, ends, columns),
-            1 => {
-                let distances = self.columns.as_chunks().0.iter().map(|&d| i32::from(u16::from_le_bytes(d)));
-                self.pairs_of(distances, end, ends, columns);
-            }
-            _ => {
-                let distances = self.columns.as_chunks().0.iter().map(|&d| i32::from_le_bytes(d));
-                self.pairs_of(distances, end, ends, columns);
-            }
+            0 => self.pairs_of(end, ends, columns, |[d]| d.into()),
+            1 => self.pairs_of(end, ends, columns, |d| u16::from_le_bytes(d).into()),
+            _ => self.pairs_of(end, ends, columns, i32::from_le_bytes),
         }
     }
 
     #[inline]
-    fn pairs_of(
+    fn pairs_of<const N: usize>(
         &self,
-        mut distances: impl Iterator<Item = i32>,
         mut end: i32,
         ends: &mut Vec<i32>,
         columns: &mut Vec<i32>,
+        distance: impl Fn([u8; N]) -> i32,
     ) {
-        columns.reserve(self.n_values());
+        let (mut distances, _) = self.columns.as_chunks();
         let (mut n, mut shift) = (0usize, 0);
         for &byte in self.counts {
             n |= usize::from(byte & 127) << shift;
             shift += 7;
             if byte < 128 {
+                let (sample, rest) = distances.split_at(n);
+                distances = rest;
                 let mut column = 0;
-                columns.extend(distances.by_ref().take(n).map(|distance| {
-                    column += distance;
+                columns.extend(sample.iter().map(|&d| {
+                    column += distance(d);
                     column
                 }));
                 end += n as i32;

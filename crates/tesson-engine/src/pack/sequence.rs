@@ -56,9 +56,12 @@ pub(super) fn pack(
 /// Reads a little of every packed run. They lie all over memory: touching them one after the other, before anything
 /// depends on it, lets the processor fetch many at a time.
 fn touch(runs: &[Run], sources: &[Source<'_>]) {
-    let rows = |run: &Run| Some((sources[run.held as usize].rows?, run.rows.start as usize));
-    let places: Vec<(&PackedRows, usize)> =
-        runs.iter().filter_map(rows).map(|(rows, first)| (rows, rows.start(first))).collect();
+    let mut places: Vec<(&PackedRows, usize)> = Vec::with_capacity(runs.len());
+    for run in runs {
+        if let Some(rows) = sources[run.held as usize].rows {
+            places.push((rows, rows.start(run.rows.start as usize)));
+        }
+    }
     let touched = places.iter().fold(0, |all, (rows, at)| all ^ rows.touch(*at) ^ rows.touch(at + 64));
     std::hint::black_box(touched);
 }
