@@ -40,7 +40,7 @@ const ROW_ALLOWANCE: i64 = 32 << 20;
 const ROW_COST: u64 = 2048;
 
 /// Most minibatches planned ahead.
-const MOST_TICKETS: usize = 64;
+const MOST_TICKETS: usize = 256;
 
 /// What a pipeline needs to know and never changes.
 pub(crate) struct Setup {
@@ -387,7 +387,7 @@ impl Shared {
         }
         match state.batch_bytes {
             0 => 2 + 2 * self.setup.threads,
-            bytes => (self.setup.prefetch_bytes / bytes).clamp(2, MOST_TICKETS),
+            bytes => (self.setup.prefetch_bytes / bytes).clamp(1 + self.setup.threads.min(8), MOST_TICKETS),
         }
     }
 }

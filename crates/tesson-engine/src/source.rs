@@ -34,7 +34,7 @@ const SMALL: u64 = 16 << 20;
 const LONG: u64 = 1 << 10;
 
 /// Packed minibatches ahead of the caller take this much at most.
-const PREFETCH_BYTES: u64 = 64 << 20;
+const PREFETCH_BYTES: u64 = 8 << 20;
 
 /// A sequence may be as large as this part of the memory limit: decoding and packing take several times its bytes.
 const LARGEST_SHARE: u64 = 8;

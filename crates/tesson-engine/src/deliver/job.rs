@@ -14,8 +14,8 @@ use super::{Brain, Presence, Shared, State, Supply};
 const MANY_BLOCKS: usize = 8;
 
 /// Small minibatches are made together: up to so many, of so many bytes in all.
-const MADE_AT_ONCE: usize = 16;
-const MADE_AT_ONCE_BYTES: usize = 128 << 10;
+const MADE_AT_ONCE: usize = 32;
+const MADE_AT_ONCE_BYTES: usize = 256 << 10;
 
 /// What a worker has taken on.
 pub(super) enum Job {

@@ -11,7 +11,7 @@ use super::{Brain, Presence, Setup, Shared, State, Supply};
 use crate::pack::Item;
 
 /// Minibatches planned in one go, at most.
-pub(super) const PLANNED_AT_ONCE: usize = 16;
+pub(super) const PLANNED_AT_ONCE: usize = 32;
 
 impl Shared {
     /// Tells the store of blocks whose sequences will be read one by one from now on.
