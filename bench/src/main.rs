@@ -16,16 +16,17 @@ use tesson::{Demand, Source};
 const USAGE: &str = "usage:
   tesson-bench corpus KIND MEGABYTES FILE        write a corpus (KIND: dense, mnist, sparse, seq)
   tesson-bench limit FILE [ROUNDS]               bare reads of the file in pieces, into one buffer
-  tesson-bench read KIND FILE [OPTIONS]          all minibatches of one sweep, MB of text a second
+  tesson-bench read KIND FILE [OPTIONS]          all minibatches of a sweep (or more), MB of text a second
   tesson-bench first KIND FILE [OPTIONS]         opening and the first minibatch, milliseconds
   tesson-bench step KIND FILE [OPTIONS]          minibatches of one sequence, microseconds each
-options: --randomize window|global  --threads N  --rounds N  --minibatch N  --memory-limit BYTES  --cache  --mmap";
+options: --randomize window|global  --threads N  --rounds N  --minibatch N  --sweeps N  --memory-limit BYTES  --cache  --mmap";
 
 struct Options {
     randomize: Option<String>,
     threads: u64,
     rounds: usize,
     minibatch: u64,
+    sweeps: u64,
     memory_limit: Option<u64>,
     cache: bool,
     mmap: bool,
@@ -73,6 +74,7 @@ fn parse(words: &[&str]) -> Result<Options, Box<dyn std::error::Error>> {
         threads: 0,
         rounds: 5,
         minibatch: 256,
+        sweeps: 1,
         memory_limit: None,
         cache: false,
         mmap: false,
@@ -85,6 +87,7 @@ fn parse(words: &[&str]) -> Result<Options, Box<dyn std::error::Error>> {
             "--threads" => options.threads = value()?.parse()?,
             "--rounds" => options.rounds = value()?.parse()?,
             "--minibatch" => options.minibatch = value()?.parse()?,
+            "--sweeps" => options.sweeps = value()?.parse()?,
             "--memory-limit" => options.memory_limit = Some(value()?.parse()?),
             "--cache" => options.cache = true,
             "--mmap" => options.mmap = true,
@@ -102,7 +105,7 @@ fn config(kind: Kind, file: &str, options: &Options) -> Value {
             "input": kind.input(),
             "cacheIndex": options.cache,
         }],
-        "maxSweeps": 1,
+        "maxSweeps": options.sweeps,
         "threads": options.threads,
         "store": if options.mmap { "mmap" } else { "file" },
     });
@@ -123,7 +126,7 @@ fn open(config: &Value) -> Result<Source, tesson::Error> {
 
 type Measured = Result<Vec<(&'static str, f64)>, Box<dyn std::error::Error>>;
 
-/// One sweep, end to end: opening, all minibatches packed, every value within reach.
+/// Whole sweeps, end to end: opening, all minibatches packed, every value within reach.
 fn read(config: &Value, options: &Options, bytes: u64) -> Measured {
     let start = Instant::now();
     let mut source = open(config)?;
@@ -135,7 +138,7 @@ fn read(config: &Value, options: &Options, bytes: u64) -> Measured {
     }
     let seconds = start.elapsed().as_secs_f64();
     Ok(vec![
-        ("MB_s", bytes as f64 / seconds / 1e6),
+        ("MB_s", (bytes * options.sweeps) as f64 / seconds / 1e6),
         ("sequences_s", sequences as f64 / seconds),
         ("samples_s", samples as f64 / seconds),
         ("peak_rss_MB", peak_rss()),

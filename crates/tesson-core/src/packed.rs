@@ -67,16 +67,18 @@ impl PackedRows {
         Some(PackedRows { starts, bytes: scratch[..used].into() })
     }
 
-    /// Where a sequence begins, for touching it ahead.
+    /// Where a sequence lies among the bytes, for touching it ahead.
     #[inline]
-    pub fn start(&self, sequence: usize) -> usize {
-        self.starts[sequence] as usize
+    pub fn extent(&self, sequence: usize) -> std::ops::Range<usize> {
+        self.starts[sequence] as usize..self.starts[sequence + 1] as usize
     }
 
-    /// Reads a byte for no other purpose than to have its surroundings in the cache; what comes back means nothing.
+    /// Reads a sequence's first and last byte for no other purpose than to have them in the cache; what comes back
+    /// means nothing.
     #[inline]
-    pub fn touch(&self, at: usize) -> u8 {
-        self.bytes.get(at).copied().unwrap_or(0)
+    pub fn touch(&self, extent: std::ops::Range<usize>) -> u8 {
+        let bytes = &self.bytes[extent];
+        bytes.first().copied().unwrap_or(0) ^ bytes.last().copied().unwrap_or(0)
     }
 
     /// The streams of a sequence, one after the other; `dims[s]` as for packing, `None` for sparse streams.

@@ -56,13 +56,13 @@ pub(super) fn pack(
 /// Reads a little of every packed run. They lie all over memory: touching them one after the other, before anything
 /// depends on it, lets the processor fetch many at a time.
 fn touch(runs: &[Run], sources: &[Source<'_>]) {
-    let mut places: Vec<(&PackedRows, usize)> = Vec::with_capacity(runs.len());
+    let mut places: Vec<(&PackedRows, Range<usize>)> = Vec::with_capacity(runs.len());
     for run in runs {
         if let Some(rows) = sources[run.held as usize].rows {
-            places.push((rows, rows.start(run.rows.start as usize)));
+            places.push((rows, rows.extent(run.rows.start as usize)));
         }
     }
-    let touched = places.iter().fold(0, |all, (rows, at)| all ^ rows.touch(*at) ^ rows.touch(at + 64));
+    let touched = places.into_iter().fold(0, |all, (rows, extent)| all ^ rows.touch(extent));
     std::hint::black_box(touched);
 }
 
