@@ -33,6 +33,9 @@ const SMALL: u64 = 16 << 20;
 /// more than reading it, and memory that is new to the process costs more than both.
 const LONG: u64 = 1 << 10;
 
+/// What a sequence costs in a minibatch at least: its place in the plan, in the blocks and in the batch.
+const SEQUENCE_BYTES: u64 = 64;
+
 /// Packed minibatches ahead of the caller take this much at most.
 const PREFETCH_BYTES: u64 = 8 << 20;
 
@@ -425,10 +428,24 @@ impl Source {
                 pipeline.restart(Some(demand), seek)?.expect("a complete index needs no more")
             }
         };
+        self.warn_if_without_data(demand);
         self.demand = Some(demand);
         self.restored = false;
         self.state.cursor = cursor;
         Ok(())
+    }
+
+    /// Says so if a rank gets nothing because there are fewer chunks than workers.
+    fn warn_if_without_data(&self, demand: Demand) {
+        let by_chunk = self.plan.sharing == Sharing::Chunk && !matches!(self.plan.order, OrderSpec::AsStored);
+        let n_chunks = self.indexed.as_ref().map_or(u64::MAX, |i| i.index.n_chunks() as u64);
+        if by_chunk && demand.rank >= n_chunks {
+            tracing::warn!(
+                "rank {} of {} gets no data: workers share whole chunks and there are {n_chunks}; choose a smaller `chunkSizeInBytes`, or `sharing = \"position\"`",
+                demand.rank,
+                demand.workers
+            );
+        }
     }
 
     /// Whether a sequence's first visit by this rank is a question for the whole index.
@@ -549,7 +566,9 @@ impl Source {
             charge_foreign: self.plan.sharing == Sharing::Position && self.deserializer.max_errors() > 0,
             block_bytes: budget.block_bytes,
         };
-        Pipeline::new(setup, Brain::new(Planner::new(self.plan.clone()), supply))
+        let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
+        let planner = Planner::new(self.plan.clone()).with_most_sequences(most);
+        Pipeline::new(setup, Brain::new(planner, supply))
     }
 
     /// Divides the memory that index and plan leave.

@@ -57,6 +57,8 @@ pub struct BatchPlan {
     pub data_end: bool,
     /// The position after the minibatch.
     pub after: Cursor,
+    /// Whether it was given up because it would have held too many sequences.
+    pub(crate) too_large: bool,
     /// Where sweeps begin: their number, and the number of their first sequence in the minibatch.
     sweeps: Vec<(u64, u64)>,
     /// How the minibatch was dealt out: workers and rank, or (1, 0).
@@ -99,6 +101,7 @@ impl BatchPlan {
         self.dealt = (1, 0);
         self.sweep_end = false;
         self.data_end = false;
+        self.too_large = false;
     }
 
     /// Says that what is added from now on belongs to this sweep.

@@ -45,6 +45,8 @@ pub(crate) struct Cut<'a> {
     pub(crate) end: Option<u64>,
     pub(crate) cross_sweep_ends: bool,
     pub(crate) consumed: Option<&'a Consumed>,
+    /// Sequences that a minibatch may hold.
+    pub(crate) most: usize,
 }
 
 /// The index does not reach far enough to cut the minibatch.
@@ -66,7 +68,7 @@ impl Cut<'_> {
             if at.sweep > before.sweep && before.sequence == 0 && out.own.len() == sequences {
                 break;
             }
-            if !self.cross_sweep_ends || !out.sweep_end || out.data_end {
+            if !self.cross_sweep_ends || !out.sweep_end || out.data_end || out.too_large {
                 break;
             }
             if taken.global >= left.global || taken.own >= left.own {
@@ -112,6 +114,10 @@ impl Cut<'_> {
                 break;
             }
             if own {
+                if out.own.len() == self.most {
+                    out.too_large = true;
+                    break;
+                }
                 out.own.push(planned);
                 taken.own += length;
                 forced = false;
@@ -176,6 +182,10 @@ impl Cut<'_> {
                 break;
             }
             if own {
+                if out.own.len() == self.most {
+                    out.too_large = true;
+                    break;
+                }
                 out.own.push(planned);
                 taken.own += length;
                 forced = false;

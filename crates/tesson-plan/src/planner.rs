@@ -29,6 +29,8 @@ pub struct Planner {
     consumed: Option<Arc<Consumed>>,
     /// As stored: chunks before the one of this cursor have been reported as done.
     retired: Cursor,
+    /// Sequences that a minibatch may hold.
+    most: usize,
 }
 
 /// The orders, with what they have worked out.
@@ -48,7 +50,21 @@ impl Planner {
             }
             OrderSpec::Global { seed } => Orders::Global(Box::new(Global::new(*seed))),
         };
-        Planner { spec, order, cursor: Cursor::default(), consumed: None, retired: Cursor::default() }
+        Planner {
+            spec,
+            order,
+            cursor: Cursor::default(),
+            consumed: None,
+            retired: Cursor::default(),
+            most: usize::MAX,
+        }
+    }
+
+    /// Refuses minibatches of more sequences than this: endless data would fill any memory otherwise.
+    #[must_use]
+    pub fn with_most_sequences(mut self, most: usize) -> Planner {
+        self.most = most;
+        self
     }
 
     /// Goes to the start of the data. `None`: more of the index is needed.
@@ -175,6 +191,7 @@ impl Planner {
             end: self.spec.end(index)?,
             cross_sweep_ends: self.spec.cross_sweep_ends,
             consumed: self.consumed.as_deref(),
+            most: self.most,
         };
         match &mut self.order {
             Orders::AsStored => {
@@ -185,6 +202,12 @@ impl Planner {
             }
             Orders::Windowed(order) => cut.rounds(&mut **order, &mut self.cursor, out),
             Orders::Global(order) => cut.rounds(&mut **order, &mut self.cursor, out),
+        }
+        if out.too_large {
+            return Err(UsageError(format!(
+                "a minibatch of {} samples would hold more than {} sequences, for which memory is too small; choose a smaller size or a larger `memoryLimit`",
+                demand.samples, self.most
+            )));
         }
         self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
         if self.spec.sharing == Sharing::Position {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tesson_core::{Chunk, Coded, Error, Piece};
+use tesson_core::{Chunk, Coded, Error, Piece, UsageError};
 
 /// The pieces of a corpus, as far as they are known. Piece `k` is block `k` and chunk `k`.
 pub(super) struct Growth {
@@ -121,6 +121,11 @@ impl Growth {
             self.committed += 1;
             self.fresh.push(grown);
         }
+    }
+
+    /// Ends growing behind what has been decoded.
+    pub(super) fn refuse(&mut self, e: UsageError) {
+        self.fail(self.committed, e.into());
     }
 
     fn fail(&mut self, number: u32, e: Error) {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{Chunk, Piece, Scratch};
+use tesson_core::{Chunk, Piece, Scratch, UsageError};
 
 use super::plan::PLANNED_AT_ONCE;
 use super::ticket::{Holdings, Ticket, Work};
@@ -164,6 +164,14 @@ impl Shared {
         let forced = growth.wanted && state.loading == 0;
         if !room && !forced {
             return None;
+        }
+        // All that is in memory belongs to the one minibatch that the planner cannot finish yet.
+        if forced && state.tickets.is_empty() && state.used > 2 * self.setup.block_budget {
+            growth.refuse(UsageError(format!(
+                "the minibatch does not fit into memory: {} bytes are read for it and it is not complete; choose a smaller size or a larger `memoryLimit`",
+                state.used
+            )));
+            return self.pick_plan(state);
         }
         let after = growth.start_cut(1 + 2 * self.setup.threads as u32, 1 + self.setup.threads)?;
         state.loading += 1;

@@ -124,3 +124,28 @@ fn counters_tell_what_has_been_done() {
     let demand = Demand { samples: 7, workers: 1, rank: 0 };
     assert_eq!(source.steps_per_sweep(demand).expect("right"), minibatches);
 }
+
+#[test]
+fn a_minibatch_larger_than_memory_is_refused() {
+    for order in [r#""randomize": false"#, r#""randomize": true"#, r#""randomize": "global""#] {
+        let options = format!(r#", {order}, "memoryLimit": "1MiB""#);
+        let (_, config) = source("calls-too-large", &rows(1000), &options, "");
+        let mut source = Source::open(&config).expect("the file is right");
+        let Err(Error::Usage(e)) = source.next_minibatch(1 << 60) else {
+            panic!("data that repeat for ever fill any memory")
+        };
+        assert!(e.to_string().contains("`memoryLimit`"), "{e}");
+    }
+}
+
+#[test]
+fn a_first_sweep_that_does_not_fit_into_one_minibatch_is_refused() {
+    let options = r#", "randomize": false, "maxSweeps": 1, "memoryLimit": "1MiB""#;
+    let (_, config) =
+        source("calls-sweep-too-large", &"|x 1 |y 0:1 1:1.5 2:1.5\n".repeat(200_000), options, "");
+    let mut source = Source::open(&config).expect("the file is right");
+    let Err(Error::Usage(e)) = source.next_minibatch(1 << 40) else {
+        panic!("4.8 MB of text do not fit into 1 MiB")
+    };
+    assert!(e.to_string().contains("`memoryLimit`"), "{e}");
+}
