@@ -209,8 +209,10 @@ fn source(bytes: Vec<u8>, deserializer: &str, reader: &str) -> Result<Source, Er
 /// The first value of each record, to the end of the data.
 fn values(source: &mut Source, samples: u64) -> Vec<f32> {
     let mut found = Vec::new();
-    while let Some(minibatch) = source.next_minibatch(samples).unwrap() {
-        let Samples::Dense { values: Floats::F32(values) } = minibatch.stream("x").unwrap().samples() else {
+    while let Some(minibatch) = source.next_minibatch(samples).expect("the records are whole") {
+        let Samples::Dense { values: Floats::F32(values) } =
+            minibatch.stream("x").expect("the one stream").samples()
+        else {
             panic!("the stream is dense")
         };
         found.extend(values.chunks_exact(2).map(|record| record[0]));
