@@ -3,57 +3,18 @@
 //!
 //! Alone in its binary: the allocator counts everything that is allocated in the process, and one test runs at a time.
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+mod counting;
 
+use counting::{alone, peak};
 use proptest::prelude::*;
 use tesson::{Error, Source, config, store::MemoryStore};
 use tesson_conformance::{corpus, entry};
-
-struct Counting;
-
-static NOW: AtomicUsize = AtomicUsize::new(0);
-static PEAK: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: every call goes to the system's allocator unchanged; only numbers are kept beside it. Measured reason: there
-// is no other way to see what is allocated.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        PEAK.fetch_max(NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller keeps to the contract of `alloc`, which is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: `at` came from `alloc` above with the same layout.
-        unsafe { System.dealloc(at, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 /// What sources may hold in these tests.
 const LIMIT: usize = 2 << 20;
 
 /// What a source may take beside its limit: threads, open files, options and messages.
 const BESIDE: usize = 256 << 10;
-
-/// What every test begins with: no other one allocates while it counts.
-fn alone() -> MutexGuard<'static, ()> {
-    static ALONE: Mutex<()> = Mutex::new(());
-    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// What `job` answers, and the most it allocated at a time, in bytes.
-fn peak<T>(job: impl FnOnce() -> T) -> (T, usize) {
-    let before = NOW.load(Ordering::Relaxed);
-    PEAK.store(before, Ordering::Relaxed);
-    let answer = job();
-    (answer, PEAK.load(Ordering::Relaxed).saturating_sub(before))
-}
 
 /// Reads a file to its end or to the first error, within [`LIMIT`]; returns the number of sequences.
 fn read(store: &MemoryStore, rules: &str, randomize: bool, streams: &str) -> Result<usize, Error> {

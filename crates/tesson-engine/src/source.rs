@@ -504,13 +504,13 @@ impl Source {
     fn make_index(&self) -> Result<Indexed, Error> {
         let (deserializer, resources) = (&*self.deserializer, &*self.resources);
         if !deserializer.cache_index() {
-            return deserializer.index(resources, &Threads { n: self.threads, memory: self.memory_limit });
+            return deserializer.index(resources, &Threads { n: self.threads, memory: self.memory_limit / 2 });
         }
         if let Some(indexed) = index_cache::read(deserializer, resources, self.corpus_hash) {
             return Ok(indexed);
         }
         let indexed =
-            deserializer.index(resources, &Threads { n: self.threads, memory: self.memory_limit })?;
+            deserializer.index(resources, &Threads { n: self.threads, memory: self.memory_limit / 2 })?;
         if let Err(e) = index_cache::write(deserializer, resources, self.corpus_hash, &indexed) {
             tracing::info!("the index cache cannot be written: {e}");
         }

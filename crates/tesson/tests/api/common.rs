@@ -35,9 +35,14 @@ pub(crate) fn source(test: &str, text: &str, options: &str, ctf: &str) -> (PathB
 
 /// The configuration that reads a file.
 pub(crate) fn config_of(file: &std::path::Path, options: &str, ctf: &str) -> SourceConfig {
+    config_with(file, 1, options, ctf)
+}
+
+/// The configuration that reads a file whose `x` has `dim` values a sample.
+pub(crate) fn config_with(file: &std::path::Path, dim: usize, options: &str, ctf: &str) -> SourceConfig {
     let json = format!(
         r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": {file:?}, "input": {{
-            "x": {{"dim": 1, "format": "dense"}}, "y": {{"dim": 7, "format": "sparse"}}}} {ctf}}}] {options}}}"#
+            "x": {{"dim": {dim}, "format": "dense"}}, "y": {{"dim": 7, "format": "sparse"}}}} {ctf}}}] {options}}}"#
     );
     config::from_json(&json).expect("the test's configuration is right")
 }

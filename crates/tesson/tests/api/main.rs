@@ -4,3 +4,4 @@ mod calls;
 mod common;
 mod faults;
 mod index_cache;
+mod ways;

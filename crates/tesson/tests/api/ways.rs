@@ -1,0 +1,98 @@
+//! The ways a sequence can take into a minibatch all give the same: by row, by packed block, by column, by rows in place
+//! of blocks that find no room, from files that are read or mapped.
+
+use std::fmt::Write as _;
+
+use crate::common::{config_of, config_with, folder, rest};
+use tesson::{Demand, Samples, Source, StoreKind};
+
+/// `n` sequences of one row, of 400 values and some pairs: about 2 KiB each, so that they are fetched by row.
+fn long_rows(n: usize) -> String {
+    let mut text = String::new();
+    for i in 0..n {
+        text.push_str("|x");
+        for j in 0..400 {
+            write!(text, " {}", (i * 31 + j * 17) % 1000).expect("strings take everything");
+            if j % 5 == 0 {
+                text.push_str(".25");
+            }
+        }
+        writeln!(text, " |y {}:1 {}:{}.5", i % 3, 3 + i % 4, i).expect("strings take everything");
+    }
+    text
+}
+
+/// Everything a source delivers, as text: keys, lengths, values, sweep ends and states.
+fn everything(source: &mut Source) -> Vec<String> {
+    let demand = Demand { samples: 7, workers: 1, rank: 0 };
+    let next = || source.next(demand).expect("the data are right");
+    std::iter::from_fn(next)
+        .map(|minibatch| {
+            let streams: Vec<String> = minibatch
+                .streams()
+                .iter()
+                .map(|stream| match stream.samples() {
+                    Samples::Dense { values } => {
+                        let values: Vec<f64> = (0..values.len()).map(|i| values.get(i)).collect();
+                        format!("{:?} {values:?}", stream.lengths())
+                    }
+                    Samples::Sparse { indptr, indices, values } => {
+                        let values: Vec<f64> = (0..values.len()).map(|i| values.get(i)).collect();
+                        format!("{:?} {:?} {:?} {values:?}", stream.lengths(), &indptr[..], &indices[..])
+                    }
+                })
+                .collect();
+            let state = minibatch.resume().cursor;
+            format!("{:?} {streams:?} {} {state:?}", minibatch.keys(), minibatch.sweep_end())
+        })
+        .collect()
+}
+
+#[test]
+fn long_sequences_come_alike_by_row_by_block_and_mapped() {
+    let file = folder("ways-long").join("train.ctf");
+    std::fs::write(&file, long_rows(900)).expect("the folder can be written");
+    for order in [r#""randomizationWindow": 5"#, r#""randomize": "global""#] {
+        let config = |ctf: &str, limit: &str| {
+            let options = format!(r#", {order}, "maxSweeps": 2, "memoryLimit": "{limit}""#);
+            config_with(&file, 400, &options, &format!(r#", "chunkSizeInBytes": 65536 {ctf}"#))
+        };
+        let mut by_row = Source::open(&config("", "4MiB")).expect("the file is right");
+        let expected = everything(&mut by_row);
+        let stats = by_row.stats();
+        assert_eq!(
+            (stats.rows_loaded, stats.blocks_loaded),
+            (1800, 0),
+            "long sequences are fetched one by one"
+        );
+        let mut by_block = Source::open(&config(r#", "keepDataInMemory": true"#, "64MiB")).expect("right");
+        assert_eq!(everything(&mut by_block), expected);
+        assert!(by_block.stats().blocks_loaded > 0);
+        let mut mapped = config("", "4MiB");
+        mapped.store = StoreKind::Mmap;
+        assert_eq!(everything(&mut Source::open(&mapped).expect("right")), expected);
+        for threads in [1, 2, 8] {
+            let mut config = config("", "4MiB");
+            config.threads = threads;
+            assert_eq!(everything(&mut Source::open(&config).expect("right")), expected, "{threads} threads");
+        }
+    }
+}
+
+#[test]
+fn a_state_goes_on_alike_by_row_and_by_block() {
+    let file = folder("ways-resume").join("train.ctf");
+    std::fs::write(&file, crate::common::rows(400)).expect("the folder can be written");
+    let config = |options: &str| config_of(&file, options, r#", "chunkSizeInBytes": 500"#);
+    // A limit at which few blocks find room, and one at which all do.
+    let tight = config(r#", "maxSweeps": 2, "randomizationWindow": 40, "memoryLimit": 40000"#);
+    let roomy = config(r#", "maxSweeps": 2, "randomizationWindow": 40"#);
+    let mut source = Source::open(&tight).expect("the limit is enough");
+    for _ in 0..9 {
+        source.next_minibatch(11).expect("the data are right");
+    }
+    let state = source.state().clone();
+    let expected = rest(&mut source, 11);
+    assert_eq!(rest(&mut Source::resume(&roomy, &state).expect("its state"), 11), expected);
+    assert_eq!(rest(&mut Source::resume(&tight, &state).expect("its state"), 11), expected);
+}
