@@ -51,6 +51,8 @@ pub(crate) struct Setup {
     pub(crate) counters: Arc<Counters>,
     pub(crate) cancelled: Arc<AtomicBool>,
     pub(crate) threads: usize,
+    /// Bytes that everything together may take.
+    pub(crate) memory_limit: usize,
     /// Bytes of decoded blocks that may be in memory.
     pub(crate) block_budget: usize,
     /// Bytes of packed minibatches that may wait for their caller.

@@ -504,7 +504,8 @@ impl Source {
     fn make_index(&self) -> Result<Indexed, Error> {
         let (deserializer, resources) = (&*self.deserializer, &*self.resources);
         if !deserializer.cache_index() {
-            return deserializer.index(resources, &Threads { n: self.threads, memory: self.memory_limit / 2 });
+            return deserializer
+                .index(resources, &Threads { n: self.threads, memory: self.memory_limit / 2 });
         }
         if let Some(indexed) = index_cache::read(deserializer, resources, self.corpus_hash) {
             return Ok(indexed);
@@ -557,6 +558,7 @@ impl Source {
             counters: self.counters.clone(),
             cancelled: self.cancelled.clone(),
             threads: self.threads,
+            memory_limit: usize::try_from(self.memory_limit).unwrap_or(usize::MAX),
             block_budget: budget.blocks as usize,
             prefetch_bytes: budget.prefetch as usize,
             prefetch: self.prefetch,

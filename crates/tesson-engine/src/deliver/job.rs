@@ -166,7 +166,8 @@ impl Shared {
             return None;
         }
         // All that is in memory belongs to the one minibatch that the planner cannot finish yet.
-        if forced && state.tickets.is_empty() && state.used > 2 * self.setup.block_budget {
+        let stuck = forced && !growth.has_news() && state.brain.is_some() && state.tickets.is_empty();
+        if stuck && state.used > self.setup.memory_limit {
             growth.refuse(UsageError(format!(
                 "the minibatch does not fit into memory: {} bytes are read for it and it is not complete; choose a smaller size or a larger `memoryLimit`",
                 state.used
