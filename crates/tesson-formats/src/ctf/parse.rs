@@ -9,8 +9,9 @@ use super::bytes::{is_blank, is_end, is_unprintable, quote, skip_blanks, skip_di
 use super::number::{Grammar, Real, read};
 use super::options::Input;
 use super::rows::{Keying, LastId, RowId};
-use super::tokens::Kernel;
-use super::{Rules, checks};
+use super::tag::Tag;
+use super::tokens::{Kernel, Opening, whole_row};
+use super::{Name, Rules, checks};
 
 /// Bytes that are no run of whole sequences.
 #[derive(Debug)]
@@ -37,6 +38,16 @@ impl<E: Real> Column<E> {
     /// Samples of the sequence that is not closed yet.
     pub(super) fn n_open(&self) -> u32 {
         self.n_samples - self.samples[self.samples.len() - 1]
+    }
+
+    /// Adds samples of one pair each.
+    #[inline]
+    fn push_single_pairs(&mut self, indices: &[u32], digits: &[u8]) {
+        let pairs = self.columns.len() as u32;
+        self.columns.extend_from_slice(indices);
+        self.values.extend(digits.iter().map(|&digit| E::from_small(digit.into())));
+        self.rows.extend(pairs + 1..=pairs + indices.len() as u32);
+        self.n_samples += indices.len() as u32;
     }
 
     /// Takes the samples of the open sequence back.
@@ -112,6 +123,8 @@ pub(crate) struct Decoder<'r, E> {
     line: u64,
     /// The stream that comes next if rows are alike.
     expected: usize,
+    /// What opens each stream's sample in the rows that are read whole; none if no row is.
+    openings: Vec<Opening>,
     /// Faults of the sequence that is open are the ones from here on.
     open: Option<Open>,
 }
@@ -154,6 +167,7 @@ impl<'r, E: Real> Decoder<'r, E> {
             offset: 0,
             line: 0,
             expected: 0,
+            openings: if kernel == Kernel::Plain { Vec::new() } else { openings(rules) },
             open: None,
         }
     }
@@ -237,6 +251,12 @@ impl<'r, E: Real> Decoder<'r, E> {
         let mut last = LastId::default();
         let mut at = 0;
         while at < bytes.len() {
+            at = match self.openings.len() {
+                1 => self.whole_rows::<1>(bytes, at, last),
+                2 => self.whole_rows::<2>(bytes, at, last),
+                3 => self.whole_rows::<3>(bytes, at, last),
+                _ => at,
+            };
             let row = &bytes[at..];
             let (id, skip) = match last.repeated(row) {
                 Some(skip) => (current, skip),
@@ -272,6 +292,43 @@ impl<'r, E: Real> Decoder<'r, E> {
         }
         self.close();
         Ok(())
+    }
+
+    /// Reads rows that repeat the last id and have one small pair of every stream in order, as many as follow each other.
+    /// Returns where the first other row starts.
+    #[inline]
+    fn whole_rows<const N: usize>(&mut self, bytes: &[u8], mut at: usize, last: LastId) -> usize {
+        let (Some(open), Ok(openings)) = (&mut self.open, <&[Opening; N]>::try_from(&self.openings[..]))
+        else {
+            return at;
+        };
+        if self.expected != 0 {
+            return at;
+        }
+        let (mut indices, mut digits) = ([[0; BATCH]; N], [[0; BATCH]; N]);
+        loop {
+            let mut n = 0;
+            while n < BATCH {
+                let Some(row) = bytes.get(at..) else { break };
+                let Some((pairs, end)) =
+                    last.repeated(row).and_then(|id| whole_row(bytes, at + id, openings))
+                else {
+                    break;
+                };
+                for (s, (index, digit)) in pairs.into_iter().enumerate() {
+                    (indices[s][n], digits[s][n]) = (index, digit);
+                }
+                (n, at) = (n + 1, end);
+            }
+            open.rows += n as u32;
+            self.line += n as u64;
+            for ((column, indices), digits) in self.columns.iter_mut().zip(&indices).zip(&digits) {
+                column.push_single_pairs(&indices[..n], &digits[..n]);
+            }
+            if n < BATCH {
+                return at;
+            }
+        }
     }
 
     fn open(&mut self, at: usize, rows: u32) {
@@ -423,6 +480,22 @@ impl<'r, E: Real> Decoder<'r, E> {
             fatal: false,
         });
     }
+}
+
+/// Rows that are read whole before their pairs go to the columns.
+const BATCH: usize = 32;
+
+/// What opens the samples of rows that can be read whole; none if a stream is dense, its name long, or rows may not count.
+fn openings(rules: &Rules) -> Vec<Opening> {
+    if rules.rows.keying != Keying::Numbers || !rules.rows.all_rows_count() {
+        return Vec::new();
+    }
+    let opening = |(input, name): (&Input, &Name)| {
+        let text = name.text.as_deref().filter(|_| input.sparse)?;
+        let tag = Tag::new(&[b" |", text, b" "].concat())?;
+        Some(Opening { tag, dim: input.dim })
+    };
+    rules.inputs.iter().zip(&rules.names).map(opening).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// What a sample's values end with: the place, and whether values were left out; or what is wrong, and where.

@@ -310,3 +310,23 @@ fn value() -> impl Strategy<Value = String> {
             .prop_map(str::to_string),
     ]
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn rows_of_single_pairs_are_read_the_same_with_bytes_changed(
+        rows in prop::collection::vec((0u32..3, 0u32..120_000, 0u32..60, 0u32..12), 1..90),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(&b" |\n\t\r.-e:019xb#\x00\x80"[..])), 0..4),
+        streams in prop::sample::select(&["wd:sparse:100000 t:sparse:45", "t:sparse:45 wd:sparse:100000", "wd:sparse:99 t:sparse:45 u:sparse:9"][..]),
+        options in prop::sample::select(&["rules=cntk", "rules=lenient", "rules=cntk precision=double"][..]),
+    ) {
+        let row = |&(id, w, t, v): &(u32, u32, u32, u32)| format!("{} |wd {w}:1 |t {t}:{v}\n", id / 2);
+        let mut bytes = rows.iter().map(row).collect::<String>().into_bytes();
+        for (at, to) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = to;
+        }
+        compare(options, streams, &bytes);
+    }
+}

@@ -12,6 +12,7 @@ mod word;
 mod x86;
 
 pub(crate) use feeds::Feeds;
+pub(crate) use word::{Opening, whole_row};
 
 use super::number::{Grammar, Real};
 

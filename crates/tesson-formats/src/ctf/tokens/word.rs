@@ -2,6 +2,7 @@
 
 use super::super::bytes::{is_blank, is_end};
 use super::super::number::{Grammar, Real, read};
+use super::super::tag::Tag;
 use super::Pairs;
 
 /// Reads pairs as far as they are ordinary.
@@ -48,6 +49,43 @@ pub(super) fn sparse<E: Real>(
         at = end;
     }
     *pairs = Pairs { at, next, sorted };
+}
+
+/// What opens a stream's sample in rows that are read whole.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Opening {
+    /// ` |name `.
+    pub(crate) tag: Tag,
+    pub(crate) dim: u32,
+}
+
+/// Reads a row from `at` on, behind its id, if it is nothing but one pair of every stream, each of up to six digits, a
+/// colon and a digit: the pairs, and where the next row starts.
+#[inline]
+pub(crate) fn whole_row<const N: usize>(
+    bytes: &[u8],
+    mut at: usize,
+    openings: &[Opening; N],
+) -> Option<([(u32, u8); N], usize)> {
+    let mut pairs = [(0, 0); N];
+    for (pair, opening) in pairs.iter_mut().zip(openings) {
+        at += opening.tag.behind(bytes.get(at..)?)?.1;
+        let word = u64::from_le_bytes(*bytes.get(at..)?.first_chunk::<8>()?);
+        let digits = word ^ 0x3030_3030_3030_3030;
+        let other =
+            (((digits & 0x7F7F_7F7F_7F7F_7F7F) + 0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+        let bits = other.trailing_zeros() & !7;
+        if bits == 0 || bits > 48 || (word >> bits) as u8 != b':' {
+            return None;
+        }
+        *pair = (whole(digits << (64 - bits)), (digits >> 8 >> bits) as u8);
+        if pair.0 >= opening.dim || pair.1 > 9 {
+            return None;
+        }
+        at += 2 + bits as usize / 8;
+        // The next stream's opening says that the value ends here.
+    }
+    (bytes.get(at) == Some(&b'\n')).then_some((pairs, at + 1))
 }
 
 /// The number whose decimal digits are the bytes of a word, the last in the highest byte.
