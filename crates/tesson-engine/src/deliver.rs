@@ -27,7 +27,7 @@ use crate::pack::Pools;
 use crate::stats::Counters;
 use growth::Growth;
 pub(crate) use ticket::Packed;
-use ticket::{Outcome, Ticket};
+use ticket::{Outcome, Ticket, Work};
 
 /// How often a waiting caller looks whether it is to stop.
 const POLL: Duration = Duration::from_millis(40);
@@ -92,6 +92,9 @@ pub(crate) struct Brain {
     serial: u64,
     /// Blocks that no plan of their sweep needed before the last ones.
     fresh: Vec<u32>,
+    /// Memory of minibatches that have been made.
+    #[expect(clippy::vec_box, reason = "tickets hand them on in their boxes")]
+    works: Vec<Box<Work>>,
 }
 
 impl Brain {
@@ -105,6 +108,7 @@ impl Brain {
             stamps: Vec::new(),
             serial: 0,
             fresh: Vec::new(),
+            works: Vec::new(),
         }
     }
 
@@ -162,6 +166,9 @@ struct State {
     /// The plan has come to its end, or to an error.
     plan_over: bool,
     tickets: VecDeque<Ticket>,
+    /// Memory of minibatches that have been made, for whoever plans next.
+    #[expect(clippy::vec_box, reason = "tickets hand them on in their boxes")]
+    works: Vec<Box<Work>>,
     /// Number of the ticket in front.
     front: u64,
     /// Where the plan stands behind the last minibatch handed out.
@@ -227,6 +234,7 @@ impl Pipeline {
             running: false,
             plan_over: false,
             tickets: VecDeque::new(),
+            works: Vec::new(),
             front: 0,
             delivered: Cursor::default(),
             ready: BinaryHeap::new(),

@@ -16,19 +16,20 @@ use crate::pack::{self, Item, Source};
 impl Shared {
     /// Makes minibatches and puts them where their caller finds them.
     pub(super) fn make(&self, tasks: Vec<Task>, generation: u64, bench: &mut Bench) -> MutexGuard<'_, State> {
-        let made = tasks.into_iter().map(|task| {
-            let packed = self.assemble(&task.work, &task.held, bench);
-            (task.number, task.work.retired, packed)
+        let made = tasks.into_iter().map(|mut task| {
+            let packed = self.assemble(&mut task.work, &task.held, bench);
+            (task.number, task.work, packed)
         });
         let made: Vec<_> = made.collect();
         let mut state = self.lock();
         if state.generation != generation {
             return state;
         }
-        for (number, retired, packed) in made {
-            for block in retired {
+        for (number, work, packed) in made {
+            for &block in &work.retired {
                 state.retire(block, number, &self.setup);
             }
+            state.works.push(work);
             let outcome = match packed {
                 Ok(packed) => {
                     state.note_size(packed.bytes());
@@ -49,13 +50,12 @@ impl Shared {
     /// Brings together what a minibatch is made of, rows that are in no block in memory included, and packs it.
     pub(super) fn assemble(
         &self,
-        work: &Work,
+        work: &mut Work,
         held: &[Option<Held>],
         bench: &mut Bench,
     ) -> Result<Packed, Error> {
-        let mut items = work.items.clone();
-        let mut others = work.others.clone();
-        let fetched = self.fetch(&work.blocks, held, items.iter_mut().chain(&mut others), bench)?;
+        let named = work.items.iter_mut().chain(&mut work.others);
+        let fetched = self.fetch(&work.blocks, held, named, bench)?;
         let nothing = Chunk::empty();
         let held_sources = held.iter().map(|held| match held {
             Some(held) => held.block.source(held.line_base),
@@ -64,10 +64,10 @@ impl Shared {
         });
         let fetched_sources = fetched.iter().map(|chunk| Source { chunk, rows: None, line_base: 0 });
         let sources: Vec<Source<'_>> = held_sources.chain(fetched_sources).collect();
-        let charges = self.charges(work, &items, &others, &sources)?;
-        items.retain(|i| !sources[i.held as usize].chunk.is_left_out(i.row));
-        let streams = pack::pack(&self.setup.streams, &items, &sources, &self.pools);
-        let keys = pack::keys(&items, &sources);
+        let charges = self.charges(work, &sources);
+        work.items.retain(|i| !sources[i.held as usize].chunk.is_left_out(i.row));
+        let streams = pack::pack(&self.setup.streams, &work.items, &sources, &self.pools);
+        let keys = pack::keys(&work.items, &sources);
         let refused = if self.setup.frame_mode { self.not_frames(work, &streams, &keys) } else { None };
         fetched.into_iter().for_each(|chunk| self.spares.give(chunk));
         let counters = &self.setup.counters;
@@ -77,7 +77,7 @@ impl Shared {
             keys,
             sweep_end: work.plan.sweep_end,
             data_end: work.plan.data_end,
-            is_empty: items.is_empty() && work.plan.foreign.is_empty(),
+            is_empty: work.items.is_empty() && work.plan.foreign.is_empty(),
             after: work.plan.after,
             charges,
             refused,
@@ -133,18 +133,12 @@ impl Shared {
     }
 
     /// The faults of a minibatch's sequences that count now, in plan order.
-    pub(super) fn charges(
-        &self,
-        work: &Work,
-        items: &[Item],
-        others: &[Item],
-        sources: &[Source<'_>],
-    ) -> Result<Vec<Charge>, Error> {
+    pub(super) fn charges(&self, work: &Work, sources: &[Source<'_>]) -> Vec<Charge> {
         if sources.iter().all(|s| s.chunk.faults.is_empty()) {
-            return Ok(Vec::new());
+            return Vec::new();
         }
-        let own = items.iter().zip(work.plan.own_places());
-        let foreign = others.iter().zip(work.plan.foreign_places());
+        let own = work.items.iter().zip(work.plan.own_places());
+        let foreign = work.others.iter().zip(work.plan.foreign_places());
         let mut faulty: Vec<(u64, &Item, Planned, u64)> = own
             .chain(foreign)
             .filter(|(item, _)| !sources[item.held as usize].chunk.faults_of(item.row).is_empty())
@@ -162,7 +156,7 @@ impl Shared {
                 }
             }
         }
-        Ok(charges)
+        charges
     }
 
     /// Whether a fault of this sequence has not been met before, had its worker read from the start.

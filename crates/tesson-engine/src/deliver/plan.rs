@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::MutexGuard;
 
 use tesson_core::{Error, Fetch};
-use tesson_plan::{BatchPlan, Planned, Progress};
+use tesson_plan::{Planned, Progress};
 
 use super::ticket::{Held, Holdings, Outcome, Ticket, Work};
 use super::{Brain, Presence, Setup, Shared, State, Supply};
@@ -31,15 +31,19 @@ impl Shared {
         let mut over = false;
         let mut wanted = false;
         while planned.len() < room && !over && !wanted {
-            let mut plan = BatchPlan::default();
             let demand = brain.demand;
+            let mut work = brain.works.pop().unwrap_or_else(|| Box::new(Work::new(demand)));
             let (planner, index) = brain.parts();
-            match planner.next_batch(index, demand, &mut plan) {
+            match planner.next_batch(index, demand, &mut work.plan) {
                 Ok(Progress::Planned) => {
-                    over = plan.data_end;
-                    planned.push(Ok(brain.prepare(plan, self.setup.charge_foreign)));
+                    over = work.plan.data_end;
+                    brain.prepare(&mut work, self.setup.charge_foreign);
+                    planned.push(Ok(work));
                 }
-                Ok(Progress::NeedIndex) => wanted = true,
+                Ok(Progress::NeedIndex) => {
+                    wanted = true;
+                    brain.works.push(work);
+                }
                 Err(e) => {
                     over = true;
                     planned.push(Err(Error::from(e)));
@@ -75,29 +79,28 @@ impl Shared {
 
 impl Brain {
     /// Finds the blocks of a plan.
-    fn prepare(&mut self, plan: BatchPlan, charge_foreign: bool) -> Box<Work> {
+    fn prepare(&mut self, work: &mut Work, charge_foreign: bool) {
         self.serial += 1;
-        let mut blocks = Vec::new();
-        let items = self.items(&plan.own, &mut blocks);
-        let foreign: &[Planned] = if charge_foreign { &plan.foreign } else { &[] };
-        let others = self.items(foreign, &mut blocks);
-        let mut retired = Vec::new();
+        work.demand = self.demand;
+        work.clear();
+        self.items(&work.plan.own, &mut work.items, &mut work.blocks);
+        if charge_foreign {
+            self.items(&work.plan.foreign, &mut work.others, &mut work.blocks);
+        }
         let (planner, index) = self.parts();
-        planner.take_retired(index, &mut retired);
-        let retired = match &self.supply {
-            Supply::Indexed { table, .. } => retired.into_iter().flat_map(|c| table.blocks(c)).collect(),
-            Supply::Growing => retired,
-        };
-        for &block in &retired {
+        planner.take_retired(index, &mut work.retired);
+        if let Supply::Indexed { table, .. } = &self.supply {
+            work.retired = work.retired.iter().flat_map(|&chunk| table.blocks(chunk)).collect();
+        }
+        for &block in &work.retired {
             if let Some(stamp) = self.stamps.get_mut(block as usize) {
                 *stamp = (0, 0);
             }
         }
-        Box::new(Work { plan, demand: self.demand, items, others, blocks, retired })
     }
 
-    fn items(&mut self, planned: &[Planned], blocks: &mut Vec<u32>) -> Vec<Item> {
-        let mut items = Vec::with_capacity(planned.len());
+    /// Where the planned sequences lie: appended to `items`, and the blocks that are new to `blocks`.
+    fn items(&mut self, planned: &[Planned], items: &mut Vec<Item>, blocks: &mut Vec<u32>) {
         for p in planned {
             let (block, row) = self.find(p.chunk, p.sequence);
             if self.stamps.len() <= block as usize {
@@ -113,13 +116,13 @@ impl Brain {
             }
             items.push(Item { held: stamp.1, row });
         }
-        items
     }
 }
 
 impl State {
     /// Tells the planner's index what has been decoded since.
     pub(super) fn tell(&mut self, brain: &mut Brain) {
+        brain.works.append(&mut self.works);
         let Some(growth) = &mut self.growth else { return };
         for grown in growth.take_fresh() {
             brain.grown.push(grown.lengths, grown.bytes);

@@ -24,6 +24,27 @@ pub(super) struct Work {
     pub(super) retired: Vec<u32>,
 }
 
+impl Work {
+    pub(super) fn new(demand: Demand) -> Work {
+        Work {
+            plan: BatchPlan::default(),
+            demand,
+            items: Vec::new(),
+            others: Vec::new(),
+            blocks: Vec::new(),
+            retired: Vec::new(),
+        }
+    }
+
+    /// Forgets all but the plan, keeping the memory.
+    pub(super) fn clear(&mut self) {
+        self.items.clear();
+        self.others.clear();
+        self.blocks.clear();
+        self.retired.clear();
+    }
+}
+
 /// A block in memory, and the line it begins at. Whoever holds it keeps it there.
 pub(super) struct Held {
     pub(super) block: Arc<Resident>,
