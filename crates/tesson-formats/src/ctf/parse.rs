@@ -257,6 +257,9 @@ impl<'r, E: Real> Decoder<'r, E> {
                 3 => self.whole_rows::<3>(bytes, at, last),
                 _ => at,
             };
+            if at == bytes.len() {
+                break;
+            }
             let row = &bytes[at..];
             let (id, skip) = match last.repeated(row) {
                 Some(skip) => (current, skip),

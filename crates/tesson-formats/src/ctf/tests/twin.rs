@@ -330,3 +330,26 @@ proptest! {
         compare(options, streams, &bytes);
     }
 }
+
+#[test]
+fn runs_of_like_rows_of_every_length_are_read_the_same() {
+    let streams =
+        ["wd:sparse:100000", "wd:sparse:100000 t:sparse:45", "wd:sparse:100000 t:sparse:45 u:sparse:9"];
+    for (n_streams, streams) in (1..).zip(streams) {
+        for rows in [1, 2, 31, 32, 33, 34, 63, 64, 65, 66, 130] {
+            let row = |id: u32, i: usize| {
+                let inputs = [
+                    format!(" |wd {}:1", i * 97),
+                    format!(" |t {}:{}", i % 45, i % 10),
+                    format!(" |u {}:2", i % 9),
+                ];
+                format!("{id}{}\n", inputs[..n_streams].concat())
+            };
+            // A run between two short ones; the last file ends without a line feed.
+            let text: String =
+                (0..rows + 4).map(|i| row(u32::from(i > 1) + u32::from(i > rows + 1), i)).collect();
+            compare("rules=cntk", streams, text.as_bytes());
+            compare("rules=lenient", streams, text.trim_end().as_bytes());
+        }
+    }
+}
