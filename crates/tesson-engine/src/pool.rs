@@ -3,34 +3,57 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Buffers kept for reuse, at most.
-const KEPT: usize = 64;
+/// Bytes kept for reuse, at most: what is made ahead of the caller, and some. A few buffers are kept whatever their size.
+const KEPT_BYTES: usize = 16 << 20;
+const ALWAYS_KEPT: usize = 4;
+
+/// Buffers that are looked at for one that fits.
+const LOOKED_AT: usize = 16;
 
 /// A place where buffers of one element type wait to be used again.
 #[derive(Debug)]
 pub(crate) struct Pool<T> {
-    idle: Mutex<Vec<Vec<T>>>,
+    idle: Mutex<Idle<T>>,
+}
+
+#[derive(Debug)]
+struct Idle<T> {
+    buffers: Vec<Vec<T>>,
+    bytes: usize,
+}
+
+impl<T> Idle<T> {
+    fn take(&mut self, at: usize) -> Vec<T> {
+        let buffer = self.buffers.swap_remove(at);
+        self.bytes -= buffer.capacity() * size_of::<T>();
+        buffer
+    }
+
+    fn give(&mut self, buffer: Vec<T>) {
+        let bytes = buffer.capacity() * size_of::<T>();
+        if self.buffers.len() < ALWAYS_KEPT || self.bytes + bytes <= KEPT_BYTES {
+            self.bytes += bytes;
+            self.buffers.push(buffer);
+        }
+    }
 }
 
 impl<T> Pool<T> {
     pub(crate) fn new() -> Arc<Pool<T>> {
-        Arc::new(Pool { idle: Mutex::new(Vec::new()) })
+        Arc::new(Pool { idle: Mutex::new(Idle { buffers: Vec::new(), bytes: 0 }) })
     }
 
     /// An empty buffer with room for `capacity` elements. Its memory may have been used before.
     pub(crate) fn take(self: &Arc<Self>, capacity: usize) -> Buffer<T> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // The latest one is the likeliest to be in the cache; one that is much too large stays for larger requests.
-        let fit =
-            idle.iter().rposition(|v| v.capacity() >= capacity && v.capacity() / 4 <= capacity.max(256));
-        let mut items = match fit {
-            Some(i) => idle.swap_remove(i),
-            None => {
-                if idle.len() >= KEPT {
-                    idle.swap_remove(0);
-                }
-                Vec::new()
-            }
+        // The latest ones are the likeliest to be in the cache; one that is much too large stays for larger requests.
+        let latest = idle.buffers.len().saturating_sub(LOOKED_AT);
+        let fits = |v: &Vec<T>| v.capacity() >= capacity && v.capacity() / 4 <= capacity.max(256);
+        let mut items = match idle.buffers[latest..].iter().rposition(fits) {
+            Some(at) => idle.take(latest + at),
+            // One that is too small grows: otherwise small ones would fill the pool for ever.
+            None if idle.bytes > KEPT_BYTES / 2 => idle.take(latest),
+            None => Vec::new(),
         };
         drop(idle);
         items.clear();
@@ -73,9 +96,7 @@ impl<T> Drop for Buffer<T> {
         }
         let Some(home) = self.home.upgrade() else { return };
         let mut idle = home.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < KEPT {
-            idle.push(std::mem::take(&mut self.items));
-        }
+        idle.give(std::mem::take(&mut self.items));
     }
 }
 

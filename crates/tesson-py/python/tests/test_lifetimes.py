@@ -53,12 +53,12 @@ def test_memory_is_used_again_when_the_last_view_dies(ctf: Callable[[str], str])
     file = ctf("".join(f"|x {' '.join(str(i) for _ in range(1000))}\n" for i in range(50)))
     source = MinibatchSource(CTFDeserializer(file, StreamDefs(x=StreamDef(shape=1000))), randomize=False, threads=1)
     addresses = set()
-    for _ in range(1000):
+    for _ in range(3000):
         samples = source.next_minibatch(10)["x"].samples
         addresses.add(samples.ctypes.data)
         del samples
     # Some are in use ahead of the caller, some wait in the pool; none is lost.
-    assert len(addresses) < 200
+    assert len(addresses) < 600
 
 
 def test_a_view_keeps_its_memory_and_nothing_else(sources: tuple[Make, Make]) -> None:
