@@ -69,7 +69,7 @@ impl Shared {
         let found = std::mem::take(&mut bench.scratch.warnings);
         if found > 0 && self.setup.counters.warnings.fetch_add(found, Ordering::Relaxed) == 0 {
             tracing::warn!(
-                "some inputs are unknown or shorter than their dimension; they are skipped or filled with zeros"
+                "some rows are out of the ordinary: unknown inputs are skipped, short samples filled with zeros, sequences without a sample left out"
             );
         }
     }

@@ -194,11 +194,13 @@ def with_later_fault(expected: list[Line], found: list[Line]) -> list[Line]:
     """The expected lines where the reference stops at a fault earlier than Tesson.
 
     Text, §9: "Tesson charges a fault at the minibatch that holds its sequence, in plan order (the reference: when the
-    chunk is read, so up to a chunk or a window earlier). Deviation." Minibatches may come in between.
+    chunk is read, so up to a chunk or a window earlier). Deviation." Minibatches may come in between; the error after
+    them must be a fault with a place in the data, which is what the sentence is about.
     """
     between = found[len(expected) - 1 : -1]
     begun_well = len(expected) > 1 and "streams" in expected[-2] and "error" in expected[-1]
-    if begun_well and "error" in found[-1] and all("streams" in line for line in between):
+    is_fault = " (byte " in found[-1].get("error", "")
+    if begun_well and is_fault and all("streams" in line for line in between):
         return [*expected[:-1], *between, expected[-1]]
     return expected
 
