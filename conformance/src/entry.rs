@@ -96,6 +96,8 @@ pub fn ctf_decode(bytes: &[u8]) {
     let in_chunks =
         sequences_of(&*deserializer, &indexed, &file).expect("the file is the one that was indexed");
     assert_eq!(in_chunks, one_by_one(&*deserializer, &indexed, &file), "sequence by sequence");
+    let decoded: Vec<Key> = in_chunks.iter().map(|sequence| sequence.key.clone()).collect();
+    assert_eq!(keys_of(&indexed, &file), decoded, "keys read by themselves");
     let Some(pieces) = deserializer.pieces() else { return };
     for target in [1, 40, u64::MAX / 2] {
         let in_pieces = sequences_in_pieces(&*deserializer, pieces, target, &file);
@@ -193,6 +195,18 @@ fn sequences_of(
         found.extend(sequences(deserializer, &chunk));
     }
     Ok(found)
+}
+
+/// The keys of all sequences, as they are read for joining.
+fn keys_of(indexed: &Indexed, file: &Memory<'_>) -> Vec<Key> {
+    let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
+    let of_chunk = |c: usize| {
+        let n = indexed.index.chunk(c).n_sequences;
+        let keys = indexed.corpus.keys(c as u32, n, file, &mut scratch, &mut chunk);
+        let keys = keys.expect("the file is the one that was indexed");
+        (0..n as usize).map(|i| keys.get(i)).collect::<Vec<_>>()
+    };
+    (0..indexed.index.n_chunks()).flat_map(of_chunk).collect()
 }
 
 fn one_by_one(deserializer: &dyn Deserializer, indexed: &Indexed, file: &Memory<'_>) -> Vec<Sequence> {

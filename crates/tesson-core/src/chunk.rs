@@ -1,6 +1,6 @@
 //! Decoded chunks: a few flat columns, nothing allocated per sequence or sample.
 
-use crate::{DataErrorKind, Keys};
+use crate::{DataErrorKind, Keys, ResourceId};
 
 /// Where the entries of a column begin.
 ///
@@ -131,6 +131,8 @@ pub struct Fault {
     pub kind: DataErrorKind,
     /// The stream it was found in, by position among the deserializer's streams.
     pub stream: Option<u16>,
+    /// The file it was found in.
+    pub resource: ResourceId,
     /// Byte offset in the file, from 0.
     pub offset: u64,
     /// Physical line, counted from 0; relative to the chunk's `first_line`. Unused in binary formats.

@@ -7,7 +7,8 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{Chunk, Error, Index, StreamInfo};
+use crate::key::KeyList;
+use crate::{Chunk, Error, Index, Keys, StreamInfo};
 
 /// One of a deserializer's resources (files), by position in [`Deserializer::resources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -86,6 +87,20 @@ impl Wanted<'_> {
     }
 }
 
+/// Sequences that are decoded at once for nothing but their keys.
+const KEYS_AT_ONCE: u32 = 1024;
+
+/// Which of several sequences of one key joins those of other deserializers (spec of the engine, "Bundling").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Repeated {
+    /// The first one in the order of the index.
+    First,
+    /// The last one.
+    Last,
+    /// None of them: the key counts as missing.
+    Nothing,
+}
+
 /// A corpus that has been indexed, and how to load parts of it.
 pub trait Corpus: Send + Sync {
     /// Decodes the wanted sequences of a chunk into `out`, which is overwritten but keeps its memory.
@@ -107,6 +122,30 @@ pub trait Corpus: Send + Sync {
     /// Loading single sequences of many chunks at once, if the format has a way that is better than chunk by chunk.
     fn scattered(&self) -> Option<&dyn Scattered> {
         None
+    }
+
+    /// The keys of a chunk's sequences, of which the index has `n_sequences`. They are asked for when deserializers are
+    /// joined; what this does without a way of its own is to decode the chunk, `out` being memory for that.
+    ///
+    /// # Errors
+    /// As [`Corpus::load`].
+    fn keys(
+        &self,
+        chunk: u32,
+        n_sequences: u32,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<Keys, Error> {
+        let mut keys = KeyList::default();
+        let mut from = 0;
+        while from < n_sequences {
+            let to = n_sequences.min(from.saturating_add(KEYS_AT_ONCE));
+            self.load(chunk, Wanted::Range(from..to), fetch, scratch, out)?;
+            (0..out.n_sequences as usize).for_each(|i| keys.push(out.key(i)));
+            from = to;
+        }
+        Ok(keys.finish())
     }
 
     /// Where one sequence lies in storage.
@@ -206,6 +245,23 @@ pub trait Deserializer: Send + Sync {
     /// Whether an index cache is to be used and written (`cacheIndex`).
     fn cache_index(&self) -> bool {
         false
+    }
+
+    /// Whether one of its streams says how many samples a sequence counts, whatever others it is joined with
+    /// (`definesMBSize`).
+    fn defines_size(&self) -> bool {
+        false
+    }
+
+    /// Which sequence of a repeated key others are joined with.
+    fn repeated_keys(&self) -> Repeated {
+        Repeated::First
+    }
+
+    /// Whether it can be joined, and is shuffled and shared like any other. If not, each worker reads on a timeline of
+    /// its own (spec of the engine, "Local-timeline randomizers").
+    fn composable(&self) -> bool {
+        true
     }
 
     /// Looks at the beginning of the data: encoding, mode, shapes that are left open. Called once, before all else.

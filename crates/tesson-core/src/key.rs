@@ -60,6 +60,14 @@ impl Keys {
         }
     }
 
+    /// The text of sequence `i`, as bytes, if keys are texts.
+    #[inline]
+    pub fn text(&self, i: usize) -> Option<&[u8]> {
+        let Keys::Texts { bytes, ends } = self else { return None };
+        let start = if i == 0 { 0 } else { ends[i - 1] as usize };
+        Some(&bytes[start..ends[i] as usize])
+    }
+
     /// The same in the fewest bytes: ascending numbers without gaps become their first.
     pub fn compacted(&self) -> Keys {
         match self {
@@ -77,6 +85,33 @@ impl Keys {
             Keys::Consecutive(_) => 0,
             Keys::Numbers(v) => v.capacity() * 8,
             Keys::Texts { bytes, ends } => bytes.capacity() + ends.capacity() * 4,
+        }
+    }
+}
+
+/// Keys that are put together one by one.
+#[derive(Default)]
+pub(crate) struct KeyList {
+    numbers: Vec<u64>,
+    texts: (Vec<u8>, Vec<u32>),
+}
+
+impl KeyList {
+    /// Appends a key; all of one list are of the same kind.
+    pub(crate) fn push(&mut self, key: Key) {
+        match key {
+            Key::Number(n) => self.numbers.push(n),
+            Key::Text(t) => {
+                self.texts.0.extend_from_slice(t.as_bytes());
+                self.texts.1.push(self.texts.0.len() as u32);
+            }
+        }
+    }
+
+    pub(crate) fn finish(self) -> Keys {
+        match self.texts {
+            (_, ends) if ends.is_empty() => Keys::Numbers(self.numbers).compacted(),
+            (bytes, ends) => Keys::Texts { bytes, ends },
         }
     }
 }

@@ -20,7 +20,8 @@ mod stream;
 pub use chunk::{Chunk, Data, Fault, Offsets, StreamColumn, Values};
 pub use coded::Coded;
 pub use deserializer::{
-    Corpus, Deserializer, Fetch, Indexed, Lanes, Piece, Pieces, ResourceId, Scattered, Scratch, Wanted,
+    Corpus, Deserializer, Fetch, Indexed, Lanes, Piece, Pieces, Repeated, ResourceId, Scattered, Scratch,
+    Wanted,
 };
 pub use error::{
     ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, StoreError, UsageError,

@@ -15,7 +15,7 @@ pub(crate) fn describe(
     resources: &Resources,
 ) -> DataError {
     let at = Location {
-        file: resources.files()[0].0.clone(),
+        file: resources.files()[fault.resource.0 as usize].0.clone(),
         offset: fault.offset,
         line: Some(fault.line + source.chunk.first_line + source.line_base + 1),
     };

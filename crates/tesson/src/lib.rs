@@ -48,8 +48,8 @@ pub use tesson_plan::{BatchPlan, Cursor, Demand, Planned, ResumeState, merge_sta
 pub mod deserializer {
     pub use tesson_core::{
         Chunk, Coded, Corpus, Data, Deserializer, Fault, Fetch, Format, Index, Indexed, Keys, Lanes, Offsets,
-        OptionKind, OptionSpec, OptionTable, Options, Piece, Pieces, ResourceId, Scattered, Scratch, Section,
-        Setting, StreamColumn, Value, Values, Wanted,
+        OptionKind, OptionSpec, OptionTable, Options, Piece, Pieces, Repeated, ResourceId, Scattered,
+        Scratch, Section, Setting, StreamColumn, Value, Values, Wanted,
     };
 }
 

@@ -4,11 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Coded, Corpus, DataErrorKind, Error, Fetch, Index, Indexed, ResourceId, Scattered, Scratch, Wanted,
+    Chunk, Coded, Corpus, DataErrorKind, Error, Fetch, Index, Indexed, Keys, ResourceId, Scattered, Scratch,
+    Wanted,
 };
 
 use super::index::{ChunkTable, save};
 use super::parse::AnyDecoder;
+use super::rows::{Keying, RowId};
 use super::{FILE, Rules, located};
 
 /// An indexed file.
@@ -65,6 +67,21 @@ impl Corpus for CtfCorpus {
 
     fn scattered(&self) -> Option<&dyn Scattered> {
         Some(self)
+    }
+
+    fn keys(
+        &self,
+        chunk: u32,
+        n_sequences: u32,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        _out: &mut Chunk,
+    ) -> Result<Keys, Error> {
+        let part = self.part(chunk, 0);
+        match self.rules.rows.keying {
+            Keying::Lines => Ok(part.line_keys()),
+            Keying::Numbers | Keying::Texts => part.id_keys(n_sequences as usize, fetch, &mut scratch.bytes),
+        }
     }
 
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
@@ -139,6 +156,59 @@ impl Part<'_> {
             next = run.sequences.end;
         }
         Ok(())
+    }
+
+    /// The lines that sequences begin on, counted from the beginning of the file.
+    fn line_keys(&self) -> Keys {
+        let lines = self.table.lines.as_ref().unwrap_or(self.lengths);
+        let mut line = self.table.line;
+        let mut step = |i: usize| {
+            let key = line;
+            line += u64::from(lines.get(i));
+            key
+        };
+        Keys::Numbers((0..self.lengths.len()).map(&mut step).collect()).compacted()
+    }
+
+    /// The ids that the chunk's first `n` sequences begin with. Nothing else of them is looked at.
+    fn id_keys(&self, n: usize, fetch: &dyn Fetch, buffer: &mut Vec<u8>) -> Result<Keys, Error> {
+        let (mut numbers, mut text, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+        let mut next = 0;
+        while next < n {
+            let run = self.run(next, n);
+            let bytes = read(fetch, run.bytes.clone(), buffer)?;
+            let mut at = 0;
+            for i in run.sequences.clone() {
+                match self.corpus.rules.rows.id(&bytes[at..]).0 {
+                    RowId::Number(id) => numbers.push(id),
+                    RowId::Text(id) => {
+                        text.extend_from_slice(id);
+                        ends.push(text.len() as u32);
+                    }
+                    RowId::None | RowId::Overflow(_) | RowId::NoRow => {
+                        let offset = run.bytes.start + at as u64;
+                        return Err(self.changed(
+                            "no sequence begins where the index has one",
+                            offset,
+                            run.line,
+                        ));
+                    }
+                }
+                at += self.table.sizes.get(i) as usize + self.table.gaps.get(i) as usize;
+            }
+            next = run.sequences.end;
+        }
+        Ok(if self.corpus.rules.text_keys {
+            Keys::Texts { bytes: text, ends }
+        } else {
+            Keys::Numbers(numbers).compacted()
+        })
+    }
+
+    /// The file is not the one that was indexed.
+    fn changed(&self, what: impl Into<String>, offset: u64, line: u64) -> Error {
+        let kind = DataErrorKind::Changed { what: what.into() };
+        located(&self.corpus.rules, kind, offset, self.table.line + line)
     }
 
     /// As many sequences from `first` on, before `end`, as one read takes; at least one.
@@ -216,8 +286,7 @@ impl Part<'_> {
             run.bytes.end,
             run.sequences.len()
         );
-        let line = self.table.line + run.line;
-        Err(located(&self.corpus.rules, DataErrorKind::Changed { what }, run.bytes.start, line))
+        Err(self.changed(what, run.bytes.start, run.line))
     }
 }
 

@@ -177,6 +177,10 @@ impl Deserializer for Ctf {
         self.settings.cache_index
     }
 
+    fn defines_size(&self) -> bool {
+        self.settings.main.is_some()
+    }
+
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
         let prologue = prologue::look(&self.rules, fetch)?;
         if self.settings.has_open_dims() {

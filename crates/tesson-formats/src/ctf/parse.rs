@@ -11,7 +11,7 @@ use super::options::Input;
 use super::rows::{Keying, LastId, RowId};
 use super::tag::Tag;
 use super::tokens::{Kernel, Opening, whole_row};
-use super::{Name, Rules, checks};
+use super::{FILE, Name, Rules, checks};
 
 /// Bytes that are no run of whole sequences.
 #[derive(Debug)]
@@ -351,7 +351,7 @@ impl<'r, E: Real> Decoder<'r, E> {
             for (kind, stream, fatal) in checks::check(self, open.rows) {
                 let sequence = self.lengths.len() as u32;
                 let Open { offset, line, .. } = open;
-                self.faults.push(Fault { sequence, kind, stream, offset, line, fatal });
+                self.faults.push(Fault { sequence, kind, stream, resource: FILE, offset, line, fatal });
             }
         }
         self.lengths.push(open.rows);
@@ -478,6 +478,7 @@ impl<'r, E: Real> Decoder<'r, E> {
             sequence: self.lengths.len() as u32,
             kind,
             stream: stream.map(|s| s as u16),
+            resource: FILE,
             offset: self.offset + at as u64,
             line: self.line,
             fatal: false,
