@@ -13,7 +13,6 @@ mod error;
 mod index;
 mod key;
 mod option;
-mod packed;
 mod registry;
 mod stream;
 
@@ -29,6 +28,5 @@ pub use error::{
 pub use index::{ChunkSpan, Index};
 pub use key::{Key, Keys};
 pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, nearest};
-pub use packed::{PackedRows, PackedSequence, PackedStream, PackedValues};
 pub use registry::{Format, OpenFn, Registry, Setting};
 pub use stream::{Element, Shape, StreamInfo};

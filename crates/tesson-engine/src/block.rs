@@ -6,9 +6,10 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, Weak};
 
-use tesson_core::{Chunk, Index, PackedRows};
+use tesson_core::{Chunk, Index};
 
 use crate::pack::Source;
+use crate::packed::PackedRows;
 
 /// The division of an indexed corpus into blocks.
 pub(crate) struct BlockTable {

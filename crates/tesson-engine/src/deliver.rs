@@ -147,11 +147,20 @@ struct Block {
     idle: bool,
     /// Its sweep is done with it before it is even there.
     unwanted: bool,
+    /// The tickets that need it and have been planned before it was there, and its number among each one's blocks.
+    waiters: Vec<(u64, u32)>,
 }
 
 impl Block {
     fn absent() -> Block {
-        Block { presence: Presence::Absent, last_ticket: None, bytes: 0, idle: false, unwanted: false }
+        Block {
+            presence: Presence::Absent,
+            last_ticket: None,
+            bytes: 0,
+            idle: false,
+            unwanted: false,
+            waiters: Vec::new(),
+        }
     }
 }
 
@@ -421,6 +430,7 @@ impl State {
         }
         for block in &mut self.blocks {
             block.last_ticket = None;
+            block.waiters.clear();
         }
         self.row_allowance = self.row_allowance.max(ROW_ALLOWANCE / 4);
         if let Some(growth) = &mut self.growth {

@@ -15,6 +15,7 @@ mod lanes;
 mod layout;
 mod minibatch;
 mod pack;
+mod packed;
 mod pool;
 mod source;
 mod stats;

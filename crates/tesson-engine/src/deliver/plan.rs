@@ -160,7 +160,10 @@ impl State {
             }
             holdings.push(match &block.presence {
                 Presence::Resident(resident) => Some(Held { block: resident.clone(), line_base }),
-                Presence::Absent | Presence::Queued | Presence::Loading => None,
+                Presence::Absent | Presence::Queued | Presence::Loading => {
+                    block.waiters.push((number, holdings.len() as u32));
+                    None
+                }
             });
         }
         if holdings.iter().all(Option::is_some) {

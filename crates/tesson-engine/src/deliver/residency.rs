@@ -8,7 +8,7 @@ use tesson_core::{Chunk, Corpus, Error, Fetch, Piece, Wanted};
 
 use super::growth::Grown;
 use super::job::{Bench, Stock};
-use super::ticket::Outcome;
+use super::ticket::{Held, Outcome, Ticket};
 use super::{Block, Presence, ROW_ALLOWANCE, Resident, Setup, Shared, State, Supply};
 use crate::block::{BlockTable, Decoded};
 
@@ -116,8 +116,9 @@ impl Shared {
         state.used += bytes;
         state.row_allowance = (state.row_allowance + bytes as i64 / 10).min(ROW_ALLOWANCE);
         let line_base = state.line_base(block);
-        for (number, ticket) in (state.front..).zip(&mut state.tickets) {
-            if ticket.arrived(block, &resident, line_base) {
+        for (number, at) in std::mem::take(&mut state.blocks[block as usize].waiters) {
+            let held = Held { block: resident.clone(), line_base };
+            if state.ticket(number).is_some_and(|ticket| ticket.arrived(at, held)) {
                 state.ready.push(Reverse(number));
             }
         }
@@ -175,8 +176,10 @@ impl State {
     /// A block cannot be loaded: whoever waits for it fails.
     pub(super) fn fail(&mut self, block: u32, e: &Error) {
         self.blocks[block as usize].presence = Presence::Absent;
-        for ticket in self.tickets.iter_mut().filter(|t| t.waits_for(block)) {
-            ticket.finish(Outcome::Failed(e.clone()));
+        for (number, _) in std::mem::take(&mut self.blocks[block as usize].waiters) {
+            if let Some(ticket) = self.ticket(number).filter(|t| t.is_waiting()) {
+                ticket.finish(Outcome::Failed(e.clone()));
+            }
         }
     }
 
@@ -187,14 +190,27 @@ impl State {
             return;
         }
         match block.presence {
-            Presence::Resident(_) => self.leave(number, setup),
             Presence::Absent => {}
-            // Tickets are made in any order: an earlier one may still wait for it.
-            Presence::Queued if self.tickets.iter().any(|t| t.waits_for(number)) => block.unwanted = true,
-            // The rows that were needed of it have been fetched by themselves.
-            Presence::Queued => block.presence = Presence::Absent,
             Presence::Loading => block.unwanted = true,
+            Presence::Resident(_) => self.leave(number, setup),
+            Presence::Queued => {
+                // Tickets are made in any order: an earlier one may still wait for it. If none does, the rows that were
+                // needed of it have been fetched by themselves.
+                let awaited = self.is_awaited(number);
+                let block = &mut self.blocks[number as usize];
+                block.unwanted = awaited;
+                if !awaited {
+                    block.presence = Presence::Absent;
+                }
+            }
         }
+    }
+
+    /// Whether a ticket waits for a block.
+    fn is_awaited(&self, block: u32) -> bool {
+        let ticket = |number: u64| self.tickets.get(number.checked_sub(self.front)? as usize);
+        let waiters = &self.blocks[block as usize].waiters;
+        waiters.iter().any(|&(number, _)| ticket(number).is_some_and(Ticket::is_waiting))
     }
 
     /// Nobody needs a block for now: it stays while there is room, or goes at once.

@@ -56,8 +56,8 @@ pub(super) type Holdings = Vec<Option<Held>>;
 
 /// Where a ticket stands.
 enum Stage {
-    /// For the blocks it does not hold yet.
-    Waiting(Box<Work>, Holdings),
+    /// For the blocks it does not hold yet, and how many those are.
+    Waiting(Box<Work>, Holdings, usize),
     /// Somebody makes it.
     Making,
     /// It can be handed out.
@@ -69,7 +69,8 @@ pub(super) struct Ticket(Stage);
 
 impl Ticket {
     pub(super) fn waiting(work: Box<Work>, holdings: Holdings) -> Ticket {
-        Ticket(Stage::Waiting(work, holdings))
+        let missing = holdings.iter().filter(|h| h.is_none()).count();
+        Ticket(Stage::Waiting(work, holdings, missing))
     }
 
     pub(super) fn done(outcome: Outcome) -> Ticket {
@@ -91,33 +92,26 @@ impl Ticket {
         }
     }
 
-    /// A block is there; whether it was the last one the ticket waited for.
-    pub(super) fn arrived(&mut self, number: u32, block: &Arc<Resident>, line_base: u64) -> bool {
-        let Stage::Waiting(work, holdings) = &mut self.0 else { return false };
-        let Some(at) = work.blocks.iter().position(|&b| b == number) else { return false };
-        if holdings[at].is_some() {
-            return false;
+    /// Block `at` of the ticket's is there; whether it was the last one the ticket waited for.
+    pub(super) fn arrived(&mut self, at: u32, held: Held) -> bool {
+        let Stage::Waiting(_, holdings, missing) = &mut self.0 else { return false };
+        let place = &mut holdings[at as usize];
+        if place.replace(held).is_none() {
+            *missing -= 1;
         }
-        holdings[at] = Some(Held { block: block.clone(), line_base });
-        holdings.iter().all(Option::is_some)
-    }
-
-    /// Whether it waits for this block.
-    pub(super) fn waits_for(&self, number: u32) -> bool {
-        let Stage::Waiting(work, holdings) = &self.0 else { return false };
-        work.blocks.iter().zip(holdings).any(|(&b, held)| b == number && held.is_none())
+        *missing == 0
     }
 
     /// Sequences and missing blocks, while it waits.
     pub(super) fn wait(&self) -> Option<(usize, usize)> {
-        let Stage::Waiting(work, holdings) = &self.0 else { return None };
-        Some((work.items.len(), holdings.iter().filter(|h| h.is_none()).count()))
+        let Stage::Waiting(work, _, missing) = &self.0 else { return None };
+        Some((work.items.len(), *missing))
     }
 
     /// Takes the work and what there is for it, to make the minibatch.
     pub(super) fn start(&mut self) -> Option<(Box<Work>, Holdings)> {
         match std::mem::replace(&mut self.0, Stage::Making) {
-            Stage::Waiting(work, holdings) => Some((work, holdings)),
+            Stage::Waiting(work, holdings, _) => Some((work, holdings)),
             other => {
                 self.0 = other;
                 None

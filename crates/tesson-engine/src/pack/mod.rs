@@ -5,9 +5,10 @@ mod sequence;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tesson_core::{Chunk, Keys, PackedRows, StreamInfo};
+use tesson_core::{Chunk, Keys, StreamInfo};
 
 use crate::minibatch::{BatchKeys, StreamBatch};
+use crate::packed::PackedRows;
 use crate::pool::Pool;
 
 /// A sequence to be packed: the row `row` of block `held`.

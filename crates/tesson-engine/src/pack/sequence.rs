@@ -3,12 +3,11 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson_core::{
-    Chunk, Data, Element, Offsets, PackedRows, PackedStream, PackedValues, StreamColumn, StreamInfo, Values,
-};
+use tesson_core::{Chunk, Data, Element, Offsets, StreamColumn, StreamInfo, Values};
 
 use super::{Item, Pools, Source};
 use crate::minibatch::{Floats, Samples, StreamBatch};
+use crate::packed::{PackedRows, PackedStream};
 use crate::pool::Buffer;
 
 /// Consecutive rows of one block that stand together in the minibatch.
@@ -37,13 +36,16 @@ pub(super) fn pack(
     pools: &Pools,
 ) -> Vec<StreamBatch> {
     let runs = runs(items);
-    touch(&runs, sources);
+    (0..2 * AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch_place));
+    (0..AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch));
     let mut writers: Vec<Writer<'_>> = streams
         .iter()
         .enumerate()
         .map(|(number, info)| Writer::new(number, info, items.len(), pools))
         .collect();
-    for run in &runs {
+    for (i, run) in runs.iter().enumerate() {
+        prefetch(runs.get(i + 2 * AHEAD), sources, PackedRows::prefetch_place);
+        prefetch(runs.get(i + AHEAD), sources, PackedRows::prefetch);
         let source = &sources[run.held as usize];
         match source.rows {
             Some(rows) => append_packed(&mut writers, rows, run.rows.clone()),
@@ -53,17 +55,15 @@ pub(super) fn pack(
     writers.into_iter().map(|writer| writer.finish(pools)).collect()
 }
 
-/// Reads a little of every packed run. They lie all over memory: touching them one after the other, before anything
-/// depends on it, lets the processor fetch many at a time.
-fn touch(runs: &[Run], sources: &[Source<'_>]) {
-    let mut places: Vec<(&PackedRows, Range<usize>)> = Vec::with_capacity(runs.len());
-    for run in runs {
-        if let Some(rows) = sources[run.held as usize].rows {
-            places.push((rows, rows.extent(run.rows.start as usize)));
-        }
+/// Packed runs lie all over memory. So many runs ahead they are asked for, twice as many ahead their places, while the
+/// runs between are being packed.
+const AHEAD: usize = 16;
+
+/// Asks for a run's place, or for the run itself.
+fn prefetch(run: Option<&Run>, sources: &[Source<'_>], ask: impl Fn(&PackedRows, usize)) {
+    if let Some((rows, run)) = run.and_then(|run| Some((sources[run.held as usize].rows?, run))) {
+        ask(rows, run.rows.start as usize);
     }
-    let touched = places.into_iter().fold(0, |all, (rows, extent)| all ^ rows.touch(extent));
-    std::hint::black_box(touched);
 }
 
 fn append_columns(writers: &mut [Writer<'_>], chunk: &Chunk, rows: Range<u32>) {
@@ -80,13 +80,13 @@ fn append_packed(writers: &mut [Writer<'_>], packed: &PackedRows, rows: Range<u3
                 Samples::Dense { values } => {
                     let stream = sequence.dense(writer.dim);
                     values.append_packed(&stream);
-                    writer.count(stream.n_samples);
+                    writer.count(stream.n_samples as u32);
                 }
                 Samples::Sparse { indptr, indices, values } => {
                     let stream = sequence.sparse();
-                    stream.pairs(indices.len() as i32, indptr.items(), indices.items());
+                    stream.pairs(indptr.items(), indices.items());
                     values.append_packed(&stream);
-                    writer.count(stream.n_samples);
+                    writer.count(stream.n_samples as u32);
                 }
             }
         }
@@ -196,20 +196,9 @@ impl Floats {
     /// Appends the values of a packed sequence.
     #[inline]
     fn append_packed(&mut self, stream: &PackedStream<'_>) {
-        match (self, stream.values) {
-            (Floats::F32(out), PackedValues::F32(v)) => {
-                out.items().extend(v.iter().map(|&x| f32::from_le_bytes(x)))
-            }
-            (Floats::F64(out), PackedValues::F64(v)) => {
-                out.items().extend(v.iter().map(|&x| f64::from_le_bytes(x)))
-            }
-            (Floats::F32(out), PackedValues::Bytes(v)) => widen(out, v),
-            (Floats::F64(out), PackedValues::Bytes(v)) => widen(out, v),
-            (Floats::F32(out), PackedValues::Ones(n)) => fill(out, n),
-            (Floats::F64(out), PackedValues::Ones(n)) => fill(out, n),
-            (Floats::F32(_), PackedValues::F64(_)) | (Floats::F64(_), PackedValues::F32(_)) => {
-                unreachable!("deserializers keep to their stream's element type")
-            }
+        match self {
+            Floats::F32(out) => stream.f32s(out.items()),
+            Floats::F64(out) => stream.f64s(out.items()),
         }
     }
 }

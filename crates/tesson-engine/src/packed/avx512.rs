@@ -1,0 +1,309 @@
+//! Items of a stream, packed and unpacked sixteen at a time.
+//!
+//! For the next editor: what is read of a slice of items is masked by what is left of it; packed bytes are read and
+//! written sixteen items at a time whatever is left, there is [`super::SLACK`] behind them. More than that is not read:
+//! the next cache line is not there yet.
+
+use std::arch::x86_64::*;
+use std::ops::Range;
+
+use tesson_core::Values;
+
+use super::{BYTES, F32, ONES};
+
+/// Items handled at once.
+const LANES: usize = 16;
+
+/// Proof that the processor has AVX-512 with permutations of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Avx512(());
+
+/// For each width, where the bytes of packed items come from among sixteen 32-bit lanes.
+static NARROW: [[u8; 64]; 3] = [narrow(1), narrow(2), narrow(4)];
+
+const fn narrow(size: u8) -> [u8; 64] {
+    let mut table = [0; 64];
+    let mut i = 0;
+    while i < 16 * size {
+        table[i as usize] = i / size * 4 + i % size;
+        i += 1;
+    }
+    table
+}
+
+impl Avx512 {
+    pub(super) fn detect() -> Option<Avx512> {
+        (is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi"))
+        .then_some(Avx512(()))
+    }
+
+    /// As [`super::Kernel::pack_columns`].
+    #[inline]
+    pub(super) fn pack_columns(self, columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
+        // SAFETY: `self` is the proof that the processor has the features.
+        unsafe { pack_columns(columns, chained, room) }
+    }
+
+    /// As [`super::Kernel::pack_values`]; `None` for types that are left to the plain code.
+    #[inline]
+    pub(super) fn pack_values(
+        self,
+        values: &Values,
+        range: &Range<usize>,
+        room: &mut [u8],
+    ) -> Option<(u8, usize)> {
+        match values {
+            Values::Ones(_) => Some((ONES, 0)),
+            // SAFETY: `self` is the proof that the processor has the features.
+            Values::Bytes(v) => Some(unsafe { pack_bytes(&v[range.clone()], room) }),
+            // SAFETY: likewise.
+            Values::F32(v) => Some(unsafe { pack_f32s(&v[range.clone()], room) }),
+            Values::F64(_) => None,
+        }
+    }
+
+    /// As [`super::Kernel::columns`].
+    #[inline]
+    pub(super) fn columns(self, bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+        // SAFETY: `self` is the proof that the processor has the features.
+        unsafe { columns(bytes, width, n, chained, out) }
+    }
+
+    /// As [`super::Kernel::f32s`].
+    #[inline]
+    pub(super) fn f32s(self, bytes: &[u8], form: u8, n: usize, out: &mut Vec<f32>) {
+        // SAFETY: `self` is the proof that the processor has the features.
+        unsafe { f32s(bytes, form, n, out) }
+    }
+}
+
+/// The lanes of the first `n` items.
+#[inline]
+fn first(n: usize) -> u16 {
+    ((1u32 << n.min(LANES)) - 1) as u16
+}
+
+/// Sixteen items of 4 bytes.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn load4(bytes: &[u8]) -> __m512i {
+    let bytes: &[u8; 64] = bytes.first_chunk().expect("there is slack behind packed items");
+    // SAFETY: the reference is to 64 bytes.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+/// Sixteen items of 2 bytes, widened.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn load2(bytes: &[u8]) -> __m512i {
+    let bytes: &[u8; 32] = bytes.first_chunk().expect("there is slack behind packed items");
+    // SAFETY: the reference is to 32 bytes.
+    _mm512_cvtepu16_epi32(unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) })
+}
+
+/// Sixteen items of 1 byte, widened.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn load1(bytes: &[u8]) -> __m512i {
+    let bytes: &[u8; 16] = bytes.first_chunk().expect("there is slack behind packed items");
+    // SAFETY: the reference is to 16 bytes.
+    _mm512_cvtepu8_epi32(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
+}
+
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn store(lanes: __m512i, room: &mut [u8]) {
+    let room: &mut [u8; 64] = room.first_chunk_mut().expect("there is slack behind packed items");
+    // SAFETY: the reference is to 64 bytes.
+    unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), lanes) }
+}
+
+/// Writes lanes in `1 << width` bytes each.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn store_narrow(lanes: __m512i, width: u8, room: &mut [u8]) {
+    store(_mm512_permutexvar_epi8(load4(&NARROW[usize::from(width)]), lanes), room);
+}
+
+/// The first sixteen items, or those there are, and 0 for the others.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn load_u32(items: &[u32]) -> __m512i {
+    // SAFETY: the mask has lanes of `items` only.
+    unsafe { _mm512_maskz_loadu_epi32(first(items.len()), items.as_ptr().cast()) }
+}
+
+/// The distances of the columns from those before them; `before` is the last one of the lanes before.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn distances(columns: &[u32], chained: bool, before: &mut __m512i) -> __m512i {
+    let lanes = load_u32(columns);
+    let shifted = _mm512_alignr_epi32(lanes, *before, 15);
+    *before = lanes;
+    let kept = if chained { first(columns.len()) } else { 0 };
+    _mm512_mask_sub_epi32(lanes, kept, lanes, shifted)
+}
+
+/// The width that sixteen distances fit into.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn width_of(lanes: __m512i) -> u8 {
+    let over_one = _mm512_cmpgt_epu32_mask(lanes, _mm512_set1_epi32(0xff));
+    let over_two = _mm512_cmpgt_epu32_mask(lanes, _mm512_set1_epi32(0xffff));
+    u8::from(over_one != 0) + u8::from(over_two != 0)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn pack_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
+    let n = columns.len();
+    let mut before = _mm512_setzero_si512();
+    if n <= LANES {
+        let lanes = distances(columns, chained, &mut before);
+        let width = width_of(lanes);
+        store_narrow(lanes, width, room);
+        return (width, n << width);
+    }
+    let mut widest = before;
+    for columns in columns.chunks(LANES) {
+        let lanes = distances(columns, chained, &mut before);
+        widest = _mm512_max_epu32(widest, lanes);
+    }
+    let width = width_of(widest);
+    before = _mm512_setzero_si512();
+    for (i, columns) in columns.chunks(LANES).enumerate() {
+        let lanes = distances(columns, chained, &mut before);
+        store_narrow(lanes, width, &mut room[(i * LANES) << width..]);
+    }
+    (width, n << width)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn pack_bytes(values: &[u8], room: &mut [u8]) -> (u8, usize) {
+    let one = _mm512_set1_epi8(1);
+    let mut differ = 0;
+    for (i, values) in values.chunks(64).enumerate() {
+        let mask = u64::MAX >> (64 - values.len());
+        // SAFETY: the mask has lanes of `values` only.
+        let lanes = unsafe { _mm512_maskz_loadu_epi8(mask, values.as_ptr().cast()) };
+        differ |= _mm512_mask_cmpneq_epi8_mask(mask, lanes, one);
+        store(lanes, &mut room[i * 64..]);
+    }
+    match differ {
+        0 => (ONES, 0),
+        _ => (BYTES, values.len()),
+    }
+}
+
+/// Up to sixteen floats, and 0 behind them.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn load_f32(values: &[f32]) -> __m512 {
+    // SAFETY: the mask has lanes of `values` only.
+    unsafe { _mm512_maskz_loadu_ps(first(values.len()), values.as_ptr()) }
+}
+
+/// Those of the first `n` lanes that are not 1, and those that are no whole numbers from 0 to 255.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn unlike(lanes: __m512, n: usize) -> (u16, u16) {
+    let bits = _mm512_castps_si512(lanes);
+    let whole = _mm512_cvttps_epu32(lanes);
+    let again = _mm512_castps_si512(_mm512_cvtepu32_ps(whole));
+    let small = _mm512_cmple_epu32_mask(whole, _mm512_set1_epi32(0xff));
+    let bytes = small & _mm512_cmpeq_epi32_mask(bits, again);
+    let ones = _mm512_cmpeq_epi32_mask(bits, _mm512_set1_epi32(1f32.to_bits() as i32));
+    (first(n) & !ones, first(n) & !bytes)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn pack_f32s(values: &[f32], room: &mut [u8]) -> (u8, usize) {
+    let n = values.len();
+    let (mut not_one, mut not_byte) = (0, 0);
+    for values in values.chunks(LANES) {
+        let (a, b) = unlike(load_f32(values), values.len());
+        (not_one, not_byte) = (not_one | a, not_byte | b);
+    }
+    if n <= LANES {
+        // Both forms are made, and one of them written: which, changes too often for a branch.
+        let lanes = load_f32(values);
+        let narrow = _mm512_permutexvar_epi8(load4(&NARROW[0]), _mm512_cvttps_epu32(lanes));
+        let wide = if not_byte != 0 { u16::MAX } else { 0 };
+        store(_mm512_mask_blend_epi32(wide, narrow, _mm512_castps_si512(lanes)), room);
+        let form = u8::from(not_one != 0) + u8::from(not_byte != 0);
+        return (form, [0, n, 4 * n][usize::from(form)]);
+    }
+    match (not_one, not_byte) {
+        (0, _) => (ONES, 0),
+        (_, 0) => {
+            for (i, values) in values.chunks(LANES).enumerate() {
+                store_narrow(_mm512_cvttps_epu32(load_f32(values)), 0, &mut room[i * LANES..]);
+            }
+            (BYTES, n)
+        }
+        _ => {
+            for (i, values) in values.chunks(LANES).enumerate() {
+                store(_mm512_castps_si512(load_f32(values)), &mut room[4 * i * LANES..]);
+            }
+            (F32, 4 * n)
+        }
+    }
+}
+
+/// Sums of all lanes up to each.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn prefix_sums(mut lanes: __m512i) -> __m512i {
+    let zero = _mm512_setzero_si512();
+    lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 15));
+    lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 14));
+    lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 12));
+    _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 8))
+}
+
+/// Appends `n` items, which `lanes(i)` makes from the `i`-th on.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn append<T: Copy>(out: &mut Vec<T>, n: usize, mut lanes: impl FnMut(usize) -> __m512i) {
+    const { assert!(size_of::<T>() == 4) };
+    out.reserve(n + LANES);
+    let end = out.len() + n;
+    // SAFETY: `out` has room for this many items more.
+    let room = unsafe { out.as_mut_ptr().add(out.len()) };
+    for at in (0..n).step_by(LANES) {
+        // SAFETY: at most `LANES - 1` items more than `n` are written, for which there is room.
+        unsafe { _mm512_storeu_si512(room.add(at).cast(), lanes(at)) };
+    }
+    // SAFETY: so many items have been written, and all bits make a number.
+    unsafe { out.set_len(end) };
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn columns(bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+    let mut before = _mm512_setzero_si512();
+    let mut columns = |distances| {
+        if !chained {
+            return distances;
+        }
+        let columns = _mm512_add_epi32(prefix_sums(distances), before);
+        before = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), columns);
+        columns
+    };
+    match width {
+        0 => append(out, n, |at| columns(load1(&bytes[at..]))),
+        1 => append(out, n, |at| columns(load2(&bytes[2 * at..]))),
+        _ => append(out, n, |at| columns(load4(&bytes[4 * at..]))),
+    }
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn f32s(bytes: &[u8], form: u8, n: usize, out: &mut Vec<f32>) {
+    let value = |lanes| _mm512_castps_si512(_mm512_cvtepu32_ps(lanes));
+    match form {
+        ONES => append(out, n, |_| value(_mm512_set1_epi32(1))),
+        BYTES => append(out, n, |at| value(load1(&bytes[at..]))),
+        _ => append(out, n, |at| load4(&bytes[4 * at..])),
+    }
+}

@@ -1,0 +1,413 @@
+//! Sequences packed one after the other, all streams of one together: what stays in memory for random access.
+//!
+//! A sequence that comes in a random order costs one or two cache lines here, where columns cost several each. Values
+//! are kept in the narrowest form that gives every bit back. Per sequence, per stream:
+//!
+//! | what | form |
+//! |---|---|
+//! | head | one byte: values (0 ones, 1 bytes, 2 float32, 3 float64) + 4 · columns (0 one byte each, 1 two, 2 four) + 16 if all samples have the same number of pairs |
+//! | number of samples | variable length, 7 bits a byte |
+//! | sparse: number of pairs of each sample | likewise; a single one if the head says that they are alike |
+//! | sparse: columns | the distance from the column before in the same sample, little-endian |
+//! | values | 0, 1, 4 or 8 bytes each |
+//!
+//! The form lives in memory only and is never written anywhere. [`plain`] is the definition of what happens to the
+//! items; [`avx512`] does the same sixteen at a time, without a branch that depends on the data where a sequence has
+//! no more than that.
+
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod plain;
+
+use std::ops::Range;
+
+use tesson_core::{Chunk, Data, Offsets, StreamColumn, Values};
+
+/// Bytes behind the last sequence, so that sixteen items can be read wherever one begins.
+const SLACK: usize = 128;
+
+/// Values of a stream: 0 bytes each.
+const ONES: u8 = 0;
+/// Whole numbers from 0 to 255.
+const BYTES: u8 = 1;
+const F32: u8 = 2;
+const F64: u8 = 3;
+/// Where the head has the width of columns.
+const WIDTH: u8 = 2;
+/// All samples have the same number of pairs.
+const ALIKE: u8 = 16;
+
+/// What works on many items of a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kernel {
+    Plain,
+    #[cfg(target_arch = "x86_64")]
+    Avx512(avx512::Avx512),
+}
+
+impl Kernel {
+    /// The fastest one that this processor has.
+    fn detect() -> Kernel {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(kernel) = avx512::Avx512::detect() {
+            return Kernel::Avx512(kernel);
+        }
+        Kernel::Plain
+    }
+
+    /// Writes the distances between columns to `room` (between those of one sample, if they are `chained`; a column of
+    /// its own each, if not), and says how wide they are and how many bytes they took.
+    #[inline]
+    fn pack_columns(self, columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
+        match self {
+            Kernel::Plain => plain::pack_columns(columns, chained, room),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512(kernel) => kernel.pack_columns(columns, chained, room),
+        }
+    }
+
+    /// Writes values to `room` in the narrowest form that gives every bit back, and says which that is and how many
+    /// bytes they took.
+    #[inline]
+    fn pack_values(self, values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512(kernel) if let Some(packed) = kernel.pack_values(values, &range, room) => packed,
+            _ => plain::pack_values(values, range, room),
+        }
+    }
+
+    /// Appends `n` columns. `bytes` begins with their distances and goes on for [`SLACK`].
+    #[inline]
+    fn columns(self, bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+        match self {
+            Kernel::Plain => plain::columns(bytes, width, n, chained, out),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512(kernel) => kernel.columns(bytes, width, n, chained, out),
+        }
+    }
+
+    /// Appends `n` values. `bytes` begins with them and goes on for [`SLACK`].
+    #[inline]
+    fn f32s(self, bytes: &[u8], form: u8, n: usize, out: &mut Vec<f32>) {
+        match self {
+            Kernel::Plain => plain::values(bytes, form, n, out, f32::from_le_bytes),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512(kernel) => kernel.f32s(bytes, form, n, out),
+        }
+    }
+}
+
+/// Bytes that come into the cache together.
+const CACHE_LINE: usize = 64;
+
+/// Has memory brought into the cache, if the processor can be asked to.
+#[inline]
+fn prefetch<T>(place: Option<&T>) {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(place) = place {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        // SAFETY: a hint about memory that is there; nothing is read or written.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = place;
+}
+
+/// The sequences of a chunk, packed.
+#[derive(Clone, Debug)]
+pub(crate) struct PackedRows {
+    /// Where each sequence begins; one entry more than there are sequences.
+    starts: Vec<u32>,
+    /// All sequences, and [`SLACK`].
+    bytes: Box<[u8]>,
+    kernel: Kernel,
+}
+
+impl PackedRows {
+    /// Packs the sequences of a chunk; `dims[s]` is the number of values of a dense sample of stream `s`. `scratch`
+    /// is memory to work in. `None` if they take 4 GiB or more.
+    pub(crate) fn of(chunk: &Chunk, dims: &[usize], scratch: &mut Vec<u8>) -> Option<PackedRows> {
+        PackedRows::by(Kernel::detect(), chunk, dims, scratch)
+    }
+
+    fn by(kernel: Kernel, chunk: &Chunk, dims: &[usize], scratch: &mut Vec<u8>) -> Option<PackedRows> {
+        let mut packer = Packer { kernel, bytes: scratch, used: 0 };
+        let mut starts = Vec::with_capacity(chunk.n_sequences as usize + 1);
+        starts.push(0);
+        for sequence in 0..chunk.n_sequences as usize {
+            for (stream, &dim) in chunk.streams.iter().zip(dims) {
+                packer.push(stream, sequence, dim);
+            }
+            starts.push(u32::try_from(packer.used).ok()?);
+        }
+        let used = packer.used;
+        packer.room(0)[..SLACK].fill(0);
+        Some(PackedRows { starts, bytes: scratch[..used + SLACK].into(), kernel })
+    }
+
+    /// Has the place of a sequence brought into the cache.
+    #[inline]
+    pub(crate) fn prefetch_place(&self, sequence: usize) {
+        prefetch(self.starts.get(sequence));
+    }
+
+    /// Has a sequence, whose place is in the cache, brought there as well.
+    #[inline]
+    pub(crate) fn prefetch(&self, sequence: usize) {
+        let (start, end) = (self.starts[sequence] as usize, self.starts[sequence + 1] as usize);
+        for at in (start..end).step_by(CACHE_LINE) {
+            prefetch(self.bytes.get(at));
+        }
+        prefetch(self.bytes.get(end));
+    }
+
+    /// The streams of a sequence, to be read one after the other.
+    #[inline]
+    pub(crate) fn sequence(&self, sequence: usize) -> PackedSequence<'_> {
+        PackedSequence { rest: &self.bytes[self.starts[sequence] as usize..], kernel: self.kernel }
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn bytes(&self) -> usize {
+        self.starts.capacity() * 4 + self.bytes.len()
+    }
+}
+
+/// Most bytes of a count.
+const COUNT: usize = 5;
+
+/// Packs into borrowed memory, of which the first `used` bytes are taken.
+struct Packer<'a> {
+    kernel: Kernel,
+    bytes: &'a mut Vec<u8>,
+    used: usize,
+}
+
+impl Packer<'_> {
+    /// Room is made once a stream, for the most that it can take; what follows are plain writes to a slice.
+    fn push(&mut self, stream: &StreamColumn, sequence: usize, dim: usize) {
+        let kernel = self.kernel;
+        let samples = stream.samples.range(sequence);
+        self.used += match &stream.data {
+            Data::Dense { values } => {
+                let range = samples.start * dim..samples.end * dim;
+                let room = self.room(1 + COUNT + 8 * range.len());
+                let at = count(samples.len(), room, 1);
+                let (form, bytes) = kernel.pack_values(values, range, &mut room[at..]);
+                room[0] = form;
+                at + bytes
+            }
+            Data::Sparse { rows, columns, values } => {
+                let pairs = rows.start(samples.start)..rows.start(samples.end);
+                let room = self.room(1 + (2 + samples.len()) * COUNT + (4 + 8) * pairs.len());
+                let at = count(samples.len(), room, 1);
+                let each = alike(rows, samples.clone());
+                let columns = &columns[pairs.clone()];
+                let (width, mut at) = match each {
+                    Some(n) if n == 1 || samples.len() == 1 => {
+                        let at = count(n, room, at);
+                        let (width, bytes) = kernel.pack_columns(columns, n > 1, &mut room[at..]);
+                        (width, at + bytes)
+                    }
+                    _ => plain::pack_samples(columns, rows, samples, each, room, at),
+                };
+                let (form, bytes) = kernel.pack_values(values, pairs, &mut room[at..]);
+                room[0] = form | width << WIDTH | if each.is_some() { ALIKE } else { 0 };
+                at += bytes;
+                at
+            }
+        };
+    }
+
+    /// Room behind what is used, for this many bytes and [`SLACK`].
+    #[inline]
+    fn room(&mut self, most: usize) -> &mut [u8] {
+        let end = self.used + most + SLACK;
+        if self.bytes.len() < end {
+            self.bytes.resize(end * 2, 0);
+        }
+        &mut self.bytes[self.used..]
+    }
+}
+
+/// Writes a count at `at` and says where it ends.
+#[inline]
+fn count(mut n: usize, room: &mut [u8], mut at: usize) -> usize {
+    while n >= 128 {
+        room[at] = n as u8 | 128;
+        at += 1;
+        n >>= 7;
+    }
+    room[at] = n as u8;
+    at + 1
+}
+
+/// The number of pairs that all these samples have, if it is the same.
+#[inline]
+fn alike(rows: &Offsets, samples: Range<usize>) -> Option<usize> {
+    match rows {
+        Offsets::Every(n) => Some(*n as usize),
+        Offsets::At(_) if samples.is_empty() => Some(0),
+        Offsets::At(at) => {
+            let at = &at[samples.start..=samples.end];
+            let first = at[1] - at[0];
+            let differ = at[1..].windows(2).fold(0, |all, w| all | ((w[1] - w[0]) ^ first));
+            (differ == 0).then_some(first as usize)
+        }
+    }
+}
+
+/// A packed sequence being read.
+pub(crate) struct PackedSequence<'a> {
+    /// From the next stream to the end of all sequences.
+    rest: &'a [u8],
+    kernel: Kernel,
+}
+
+impl<'a> PackedSequence<'a> {
+    /// The next stream, a dense one of `dim` values a sample.
+    #[inline]
+    pub(crate) fn dense(&mut self, dim: usize) -> PackedStream<'a> {
+        let head = self.byte();
+        let n_samples = self.count();
+        let n_values = n_samples * dim;
+        let values = self.take(n_values * value_size(head));
+        let kernel = self.kernel;
+        PackedStream { n_samples, n_values, head, counts: Counts::Alike(dim), columns: &[], values, kernel }
+    }
+
+    /// The next stream, a sparse one.
+    #[inline]
+    pub(crate) fn sparse(&mut self) -> PackedStream<'a> {
+        let head = self.byte();
+        let n_samples = self.count();
+        let (counts, n_values) = if head & ALIKE != 0 {
+            let n = self.count();
+            (Counts::Alike(n), n * n_samples)
+        } else {
+            let counts = self.rest;
+            let n_values = (0..n_samples).map(|_| self.count()).sum();
+            (Counts::Each(counts), n_values)
+        };
+        let columns = self.take(n_values << width(head));
+        let values = self.take(n_values * value_size(head));
+        PackedStream { n_samples, n_values, head, counts, columns, values, kernel: self.kernel }
+    }
+
+    #[inline]
+    fn byte(&mut self) -> u8 {
+        let byte = self.rest[0];
+        self.rest = &self.rest[1..];
+        byte
+    }
+
+    #[inline]
+    fn count(&mut self) -> usize {
+        let (mut n, mut shift) = (0, 0);
+        loop {
+            let byte = self.byte();
+            n |= usize::from(byte & 127) << shift;
+            if byte < 128 {
+                return n;
+            }
+            shift += 7;
+        }
+    }
+
+    /// Passes over some bytes; what comes back begins with them and goes on to the end.
+    #[inline]
+    fn take(&mut self, n: usize) -> &'a [u8] {
+        let from = self.rest;
+        self.rest = &from[n..];
+        from
+    }
+}
+
+/// The width of columns: they take `1 << width` bytes each.
+#[inline]
+fn width(head: u8) -> u8 {
+    head >> WIDTH & 3
+}
+
+/// Bytes of a value.
+#[inline]
+fn value_size(head: u8) -> usize {
+    const SIZES: [u8; 4] = [0, 1, 4, 8];
+    SIZES[usize::from(head & 3)].into()
+}
+
+/// The numbers of pairs of the samples of a stream.
+#[derive(Clone, Copy, Debug)]
+enum Counts<'a> {
+    Alike(usize),
+    /// Still packed.
+    Each(&'a [u8]),
+}
+
+/// One stream of a packed sequence.
+#[derive(Debug)]
+pub(crate) struct PackedStream<'a> {
+    /// Number of samples.
+    pub(crate) n_samples: usize,
+    /// Number of values (sparse: of pairs).
+    pub(crate) n_values: usize,
+    head: u8,
+    counts: Counts<'a>,
+    /// Distances of columns, and what lies behind them.
+    columns: &'a [u8],
+    /// The values, and what lies behind them.
+    values: &'a [u8],
+    kernel: Kernel,
+}
+
+impl PackedStream<'_> {
+    /// Appends the values, which were packed from 32-bit floats or small whole numbers.
+    #[inline]
+    pub(crate) fn f32s(&self, out: &mut Vec<f32>) {
+        self.kernel.f32s(self.values, self.head & 3, self.n_values, out);
+    }
+
+    /// Appends the values, which were packed from 64-bit floats or small whole numbers.
+    #[inline]
+    pub(crate) fn f64s(&self, out: &mut Vec<f64>) {
+        plain::values(self.values, self.head & 3, self.n_values, out, f64::from_le_bytes);
+    }
+
+    /// Appends the columns of all pairs, and for each sample where its pairs end among all columns.
+    #[inline]
+    pub(crate) fn pairs(&self, ends: &mut Vec<i32>, columns: &mut Vec<i32>) {
+        let width = width(self.head);
+        let first = columns.len() as i32;
+        match self.counts {
+            Counts::Alike(1) => {
+                self.kernel.columns(self.columns, width, self.n_samples, false, columns);
+                ends.extend(first + 1..=first + self.n_samples as i32);
+            }
+            Counts::Alike(n) if self.n_samples == 1 => {
+                self.kernel.columns(self.columns, width, n, true, columns);
+                ends.push(first + n as i32);
+            }
+            Counts::Alike(n) => self.samples(|_| n, ends, columns),
+            Counts::Each(counts) => {
+                let mut counts = PackedSequence { rest: counts, kernel: self.kernel };
+                self.samples(|_| counts.count(), ends, columns);
+            }
+        }
+    }
+
+    /// As [`Self::pairs`], sample by sample.
+    fn samples(&self, mut count: impl FnMut(usize) -> usize, ends: &mut Vec<i32>, columns: &mut Vec<i32>) {
+        let width = width(self.head);
+        let mut rest = self.columns;
+        for sample in 0..self.n_samples {
+            let n = count(sample);
+            self.kernel.columns(rest, width, n, true, columns);
+            ends.push(columns.len() as i32);
+            rest = &rest[n << width..];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+use super::*;
+
+fn dense(samples: Offsets, values: Values) -> StreamColumn {
+    StreamColumn { samples, data: Data::Dense { values } }
+}
+
+fn sparse(samples: Offsets, rows: Vec<u32>, columns: Vec<u32>, values: Values) -> StreamColumn {
+    StreamColumn { samples, data: Data::Sparse { rows: Offsets::At(rows), columns, values } }
+}
+
+/// Packs with every kernel that this processor has; all make the same bytes of it, and their rows come back.
+fn pack(n_sequences: u32, streams: Vec<StreamColumn>, dims: &[usize]) -> Vec<PackedRows> {
+    let chunk = Chunk { n_sequences, streams, ..Chunk::empty() };
+    let mut kernels = vec![Kernel::Plain, Kernel::detect()];
+    kernels.dedup();
+    let pack = |kernel| {
+        // What the scratch has held before must not matter.
+        let mut scratch = vec![0xa5; 700];
+        PackedRows::by(kernel, &chunk, dims, &mut scratch).expect("less than 4 GiB")
+    };
+    let rows: Vec<PackedRows> = kernels.into_iter().map(pack).collect();
+    assert!(rows.iter().all(|r| r.bytes == rows[0].bytes && r.starts == rows[0].starts));
+    rows
+}
+
+fn f32s(stream: &PackedStream<'_>) -> Vec<f32> {
+    let mut out = vec![9.0];
+    stream.f32s(&mut out);
+    out.split_off(1)
+}
+
+fn f64s(stream: &PackedStream<'_>) -> Vec<f64> {
+    let mut out = vec![9.0];
+    stream.f64s(&mut out);
+    out.split_off(1)
+}
+
+/// The ends of samples and the columns, behind `before` other columns.
+fn pairs(stream: &PackedStream<'_>, before: usize) -> (Vec<i32>, Vec<i32>) {
+    let (mut ends, mut columns) = (vec![], vec![-1; before]);
+    stream.pairs(&mut ends, &mut columns);
+    (ends, columns.split_off(before))
+}
+
+#[test]
+fn dense_values_come_back_in_the_narrowest_form() {
+    let pairs = [
+        ([1.0, 1.0], ONES),
+        ([0.0, 255.0], BYTES),
+        ([-0.0, 1.5], F32),
+        ([256.0, 1.0], F32),
+        ([1.0, 0.5], F32),
+        ([f32::NAN, -1.0], F32),
+        ([f32::MAX, 8_388_608.0], F32),
+        ([f32::NEG_INFINITY, 4_294_967_296.0], F32),
+    ];
+    let all: Vec<f32> = pairs.iter().flat_map(|p| p.0).collect();
+    let wide: Vec<f64> = all.iter().copied().map(f64::from).collect();
+    for rows in pack(pairs.len() as u32, vec![dense(Offsets::Every(1), Values::F32(all))], &[2]) {
+        for (i, (values, form)) in pairs.iter().enumerate() {
+            let stream = rows.sequence(i).dense(2);
+            assert_eq!((stream.head, stream.n_samples, stream.n_values), (*form, 1, 2));
+            assert_eq!(
+                f32s(&stream).iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+                values.map(f32::to_bits)
+            );
+        }
+    }
+    for rows in pack(pairs.len() as u32, vec![dense(Offsets::Every(1), Values::F64(wide))], &[2]) {
+        for (i, (values, form)) in pairs.iter().enumerate() {
+            let stream = rows.sequence(i).dense(2);
+            assert_eq!(stream.head, if *form == F32 { F64 } else { *form });
+            let bits = values.map(|x| f64::from(x).to_bits());
+            assert_eq!(f64s(&stream).iter().map(|x| x.to_bits()).collect::<Vec<_>>(), bits);
+        }
+    }
+}
+
+#[test]
+fn streams_of_a_sequence_follow_each_other() {
+    let streams = vec![
+        sparse(
+            Offsets::At(vec![0, 2, 2]),
+            vec![0, 2, 3],
+            vec![1, 70_000, 5],
+            Values::F32(vec![1.0, 2.0, 3.0]),
+        ),
+        dense(Offsets::At(vec![0, 1, 3]), Values::Bytes(vec![1, 2, 3])),
+        sparse(Offsets::At(vec![0, 0, 1]), vec![0, 1], vec![9], Values::F64(vec![0.25])),
+    ];
+    for rows in pack(2, streams, &[1, 1, 1]) {
+        let mut sequence = rows.sequence(0);
+        let first = sequence.sparse();
+        assert_eq!(pairs(&first, 10), (vec![12, 13], vec![1, 70_000, 5]));
+        assert_eq!((first.n_samples, f32s(&first)), (2, vec![1., 2., 3.]));
+        assert_eq!(f32s(&sequence.dense(1)), [1.]);
+        assert_eq!(sequence.sparse().n_samples, 0);
+        let mut sequence = rows.sequence(1);
+        assert_eq!(sequence.sparse().n_samples, 0);
+        assert_eq!(f32s(&sequence.dense(1)), [2., 3.]);
+        assert_eq!(f64s(&sequence.sparse()), [0.25]);
+    }
+}
+
+/// Sequences of every number of samples and of pairs around what is handled at once, alike and not, with columns of
+/// every width and values of every form, come back as they are, whatever lies behind them.
+#[test]
+fn every_number_of_samples_and_pairs_comes_back() {
+    let mut counts: Vec<Vec<usize>> = Vec::new();
+    for n in [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 130] {
+        counts.push(vec![n]);
+        counts.push(vec![1; n]);
+        counts.push(vec![n; 3]);
+        counts.push(vec![n, 0, 1, n]);
+    }
+    for step in [1u32, 300, 70_000] {
+        let (mut samples, mut rows, mut columns) = (vec![0], vec![0], vec![]);
+        for sequence in &counts {
+            for &n in sequence {
+                columns.extend((0..n as u32).map(|i| i * step + step / 2));
+                rows.push(columns.len() as u32);
+            }
+            samples.push(rows.len() as u32 - 1);
+        }
+        let bytes: Vec<u8> = (0..columns.len()).map(|i| (i % 251) as u8).collect();
+        let floats: Vec<f32> = bytes.iter().map(|&b| f32::from(b) / 2.).collect();
+        for held in [
+            Values::Ones(columns.len()),
+            Values::Bytes(bytes),
+            Values::F32(floats.iter().map(|x| x.floor()).collect()),
+            Values::F32(floats),
+        ] {
+            let streams =
+                vec![sparse(Offsets::At(samples.clone()), rows.clone(), columns.clone(), held.clone())];
+            let at = |i: usize| match &held {
+                Values::Ones(_) => 1.,
+                Values::Bytes(v) => f32::from(v[i]),
+                Values::F32(v) => v[i],
+                Values::F64(_) => unreachable!("not among them"),
+            };
+            for packed in pack(counts.len() as u32, streams, &[1]) {
+                let mut sample = 0;
+                for (i, sequence) in counts.iter().enumerate() {
+                    let stream = packed.sequence(i).sparse();
+                    let range = rows[sample] as usize..rows[sample + sequence.len()] as usize;
+                    assert_eq!((stream.n_samples, stream.n_values), (sequence.len(), range.len()));
+                    let ends = rows[sample + 1..=sample + sequence.len()].iter();
+                    let ends: Vec<i32> = ends.map(|&e| e as i32 - range.start as i32 + 5).collect();
+                    let expected: Vec<i32> = columns[range.clone()].iter().map(|&c| c as i32).collect();
+                    assert_eq!(pairs(&stream, 5), (ends, expected));
+                    assert_eq!(f32s(&stream), range.map(at).collect::<Vec<_>>());
+                    sample += sequence.len();
+                }
+            }
+        }
+    }
+}
