@@ -145,10 +145,8 @@ fn open(bytes: &[u8]) -> Option<(Box<dyn Deserializer>, Memory<'_>)> {
             ("definesMBSize".into(), Value::Bool(main)),
         ]))
     };
-    let input = vec![
-        ("A".to_string(), stream("a", "dense", 2, bit(0))),
-        ("S".to_string(), stream("s", "sparse", 5, false)),
-    ];
+    let input =
+        vec![("A".into(), stream("a", "dense", 2, bit(0))), ("S".into(), stream("s", "sparse", 5, false))];
     let options = Section(vec![
         ("file".into(), text("input.txt")),
         ("input".into(), Value::Section(Section(input))),

@@ -78,7 +78,7 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
         if streams.get(&name).is_some() {
             return Err(Failure::Usage(format!("--stream {text}: there are two streams `{name}`")));
         }
-        streams.0.push((name, Value::Section(stream)));
+        streams.push(name, Value::Section(stream));
     }
     for text in &input.aliases {
         alias(&mut streams, text)?;
@@ -124,9 +124,9 @@ fn alias(streams: &mut Section, given: &str) -> Result<(), Failure> {
     let Some((stream, name)) = given.split_once('=') else {
         return Err(Failure::Usage(format!("--alias {given}: expected STREAM=NAME such as `features=x`")));
     };
-    let known = streams.0.iter().position(|(n, _)| n == stream);
+    let known = streams.0.iter().position(|(n, _)| n.as_str() == stream);
     match known.map(|i| &mut streams.0[i].1) {
-        Some(Value::Section(options)) => options.0.push(("alias".into(), text(name))),
+        Some(Value::Section(options)) => options.push("alias", text(name)),
         _ => {
             let near = nearest(stream, streams.0.iter().map(|(n, _)| n.as_str()));
             let hint = near.map_or_else(
@@ -203,7 +203,7 @@ fn put_all<const N: usize>(tree: &mut Section, given: [(&str, Option<Value>); N]
 }
 
 fn section<const N: usize>(entries: [(&str, Value); N]) -> Section {
-    Section(entries.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    entries.into_iter().collect()
 }
 
 fn text(text: &str) -> Value {

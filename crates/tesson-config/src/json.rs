@@ -67,7 +67,7 @@ fn section(entries: serde_json::Map<String, Json>, path: &str) -> Result<Section
     for (name, json) in entries {
         let path = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
         if let Some(value) = value(json, &path)? {
-            section.0.push((name, value));
+            section.push(name, value);
         }
     }
     Ok(section)

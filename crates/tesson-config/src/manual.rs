@@ -21,6 +21,12 @@ pub fn option_manual(registry: &Registry) -> String {
         }
         rows(&mut page, "", format.options);
     }
+    for transform in registry.transforms() {
+        heading(&mut page, &format!("Transform `{}`", transform.name), transform.help);
+        if !transform.options.0.is_empty() {
+            rows(&mut page, "", transform.options);
+        }
+    }
     page
 }
 
@@ -35,7 +41,7 @@ fn rows(page: &mut String, prefix: &str, table: &OptionTable) {
     }
     for option in table.0 {
         row(page, prefix, option);
-        if let OptionKind::Sections(inner) = option.kind {
+        if let OptionKind::Sections(inner) | OptionKind::Streams(inner) = option.kind {
             rows(page, &format!("{prefix}{}.*.", option.name), inner);
         }
     }
@@ -57,12 +63,16 @@ fn kind(kind: OptionKind) -> String {
     match kind {
         OptionKind::Bool => "true or false".into(),
         OptionKind::Whole => "whole number".into(),
+        OptionKind::Integer => "whole number of either sign".into(),
         OptionKind::Real => "number".into(),
+        OptionKind::Numbers => "numbers".into(),
         OptionKind::Text => "text".into(),
         OptionKind::Path => "file name".into(),
+        OptionKind::Paths => "file names".into(),
+        OptionKind::Unused => "anything".into(),
         OptionKind::Bytes => "size in bytes".into(),
         OptionKind::OneOf(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", "),
-        OptionKind::Sections(_) => "section of sections".into(),
-        OptionKind::Formats => "list of sections".into(),
+        OptionKind::Sections(_) | OptionKind::Streams(_) => "section of sections".into(),
+        OptionKind::Formats | OptionKind::Transforms => "list of sections".into(),
     }
 }

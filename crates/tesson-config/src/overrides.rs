@@ -78,7 +78,7 @@ fn put(section: &mut Section, steps: &[Step<'_>], new: Value, path: &str) -> Res
 /// The last entry of this name in any case, or a new empty section.
 fn entry<'a>(section: &'a mut Section, name: &str) -> &'a mut Value {
     let at = section.0.iter().rposition(|(n, _)| n.eq_ignore_ascii_case(name)).unwrap_or_else(|| {
-        section.0.push((name.to_owned(), Value::Section(Section::default())));
+        section.push(name, Value::Section(Section::default()));
         section.0.len() - 1
     });
     &mut section.0[at].1

@@ -8,6 +8,7 @@ use std::path::Path;
 use tesson_config::{Randomize, SourceConfig, StoreKind, json, lower, option_manual};
 use tesson_core::{
     ConfigError, Element, Format, OptionKind, OptionSpec, OptionTable, Registry, Setting, Value,
+    describe_from_table,
 };
 use tesson_plan::{Limit, OrderSpec, Sharing, Window};
 
@@ -28,6 +29,7 @@ static LINES: Format = Format {
         option("precision", OptionKind::OneOf(&["float", "double"]), Some("float")),
         option("input", OptionKind::Sections(&STREAM), Some("")),
     ]),
+    describe: describe_from_table,
     open: |_, _| Err(ConfigError::new("", "this format is only configured")),
 };
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::Key;
+use crate::{Key, Place, Section};
 
 /// A place in an input file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -292,17 +292,44 @@ pub struct ConfigError {
     pub path: String,
     /// What is wrong, with the value found, what is expected, and the repair.
     pub what: String,
+    /// Where it is written, if that is in a text and known.
+    pub at: Option<Place>,
 }
 
 impl ConfigError {
     /// An error of the option at `path`.
     pub fn new(path: impl Into<String>, what: impl Into<String>) -> ConfigError {
-        ConfigError { path: path.into(), what: what.into() }
+        ConfigError { path: path.into(), what: what.into(), at: None }
+    }
+
+    /// The same at a place, unless it has one already.
+    #[must_use]
+    pub fn at(mut self, place: Option<Place>) -> ConfigError {
+        self.at = self.at.or(place);
+        self
+    }
+
+    /// The same at the place of its path in the section that the path starts from.
+    #[must_use]
+    pub fn located_in(self, section: &Section) -> ConfigError {
+        let place = section.place_of(&self.path).cloned();
+        self.at(place)
+    }
+
+    /// The same, seen from further outside: `path` is put before its own.
+    #[must_use]
+    pub fn within(mut self, path: &str) -> ConfigError {
+        let dot = if path.is_empty() || self.path.is_empty() { "" } else { "." };
+        self.path = format!("{path}{dot}{}", self.path);
+        self
     }
 }
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.at {
+            write!(f, "{place}: ")?;
+        }
         if !self.path.is_empty() {
             write!(f, "{}: ", self.path)?;
         }

@@ -8,16 +8,20 @@
 
 mod chunk;
 mod coded;
+mod describe;
 mod deserializer;
 mod error;
 mod index;
 mod key;
+mod number;
 mod option;
+mod place;
 mod registry;
 mod stream;
 
 pub use chunk::{Chunk, Data, Fault, Offsets, StreamColumn, Values};
 pub use coded::Coded;
+pub use describe::{describe_from_table, split_type};
 pub use deserializer::{
     Corpus, Deserializer, Fetch, Indexed, Lanes, Piece, Pieces, Repeated, ResourceId, Scattered, Scratch,
     Wanted,
@@ -27,6 +31,7 @@ pub use error::{
 };
 pub use index::{ChunkSpan, Index};
 pub use key::{Key, Keys};
-pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, nearest};
-pub use registry::{Format, OpenFn, Registry, Setting};
+pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, nearest, repeated};
+pub use place::{Name, Place};
+pub use registry::{DescribeFn, Format, OpenFn, Registry, Setting, TransformFormat};
 pub use stream::{Element, Shape, StreamInfo};

@@ -1,6 +1,7 @@
 //! Options: tables that formats declare, values that configurations give, and the match between them.
 
-use crate::ConfigError;
+use crate::number::real;
+use crate::{ConfigError, Name, Place};
 
 /// A value in a configuration, before any option has asked for a type.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,6 +18,8 @@ pub enum Value {
     List(Vec<Value>),
     /// A section.
     Section(Section),
+    /// Text in another language, such as a network's, of which nothing is kept.
+    Code,
 }
 
 impl Value {
@@ -29,18 +32,61 @@ impl Value {
             Value::Bool(b) => format!("`{b}`"),
             Value::List(_) => "a list".into(),
             Value::Section(_) => "a section".into(),
+            Value::Code => "code".into(),
         }
     }
 }
 
 /// Named values in the order they were written. Names are looked up without regard to case.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Section(pub Vec<(String, Value)>);
+pub struct Section(pub Vec<(Name, Value)>);
 
 impl Section {
     /// The last value of this name.
     pub fn get(&self, name: &str) -> Option<&Value> {
-        self.0.iter().rev().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v)
+        self.entry(name).map(|(_, value)| value)
+    }
+
+    /// The last entry of this name.
+    pub fn entry(&self, name: &str) -> Option<(&Name, &Value)> {
+        self.0.iter().rev().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(n, v)| (n, v))
+    }
+
+    /// Adds an entry.
+    pub fn push(&mut self, name: impl Into<Name>, value: Value) {
+        self.0.push((name.into(), value));
+    }
+
+    /// Where the option of a path such as `deserializers[0].input.x.dim` stands: the innermost section or option on the way
+    /// there whose place is known.
+    pub fn place_of(&self, path: &str) -> Option<&Place> {
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        let (name, places) = first.split_once('[').unwrap_or((first, ""));
+        let (name, mut value) = self.entry(name)?;
+        for item in places.split('[') {
+            let item = item.strip_suffix(']').and_then(|i| i.parse::<usize>().ok());
+            if let (Value::List(items), Some(i)) = (value, item) {
+                value = items.get(i)?;
+            }
+        }
+        let inner = match value {
+            Value::Section(section) if rest.is_empty() => section.0.first().and_then(|(n, _)| n.place()),
+            Value::Section(section) => {
+                section.place_of(rest).or_else(|| section.0.first().and_then(|(n, _)| n.place()))
+            }
+            _ => None,
+        };
+        // Of an option itself its own place; of what is missing in a section the section's beginning.
+        match value {
+            Value::Section(_) => inner.or(name.place()),
+            _ => name.place(),
+        }
+    }
+}
+
+impl<N: Into<Name>> FromIterator<(N, Value)> for Section {
+    fn from_iter<I: IntoIterator<Item = (N, Value)>>(entries: I) -> Section {
+        Section(entries.into_iter().map(|(name, value)| (name.into(), value)).collect())
     }
 }
 
@@ -51,18 +97,30 @@ pub enum OptionKind {
     Bool,
     /// A whole number from 0.
     Whole,
+    /// A whole number, also one below 0.
+    Integer,
     /// A real number.
     Real,
+    /// One or several numbers, as a list or with `:` between them.
+    Numbers,
     /// Any text.
     Text,
     /// A file name.
     Path,
+    /// Several file names as a list or with `:` between them, or one file that lists them.
+    Paths,
+    /// Accepted whatever it is, and read by nobody.
+    Unused,
     /// A size in bytes: a whole number, or a text with a unit such as `512MB` or `2GiB`.
     Bytes,
     /// One of these words, in any case.
     OneOf(&'static [&'static str]),
     /// A section with its own table for each entry, such as `input`.
     Sections(&'static OptionTable),
+    /// The same, where an entry takes what it does not say from the sections around it.
+    Streams(&'static OptionTable),
+    /// A list of sections, each with the table of the transform that its `type` names.
+    Transforms,
     /// A list of sections, each with the table of the format that its `type` names.
     Formats,
 }
@@ -129,6 +187,11 @@ impl<'a> Options<'a> {
             }
         }
         Ok(Options { table, section, path })
+    }
+
+    /// The table.
+    pub fn table(&self) -> &'static OptionTable {
+        self.table
     }
 
     /// The path of an option of this section, for errors.
@@ -211,10 +274,64 @@ impl<'a> Options<'a> {
         let number = match &value {
             Value::Whole(n) => Some(*n as f64),
             Value::Real(x) => Some(*x),
-            Value::Text(t) => t.trim().parse().ok(),
+            Value::Text(t) => real(t),
             _ => None,
         };
         number.map(Some).ok_or_else(|| self.wrong(name, &value, "a number"))
+    }
+
+    /// A whole number of either sign, if given or defaulted.
+    ///
+    /// # Errors
+    /// Anything that is no whole number within 64 bits.
+    pub fn integer(&self, name: &str) -> Result<Option<i64>, ConfigError> {
+        let Some(value) = self.value(name)? else { return Ok(None) };
+        let number = match &value {
+            Value::Whole(n) => i64::try_from(*n).ok(),
+            Value::Text(t) => t.parse().ok(),
+            _ => None,
+        };
+        number.map(Some).ok_or_else(|| self.wrong(name, &value, "a whole number"))
+    }
+
+    /// The items of a list, if given or defaulted: of a list itself, or of a text with `:` between them, where `x*3` is
+    /// `x` three times. Other values are lists of one.
+    ///
+    /// # Errors
+    /// Repeat counts of 0, and lists of more than a million items.
+    pub fn items(&self, name: &str) -> Result<Option<Vec<Value>>, ConfigError> {
+        let Some(value) = self.value(name)? else { return Ok(None) };
+        let text = match value {
+            Value::List(items) => return Ok(Some(items)),
+            Value::Text(text) => text,
+            other => return Ok(Some(vec![other])),
+        };
+        let mut items = Vec::new();
+        for item in text.split(':') {
+            let (item, count) = repeated(item.trim());
+            if count == 0 || count > (MOST_ITEMS - items.len()) as u64 {
+                let what =
+                    format!("found `{text}`, expected repeat counts from 1, {MOST_ITEMS} items at most");
+                return Err(ConfigError::new(self.path(name), what));
+            }
+            items.extend(std::iter::repeat_n(Value::Text(item.into()), count as usize));
+        }
+        Ok(Some(items))
+    }
+
+    /// The numbers of a list, if given or defaulted.
+    ///
+    /// # Errors
+    /// As [`Options::items`], and items that are no numbers.
+    pub fn numbers(&self, name: &str) -> Result<Option<Vec<f64>>, ConfigError> {
+        let Some(items) = self.items(name)? else { return Ok(None) };
+        let number = |item: Value| match item {
+            Value::Whole(n) => Ok(n as f64),
+            Value::Real(x) => Ok(x),
+            Value::Text(ref t) => real(t).ok_or_else(|| self.wrong(name, &item, "a number")),
+            other => Err(self.wrong(name, &other, "a number")),
+        };
+        items.into_iter().map(number).collect::<Result<_, _>>().map(Some)
     }
 
     /// A text, if given or defaulted. For an option with a list of words, the word as the table spells it.
@@ -228,7 +345,9 @@ impl<'a> Options<'a> {
             Value::Whole(n) => n.to_string(),
             Value::Real(x) => x.to_string(),
             Value::Bool(b) => b.to_string(),
-            Value::List(_) | Value::Section(_) => return Err(self.wrong(name, &value, "a text")),
+            Value::List(_) | Value::Section(_) | Value::Code => {
+                return Err(self.wrong(name, &value, "a text"));
+            }
         };
         match self.spec(name).kind {
             OptionKind::OneOf(words) => match words.iter().find(|w| w.eq_ignore_ascii_case(&text)) {
@@ -247,7 +366,7 @@ impl<'a> Options<'a> {
     /// # Errors
     /// Anything that is no section of sections, and unknown names in them.
     pub fn sections(&self, name: &str) -> Result<Vec<(&'a str, Options<'a>)>, ConfigError> {
-        let OptionKind::Sections(table) = self.spec(name).kind else {
+        let (OptionKind::Sections(table) | OptionKind::Streams(table)) = self.spec(name).kind else {
             unreachable!("`{name}` is declared with another kind")
         };
         let entries = match self.given(name) {
@@ -268,6 +387,19 @@ impl<'a> Options<'a> {
             })
             .collect()
     }
+}
+
+/// Items that a list may have: what a few bytes of text can ask for has to fit into memory.
+const MOST_ITEMS: usize = 1_000_000;
+
+/// An item and how often it stands there: `x*3` is `x` three times.
+pub fn repeated(item: &str) -> (&str, u64) {
+    let counted = item.rsplit_once('*').and_then(|(item, count)| {
+        let (item, count) = (item.trim_end(), count.trim());
+        let is_count = !item.is_empty() && !count.is_empty() && count.bytes().all(|b| b.is_ascii_digit());
+        is_count.then(|| (item, count.parse().unwrap_or(u64::MAX)))
+    });
+    counted.unwrap_or((item, 1))
 }
 
 /// The name nearest to `name`, if it is near enough to be meant.
@@ -334,7 +466,7 @@ mod tests {
     ]);
 
     fn section(entries: &[(&str, Value)]) -> Section {
-        Section(entries.iter().map(|(n, v)| ((*n).to_string(), v.clone())).collect())
+        entries.iter().map(|(n, v)| (*n, v.clone())).collect()
     }
 
     #[test]

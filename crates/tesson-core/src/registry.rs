@@ -1,6 +1,6 @@
 //! The registry: which formats there are, and what opens each.
 
-use crate::{ConfigError, Deserializer, Element, OptionTable, Options, nearest};
+use crate::{ConfigError, Deserializer, Element, OptionTable, Options, Section, nearest};
 
 /// What the reader section around a deserializer decides for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,10 @@ pub struct Setting {
 /// Makes a deserializer from its options and what the reader around it decides.
 pub type OpenFn = fn(&Options<'_>, &Setting) -> Result<Box<dyn Deserializer>, ConfigError>;
 
+/// What the options of a format mean: all of them, typed, with every default, under the names of configurations. Lists of
+/// transforms and the like are described with the help of the registry.
+pub type DescribeFn = fn(&Options<'_>, &Setting, &Registry) -> Result<Section, ConfigError>;
+
 /// A format: its name, its options, and how to make its deserializer.
 pub struct Format {
     /// The deserializer's type in configurations, such as `CNTKTextFormatDeserializer`.
@@ -28,20 +32,42 @@ pub struct Format {
     pub help: &'static str,
     /// Its options.
     pub options: &'static OptionTable,
+    /// Says what the options mean, for people and for other programs.
+    pub describe: DescribeFn,
     /// Makes the deserializer; nothing is read yet.
     pub open: OpenFn,
 }
 
-/// All formats known, built-in ones and the caller's own.
+/// A transform of samples, as configurations name it.
+pub struct TransformFormat {
+    /// Its `type`.
+    pub name: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// Its options.
+    pub options: &'static OptionTable,
+    /// What the options mean: all of them, typed, with every default.
+    pub describe: fn(&Options<'_>) -> Result<Section, ConfigError>,
+}
+
+/// All formats and transforms known, built-in ones and the caller's own.
 #[derive(Clone, Default)]
 pub struct Registry {
     formats: Vec<&'static Format>,
+    transforms: Vec<&'static TransformFormat>,
 }
 
 impl Registry {
     /// A registry of these formats.
     pub fn new(formats: &[&'static Format]) -> Registry {
-        Registry { formats: formats.to_vec() }
+        Registry { formats: formats.to_vec(), transforms: Vec::new() }
+    }
+
+    /// The same with these transforms.
+    #[must_use]
+    pub fn with_transforms(mut self, transforms: &[&'static TransformFormat]) -> Registry {
+        self.transforms.extend_from_slice(transforms);
+        self
     }
 
     /// The same with one more, which wins over earlier ones of its name.
@@ -64,16 +90,31 @@ impl Registry {
         if let Some(f) = self.formats.iter().find(|f| f.name == name || f.aliases.contains(&name)) {
             return Ok(f);
         }
-        let known = self.formats.iter().map(|f| f.name);
-        Err(ConfigError::new(
-            path,
-            match nearest(name, known) {
-                Some(near) => format!("unknown type `{name}`, did you mean `{near}`?"),
-                None => {
-                    let all: Vec<&str> = self.formats.iter().map(|f| f.name).collect();
-                    format!("unknown type `{name}`, expected one of {}", all.join(", "))
-                }
-            },
-        ))
+        Err(unknown_type(path, name, self.formats.iter().map(|f| f.name)))
     }
+
+    /// All transforms.
+    pub fn transforms(&self) -> &[&'static TransformFormat] {
+        &self.transforms
+    }
+
+    /// The transform of a type name.
+    ///
+    /// # Errors
+    /// An unknown name, with the nearest known one.
+    pub fn find_transform(&self, name: &str, path: &str) -> Result<&'static TransformFormat, ConfigError> {
+        let found = self.transforms.iter().find(|t| t.name == name).copied();
+        found.ok_or_else(|| unknown_type(path, name, self.transforms.iter().map(|t| t.name)))
+    }
+}
+
+fn unknown_type(path: &str, name: &str, known: impl Iterator<Item = &'static str> + Clone) -> ConfigError {
+    let what = match nearest(name, known.clone()) {
+        Some(near) => format!("unknown type `{name}`, did you mean `{near}`?"),
+        None => {
+            let all: Vec<&str> = known.collect();
+            format!("unknown type `{name}`, expected one of {}", all.join(", "))
+        }
+    };
+    ConfigError::new(path, what)
 }

@@ -123,11 +123,11 @@ fn open(streams: &[String]) -> Box<dyn Deserializer> {
     let text = |t: &str| Value::Text(t.to_string());
     let input = streams.iter().map(|word| {
         let parts: Vec<&str> = word.split(':').collect();
-        let entries = vec![("format".to_string(), text(parts[1])), ("dim".to_string(), text(parts[2]))];
-        (parts[0].to_string(), Value::Section(Section(entries)))
+        let entries = [("format", text(parts[1])), ("dim", text(parts[2]))];
+        (parts[0].to_string(), Value::Section(entries.into_iter().collect()))
     });
-    let input = Value::Section(Section(input.collect()));
-    let section = Section(vec![("file".to_string(), text("bench.ctf")), ("input".to_string(), input)]);
+    let input = Value::Section(input.collect());
+    let section = Section::from_iter([("file", text("bench.ctf")), ("input", input)]);
     let setting =
         Setting { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
     (FORMAT.open)(&Options::new(FORMAT.options, &section, "").unwrap(), &setting).unwrap()

@@ -16,7 +16,7 @@ pub(crate) fn section(mapping: &Bound<'_, PyMapping>) -> PyResult<Section> {
             entries.push((name, self::value(&value)?));
         }
     }
-    Ok(Section(entries))
+    Ok(entries.into_iter().collect())
 }
 
 /// Any value of a configuration: texts, paths, truth values, numbers (NumPy's too), lists and mappings.
@@ -74,11 +74,16 @@ fn kind(kind: OptionKind) -> String {
     match kind {
         OptionKind::Bool => "bool".into(),
         OptionKind::Whole => "int".into(),
+        OptionKind::Integer => "int".into(),
         OptionKind::Real => "float".into(),
+        OptionKind::Numbers => "numbers".into(),
         OptionKind::Text => "str".into(),
         OptionKind::Path => "path".into(),
+        OptionKind::Paths => "paths".into(),
+        OptionKind::Unused => "unused".into(),
         OptionKind::OneOf(words) => words.join(" | "),
-        OptionKind::Sections(_) => "sections".into(),
+        OptionKind::Sections(_) | OptionKind::Streams(_) => "sections".into(),
+        OptionKind::Transforms => "transforms".into(),
         OptionKind::Formats => "deserializers".into(),
         OptionKind::Bytes => "bytes".into(),
     }

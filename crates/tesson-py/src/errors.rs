@@ -32,8 +32,13 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let class = match error {
         Error::Data(e) => data_facts(&facts, e)?,
         Error::Store(e) => store_facts(&facts, e)?,
-        Error::Config(ConfigError { path, .. }) => {
+        Error::Config(ConfigError { path, at, .. }) => {
             facts.set_item("path", path)?;
+            if let Some(place) = at {
+                facts.set_item("file", &*place.file)?;
+                facts.set_item("line", place.line)?;
+                facts.set_item("column", place.column)?;
+            }
             "ConfigError"
         }
         Error::Resume(ResumeError { what, state, source }) => {

@@ -47,9 +47,10 @@ pub use tesson_plan::{BatchPlan, Cursor, Demand, Planned, ResumeState, merge_sta
 /// The format traits, for deserializers of one's own.
 pub mod deserializer {
     pub use tesson_core::{
-        Chunk, Coded, Corpus, Data, Deserializer, Fault, Fetch, Format, Index, Indexed, Keys, Lanes, Offsets,
-        OptionKind, OptionSpec, OptionTable, Options, Piece, Pieces, Repeated, ResourceId, Scattered,
-        Scratch, Section, Setting, StreamColumn, Value, Values, Wanted,
+        Chunk, Coded, Corpus, Data, DescribeFn, Deserializer, Fault, Fetch, Format, Index, Indexed, Keys,
+        Lanes, Name, Offsets, OptionKind, OptionSpec, OptionTable, Options, Piece, Pieces, Repeated,
+        ResourceId, Scattered, Scratch, Section, Setting, StreamColumn, TransformFormat, Value, Values,
+        Wanted, describe_from_table,
     };
 }
 

@@ -10,6 +10,7 @@ use tesson::config::{json, lower};
 use tesson::deserializer::{
     Chunk, Coded, Corpus, Data, Deserializer, Fetch, Format, Index, Indexed, Keys, Lanes, Offsets,
     OptionKind, OptionSpec, OptionTable, Options, ResourceId, Scratch, Setting, StreamColumn, Values, Wanted,
+    describe_from_table,
 };
 use tesson::store::MemoryStore;
 use tesson::{
@@ -23,6 +24,7 @@ static FORMAT: Format = Format {
     aliases: &[],
     help: "Little-endian 32-bit floats without any header, `dim` of them a record.",
     options: &OPTIONS,
+    describe: describe_from_table,
     open,
 };
 

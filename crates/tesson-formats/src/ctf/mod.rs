@@ -49,6 +49,7 @@ pub static FORMAT: Format = Format {
     aliases: &["CNTKTextFormatReader"],
     help: "Text: rows of `|name values`, dense or sparse, optionally with sequence ids.",
     options: &OPTIONS,
+    describe: options::describe,
     open,
 };
 

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use tesson_core::{
-    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, Setting, Shape, StreamInfo, Value,
+    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, Registry, Section, Setting, Shape,
+    StreamInfo, Value,
 };
 
 use super::number::Grammar;
@@ -136,7 +137,7 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec {
         name: "numChunksToCache",
         aliases: &[],
-        kind: OptionKind::Whole,
+        kind: OptionKind::Unused,
         default: Some(""),
         help: "Found in older configurations; without effect.",
     },
@@ -303,6 +304,42 @@ impl Settings {
         }
         text
     }
+}
+
+/// What the options mean. Those with which Tesson goes beyond the reference are told where they are given.
+pub(crate) fn describe(
+    options: &Options<'_>,
+    setting: &Setting,
+    _registry: &Registry,
+) -> Result<Section, ConfigError> {
+    let settings = Settings::new(options, setting)?;
+    let word = |name: &str| Ok(Value::Text(options.text(name)?.unwrap_or_default().to_ascii_lowercase()));
+    let mut section = Section::from_iter([
+        ("file", Value::Text(settings.file.to_string_lossy().into_owned())),
+        ("skipSequenceIds", Value::Bool(settings.skip_ids)),
+        ("maxErrors", Value::Whole(settings.max_errors.into())),
+        ("traceLevel", Value::Whole(options.whole("traceLevel")?.unwrap_or_default().into())),
+        ("chunkSizeInBytes", Value::Whole(settings.chunk_bytes.into())),
+        ("cacheIndex", Value::Bool(settings.cache_index)),
+        ("keepDataInMemory", Value::Bool(settings.keep)),
+        ("rules", word("rules")?),
+    ]);
+    for name in ["emptyInputs", "numbers"] {
+        if options.given(name).is_some() {
+            section.push(name, word(name)?);
+        }
+    }
+    let streams = settings.inputs.iter().enumerate().map(|(i, input)| {
+        let stream = Section::from_iter([
+            ("alias", Value::Text(String::from_utf8_lossy(&input.alias).into_owned())),
+            ("dim", if input.dim == 0 { Value::Text("auto".into()) } else { Value::Whole(input.dim.into()) }),
+            ("format", Value::Text(if input.sparse { "sparse" } else { "dense" }.into())),
+            ("definesMBSize", Value::Bool(settings.main == Some(i))),
+        ]);
+        (settings.streams[i].name.as_str(), Value::Section(stream))
+    });
+    section.push("input", Value::Section(streams.collect()));
+    Ok(section)
 }
 
 /// `maxErrors`, where -1 means as many as CNTK can count.

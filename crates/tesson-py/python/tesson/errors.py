@@ -22,6 +22,8 @@ class ConfigError(TessonError, ValueError):
     ----------
     path : str
         The option's path, such as ``deserializers[0].input.x.dim``; empty where it is the whole.
+    file, line, column : str, int and int, or None
+        Where it is written, if that is in a text; lines and columns count from 1.
 
     Examples
     --------
@@ -32,9 +34,20 @@ class ConfigError(TessonError, ValueError):
     tesson.errors.ConfigError: deserializers[0].type: unknown type `CTFDeserialiser`, ...
     """
 
-    def __init__(self, message: str, *, path: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        path: str = "",
+        file: str | None = None,
+        line: int | None = None,
+        column: int | None = None,
+    ) -> None:
         super().__init__(message)
         self.path = path
+        self.file = file
+        self.line = line
+        self.column = column
 
 
 class DataError(TessonError, ValueError):

@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use tesson_core::{Options, Registry, Section, Setting, Value};
+use tesson_core::{Options, Registry, Setting, Value};
 
 use super::super::options::{OPTIONS, Settings};
 use super::super::{Ctf, FORMAT};
@@ -25,7 +25,7 @@ fn option(json: &Json) -> Value {
         Json::String(s) => Value::Text(s.clone()),
         Json::Bool(b) => Value::Bool(*b),
         Json::Number(n) => n.as_i64().map_or(Value::Real(n.as_f64().unwrap()), |n| Value::Whole(n.into())),
-        Json::Object(o) => Value::Section(Section(o.iter().map(|(k, v)| (k.clone(), option(v))).collect())),
+        Json::Object(o) => Value::Section(o.iter().map(|(k, v)| (k.as_str(), option(v))).collect()),
         other => panic!("an option is {other}"),
     }
 }

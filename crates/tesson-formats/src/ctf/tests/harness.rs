@@ -51,17 +51,15 @@ pub(super) fn section(options: &str, streams: &str) -> Section {
                 alias => ("alias".to_string(), text(alias)),
             });
         }
-        (name, Value::Section(Section(entries)))
+        (name, Value::Section(entries.into_iter().collect()))
     });
-    let mut entries = vec![
-        ("file".to_string(), text("input.txt")),
-        ("input".to_string(), Value::Section(Section(input.collect()))),
-    ];
+    let mut entries =
+        vec![("file".to_string(), text("input.txt")), ("input".to_string(), Value::Section(input.collect()))];
     for option in options.split_whitespace().filter(|o| *o != "textKeys") {
         let (name, value) = option.split_once('=').unwrap();
         entries.push((name.to_string(), text(value)));
     }
-    Section(entries)
+    entries.into_iter().collect()
 }
 
 pub(super) const SETTING: Setting =

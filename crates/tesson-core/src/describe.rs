@@ -1,0 +1,117 @@
+//! What options mean, from their table alone: every option that has a value, typed.
+
+use crate::{ConfigError, OptionKind, OptionTable, Options, Registry, Section, Setting, Value};
+
+/// Describes options from their table: what is given or has a default, typed, in the order of the table. This is what
+/// a format's `describe` is made of, or all of it.
+///
+/// # Errors
+/// Values that are not of their option's kind, and required options that are missing.
+pub fn describe_from_table(
+    options: &Options<'_>,
+    _setting: &Setting,
+    registry: &Registry,
+) -> Result<Section, ConfigError> {
+    options.described(registry)
+}
+
+impl Options<'_> {
+    /// What the options mean, see [`describe_from_table`].
+    ///
+    /// # Errors
+    /// Values that are not of their option's kind, and required options that are missing.
+    pub fn described(&self, registry: &Registry) -> Result<Section, ConfigError> {
+        let mut section = Section::default();
+        for spec in self.table().0 {
+            if let Some(value) = self.typed(spec.name, spec.kind, registry)? {
+                section.push(spec.name, value);
+            }
+        }
+        Ok(section)
+    }
+
+    fn typed(&self, name: &str, kind: OptionKind, registry: &Registry) -> Result<Option<Value>, ConfigError> {
+        let spec = self.table().find(name).filter(|s| s.default == Some("") && self.given(name).is_none());
+        if spec.is_some() {
+            return Ok(None);
+        }
+        Ok(match kind {
+            OptionKind::Bool => Some(Value::Bool(self.bool(name)?)),
+            OptionKind::Whole => self.whole(name)?.map(|n| Value::Whole(n.into())),
+            OptionKind::Integer => self.integer(name)?.map(|n| Value::Whole(n.into())),
+            OptionKind::Real => self.real(name)?.map(Value::Real),
+            OptionKind::Numbers => {
+                self.numbers(name)?.map(|n| Value::List(n.into_iter().map(Value::Real).collect()))
+            }
+            OptionKind::Text | OptionKind::Path | OptionKind::Bytes => self.text(name)?.map(Value::Text),
+            OptionKind::OneOf(_) => self.text(name)?.map(|t| Value::Text(t.to_ascii_lowercase())),
+            OptionKind::Paths => self.items(name)?.map(Value::List),
+            OptionKind::Sections(_) | OptionKind::Streams(_) => {
+                let sections = self.sections(name)?.into_iter();
+                let described = sections.map(|(n, o)| Ok((n, Value::Section(o.described(registry)?))));
+                Some(Value::Section(described.collect::<Result<_, ConfigError>>()?))
+            }
+            OptionKind::Transforms => Some(Value::List(self.transforms(name, registry)?)),
+            OptionKind::Formats | OptionKind::Unused => None,
+        })
+    }
+
+    /// The transforms of a list, described.
+    ///
+    /// # Errors
+    /// What is no list of sections, unknown types, and what their options are refused for.
+    pub fn transforms(&self, name: &str, registry: &Registry) -> Result<Vec<Value>, ConfigError> {
+        let items = match self.given(name) {
+            Some(Value::List(items)) => items.as_slice(),
+            Some(one @ Value::Section(_)) => std::slice::from_ref(one),
+            Some(other) => {
+                let what = format!("found {}, expected a list of sections", other.describe());
+                return Err(ConfigError::new(self.path(name), what));
+            }
+            None => &[],
+        };
+        let path = |i: usize| format!("{}[{i}]", self.path(name));
+        items.iter().enumerate().map(|(i, item)| transform(item, &path(i), registry)).collect()
+    }
+}
+
+fn transform(value: &Value, path: &str, registry: &Registry) -> Result<Value, ConfigError> {
+    let Value::Section(section) = value else {
+        return Err(ConfigError::new(path, format!("found {}, expected a section", value.describe())));
+    };
+    let (kind, options) = split_type(section, path)?;
+    let format = registry.find_transform(kind, &format!("{path}.type"))?;
+    let mut described = (format.describe)(&Options::new(format.options, &options, path)?)?;
+    described.0.insert(0, ("type".into(), Value::Text(format.name.into())));
+    Ok(Value::Section(described))
+}
+
+/// The `type` of a section, and its options without that and without `module`, which names a plug-in of the reference:
+/// formats are built in here.
+///
+/// # Errors
+/// A missing type, or one that is no text.
+pub fn split_type<'a>(section: &'a Section, path: &str) -> Result<(&'a str, Section), ConfigError> {
+    let type_path = format!("{path}.type");
+    let name = match section.get("type") {
+        Some(Value::Text(name)) => name,
+        Some(other) => {
+            let what = format!("found {}, expected a name", other.describe());
+            return Err(ConfigError::new(type_path, what));
+        }
+        None => return Err(ConfigError::new(type_path, "required option is missing")),
+    };
+    let own = |name: &str| !["type", "module"].iter().any(|n| n.eq_ignore_ascii_case(name));
+    let options = section.0.iter().filter(|(name, _)| own(name)).cloned().collect();
+    Ok((name, Section(options)))
+}
+
+impl OptionTable {
+    /// The table of the sections within an option, if it has one.
+    pub fn inner(&self, name: &str) -> Option<&'static OptionTable> {
+        match self.find(name)?.kind {
+            OptionKind::Sections(table) | OptionKind::Streams(table) => Some(table),
+            _ => None,
+        }
+    }
+}

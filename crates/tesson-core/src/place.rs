@@ -1,0 +1,84 @@
+//! Where something stands in a configuration.
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A place in the text of a configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The file as it was named, or what else the text is, such as `argument 2`.
+    pub file: Arc<str>,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column in characters, from 1.
+    pub column: u32,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.file, self.line, self.column)
+    }
+}
+
+/// The name of an entry of a section, and where it was written, if it was. Names are equal if their texts are.
+#[derive(Clone, Debug)]
+pub struct Name {
+    text: String,
+    place: Option<Place>,
+}
+
+impl Name {
+    /// A name that stands at a place.
+    pub fn at(text: impl Into<String>, place: Option<Place>) -> Name {
+        Name { text: text.into(), place }
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Where it stands.
+    pub fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Name) -> bool {
+        self.text == other.text
+    }
+}
+
+impl PartialEq<str> for Name {
+    fn eq(&self, other: &str) -> bool {
+        self.text == other
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.text
+    }
+}
+
+impl From<&str> for Name {
+    fn from(text: &str) -> Name {
+        Name::at(text, None)
+    }
+}
+
+impl From<String> for Name {
+    fn from(text: String) -> Name {
+        Name::at(text, None)
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
