@@ -72,7 +72,9 @@ impl Keys {
     pub fn compacted(&self) -> Keys {
         match self {
             Keys::Numbers(v) => match v.first() {
-                Some(&first) if v.iter().zip(first..).all(|(&a, b)| a == b) => Keys::Consecutive(first),
+                Some(&first) if v.iter().zip(0..).all(|(&key, i)| first.checked_add(i) == Some(key)) => {
+                    Keys::Consecutive(first)
+                }
                 _ => self.clone(),
             },
             _ => self.clone(),

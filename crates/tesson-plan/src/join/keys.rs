@@ -1,0 +1,141 @@
+//! The keys of a whole corpus in few bytes.
+
+use tesson_core::{Key, Keys};
+
+/// A key, wherever it lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum KeyRef<'a> {
+    Number(u64),
+    Text(&'a [u8]),
+}
+
+impl<'a> KeyRef<'a> {
+    /// The key of sequence `i` of a column.
+    pub(super) fn of(keys: &'a Keys, i: usize) -> KeyRef<'a> {
+        match keys.text(i) {
+            Some(text) => KeyRef::Text(text),
+            None => KeyRef::Number(keys.number(i).expect("keys are numbers or texts")),
+        }
+    }
+
+    pub(super) fn to_key(self) -> Key {
+        match self {
+            KeyRef::Number(n) => Key::Number(n),
+            KeyRef::Text(t) => Key::Text(String::from_utf8_lossy(t).into_owned()),
+        }
+    }
+}
+
+/// The keys of one chunk.
+enum Column {
+    /// As they came.
+    Keys(Keys),
+    /// Numbers within 2^32 of the smallest: 4 bytes each.
+    Near { least: u64, offsets: Box<[u32]> },
+}
+
+impl Column {
+    fn new(keys: Keys) -> Column {
+        let Keys::Numbers(numbers) = keys.compacted() else { return Column::Keys(keys.compacted()) };
+        let (least, most) = (numbers.iter().min().copied(), numbers.iter().max().copied());
+        match (least, most) {
+            (Some(least), Some(most)) if most - least <= u64::from(u32::MAX) => {
+                Column::Near { least, offsets: numbers.iter().map(|n| (n - least) as u32).collect() }
+            }
+            _ => Column::Keys(Keys::Numbers(numbers)),
+        }
+    }
+
+    fn get(&self, i: usize) -> KeyRef<'_> {
+        match self {
+            Column::Keys(keys) => KeyRef::of(keys, i),
+            Column::Near { least, offsets } => KeyRef::Number(least + u64::from(offsets[i])),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Column::Keys(keys) => keys.bytes(),
+            Column::Near { offsets, .. } => offsets.len() * 4,
+        }
+    }
+}
+
+/// The keys of all sequences of a corpus, in its order: nothing a sequence where they are consecutive, mostly 4 bytes.
+#[derive(Default)]
+pub struct KeyColumns {
+    columns: Vec<Column>,
+    /// Number of each chunk's first sequence.
+    firsts: Vec<u64>,
+    n: u64,
+    last: Option<u64>,
+    /// Whether a key is not a number above the one before it.
+    unordered: bool,
+}
+
+impl KeyColumns {
+    /// No keys yet.
+    pub fn new() -> KeyColumns {
+        KeyColumns::default()
+    }
+
+    /// Appends the keys of the next chunk, of which there are `n`.
+    pub fn push(&mut self, keys: Keys, n: u32) {
+        self.firsts.push(self.n);
+        for i in 0..n as usize {
+            let number = keys.number(i);
+            self.unordered |= number.is_none() || number <= self.last;
+            self.last = number;
+        }
+        self.columns.push(Column::new(keys));
+        self.n += u64::from(n);
+    }
+
+    /// Number of keys.
+    pub fn len(&self) -> u64 {
+        self.n
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0
+    }
+
+    /// Whether all are numbers, each above the one before it.
+    pub(super) fn are_ascending(&self) -> bool {
+        !self.unordered
+    }
+
+    /// Number of chunks.
+    pub(super) fn n_chunks(&self) -> usize {
+        self.firsts.len()
+    }
+
+    /// The first sequence of a chunk, and the one behind its last.
+    pub(super) fn chunk(&self, chunk: usize) -> std::ops::Range<u64> {
+        self.firsts[chunk]..self.firsts.get(chunk + 1).copied().unwrap_or(self.n)
+    }
+
+    /// The key of a sequence, counted within its chunk.
+    pub(super) fn in_chunk(&self, chunk: usize, i: usize) -> KeyRef<'_> {
+        self.columns[chunk].get(i)
+    }
+
+    /// The key of a sequence of the corpus.
+    pub(super) fn get(&self, sequence: u64) -> KeyRef<'_> {
+        let chunk = self.firsts.partition_point(|&first| first <= sequence) - 1;
+        self.columns[chunk].get((sequence - self.firsts[chunk]) as usize)
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        self.columns.capacity() * size_of::<Column>()
+            + self.firsts.capacity() * 8
+            + self.columns.iter().map(Column::bytes).sum::<usize>()
+    }
+
+    /// Bytes of memory that looking these keys up takes beside them.
+    pub fn bytes_to_find(&self) -> u64 {
+        if self.are_ascending() { 0 } else { super::find::table_bytes(self.n) }
+    }
+}

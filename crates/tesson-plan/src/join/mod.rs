@@ -1,0 +1,275 @@
+//! Joining corpora by key (§3.2): the first corpus gives chunks and order, the others a partner to each sequence.
+//!
+//! The result is an [`Index`] like any other, so everything behind it (orders, sharing, cutting, states) knows nothing of
+//! joins, and a mapping from its sequences to those of each corpus.
+
+mod find;
+mod keys;
+#[cfg(test)]
+mod tests;
+
+use tesson_core::{Coded, Index, Key, Keys, Repeated};
+
+pub use keys::KeyColumns;
+
+use find::Find;
+use keys::KeyRef;
+
+/// Keys that a report names, at most, of each kind.
+const NAMED: usize = 5;
+
+/// What becomes of a sequence that has no partner in some corpus.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Missing {
+    /// It is left out, as in the reference.
+    LeaveOut,
+    /// It comes without samples in the streams of that corpus.
+    Empty,
+}
+
+/// One corpus other than the first.
+#[derive(Clone, Copy)]
+pub struct Secondary<'a> {
+    /// Its chunks and lengths.
+    pub index: &'a Index,
+    /// Its keys.
+    pub keys: &'a KeyColumns,
+    /// Which sequence of a repeated key is the partner.
+    pub repeated: Repeated,
+}
+
+/// Joins corpora, chunk by chunk of the first one.
+pub struct Joiner<'a> {
+    primary: &'a Index,
+    partners: Vec<Partner<'a>>,
+    /// The corpus whose lengths count, 0 being the first; without one the longest counts.
+    definer: Option<usize>,
+    missing: Missing,
+    joined: Joined,
+    /// Scratch: what one chunk's sequences are made of.
+    rows: Vec<u32>,
+    lengths: Vec<u32>,
+}
+
+struct Partner<'a> {
+    index: &'a Index,
+    find: Find<'a>,
+    /// The chunk that the last partner was found in.
+    chunk: usize,
+    /// Storage bytes of a sequence, on the average.
+    mean: u64,
+    /// Of the chunk being joined: each sequence's partner, [`NOBODY`] for none.
+    found: Vec<u32>,
+}
+
+/// No partner.
+const NOBODY: u32 = u32::MAX;
+
+/// The result.
+#[derive(Debug, Default)]
+pub struct Joined {
+    /// Chunks and lengths of the joined corpus; complete.
+    pub index: Index,
+    /// Its chunks, as sequences of the corpora it is made of.
+    pub chunks: Vec<JoinedChunk>,
+    /// What was not joined.
+    pub report: JoinReport,
+}
+
+/// A chunk of a joined corpus: which sequences of which corpora belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JoinedChunk {
+    /// The chunk of the first corpus.
+    pub chunk: u32,
+    rows: Numbers,
+    partners: Box<[Numbers]>,
+}
+
+/// A sequence number for each sequence of a chunk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Numbers {
+    /// Consecutive ones, from this on.
+    From(u32),
+    /// Any ones, as distances from the least.
+    Each { least: u32, beyond: Coded },
+}
+
+/// What was not joined, for whoever wants to know.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct JoinReport {
+    /// Sequences of the first corpus.
+    pub sequences: u64,
+    /// Those of them that are in the joined corpus.
+    pub joined: u64,
+    /// The other corpora, in order.
+    pub parts: Vec<PartReport>,
+}
+
+/// What one corpus lacks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PartReport {
+    /// Sequences of the first corpus that have no partner here.
+    pub missing: u64,
+    /// The first few of their keys, in the order of the first corpus.
+    pub first_missing: Vec<Key>,
+    /// Sequences here whose key an earlier one has.
+    pub repeated: u64,
+    /// The first few of their keys, in the order of this corpus.
+    pub first_repeated: Vec<Key>,
+}
+
+impl Numbers {
+    fn of(numbers: &[u32]) -> Numbers {
+        let first = numbers.first().copied().unwrap_or(0);
+        if numbers
+            .iter()
+            .zip(u64::from(first)..)
+            .all(|(&n, expected)| u64::from(n) == expected && n != NOBODY)
+        {
+            return Numbers::From(first);
+        }
+        let least = numbers.iter().copied().min().unwrap_or(0);
+        let beyond: Vec<u32> = numbers.iter().map(|n| n - least).collect();
+        Numbers::Each { least, beyond: Coded::new(&beyond) }
+    }
+
+    #[inline]
+    fn get(&self, i: u32) -> u32 {
+        match self {
+            Numbers::From(first) => first + i,
+            Numbers::Each { least, beyond } => least + beyond.get(i as usize),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Numbers::From(_) => 0,
+            Numbers::Each { beyond, .. } => beyond.bytes(),
+        }
+    }
+}
+
+impl JoinedChunk {
+    /// The sequence of the first corpus, counted within [`JoinedChunk::chunk`], that is sequence `i` here.
+    #[inline]
+    pub fn row(&self, i: u32) -> u32 {
+        self.rows.get(i)
+    }
+
+    /// The sequence that belongs to sequence `i`, counted within the whole of corpus `part` (1 for the second one).
+    #[inline]
+    pub fn partner(&self, part: usize, i: u32) -> Option<u32> {
+        Some(self.partners[part - 1].get(i)).filter(|&n| n != NOBODY)
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        size_of::<JoinedChunk>()
+            + self.partners.len() * size_of::<Numbers>()
+            + self.rows.bytes()
+            + self.partners.iter().map(Numbers::bytes).sum::<usize>()
+    }
+}
+
+impl<'a> Joiner<'a> {
+    /// Joins `secondaries` to a first corpus. `definer` is the number of the corpus whose lengths count, the first one
+    /// being 0; without one the longest counts. No corpus has 2^32 − 1 sequences or more.
+    pub fn new(
+        primary: &'a Index,
+        secondaries: &[Secondary<'a>],
+        definer: Option<usize>,
+        missing: Missing,
+    ) -> Joiner<'a> {
+        let mut report = JoinReport { sequences: primary.n_sequences(), ..JoinReport::default() };
+        let partner = |s: &Secondary<'a>| {
+            let find = Find::new(s.keys, s.repeated, NAMED);
+            report.parts.push(PartReport {
+                repeated: find.repeated,
+                first_repeated: find.first_repeated.iter().map(|k| k.to_key()).collect(),
+                ..PartReport::default()
+            });
+            let bytes: u64 = (0..s.index.n_chunks()).map(|c| s.index.chunk(c).bytes).sum();
+            let mean = bytes / s.index.n_sequences().max(1);
+            Partner { index: s.index, find, chunk: 0, mean, found: Vec::new() }
+        };
+        let partners = secondaries.iter().map(partner).collect();
+        let joined = Joined { report, ..Joined::default() };
+        Joiner { primary, partners, definer, missing, joined, rows: Vec::new(), lengths: Vec::new() }
+    }
+
+    /// Joins the next chunk of the first corpus, whose keys these are.
+    pub fn push(&mut self, chunk: u32, keys: &Keys) {
+        self.rows.clear();
+        self.lengths.clear();
+        self.partners.iter_mut().for_each(|p| p.found.clear());
+        let lengths = self.primary.lengths(chunk as usize);
+        for row in 0..lengths.len() {
+            self.sequence(row as u32, lengths.get(row), KeyRef::of(keys, row));
+        }
+        self.joined.report.joined += self.rows.len() as u64;
+        if self.rows.is_empty() {
+            return;
+        }
+        let span = self.primary.chunk(chunk as usize);
+        let own = u128::from(span.bytes) * self.rows.len() as u128 / u128::from(span.n_sequences.max(1));
+        let others: u64 = self.partners.iter().map(|p| p.mean * self.rows.len() as u64).sum();
+        self.joined.index.push(Coded::new(&self.lengths), own as u64 + others);
+        self.joined.chunks.push(JoinedChunk {
+            chunk,
+            rows: Numbers::of(&self.rows),
+            partners: self.partners.iter().map(|p| Numbers::of(&p.found)).collect(),
+        });
+    }
+
+    /// Takes a sequence in, or leaves it out.
+    fn sequence(&mut self, row: u32, length: u32, key: KeyRef<'_>) {
+        let mut counted = if self.definer.is_none_or(|d| d == 0) { length } else { 0 };
+        let mut complete = true;
+        for (part, partner) in self.partners.iter_mut().enumerate() {
+            let found = partner.find.find(key);
+            match found {
+                Some(sequence) if self.definer.is_none_or(|d| d == part + 1) => {
+                    counted = counted.max(partner.length(sequence.into()));
+                }
+                Some(_) => {}
+                None => {
+                    complete = false;
+                    let report = &mut self.joined.report.parts[part];
+                    report.missing += 1;
+                    if report.first_missing.len() < NAMED {
+                        report.first_missing.push(key.to_key());
+                    }
+                }
+            }
+            partner.found.push(found.unwrap_or(NOBODY));
+        }
+        if complete || self.missing == Missing::Empty {
+            self.rows.push(row);
+            // Where the corpus whose lengths count has nothing, the sequence still counts.
+            self.lengths.push(counted.max(1));
+        } else {
+            self.partners.iter_mut().for_each(|p| p.found.truncate(self.rows.len()));
+        }
+    }
+
+    /// The joined corpus, when all chunks of the first one have been pushed.
+    pub fn finish(mut self) -> Joined {
+        self.joined.index.seal();
+        self.joined
+    }
+}
+
+impl Partner<'_> {
+    /// The counted length of a sequence.
+    fn length(&mut self, sequence: u64) -> u32 {
+        let holds = |c: usize| {
+            let span = self.index.chunk(c);
+            (span.first_sequence..span.first_sequence + u64::from(span.n_sequences)).contains(&sequence)
+        };
+        if !holds(self.chunk) {
+            self.chunk = self.index.chunk_of_sequence(sequence);
+        }
+        let first = self.index.chunk(self.chunk).first_sequence;
+        self.index.lengths(self.chunk).get((sequence - first) as usize)
+    }
+}

@@ -1,0 +1,172 @@
+//! Joins against the plain reading of §3.2.
+
+use proptest::prelude::*;
+use tesson_core::{Coded, Index, Key, Keys, Repeated};
+
+use super::*;
+
+/// A corpus by chunks of (key, length).
+type Corpus = Vec<Vec<(u64, u32)>>;
+
+fn index_of(corpus: &Corpus) -> Index {
+    let mut index = Index::new();
+    for chunk in corpus {
+        let lengths: Vec<u32> = chunk.iter().map(|s| s.1).collect();
+        index.push(Coded::new(&lengths), 10 * chunk.len() as u64);
+    }
+    index.seal();
+    index
+}
+
+fn keys_of(chunk: &[(u64, u32)], texts: bool) -> Keys {
+    if !texts {
+        return Keys::Numbers(chunk.iter().map(|s| s.0).collect());
+    }
+    let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+    for (key, _) in chunk {
+        bytes.extend(format!("{key} of many").into_bytes());
+        ends.push(bytes.len() as u32);
+    }
+    Keys::Texts { bytes, ends }
+}
+
+fn columns_of(corpus: &Corpus, texts: bool) -> KeyColumns {
+    let mut columns = KeyColumns::new();
+    corpus.iter().for_each(|chunk| columns.push(keys_of(chunk, texts), chunk.len() as u32));
+    columns
+}
+
+fn join(
+    corpora: &[Corpus],
+    repeated: Repeated,
+    definer: Option<usize>,
+    missing: Missing,
+    texts: bool,
+) -> Joined {
+    let indexes: Vec<Index> = corpora.iter().map(index_of).collect();
+    let columns: Vec<KeyColumns> = corpora.iter().map(|c| columns_of(c, texts)).collect();
+    let secondary = |i: usize| Secondary { index: &indexes[i], keys: &columns[i], repeated };
+    let secondaries: Vec<_> = (1..corpora.len()).map(secondary).collect();
+    let mut joiner = Joiner::new(&indexes[0], &secondaries, definer, missing);
+    for (i, chunk) in corpora[0].iter().enumerate() {
+        joiner.push(i as u32, &keys_of(chunk, texts));
+    }
+    joiner.finish()
+}
+
+/// A joined sequence: chunk and row of the first corpus, partners, counted length.
+type Row = (u32, u32, Vec<Option<u32>>, u32);
+
+fn rows_of(joined: &Joined, n_parts: usize) -> Vec<Vec<Row>> {
+    let row = |c: usize, i: u32| {
+        let chunk = &joined.chunks[c];
+        let partners = (1..n_parts).map(|part| chunk.partner(part, i)).collect();
+        (chunk.chunk, chunk.row(i), partners, joined.index.lengths(c).get(i as usize))
+    };
+    let n = |c: usize| joined.index.chunk(c).n_sequences;
+    (0..joined.chunks.len()).map(|c| (0..n(c)).map(|i| row(c, i)).collect()).collect()
+}
+
+/// The same, read off the specification.
+fn plainly(
+    corpora: &[Corpus],
+    repeated: Repeated,
+    definer: Option<usize>,
+    missing: Missing,
+) -> Vec<Vec<Row>> {
+    let partner = |corpus: &Corpus, key: u64| {
+        let all = corpus.iter().flatten().zip(0u32..).filter(|(s, _)| s.0 == key);
+        let all: Vec<(u32, u32)> = all.map(|(s, i)| (i, s.1)).collect();
+        match repeated {
+            Repeated::First => all.first().copied(),
+            Repeated::Last => all.last().copied(),
+            Repeated::Nothing => all.first().copied().filter(|_| all.len() == 1),
+        }
+    };
+    let mut chunks = Vec::new();
+    for (c, chunk) in corpora[0].iter().enumerate() {
+        let mut rows = Vec::new();
+        for (r, &(key, length)) in chunk.iter().enumerate() {
+            let partners: Vec<_> = corpora[1..].iter().map(|corpus| partner(corpus, key)).collect();
+            if missing == Missing::LeaveOut && partners.contains(&None) {
+                continue;
+            }
+            let lengths: Vec<u32> =
+                [length].into_iter().chain(partners.iter().map(|p| p.map_or(0, |p| p.1))).collect();
+            let counted =
+                definer.map_or(lengths.iter().copied().max(), |d| Some(lengths[d])).unwrap_or(0).max(1);
+            let partners = partners.iter().map(|p| p.map(|p| p.0)).collect();
+            rows.push((c as u32, r as u32, partners, counted));
+        }
+        if !rows.is_empty() {
+            chunks.push(rows);
+        }
+    }
+    chunks
+}
+
+fn any_corpus() -> impl Strategy<Value = Corpus> {
+    let near = prop_oneof![0u64..40, 0u64..6, Just(u64::MAX), Just(1 << 40)];
+    let anyhow = prop::collection::vec(prop::collection::vec((near, 1u32..9), 0..12), 1..6);
+    let ascending = (0u64..20, prop::collection::vec((0u64..40, 1u32..9), 1..90), 1usize..30).prop_map(
+        |(first, steps, size)| {
+            let mut key = first;
+            let mut step = |&(by, length): &(u64, u32)| {
+                key += 1 + by / 13;
+                (key, length)
+            };
+            steps.chunks(size).map(|chunk| chunk.iter().map(&mut step).collect()).collect()
+        },
+    );
+    prop_oneof![anyhow, ascending]
+}
+
+proptest! {
+    #[test]
+    fn joined_corpora_are_those_of_the_specification(
+        corpora in prop::collection::vec(any_corpus(), 2..4),
+        repeated in prop::sample::select(vec![Repeated::First, Repeated::Last, Repeated::Nothing]),
+        definer in prop::option::of(0usize..2),
+        missing in prop::sample::select(vec![Missing::LeaveOut, Missing::Empty]),
+        texts: bool,
+    ) {
+        let joined = join(&corpora, repeated, definer, missing, texts);
+        let expected = plainly(&corpora, repeated, definer, missing);
+        prop_assert_eq!(joined.report.joined, expected.iter().flatten().count() as u64);
+        prop_assert_eq!(rows_of(&joined, corpora.len()), expected);
+        prop_assert!(joined.index.is_complete());
+    }
+}
+
+#[test]
+fn what_is_missing_and_what_is_repeated_is_reported() {
+    let corpora = [
+        vec![vec![(1, 1), (2, 1), (3, 1)], vec![(4, 1), (3, 1)]],
+        vec![vec![(3, 1), (1, 1), (3, 1), (9, 1)]],
+    ];
+    let report = join(&corpora, Repeated::First, None, Missing::LeaveOut, false).report;
+    let expected = PartReport {
+        missing: 2,
+        first_missing: vec![Key::Number(2), Key::Number(4)],
+        repeated: 1,
+        first_repeated: vec![Key::Number(3)],
+    };
+    assert_eq!(report, JoinReport { sequences: 5, joined: 3, parts: vec![expected] });
+}
+
+#[test]
+fn corpora_in_the_same_order_take_no_memory_a_sequence() {
+    let corpus: Corpus = (0..4).map(|c| (0..1000).map(|i| (1000 * c + i, 1)).collect()).collect();
+    let joined = join(&[corpus.clone(), corpus], Repeated::First, None, Missing::LeaveOut, false);
+    let bytes: usize = joined.chunks.iter().map(JoinedChunk::bytes).sum();
+    assert!(bytes < 1000, "{bytes} bytes for 4000 sequences");
+}
+
+#[test]
+fn a_partner_takes_at_most_four_bytes() {
+    let primary: Corpus = (0..4).map(|c| (0..1000).map(|i| (7 * (1000 * c + i), 1)).collect()).collect();
+    let reversed: Corpus = vec![primary.iter().flatten().rev().copied().collect()];
+    let joined = join(&[primary, reversed], Repeated::First, None, Missing::LeaveOut, false);
+    let bytes: usize = joined.chunks.iter().map(JoinedChunk::bytes).sum();
+    assert!(bytes <= 4 * 4000 + 1000, "{bytes} bytes for 4000 sequences");
+}
