@@ -129,9 +129,6 @@ impl Case {
         let given =
             |name: &str| self.source.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v);
         let on = |name: &str| given(name).is_some_and(|v| v != &Value::Bool(false) && v != &Value::from(0));
-        if self.deserializers().len() > 1 {
-            return Some("needs several deserializers".into());
-        }
         let types = self.deserializers().iter().filter_map(|d| d["type"].as_str());
         if let Some(unknown) = types.into_iter().find(|t| tesson::registry().find(t, "").is_err()) {
             return Some(format!("needs {unknown}"));
@@ -226,10 +223,6 @@ mod tests {
     #[test]
     fn what_is_not_built_yet_is_needed() {
         assert_eq!(needs(&format!(r#"{{"deserializers": [{CTF}]}}"#)), None);
-        assert_eq!(
-            needs(&format!(r#"{{"deserializers": [{CTF}, {CTF}]}}"#)).unwrap(),
-            "needs several deserializers"
-        );
         assert_eq!(
             needs(r#"{"deserializers": [{"type": "UserDeserializer"}]}"#).unwrap(),
             "needs UserDeserializer"

@@ -9,6 +9,16 @@ use tesson::{Minibatch, Samples, Source, SourceConfig, config};
 /// The name of the only file.
 pub const FILE: &str = "corpus.ctf";
 
+/// A file with the same sequences in reverse order, and one more: what [`JOINED`] joins to the first.
+pub const OTHER: &str = "other.ctf";
+
+/// As an option among others: one stream of each of the two files, in place of both streams of [`FILE`].
+pub const JOINED: &str = r#""deserializers": [
+    {"type": "CNTKTextFormatDeserializer", "file": "corpus.ctf", "chunkSizeInBytes": 1024,
+        "input": {"x": {"dim": 2, "format": "dense"}}},
+    {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700,
+        "input": {"y": {"dim": 10, "format": "sparse"}}}]"#;
+
 /// Bytes of a chunk.
 pub const CHUNK_BYTES: usize = 1024;
 
@@ -33,8 +43,21 @@ pub fn lengths() -> Vec<u32> {
     (0..240).map(|i| 1 + (i * i + i / 7) % 9).collect()
 }
 
-/// The configuration that reads [`FILE`], as JSON; `options` are further entries of the source.
+/// The sequences of a text in reverse order, and one that it does not have.
+pub fn reversed(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    let id = |line: &&str| line.split(' ').next().unwrap_or_default().to_string();
+    let sequences: Vec<&[&str]> = lines.chunk_by(|a, b| id(a) == id(b)).collect();
+    let rows = sequences.into_iter().rev().flatten().copied().chain(["1 |y 1:1"]);
+    rows.flat_map(|row| [row, "\n"]).collect()
+}
+
+/// The configuration that reads [`FILE`], as JSON; `options` are further entries of the source, deserializers among them
+/// if others are to be read.
 pub fn config_text(options: &str) -> String {
+    if options.contains("deserializers") {
+        return format!("{{{options}}}");
+    }
     let comma = if options.is_empty() { "" } else { ", " };
     format!(
         r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "{FILE}",
@@ -51,9 +74,10 @@ pub fn config(options: &str) -> SourceConfig {
     config::from_json(&config_text(options)).expect("the test's configuration is right")
 }
 
-/// A store with this text as its only file.
+/// A store with this text, and [`reversed`] as the other file.
 pub fn store(text: &str) -> Arc<dyn Store> {
-    Arc::new(MemoryStore::new().with(FILE, text.as_bytes().to_vec()))
+    let other = reversed(text).into_bytes();
+    Arc::new(MemoryStore::new().with(FILE, text.as_bytes().to_vec()).with(OTHER, other))
 }
 
 /// The same with reads that come in short pieces, wait for others, and have to be tried again, by a schedule that `seed`

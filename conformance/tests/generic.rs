@@ -7,21 +7,26 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 use tesson::store::Store;
 use tesson::{Demand, ResumeState, Source};
-use tesson_conformance::corpus::{self, Delivered, config, dawdling, rest};
+use tesson_conformance::corpus::{self, Delivered, JOINED, config, dawdling, rest};
 
-/// The orders, as options of a source.
-const ORDERS: &[&str] = &[
-    r#""randomize": false"#,
-    r#""randomizationWindow": 4, "randomizationSeed": 3"#,
-    r#""randomizationWindow": 128"#,
-    r#""randomizationWindow": 150, "sampleBasedRandomizationWindow": true, "randomizationSeed": 9"#,
-    r#""randomize": "global", "randomizationSeed": 5"#,
-];
+/// The orders, as options of a source; and joins, which are options here too.
+static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let orders = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3"#,
+        r#""randomizationWindow": 128"#,
+        r#""randomizationWindow": 150, "sampleBasedRandomizationWindow": true, "randomizationSeed": 9"#,
+        r#""randomize": "global", "randomizationSeed": 5"#,
+    ];
+    let joined = orders.iter().enumerate().filter(|(i, _)| [0, 1, 4].contains(i));
+    let joined = joined.map(|(_, order)| format!("{JOINED}, {order}"));
+    orders.iter().map(|order| order.to_string()).chain(joined).collect()
+});
 
 /// Less than the decoded corpus takes, so that blocks are given up and come back.
 const LITTLE_MEMORY: &str = r#""memoryLimit": 40000"#;
@@ -53,7 +58,7 @@ fn the_corpus_has_chunks_enough() {
 
 #[test]
 fn a_source_with_little_memory_gives_up_blocks() {
-    for order in ORDERS {
+    for order in ORDERS.iter() {
         let mut source = open(&busy(order, r#""threads": 2"#), &*corpus_store());
         rest(&mut source, 20, 1, 0);
         let stats = source.stats();
@@ -63,7 +68,7 @@ fn a_source_with_little_memory_gives_up_blocks() {
 
 #[test]
 fn threads_and_prefetching_change_nothing() {
-    for order in ORDERS {
+    for order in ORDERS.iter() {
         let expected = plainly(order, 20, 1, 0);
         for threads in [1, 2, 8] {
             for prefetch in [false, true] {
@@ -77,7 +82,7 @@ fn threads_and_prefetching_change_nothing() {
 
 #[test]
 fn how_reads_are_cut_changes_nothing() {
-    for order in ORDERS {
+    for order in ORDERS.iter() {
         let expected = plainly(order, 33, 1, 0);
         for seed in 0..5 {
             let found =
@@ -109,21 +114,21 @@ fn check_resumes(order: &str, samples: u64, workers: u64, rank: u64) {
 
 #[test]
 fn a_fresh_source_goes_on_behind_every_minibatch() {
-    for order in ORDERS {
+    for order in ORDERS.iter() {
         check_resumes(order, 40, 1, 0);
     }
 }
 
 #[test]
 fn a_rank_goes_on_behind_every_minibatch_of_its_share() {
-    for order in ORDERS {
+    for order in ORDERS.iter() {
         check_resumes(order, 80, 3, 1);
     }
 }
 
 #[test]
 fn a_source_goes_back_to_any_of_its_states() {
-    for order in ORDERS {
+    for order in ORDERS.iter() {
         let expected = plainly(order, 40, 1, 0);
         let mut source = open(&busy(order, r#""threads": 2"#), &*corpus_store());
         let mut states = vec![source.state().clone()];
@@ -142,7 +147,9 @@ fn a_source_goes_back_to_any_of_its_states() {
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     std::fs::create_dir_all(&folder).unwrap();
-    std::fs::write(folder.join(corpus::FILE), corpus::text(&corpus::lengths())).unwrap();
+    let text = corpus::text(&corpus::lengths());
+    std::fs::write(folder.join(corpus::FILE), &text).unwrap();
+    std::fs::write(folder.join(corpus::OTHER), corpus::reversed(&text)).unwrap();
     folder
 }
 
@@ -165,7 +172,7 @@ fn in_another_process(folder: &Path, config: &str, state: Option<&ResumeState>, 
 #[test]
 fn a_fresh_process_goes_on_behind_every_tenth_minibatch() {
     let folder = folder("fresh-process");
-    for order in ORDERS {
+    for order in ORDERS.iter() {
         let options = busy(order, r#""threads": 2"#);
         let text = corpus::config_text(&options);
         let expected = in_another_process(&folder, &text, None, 30);
@@ -201,7 +208,7 @@ fn all_keys(n: usize, times: usize) -> Vec<String> {
 #[test]
 fn the_shares_of_all_ranks_are_the_whole() {
     let whole = all_keys(corpus::lengths().len(), 2);
-    for order in ORDERS {
+    for order in ORDERS.iter() {
         for sharing in ["chunk", "position"] {
             let order = format!(r#"{order}, "sharing": "{sharing}""#);
             for workers in [1, 2, 5] {
@@ -214,7 +221,7 @@ fn the_shares_of_all_ranks_are_the_whole() {
 
 #[test]
 fn shares_by_position_make_up_the_minibatches_of_one_worker() {
-    for order in ORDERS {
+    for order in ORDERS.iter() {
         let order = format!(r#"{order}, "sharing": "position""#);
         let whole = plainly(&order, 60, 1, 0);
         let shares: Vec<_> = (0..3).map(|rank| plainly(&order, 60, 3, rank)).collect();
@@ -237,7 +244,7 @@ fn shares_by_position_make_up_the_minibatches_of_one_worker() {
 #[test]
 fn every_sweep_holds_every_sequence_once() {
     let n = corpus::lengths().len();
-    for order in ORDERS {
+    for order in ORDERS.iter() {
         let all = keys(&plainly(order, 7, 1, 0));
         assert_eq!(all.len(), 2 * n);
         for sweep in all.chunks(n) {
@@ -258,7 +265,7 @@ proptest! {
         threads in 1u64..4,
         seed: u64,
     ) {
-        let order = ORDERS[order];
+        let order = &ORDERS[order];
         let store = corpus::store(&corpus::text(&lengths));
         let options = busy(order, &format!(r#""threads": {threads}"#));
         let mut all = Vec::new();
@@ -284,7 +291,7 @@ proptest! {
         behind in 0usize..20,
     ) {
         let store = corpus::store(&corpus::text(&lengths));
-        let options = busy(ORDERS[order], r#""threads": 2"#);
+        let options = busy(&ORDERS[order], r#""threads": 2"#);
         let mut source = open(&options, &*store);
         for _ in 0..behind {
             source.next_minibatch(first).unwrap();

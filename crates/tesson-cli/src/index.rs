@@ -1,6 +1,7 @@
 //! `tesson index`: the index cache.
 
 use std::fs;
+use std::path::PathBuf;
 
 use crate::args::IndexArgs;
 use crate::failure::Failure;
@@ -12,23 +13,26 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
     let config = input::config(&args.input, None)?;
     log::show(config.trace_level);
     let mut source = read::open(&config, &args.input)?;
-    let path = {
+    let paths = {
         let _progress = Progress::spinner("indexing");
         source.write_index_cache()?
     };
-    let bytes = fs::metadata(&path).map_err(|e| Failure::file(&path, &e))?.len();
+    let bytes_of = |path: &PathBuf| fs::metadata(path).map(|m| m.len()).map_err(|e| Failure::file(path, &e));
+    let bytes: Vec<u64> = paths.iter().map(bytes_of).collect::<Result<_, _>>()?;
     let index = source.indexed()?.index.clone();
     if out.is_json() {
         let answer = serde_json::json!({
-            "cache": path.to_string_lossy(),
-            "bytes": bytes,
+            "caches": paths.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
+            "bytes": bytes.iter().sum::<u64>(),
             "chunks": index.n_chunks(),
             "sequences": index.n_sequences(),
             "samples": index.n_samples(),
         });
         out.line(&answer.to_string())?;
     } else {
-        out.pair("cache", &format!("{} ({})", path.display(), size(bytes)))?;
+        for (path, bytes) in paths.iter().zip(bytes) {
+            out.pair("cache", &format!("{} ({})", path.display(), size(bytes)))?;
+        }
         out.pair("chunks", &count(index.n_chunks() as u64))?;
         out.pair("sequences", &count(index.n_sequences()))?;
         out.pair("samples", &count(index.n_samples()))?;

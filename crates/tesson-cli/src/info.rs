@@ -1,7 +1,7 @@
 //! `tesson info`: what a dataset holds.
 
 use tesson::deserializer::Index;
-use tesson::{Demand, Layout, Source, StreamInfo};
+use tesson::{Demand, JoinReport, Key, Layout, Source, StreamInfo};
 use tesson_plan::Limit;
 
 use crate::args::InfoArgs;
@@ -22,7 +22,8 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<(), Failure> {
     };
     let lengths = Lengths::of(&index);
     let padding = Padding::of(&mut source, &index, args.minibatch_size)?;
-    let info = Info { index: &index, memory, lengths, padding, minibatch_size: args.minibatch_size };
+    let join = source.join_report()?.cloned();
+    let info = Info { index: &index, memory, join, lengths, padding, minibatch_size: args.minibatch_size };
     if out.is_json() { info.json(&source, out) } else { info.text(&source, out) }
 }
 
@@ -30,6 +31,8 @@ struct Info<'a> {
     index: &'a Index,
     /// Bytes of memory that the index takes.
     memory: u64,
+    /// What could not be joined, where there are several deserializers.
+    join: Option<JoinReport>,
     lengths: Lengths,
     padding: Padding,
     minibatch_size: u64,
@@ -39,6 +42,17 @@ impl Info<'_> {
     fn text(&self, source: &Source, out: &mut Output) -> Result<(), Failure> {
         for (i, stream) in source.streams().iter().enumerate() {
             out.pair(if i == 0 { "streams" } else { "" }, &describe(stream))?;
+        }
+        for (i, part) in self.join.iter().flat_map(|join| &join.parts).enumerate() {
+            let head = if i == 0 { "missing keys" } else { "" };
+            out.pair(
+                head,
+                &format!("{} in deserializer {}{}", count(part.missing), i + 1, some(&part.first_missing)),
+            )?;
+            if part.repeated > 0 {
+                let keys = some(&part.first_repeated);
+                out.pair("", &format!("{} repeated in deserializer {}{keys}", count(part.repeated), i + 1))?;
+            }
         }
         let index = self.index;
         let Lengths { min, max, mean } = self.lengths;
@@ -72,8 +86,20 @@ impl Info<'_> {
                 })
             })
             .collect();
+        let keys = |keys: &[Key]| keys.iter().map(Key::to_string).collect::<Vec<_>>();
+        let join = self.join.as_ref().map(|join| {
+            let parts = join.parts.iter().map(|part| {
+                serde_json::json!({
+                    "missing": part.missing, "firstMissing": keys(&part.first_missing),
+                    "repeated": part.repeated, "firstRepeated": keys(&part.first_repeated),
+                })
+            });
+            let parts = parts.collect::<Vec<_>>();
+            serde_json::json!({"sequences": join.sequences, "joined": join.joined, "parts": parts})
+        });
         let answer = serde_json::json!({
             "streams": streams,
+            "join": join,
             "chunks": self.index.n_chunks(),
             "sequences": self.index.n_sequences(),
             "samples": self.index.n_samples(),
@@ -89,6 +115,12 @@ impl Info<'_> {
         out.line(&answer.to_string())?;
         Ok(())
     }
+}
+
+/// The first few of some keys, for a line of text.
+fn some(keys: &[Key]) -> String {
+    let named: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    if named.is_empty() { String::new() } else { format!(", first {}", named.join(", ")) }
 }
 
 fn describe(stream: &StreamInfo) -> String {

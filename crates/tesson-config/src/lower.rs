@@ -1,7 +1,7 @@
 //! From the tree that a user wrote to what it means.
 
 use tesson_core::{ConfigError, Element, Options, Registry, Section, Value};
-use tesson_plan::{Limit, Sharing, Window};
+use tesson_plan::{Limit, MissingKeys, Sharing, Window};
 
 use crate::source::{
     DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,
@@ -30,6 +30,7 @@ pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, Config
     config.precision = precision(&options, &config.deserializers)?;
     config.use_numeric_sequence_keys = options.bool("useNumericSequenceKeys")?;
     config.hash_sequence_keys = options.bool("hashSequenceKeys")?;
+    config.missing_keys = missing_keys(&options)?;
     config.max_errors = whole(&options, "maxErrors")?;
     config.cache_index = options.bool("cacheIndex")?;
     config.trace_level = trace_level(&options, &config.deserializers)?;
@@ -138,6 +139,18 @@ fn sharing(options: &Options<'_>) -> Result<Option<Sharing>, ConfigError> {
         "position" => Sharing::Position,
         _ => Sharing::Chunk,
     }))
+}
+
+fn missing_keys(options: &Options<'_>) -> Result<MissingKeys, ConfigError> {
+    match (options.bool("strictKeys")?, options.bool("outerJoin")?) {
+        (false, false) => Ok(MissingKeys::LeaveOut),
+        (false, true) => Ok(MissingKeys::Empty),
+        (true, false) => Ok(MissingKeys::Refuse),
+        (true, true) => {
+            let what = "sequences with missing keys are kept by `outerJoin`; only one of the two may be set";
+            Err(ConfigError::new("strictKeys", what))
+        }
+    }
 }
 
 fn limit(options: &Options<'_>) -> Result<Limit, ConfigError> {

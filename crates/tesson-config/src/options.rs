@@ -148,7 +148,22 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         &[],
         OptionKind::Bool,
         Some("false"),
-        "Whether text keys are kept as 64-bit hashes.",
+        "Whether text keys become 64-bit hashes (djb2), which are then the keys of the sequences.",
+    ),
+    option(
+        "strictKeys",
+        &[],
+        OptionKind::Bool,
+        Some("false"),
+        "Whether reading several deserializers is refused if one lacks a key of the first; otherwise such sequences are \
+         left out and counted.",
+    ),
+    option(
+        "outerJoin",
+        &[],
+        OptionKind::Bool,
+        Some("false"),
+        "Whether sequences that another deserializer lacks are kept, without samples in its streams.",
     ),
     option(
         "maxErrors",

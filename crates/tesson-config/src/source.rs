@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use tesson_core::{ConfigError, Element, Format, Section, Setting};
-use tesson_plan::{Limit, OrderSpec, PlanSpec, Sharing, Window};
+use tesson_plan::{Limit, MissingKeys, OrderSpec, PlanSpec, Sharing, Window};
 
 use crate::paths;
 
@@ -97,6 +97,8 @@ pub struct SourceConfig {
     pub use_numeric_sequence_keys: bool,
     /// Whether text keys are kept as hashes. Default false.
     pub hash_sequence_keys: bool,
+    /// What becomes of sequences that not all deserializers have; by default they are left out.
+    pub missing_keys: MissingKeys,
     /// Invalid sequences that are left out before reading fails. Default 0.
     pub max_errors: u64,
     /// Whether indexes are cached, where a deserializer says nothing else. Default false.
@@ -130,6 +132,7 @@ impl SourceConfig {
             precision: Element::F32,
             use_numeric_sequence_keys: true,
             hash_sequence_keys: false,
+            missing_keys: MissingKeys::LeaveOut,
             max_errors: 0,
             cache_index: false,
             trace_level: 1,
@@ -187,24 +190,18 @@ impl SourceConfig {
     pub fn check(&self) -> Result<(), ConfigError> {
         self.check_deserializers()?;
         self.check_truncation()?;
-        if self.hash_sequence_keys {
-            let what = if self.use_numeric_sequence_keys {
-                "only text keys are hashed, `useNumericSequenceKeys` must be false with it"
-            } else {
-                "hashed keys are not built yet; leave it out to keep the texts as keys"
-            };
+        if self.hash_sequence_keys && self.use_numeric_sequence_keys {
+            let what = "only text keys are hashed, `useNumericSequenceKeys` must be false with it";
             return Err(ConfigError::new("hashSequenceKeys", what));
         }
         Ok(())
     }
 
     fn check_deserializers(&self) -> Result<(), ConfigError> {
-        let what = match self.deserializers.len() {
-            1 => return Ok(()),
-            0 => "found an empty list, expected a deserializer".to_string(),
-            n => format!("found {n} deserializers, expected 1: reading several together is not built yet"),
-        };
-        Err(ConfigError::new("deserializers", what))
+        if self.deserializers.is_empty() {
+            return Err(ConfigError::new("deserializers", "found an empty list, expected a deserializer"));
+        }
+        Ok(())
     }
 
     fn check_truncation(&self) -> Result<(), ConfigError> {

@@ -10,7 +10,7 @@ use tesson_core::{
     ConfigError, Element, Format, OptionKind, OptionSpec, OptionTable, Registry, Setting, Value,
     describe_from_table,
 };
-use tesson_plan::{Limit, OrderSpec, Sharing, Window};
+use tesson_plan::{Limit, MissingKeys, OrderSpec, Sharing, Window};
 
 const fn option(name: &'static str, kind: OptionKind, default: Option<&'static str>) -> OptionSpec {
     OptionSpec { name, aliases: &[], kind, default, help: "Says | nothing." }
@@ -232,10 +232,19 @@ fn options_without_effect_are_still_read() {
 }
 
 #[test]
-fn hashed_keys_are_refused() {
+fn only_text_keys_are_hashed() {
     assert!(refused(r#""hashSequenceKeys": true"#).contains("only text keys are hashed"));
     let text = r#""hashSequenceKeys": true, "useNumericSequenceKeys": false"#;
-    assert!(refused(text).contains("not built yet"));
+    assert!(reader(text).unwrap().hash_sequence_keys);
+}
+
+#[test]
+fn missing_keys_are_left_out_kept_or_refused() {
+    let missing = |options: &str| reader(options).unwrap().missing_keys;
+    assert_eq!(missing(""), MissingKeys::LeaveOut);
+    assert_eq!(missing(r#""outerJoin": true"#), MissingKeys::Empty);
+    assert_eq!(missing(r#""strictKeys": true"#), MissingKeys::Refuse);
+    assert!(refused(r#""strictKeys": true, "outerJoin": true"#).contains("only one of the two"));
 }
 
 #[test]
@@ -266,7 +275,8 @@ fn deserializers_are_sections_with_a_known_type_and_known_options() {
     );
     let one = r#"{"type": "LinesReader", "file": "a", "module": "Lines"}"#;
     assert!(lowered(&format!(r#"{{"deserializers": {one}}}"#)).is_ok());
-    assert!(refused(&format!(r#"{{"deserializers": [{one}, {one}]}}"#)).contains("not built yet"));
+    let two = lowered(&format!(r#"{{"deserializers": [{one}, {one}]}}"#)).unwrap();
+    assert_eq!(two.deserializers.len(), 2);
 }
 
 #[test]

@@ -188,6 +188,17 @@ impl Chunk {
         }
     }
 
+    /// The keys, line numbers counted from the beginning of the resource.
+    pub fn absolute_keys(&self) -> Keys {
+        match &self.keys {
+            Keys::Consecutive(first) if self.keys_are_lines => Keys::Consecutive(first + self.first_line),
+            Keys::Numbers(v) if self.keys_are_lines => {
+                Keys::Numbers(v.iter().map(|n| n + self.first_line).collect())
+            }
+            keys => keys.clone(),
+        }
+    }
+
     /// The faults of sequence `i`.
     pub fn faults_of(&self, i: u32) -> &[Fault] {
         let from = self.faults.partition_point(|f| f.sequence < i);

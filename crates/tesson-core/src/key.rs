@@ -68,6 +68,19 @@ impl Keys {
         Some(&bytes[start..ends[i] as usize])
     }
 
+    /// Keys out of several columns: of each pick the column, and the number in it.
+    pub fn gathered(columns: &[Keys], picks: impl Iterator<Item = (u32, u32)>) -> Keys {
+        let mut keys = KeyList::default();
+        for (column, i) in picks {
+            let (column, i) = (&columns[column as usize], i as usize);
+            match column.text(i) {
+                Some(text) => keys.push_text(text),
+                None => keys.push(column.get(i)),
+            }
+        }
+        keys.finish()
+    }
+
     /// The same in the fewest bytes: ascending numbers without gaps become their first.
     pub fn compacted(&self) -> Keys {
         match self {
@@ -103,11 +116,13 @@ impl KeyList {
     pub(crate) fn push(&mut self, key: Key) {
         match key {
             Key::Number(n) => self.numbers.push(n),
-            Key::Text(t) => {
-                self.texts.0.extend_from_slice(t.as_bytes());
-                self.texts.1.push(self.texts.0.len() as u32);
-            }
+            Key::Text(t) => self.push_text(t.as_bytes()),
         }
+    }
+
+    fn push_text(&mut self, text: &[u8]) {
+        self.texts.0.extend_from_slice(text);
+        self.texts.1.push(self.texts.0.len() as u32);
     }
 
     pub(crate) fn finish(self) -> Keys {

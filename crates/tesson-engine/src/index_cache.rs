@@ -19,16 +19,20 @@
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use tesson_core::{Deserializer, Indexed};
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::fetch::Resources;
 use crate::fingerprint;
+use crate::store::Resource;
 
 const MAGIC: &[u8; 8] = b"TESSIDX\0";
 const VERSION: u32 = 1;
 const HEADER: usize = 8 + 4 + 8 + 16 + 8 + 8 + 8;
+
+/// A name and the open file.
+type File = (Arc<Path>, Box<dyn Resource>);
 
 /// Where the cache of an input lies.
 pub fn path(input: &Path) -> PathBuf {
@@ -38,8 +42,8 @@ pub fn path(input: &Path) -> PathBuf {
 }
 
 /// The header that a cache of this corpus must have, up to the payload's size.
-fn header(deserializer: &dyn Deserializer, resources: &Resources, corpus: u64) -> Vec<u8> {
-    let modified = resources.files().iter().filter_map(|(_, f)| f.modified_ns()).max().unwrap_or(0);
+fn header(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Vec<u8> {
+    let modified = files.iter().filter_map(|(_, f)| f.modified_ns()).max().unwrap_or(0);
     let mut h = MAGIC.to_vec();
     h.extend(VERSION.to_le_bytes());
     h.extend(corpus.to_le_bytes());
@@ -49,10 +53,10 @@ fn header(deserializer: &dyn Deserializer, resources: &Resources, corpus: u64) -
 }
 
 /// The cached index, if there is one that fits.
-pub(crate) fn read(deserializer: &dyn Deserializer, resources: &Resources, corpus: u64) -> Option<Indexed> {
-    let file = path(&resources.files().first()?.0);
+pub(crate) fn read(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Option<Indexed> {
+    let file = path(&files.first()?.0);
     let all = fs::read(&file).ok()?;
-    let wanted = header(deserializer, resources, corpus);
+    let wanted = header(deserializer, files, corpus);
     let head = all.get(..HEADER)?;
     let (size, sum) = head[wanted.len()..].split_at(8);
     let payload = &all[HEADER..];
@@ -72,14 +76,16 @@ pub(crate) fn read(deserializer: &dyn Deserializer, resources: &Resources, corpu
 /// What the file system answers.
 pub(crate) fn write(
     deserializer: &dyn Deserializer,
-    resources: &Resources,
+    files: &[File],
     corpus: u64,
     indexed: &Indexed,
 ) -> io::Result<PathBuf> {
-    let input = &resources.files()[0].0;
+    let Some((input, _)) = files.first() else {
+        return Err(io::Error::other("there is no file beside which a cache could lie"));
+    };
     let mut payload = Vec::new();
     indexed.corpus.save(&indexed.index, &mut payload);
-    let mut head = header(deserializer, resources, corpus);
+    let mut head = header(deserializer, files, corpus);
     head.extend((payload.len() as u64).to_le_bytes());
     head.extend(xxh3_64(&payload).to_le_bytes());
     let target = path(input);

@@ -11,6 +11,7 @@ mod fault;
 mod fetch;
 mod fingerprint;
 pub mod index_cache;
+mod join;
 mod lanes;
 mod layout;
 mod minibatch;
@@ -22,6 +23,7 @@ mod stats;
 pub mod store;
 
 pub use check::Checked;
+pub use join::JoinRules;
 pub use layout::{Layout, Place};
 pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};
 pub use pool::Buffer;

@@ -1,6 +1,6 @@
 //! The source: what a training loop calls.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,19 +9,20 @@ use tesson_core::{
     UsageError,
 };
 use tesson_plan::{
-    BatchPlan, Cursor, Demand, Fingerprint, Limit, OrderSpec, PlanSpec, Planner, Progress, ResumeState,
-    Sharing, Window,
+    BatchPlan, Cursor, Demand, Fingerprint, JoinReport, Limit, MissingKeys, OrderSpec, PlanSpec, Planner,
+    Progress, ResumeState, Sharing, Window,
 };
 
 use crate::block::BlockTable;
 use crate::check::{self, Checked};
 use crate::deliver::{Brain, Packed, Pipeline, Setup, Supply};
 use crate::fetch::Resources;
+use crate::fingerprint;
+use crate::join::{self, JoinRules, Joint, Parts};
 use crate::lanes::Threads;
 use crate::minibatch::Minibatch;
 use crate::stats::{Counters, Stats};
 use crate::store::Store;
-use crate::{fingerprint, index_cache};
 
 /// Storage bytes of a block, where memory allows: with its columns it fits a core's own cache.
 const BLOCK_BYTES: u64 = 512 << 10;
@@ -47,8 +48,10 @@ const LARGEST_AT_LEAST: u64 = 256 << 10;
 
 /// Everything a source is made of.
 pub struct SourceSpec {
-    /// What understands the bytes.
-    pub deserializer: Box<dyn Deserializer>,
+    /// What understands the bytes. Several are joined by key; the first one gives chunks and order.
+    pub deserializers: Vec<Box<dyn Deserializer>>,
+    /// How several deserializers go together.
+    pub join: JoinRules,
     /// Which sequence comes when.
     pub plan: PlanSpec,
     /// Every sequence must be one sample.
@@ -65,7 +68,8 @@ pub struct SourceSpec {
 
 /// Reads a corpus in minibatches.
 pub struct Source {
-    deserializer: Arc<dyn Deserializer>,
+    parts: Parts,
+    join: JoinRules,
     streams: Vec<Arc<StreamInfo>>,
     resources: Arc<Resources>,
     counters: Arc<Counters>,
@@ -75,9 +79,8 @@ pub struct Source {
     memory_limit: u64,
     threads: usize,
     prefetch: bool,
-    corpus_hash: u64,
     fingerprint: Arc<Fingerprint>,
-    indexed: Option<Indexed>,
+    joint: Option<Joint>,
     pipeline: Option<Pipeline>,
     /// What the last call asked for, if the pipeline works on it.
     demand: Option<Demand>,
@@ -137,21 +140,24 @@ impl Source {
     /// # Errors
     /// As [`Source::open`], and [`Error::Cancelled`].
     pub fn open_with(spec: SourceSpec, store: &dyn Store, canceller: &Canceller) -> Result<Source, Error> {
-        let SourceSpec { mut deserializer, plan, frame_mode, element, memory_limit, threads, prefetch } =
+        let SourceSpec { deserializers, join, plan, frame_mode, element, memory_limit, threads, prefetch } =
             spec;
         let counters = Arc::new(Counters::default());
         let cancelled = canceller.0.clone();
-        let paths =
-            deserializer.resources().iter().map(|p| Arc::<Path>::from(p.as_path())).collect::<Vec<_>>();
         let largest = (memory_limit / LARGEST_SHARE).max(LARGEST_AT_LEAST);
-        let resources =
-            Resources::open(paths.into_iter(), store, counters.clone(), cancelled.clone(), largest)?;
-        deserializer.prepare(&resources)?;
-        let deserializer: Arc<dyn Deserializer> = deserializer.into();
-        let corpus_hash = fingerprint::corpus(&resources)?;
-        let options = format!("{} frame={frame_mode} element={}", deserializer.identity(), element.name());
+        let files = join::files(&deserializers);
+        let resources = Resources::open(files, store, counters.clone(), cancelled.clone(), largest)?;
+        let parts = Parts::prepare(deserializers, &resources)?;
+        let corpus = fingerprint::corpus(&resources, 0..resources.files().len())?;
+        let mut options = format!("{} frame={frame_mode} element={}", parts.identity(), element.name());
+        if join.missing == MissingKeys::Empty {
+            options.push_str(" outer");
+        }
+        if join.hash_keys {
+            options.push_str(" hashed");
+        }
         let fingerprint = Fingerprint {
-            corpus: corpus_hash,
+            corpus,
             index: None,
             order: plan.order.clone(),
             cross_sweep_ends: plan.cross_sweep_ends,
@@ -159,8 +165,9 @@ impl Source {
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut source = Source {
-            streams: deserializer.streams().iter().cloned().map(Arc::new).collect(),
-            deserializer,
+            streams: parts.streams(),
+            parts,
+            join,
             resources: Arc::new(resources),
             counters,
             cancelled,
@@ -169,9 +176,8 @@ impl Source {
             memory_limit,
             threads: if threads == 0 { cores } else { threads },
             prefetch,
-            corpus_hash,
             fingerprint: Arc::new(fingerprint),
-            indexed: None,
+            joint: None,
             pipeline: None,
             demand: None,
             state: ResumeState::default(),
@@ -191,10 +197,7 @@ impl Source {
 
     /// Whether the data can be read in order before they are indexed.
     fn may_grow(&self) -> bool {
-        matches!(self.plan.order, OrderSpec::AsStored)
-            && !self.frame_mode
-            && !self.deserializer.cache_index()
-            && self.deserializer.pieces().is_some()
+        matches!(self.plan.order, OrderSpec::AsStored) && !self.frame_mode && self.parts.growing()
     }
 
     /// The streams, in the order of the configuration.
@@ -227,10 +230,7 @@ impl Source {
     /// # Errors
     /// As for opening.
     pub fn indexed(&mut self) -> Result<&Indexed, Error> {
-        if self.indexed.is_none() {
-            self.indexed = Some(self.make_index()?);
-        }
-        Ok(self.indexed.as_ref().expect("made above"))
+        Ok(&self.joint()?.indexed)
     }
 
     /// Number of sequences in the corpus.
@@ -283,16 +283,22 @@ impl Source {
         check::check(&indexed, &table, &self.streams, &self.resources, self.threads, each)
     }
 
-    /// Indexes the corpus and writes the index cache.
+    /// What could not be joined; `None` for a single deserializer.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn join_report(&mut self) -> Result<Option<&JoinReport>, Error> {
+        Ok(self.joint()?.report.as_ref())
+    }
+
+    /// Indexes the corpus and writes an index cache for each deserializer; returns where they are.
     ///
     /// # Errors
     /// As [`Source::indexed`], and what the file system answers.
-    pub fn write_index_cache(&mut self) -> Result<std::path::PathBuf, Error> {
-        let indexed = self.indexed()?.clone();
-        index_cache::write(&*self.deserializer, &self.resources, self.corpus_hash, &indexed).map_err(|e| {
-            let path = index_cache::path(&self.resources.files()[0].0);
-            tesson_core::StoreError::new(path.into(), None, e).into()
-        })
+    pub fn write_index_cache(&mut self) -> Result<Vec<PathBuf>, Error> {
+        let joint = self.joint()?.clone();
+        let parts = self.parts.list().iter().zip(&joint.parts);
+        parts.map(|(part, indexed)| part.write_index_cache(indexed, &self.resources)).collect()
     }
 
     /// The next minibatch of `samples` samples, for a single worker; `None` at the end of the data.
@@ -407,7 +413,7 @@ impl Source {
         if self.restored {
             self.state.check_share(demand)?;
         }
-        if self.counts_by_rank(demand) && self.indexed.is_none() {
+        if self.counts_by_rank(demand) && self.joint.is_none() {
             self.switch_to_index()?;
         }
         let from = self.state.clone();
@@ -438,7 +444,7 @@ impl Source {
     /// Says so if a rank gets nothing because there are fewer chunks than workers.
     fn warn_if_without_data(&self, demand: Demand) {
         let by_chunk = self.plan.sharing == Sharing::Chunk && !matches!(self.plan.order, OrderSpec::AsStored);
-        let n_chunks = self.indexed.as_ref().map_or(u64::MAX, |i| i.index.n_chunks() as u64);
+        let n_chunks = self.joint.as_ref().map_or(u64::MAX, |j| j.indexed.index.n_chunks() as u64);
         if by_chunk && demand.rank >= n_chunks {
             tracing::warn!(
                 "rank {} of {} gets no data: workers share whole chunks and there are {n_chunks}; choose a smaller `chunkSizeInBytes`, or `sharing = \"position\"`",
@@ -450,7 +456,7 @@ impl Source {
 
     /// Whether a sequence's first visit by this rank is a question for the whole index.
     fn counts_by_rank(&self, demand: Demand) -> bool {
-        demand.workers > 1 && self.plan.sharing == Sharing::Chunk && self.deserializer.max_errors() > 0
+        demand.workers > 1 && self.plan.sharing == Sharing::Chunk && self.parts.max_errors() > 0
     }
 
     /// Hands a minibatch out: here, and only here, faults are counted, in plan order.
@@ -458,7 +464,7 @@ impl Source {
         let mut faults = self.state.faults;
         for charge in &packed.charges {
             faults += 1;
-            let budget = self.deserializer.max_errors();
+            let budget = self.parts.max_errors();
             if charge.fatal || faults > budget {
                 let error =
                     if charge.fatal { charge.error.clone() } else { over_budget(&charge.error, budget) };
@@ -501,21 +507,12 @@ impl Source {
         ResumeState { cursor, share, faults, consumed: None, fingerprint: Some(self.fingerprint.clone()) }
     }
 
-    fn make_index(&self) -> Result<Indexed, Error> {
-        let (deserializer, resources) = (&*self.deserializer, &*self.resources);
-        if !deserializer.cache_index() {
-            return deserializer
-                .index(resources, &Threads { n: self.threads, memory: self.memory_limit / 2 });
+    fn joint(&mut self) -> Result<&Joint, Error> {
+        if self.joint.is_none() {
+            let lanes = Threads { n: self.threads, memory: self.memory_limit / 2 };
+            self.joint = Some(join::index(&self.parts, &self.resources, &lanes, self.join)?);
         }
-        if let Some(indexed) = index_cache::read(deserializer, resources, self.corpus_hash) {
-            return Ok(indexed);
-        }
-        let indexed =
-            deserializer.index(resources, &Threads { n: self.threads, memory: self.memory_limit / 2 })?;
-        if let Err(e) = index_cache::write(deserializer, resources, self.corpus_hash, &indexed) {
-            tracing::info!("the index cache cannot be written: {e}");
-        }
-        Ok(indexed)
+        Ok(self.joint.as_ref().expect("made above"))
     }
 
     /// Goes over to reading by a complete index.
@@ -531,7 +528,7 @@ impl Source {
         let storage =
             (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
         let small = storage <= SMALL.min(budget.blocks / 8);
-        let keep = self.deserializer.keep_in_memory();
+        let keep = self.parts.keep_in_memory();
         let shuffled = !matches!(self.plan.order, OrderSpec::AsStored);
         let long = storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some();
         let by_row = shuffled && long && !small && !keep;
@@ -545,13 +542,13 @@ impl Source {
         let budget = Budget::of(self.memory_limit, self.threads);
         let storage =
             (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
-        let retain = self.deserializer.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
+        let retain = self.parts.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
         self.pipeline_of(Supply::Growing, &budget, retain, false)
     }
 
     fn pipeline_of(&self, supply: Supply, budget: &Budget, retain: bool, by_row: bool) -> Pipeline {
         let setup = Setup {
-            deserializer: self.deserializer.clone(),
+            deserializer: self.parts.primary().clone(),
             spec: self.plan.clone(),
             streams: self.streams.clone(),
             resources: self.resources.clone(),
@@ -565,7 +562,7 @@ impl Source {
             retain,
             by_row,
             frame_mode: self.frame_mode,
-            charge_foreign: self.plan.sharing == Sharing::Position && self.deserializer.max_errors() > 0,
+            charge_foreign: self.plan.sharing == Sharing::Position && self.parts.max_errors() > 0,
             block_bytes: budget.block_bytes,
         };
         let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);

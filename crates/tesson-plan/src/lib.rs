@@ -24,7 +24,7 @@ mod spec;
 mod tests;
 
 pub use batch::{BatchPlan, Cursor, Place, Planned};
-pub use join::{JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, Missing, PartReport, Secondary};
+pub use join::{JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary};
 pub use merge::{Consumed, Layer, merge_states};
 pub use order::{OrderSpec, Window};
 pub use planner::{Planner, Progress};

@@ -33,6 +33,8 @@
 
 use std::ops::{Deref, DerefMut};
 
+use tesson_engine::JoinRules;
+
 pub use tesson_config::{SourceConfig, StoreKind};
 pub use tesson_core::{
     ConfigError, DataError, DataErrorKind, Element, Error, Format, Key, Location, Registry, ResumeError,
@@ -42,7 +44,9 @@ pub use tesson_engine::{
     BatchKeys, Buffer, Canceller, Floats, Layout, Minibatch, Place, Samples, Stats, StatsReader, StreamBatch,
     index_cache, store,
 };
-pub use tesson_plan::{BatchPlan, Cursor, Demand, Planned, ResumeState, merge_states};
+pub use tesson_plan::{
+    BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, merge_states,
+};
 
 /// The format traits, for deserializers of one's own.
 pub mod deserializer {
@@ -116,12 +120,14 @@ impl Source {
         canceller: &Canceller,
     ) -> Result<Source, Error> {
         config.check()?;
-        let [only] = config.deserializers.as_slice() else {
-            unreachable!("the check lets one deserializer through")
+        let setting = config.setting();
+        let open = |d: &tesson_config::DeserializerConfig| {
+            let options = deserializer::Options::new(d.format.options, &d.options, d.path.clone())?;
+            (d.format.open)(&options, &setting)
         };
-        let options = deserializer::Options::new(only.format.options, &only.options, only.path.clone())?;
         let spec = tesson_engine::SourceSpec {
-            deserializer: (only.format.open)(&options, &config.setting())?,
+            deserializers: config.deserializers.iter().map(open).collect::<Result<_, _>>()?,
+            join: JoinRules { missing: config.missing_keys, hash_keys: config.hash_sequence_keys },
             plan: config.plan_spec(),
             frame_mode: config.frame_mode,
             element: config.precision,

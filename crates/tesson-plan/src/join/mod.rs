@@ -20,11 +20,13 @@ const NAMED: usize = 5;
 
 /// What becomes of a sequence that has no partner in some corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Missing {
-    /// It is left out, as in the reference.
+pub enum MissingKeys {
+    /// It is left out and counted, as in the reference.
     LeaveOut,
     /// It comes without samples in the streams of that corpus.
     Empty,
+    /// Nothing is read. To a [`Joiner`] that is the same as leaving out: whoever has its report refuses.
+    Refuse,
 }
 
 /// One corpus other than the first.
@@ -44,7 +46,7 @@ pub struct Joiner<'a> {
     partners: Vec<Partner<'a>>,
     /// The corpus whose lengths count, 0 being the first; without one the longest counts.
     definer: Option<usize>,
-    missing: Missing,
+    missing: MissingKeys,
     joined: Joined,
     /// Scratch: what one chunk's sequences are made of.
     rows: Vec<u32>,
@@ -178,7 +180,7 @@ impl<'a> Joiner<'a> {
         primary: &'a Index,
         secondaries: &[Secondary<'a>],
         definer: Option<usize>,
-        missing: Missing,
+        missing: MissingKeys,
     ) -> Joiner<'a> {
         let mut report = JoinReport { sequences: primary.n_sequences(), ..JoinReport::default() };
         let partner = |s: &Secondary<'a>| {
@@ -243,7 +245,7 @@ impl<'a> Joiner<'a> {
             }
             partner.found.push(found.unwrap_or(NOBODY));
         }
-        if complete || self.missing == Missing::Empty {
+        if complete || self.missing == MissingKeys::Empty {
             self.rows.push(row);
             // Where the corpus whose lengths count has nothing, the sequence still counts.
             self.lengths.push(counted.max(1));

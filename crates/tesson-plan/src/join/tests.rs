@@ -40,7 +40,7 @@ fn join(
     corpora: &[Corpus],
     repeated: Repeated,
     definer: Option<usize>,
-    missing: Missing,
+    missing: MissingKeys,
     texts: bool,
 ) -> Joined {
     let indexes: Vec<Index> = corpora.iter().map(index_of).collect();
@@ -72,7 +72,7 @@ fn plainly(
     corpora: &[Corpus],
     repeated: Repeated,
     definer: Option<usize>,
-    missing: Missing,
+    missing: MissingKeys,
 ) -> Vec<Vec<Row>> {
     let partner = |corpus: &Corpus, key: u64| {
         let all = corpus.iter().flatten().zip(0u32..).filter(|(s, _)| s.0 == key);
@@ -88,7 +88,7 @@ fn plainly(
         let mut rows = Vec::new();
         for (r, &(key, length)) in chunk.iter().enumerate() {
             let partners: Vec<_> = corpora[1..].iter().map(|corpus| partner(corpus, key)).collect();
-            if missing == Missing::LeaveOut && partners.contains(&None) {
+            if missing == MissingKeys::LeaveOut && partners.contains(&None) {
                 continue;
             }
             let lengths: Vec<u32> =
@@ -127,7 +127,7 @@ proptest! {
         corpora in prop::collection::vec(any_corpus(), 2..4),
         repeated in prop::sample::select(vec![Repeated::First, Repeated::Last, Repeated::Nothing]),
         definer in prop::option::of(0usize..2),
-        missing in prop::sample::select(vec![Missing::LeaveOut, Missing::Empty]),
+        missing in prop::sample::select(vec![MissingKeys::LeaveOut, MissingKeys::Empty]),
         texts: bool,
     ) {
         let joined = join(&corpora, repeated, definer, missing, texts);
@@ -144,7 +144,7 @@ fn what_is_missing_and_what_is_repeated_is_reported() {
         vec![vec![(1, 1), (2, 1), (3, 1)], vec![(4, 1), (3, 1)]],
         vec![vec![(3, 1), (1, 1), (3, 1), (9, 1)]],
     ];
-    let report = join(&corpora, Repeated::First, None, Missing::LeaveOut, false).report;
+    let report = join(&corpora, Repeated::First, None, MissingKeys::LeaveOut, false).report;
     let expected = PartReport {
         missing: 2,
         first_missing: vec![Key::Number(2), Key::Number(4)],
@@ -157,7 +157,7 @@ fn what_is_missing_and_what_is_repeated_is_reported() {
 #[test]
 fn corpora_in_the_same_order_take_no_memory_a_sequence() {
     let corpus: Corpus = (0..4).map(|c| (0..1000).map(|i| (1000 * c + i, 1)).collect()).collect();
-    let joined = join(&[corpus.clone(), corpus], Repeated::First, None, Missing::LeaveOut, false);
+    let joined = join(&[corpus.clone(), corpus], Repeated::First, None, MissingKeys::LeaveOut, false);
     let bytes: usize = joined.chunks.iter().map(JoinedChunk::bytes).sum();
     assert!(bytes < 1000, "{bytes} bytes for 4000 sequences");
 }
@@ -166,7 +166,7 @@ fn corpora_in_the_same_order_take_no_memory_a_sequence() {
 fn a_partner_takes_at_most_four_bytes() {
     let primary: Corpus = (0..4).map(|c| (0..1000).map(|i| (7 * (1000 * c + i), 1)).collect()).collect();
     let reversed: Corpus = vec![primary.iter().flatten().rev().copied().collect()];
-    let joined = join(&[primary, reversed], Repeated::First, None, Missing::LeaveOut, false);
+    let joined = join(&[primary, reversed], Repeated::First, None, MissingKeys::LeaveOut, false);
     let bytes: usize = joined.chunks.iter().map(JoinedChunk::bytes).sum();
     assert!(bytes <= 4 * 4000 + 1000, "{bytes} bytes for 4000 sequences");
 }

@@ -44,7 +44,8 @@ class MinibatchSource:
     Parameters
     ----------
     deserializers : Deserializer or sequence of Deserializer
-        What to read, such as :class:`CTFDeserializer`. One, until several can be joined.
+        What to read, such as :class:`CTFDeserializer`. Several are joined by sequence key: the first one gives order
+        and chunks, and a sequence that another one lacks is left out.
     max_samples : int
         Samples after which the data end, over all workers; the sequence that starts before is given whole.
         ``FULL_DATA_SWEEP`` is one sweep.
@@ -68,6 +69,10 @@ class MinibatchSource:
     max_errors : int
         Undecodable sequences that are left out before reading ends with an error. Faults in text have a budget of their
         own, see :class:`CTFDeserializer`.
+    strict_keys : bool
+        Refuse several deserializers if one lacks a sequence of the first.
+    outer_join : bool
+        Keep such sequences, without samples in its streams.
     sharing : {"chunk", "position"}, optional
         How workers share the data. ``"chunk"`` is CNTK's way and the default of its order; under ``"position"``, the
         default of ``"global"``, all ranks together get the minibatches that a single worker would.
@@ -122,6 +127,8 @@ class MinibatchSource:
         randomize: bool | str = True,
         max_errors: int = 0,
         *,
+        strict_keys: bool = False,
+        outer_join: bool = False,
         sharing: str | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
@@ -147,6 +154,8 @@ class MinibatchSource:
             "frameMode": frame_mode or None,
             "truncationLength": truncation_length or None,
             "maxErrors": max_errors or None,
+            "strictKeys": strict_keys or None,
+            "outerJoin": outer_join or None,
             "sharing": sharing,
             "memoryLimit": memory_limit,
             "threads": threads,

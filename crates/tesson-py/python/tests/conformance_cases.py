@@ -54,8 +54,6 @@ class Case:
         """What Tesson has not yet but would need; None if it must answer."""
         source = self.json["source"]
         types = [d["type"] for d in source["deserializers"]]
-        if len(types) > 1:
-            return "needs several deserializers"
         if unknown := [t for t in types if t not in KNOWN]:
             return f"needs {unknown[0]}"
         truncated = source.get("truncated") or source.get("truncationLength")

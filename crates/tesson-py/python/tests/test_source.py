@@ -288,3 +288,17 @@ def test_a_closed_source_says_so(sources: tuple[Make, Make]) -> None:
         with pytest.raises(UsageError, match="closed"):
             call()
     assert DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS == 128
+
+
+def test_deserializers_are_joined_by_key(files: Path) -> None:
+    (files / "left.ctf").write_text("1 |a 1\n2 |a 2\n2 |a 3\n3 |a 4\n")
+    (files / "right.ctf").write_text("3 |b 9\n1 |b 8\n1 |b 7\n")
+    left = CTFDeserializer("left.ctf", StreamDefs(a=StreamDef("a", 1)))
+    right = CTFDeserializer("right.ctf", StreamDefs(b=StreamDef("b", 1)))
+    minibatch = MinibatchSource([left, right], randomize=False, max_sweeps=1).next_minibatch(10)
+    assert minibatch["a"].keys == [1, 3]
+    assert [s.tolist() for s in minibatch["b"].as_sequences()] == [[[8.0], [7.0]], [[9.0]]]
+    outer = MinibatchSource([left, right], randomize=False, max_sweeps=1, outer_join=True).next_minibatch(10)
+    assert [len(s) for s in outer["b"].as_sequences()] == [2, 0, 1]
+    with pytest.raises(ConfigError, match="strictKeys"):
+        MinibatchSource([left, right], strict_keys=True)

@@ -4,4 +4,5 @@ mod calls;
 mod common;
 mod faults;
 mod index_cache;
+mod join;
 mod ways;

@@ -1,0 +1,310 @@
+//! Loading joined sequences: each part is loaded by its own corpus, and their columns are put side by side.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tesson_core::{
+    Chunk, Corpus, Error, Fetch, Index, Indexed, Keys, ResourceId, Scattered, Scratch, UsageError, Wanted,
+};
+use tesson_plan::JoinedChunk;
+
+use super::gather::{Pick, gather};
+use super::part::PartFetch;
+
+/// A corpus made of several.
+pub(super) struct JoinedCorpus {
+    pub(super) parts: Vec<JoinedPart>,
+    pub(super) chunks: Vec<JoinedChunk>,
+    pub(super) index: Arc<Index>,
+    /// Bytes that the columns of one stream may take when they are put in another order.
+    pub(super) largest: usize,
+}
+
+/// One of the corpora.
+pub(super) struct JoinedPart {
+    pub(super) indexed: Indexed,
+    /// Number of its first file among those of all parts.
+    pub(super) first_resource: u32,
+    /// Number of its first stream among those of all parts.
+    pub(super) first_stream: u16,
+    /// Whether it forgives no fault, whatever others do.
+    pub(super) strict: bool,
+    /// Of each of its streams the values in a dense sample, and whether it is sparse.
+    pub(super) streams: Vec<(usize, bool)>,
+}
+
+/// A sequence of one part: its chunk, and its number in it.
+type Row = (u32, u32);
+
+/// Rows with gaps of up to this many times their number are loaded in one go, with what lies between them.
+const DENSE: usize = 2;
+
+/// What one worker keeps for joined corpora.
+#[derive(Default)]
+struct Bench {
+    /// One a part.
+    scratch: Vec<Scratch>,
+    chunks: Vec<Vec<Chunk>>,
+}
+
+/// What was loaded of one part, and where in it each wanted sequence is.
+struct Loaded<'a> {
+    chunks: &'a mut [Chunk],
+    /// `None`: the first chunk holds the wanted sequences, in order.
+    picks: Option<Vec<Pick>>,
+}
+
+impl Loaded<'_> {
+    fn pick(&self, i: usize) -> Pick {
+        self.picks.as_ref().map_or(Some((0, i as u32)), |picks| picks[i])
+    }
+}
+
+impl Corpus for JoinedCorpus {
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: Wanted<'_>,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let rows: Vec<Row> = match wanted {
+            Wanted::Range(range) => range.map(|i| (chunk, i)).collect(),
+            Wanted::Rows(rows) => rows.iter().map(|&i| (chunk, i)).collect(),
+        };
+        self.assemble(&rows, fetch, scratch, out)
+    }
+
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        self.parts.iter().all(|p| p.indexed.corpus.scattered().is_some()).then_some(self)
+    }
+
+    fn keys(
+        &self,
+        chunk: u32,
+        n_sequences: u32,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<Keys, Error> {
+        let joined = &self.chunks[chunk as usize];
+        let part = &self.parts[0];
+        let all = part.indexed.index.chunk(joined.chunk as usize).n_sequences;
+        let keys = part.indexed.corpus.keys(joined.chunk, all, &part.fetch(fetch), scratch, out)?;
+        Ok(Keys::gathered(&[keys], (0..n_sequences).map(|i| (0, joined.row(i)))))
+    }
+
+    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
+        // Where the first part has it; the others lie anywhere.
+        let joined = &self.chunks[chunk as usize];
+        self.parts[0].indexed.corpus.span(joined.chunk, joined.row(sequence))
+    }
+
+    fn bytes(&self) -> usize {
+        self.chunks.iter().map(JoinedChunk::bytes).sum::<usize>()
+            + self.parts.iter().map(|p| p.indexed.index.bytes() + p.indexed.corpus.bytes()).sum::<usize>()
+    }
+
+    fn save(&self, _index: &Index, _into: &mut Vec<u8>) {
+        // Each part has a cache of its own.
+    }
+}
+
+impl Scattered for JoinedCorpus {
+    fn load_scattered(
+        &self,
+        rows: &[Row],
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        self.assemble(rows, fetch, scratch, out)
+    }
+}
+
+impl JoinedPart {
+    fn fetch<'a>(&self, fetch: &'a dyn Fetch) -> PartFetch<'a> {
+        PartFetch { fetch, first: self.first_resource }
+    }
+
+    /// Where a sequence of the whole part lies.
+    fn row(&self, sequence: u32) -> Row {
+        let chunk = self.indexed.index.chunk_of_sequence(sequence.into());
+        let first = self.indexed.index.chunk(chunk).first_sequence;
+        (chunk as u32, (u64::from(sequence) - first) as u32)
+    }
+
+    /// Loads sequences, `None` standing for one that does not exist.
+    fn load<'a>(
+        &self,
+        rows: &[Option<Row>],
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        chunks: &'a mut Vec<Chunk>,
+    ) -> Result<Loaded<'a>, Error> {
+        let (corpus, fetch) = (&*self.indexed.corpus, &self.fetch(fetch));
+        if chunks.is_empty() {
+            chunks.push(Chunk::empty());
+        }
+        if let Some((chunk, range)) = run_of(rows) {
+            corpus.load(chunk, Wanted::Range(range), fetch, scratch, &mut chunks[0])?;
+            return Ok(Loaded { chunks: &mut chunks[..1], picks: None });
+        }
+        let mut distinct: Vec<Row> = rows.iter().copied().flatten().collect();
+        distinct.sort_unstable();
+        distinct.dedup();
+        let mut firsts = Vec::new();
+        for group in distinct.chunk_by(|a, b| a.0 == b.0) {
+            if chunks.len() == firsts.len() {
+                chunks.push(Chunk::empty());
+            }
+            let (chunk, first, last) = (group[0].0, group[0].1, group[group.len() - 1].1);
+            let out = &mut chunks[firsts.len()];
+            if (last - first) as usize <= DENSE * group.len() {
+                corpus.load(chunk, Wanted::Range(first..last + 1), fetch, scratch, out)?;
+                firsts.push(Group { chunk, rows: None, first });
+            } else {
+                let rows: Vec<u32> = group.iter().map(|row| row.1).collect();
+                corpus.load(chunk, Wanted::Rows(&rows), fetch, scratch, out)?;
+                firsts.push(Group { chunk, rows: Some(rows), first });
+            }
+        }
+        let pick = |row: &Option<Row>| row.map(|row| Group::find(&firsts, row));
+        let picks = rows.iter().map(pick).collect();
+        Ok(Loaded { chunks: &mut chunks[..firsts.len()], picks: Some(picks) })
+    }
+}
+
+/// What was loaded of one chunk: all from a sequence on, or these.
+struct Group {
+    chunk: u32,
+    first: u32,
+    rows: Option<Vec<u32>>,
+}
+
+impl Group {
+    /// The group of a row that was loaded, and where it is in it. Groups ascend by chunk.
+    fn find(groups: &[Group], row: Row) -> (u32, u32) {
+        let at = groups.partition_point(|g| g.chunk < row.0);
+        let within = match &groups[at].rows {
+            None => row.1 - groups[at].first,
+            Some(rows) => rows.partition_point(|&r| r < row.1) as u32,
+        };
+        (at as u32, within)
+    }
+}
+
+/// The chunk and the rows, if all are there and follow each other in one chunk.
+fn run_of(rows: &[Option<Row>]) -> Option<(u32, Range<u32>)> {
+    let (chunk, first) = (*rows.first()?)?;
+    let follow = rows.iter().zip(first..).all(|(&row, expected)| row == Some((chunk, expected)));
+    follow.then_some((chunk, first..first + rows.len() as u32))
+}
+
+impl JoinedCorpus {
+    /// Loads joined sequences, in the order given.
+    fn assemble(
+        &self,
+        rows: &[Row],
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let mut bench = take_bench(scratch, self.parts.len());
+        let mut streams = std::mem::take(&mut out.streams).into_iter();
+        *out = Chunk { n_sequences: rows.len() as u32, ..Chunk::empty() };
+        let lengths = rows.iter().map(|&(c, i)| self.index.lengths(c as usize).get(i as usize));
+        out.lengths = lengths.collect();
+        let benches = bench.scratch.iter_mut().zip(&mut bench.chunks);
+        let mut done = Ok(());
+        for (number, (part, (scratch, chunks))) in self.parts.iter().zip(benches).enumerate() {
+            if let Some(chunk) = chunks.first_mut() {
+                // Memory of columns that were handed on comes back with the chunk they were handed on in.
+                chunk.streams = streams.by_ref().take(part.streams.len()).collect();
+            }
+            let wanted: Vec<Option<Row>> = rows.iter().map(|&row| self.row(number, row)).collect();
+            done = part
+                .load(&wanted, fetch, scratch, chunks)
+                .and_then(|loaded| self.take(part, number == 0, loaded, rows.len(), out));
+            if done.is_err() {
+                break;
+            }
+        }
+        out.faults.sort_by_key(|fault| fault.sequence);
+        out.left_out.sort_unstable();
+        out.left_out.dedup();
+        scratch.warnings += bench.scratch.iter_mut().map(|s| std::mem::take(&mut s.warnings)).sum::<u64>();
+        scratch.format = Some(Box::new(bench));
+        done
+    }
+
+    /// What a part has for a joined sequence.
+    fn row(&self, part: usize, (chunk, i): Row) -> Option<Row> {
+        let joined = &self.chunks[chunk as usize];
+        match part {
+            0 => Some((joined.chunk, joined.row(i))),
+            _ => joined.partner(part, i).map(|sequence| self.parts[part].row(sequence)),
+        }
+    }
+
+    /// Adds what was loaded of a part.
+    fn take(
+        &self,
+        part: &JoinedPart,
+        keys: bool,
+        loaded: Loaded<'_>,
+        n: usize,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        if keys {
+            let columns = loaded.chunks.iter().map(Chunk::absolute_keys).collect::<Vec<_>>();
+            out.keys = Keys::gathered(&columns, (0..n).map(|i| loaded.pick(i).unwrap_or_default()));
+        }
+        let marked = |c: &Chunk| !c.faults.is_empty() || !c.left_out.is_empty();
+        if loaded.chunks.iter().any(marked) {
+            for (i, (chunk, row)) in (0..n).filter_map(|i| Some((i as u32, loaded.pick(i)?))) {
+                let chunk = &loaded.chunks[chunk as usize];
+                out.faults.extend(chunk.faults_of(row).iter().cloned().map(|mut fault| {
+                    fault.sequence = i;
+                    fault.fatal |= part.strict;
+                    fault.line += chunk.first_line;
+                    fault.resource.0 += part.first_resource;
+                    fault.stream = fault.stream.map(|s| s + part.first_stream);
+                    fault
+                }));
+                if chunk.is_left_out(row) {
+                    out.left_out.push(i);
+                }
+            }
+        }
+        match loaded.picks {
+            None => out.streams.append(&mut loaded.chunks[0].streams),
+            Some(picks) => {
+                for (stream, &shape) in part.streams.iter().enumerate() {
+                    let column = gather(loaded.chunks, stream, &picks, shape, self.largest);
+                    out.streams.push(column.ok_or_else(too_much)?);
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn too_much() -> Error {
+    UsageError(
+        "the joined sequences that lie together do not fit into memory, as one key joins large sequences many times; choose a larger `memoryLimit` or a smaller `chunkSizeInBytes`"
+            .into(),
+    )
+    .into()
+}
+
+/// What the worker has kept, for this many parts.
+fn take_bench(scratch: &mut Scratch, n_parts: usize) -> Box<Bench> {
+    let kept = scratch.format.take().and_then(|any| any.downcast::<Bench>().ok());
+    let mut bench = kept.unwrap_or_default();
+    bench.scratch.resize_with(n_parts, Scratch::default);
+    bench.chunks.resize_with(n_parts, Vec::new);
+    bench
+}

@@ -1,0 +1,209 @@
+//! Several deserializers as one corpus: indexed each by itself, joined by key, loaded side by side.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `part` | the deserializers of a source, and what they are together |
+//! | `corpus` | loading joined sequences |
+//! | `gather` | sequences picked out of decoded chunks |
+//! | `hashed` | text keys as hashes |
+//!
+//! Which sequences belong together is decided in `tesson-plan`. What comes out is an index and a corpus like any other,
+//! so nothing else in the engine knows of joins.
+
+mod corpus;
+mod gather;
+mod hashed;
+mod part;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tesson_core::{Chunk, ConfigError, Error, Indexed, Key, Keys, Lanes, Scratch};
+use tesson_plan::{JoinReport, Joined, Joiner, KeyColumns, MissingKeys, Secondary};
+
+use crate::fetch::Resources;
+use crate::lanes::Threads;
+use corpus::{JoinedCorpus, JoinedPart};
+use hashed::Hashed;
+use part::PartFetch;
+pub(crate) use part::{Parts, files};
+
+/// How several deserializers go together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JoinRules {
+    /// What becomes of sequences that not all of them have.
+    pub missing: MissingKeys,
+    /// Whether text keys are kept as 64-bit hashes.
+    pub hash_keys: bool,
+}
+
+/// Most sequences of a part: its numbers are kept in 32 bits.
+const MOST_SEQUENCES: u64 = u32::MAX as u64 - 1;
+
+/// What indexing and joining gives.
+#[derive(Clone)]
+pub(crate) struct Joint {
+    /// The corpus that is read.
+    pub(crate) indexed: Indexed,
+    /// The corpora that it is made of.
+    pub(crate) parts: Vec<Indexed>,
+    /// What could not be joined; `None` for a single part.
+    pub(crate) report: Option<JoinReport>,
+}
+
+/// Indexes all parts and joins them. A single part stays as it is.
+///
+/// # Errors
+/// What indexing answers; keys that do not go together, and more of them than fit into memory.
+pub(crate) fn index(
+    parts: &Parts,
+    resources: &Resources,
+    lanes: &Threads,
+    rules: JoinRules,
+) -> Result<Joint, Error> {
+    let mut joined: Vec<JoinedPart> = Vec::new();
+    let mut first_stream = 0;
+    for part in parts.list() {
+        let streams: Vec<_> = part.deserializer.streams().iter().map(|s| (s.shape.len(), s.sparse)).collect();
+        let n_streams = streams.len() as u16;
+        let mut indexed = part.index(resources, lanes)?;
+        if rules.hash_keys {
+            indexed.corpus = Arc::new(Hashed(indexed.corpus));
+        }
+        joined.push(JoinedPart {
+            indexed,
+            first_resource: part.files.start as u32,
+            first_stream,
+            streams,
+            strict: part.deserializer.max_errors() == 0,
+        });
+        first_stream += n_streams;
+    }
+    let all: Vec<Indexed> = joined.iter().map(|part| part.indexed.clone()).collect();
+    if let [only] = all.as_slice() {
+        return Ok(Joint { indexed: only.clone(), parts: all, report: None });
+    }
+    let (indexed, report) = join(parts, joined, resources, lanes, rules.missing)?;
+    Ok(Joint { indexed, parts: all, report: Some(report) })
+}
+
+fn join(
+    parts: &Parts,
+    joined: Vec<JoinedPart>,
+    resources: &Resources,
+    lanes: &Threads,
+    missing: MissingKeys,
+) -> Result<(Indexed, JoinReport), Error> {
+    let mut columns = Vec::with_capacity(joined.len());
+    for (i, part) in joined.iter().enumerate().skip(1) {
+        check_number(i, part)?;
+        let mut keys = KeyColumns::new();
+        each_keys(part, resources, lanes, &mut |chunk: u32, found: Keys| {
+            keys.push(found, part.indexed.index.chunk(chunk as usize).n_sequences);
+        })?;
+        columns.push(keys);
+    }
+    check_number(0, &joined[0])?;
+    check_memory(&columns, lanes.memory)?;
+    let secondary = |(i, keys): (usize, _)| {
+        let part = &joined[i];
+        let repeated = parts.list()[i].deserializer.repeated_keys();
+        Secondary { index: &part.indexed.index, keys, repeated }
+    };
+    let secondaries: Vec<_> = (1..).zip(&columns).map(secondary).collect();
+    let definer = parts.list().iter().position(|part| part.deserializer.defines_size());
+    let mut joiner = Joiner::new(&joined[0].indexed.index, &secondaries, definer, missing);
+    each_keys(&joined[0], resources, lanes, &mut |chunk, keys| joiner.push(chunk, &keys))?;
+    let Joined { index, chunks, report } = joiner.finish();
+    judge(&report, missing)?;
+    let index = Arc::new(index);
+    let largest = usize::try_from(lanes.memory / 4).unwrap_or(usize::MAX);
+    let corpus = JoinedCorpus { parts: joined, chunks, index: index.clone(), largest };
+    Ok((Indexed { index, corpus: Arc::new(corpus) }, report))
+}
+
+/// Calls `each` with the keys of every chunk of a part, in order. Chunks are read side by side.
+fn each_keys(
+    part: &JoinedPart,
+    resources: &Resources,
+    lanes: &Threads,
+    each: &mut dyn FnMut(u32, Keys),
+) -> Result<(), Error> {
+    type Found = Mutex<Option<Result<Keys, Error>>>;
+    let n_chunks = part.indexed.index.n_chunks();
+    let mut benches: Vec<Mutex<(Scratch, Chunk)>> = Vec::new();
+    benches.resize_with(lanes.n, || Mutex::new((Scratch::default(), Chunk::empty())));
+    for from in (0..n_chunks).step_by(lanes.n) {
+        let wave = lanes.n.min(n_chunks - from);
+        let found: Vec<Found> = (0..wave).map(|_| Mutex::new(None)).collect();
+        lanes.run(wave, &|i| {
+            let mut bench = benches[i].lock().unwrap_or_else(PoisonError::into_inner);
+            let (scratch, chunk) = &mut *bench;
+            let n: u32 = part.indexed.index.chunk(from + i).n_sequences;
+            let fetch = PartFetch { fetch: resources, first: part.first_resource };
+            let keys = part.indexed.corpus.keys((from + i) as u32, n, &fetch, scratch, chunk);
+            *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(keys);
+        });
+        for (chunk, keys) in (from as u32..).zip(found) {
+            let keys = keys.into_inner().unwrap_or_else(PoisonError::into_inner);
+            each(chunk, keys.expect("every lane has answered")?);
+        }
+    }
+    Ok(())
+}
+
+fn check_number(part: usize, joined: &JoinedPart) -> Result<(), ConfigError> {
+    let n = joined.indexed.index.n_sequences();
+    if n <= MOST_SEQUENCES {
+        return Ok(());
+    }
+    let what = format!("{n} sequences cannot be joined, at most {MOST_SEQUENCES} can");
+    Err(ConfigError::new(format!("deserializers[{part}]"), what))
+}
+
+fn check_memory(columns: &[KeyColumns], limit: u64) -> Result<(), ConfigError> {
+    let needed: u64 = columns.iter().map(|keys| keys.bytes() as u64 + keys.bytes_to_find()).sum();
+    if needed <= limit {
+        return Ok(());
+    }
+    let what = format!("joining the keys takes {needed} bytes, half of the limit is {limit}");
+    Err(ConfigError::new("memoryLimit", what))
+}
+
+/// Tells what could not be joined, and whether that is an error.
+fn judge(report: &JoinReport, missing: MissingKeys) -> Result<(), ConfigError> {
+    for (part, found) in (1..).zip(&report.parts) {
+        if found.missing > 0 {
+            let keys = named(&found.first_missing, found.missing);
+            let what = format!(
+                "{} of {} sequences of `deserializers[0]` are not in `deserializers[{part}]`: {keys}",
+                found.missing, report.sequences
+            );
+            if report.joined > 0 && missing == MissingKeys::Refuse {
+                return Err(ConfigError::new("strictKeys", what));
+            }
+            tracing::warn!("{what}");
+        }
+        if found.repeated > 0 {
+            let keys = named(&found.first_repeated, found.repeated);
+            tracing::warn!("`deserializers[{part}]` has {} repeated keys: {keys}", found.repeated);
+        }
+    }
+    if report.joined > 0 {
+        return Ok(());
+    }
+    let examples: Vec<String> = (1..)
+        .zip(&report.parts)
+        .filter_map(|(part, found)| {
+            Some(format!("key `{}` is not in `deserializers[{part}]`", found.first_missing.first()?))
+        })
+        .collect();
+    let what = format!("the deserializers have no key in common: {}", examples.join(", "));
+    Err(ConfigError::new("deserializers", what))
+}
+
+/// The first few of so many keys.
+fn named(keys: &[Key], all: u64) -> String {
+    let named: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
+    let more = if all > keys.len() as u64 { ", …" } else { "" };
+    format!("{}{more}", named.join(", "))
+}

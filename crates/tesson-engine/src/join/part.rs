@@ -1,0 +1,184 @@
+//! The deserializers of a source, and what they are together.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tesson_core::{ConfigError, Deserializer, Error, Fetch, Indexed, ResourceId, StoreError, StreamInfo};
+
+use crate::fetch::Resources;
+use crate::lanes::Threads;
+use crate::{fingerprint, index_cache};
+
+/// One deserializer, and which of the source's files are its own.
+pub(crate) struct Part {
+    pub(crate) deserializer: Arc<dyn Deserializer>,
+    pub(crate) files: Range<usize>,
+}
+
+/// The deserializers of a source. The first one is the primary.
+pub(crate) struct Parts(Vec<Part>);
+
+/// The files of one part.
+pub(crate) struct PartFetch<'a> {
+    pub(crate) fetch: &'a dyn Fetch,
+    /// Number of the part's first file.
+    pub(crate) first: u32,
+}
+
+impl PartFetch<'_> {
+    fn id(&self, resource: ResourceId) -> ResourceId {
+        ResourceId(self.first + resource.0)
+    }
+}
+
+impl Fetch for PartFetch<'_> {
+    fn size(&self, resource: ResourceId) -> u64 {
+        self.fetch.size(self.id(resource))
+    }
+
+    fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        self.fetch.read(self.id(resource), range, into)
+    }
+
+    fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {
+        self.fetch.mapped(self.id(resource), range)
+    }
+
+    fn will_need(&self, resource: ResourceId, range: Range<u64>) {
+        self.fetch.will_need(self.id(resource), range);
+    }
+
+    fn progress(&self, bytes: u64) {
+        self.fetch.progress(bytes);
+    }
+}
+
+/// The names of the files of all deserializers.
+pub(crate) fn files(deserializers: &[Box<dyn Deserializer>]) -> impl Iterator<Item = Arc<Path>> {
+    deserializers.iter().flat_map(|d| d.resources()).map(|path| Arc::<Path>::from(path.as_path()))
+}
+
+impl Parts {
+    /// Lets every deserializer look at the beginning of its data, and makes sure that they go together.
+    ///
+    /// # Errors
+    /// What [`Deserializer::prepare`] answers; two streams of one name, two deserializers that define the size, and
+    /// one that cannot be joined beside others.
+    pub(crate) fn prepare(
+        deserializers: Vec<Box<dyn Deserializer>>,
+        resources: &Resources,
+    ) -> Result<Parts, Error> {
+        check(&deserializers)?;
+        let mut parts = Vec::with_capacity(deserializers.len());
+        let mut first = 0;
+        for mut deserializer in deserializers {
+            deserializer.prepare(&PartFetch { fetch: resources, first: first as u32 })?;
+            let files = first..first + deserializer.resources().len();
+            first = files.end;
+            parts.push(Part { deserializer: deserializer.into(), files });
+        }
+        Ok(Parts(parts))
+    }
+
+    pub(crate) fn list(&self) -> &[Part] {
+        &self.0
+    }
+
+    /// The first deserializer: the only one, where there is one only.
+    pub(crate) fn primary(&self) -> &Arc<dyn Deserializer> {
+        &self.0[0].deserializer
+    }
+
+    fn all(&self) -> impl Iterator<Item = &dyn Deserializer> {
+        self.0.iter().map(|part| &*part.deserializer)
+    }
+
+    /// The only deserializer, if data in order can be read from it before they are indexed.
+    pub(crate) fn growing(&self) -> bool {
+        let [only] = self.0.as_slice() else { return false };
+        !only.deserializer.cache_index() && only.deserializer.pieces().is_some()
+    }
+
+    /// The streams of all, in order.
+    pub(crate) fn streams(&self) -> Vec<Arc<StreamInfo>> {
+        self.all().flat_map(|d| d.streams().iter().cloned().map(Arc::new)).collect()
+    }
+
+    /// Everything that changes sequences, keys or values.
+    pub(crate) fn identity(&self) -> String {
+        self.all().map(Deserializer::identity).collect::<Vec<_>>().join(" + ")
+    }
+
+    /// Faults that are forgiven, in all parts together.
+    pub(crate) fn max_errors(&self) -> u64 {
+        self.all().map(Deserializer::max_errors).fold(0, u64::saturating_add)
+    }
+
+    pub(crate) fn keep_in_memory(&self) -> bool {
+        self.all().any(Deserializer::keep_in_memory)
+    }
+}
+
+impl Part {
+    /// Indexes the part, or takes its index from a cache.
+    pub(crate) fn index(&self, resources: &Resources, lanes: &Threads) -> Result<Indexed, Error> {
+        let fetch = PartFetch { fetch: resources, first: self.files.start as u32 };
+        let deserializer = &*self.deserializer;
+        if !deserializer.cache_index() {
+            return deserializer.index(&fetch, lanes);
+        }
+        let corpus = fingerprint::corpus(resources, self.files.clone())?;
+        let files = &resources.files()[self.files.clone()];
+        if let Some(indexed) = index_cache::read(deserializer, files, corpus) {
+            return Ok(indexed);
+        }
+        let indexed = deserializer.index(&fetch, lanes)?;
+        if let Err(e) = index_cache::write(deserializer, files, corpus, &indexed) {
+            tracing::info!("the index cache cannot be written: {e}");
+        }
+        Ok(indexed)
+    }
+}
+
+impl Part {
+    /// Writes the cache of an index of this part; returns where it is.
+    pub(crate) fn write_index_cache(
+        &self,
+        indexed: &Indexed,
+        resources: &Resources,
+    ) -> Result<PathBuf, Error> {
+        let corpus = fingerprint::corpus(resources, self.files.clone())?;
+        let files = &resources.files()[self.files.clone()];
+        index_cache::write(&*self.deserializer, files, corpus, indexed).map_err(|e| {
+            let input = files.first().map_or(Path::new(""), |(path, _)| path);
+            StoreError::new(index_cache::path(input).into(), None, e).into()
+        })
+    }
+}
+
+fn check(deserializers: &[Box<dyn Deserializer>]) -> Result<(), ConfigError> {
+    let mut names: Vec<(&str, usize)> = Vec::new();
+    for (i, deserializer) in deserializers.iter().enumerate() {
+        for stream in deserializer.streams() {
+            if let Some((_, other)) = names.iter().find(|(name, _)| *name == stream.name) {
+                let what = format!(
+                    "stream `{}` is in `deserializers[{other}]` too; give one of them another name",
+                    stream.name
+                );
+                return Err(ConfigError::new(format!("deserializers[{i}]"), what));
+            }
+            names.push((&stream.name, i));
+        }
+        if !deserializer.composable() && deserializers.len() > 1 {
+            let what = format!("a {} cannot be joined with others; read it alone", deserializer.name());
+            return Err(ConfigError::new(format!("deserializers[{i}]"), what));
+        }
+    }
+    let mut definers = (0..deserializers.len()).filter(|&i| deserializers[i].defines_size());
+    if let (Some(one), Some(other)) = (definers.next(), definers.next()) {
+        let what = format!("a stream of `deserializers[{one}]` has `definesMBSize` already, one stream may");
+        return Err(ConfigError::new(format!("deserializers[{other}]"), what));
+    }
+    Ok(())
+}
