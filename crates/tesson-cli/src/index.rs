@@ -22,6 +22,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
     let index = source.indexed()?.index.clone();
     if out.is_json() {
         let answer = serde_json::json!({
+            "cache": paths[0].to_string_lossy(),
             "caches": paths.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
             "bytes": bytes.iter().sum::<u64>(),
             "chunks": index.n_chunks(),
