@@ -175,6 +175,10 @@ struct Part {
     /// Counted rows before the first sequence that begins here.
     leading_rows: u32,
     begun: Vec<Begun>,
+    /// Where every row is a sequence: the bytes of each, one after the other, instead of `begun`, and where the first
+    /// one begins.
+    sizes: Vec<u32>,
+    start: u64,
     first_id: Option<Id>,
     last_id: Option<Id>,
     last: LastId,
@@ -187,14 +191,30 @@ impl Part {
     fn scan(rules: &Rules, fetch: &dyn Fetch, reads: Reads) -> Result<Part, Error> {
         let mut part = Part::default();
         let lines = rules.rows.keying == Keying::Lines;
-        scan::rows(rules, fetch, reads, |row| {
-            if lines {
+        if lines && rules.rows.all_rows_count() {
+            scan::rows(rules, fetch, reads, |row| {
+                part.row(row);
+                Ok(true)
+            })?;
+        } else if lines {
+            scan::rows(rules, fetch, reads, |row| {
                 part.line_row(rules, row);
-                return Ok(true);
-            }
-            Ok(part.id_row(rules, row))
-        })?;
+                Ok(true)
+            })?;
+        } else {
+            scan::rows(rules, fetch, reads, |row| Ok(part.id_row(rules, row)))?;
+        }
         Ok(part)
+    }
+
+    #[inline]
+    fn row(&mut self, row: scan::Row<'_>) {
+        if self.sizes.is_empty() {
+            self.start = row.offset;
+        }
+        // Rows are never longer than a sequence may be.
+        self.sizes.push(row.bytes.len() as u32);
+        self.lines += u64::from(row.bytes.last() == Some(&b'\n'));
     }
 
     #[inline]
@@ -274,6 +294,8 @@ impl Stitch<'_> {
             }
         }
         let lines = self.rules.rows.keying == Keying::Lines;
+        let rows = self.chunks.push_rows(part.start, self.line, &part.sizes);
+        rows.map_err(|kind| located(self.rules, kind, part.start, self.line))?;
         for next in begun {
             let line = self.line + next.line;
             if lines {
@@ -365,6 +387,30 @@ impl Chunks {
         self.lengths.push(rows);
         self.sizes.push(size_u32);
         (self.end, self.last_line) = (end, line);
+        Ok(())
+    }
+
+    /// As [`Self::push`], for rows that follow each other and are a sequence each.
+    fn push_rows(&mut self, mut start: u64, mut line: u64, mut sizes: &[u32]) -> Result<(), DataErrorKind> {
+        while let Some((&first, rest)) = sizes.split_first() {
+            self.push(start, start + u64::from(first), 1, line)?;
+            let (mut end, mut n) = (self.end, 0);
+            for &size in rest {
+                let next = end + u64::from(size);
+                if next - self.start > self.limit {
+                    break;
+                }
+                (end, n) = (next, n + 1);
+            }
+            let (more, rest) = rest.split_at(n);
+            self.lengths.resize(self.lengths.len() + n, 1);
+            self.sizes.extend_from_slice(more);
+            self.gaps.resize(self.gaps.len() + n, 0);
+            self.lines.resize(self.lines.len() + n, 1);
+            line += n as u64;
+            (self.end, self.last_line) = (end, line);
+            (start, line, sizes) = (end, line + 1, rest);
+        }
         Ok(())
     }
 
