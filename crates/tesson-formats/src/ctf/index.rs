@@ -175,10 +175,12 @@ struct Part {
     /// Counted rows before the first sequence that begins here.
     leading_rows: u32,
     begun: Vec<Begun>,
-    /// Where every row is a sequence: the bytes of each, one after the other, instead of `begun`, and where the first
-    /// one begins.
+    /// Where rows are sequences, and until one is not: the bytes of each, one after the other, instead of `begun`, and
+    /// where the first one begins.
     sizes: Vec<u32>,
     start: u64,
+    /// Whether a row is no sequence.
+    is_broken: bool,
     first_id: Option<Id>,
     last_id: Option<Id>,
     last: LastId,
@@ -191,12 +193,7 @@ impl Part {
     fn scan(rules: &Rules, fetch: &dyn Fetch, reads: Reads) -> Result<Part, Error> {
         let mut part = Part::default();
         let lines = rules.rows.keying == Keying::Lines;
-        if lines && rules.rows.all_rows_count() {
-            scan::rows(rules, fetch, reads, |row| {
-                part.row(row);
-                Ok(true)
-            })?;
-        } else if lines {
+        if lines {
             scan::rows(rules, fetch, reads, |row| {
                 part.line_row(rules, row);
                 Ok(true)
@@ -208,23 +205,32 @@ impl Part {
     }
 
     #[inline]
-    fn row(&mut self, row: scan::Row<'_>) {
-        if self.sizes.is_empty() {
-            self.start = row.offset;
-        }
+    fn line_row(&mut self, rules: &Rules, row: scan::Row<'_>) {
         // Rows are never longer than a sequence may be.
-        self.sizes.push(row.bytes.len() as u32);
+        let size = row.bytes.len() as u32;
+        match (rules.rows.counts(row.bytes), self.is_broken) {
+            (true, false) => {
+                if self.sizes.is_empty() {
+                    self.start = row.offset;
+                }
+                self.sizes.push(size);
+            }
+            (true, true) => self.begun.push(Begun { offset: row.offset, line: self.lines, rows: 1, size }),
+            (false, false) => self.break_up(),
+            (false, true) => {}
+        }
         self.lines += u64::from(row.bytes.last() == Some(&b'\n'));
     }
 
-    #[inline]
-    fn line_row(&mut self, rules: &Rules, row: scan::Row<'_>) {
-        if rules.rows.counts(row.bytes) {
-            // Rows are never longer than a sequence may be.
-            let size = row.bytes.len() as u32;
-            self.begun.push(Begun { offset: row.offset, line: self.lines, rows: 1, size });
+    /// Not every row is a sequence.
+    #[cold]
+    fn break_up(&mut self) {
+        self.is_broken = true;
+        let mut offset = self.start;
+        for (line, size) in (0..).zip(std::mem::take(&mut self.sizes)) {
+            self.begun.push(Begun { offset, line, rows: 1, size });
+            offset += u64::from(size);
         }
-        self.lines += u64::from(row.bytes.last() == Some(&b'\n'));
     }
 
     /// Takes a row; `false` where no index can be made.
