@@ -6,11 +6,11 @@
 use std::sync::Arc;
 
 use tesson::deserializer::{
-    Chunk, Corpus, Data, Deserializer, Fetch, Indexed, Lanes, Options, Piece, Pieces, ResourceId, Scratch,
-    Section, Setting, StreamColumn, Value, Values, Wanted,
+    Chunk, Corpus, Data, Deserializer, Fault, Fetch, Indexed, Lanes, Options, Piece, Pieces, ResourceId,
+    Scratch, Section, Setting, StreamColumn, Value, Values, Wanted,
 };
 use tesson::store::MemoryStore;
-use tesson::{DataErrorKind, Element, Error, Key, ResumeState, Source, config};
+use tesson::{Element, Error, Key, ResumeState, Source, config};
 
 /// A configuration: it is understood or refused.
 pub fn config_json(bytes: &[u8]) {
@@ -177,7 +177,8 @@ struct Sequence {
     left_out: bool,
     /// By stream, by sample: columns and the bits of values.
     streams: Vec<Vec<Vec<(u32, u64)>>>,
-    faults: Vec<(DataErrorKind, Option<u16>, u64, u64, bool)>,
+    /// Their lines counted from the beginning of the file.
+    faults: Vec<Fault>,
 }
 
 fn sequences_of(
@@ -252,7 +253,7 @@ fn sequences(deserializer: &dyn Deserializer, chunk: &Chunk) -> Vec<Sequence> {
         faults: chunk
             .faults_of(i)
             .iter()
-            .map(|f| (f.kind.clone(), f.stream, f.offset, f.line + chunk.first_line, f.fatal))
+            .map(|f| Fault { sequence: 0, line: f.line.map(|line| line + chunk.first_line), ..f.clone() })
             .collect(),
     };
     (0..chunk.n_sequences).map(sequence).collect()

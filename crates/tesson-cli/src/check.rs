@@ -2,7 +2,7 @@
 
 use tesson::config::Randomize;
 use tesson::{DataError, Error, Key, SourceConfig};
-use tesson_engine::Checked;
+use tesson_engine::{Checked, Severity};
 
 use crate::args::{CheckArgs, InputArgs};
 use crate::failure::Failure;
@@ -22,12 +22,13 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
             "leftOut": checked.left_out,
             "faults": checked.faults,
             "fatal": checked.fatal,
+            "notes": checked.notes,
         });
         out.line(&summary.to_string())?;
     } else {
         out.line(&sentence(&checked))?;
     }
-    if checked.faults > 0 { Err(Failure::FaultsFound) } else { Ok(()) }
+    if checked.faults + checked.notes > 0 { Err(Failure::FaultsFound) } else { Ok(()) }
 }
 
 /// What has been found; `None` if the data allow no index, which is then the only fault listed.
@@ -35,9 +36,9 @@ fn check(config: &SourceConfig, input: &InputArgs, out: &mut Output) -> Result<O
     let _progress = Progress::spinner("checking");
     let mut written = Ok(());
     let checked = tesson::Source::open(config).and_then(|mut source| {
-        source.check(&mut |error, fatal| {
+        source.check(&mut |error, severity| {
             if written.is_ok() {
-                written = show(error, fatal, out);
+                written = show(error, severity, out);
             }
         })
     });
@@ -45,22 +46,26 @@ fn check(config: &SourceConfig, input: &InputArgs, out: &mut Output) -> Result<O
     match checked {
         Ok(checked) => Ok(Some(checked)),
         Err(Error::Data(error)) => {
-            show(&error, true, out)?;
+            show(&error, Severity::Fatal, out)?;
             Ok(None)
         }
         Err(e) => Err(input::beside(&e, input).unwrap_or(e.into())),
     }
 }
 
-fn show(error: &DataError, fatal: bool, out: &mut Output) -> std::io::Result<()> {
+fn show(error: &DataError, severity: Severity, out: &mut Output) -> std::io::Result<()> {
     if out.is_json() {
-        return out.line(&json(error, fatal).to_string());
+        return out.line(&json(error, severity).to_string());
     }
-    let note = if fatal { " (fatal: no `maxErrors` forgives it)" } else { "" };
+    let note = match severity {
+        Severity::Note => " (a note: it is read all the same)",
+        Severity::Fault => "",
+        Severity::Fatal => " (fatal: no `maxErrors` forgives it)",
+    };
     out.line(&format!("{error}{note}"))
 }
 
-fn json(error: &DataError, fatal: bool) -> serde_json::Value {
+fn json(error: &DataError, severity: Severity) -> serde_json::Value {
     let key = error.key().map(|key| match key {
         Key::Number(n) => serde_json::Value::from(*n),
         Key::Text(text) => serde_json::Value::from(text.as_str()),
@@ -72,18 +77,23 @@ fn json(error: &DataError, fatal: bool) -> serde_json::Value {
         "offset": error.at().offset,
         "stream": error.stream(),
         "key": key,
-        "fatal": fatal,
+        "fatal": severity == Severity::Fatal,
+        "note": severity == Severity::Note,
     })
 }
 
 fn sentence(checked: &Checked) -> String {
     let sequences = count(checked.sequences);
+    let notes = match checked.notes {
+        0 => String::new(),
+        n => format!(", {} notes", count(n)),
+    };
     if checked.faults == 0 {
-        return format!("{sequences} sequences, no faults");
+        return format!("{sequences} sequences, no faults{notes}");
     }
     let fatal = match checked.fatal {
         0 => format!("`maxErrors` {} would read on", count(checked.faults)),
         n => format!("{} of them fatal", count(n)),
     };
-    format!("{sequences} sequences, {} faults, {fatal}", count(checked.faults))
+    format!("{sequences} sequences, {} faults, {fatal}{notes}", count(checked.faults))
 }

@@ -22,7 +22,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
     let index = source.indexed()?.index.clone();
     if out.is_json() {
         let answer = serde_json::json!({
-            "cache": paths[0].to_string_lossy(),
+            "cache": paths.first().map(|path| path.to_string_lossy()),
             "caches": paths.iter().map(|path| path.to_string_lossy()).collect::<Vec<_>>(),
             "bytes": bytes.iter().sum::<u64>(),
             "chunks": index.n_chunks(),
@@ -33,6 +33,9 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
     } else {
         for (path, bytes) in paths.iter().zip(bytes) {
             out.pair("cache", &format!("{} ({})", path.display(), size(bytes)))?;
+        }
+        if paths.is_empty() {
+            out.pair("cache", "none: the file holds its own index")?;
         }
         out.pair("chunks", &count(index.n_chunks() as u64))?;
         out.pair("sequences", &count(index.n_sequences()))?;

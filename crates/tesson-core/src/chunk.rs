@@ -1,6 +1,8 @@
 //! Decoded chunks: a few flat columns, nothing allocated per sequence or sample.
 
-use crate::{DataErrorKind, Keys, ResourceId};
+use std::ops::Range;
+
+use crate::{DataError, DataErrorKind, Keys, ResourceId};
 
 /// Where the entries of a column begin.
 ///
@@ -135,10 +137,20 @@ pub struct Fault {
     pub resource: ResourceId,
     /// Byte offset in the file, from 0.
     pub offset: u64,
-    /// Physical line, counted from 0; relative to the chunk's `first_line`. Unused in binary formats.
-    pub line: u64,
+    /// Physical line, counted from 0; relative to the chunk's `first_line`. `None` in binary formats.
+    pub line: Option<u64>,
     /// No budget forgives it: a minibatch that holds the sequence cannot be delivered.
     pub fatal: bool,
+}
+
+/// Sequences that cannot be told from their neighbours, because what holds them together is damaged. None of them can be
+/// delivered, whatever the budget.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Damage {
+    /// The sequences, counted within the chunk.
+    pub sequences: Range<u32>,
+    /// What is damaged, and where.
+    pub error: DataError,
 }
 
 /// A decoded run of consecutive sequences (or of rows that were asked for), as columns.
@@ -156,6 +168,11 @@ pub struct Chunk {
     pub streams: Vec<StreamColumn>,
     /// What was found wrong, ascending by sequence, within a sequence in the order of the bytes.
     pub faults: Vec<Fault>,
+    /// What is damaged, ascending by sequence; the sequences have no samples in `streams`.
+    pub damaged: Vec<Damage>,
+    /// What is out of the ordinary without being wrong enough to keep a sequence from being delivered, as `faults`.
+    /// Only where it is asked for ([`Scratch::notes`](crate::Scratch::notes)): checks list it.
+    pub notes: Vec<Fault>,
     /// Sequences that keep their place in the plan but are removed at delivery, ascending.
     pub left_out: Vec<u32>,
     /// Physical line (from 0) of the chunk's first byte; 0 until it is known.
@@ -174,6 +191,8 @@ impl Chunk {
             keys_are_lines: false,
             streams: Vec::new(),
             faults: Vec::new(),
+            damaged: Vec::new(),
+            notes: Vec::new(),
             left_out: Vec::new(),
             first_line: 0,
             n_lines: 0,
@@ -206,6 +225,12 @@ impl Chunk {
         &self.faults[from..to]
     }
 
+    /// Why sequence `i` cannot be told from its neighbours, if that is so.
+    pub fn damage_of(&self, i: u32) -> Option<&DataError> {
+        let at = self.damaged.partition_point(|d| d.sequences.end <= i);
+        self.damaged.get(at).filter(|d| d.sequences.contains(&i)).map(|d| &d.error)
+    }
+
     /// Whether sequence `i` is removed at delivery.
     pub fn is_left_out(&self, i: u32) -> bool {
         !self.left_out.is_empty() && self.left_out.binary_search(&i).is_ok()
@@ -220,6 +245,8 @@ impl Chunk {
             keys_are_lines: self.keys_are_lines,
             streams: Vec::new(),
             faults: self.faults.clone(),
+            damaged: self.damaged.clone(),
+            notes: Vec::new(),
             left_out: self.left_out.clone(),
             first_line: self.first_line,
             n_lines: self.n_lines,
@@ -232,7 +259,8 @@ impl Chunk {
             + self.lengths.capacity() * 4
             + self.keys.bytes()
             + self.streams.iter().map(|s| size_of::<StreamColumn>() + s.bytes()).sum::<usize>()
-            + self.faults.capacity() * size_of::<Fault>()
+            + (self.faults.capacity() + self.notes.capacity()) * size_of::<Fault>()
+            + self.damaged.capacity() * size_of::<Damage>()
             + self.left_out.capacity() * 4
     }
 }

@@ -19,6 +19,11 @@ pub trait Fetch: Sync {
     /// Size of the resource in bytes.
     fn size(&self, resource: ResourceId) -> u64;
 
+    /// Bytes that may be brought together in one buffer; longer reads are refused.
+    fn largest(&self) -> u64 {
+        u64::MAX
+    }
+
     /// Appends the bytes `range` to `into`. Ranges beyond the size are an error, never a short read.
     ///
     /// # Errors
@@ -61,6 +66,8 @@ pub struct Scratch {
     /// Things found that are worth a line in a log and no faults (samples filled up, unknown inputs). Decoding adds
     /// to it; whoever logs takes it.
     pub warnings: u64,
+    /// Whether [`Chunk::notes`] are wanted: when data are checked.
+    pub notes: bool,
 }
 
 /// Which sequences of a chunk are to be decoded.
@@ -245,6 +252,11 @@ pub trait Deserializer: Send + Sync {
     /// Whether an index cache is to be used and written (`cacheIndex`).
     fn cache_index(&self) -> bool {
         false
+    }
+
+    /// Whether a cached index would save anything. If not, [`Corpus::save`] is not called.
+    fn can_cache_index(&self) -> bool {
+        true
     }
 
     /// Whether one of its streams says how many samples a sequence counts, whatever others it is joined with

@@ -19,7 +19,7 @@ mod place;
 mod registry;
 mod stream;
 
-pub use chunk::{Chunk, Data, Fault, Offsets, StreamColumn, Values};
+pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
 pub use coded::Coded;
 pub use describe::{describe_from_table, split_type};
 pub use deserializer::{

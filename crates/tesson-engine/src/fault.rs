@@ -17,7 +17,7 @@ pub(crate) fn describe(
     let at = Location {
         file: resources.files()[fault.resource.0 as usize].0.clone(),
         offset: fault.offset,
-        line: Some(fault.line + source.chunk.first_line + source.line_base + 1),
+        line: fault.line.map(|line| line + source.chunk.first_line + source.line_base + 1),
     };
     let stream = fault.stream.map(|s| streams[s as usize].name.clone());
     DataError::new(fault.kind.clone(), at).within(stream, Some(key(fault.sequence, source)))

@@ -87,6 +87,10 @@ impl Fetch for Resources {
         self.files[resource.0 as usize].1.size()
     }
 
+    fn largest(&self) -> u64 {
+        self.largest
+    }
+
     fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
         let (path, file) = &self.files[resource.0 as usize];
         if range.start > range.end || range.end > file.size() {

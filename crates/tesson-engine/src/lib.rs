@@ -22,7 +22,7 @@ mod source;
 mod stats;
 pub mod store;
 
-pub use check::Checked;
+pub use check::{Checked, Severity};
 pub use join::JoinRules;
 pub use layout::{Layout, Place};
 pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};

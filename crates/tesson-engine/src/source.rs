@@ -14,7 +14,7 @@ use tesson_plan::{
 };
 
 use crate::block::BlockTable;
-use crate::check::{self, Checked};
+use crate::check::{self, Checked, Severity};
 use crate::deliver::{Brain, Packed, Pipeline, Setup, Supply};
 use crate::fetch::Resources;
 use crate::fingerprint;
@@ -273,11 +273,11 @@ impl Source {
         for_each_plan(self.plan.clone(), &index, demand, each)
     }
 
-    /// Decodes every sequence once and tells every fault, in the order of the data, and whether it is fatal.
+    /// Decodes every sequence once and tells everything that is found, in the order of the data, and how bad it is.
     ///
     /// # Errors
     /// As [`Source::indexed`], and unreadable storage.
-    pub fn check(&mut self, each: &mut dyn FnMut(&DataError, bool)) -> Result<Checked, Error> {
+    pub fn check(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> Result<Checked, Error> {
         let indexed = self.indexed()?.clone();
         let table = BlockTable::of(&indexed.index, BLOCK_BYTES);
         check::check(&indexed, &table, &self.streams, &self.resources, self.threads, each)
@@ -291,14 +291,16 @@ impl Source {
         Ok(self.joint()?.report.as_ref())
     }
 
-    /// Indexes the corpus and writes an index cache for each deserializer; returns where they are.
+    /// Indexes the corpus and writes an index cache for each deserializer whose format has none of its own;
+    /// returns where they are.
     ///
     /// # Errors
     /// As [`Source::indexed`], and what the file system answers.
     pub fn write_index_cache(&mut self) -> Result<Vec<PathBuf>, Error> {
         let joint = self.joint()?.clone();
         let parts = self.parts.list().iter().zip(&joint.parts);
-        parts.map(|(part, indexed)| part.write_index_cache(indexed, &self.resources)).collect()
+        let cached = parts.filter(|(part, _)| part.deserializer.can_cache_index());
+        cached.map(|(part, indexed)| part.write_index_cache(indexed, &self.resources)).collect()
     }
 
     /// The next minibatch of `samples` samples, for a single worker; `None` at the end of the data.

@@ -51,8 +51,8 @@ pub use tesson_plan::{
 /// The format traits, for deserializers of one's own.
 pub mod deserializer {
     pub use tesson_core::{
-        Chunk, Coded, Corpus, Data, DescribeFn, Deserializer, Fault, Fetch, Format, Index, Indexed, Keys,
-        Lanes, Name, Offsets, OptionKind, OptionSpec, OptionTable, Options, Piece, Pieces, Repeated,
+        Chunk, Coded, Corpus, Damage, Data, DescribeFn, Deserializer, Fault, Fetch, Format, Index, Indexed,
+        Keys, Lanes, Name, Offsets, OptionKind, OptionSpec, OptionTable, Options, Piece, Pieces, Repeated,
         ResourceId, Scattered, Scratch, Section, Setting, StreamColumn, TransformFormat, Value, Values,
         Wanted, describe_from_table,
     };

@@ -134,20 +134,27 @@ impl Shared {
 
     /// The faults of a minibatch's sequences that count now, in plan order.
     pub(super) fn charges(&self, work: &Work, sources: &[Source<'_>]) -> Vec<Charge> {
-        if sources.iter().all(|s| s.chunk.faults.is_empty()) {
+        if sources.iter().all(|s| s.chunk.faults.is_empty() && s.chunk.damaged.is_empty()) {
             return Vec::new();
         }
         let own = work.items.iter().zip(work.plan.own_places());
         let foreign = work.others.iter().zip(work.plan.foreign_places());
         let mut faulty: Vec<(u64, &Item, Planned, u64)> = own
             .chain(foreign)
-            .filter(|(item, _)| !sources[item.held as usize].chunk.faults_of(item.row).is_empty())
+            .filter(|(item, _)| {
+                let chunk = sources[item.held as usize].chunk;
+                !chunk.faults_of(item.row).is_empty() || chunk.damage_of(item.row).is_some()
+            })
             .map(|(item, place)| (place.number, item, place.planned, place.sweep))
             .collect();
         faulty.sort_by_key(|(number, ..)| *number);
         let mut charges = Vec::new();
         for (_, item, planned, sweep) in faulty {
             let source = &sources[item.held as usize];
+            if let Some(error) = source.chunk.damage_of(item.row) {
+                charges.push(Charge { error: error.clone(), fatal: true });
+                continue;
+            }
             let again = !self.is_first_visit(work, planned, sweep);
             for fault in source.chunk.faults_of(item.row) {
                 if fault.fatal || !again {

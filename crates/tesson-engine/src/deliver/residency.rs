@@ -69,7 +69,7 @@ impl Shared {
         let found = std::mem::take(&mut bench.scratch.warnings);
         if found > 0 && self.setup.counters.warnings.fetch_add(found, Ordering::Relaxed) == 0 {
             tracing::warn!(
-                "some rows are out of the ordinary: unknown inputs are skipped, short samples filled with zeros, sequences without a sample left out"
+                "some data are out of the ordinary: unknown inputs are skipped, short samples filled with zeros, sequences without a sample left out, lengths that are not those of the streams counted as they are"
             );
         }
     }

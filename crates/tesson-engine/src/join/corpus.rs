@@ -4,7 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, Error, Fetch, Index, Indexed, Keys, ResourceId, Scattered, Scratch, UsageError, Wanted,
+    Chunk, Corpus, Damage, Error, Fault, Fetch, Index, Indexed, Keys, ResourceId, Scattered, Scratch,
+    UsageError, Wanted,
 };
 use tesson_plan::JoinedChunk;
 
@@ -212,6 +213,7 @@ impl JoinedCorpus {
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let mut bench = take_bench(scratch, self.parts.len());
+        bench.scratch.iter_mut().for_each(|own| own.notes = scratch.notes);
         let mut streams = std::mem::take(&mut out.streams).into_iter();
         *out = Chunk { n_sequences: rows.len() as u32, ..Chunk::empty() };
         let lengths = rows.iter().map(|&(c, i)| self.index.lengths(c as usize).get(i as usize));
@@ -232,6 +234,8 @@ impl JoinedCorpus {
             }
         }
         out.faults.sort_by_key(|fault| fault.sequence);
+        out.notes.sort_by_key(|note| note.sequence);
+        out.damaged.sort_by_key(|damage| damage.sequences.start);
         out.left_out.sort_unstable();
         out.left_out.dedup();
         scratch.warnings += bench.scratch.iter_mut().map(|s| std::mem::take(&mut s.warnings)).sum::<u64>();
@@ -261,18 +265,25 @@ impl JoinedCorpus {
             let columns = loaded.chunks.iter().map(Chunk::absolute_keys).collect::<Vec<_>>();
             out.keys = Keys::gathered(&columns, (0..n).map(|i| loaded.pick(i).unwrap_or_default()));
         }
-        let marked = |c: &Chunk| !c.faults.is_empty() || !c.left_out.is_empty();
+        let marked = |c: &Chunk| {
+            !(c.faults.is_empty() && c.damaged.is_empty() && c.notes.is_empty() && c.left_out.is_empty())
+        };
         if loaded.chunks.iter().any(marked) {
             for (i, (chunk, row)) in (0..n).filter_map(|i| Some((i as u32, loaded.pick(i)?))) {
                 let chunk = &loaded.chunks[chunk as usize];
-                out.faults.extend(chunk.faults_of(row).iter().cloned().map(|mut fault| {
-                    fault.sequence = i;
-                    fault.fatal |= part.strict;
-                    fault.line += chunk.first_line;
-                    fault.resource.0 += part.first_resource;
-                    fault.stream = fault.stream.map(|s| s + part.first_stream);
-                    fault
-                }));
+                let here = |fault: &Fault| Fault {
+                    sequence: i,
+                    line: fault.line.map(|line| line + chunk.first_line),
+                    resource: ResourceId(fault.resource.0 + part.first_resource),
+                    stream: fault.stream.map(|s| s + part.first_stream),
+                    ..fault.clone()
+                };
+                let strictly = |fault: Fault| Fault { fatal: fault.fatal || part.strict, ..fault };
+                out.faults.extend(chunk.faults_of(row).iter().map(here).map(strictly));
+                out.notes.extend(chunk.notes.iter().filter(|note| note.sequence == row).map(here));
+                if let Some(error) = chunk.damage_of(row) {
+                    out.damaged.push(Damage { sequences: i..i + 1, error: error.clone() });
+                }
                 if chunk.is_left_out(row) {
                     out.left_out.push(i);
                 }

@@ -350,7 +350,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         if self.columns.iter().any(|c| c.n_open() != open.rows) {
             for (kind, stream, fatal) in checks::check(self, open.rows) {
                 let sequence = self.lengths.len() as u32;
-                let Open { offset, line, .. } = open;
+                let (offset, line) = (open.offset, Some(open.line));
                 self.faults.push(Fault { sequence, kind, stream, resource: FILE, offset, line, fatal });
             }
         }
@@ -480,7 +480,7 @@ impl<'r, E: Real> Decoder<'r, E> {
             stream: stream.map(|s| s as u16),
             resource: FILE,
             offset: self.offset + at as u64,
-            line: self.line,
+            line: Some(self.line),
             fatal: false,
         });
     }

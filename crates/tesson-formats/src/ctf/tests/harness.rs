@@ -149,7 +149,7 @@ pub(super) fn render(ctf: &Ctf, chunk: &Chunk) -> Vec<String> {
                 line.push_str(" left out");
             }
             for fault in chunk.faults_of(i as u32) {
-                let line_number = fault.line + chunk.first_line;
+                let line_number = fault.line.unwrap_or_default() + chunk.first_line;
                 let stream = fault.stream.map_or(String::new(), |s| format!("{s}:"));
                 let fatal = if fault.fatal { "!" } else { "" };
                 line.push_str(&format!(
