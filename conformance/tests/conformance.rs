@@ -12,7 +12,7 @@ use tesson_conformance::{
 };
 
 /// The areas that Tesson answers now.
-const AREAS: &[&str] = &["cntk/ctf", "cntk/engine"];
+const AREAS: &[&str] = &["cntk/cbf", "cntk/ctf", "cntk/engine"];
 
 fn main() {
     let arguments = Arguments::from_args();

@@ -1,0 +1,265 @@
+//! Loading parts of an indexed file.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use tesson_core::{
+    Chunk, Corpus, DataErrorKind, Element, Error, Fetch, Index, Indexed, Keys, ResourceId, Scattered,
+    Scratch, Wanted,
+};
+
+use super::decode::Decoder;
+use super::directory::{self, Directory, Section};
+use super::value::Real;
+use super::{FILE, Rules};
+
+/// Bytes that are read at once.
+const READ: u64 = 1 << 20;
+
+/// A chunk that is wanted whole is read at once if it is no larger: that needs no directory.
+const WHOLE: u64 = 4 << 20;
+
+/// An indexed file.
+struct CbfCorpus {
+    rules: Arc<Rules>,
+    index: Arc<Index>,
+    /// What is known of each chunk's inside.
+    directories: Vec<OnceLock<Directory>>,
+}
+
+/// Joins an index and what it is the index of.
+pub(super) fn indexed(rules: Arc<Rules>, index: Arc<Index>) -> Indexed {
+    let directories = rules.chunks.iter().map(|_| OnceLock::new()).collect();
+    Indexed { index: Arc::clone(&index), corpus: Arc::new(CbfCorpus { rules, index, directories }) }
+}
+
+/// Consecutive sequences of a chunk.
+#[derive(Clone, Debug)]
+struct Run {
+    chunk: u32,
+    sequences: Range<u32>,
+}
+
+impl Corpus for CbfCorpus {
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: Wanted<'_>,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let runs = match wanted {
+            Wanted::Range(sequences) => vec![Run { chunk, sequences }],
+            Wanted::Rows(rows) => runs(rows.iter().map(|&row| (chunk, row))),
+        };
+        self.load_runs(&runs, fetch, scratch, out)
+    }
+
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        Some(self)
+    }
+
+    fn keys(
+        &self,
+        chunk: u32,
+        _n_sequences: u32,
+        _fetch: &dyn Fetch,
+        _scratch: &mut Scratch,
+        _out: &mut Chunk,
+    ) -> Result<Keys, Error> {
+        Ok(Keys::Consecutive(self.rules.chunks[chunk as usize].first_sequence))
+    }
+
+    /// Where the sequence's length stands: its samples lie in as many places as there are streams.
+    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
+        let at = self.rules.chunks[chunk as usize].offset + 4 * u64::from(sequence);
+        (FILE, at..at + 4)
+    }
+
+    fn bytes(&self) -> usize {
+        let directories: usize =
+            self.rules.chunks.iter().map(|chunk| directory::most_bytes(&self.rules, chunk)).sum();
+        self.directories.capacity() * size_of::<OnceLock<Directory>>() + directories
+    }
+
+    fn save(&self, _index: &Index, _into: &mut Vec<u8>) {}
+}
+
+impl Scattered for CbfCorpus {
+    fn load_scattered(
+        &self,
+        rows: &[(u32, u32)],
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        self.load_runs(&runs(rows.iter().copied()), fetch, scratch, out)
+    }
+}
+
+/// Joins rows that follow each other.
+fn runs(rows: impl Iterator<Item = (u32, u32)>) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    for (chunk, row) in rows {
+        match runs.last_mut() {
+            Some(run) if run.chunk == chunk && run.sequences.end == row => run.sequences.end += 1,
+            _ => runs.push(Run { chunk, sequences: row..row + 1 }),
+        }
+    }
+    runs
+}
+
+impl CbfCorpus {
+    fn load_runs(
+        &self,
+        runs: &[Run],
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        match self.rules.element {
+            Element::F32 => self.load_as::<f32>(runs, fetch, scratch, out),
+            Element::F64 => self.load_as::<f64>(runs, fetch, scratch, out),
+        }
+    }
+
+    fn load_as<E: Real>(
+        &self,
+        runs: &[Run],
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let mut bytes = std::mem::take(&mut scratch.bytes);
+        let mut decoder = Decoder::<E>::new(&self.rules, scratch, out);
+        let done = runs.iter().try_for_each(|run| match self.whole(run, fetch) {
+            true => self.load_whole(run, fetch, &mut bytes, &mut decoder),
+            false => self.load_part(run, fetch, &mut bytes, &mut decoder),
+        });
+        scratch.bytes = bytes;
+        decoder.finish(self.keys_of(runs), scratch, out);
+        done
+    }
+
+    fn keys_of(&self, runs: &[Run]) -> Keys {
+        let first =
+            |run: &Run| self.rules.chunks[run.chunk as usize].first_sequence + u64::from(run.sequences.start);
+        match runs {
+            [run] => Keys::Consecutive(first(run)),
+            _ => {
+                Keys::Numbers(runs.iter().flat_map(|run| (first(run)..).take(run.sequences.len())).collect())
+            }
+        }
+    }
+
+    /// Whether a run is a whole chunk that is best read at once.
+    fn whole(&self, run: &Run, fetch: &dyn Fetch) -> bool {
+        let chunk = &self.rules.chunks[run.chunk as usize];
+        run.sequences == (0..chunk.n_sequences)
+            && !self.rules.skips()
+            && chunk.bytes() <= WHOLE.min(fetch.largest())
+    }
+
+    fn load_whole<E: Real>(
+        &self,
+        run: &Run,
+        fetch: &dyn Fetch,
+        buffer: &mut Vec<u8>,
+        decoder: &mut Decoder<'_, E>,
+    ) -> Result<(), Error> {
+        let chunk = &self.rules.chunks[run.chunk as usize];
+        let before = decoder.lengths.len();
+        decoder.chunk(run.chunk, read(fetch, chunk.offset..chunk.end, buffer)?)?;
+        let lengths = self.index.lengths(run.chunk as usize);
+        if (before..).zip(0..lengths.len()).all(|(i, j)| decoder.lengths[i] == lengths.get(j)) {
+            return Ok(());
+        }
+        Err(self.changed(chunk.offset, format!("chunk {} has sequences of other lengths", run.chunk)))
+    }
+
+    fn load_part<E: Real>(
+        &self,
+        run: &Run,
+        fetch: &dyn Fetch,
+        buffer: &mut Vec<u8>,
+        decoder: &mut Decoder<'_, E>,
+    ) -> Result<(), Error> {
+        let all = self.index.lengths(run.chunk as usize);
+        let lengths = run.sequences.clone().map(|i| all.get(i as usize));
+        let sections = match self.directory(run.chunk, fetch, buffer)? {
+            Directory::Sound(sections) => sections,
+            Directory::Damaged(error) => {
+                decoder.damaged(lengths, error.clone());
+                return Ok(());
+            }
+        };
+        decoder.lengths.extend(lengths);
+        let used = sections.iter().zip(&self.rules.streams).filter(|(_, stream)| !stream.skip);
+        for (number, (section, _)) in used.enumerate() {
+            self.load_section(run, number, section, fetch, buffer, decoder)?;
+        }
+        decoder.end_part(
+            run.sequences.len(),
+            self.rules.chunks[run.chunk as usize].offset + 4 * u64::from(run.sequences.start),
+        );
+        Ok(())
+    }
+
+    /// Loads the run's records of one stream, as many at once as one read takes.
+    fn load_section<E: Real>(
+        &self,
+        run: &Run,
+        number: usize,
+        section: &Section,
+        fetch: &dyn Fetch,
+        buffer: &mut Vec<u8>,
+        decoder: &mut Decoder<'_, E>,
+    ) -> Result<(), Error> {
+        let n = self.rules.chunks[run.chunk as usize].n_sequences;
+        let most = READ.min(fetch.largest());
+        let Range { start: mut next, end } = run.sequences;
+        while next < end {
+            let stretch = section.stretch(next, end, n, most);
+            let bytes = read(fetch, stretch.bytes.clone(), buffer)?;
+            let (before, wanted) = (next - stretch.first, stretch.end.min(end) - next);
+            let decoded = decoder.part(number, bytes, before, wanted, stretch.bytes.start);
+            decoded.map_err(|stopped| {
+                let what = format!(
+                    "sequence {} of chunk {} {}",
+                    next + stopped.sequence,
+                    run.chunk,
+                    stopped.why.describe()
+                );
+                self.changed(stretch.bytes.start + stopped.at as u64, what)
+            })?;
+            next = stretch.end;
+        }
+        Ok(())
+    }
+
+    /// What is known of a chunk's inside; found out if nothing is.
+    fn directory(&self, chunk: u32, fetch: &dyn Fetch, buffer: &mut Vec<u8>) -> Result<&Directory, Error> {
+        let place = &self.directories[chunk as usize];
+        if let Some(known) = place.get() {
+            return Ok(known);
+        }
+        // Two threads may walk over one chunk at the same time; they find the same.
+        let found = directory::walk(&self.rules, chunk, fetch, buffer)?;
+        Ok(place.get_or_init(|| found))
+    }
+
+    fn changed(&self, offset: u64, what: String) -> Error {
+        self.rules.error(DataErrorKind::Changed { what }, offset).into()
+    }
+}
+
+/// The bytes of a range: in place where they are mapped, else read into the buffer.
+fn read<'a>(fetch: &'a dyn Fetch, range: Range<u64>, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
+    if let Some(bytes) = fetch.mapped(FILE, range.clone()) {
+        return Ok(bytes);
+    }
+    buffer.clear();
+    fetch.read(FILE, range, buffer)?;
+    Ok(buffer)
+}

@@ -1,0 +1,55 @@
+//! The index: the lengths in front of each chunk. Of what follows them nothing is read.
+
+use std::sync::{Mutex, PoisonError};
+
+use tesson_core::{Coded, Error, Fetch, Index, Lanes};
+
+use super::{FILE, Rules};
+
+/// Bytes of lengths that are read at once.
+const READ: u64 = 256 << 10;
+
+/// Chunks that are indexed before the next ones are handed out.
+const AT_ONCE: usize = 4096;
+
+/// Reads all lengths, those of several chunks side by side.
+pub(super) fn index(rules: &Rules, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Index, Error> {
+    let mut index = Index::new();
+    for chunks in rules.chunks.chunks(AT_ONCE) {
+        let first = index.n_chunks();
+        let found: Vec<Mutex<Option<Result<Coded, Error>>>> =
+            chunks.iter().map(|_| Mutex::new(None)).collect();
+        lanes.run(chunks.len(), &|i| {
+            let lengths = lengths(rules, (first + i) as u32, fetch);
+            *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(lengths);
+        });
+        for (chunk, lengths) in chunks.iter().zip(found) {
+            let lengths = lengths.into_inner().unwrap_or_else(PoisonError::into_inner);
+            index.push(lengths.expect("every job has run")?, chunk.bytes());
+        }
+    }
+    index.seal();
+    Ok(index)
+}
+
+/// The counted lengths of a chunk's sequences.
+fn lengths(rules: &Rules, number: u32, fetch: &dyn Fetch) -> Result<Coded, Error> {
+    let chunk = &rules.chunks[number as usize];
+    if chunk.n_sequences == 1 {
+        // The table says it. The reference's converter writes a chunk for each sequence (§5): millions of small reads.
+        return Ok(Coded::constant(chunk.n_samples, 1));
+    }
+    let mut lengths: Vec<u32> = Vec::with_capacity(chunk.n_sequences as usize);
+    let (mut at, end) = (chunk.offset, chunk.offset + chunk.prefix_bytes());
+    let mut bytes = Vec::new();
+    while at < end {
+        let next = end.min(at + READ);
+        bytes.clear();
+        fetch.read(FILE, at..next, &mut bytes)?;
+        lengths.extend(bytes.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)));
+        fetch.progress(next - at);
+        at = next;
+    }
+    rules.check_lengths(number, &lengths)?;
+    Ok(Coded::new(&lengths))
+}

@@ -1,0 +1,248 @@
+//! CNTK's binary format: chunks of dense and sparse sequences, with a table of the chunks at the end.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `options` | the option table, and what options mean |
+//! | `layout` | header and chunk table, and whether they can be |
+//! | `record` | one sequence of one stream: its size |
+//! | `column`, `value` | records to columns, numbers to the type asked for |
+//! | `decode` | chunks to columns, with what is wrong with them |
+//! | `index` | the lengths in front of the chunks |
+//! | `directory` | where a chunk's sequences lie, for reading some of them |
+//! | `corpus` | loading parts of an indexed file |
+//! | `pieces` | reading in order without an index |
+//!
+//! In a chunk the streams lie one after the other, and nothing tells where a sequence begins but a walk over those before
+//! it. Chunks of moderate size are therefore read whole; of large ones a [`directory`] is made when they are first used.
+
+mod column;
+mod corpus;
+mod decode;
+mod directory;
+mod index;
+mod layout;
+mod options;
+mod pieces;
+mod record;
+#[cfg(test)]
+mod tests;
+mod value;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tesson_core::{
+    ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Format, Indexed, Key, Lanes,
+    Location, Options, Pieces, ResourceId, Setting, Shape, StreamInfo,
+};
+
+use layout::{ChunkPlace, Layout};
+use options::{OPTIONS, Settings};
+use record::{Broken, Form};
+
+/// The registry's entry.
+pub static FORMAT: Format = Format {
+    name: "CNTKBinaryFormatDeserializer",
+    aliases: &["CNTKBinaryReader"],
+    help: "Binary: chunks of dense and sparse sequences, as written by `tesson convert` and CNTK's ctf2bin.",
+    options: &OPTIONS,
+    describe: options::describe,
+    open,
+};
+
+fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+    Ok(Box::new(Cbf::new(Settings::new(options, setting)?)))
+}
+
+/// The one resource.
+const FILE: ResourceId = ResourceId(0);
+
+/// A stream of the file.
+#[derive(Clone, Debug)]
+struct Stream {
+    /// Its name where it is delivered; where it is not, that in the file.
+    name: String,
+    form: Form,
+    /// It is not delivered.
+    skip: bool,
+}
+
+/// What decoding needs to know, settled by [`Deserializer::prepare`].
+#[derive(Clone, Debug)]
+struct Rules {
+    file: Arc<Path>,
+    element: Element,
+    /// In the order of the file.
+    streams: Vec<Stream>,
+    chunks: Vec<ChunkPlace>,
+    /// The chunks with sequences, in the order of the file.
+    by_offset: Vec<u32>,
+    /// All chunks are small enough to be read whole.
+    small_chunks: bool,
+}
+
+impl Rules {
+    /// The streams that are delivered.
+    fn used(&self) -> impl Iterator<Item = &Stream> {
+        self.streams.iter().filter(|stream| !stream.skip)
+    }
+
+    /// The streams up to the last one that is used.
+    fn streams_read(&self) -> &[Stream] {
+        let n = self.streams.iter().rposition(|stream| !stream.skip).map_or(0, |last| last + 1);
+        &self.streams[..n]
+    }
+
+    /// Whether a stream is left out.
+    fn skips(&self) -> bool {
+        self.streams.iter().any(|stream| stream.skip)
+    }
+
+    /// The chunk with sequences that begins at `offset`.
+    fn chunk_at(&self, offset: u64) -> usize {
+        let at = self.by_offset.partition_point(|&c| self.chunks[c as usize].offset < offset);
+        self.by_offset[at] as usize
+    }
+
+    /// Compares the lengths in front of a chunk with the table (§3).
+    fn check_lengths(&self, number: u32, lengths: &[u32]) -> Result<(), Error> {
+        let place = &self.chunks[number as usize];
+        let sum: u64 = lengths.iter().map(|&n| u64::from(n)).sum();
+        if sum == u64::from(place.n_samples) {
+            return Ok(());
+        }
+        let what = format!(
+            "the lengths in front of chunk {number} add up to {sum} samples, the chunk table says {}",
+            place.n_samples
+        );
+        Err(self.error(DataErrorKind::Malformed { what }, place.offset).into())
+    }
+
+    /// The error of a chunk whose records do not lie where they must. `sequence` is counted within the chunk.
+    fn damage(&self, number: u32, sequence: u32, stream: usize, offset: u64, why: Broken) -> DataError {
+        let place = &self.chunks[number as usize];
+        let what = format!(
+            "chunk {number} is damaged: sequence {sequence} of {} {}; the whole chunk is refused",
+            place.n_sequences,
+            why.describe()
+        );
+        let key = Key::Number(place.first_sequence + u64::from(sequence));
+        self.error(DataErrorKind::Malformed { what }, offset)
+            .within(Some(self.streams[stream].name.clone()), Some(key))
+    }
+
+    fn error(&self, kind: DataErrorKind, offset: u64) -> DataError {
+        DataError::new(kind, Location { file: Arc::clone(&self.file), offset, line: None })
+    }
+}
+
+/// A binary file as a corpus.
+struct Cbf {
+    settings: Settings,
+    resources: [PathBuf; 1],
+    /// The streams that are delivered.
+    streams: Vec<StreamInfo>,
+    rules: Arc<Rules>,
+}
+
+impl Cbf {
+    fn new(settings: Settings) -> Cbf {
+        let rules = Rules {
+            file: settings.file.as_path().into(),
+            element: settings.element,
+            streams: Vec::new(),
+            chunks: Vec::new(),
+            by_offset: Vec::new(),
+            small_chunks: false,
+        };
+        let resources = [settings.file.clone()];
+        Cbf { settings, resources, streams: Vec::new(), rules: Arc::new(rules) }
+    }
+
+    /// The file's streams under the names that the options give them (§4).
+    fn name_streams(&self, layout: &Layout) -> Result<Vec<Stream>, Error> {
+        let mut streams: Vec<Stream> = Vec::with_capacity(layout.streams.len());
+        for declared in &layout.streams {
+            let input = self.settings.inputs.iter().find(|input| input.alias == declared.name);
+            let (name, skip) = input.map_or((&declared.name, false), |input| (&input.name, input.skip));
+            if !skip && streams.iter().any(|stream| !stream.skip && stream.name == *name) {
+                let what = format!("two streams have the name `{name}`, give one of them another in `input`");
+                return Err(self.rules.error(DataErrorKind::Malformed { what }, 0).into());
+            }
+            streams.push(Stream { name: name.clone(), form: declared.form, skip });
+        }
+        if streams.iter().all(|stream| stream.skip) {
+            return Err(ConfigError::new(
+                "input",
+                "all streams of the file are left out, expected at least one",
+            )
+            .into());
+        }
+        Ok(streams)
+    }
+}
+
+impl Deserializer for Cbf {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn streams(&self) -> &[StreamInfo] {
+        &self.streams
+    }
+
+    fn resources(&self) -> &[PathBuf] {
+        &self.resources
+    }
+
+    fn identity(&self) -> String {
+        // What the file says of its streams is part of the corpus.
+        let names: Vec<(&str, bool)> = self.rules.streams.iter().map(|s| (s.name.as_str(), s.skip)).collect();
+        format!("cbf 1; {} {names:?}", self.settings.element.name())
+    }
+
+    fn max_errors(&self) -> u64 {
+        0
+    }
+
+    fn keep_in_memory(&self) -> bool {
+        self.settings.keep
+    }
+
+    // The file's chunk table is its index.
+    fn can_cache_index(&self) -> bool {
+        false
+    }
+
+    fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        let layout = Layout::read(&self.rules.file, fetch)?;
+        let streams = self.name_streams(&layout)?;
+        let info = |stream: &Stream| StreamInfo {
+            name: stream.name.clone(),
+            shape: Shape::new([stream.form.dim as usize]),
+            element: self.settings.element,
+            sparse: stream.form.sparse,
+        };
+        self.streams = streams.iter().filter(|stream| !stream.skip).map(info).collect();
+        let largest = pieces::LARGEST.min(fetch.largest());
+        let small_chunks = layout.chunks.iter().all(|chunk| chunk.bytes() <= largest);
+        let rules = Arc::make_mut(&mut self.rules);
+        (rules.streams, rules.small_chunks) = (streams, small_chunks);
+        (rules.chunks, rules.by_offset) = (layout.chunks, layout.by_offset);
+        Ok(())
+    }
+
+    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
+        let index = Arc::new(index::index(&self.rules, fetch, lanes)?);
+        Ok(corpus::indexed(Arc::clone(&self.rules), index))
+    }
+
+    fn restore(&self, _saved: &[u8]) -> Option<Indexed> {
+        None
+    }
+
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        // Of large chunks, and of those with streams that are left out, only parts are read.
+        if self.rules.small_chunks && !self.rules.skips() { Some(self) } else { None }
+    }
+}

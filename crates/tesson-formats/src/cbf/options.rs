@@ -1,0 +1,158 @@
+//! The options of the binary format, and what they mean.
+
+use std::path::PathBuf;
+
+use tesson_core::{
+    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, Registry, Section, Setting, Value,
+};
+
+/// One entry of `input`.
+static INPUT: OptionTable = OptionTable(&[
+    OptionSpec {
+        name: "alias",
+        aliases: &[],
+        kind: OptionKind::Text,
+        default: Some(""),
+        help: "The stream's name in the file, if it is not the section's.",
+    },
+    OptionSpec {
+        name: "skip",
+        aliases: &[],
+        kind: OptionKind::Bool,
+        default: Some("false"),
+        help: "Leaves the stream out; what only it needs is not read.",
+    },
+    OptionSpec {
+        name: "dim",
+        aliases: &[],
+        kind: OptionKind::Unused,
+        default: Some(""),
+        help: "Not looked at: the file says how large samples are.",
+    },
+    OptionSpec {
+        name: "format",
+        aliases: &[],
+        kind: OptionKind::Unused,
+        default: Some(""),
+        help: "Not looked at: the file says whether samples are sparse.",
+    },
+]);
+
+/// The options of the deserializer.
+pub(super) static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec {
+        name: "file",
+        aliases: &[],
+        kind: OptionKind::Path,
+        default: None,
+        help: "The file, relative to the working directory.",
+    },
+    OptionSpec {
+        name: "input",
+        aliases: &[],
+        kind: OptionKind::Sections(&INPUT),
+        default: Some(""),
+        help: "One section for each stream that is renamed or left out; others come under their own names.",
+    },
+    OptionSpec {
+        name: "traceLevel",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: Some("1"),
+        help: "What is logged: 0 errors, 1 warnings too, 2 everything.",
+    },
+    OptionSpec {
+        name: "keepDataInMemory",
+        aliases: &[],
+        kind: OptionKind::Bool,
+        default: Some("false"),
+        help: "Keep decoded chunks in memory after their last use in a sweep.",
+    },
+    OptionSpec {
+        name: "precision",
+        aliases: &[],
+        kind: OptionKind::OneOf(&["float", "double"]),
+        default: Some(""),
+        help: "Type of the values, whatever the file's is; the reader's is the default.",
+    },
+    OptionSpec {
+        name: "cacheIndex",
+        aliases: &[],
+        kind: OptionKind::Unused,
+        default: Some(""),
+        help: "Without effect: the file's chunk table is its index.",
+    },
+]);
+
+/// One entry of `input`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Input {
+    pub(super) name: String,
+    /// The stream's name in the file.
+    pub(super) alias: String,
+    pub(super) skip: bool,
+}
+
+/// The options, resolved.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) file: PathBuf,
+    pub(super) inputs: Vec<Input>,
+    pub(super) element: Element,
+    pub(super) keep: bool,
+}
+
+impl Settings {
+    /// Resolves a section.
+    pub(super) fn new(options: &Options<'_>, setting: &Setting) -> Result<Settings, ConfigError> {
+        if !setting.numeric_keys {
+            let what = "keys of the binary format are numbers, the reader asks for texts (`useNumericSequenceKeys = false`)";
+            return Err(ConfigError::new(options.path("file"), what));
+        }
+        let element = match options.text("precision")?.as_deref() {
+            Some("double") => Element::F64,
+            Some(_) => Element::F32,
+            None => setting.element,
+        };
+        let file = PathBuf::from(options.text("file")?.unwrap_or_default());
+        Ok(Settings { file, inputs: inputs(options)?, element, keep: options.bool("keepDataInMemory")? })
+    }
+}
+
+fn inputs(options: &Options<'_>) -> Result<Vec<Input>, ConfigError> {
+    let mut inputs: Vec<Input> = Vec::new();
+    for (name, stream) in options.sections("input")? {
+        let alias = stream.text("alias")?.unwrap_or_else(|| name.to_string());
+        if let Some(other) = inputs.iter().find(|input| input.alias == alias) {
+            let what = format!(
+                "the stream `{alias}` of the file is `{}` already, expected one name for it",
+                other.name
+            );
+            return Err(ConfigError::new(stream.path("alias"), what));
+        }
+        inputs.push(Input { name: name.to_string(), alias, skip: stream.bool("skip")? });
+    }
+    Ok(inputs)
+}
+
+/// What the options mean, for people and for other programs.
+pub(super) fn describe(
+    options: &Options<'_>,
+    setting: &Setting,
+    _registry: &Registry,
+) -> Result<Section, ConfigError> {
+    let settings = Settings::new(options, setting)?;
+    let input = settings.inputs.iter().map(|input| {
+        let mut stream = Section::from_iter([("alias", Value::Text(input.alias.clone()))]);
+        if input.skip {
+            stream.push("skip", Value::Bool(true));
+        }
+        (input.name.as_str(), Value::Section(stream))
+    });
+    Ok(Section::from_iter([
+        ("file", Value::Text(settings.file.to_string_lossy().into_owned())),
+        ("traceLevel", Value::Whole(options.whole("traceLevel")?.unwrap_or_default().into())),
+        ("keepDataInMemory", Value::Bool(settings.keep)),
+        ("input", Value::Section(Section::from_iter(input))),
+    ]))
+}

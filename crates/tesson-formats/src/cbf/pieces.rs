@@ -1,0 +1,85 @@
+//! Reading in order without an index: whole chunks, one after the other, each with its lengths in front.
+
+use std::ops::Range;
+
+use tesson_core::{Chunk, Element, Error, Fetch, Keys, Piece, Pieces, Scratch};
+
+use super::decode::Decoder;
+use super::value::Real;
+use super::{Cbf, FILE, Rules};
+
+/// The largest chunk that is a piece: with its columns it should not push everything else out of the caches.
+pub(super) const LARGEST: u64 = 4 << 20;
+
+impl Pieces for Cbf {
+    fn cut(
+        &self,
+        after: Option<Piece>,
+        target: u64,
+        fetch: &dyn Fetch,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Piece>, Error> {
+        into.clear();
+        let first = after.map_or(0, |piece| chunks_of(&self.rules, piece).end);
+        let Some(piece) = piece(&self.rules, first, target.min(fetch.largest())) else { return Ok(None) };
+        fetch.read(FILE, piece.offset..piece.offset + piece.bytes, into)?;
+        Ok(Some(piece))
+    }
+
+    fn decode(
+        &self,
+        piece: Piece,
+        bytes: &[u8],
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        match self.rules.element {
+            Element::F32 => decode::<f32>(&self.rules, piece, bytes, scratch, out),
+            Element::F64 => decode::<f64>(&self.rules, piece, bytes, scratch, out),
+        }
+    }
+}
+
+/// The chunks from `first` on that lie one behind the other and have no more than `target` bytes together, or the first
+/// alone.
+fn piece(rules: &Rules, first: usize, target: u64) -> Option<Piece> {
+    let mut chunks = rules.chunks[first..].iter().filter(|chunk| chunk.n_sequences > 0);
+    let start = chunks.next()?;
+    let mut end = start.end;
+    for chunk in chunks {
+        if chunk.offset != end || chunk.end - start.offset > target {
+            break;
+        }
+        end = chunk.end;
+    }
+    Some(Piece { resource: FILE, offset: start.offset, bytes: end - start.offset })
+}
+
+/// The chunks of a piece, empty ones around them included.
+fn chunks_of(rules: &Rules, piece: Piece) -> Range<usize> {
+    let first = rules.chunk_at(piece.offset);
+    let end = piece.offset + piece.bytes;
+    let n = rules.chunks[first..]
+        .iter()
+        .take_while(|c| c.n_sequences == 0 || (piece.offset..end).contains(&c.offset))
+        .count();
+    first..first + n
+}
+
+fn decode<E: Real>(
+    rules: &Rules,
+    piece: Piece,
+    bytes: &[u8],
+    scratch: &mut Scratch,
+    out: &mut Chunk,
+) -> Result<(), Error> {
+    let chunks = chunks_of(rules, piece);
+    let mut decoder = Decoder::<E>::new(rules, scratch, out);
+    let done = chunks.clone().filter(|&c| rules.chunks[c].n_sequences > 0).try_for_each(|number| {
+        let chunk = &rules.chunks[number];
+        let place = (chunk.offset - piece.offset) as usize..(chunk.end - piece.offset) as usize;
+        decoder.chunk(number as u32, &bytes[place])
+    });
+    decoder.finish(Keys::Consecutive(rules.chunks[chunks.start].first_sequence), scratch, out);
+    done
+}

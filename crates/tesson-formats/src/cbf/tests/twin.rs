@@ -1,0 +1,144 @@
+//! Ways that must agree: fast and careful decoding, whole chunks and parts of them.
+
+use proptest::prelude::*;
+use tesson_core::Wanted;
+
+use super::super::column::Column;
+use super::harness::{File, Memory, Sample, by_index, by_pieces, dense, indexed, load, opened, sparse};
+
+fn sample(dim: i32, is_sparse: bool) -> BoxedStrategy<Sample> {
+    let value = (-40i32..40).prop_map(|v| f64::from(v) / 8.);
+    if is_sparse {
+        // Mostly in order, with a column beyond the dimension now and then.
+        let columns = prop_oneof![8 => (0..dim).boxed(), 1 => (-1..dim + 2).boxed()];
+        let entries = prop::collection::vec((columns, value), 0..5);
+        return (entries, prop::bool::weighted(0.8))
+            .prop_map(|(mut entries, sorted)| {
+                if sorted {
+                    entries.sort_by_key(|(column, _)| *column);
+                    entries.dedup_by_key(|(column, _)| *column);
+                }
+                entries
+            })
+            .boxed();
+    }
+    prop::collection::vec(value, dim as usize).prop_map(|values| (0..).zip(values).collect()).boxed()
+}
+
+fn sequence() -> impl Strategy<Value = Vec<Vec<Sample>>> {
+    let stream = |dim, is_sparse| prop::collection::vec(sample(dim, is_sparse), 0..4);
+    (stream(3, false), stream(6, true), stream(1, false)).prop_map(|(a, s, b)| vec![a, s, b])
+}
+
+fn file() -> impl Strategy<Value = Memory> {
+    let chunks = prop::collection::vec(prop::collection::vec(sequence(), 0..6), 1..5);
+    (chunks, any::<bool>()).prop_map(|(chunks, double)| {
+        let mut streams = vec![("a", dense(3)), ("s", sparse(6)), ("b", dense(1))];
+        streams.iter_mut().for_each(|(_, form)| form.double = double);
+        Memory::new(File { streams, chunks }.bytes())
+    })
+}
+
+/// Records of a stream of six columns, one after the other, to a column; with care or without.
+fn column(careful: bool, samples: &[Vec<Sample>]) -> String {
+    let file = File {
+        streams: vec![("s", sparse(6))],
+        chunks: vec![samples.iter().map(|s| vec![s.clone()]).collect()],
+    };
+    let bytes = file.bytes();
+    let records = &bytes[12 + 4 * samples.len()..];
+    let (mut spare, mut wrong) = (Vec::new(), Vec::new());
+    let mut column = Column::<f32>::new(sparse(6), None, &mut spare);
+    let n = samples.len() as u32;
+    let taken = match careful {
+        true => column.records_with_care(records, n, &mut wrong),
+        false => column.records(records, n, &mut wrong),
+    };
+    format!("{taken:?} {wrong:?} {:?}", column.finish(&mut spare))
+}
+
+proptest! {
+    #[test]
+    fn fast_and_careful_decoding_agree(samples in prop::collection::vec(prop::collection::vec(sample(6, true), 0..4), 0..9)) {
+        prop_assert_eq!(column(false, &samples), column(true, &samples));
+    }
+
+    #[test]
+    fn whole_chunks_and_parts_of_them_agree(file in file(), most in 64u64..4096, options in prop::sample::select(vec!["", "double"])) {
+        let Ok(cbf) = opened(options, &file) else { return Ok(()) };
+        let lines = by_index(&cbf, &file).unwrap();
+        prop_assert_eq!(&by_pieces(&cbf, &file, most).unwrap(), &lines);
+        let indexed = indexed(&cbf, &file).unwrap();
+        let mut at = 0;
+        for chunk in 0..indexed.index.n_chunks() {
+            let n = indexed.index.chunk(chunk).n_sequences;
+            let lines = &lines[at..at + n as usize];
+            at += n as usize;
+            for from in 0..n {
+                let part = load(&cbf, &indexed, &file, chunk as u32, Wanted::Range(from..n)).unwrap();
+                prop_assert_eq!(&part, &lines[from as usize..], "from {}", from);
+            }
+            let even: Vec<u32> = (0..n).step_by(2).collect();
+            let part = load(&cbf, &indexed, &file, chunk as u32, Wanted::Rows(&even)).unwrap();
+            let expected: Vec<String> = even.iter().map(|&i| lines[i as usize].clone()).collect();
+            prop_assert_eq!(part, expected);
+        }
+    }
+}
+
+/// A chunk of so many sequences whose records have many sizes, or all the same.
+fn large(n: usize, uneven: bool) -> File {
+    let samples = |i: usize| if uneven { 1 + i * i % 7 } else { 1 };
+    let dense_sample = |i: usize| (0..100).map(|d| (d, (i % 50) as f64)).collect::<Sample>();
+    let sequence = |i: usize| {
+        vec![
+            (0..samples(i)).map(|_| dense_sample(i)).collect(),
+            (0..samples(i)).map(|t| vec![((i + t) as i32 % 900, 1.5)]).collect(),
+        ]
+    };
+    File {
+        streams: vec![("a", dense(100)), ("s", sparse(900))],
+        chunks: vec![(0..n).map(sequence).collect()],
+    }
+}
+
+#[test]
+fn parts_of_a_large_chunk_are_found_by_its_directory() {
+    for uneven in [false, true] {
+        let file = Memory { largest: 64 << 10, ..Memory::new(large(1000, uneven).bytes()) };
+        assert!(file.bytes.len() > 400_000);
+        let cbf = opened("", &file).unwrap();
+        assert!(!cbf.rules.small_chunks);
+        // The chunk is larger than a read may be: all of it is read by parts.
+        let lines = by_index(&cbf, &file).unwrap();
+        let whole = Memory::new(file.bytes.clone());
+        assert_eq!(lines, by_index(&opened("", &whole).unwrap(), &whole).unwrap());
+        let indexed = indexed(&cbf, &file).unwrap();
+        for range in [0..1, 999..1000, 17..400, 399..401] {
+            let expected = &lines[range.start as usize..range.end as usize];
+            assert_eq!(
+                load(&cbf, &indexed, &file, 0, Wanted::Range(range.clone())).unwrap(),
+                expected,
+                "{range:?}"
+            );
+        }
+        let rows = [0, 3, 4, 5, 500, 998];
+        let expected: Vec<String> = rows.iter().map(|&i| lines[i as usize].clone()).collect();
+        assert_eq!(load(&cbf, &indexed, &file, 0, Wanted::Rows(&rows)).unwrap(), expected);
+    }
+}
+
+#[test]
+fn a_directory_takes_no_more_memory_than_was_said() {
+    use super::super::directory::{Directory, most_bytes, walk};
+    for uneven in [false, true] {
+        let file = Memory::new(large(1000, uneven).bytes());
+        let cbf = opened("", &file).unwrap();
+        let Directory::Sound(sections) = walk(&cbf.rules, 0, &file, &mut Vec::new()).unwrap() else {
+            panic!("it is sound")
+        };
+        let bytes: usize = sections.iter().map(|section| size_of_val(section) + section.bytes()).sum();
+        assert!(bytes <= most_bytes(&cbf.rules, &cbf.rules.chunks[0]), "{bytes}");
+        assert_eq!(sections.iter().all(|section| section.bytes() == 0), !uneven);
+    }
+}

@@ -1,0 +1,71 @@
+//! Values: from the file's type to the one that is asked for (§2: rounded to nearest, or exact).
+
+use tesson_core::Values;
+
+/// A type of values that readers may ask for.
+pub(super) trait Real: Copy + PartialEq + std::ops::AddAssign {
+    fn of_single(bytes: [u8; 4]) -> Self;
+
+    fn of_double(bytes: [u8; 8]) -> Self;
+
+    fn wrap(values: Vec<Self>) -> Values;
+
+    /// The memory of an old column, if it is of this type.
+    fn memory(values: Values) -> Option<Vec<Self>>;
+}
+
+impl Real for f32 {
+    #[inline]
+    fn of_single(bytes: [u8; 4]) -> f32 {
+        f32::from_le_bytes(bytes)
+    }
+
+    #[inline]
+    fn of_double(bytes: [u8; 8]) -> f32 {
+        f64::from_le_bytes(bytes) as f32
+    }
+
+    fn wrap(values: Vec<f32>) -> Values {
+        Values::F32(values)
+    }
+
+    fn memory(values: Values) -> Option<Vec<f32>> {
+        if let Values::F32(v) = values { Some(v) } else { None }
+    }
+}
+
+impl Real for f64 {
+    #[inline]
+    fn of_single(bytes: [u8; 4]) -> f64 {
+        f32::from_le_bytes(bytes).into()
+    }
+
+    #[inline]
+    fn of_double(bytes: [u8; 8]) -> f64 {
+        f64::from_le_bytes(bytes)
+    }
+
+    fn wrap(values: Vec<f64>) -> Values {
+        Values::F64(values)
+    }
+
+    fn memory(values: Values) -> Option<Vec<f64>> {
+        if let Values::F64(v) = values { Some(v) } else { None }
+    }
+}
+
+/// Appends the values in `bytes`, which are whole ones, of eight bytes each if `double`.
+#[inline]
+pub(super) fn append<E: Real>(bytes: &[u8], double: bool, into: &mut Vec<E>) {
+    if double {
+        into.extend(bytes.as_chunks().0.iter().map(|&b| E::of_double(b)));
+    } else {
+        into.extend(bytes.as_chunks().0.iter().map(|&b| E::of_single(b)));
+    }
+}
+
+/// The value number `i` in `bytes`, likewise.
+#[inline]
+pub(super) fn value<E: Real>(bytes: &[u8], double: bool, i: usize) -> E {
+    if double { E::of_double(bytes.as_chunks().0[i]) } else { E::of_single(bytes.as_chunks().0[i]) }
+}
