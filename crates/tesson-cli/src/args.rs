@@ -77,7 +77,7 @@ Examples:
 /// What is read.
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
-    /// A configuration (*.json), or a file in CNTK's text format with its streams as options
+    /// A configuration (*.json), a file in CNTK's binary format, or one in its text format with its streams as options
     #[arg(value_name = "CONFIG|FILE")]
     pub(crate) input: PathBuf,
 

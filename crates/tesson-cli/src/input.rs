@@ -1,7 +1,7 @@
 //! From arguments to the description of a source.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use tesson::config::{SourceConfig, json, lower, set, set_value};
@@ -21,6 +21,7 @@ pub(crate) fn config(input: &InputArgs, order: Option<&OrderArgs>) -> Result<Sou
             let what = "BrainScript configurations are not built yet, give the same options as JSON";
             return Err(Failure::Usage(format!("{}: {what}", input.input.display())));
         }
+        extension if is_binary(&input.input, extension) => from_binary(input)?,
         _ => from_streams(input)?,
     };
     put_input(&mut tree, input)?;
@@ -64,6 +65,44 @@ fn from_json(input: &InputArgs) -> Result<Section, Failure> {
     Ok(json::source_section(&tree).clone())
 }
 
+/// Whether a file is in CNTK's binary format, by its name or its first bytes.
+fn is_binary(path: &Path, extension: &str) -> bool {
+    let mut magic = [0; 8];
+    let mut begins = || fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
+    extension == "cbf" || (begins() && &magic == b"nib_ktnc")
+}
+
+/// A reader of one binary file, which knows its streams.
+fn from_binary(input: &InputArgs) -> Result<Section, Failure> {
+    let path = &input.input;
+    if let Some(stream) = input.streams.first() {
+        let what = "a binary file says itself what its streams are, rename them with --alias";
+        return Err(Failure::Usage(format!("--stream {stream} beside {}: {what}", path.display())));
+    }
+    let mut streams = Section::default();
+    for given in &input.aliases {
+        let (stream, name) = alias_of(given)?;
+        streams.push(stream, Value::Section(section([("alias", text(name))])));
+    }
+    let deserializer = section([
+        ("type", text("CNTKBinaryFormatDeserializer")),
+        ("file", text(utf8(path)?)),
+        ("input", Value::Section(streams)),
+    ]);
+    Ok(section([("deserializers", Value::List(vec![Value::Section(deserializer)]))]))
+}
+
+fn utf8(path: &Path) -> Result<&str, Failure> {
+    path.to_str()
+        .ok_or_else(|| Failure::Usage(format!("{}: the name is no UTF-8, rename the file", path.display())))
+}
+
+fn alias_of(given: &str) -> Result<(&str, &str), Failure> {
+    given
+        .split_once('=')
+        .ok_or_else(|| Failure::Usage(format!("--alias {given}: expected STREAM=NAME such as `features=x`")))
+}
+
 /// A reader of one text file.
 fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
     let path = &input.input;
@@ -83,12 +122,9 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
     for text in &input.aliases {
         alias(&mut streams, text)?;
     }
-    let Some(file) = path.to_str() else {
-        return Err(Failure::Usage(format!("{}: the name is no UTF-8, rename the file", path.display())));
-    };
     let deserializer = section([
         ("type", text("CNTKTextFormatDeserializer")),
-        ("file", text(file)),
+        ("file", text(utf8(path)?)),
         ("input", Value::Section(streams)),
     ]);
     Ok(section([("deserializers", Value::List(vec![Value::Section(deserializer)]))]))
@@ -121,9 +157,7 @@ fn stream(given: &str) -> Result<(String, Section), Failure> {
 }
 
 fn alias(streams: &mut Section, given: &str) -> Result<(), Failure> {
-    let Some((stream, name)) = given.split_once('=') else {
-        return Err(Failure::Usage(format!("--alias {given}: expected STREAM=NAME such as `features=x`")));
-    };
+    let (stream, name) = alias_of(given)?;
     let known = streams.0.iter().position(|(n, _)| n.as_str() == stream);
     match known.map(|i| &mut streams.0[i].1) {
         Some(Value::Section(options)) => options.push("alias", text(name)),

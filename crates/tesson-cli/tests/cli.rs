@@ -348,3 +348,65 @@ fn a_closed_pipe_ends_the_command_quietly() {
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(stderr(&output), "");
 }
+
+/// A binary file with the dense stream `a` of two values: sequences `[1 2]` and `[3 4], [5 6]` in one chunk.
+fn binary(test: &str) -> PathBuf {
+    let folder = folder(test);
+    let words = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+    let floats = |floats: &[f32]| floats.iter().flat_map(|f| f.to_le_bytes()).collect::<Vec<u8>>();
+    let magic = b"nib_ktnc".to_vec();
+    let chunk = [words(&[1, 2, 1]), floats(&[1., 2.]), words(&[2]), floats(&[3., 4., 5., 6.])].concat();
+    let header =
+        [magic.clone(), words(&[1, 1]), vec![0], words(&[1]), b"a".to_vec(), vec![0], words(&[2])].concat();
+    let table = words(&[12, 0, 2, 3, 52, 0]);
+    fs::write(folder.join("two.cbf"), [magic, words(&[1]), chunk, header, table].concat()).unwrap();
+    folder
+}
+
+#[test]
+fn a_binary_file_needs_no_further_words() {
+    let folder = binary("binary");
+    let stream =
+        |sequences: Value| json!({"numberOfSequences": 2, "numberOfSamples": 3, "sequences": sequences});
+    let sequences = json!([[[1, 2]], [[3, 4], [5, 6]]]);
+    let expected =
+        [json!({"sweepEnd": true, "streams": {"a": stream(sequences.clone())}}), json!({"end": true})];
+    assert_eq!(answers(&folder, "read two.cbf --randomize false --json"), expected);
+    let renamed = answers(&folder, "read two.cbf --alias x=a --randomize false --json");
+    assert_eq!(renamed[0]["streams"]["x"], stream(sequences));
+    assert_eq!(answers(&folder, "info two.cbf --json")[0]["samples"], 3);
+    assert_eq!(answers(&folder, "plan two.cbf --json").len(), 2);
+    assert_eq!(answers(&folder, "check two.cbf --json")[0]["faults"], 0);
+    assert_eq!(answers(&folder, "index two.cbf --json")[0]["cache"], Value::Null);
+    assert!(!folder.join("two.cbf.tesson-index").exists());
+    fs::rename(folder.join("two.cbf"), folder.join("two")).unwrap();
+    assert_eq!(answers(&folder, "read two --randomize false --json"), expected, "by its first bytes");
+    let e = refused(&folder, "read two --stream a:2", 2);
+    assert!(e.contains("a binary file says itself what its streams are"), "{e}");
+}
+
+#[test]
+fn check_goes_on_behind_a_damaged_chunk_and_notes_other_lengths() {
+    let folder = binary("damaged");
+    let mut bytes = fs::read(folder.join("two.cbf")).unwrap();
+    (bytes[12], bytes[16]) = (2, 1);
+    fs::write(folder.join("two.cbf"), &bytes).unwrap();
+    let found = tesson(&folder, "check two.cbf --json");
+    assert_eq!(found.status.code(), Some(1));
+    let found = lines(&found);
+    assert_eq!(
+        (&found[0]["note"], &found[0]["offset"], &found[0]["line"]),
+        (&json!(true), &json!(12), &Value::Null)
+    );
+    assert_eq!((&found[2]["notes"], &found[2]["faults"]), (&json!(2), &json!(0)));
+    bytes[20] = 100;
+    fs::write(folder.join("two.cbf"), &bytes).unwrap();
+    let found = lines(&tesson(&folder, "check two.cbf --json"));
+    assert!(
+        found[0]["fault"].as_str().unwrap().contains("chunk 0 is damaged: sequence 0 of 2 needs 804 bytes"),
+        "{found:?}"
+    );
+    assert_eq!((&found[1]["sequences"], &found[1]["fatal"]), (&json!(2), &json!(1)));
+    let e = refused(&folder, "read two.cbf --randomize false", 1);
+    assert!(e.contains("two.cbf (byte 20): stream `a`, sequence 0: chunk 0 is damaged"), "{e}");
+}
