@@ -8,12 +8,27 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
-use tesson::{Canceller, Demand, Error, ResumeState, StatsReader};
+use tesson::{Canceller, ConfigError, Demand, Error, ResumeState, StatsReader};
 use tesson_core::StreamInfo;
 
 use crate::batch::Batch;
 use crate::turn::{NoTurn, PATIENCE, Turn};
 use crate::{config, errors, log, state};
+
+/// Refuses a shape of another number of values than the stream's samples have, which only the file may know.
+fn check_shapes(
+    shapes: &HashMap<String, Vec<usize>>,
+    streams: &[Arc<StreamInfo>],
+) -> Result<(), ConfigError> {
+    for stream in streams {
+        let Some(shape) = shapes.get(&stream.name) else { continue };
+        if shape.iter().product::<usize>() != stream.shape.len() {
+            let what = format!("found {shape:?}, samples of the file have {} values", stream.shape.len());
+            return Err(ConfigError::new(format!("input.{}.shape", stream.name), what));
+        }
+    }
+    Ok(())
+}
 
 /// A source of minibatches.
 #[pyclass(frozen, module = "tesson._tesson")]
@@ -165,6 +180,7 @@ impl Source {
             None => source.map_err(|e| errors::raise(py, e))?,
         };
         let streams = source.streams().to_vec();
+        check_shapes(&shapes, &streams).map_err(|e| errors::raise(py, e))?;
         let shapes =
             streams.iter().map(|s| shapes.get(&s.name).map_or(s.shape.dims(), |dims| dims).into()).collect();
         Ok(Source {

@@ -11,7 +11,7 @@
 48.0 [4, 5]
 """
 
-from .deserializers import CTFDeserializer, Deserializer
+from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
 from .minibatch import Layout, Minibatch, MinibatchData
 from .source import (
@@ -27,6 +27,7 @@ __all__ = [
     "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
     "FULL_DATA_SWEEP",
     "INFINITELY_REPEAT",
+    "CBFDeserializer",
     "CTFDeserializer",
     "ConfigError",
     "DataError",

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, SupportsIndex
 
 from .errors import ConfigError
 from .streams import StreamDef, StreamDefs
 
-__all__ = ["CTFDeserializer", "Deserializer"]
+__all__ = ["CBFDeserializer", "CTFDeserializer", "Deserializer"]
 
 
 class Deserializer:
@@ -153,6 +153,76 @@ class CTFDeserializer(Deserializer):
         arguments = [repr(options.pop("file")), repr(self.streams)]
         arguments += [f"{name}={value!r}" for name, value in options.items()]
         return f"CTFDeserializer({', '.join(arguments)})"
+
+
+class CBFDeserializer(Deserializer):
+    """Reads CNTK's binary format. The file says what its streams are; they need no definition.
+
+    Parameters
+    ----------
+    filename : str or os.PathLike
+        The file, relative to the working directory.
+    streams : mapping of str to StreamDef, optional
+        Streams to be renamed, by their new names: ``StreamDefs(features=StreamDef(field="x"))``. Shapes and forms are
+        those of the file; only a shape of several dimensions is kept, for the arrays. All other streams of the file come
+        under their own names.
+    skip : iterable of str, optional
+        Names in the file of streams that are left out. What only they need is not read.
+    keep_data_in_memory : bool, optional
+        Keep decoded data for the next sweep. Default False.
+    trace_level : {0, 1, 2}, optional
+        What is logged: errors, warnings, everything. Default 1.
+    precision : {"float", "double"}, optional
+        The type of values, whatever the file's is. Default ``"float"``.
+    cache_index : bool, optional
+        Accepted for all deserializers alike, without effect: the file holds its own index.
+
+    Examples
+    --------
+    >>> CBFDeserializer("train.cbf", StreamDefs(features=StreamDef("x")), skip=["y"]).config
+    {'type': 'CNTKBinaryFormatDeserializer', 'file': 'train.cbf', \
+'input': {'features': {'alias': 'x'}, 'y': {'skip': True}}}
+    """
+
+    type = "CNTKBinaryFormatDeserializer"
+
+    def __init__(
+        self,
+        filename: str | os.PathLike[str],
+        streams: Mapping[str, StreamDef] | None = None,
+        *,
+        skip: Iterable[str] = (),
+        keep_data_in_memory: bool | None = None,
+        trace_level: int | None = None,
+        precision: str | None = None,
+        cache_index: bool | None = None,
+    ) -> None:
+        super().__init__({
+            "file": os.fspath(filename),
+            "keep_data_in_memory": keep_data_in_memory,
+            "trace_level": trace_level,
+            "precision": precision,
+            "cache_index": cache_index,
+        })
+        self._streams.update(StreamDefs(streams or {}))
+        self._skip = [skip] if isinstance(skip, str) else list(skip)
+        if both := [name for name in self._skip if name in self._streams]:
+            raise ConfigError(f"`{both[0]}` is a stream and is left out, expected one of the two", path="skip")
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
+        config = super().config
+        inputs = {name: {} if stream.field is None else {"alias": stream.field} for name, stream in self._streams.items()}
+        config["input"] = {**inputs, **{name: {"skip": True} for name in self._skip}}
+        return config
+
+    def __repr__(self) -> str:
+        options = dict(self._options)
+        arguments = [repr(options.pop("file")), repr(self.streams)]
+        arguments += [f"skip={self._skip!r}"] if self._skip else []
+        arguments += [f"{name}={value!r}" for name, value in options.items()]
+        return f"CBFDeserializer({', '.join(arguments)})"
 
 
 def camel_case(name: str) -> str:

@@ -19,9 +19,9 @@ import numpy as np
 Line = dict[str, Any]
 
 #: Areas that Tesson answers now.
-AREAS = ("cntk/ctf", "cntk/engine")
+AREAS = ("cntk/cbf", "cntk/ctf", "cntk/engine")
 #: Deserializers that it has.
-KNOWN = ("CNTKTextFormatDeserializer", "CNTKTextFormatReader")
+KNOWN = ("CNTKBinaryFormatDeserializer", "CNTKTextFormatDeserializer", "CNTKTextFormatReader")
 REPOSITORY = Path(__file__).resolve().parents[4]
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tesson import ConfigError, CTFDeserializer, StreamDef, StreamDefs, _tesson
+from tesson import CBFDeserializer, ConfigError, CTFDeserializer, Deserializer, StreamDef, StreamDefs, _tesson
 from tesson.deserializers import camel_case
 
 
@@ -35,15 +35,21 @@ def test_the_older_object_style_gives_the_same_configuration() -> None:
     assert old.config == CTFDeserializer("f.ctf", new).config
 
 
-def test_every_option_of_the_table_is_a_keyword() -> None:
-    table = {row["name"] for row in _tesson.option_table(CTFDeserializer.type)}
-    keywords = set(inspect.signature(CTFDeserializer).parameters) - {"filename", "streams"}
+CLASSES = [CBFDeserializer, CTFDeserializer]
+
+
+@pytest.mark.parametrize("deserializer", CLASSES)
+def test_every_option_of_the_table_is_a_keyword(deserializer: type[Deserializer]) -> None:
+    table = {row["name"] for row in _tesson.option_table(deserializer.type)}
+    # What is skipped is written in `input`.
+    keywords = set(inspect.signature(deserializer).parameters) - {"filename", "streams", "skip"}
     assert {camel_case(name) for name in keywords} == table - {"file", "input"}
 
 
-def test_every_option_is_in_the_documentation() -> None:
-    for name in inspect.signature(CTFDeserializer).parameters:
-        assert f"\n    {name} : " in (CTFDeserializer.__doc__ or ""), name
+@pytest.mark.parametrize("deserializer", CLASSES)
+def test_every_option_is_in_the_documentation(deserializer: type[Deserializer]) -> None:
+    for name in inspect.signature(deserializer).parameters:
+        assert f"\n    {name} : " in (deserializer.__doc__ or ""), name
 
 
 def test_options_that_are_not_given_are_not_in_the_configuration() -> None:
@@ -75,6 +81,20 @@ def test_an_unknown_format_is_refused() -> None:
 def test_definitions_show_what_would_rebuild_them() -> None:
     deserializer = CTFDeserializer("f", StreamDefs({"a b": StreamDef(shape=2)}, c=StreamDef("x", 3)), rules="cntk")
     assert eval(repr(deserializer)).config == deserializer.config
+
+
+def test_a_binary_file_says_itself_what_its_streams_are() -> None:
+    streams = StreamDefs(a=StreamDef("x", 3), b=StreamDef(shape=(2, 2)))
+    deserializer = CBFDeserializer(Path("d") / "f.cbf", streams, skip=["c"], precision="double")
+    assert deserializer.config == {
+        "type": "CNTKBinaryFormatDeserializer",
+        "file": "d/f.cbf",
+        "precision": "double",
+        "input": {"a": {"alias": "x"}, "b": {}, "c": {"skip": True}},
+    }
+    assert eval(repr(deserializer)).config == deserializer.config
+    with pytest.raises(ConfigError, match="`a` is a stream and is left out"):
+        CBFDeserializer("f.cbf", streams, skip="a")
 
 
 def test_definitions_pickle() -> None:
