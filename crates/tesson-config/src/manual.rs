@@ -74,5 +74,6 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::OneOf(words) => words.iter().map(|w| format!("`{w}`")).collect::<Vec<_>>().join(", "),
         OptionKind::Sections(_) | OptionKind::Streams(_) => "section of sections".into(),
         OptionKind::Formats | OptionKind::Transforms => "list of sections".into(),
+        OptionKind::Object => "object of the program".into(),
     }
 }

@@ -40,6 +40,11 @@ pub trait Fetch: Sync {
 
     /// Tells whoever watches that this many more bytes have been worked through.
     fn progress(&self, _bytes: u64) {}
+
+    /// Whether nobody wants the result any more. Reading asks by itself; what takes long without reading has to.
+    fn cancelled(&self) -> bool {
+        false
+    }
 }
 
 /// Cores, lent by the engine.
@@ -155,7 +160,12 @@ pub trait Corpus: Send + Sync {
         Ok(keys.finish())
     }
 
-    /// Where one sequence lies in storage.
+    /// Whether chunks are had only as a whole: loading a part of one costs as much as loading all of it.
+    fn whole_chunks(&self) -> bool {
+        false
+    }
+
+    /// Where one sequence lies in storage. Where there is none (no resources), the answer is not looked at.
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>);
 
     /// Bytes of memory held beside the [`Index`].

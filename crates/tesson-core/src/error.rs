@@ -27,6 +27,16 @@ impl fmt::Display for Location {
     }
 }
 
+/// An error of somebody else's code that stands behind one of ours.
+#[derive(Clone, Debug)]
+pub struct Cause(pub Arc<dyn std::error::Error + Send + Sync>);
+
+impl PartialEq for Cause {
+    fn eq(&self, other: &Cause) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
 /// What is wrong with data.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
@@ -120,6 +130,13 @@ pub enum DataErrorKind {
         /// What differs.
         what: String,
     },
+    /// A user's own code failed.
+    User {
+        /// What was called and what it answered.
+        what: String,
+        /// The error itself.
+        cause: Cause,
+    },
     /// Any other violation of a format; says what was found and what was expected.
     Malformed {
         /// The sentence.
@@ -176,8 +193,8 @@ impl fmt::Display for DataErrorKind {
                 0 => write!(f, "{last}"),
                 n => write!(f, "{last}; this is one more than the {n} faults that `maxErrors` forgives"),
             },
-            Changed { what } => write!(f, "the file has changed since it was indexed: {what}"),
-            Malformed { what } => f.write_str(what),
+            Changed { what } => write!(f, "the data has changed since it was indexed: {what}"),
+            User { what, .. } | Malformed { what } => f.write_str(what),
         }
     }
 }
@@ -190,6 +207,7 @@ pub struct DataError(Box<DataErrorInside>);
 struct DataErrorInside {
     kind: DataErrorKind,
     at: Location,
+    chunk: Option<u32>,
     stream: Option<String>,
     key: Option<Key>,
 }
@@ -197,7 +215,15 @@ struct DataErrorInside {
 impl DataError {
     /// An error at a place.
     pub fn new(kind: DataErrorKind, at: Location) -> DataError {
-        DataError(Box::new(DataErrorInside { kind, at, stream: None, key: None }))
+        DataError(Box::new(DataErrorInside { kind, at, chunk: None, stream: None, key: None }))
+    }
+
+    /// An error in a chunk of a deserializer that reads no file of ours. Its name stands in the file's place.
+    pub fn in_chunk(kind: DataErrorKind, deserializer: &str, chunk: u32) -> DataError {
+        let at = Location { file: Path::new(deserializer).into(), offset: 0, line: None };
+        let mut error = DataError::new(kind, at);
+        error.0.chunk = Some(chunk);
+        error
     }
 
     /// The same, naming the stream and the sequence it was found in.
@@ -225,6 +251,11 @@ impl DataError {
         &self.0.at
     }
 
+    /// The chunk, where that is all that is known of the place.
+    pub fn chunk(&self) -> Option<u32> {
+        self.0.chunk
+    }
+
     /// The stream, if the fault lies in one.
     pub fn stream(&self) -> Option<&str> {
         self.0.stream.as_deref()
@@ -238,7 +269,10 @@ impl DataError {
 
 impl fmt::Display for DataError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.0.at)?;
+        match self.0.chunk {
+            Some(chunk) => write!(f, "{}, chunk {chunk}: ", self.0.at.file.display())?,
+            None => write!(f, "{}: ", self.0.at)?,
+        }
         match (&self.0.stream, &self.0.key) {
             (Some(stream), Some(key)) => write!(f, "stream `{stream}`, sequence {key}: ")?,
             (Some(stream), None) => write!(f, "stream `{stream}`: ")?,
@@ -249,7 +283,14 @@ impl fmt::Display for DataError {
     }
 }
 
-impl std::error::Error for DataError {}
+impl std::error::Error for DataError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            DataErrorKind::User { cause, .. } => Some(&*cause.0),
+            _ => None,
+        }
+    }
+}
 
 /// A file, or another place where bytes are kept, cannot be read.
 #[derive(Clone, Debug)]
@@ -409,6 +450,7 @@ impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Error::Store(e) => e.source(),
+            Error::Data(e) => e.source(),
             _ => None,
         }
     }

@@ -14,6 +14,7 @@ mod error;
 mod index;
 mod key;
 mod number;
+mod object;
 mod option;
 mod place;
 mod registry;
@@ -27,10 +28,11 @@ pub use deserializer::{
     Wanted,
 };
 pub use error::{
-    ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, StoreError, UsageError,
+    Cause, ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, StoreError, UsageError,
 };
 pub use index::{ChunkSpan, Index};
 pub use key::{Key, Keys};
+pub use object::Object;
 pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, nearest, repeated};
 pub use place::{Name, Place};
 pub use registry::{DescribeFn, Format, OpenFn, Registry, Setting, TransformFormat};

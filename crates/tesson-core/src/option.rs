@@ -1,7 +1,7 @@
 //! Options: tables that formats declare, values that configurations give, and the match between them.
 
 use crate::number::real;
-use crate::{ConfigError, Name, Place};
+use crate::{ConfigError, Name, Object, Place};
 
 /// A value in a configuration, before any option has asked for a type.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,6 +20,8 @@ pub enum Value {
     Section(Section),
     /// Text in another language, such as a network's, of which nothing is kept.
     Code,
+    /// Something that only a program can put here.
+    Object(Object),
 }
 
 impl Value {
@@ -33,6 +35,7 @@ impl Value {
             Value::List(_) => "a list".into(),
             Value::Section(_) => "a section".into(),
             Value::Code => "code".into(),
+            Value::Object(o) => format!("an object (`{}`)", o.name()),
         }
     }
 }
@@ -123,6 +126,8 @@ pub enum OptionKind {
     Transforms,
     /// A list of sections, each with the table of the format that its `type` names.
     Formats,
+    /// Something that only a program can give, not a file.
+    Object,
 }
 
 /// One option: what manuals, parsers, `--help` and stubs say of it.
@@ -345,7 +350,7 @@ impl<'a> Options<'a> {
             Value::Whole(n) => n.to_string(),
             Value::Real(x) => x.to_string(),
             Value::Bool(b) => b.to_string(),
-            Value::List(_) | Value::Section(_) | Value::Code => {
+            Value::List(_) | Value::Section(_) | Value::Code | Value::Object(_) => {
                 return Err(self.wrong(name, &value, "a text"));
             }
         };
@@ -358,6 +363,20 @@ impl<'a> Options<'a> {
                 }
             },
             _ => Ok(Some(text)),
+        }
+    }
+
+    /// What a program gave, wrapped as this type.
+    ///
+    /// # Errors
+    /// Nothing, anything that a file can hold, and objects of another type.
+    pub fn object<T: std::any::Any>(&self, name: &str, expected: &str) -> Result<&'a T, ConfigError> {
+        match self.given(name) {
+            None => Err(ConfigError::new(self.path(name), "required option is missing")),
+            Some(Value::Object(object)) if object.get::<T>().is_some() => {
+                Ok(object.get().expect("looked at above"))
+            }
+            Some(other) => Err(self.wrong(name, other, expected)),
         }
     }
 
