@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, Weak};
 
-use tesson_core::{Chunk, Index};
+use tesson_core::{Chunk, Index, Indexed};
 
 use crate::pack::Source;
 use crate::packed::PackedRows;
@@ -20,8 +20,15 @@ pub(crate) struct BlockTable {
 }
 
 impl BlockTable {
-    /// Divides each chunk into blocks of equally many sequences and about `target` storage bytes.
-    pub(crate) fn of(index: &Index, target: u64) -> BlockTable {
+    /// Divides each chunk into blocks of equally many sequences and about `target` storage bytes; into one where chunks
+    /// are had only as a whole.
+    pub(crate) fn of(indexed: &Indexed, target: u64) -> BlockTable {
+        let index = &indexed.index;
+        let target = if indexed.corpus.whole_chunks() { u64::MAX } else { target };
+        BlockTable::by_bytes(index, target)
+    }
+
+    fn by_bytes(index: &Index, target: u64) -> BlockTable {
         let mut table = BlockTable { first: vec![0], n_sequences: Vec::with_capacity(index.n_chunks()) };
         for chunk in 0..index.n_chunks() {
             let span = index.chunk(chunk);
@@ -156,7 +163,7 @@ mod tests {
             index.push(Coded::constant(1, n), bytes);
         }
         index.seal();
-        let table = BlockTable::of(&index, 10);
+        let table = BlockTable::by_bytes(&index, 10);
         assert_eq!(table.len(), 1 + 7 + 10 + 3 + 64);
         let mut next = (0, 0);
         for block in 0..table.len() as u32 {

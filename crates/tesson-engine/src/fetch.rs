@@ -123,6 +123,10 @@ impl Fetch for Resources {
         self.files[resource.0 as usize].1.will_need(range);
     }
 
+    fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
     fn progress(&self, bytes: u64) {
         self.counters.bytes_indexed.fetch_add(bytes, Ordering::Relaxed);
     }

@@ -279,7 +279,7 @@ impl Source {
     /// As [`Source::indexed`], and unreadable storage.
     pub fn check(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> Result<Checked, Error> {
         let indexed = self.indexed()?.clone();
-        let table = BlockTable::of(&indexed.index, BLOCK_BYTES);
+        let table = BlockTable::of(&indexed, BLOCK_BYTES);
         check::check(&indexed, &table, &self.streams, &self.resources, self.threads, each)
     }
 
@@ -526,7 +526,7 @@ impl Source {
         }
         self.pipeline = None;
         let budget = self.budget(&indexed)?;
-        let table = Arc::new(BlockTable::of(&indexed.index, budget.block_bytes));
+        let table = Arc::new(BlockTable::of(&indexed, budget.block_bytes));
         let storage =
             (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
         let small = storage <= SMALL.min(budget.blocks / 8);

@@ -93,8 +93,8 @@ impl Shared {
         }
         let front = state.front;
         if let Some((items, missing)) = state.tickets.front().and_then(Ticket::wait) {
-            let indexed = matches!(self.supply, Supply::Indexed { .. });
-            if indexed && missing >= MANY_BLOCKS && state.row_allowance > 0 {
+            let by_row = matches!(&self.supply, Supply::Indexed { corpus, .. } if !corpus.whole_chunks());
+            if by_row && missing >= MANY_BLOCKS && state.row_allowance > 0 {
                 state.row_allowance -= items as i64 * self.row_cost as i64;
                 return state.start(front).map(|task| Job::Make(vec![task]));
             }

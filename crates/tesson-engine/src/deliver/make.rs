@@ -186,11 +186,14 @@ impl Shared {
             Supply::Indexed { corpus, .. } => corpus.span(planned.chunk, planned.sequence),
             Supply::Growing => unreachable!("frame mode reads with an index"),
         };
-        let file = self.setup.resources.files()[resource.0 as usize].0.clone();
         let kind = DataErrorKind::NotAFrame { samples: stream.lengths()[sequence].into() };
-        let error = DataError::new(kind, Location { file, offset: span.start, line: None })
-            .within(Some(stream.info().name.clone()), Some(keys.get(sequence)));
-        Some(error.into())
+        let error = match self.setup.resources.files().get(resource.0 as usize) {
+            Some((file, _)) => {
+                DataError::new(kind, Location { file: file.clone(), offset: span.start, line: None })
+            }
+            None => DataError::in_chunk(kind, self.setup.deserializer.name(), planned.chunk),
+        };
+        Some(error.within(Some(stream.info().name.clone()), Some(keys.get(sequence))).into())
     }
 }
 
