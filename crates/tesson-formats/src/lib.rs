@@ -5,6 +5,7 @@
 
 pub mod cbf;
 pub mod ctf;
+pub mod user;
 
 use tesson_core::Format;
 

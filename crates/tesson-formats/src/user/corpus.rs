@@ -1,0 +1,156 @@
+//! Loading of a user's chunks.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tesson_core::{Chunk, Corpus, Error, Fetch, Index, Keys, ResourceId, Scratch, Wanted};
+
+use super::chunk::select;
+use super::deserializer::Calls;
+
+/// A user's chunks, indexed.
+pub(super) struct UserCorpus {
+    calls: Arc<Calls>,
+    index: Arc<Index>,
+    /// The keys of each chunk's sequences.
+    keys: Vec<Keys>,
+    kept: Kept,
+}
+
+impl UserCorpus {
+    pub(super) fn new(calls: Arc<Calls>, index: Arc<Index>, keys: Vec<Keys>, kept: Kept) -> UserCorpus {
+        UserCorpus { calls, index, keys, kept }
+    }
+
+    /// A chunk that is not kept, read anew and compared with the index.
+    fn read(&self, number: u32, fetch: &dyn Fetch) -> Result<Chunk, Error> {
+        if fetch.cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let mut chunk = self.calls.read(number)?;
+        let indexed = self.index.lengths(number as usize);
+        if indexed.len() != chunk.lengths.len() {
+            let what = format!("{} sequences, {} when it was indexed", chunk.lengths.len(), indexed.len());
+            return Err(self.calls.changed(number, what));
+        }
+        if let Some(i) = (0..indexed.len()).find(|&i| indexed.get(i) != chunk.lengths[i]) {
+            let what = format!(
+                "sequence {i} has {} samples, {} when it was indexed",
+                chunk.lengths[i],
+                indexed.get(i)
+            );
+            return Err(self.calls.changed(number, what));
+        }
+        chunk.keys = self.keys[number as usize].clone();
+        Ok(chunk)
+    }
+
+    /// A chunk of which only a part is wanted: kept, or read and kept for whoever wants another part.
+    fn share(&self, number: u32, fetch: &dyn Fetch) -> Result<Arc<Chunk>, Error> {
+        if let Some(chunk) = self.kept.get(number) {
+            return Ok(chunk);
+        }
+        self.calls.in_turn(|| match self.kept.get(number) {
+            // Whoever had the turn before has read it.
+            Some(chunk) => Ok(chunk),
+            None => {
+                let chunk = Arc::new(self.read(number, fetch)?);
+                self.kept.put(number, &chunk);
+                Ok(chunk)
+            }
+        })
+    }
+}
+
+impl Corpus for UserCorpus {
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: Wanted<'_>,
+        fetch: &dyn Fetch,
+        _scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        match wanted {
+            Wanted::Range(range) if range.len() == self.index.lengths(chunk as usize).len() => {
+                *out = match self.kept.take(chunk) {
+                    Some(kept) => Arc::unwrap_or_clone(kept),
+                    None => self.calls.in_turn(|| self.read(chunk, fetch))?,
+                };
+            }
+            Wanted::Range(range) => select(&*self.share(chunk, fetch)?, range, out),
+            Wanted::Rows(rows) => select(&*self.share(chunk, fetch)?, rows.iter().copied(), out),
+        }
+        Ok(())
+    }
+
+    fn keys(
+        &self,
+        chunk: u32,
+        _n_sequences: u32,
+        _fetch: &dyn Fetch,
+        _scratch: &mut Scratch,
+        _out: &mut Chunk,
+    ) -> Result<Keys, Error> {
+        Ok(self.keys[chunk as usize].clone())
+    }
+
+    fn whole_chunks(&self) -> bool {
+        true
+    }
+
+    fn span(&self, _chunk: u32, _sequence: u32) -> (ResourceId, Range<u64>) {
+        (ResourceId(0), 0..0)
+    }
+
+    fn bytes(&self) -> usize {
+        self.keys.iter().map(|k| size_of::<Keys>() + k.bytes()).sum::<usize>() + self.kept.limit
+    }
+
+    fn save(&self, _index: &Index, _into: &mut Vec<u8>) {}
+}
+
+/// The chunks used last, up to a number of bytes.
+pub(super) struct Kept {
+    limit: usize,
+    /// The one used last is the last.
+    chunks: Mutex<Vec<(u32, Arc<Chunk>)>>,
+}
+
+impl Kept {
+    /// Keeps this many bytes at most.
+    pub(super) fn new(limit: u64) -> Kept {
+        Kept { limit: usize::try_from(limit).unwrap_or(usize::MAX), chunks: Mutex::new(Vec::new()) }
+    }
+
+    fn chunks(&self) -> MutexGuard<'_, Vec<(u32, Arc<Chunk>)>> {
+        self.chunks.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn get(&self, number: u32) -> Option<Arc<Chunk>> {
+        let mut chunks = self.chunks();
+        let at = chunks.iter().position(|(n, _)| *n == number)?;
+        chunks[at..].rotate_left(1);
+        chunks.last().map(|(_, chunk)| chunk.clone())
+    }
+
+    /// A chunk that somebody else keeps from now on.
+    fn take(&self, number: u32) -> Option<Arc<Chunk>> {
+        let mut chunks = self.chunks();
+        let at = chunks.iter().position(|(n, _)| *n == number)?;
+        Some(chunks.remove(at).1)
+    }
+
+    fn put(&self, number: u32, chunk: &Arc<Chunk>) {
+        let mut chunks = self.chunks();
+        let mut room = self.limit;
+        chunks.retain(|(n, _)| *n != number);
+        chunks.push((number, chunk.clone()));
+        // From the one used last on, as many as there is room for.
+        let keep =
+            chunks.iter().rev().take_while(|(_, c)| room.checked_sub(c.bytes()).map(|r| room = r).is_some());
+        let keep = keep.count();
+        let drop = chunks.len() - keep;
+        chunks.drain(..drop);
+    }
+}

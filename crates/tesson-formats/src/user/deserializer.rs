@@ -1,0 +1,320 @@
+//! Makes a user's [`ChunkSource`] a deserializer of the engine.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use tesson_core::{
+    Cause, Chunk, Coded, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Index, Indexed, Keys,
+    Lanes, Setting, StreamInfo,
+};
+
+use super::chunk;
+use super::corpus::{Kept, UserCorpus};
+use super::source::{ChunkSource, UserError};
+
+/// Chunks that each core indexes at a time, where the user's code may run on several.
+const WAVE: usize = 4;
+
+/// Part of the memory lent to the index pass that chunks may take which are kept for later because only some of their
+/// sequences were wanted.
+const KEPT_SHARE: u64 = 8;
+
+/// A deserializer whose chunks come from a user's code.
+pub struct UserDeserializer {
+    calls: Arc<Calls>,
+    composable: bool,
+}
+
+impl UserDeserializer {
+    /// Looks at streams and number of chunks; nothing is read yet.
+    ///
+    /// # Errors
+    /// A sentence that says which stream cannot be, or that there is no chunk.
+    pub fn new(source: Arc<dyn ChunkSource>, setting: &Setting) -> Result<UserDeserializer, String> {
+        let mut streams = source.streams();
+        if streams.is_empty() {
+            return Err(format!("`{}` has no streams, expected at least 1", source.name()));
+        }
+        for (number, stream) in streams.iter_mut().enumerate() {
+            stream.element = setting.element;
+            check_stream(stream).map_err(|what| format!("stream {number} of `{}`: {what}", source.name()))?;
+        }
+        for (number, stream) in streams.iter().enumerate() {
+            if streams[..number].iter().any(|s| s.name == stream.name) {
+                return Err(format!("`{}` has two streams of the name `{}`", source.name(), stream.name));
+            }
+        }
+        let n_chunks = source.n_chunks();
+        if n_chunks == 0 {
+            return Err(format!("`{}` has 0 chunks, expected at least 1", source.name()));
+        }
+        let calls =
+            Calls { source, streams, n_chunks, numeric_keys: setting.numeric_keys, turn: Mutex::new(()) };
+        Ok(UserDeserializer { calls: Arc::new(calls), composable: true })
+    }
+
+    /// The same, ordered and shared as the reference does with a user-defined deserializer: each worker reads on a
+    /// timeline of its own.
+    #[must_use]
+    pub fn on_local_timelines(self) -> UserDeserializer {
+        UserDeserializer { composable: false, ..self }
+    }
+}
+
+fn check_stream(stream: &StreamInfo) -> Result<(), String> {
+    if stream.name.is_empty() {
+        return Err("it has no name".into());
+    }
+    if stream.shape.is_empty() || u32::try_from(stream.shape.len()).is_err() {
+        return Err(format!(
+            "found the shape {} of `{}`, expected a fixed one of at least one value",
+            stream.shape, stream.name
+        ));
+    }
+    if stream.sparse && stream.shape.dims().len() != 1 {
+        return Err(format!(
+            "found the shape {} of sparse `{}`, expected one dimension",
+            stream.shape, stream.name
+        ));
+    }
+    Ok(())
+}
+
+impl Deserializer for UserDeserializer {
+    fn name(&self) -> &'static str {
+        super::FORMAT.name
+    }
+
+    fn streams(&self) -> &[StreamInfo] {
+        &self.calls.streams
+    }
+
+    fn resources(&self) -> &[PathBuf] {
+        &[]
+    }
+
+    fn identity(&self) -> String {
+        let Calls { source, streams, n_chunks, .. } = &*self.calls;
+        let streams: Vec<String> = streams
+            .iter()
+            .map(|s| format!("{}[{}]{}", s.name, s.shape, if s.sparse { " sparse" } else { "" }))
+            .collect();
+        format!(
+            "{} {} chunks={n_chunks} streams={} {}",
+            super::FORMAT.name,
+            source.name(),
+            streams.join(","),
+            source.identity()
+        )
+    }
+
+    fn max_errors(&self) -> u64 {
+        0
+    }
+
+    fn composable(&self) -> bool {
+        self.composable
+    }
+
+    fn prepare(&mut self, _fetch: &dyn Fetch) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
+        let (mut index, mut keys) = (Index::new(), Vec::new());
+        let announced = OnceLock::new();
+        let width = if self.calls.source.is_thread_safe() { WAVE * lanes.width() } else { 1 };
+        for first in (0..self.calls.n_chunks).step_by(width) {
+            let wave = first..self.calls.n_chunks.min(first.saturating_add(width as u32));
+            for entry in self.calls.entries(wave, &announced, fetch, lanes)? {
+                let first_key = index.n_sequences();
+                keys.push(entry.keys.unwrap_or(self.calls.default_keys(first_key, entry.lengths.len())));
+                index.push(Coded::new(&entry.lengths), entry.bytes);
+            }
+        }
+        if index.n_sequences() == 0 {
+            let what = format!("none of the {} chunks holds a sequence", self.calls.n_chunks);
+            let kind = DataErrorKind::Malformed { what };
+            return Err(DataError::in_chunk(kind, self.calls.source.name(), self.calls.n_chunks - 1).into());
+        }
+        index.seal();
+        let index = Arc::new(index);
+        let kept = Kept::new(lanes.memory() / KEPT_SHARE);
+        let corpus = UserCorpus::new(self.calls.clone(), index.clone(), keys, kept);
+        Ok(Indexed { index, corpus: Arc::new(corpus) })
+    }
+
+    // What makes an index is the user's code, and that may have changed.
+    fn restore(&self, _saved: &[u8]) -> Option<Indexed> {
+        None
+    }
+}
+
+/// What is known of a chunk without its data.
+pub(super) struct Entry {
+    lengths: Vec<u32>,
+    keys: Option<Keys>,
+    bytes: u64,
+}
+
+/// Calls into the user's code: one at a time unless it may run on several threads, with errors that say where.
+pub(super) struct Calls {
+    source: Arc<dyn ChunkSource>,
+    streams: Vec<StreamInfo>,
+    n_chunks: u32,
+    numeric_keys: bool,
+    turn: Mutex<()>,
+}
+
+impl Calls {
+    /// Runs something while nobody else calls the user's code, unless others may.
+    pub(super) fn in_turn<R>(&self, act: impl FnOnce() -> R) -> R {
+        // Nothing is behind the lock that a panic could have left half done.
+        let _turn =
+            (!self.source.is_thread_safe()).then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner));
+        act()
+    }
+
+    /// Reads a chunk. Its keys are not yet set.
+    pub(super) fn read(&self, number: u32) -> Result<Chunk, Error> {
+        let columns = self.source.read(number).map_err(|e| self.failed(number, e))?;
+        chunk::checked(columns, &self.streams).map_err(|what| self.malformed(number, what))
+    }
+
+    /// An error of what the user's code handed over.
+    pub(super) fn malformed(&self, number: u32, what: impl Into<String>) -> Error {
+        let kind = DataErrorKind::Malformed { what: what.into() };
+        DataError::in_chunk(kind, self.source.name(), number).into()
+    }
+
+    /// A chunk is not what it was.
+    pub(super) fn changed(&self, number: u32, what: impl Into<String>) -> Error {
+        DataError::in_chunk(DataErrorKind::Changed { what: what.into() }, self.source.name(), number).into()
+    }
+
+    fn failed(&self, number: u32, e: UserError) -> Error {
+        match e.downcast::<Error>() {
+            Ok(ours) => *ours,
+            Err(e) => {
+                let kind = DataErrorKind::User { what: e.to_string(), cause: Cause(e.into()) };
+                DataError::in_chunk(kind, self.source.name(), number).into()
+            }
+        }
+    }
+
+    /// The entries of some chunks, in their order. An error is that of the first chunk that has one.
+    fn entries(
+        &self,
+        wave: std::ops::Range<u32>,
+        announced: &OnceLock<()>,
+        fetch: &dyn Fetch,
+        lanes: &dyn Lanes,
+    ) -> Result<Vec<Entry>, Error> {
+        let found: Vec<OnceLock<Result<Entry, Error>>> = wave.clone().map(|_| OnceLock::new()).collect();
+        let failed = AtomicU32::new(u32::MAX);
+        let one = |i: usize| {
+            let number = wave.start + i as u32;
+            // Chunks before the one that failed are still looked at: one of them may be the first to fail.
+            if number > failed.load(Ordering::Relaxed) {
+                return;
+            }
+            let entry = match fetch.cancelled() {
+                true => Err(Error::Cancelled),
+                false => self.entry(number, announced),
+            };
+            match &entry {
+                Ok(entry) => fetch.progress(entry.bytes),
+                Err(_) => {
+                    failed.fetch_min(number, Ordering::Relaxed);
+                }
+            }
+            // Each number is looked at once, so the place is empty.
+            let _ = found[i].set(entry);
+        };
+        if found.len() == 1 {
+            one(0)
+        } else {
+            lanes.run(found.len(), &one)
+        }
+        found.into_iter().filter_map(OnceLock::into_inner).collect()
+    }
+
+    /// Lengths and keys of a chunk: as the user's code tells them, or by reading it.
+    fn entry(&self, number: u32, announced: &OnceLock<()>) -> Result<Entry, Error> {
+        let told = self.source.lengths(number).map_err(|e| self.failed(number, e))?;
+        let (lengths, bytes) = match told {
+            Some(lengths) => {
+                if let Some(i) = lengths.iter().position(|&n| n == 0) {
+                    let what = format!("sequence {i} is told to have 0 samples, expected at least 1");
+                    return Err(self.malformed(number, what));
+                }
+                let samples: u64 = lengths.iter().map(|&n| u64::from(n)).sum();
+                (lengths, samples * self.sample_bytes())
+            }
+            None => {
+                announced.get_or_init(|| {
+                    tracing::warn!(
+                        "{} does not tell the lengths of its sequences: its {} chunks are read once to index them",
+                        self.source.name(),
+                        self.n_chunks
+                    );
+                });
+                let chunk = self.read(number)?;
+                let bytes = chunk.bytes() as u64;
+                (chunk.lengths, bytes)
+            }
+        };
+        let keys = self.source.keys(number).map_err(|e| self.failed(number, e))?;
+        let keys = keys.map(|keys| self.checked_keys(keys, number, lengths.len())).transpose()?;
+        Ok(Entry { lengths, keys, bytes })
+    }
+
+    /// Bytes of a sample of all streams, by guess where they are sparse.
+    fn sample_bytes(&self) -> u64 {
+        let value = match self.streams[0].element {
+            Element::F32 => 4,
+            Element::F64 => 8,
+        };
+        self.streams
+            .iter()
+            .map(|s| if s.sparse { 4 * (4 + value) } else { s.shape.len() as u64 * value })
+            .sum()
+    }
+
+    fn checked_keys(&self, keys: Keys, number: u32, n: usize) -> Result<Keys, Error> {
+        let found = match &keys {
+            Keys::Consecutive(_) => n,
+            Keys::Numbers(v) => v.len(),
+            Keys::Texts { ends, .. } => ends.len(),
+        };
+        if found != n {
+            return Err(self.malformed(number, format!("{found} keys for {n} sequences")));
+        }
+        match (keys, self.numeric_keys) {
+            (Keys::Texts { .. }, true) => {
+                let what =
+                    "keys are texts, expected numbers (`useNumericSequenceKeys = false` asks for texts)";
+                Err(self.malformed(number, what))
+            }
+            (keys @ Keys::Texts { .. }, false) | (keys, true) => Ok(keys.compacted()),
+            (keys, false) => Ok(texts(&keys, n)),
+        }
+    }
+
+    /// The keys of `n` sequences that are numbered over all chunks.
+    fn default_keys(&self, first: u64, n: usize) -> Keys {
+        let keys = Keys::Consecutive(first);
+        if self.numeric_keys { keys } else { texts(&keys, n) }
+    }
+}
+
+/// Numbers as texts.
+fn texts(keys: &Keys, n: usize) -> Keys {
+    let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(n));
+    for i in 0..n {
+        bytes.extend_from_slice(keys.get(i).to_string().as_bytes());
+        ends.push(bytes.len() as u32);
+    }
+    Keys::Texts { bytes, ends }
+}

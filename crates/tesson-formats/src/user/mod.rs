@@ -1,0 +1,66 @@
+//! Deserializers of somebody else's: chunks come decoded from a user's code, in Rust or in Python.
+//!
+//! A user implements [`ChunkSource`]: which streams there are, how many chunks, and what a chunk holds. Everything else
+//! is the same as for any format: order, workers, states, joins.
+//!
+//! - `source.rs`: the trait.
+//! - `deserializer.rs`: makes a [`ChunkSource`] a deserializer of the engine; the index pass.
+//! - `chunk.rs`: what a user's code hands over, checked and brought into the form of a [`tesson_core::Chunk`].
+//! - `corpus.rs`: loading, and the chunks that are kept because only a part of them was wanted.
+
+mod chunk;
+mod corpus;
+mod deserializer;
+mod source;
+
+use std::sync::Arc;
+
+use tesson_core::{
+    ConfigError, Deserializer, Format, Object, OptionKind, OptionSpec, OptionTable, Options, Setting, Value,
+};
+
+pub use deserializer::UserDeserializer;
+pub use source::{ChunkSource, UserError};
+
+/// The entry for deserializers that a program hands over, rather than a file names.
+///
+/// It is not among [`FORMATS`](crate::FORMATS): a configuration file cannot say which object is meant. A front end that
+/// can adds it with [`Registry::with`](tesson_core::Registry::with).
+pub static FORMAT: Format = Format {
+    name: "UserDeserializer",
+    aliases: &[],
+    help: "A deserializer of the user's own, which hands over decoded chunks.",
+    options: &OPTIONS,
+    open,
+};
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec {
+        name: "instance",
+        aliases: &[],
+        kind: OptionKind::Object,
+        default: None,
+        help: "The deserializer itself.",
+    },
+    OptionSpec {
+        name: "composable",
+        aliases: &[],
+        kind: OptionKind::Bool,
+        default: Some("false"),
+        help: "Whether it is ordered and shared as files are, even if it is the only deserializer.",
+    },
+]);
+
+/// The value of the option `instance` for a source of chunks.
+pub fn instance(source: Arc<dyn ChunkSource>) -> Value {
+    let name = source.name().to_owned();
+    Value::Object(Object::new(source, &name))
+}
+
+fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+    let source: &Arc<dyn ChunkSource> = options.object("instance", "a user-defined deserializer")?;
+    let deserializer = UserDeserializer::new(source.clone(), setting)
+        .map_err(|what| ConfigError::new(options.path("instance"), what))?;
+    let composable = options.bool("composable")?;
+    Ok(Box::new(if composable { deserializer } else { deserializer.on_local_timelines() }))
+}

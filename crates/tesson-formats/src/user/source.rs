@@ -1,0 +1,61 @@
+//! What a user implements.
+
+use tesson_core::{Keys, StreamColumn, StreamInfo};
+
+/// Any error of a user's code. A [`tesson_core::Error`] in it is passed on as it is; any other becomes a
+/// [`DataError`](tesson_core::DataError) that names the deserializer and the chunk and has it as its cause.
+pub type UserError = Box<dyn std::error::Error + Send + Sync>;
+
+/// A dataset that is handed over chunk by chunk, decoded.
+///
+/// Chunks are numbered from 0. What one holds must be a function of its number alone: it is asked for again when it has
+/// been given up in the meantime, in later sweeps, and after a state was restored, perhaps in another process. Calls
+/// come from worker threads, one at a time unless [`ChunkSource::is_thread_safe`] says otherwise.
+pub trait ChunkSource: Send + Sync {
+    /// What errors call it, usually the name of its type.
+    fn name(&self) -> &str;
+
+    /// The streams. Their [`element`](StreamInfo::element) is not looked at: the reader decides it (`precision`).
+    fn streams(&self) -> Vec<StreamInfo>;
+
+    /// Number of chunks.
+    fn n_chunks(&self) -> u32;
+
+    /// Decodes a chunk: one column a stream, in the order of [`ChunkSource::streams`], all of equally many sequences.
+    ///
+    /// A sparse sample's columns may come in any order; values of one column are added up. A stream may have no sample
+    /// in a sequence.
+    ///
+    /// # Errors
+    /// Whatever goes wrong.
+    fn read(&self, chunk: u32) -> Result<Vec<StreamColumn>, UserError>;
+
+    /// The number of samples of each sequence in a chunk, that of its longest stream and at least 1, if they are known
+    /// without decoding. Where they are not, indexing reads every chunk once.
+    ///
+    /// # Errors
+    /// Whatever goes wrong.
+    fn lengths(&self, _chunk: u32) -> Result<Option<Vec<u32>>, UserError> {
+        Ok(None)
+    }
+
+    /// The key of each sequence in a chunk, by which it is joined to sequences of other deserializers. By default
+    /// sequences are numbered over all chunks, from 0.
+    ///
+    /// # Errors
+    /// Whatever goes wrong.
+    fn keys(&self, _chunk: u32) -> Result<Option<Keys>, UserError> {
+        Ok(None)
+    }
+
+    /// Whatever changes what the chunks hold, such as file names or options, in a stable text form. A saved state is
+    /// refused where this text, the name, the streams or the number of chunks differ.
+    fn identity(&self) -> String {
+        String::new()
+    }
+
+    /// Whether several threads may call at the same time.
+    fn is_thread_safe(&self) -> bool {
+        false
+    }
+}
