@@ -3,9 +3,10 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use tesson::Registry;
 use tesson_core::{OptionKind, Section, Value};
 
-use crate::errors;
+use crate::{errors, user};
 
 /// A mapping as a section. Entries that are None count as not given.
 pub(crate) fn section(mapping: &Bound<'_, PyMapping>) -> PyResult<Section> {
@@ -17,6 +18,24 @@ pub(crate) fn section(mapping: &Bound<'_, PyMapping>) -> PyResult<Section> {
         }
     }
     Ok(entries.into_iter().collect())
+}
+
+/// The formats of Rust, and deserializers of the user's own.
+pub(crate) fn registry() -> Registry {
+    tesson::registry().with(&tesson::deserializer::user::FORMAT)
+}
+
+/// Whether a user's code is part of a configuration.
+pub(crate) fn has_user_code(section: &Section) -> bool {
+    fn inside(value: &Value) -> bool {
+        match value {
+            Value::Object(_) => true,
+            Value::List(values) => values.iter().any(inside),
+            Value::Section(section) => has_user_code(section),
+            _ => false,
+        }
+    }
+    section.0.iter().any(|(_, value)| inside(value))
 }
 
 /// Any value of a configuration: texts, paths, truth values, numbers (NumPy's too), lists and mappings.
@@ -40,11 +59,14 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         return Ok(Value::List(object.try_iter()?.map(|v| value(&v?)).collect::<PyResult<_>>()?));
     }
+    if user::is_deserializer(object)? {
+        return user::value(object);
+    }
     if object.hasattr("__fspath__")? {
         return value(&object.call_method0("__fspath__")?);
     }
     Err(PyTypeError::new_err(format!(
-        "found {} in a configuration, expected a text, path, number, truth value, list or mapping",
+        "found {} in a configuration, expected a text, path, number, truth value, list, mapping or deserializer",
         object.get_type().name()?
     )))
 }
@@ -56,7 +78,7 @@ pub(crate) fn option_table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'
     let table = if name.is_empty() {
         &tesson::config::READER_OPTIONS
     } else {
-        tesson::registry().find(name, "").map_err(|e| errors::raise(py, e))?.options
+        registry().find(name, "").map_err(|e| errors::raise(py, e))?.options
     };
     let rows = PyList::empty(py);
     for option in table.0 {
@@ -86,6 +108,7 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::Transforms => "transforms".into(),
         OptionKind::Formats => "deserializers".into(),
         OptionKind::Bytes => "bytes".into(),
+        OptionKind::Object => "object".into(),
     }
 }
 

@@ -6,6 +6,8 @@ use pyo3::types::{PyDict, PyString};
 use tesson::Error;
 use tesson_core::{ConfigError, DataError, Key, ResumeError, StoreError, UsageError};
 
+use crate::calls::Raised;
+
 /// An exception for an error of the façade.
 pub(crate) fn raise(py: Python<'_>, error: impl Into<Error>) -> PyErr {
     exception(py, &error.into()).unwrap_or_else(|e| e)
@@ -53,13 +55,18 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     };
     let message = PyString::new(py, &error.to_string());
     let class = py.import("tesson.errors")?.getattr(class)?;
-    Ok(PyErr::from_value(class.call((message,), Some(&facts))?))
+    let exception = PyErr::from_value(class.call((message,), Some(&facts))?);
+    if let Some(raised) = std::error::Error::source(error).and_then(|e| e.downcast_ref::<Raised>()) {
+        exception.set_cause(py, Some(raised.exception.clone_ref(py)));
+    }
+    Ok(exception)
 }
 
 fn data_facts(facts: &Bound<'_, PyDict>, e: &DataError) -> PyResult<&'static str> {
     facts.set_item("file", e.at().file.to_string_lossy())?;
     facts.set_item("offset", e.at().offset)?;
     facts.set_item("line", e.at().line)?;
+    facts.set_item("chunk", e.chunk())?;
     facts.set_item("stream", e.stream())?;
     match e.key() {
         Some(Key::Number(n)) => facts.set_item("key", n)?,

@@ -6,18 +6,22 @@ use pyo3::prelude::*;
 
 mod arrays;
 mod batch;
+mod calls;
 mod config;
 mod errors;
 mod log;
 mod source;
 mod state;
 mod turn;
+mod user;
 
 /// The native half of the package.
 #[pymodule]
 mod _tesson {
     #[pymodule_export]
     use crate::batch::Batch;
+    #[pymodule_export]
+    use crate::calls::end_calls;
     #[pymodule_export]
     use crate::config::{Schedule, option_table};
     #[pymodule_export]

@@ -8,10 +8,11 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
-use tesson::{Canceller, ConfigError, Demand, Error, ResumeState, StatsReader};
+use tesson::{Canceller, ConfigError, Demand, Error, ResumeState, SourceConfig, StatsReader, UsageError};
 use tesson_core::StreamInfo;
 
 use crate::batch::Batch;
+use crate::calls::PATIENCE_WITH_USERS;
 use crate::turn::{NoTurn, PATIENCE, Turn};
 use crate::{config, errors, log, state};
 
@@ -39,6 +40,8 @@ pub struct Source {
     streams: Vec<Arc<StreamInfo>>,
     shapes: Vec<Arc<[usize]>>,
     trace_level: u8,
+    /// Whether worker threads call a user's code, which nobody can call off.
+    user_code: bool,
     /// The process that opened it: threads do not survive a fork.
     process: u32,
 }
@@ -89,6 +92,11 @@ impl Drop for Source {
             return;
         }
         self.canceller.cancel();
+        if self.user_code {
+            // Python may find this garbage in a thread of the source itself: waiting is somebody else's.
+            end_in_the_background(source);
+            return;
+        }
         // Ending it waits for its threads, which other threads of Python need not. At the interpreter's end there is
         // nothing to release.
         let mut source = Some(source);
@@ -114,6 +122,44 @@ fn attentive<R: Send>(
         })
     });
     (result, signal)
+}
+
+/// Ends a source in a thread of its own; the receiver hears of it.
+fn end_in_the_background(source: tesson::Source) -> mpsc::Receiver<()> {
+    let (over, heard) = mpsc::channel();
+    std::thread::spawn(move || {
+        drop(source);
+        // Nobody has to listen.
+        let _ = over.send(());
+    });
+    heard
+}
+
+/// Opens a source in a thread of its own. When `interrupted` says so it is called off, and left alone if a user's code
+/// then takes long to return.
+fn open_attentively(
+    config: SourceConfig,
+    canceller: &Canceller,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<tesson::Source, Error> {
+    let (done, opened) = mpsc::channel();
+    let theirs = canceller.clone();
+    std::thread::spawn(move || {
+        // A source that nobody waits for any more is dropped here.
+        let _ = done.send(tesson::Source::open_with(&config, &theirs));
+    });
+    let panicked = || Err(UsageError("opening panicked; this is a defect, please report it".into()).into());
+    loop {
+        match opened.recv_timeout(PATIENCE) {
+            Ok(result) => return result,
+            Err(RecvTimeoutError::Disconnected) => return panicked(),
+            Err(RecvTimeoutError::Timeout) if interrupted() => {
+                canceller.cancel();
+                return opened.recv_timeout(PATIENCE_WITH_USERS).unwrap_or(Err(Error::Cancelled));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
 }
 
 /// Runs something in a thread of its own, and calls it off when `interrupted` says so.
@@ -164,17 +210,17 @@ impl Source {
         base_dir: Option<PathBuf>,
     ) -> PyResult<Source> {
         let tree = config::section(config)?;
+        let user_code = config::has_user_code(&tree);
         let mut config =
-            tesson::config::lower(&tree, &tesson::registry()).map_err(|e| errors::raise(py, e))?;
+            tesson::config::lower(&tree, &config::registry()).map_err(|e| errors::raise(py, e))?;
         if let Some(dir) = base_dir {
             config.resolve_paths(&dir).map_err(|e| errors::raise(py, e))?;
         }
         log::install();
         let canceller = Canceller::new();
-        let (source, signal) = attentive(py, |interrupted| {
-            or_call_off(interrupted, &canceller, || tesson::Source::open_with(&config, &canceller))
-        });
-        log::flush(py, config.trace_level);
+        let trace_level = config.trace_level;
+        let (source, signal) = attentive(py, |interrupted| open_attentively(config, &canceller, interrupted));
+        log::flush(py, trace_level);
         let source = match signal {
             Some(e) => return Err(e),
             None => source.map_err(|e| errors::raise(py, e))?,
@@ -189,7 +235,8 @@ impl Source {
             turn: Turn::new(source),
             streams,
             shapes,
-            trace_level: config.trace_level,
+            trace_level,
+            user_code,
             process: std::process::id(),
         })
     }
@@ -286,6 +333,12 @@ impl Source {
         }
         self.canceller.cancel();
         // Somebody who closes wants it closed: this wait is short, because the reader has just been called off.
-        py.detach(|| drop(self.turn.remove(&mut || false)));
+        py.detach(|| match self.turn.remove(&mut || false) {
+            // A user's code that does not return would keep its caller here, deaf to Ctrl-C.
+            Ok(source) if self.user_code => {
+                let _ = end_in_the_background(source).recv_timeout(PATIENCE_WITH_USERS);
+            }
+            source => drop(source),
+        });
     }
 }

@@ -22,6 +22,7 @@ from .source import (
     merge_states,
 )
 from .streams import StreamDef, StreamDefs, StreamInformation, Streams
+from .user import UserDeserializer
 
 __all__ = [
     "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
@@ -44,5 +45,6 @@ __all__ = [
     "Streams",
     "TessonError",
     "UsageError",
+    "UserDeserializer",
     "merge_states",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import os
 import re
@@ -12,7 +11,7 @@ from typing import Any
 
 from .errors import ConfigError, StoreError
 
-__all__ = ["reader_section"]
+__all__ = ["copied", "reader_section"]
 
 
 def reader_section(
@@ -32,7 +31,7 @@ def reader_section(
         Values to put in place of those at their paths within the section, such as ``{"randomize": False}`` or
         ``{"deserializers[0].file": "other.ctf"}``.
     """
-    tree = copy.deepcopy(dict(config)) if isinstance(config, Mapping) else _parse(config)
+    tree = copied(dict(config)) if isinstance(config, Mapping) else _parse(config)
     for name in (section or "").split("/"):
         if name:
             tree = _inside(tree, name, section or "")
@@ -40,6 +39,15 @@ def reader_section(
         tree = tree["source"]
     for path, value in (overrides or {}).items():
         _put(tree, path, value)
+    return tree
+
+
+def copied(tree: Any) -> Any:
+    """A copy of a tree's sections and lists. Values are shared: a deserializer of the user's own may be large."""
+    if isinstance(tree, Mapping):
+        return {name: copied(value) for name, value in tree.items()}
+    if isinstance(tree, (list, tuple)):
+        return [copied(value) for value in tree]
     return tree
 
 

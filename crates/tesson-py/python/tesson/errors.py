@@ -61,6 +61,8 @@ class DataError(TessonError, ValueError):
         Bytes from the start of the file, from 0.
     line : int or None
         The physical line, from 1; None in binary formats and where it is not known.
+    chunk : int or None
+        The chunk, where that is all that is known of the place: in user-defined deserializers, whose name is in `file`.
     stream : str or None
         The stream, if the fault lies in one.
     key : int or str or None
@@ -74,6 +76,7 @@ class DataError(TessonError, ValueError):
         file: str = "",
         offset: int = 0,
         line: int | None = None,
+        chunk: int | None = None,
         stream: str | None = None,
         key: int | str | None = None,
     ) -> None:
@@ -81,6 +84,7 @@ class DataError(TessonError, ValueError):
         self.file = file
         self.offset = offset
         self.line = line
+        self.chunk = chunk
         self.stream = stream
         self.key = key
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from types import TracebackType
@@ -12,11 +11,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from . import _tesson
-from .config import reader_section
+from .config import copied, reader_section
 from .deserializers import Deserializer
 from .errors import UsageError
 from .minibatch import Minibatch
 from .streams import StreamInformation, Streams
+from .user import UserDeserializer
 
 __all__ = [
     "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
@@ -43,7 +43,7 @@ class MinibatchSource:
 
     Parameters
     ----------
-    deserializers : Deserializer or sequence of Deserializer
+    deserializers : Deserializer, UserDeserializer or a sequence of them
         What to read, such as :class:`CTFDeserializer`. Several are joined by sequence key: the first one gives order
         and chunks, and a sequence that another one lacks is left out.
     max_samples : int
@@ -114,7 +114,7 @@ class MinibatchSource:
 
     def __init__(
         self,
-        deserializers: Deserializer | Sequence[Deserializer],
+        deserializers: Deserializer | UserDeserializer | Sequence[Deserializer | UserDeserializer],
         max_samples: int = INFINITELY_REPEAT,
         max_sweeps: int = INFINITELY_REPEAT,
         randomization_window_in_chunks: int = DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
@@ -135,14 +135,11 @@ class MinibatchSource:
         dtype: DTypeLike | None = None,
         store: str | None = None,
     ) -> None:
-        parts = [deserializers] if isinstance(deserializers, Deserializer) else list(deserializers)
-        for part in parts:
-            if not isinstance(part, Deserializer):
-                raise TypeError(f"found {type(part).__name__}, expected a deserializer such as CTFDeserializer")
+        parts = _parts(deserializers)
         windows = (randomization_window_in_chunks, randomization_window_in_samples)
         by_default = windows == (DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS, 0)
         options = {
-            "deserializers": [part.config for part in parts],
+            "deserializers": [_section(part) for part in parts],
             "randomize": randomize,
             "randomizationSeed": randomization_seed or None,
             "randomizationWindowInChunks": None if by_default else windows[0],
@@ -165,6 +162,7 @@ class MinibatchSource:
         shapes = {
             name: stream.shape
             for part in parts
+            if isinstance(part, Deserializer)
             for name, stream in part.streams.items()
             if stream.shape is not None and len(stream.shape) != 1
         }
@@ -351,7 +349,8 @@ class MinibatchSource:
     @property
     def config(self) -> dict[str, Any]:
         """The options in the dict form of :meth:`from_config`."""
-        return copy.deepcopy(self._arguments[0])
+        tree: dict[str, Any] = copied(self._arguments[0])
+        return tree
 
     def get_checkpoint_state(self) -> dict[str, Any]:
         """The state behind the last minibatch handed out: a small dictionary that `json` can write.
@@ -462,6 +461,24 @@ def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
         The states are not those of all ranks of one run.
     """
     return _tesson.merge_states(list(states))
+
+
+def _parts(deserializers: Any) -> list[Deserializer | UserDeserializer]:
+    """The deserializers of a source. One of the user's own need not be a :class:`UserDeserializer`, only look like it."""
+    one = isinstance(deserializers, Deserializer) or hasattr(deserializers, "get_chunk")
+    parts = [deserializers] if one else list(deserializers)
+    for part in parts:
+        if not isinstance(part, Deserializer) and not hasattr(part, "get_chunk"):
+            raise TypeError(f"found {type(part).__name__}, expected a deserializer such as CTFDeserializer")
+    return parts
+
+
+def _section(part: Deserializer | UserDeserializer) -> dict[str, Any]:
+    """A deserializer as a section of a configuration."""
+    if isinstance(part, Deserializer):
+        return part.config
+    section = {"type": "UserDeserializer", "instance": part}
+    return section | {"composable": True} if getattr(part, "composable", False) else section
 
 
 def _precision(dtype: DTypeLike) -> str:

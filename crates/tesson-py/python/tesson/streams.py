@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import SupportsIndex
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from .errors import ConfigError
 
@@ -95,11 +96,11 @@ class StreamDefs(dict[str, StreamDef]):
         return f"StreamDefs({inside})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class StreamInformation:
-    """A stream of a source. Serves as a key of minibatches.
+    """A stream of a source, or of a deserializer of the user's own. Serves as a key of minibatches.
 
-    Attributes
+    Parameters
     ----------
     name : str
         The name minibatches deliver it by.
@@ -118,6 +119,26 @@ class StreamInformation:
     storage_format: str
     dtype: np.dtype[np.float32 | np.float64]
     shape: tuple[int, ...]
+
+    def __init__(
+        self,
+        name: str,
+        stream_id: int = 0,
+        storage_format: str = "dense",
+        dtype: DTypeLike = np.float32,
+        shape: SupportsIndex | Sequence[SupportsIndex] = (),
+    ) -> None:
+        if storage_format not in ("dense", "sparse"):
+            raise ConfigError(f"found the storage format {storage_format!r}, expected `dense` or `sparse`")
+        # The dataclass is frozen: it serves as a key.
+        for attribute, value in (
+            ("name", name),
+            ("stream_id", stream_id),
+            ("storage_format", storage_format),
+            ("dtype", np.dtype(dtype)),
+            ("shape", _dims(shape)),
+        ):
+            object.__setattr__(self, attribute, value)
 
     @property
     def is_sparse(self) -> bool:

@@ -1,0 +1,248 @@
+"""Deserializers of one's own: chunks of data from Python, ordered, shared and resumed like any other."""
+
+from __future__ import annotations
+
+import atexit
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _tesson
+from .errors import ConfigError
+from .streams import StreamInformation
+
+__all__ = ["UserDeserializer"]
+
+# Worker threads call into Python: no more of that once the interpreter is about to end.
+atexit.register(_tesson.end_calls)
+
+
+class UserDeserializer(ABC):
+    """The base of deserializers that are written in Python.
+
+    A subclass says which streams there are, how many chunks, and what is in a chunk. Everything else (order, workers,
+    saved states, joining with other deserializers) is as for any deserializer. What a chunk holds must depend on its
+    number alone: it is asked for again when it has been given up in the meantime, in later sweeps, and after a state
+    was restored, perhaps in another process.
+
+    Calls come from worker threads, one at a time; a subclass that can take several at once sets ``thread_safe = True``.
+    An exception ends reading with a :class:`DataError` that names the chunk and has it as its ``__cause__``. A source
+    pickles if its deserializer does.
+
+    Examples
+    --------
+    >>> class Squares(UserDeserializer):
+    ...     def stream_infos(self):
+    ...         return [StreamInformation("x", 0, "dense", np.float32, (2,))]
+    ...     def num_chunks(self):
+    ...         return 3
+    ...     def get_chunk(self, chunk_id):
+    ...         return {"x": np.array([[i, i * i] for i in range(2 * chunk_id, 2 * chunk_id + 2)])}
+    >>> source = MinibatchSource(Squares(), randomize=False, max_sweeps=1)
+    >>> source.next_minibatch(4)["x"].samples.tolist()
+    [[0.0, 0.0], [1.0, 1.0], [2.0, 4.0], [3.0, 9.0]]
+    """
+
+    #: Whether several threads may call at the same time.
+    thread_safe: bool = False
+    #: Whether it is ordered and shared as files are, even if it is the only deserializer. If not, it is read as CNTK
+    #: reads user-defined deserializers: each worker counts its own samples, and whole windows are shuffled.
+    composable: bool = False
+
+    @abstractmethod
+    def stream_infos(self) -> Sequence[StreamInformation]:
+        """The streams, in order; their types are the source's to decide."""
+
+    @abstractmethod
+    def num_chunks(self) -> int:
+        """Number of chunks, at least 1."""
+
+    @abstractmethod
+    def get_chunk(self, chunk_id: int) -> Mapping[str, Any]:
+        """The data of a chunk, by name of the stream.
+
+        Parameters
+        ----------
+        chunk_id : int
+            Number of the chunk, from 0.
+
+        Returns
+        -------
+        mapping
+            For each stream the same number of sequences. Dense: an array ``[sequences, *shape]`` for sequences of one
+            sample, or a list of arrays ``[samples, *shape]``. Sparse: a :class:`scipy.sparse.csr_matrix`
+            ``[sequences, columns]``, or a list of them ``[samples, columns]``. Numbers of any type.
+        """
+
+    def sequence_lengths(self, chunk_id: int) -> Sequence[int] | NDArray[Any] | None:
+        """The number of samples of each sequence in a chunk (that of its longest stream), if known without reading it.
+
+        Where this is None, every chunk is read once when a source is opened.
+        """
+        return None
+
+    def keys(self, chunk_id: int) -> Sequence[int] | Sequence[str] | NDArray[Any] | None:
+        """The key of each sequence in a chunk, by which it is joined to those of other deserializers.
+
+        By default sequences are numbered over all chunks, from 0.
+        """
+        return None
+
+    def identity(self) -> str:
+        """Whatever changes what chunks hold (names of files, options): a state is refused where it was saved for another."""
+        return ""
+
+
+def described(deserializer: Any) -> dict[str, Any]:
+    """What the native half has to know of a user's deserializer."""
+    name = type(deserializer).__qualname__.rpartition(".")[2]
+    chunks = deserializer.num_chunks()
+    if not hasattr(chunks, "__index__") or not 1 <= int(chunks) < 2**32:
+        raise ConfigError(f"`{name}.num_chunks()` returned {chunks!r}, expected a whole number from 1 below 2^32")
+    identity = getattr(deserializer, "identity", "")
+    return {
+        "name": name,
+        "identity": str(identity() if callable(identity) else identity),
+        "streams": [_stream(stream, name) for stream in deserializer.stream_infos()],
+        "num_chunks": int(chunks),
+        "thread_safe": bool(getattr(deserializer, "thread_safe", False)),
+    }
+
+
+def _stream(stream: Any, deserializer: str) -> tuple[str, list[int], bool]:
+    """Name, shape and whether it is sparse of what ``stream_infos`` returned."""
+    if not isinstance(stream, StreamInformation):
+        found = type(stream).__name__
+        raise ConfigError(f"`{deserializer}.stream_infos()` returned {found}, expected StreamInformation")
+    return stream.name, list(stream.shape), stream.is_sparse
+
+
+def columns(chunk: Any, deserializer: Any) -> list[tuple[Any, ...]]:
+    """What ``get_chunk`` returned, as flat arrays for each stream.
+
+    Dense: ``(samples, values)``, where `samples` are int64 numbers of the sample each sequence begins with and one
+    behind the last, or the one length of all sequences. Sparse: ``(samples, pairs, indices, values)``.
+    """
+    if not isinstance(chunk, Mapping):
+        raise TypeError(f"returned {type(chunk).__name__}, expected a mapping from names of streams to data")
+    streams = list(deserializer.stream_infos())
+    names = [stream.name for stream in streams]
+    for name in names:
+        if name not in chunk:
+            raise ValueError(f"no data for stream `{name}`, found {', '.join(map(repr, chunk)) or 'nothing'}")
+    for name in chunk:
+        if name not in names:
+            raise ValueError(f"data for `{name}`, which is no stream; there are {', '.join(names)}")
+    return [_column(chunk[stream.name], stream) for stream in streams]
+
+
+def _column(data: Any, stream: StreamInformation) -> tuple[Any, ...]:
+    try:
+        return _sparse(data, stream.shape[0]) if stream.is_sparse else _dense(data, stream.shape)
+    except (TypeError, ValueError) as e:
+        raise type(e)(f"stream `{stream.name}`: {e}") from None
+
+
+def _dense(data: Any, shape: tuple[int, ...]) -> tuple[Any, NDArray[Any]]:
+    size = math.prod(shape)
+    if isinstance(data, (list, tuple)):
+        parts = [_sequence(part, shape, size, number) for number, part in enumerate(data)]
+        flat = np.concatenate(parts) if parts else np.empty((0, size), np.float32)
+        return _begins([len(part) for part in parts]), _values(flat)
+    array = _numbers(data)
+    inner = array.shape[1:]
+    if inner in (shape, (size,)) or (inner == () and size == 1):
+        return 1, _values(array)
+    if len(inner) == len(shape) + 1 and inner[1:] == shape and inner[0] > 0:
+        return inner[0], _values(array)
+    raise ValueError(f"an array of shape {array.shape}, expected {_shown('sequences', shape)}")
+
+
+def _sequence(data: Any, shape: tuple[int, ...], size: int, number: int) -> NDArray[Any]:
+    """A sequence as an array ``[samples, size]``."""
+    array = _numbers(data)
+    if array.shape[1:] in (shape, (size,)) or (array.ndim == 1 and size == 1):
+        return array.reshape(len(array), size)
+    raise ValueError(f"sequence {number} is an array of shape {array.shape}, expected {_shown('samples', shape)}")
+
+
+def _numbers(data: Any) -> NDArray[Any]:
+    if hasattr(data, "tocsr"):
+        raise TypeError("a sparse matrix for a dense stream, expected an array")
+    array = np.asarray(data)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"an array of {array.dtype}, expected numbers")
+    if array.ndim == 0:
+        raise ValueError("a single number, expected an array or a list of arrays")
+    return array
+
+
+def _values(array: NDArray[Any]) -> NDArray[Any]:
+    """The values of an array, flat, in a type that holds them: uint8, float32 or float64."""
+    if array.dtype.kind == "b" or array.dtype == np.uint8:
+        dtype: Any = np.uint8
+    elif array.dtype.itemsize <= 2 or array.dtype == np.float32:
+        dtype = np.float32
+    else:
+        dtype = np.float64
+    return np.ascontiguousarray(array, dtype).reshape(-1)
+
+
+def _begins(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
+    """Where parts of these lengths begin, and behind the last where it ends."""
+    begins = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(np.asarray(lengths, np.int64), out=begins[1:])
+    return begins
+
+
+def _shown(first: str, shape: tuple[int, ...]) -> str:
+    return f"[{', '.join([first, *map(str, shape)])}]"
+
+
+def _sparse(data: Any, dim: int) -> tuple[Any, ...]:
+    if isinstance(data, (list, tuple)):
+        matrices = [_rows(part, dim, f"sequence {number} is ") for number, part in enumerate(data)]
+        samples: Any = _begins([matrix.shape[0] for matrix in matrices])
+    else:
+        matrices, samples = [_rows(data, dim, "")], 1
+    for matrix in matrices:
+        pointers = np.asarray(matrix.indptr)
+        if len(pointers) != matrix.shape[0] + 1 or pointers[0] != 0 or (np.diff(pointers) < 0).any():
+            raise ValueError("a matrix whose `indptr` does not ascend from 0 to the number of its values")
+    pairs = _begins(np.concatenate([np.diff(m.indptr) for m in matrices]) if matrices else [])
+    # A matrix may have more room than its last row needs.
+    indices = [np.asarray(m.indices[: m.indptr[-1]], np.int64) for m in matrices]
+    weights = [_numbers(m.data[: m.indptr[-1]]) for m in matrices]
+    flat = np.concatenate(indices) if indices else np.empty(0, np.int64)
+    wrong = flat[(flat < 0) | (flat >= dim)]
+    if len(wrong):
+        raise ValueError(f"found index {wrong[0]}, expected one from 0 below {dim}")
+    return samples, pairs, flat, _values(np.concatenate(weights) if weights else np.empty(0, np.float32))
+
+
+def _rows(data: Any, dim: int, where: str) -> Any:
+    """A sparse matrix of `dim` columns, as CSR."""
+    if not hasattr(data, "tocsr"):
+        raise TypeError(f"{where}{type(data).__name__}, expected a sparse matrix such as scipy.sparse.csr_matrix")
+    matrix = data.tocsr()
+    if len(matrix.shape) != 2 or matrix.shape[1] != dim:
+        raise ValueError(f"{where}a matrix of shape {matrix.shape}, expected {dim} columns")
+    return matrix
+
+
+def lengths(told: Any) -> NDArray[np.uint32]:
+    """What ``sequence_lengths`` returned, as uint32."""
+    array = np.asarray(told)
+    if array.size == 0:
+        return np.empty(0, np.uint32)
+    if array.ndim != 1 or array.dtype.kind not in "iuf":
+        raise TypeError(f"returned an array of shape {array.shape} and {array.dtype}, expected one length a sequence")
+    # Written so that NaN is wrong too.
+    wrong = array[~((array >= 1) & (array < 2**32) & (array == np.floor(array)))]
+    if len(wrong):
+        raise ValueError(f"found the length {wrong[0]}, expected a whole number from 1 below 2^32")
+    return array.astype(np.uint32)

@@ -1,0 +1,95 @@
+//! Calls from worker threads into Python.
+//!
+//! A worker has the GIL inside of such a call and nowhere else, and no thread that has the GIL waits for a worker. When
+//! the interpreter ends, calls are no longer made, and those under way are waited for, but not for ever: a thread that
+//! asks for the GIL of an interpreter that is being taken apart cannot go on.
+
+use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use tesson::Error;
+use tesson::deserializer::user::UserError;
+
+/// How long the end of the interpreter, and whoever closes a source, waits for a user's code to return.
+pub(crate) const PATIENCE_WITH_USERS: Duration = Duration::from_secs(1);
+
+static ENDING: AtomicBool = AtomicBool::new(false);
+static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// An exception that a user's code has raised.
+pub(crate) struct Raised {
+    /// What was called, and the exception as Python prints it.
+    message: String,
+    pub(crate) exception: PyErr,
+}
+
+impl Raised {
+    pub(crate) fn new(py: Python<'_>, call: &str, exception: PyErr) -> Raised {
+        let kind =
+            exception.get_type(py).qualname().map_or_else(|_| "an exception".into(), |n| n.to_string());
+        let text =
+            exception.value(py).str().map_or_else(|_| String::new(), |s| s.to_string_lossy().into_owned());
+        let separator = if text.is_empty() { "" } else { ": " };
+        Raised { message: format!("`{call}` raised {kind}{separator}{text}"), exception }
+    }
+}
+
+impl fmt::Display for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl fmt::Debug for Raised {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Raised({})", self.message)
+    }
+}
+
+impl std::error::Error for Raised {}
+
+/// Calls a user's code, called `call` in errors, from a thread of ours.
+///
+/// # Errors
+/// [`Raised`], or [`Error::Cancelled`] when the interpreter is about to end.
+pub(crate) fn call<R>(call: &str, act: impl FnOnce(Python<'_>) -> PyResult<R>) -> Result<R, UserError> {
+    let _running = Running::new();
+    if ENDING.load(Ordering::SeqCst) {
+        return Err(Box::new(Error::Cancelled));
+    }
+    let done = Python::try_attach(|py| {
+        act(py).map_err(|exception| UserError::from(Raised::new(py, call, exception)))
+    });
+    done.unwrap_or_else(|| Err(Box::new(Error::Cancelled)))
+}
+
+/// Counts a call while it runs.
+struct Running;
+
+impl Running {
+    fn new() -> Running {
+        RUNNING.fetch_add(1, Ordering::SeqCst);
+        Running
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        RUNNING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Lets worker threads make no more calls into Python and waits, for a second at most, until those under way are over.
+/// The package calls it before the interpreter ends.
+#[pyfunction]
+pub(crate) fn end_calls(py: Python<'_>) {
+    ENDING.store(true, Ordering::SeqCst);
+    py.detach(|| {
+        let since = Instant::now();
+        while RUNNING.load(Ordering::SeqCst) > 0 && since.elapsed() < PATIENCE_WITH_USERS {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    });
+}

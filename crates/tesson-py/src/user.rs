@@ -1,0 +1,192 @@
+//! A user's deserializer in Python as a source of chunks.
+
+use std::sync::Arc;
+
+use numpy::{Element as NumPyElement, PyArray1, PyArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyString};
+use tesson::deserializer::user::{self, ChunkSource, UserError};
+use tesson::deserializer::{Data, Keys, Offsets, StreamColumn, Value, Values};
+use tesson::{Element, Shape, StreamInfo};
+
+use crate::calls;
+
+/// A Python object with `stream_infos`, `num_chunks` and `get_chunk`.
+struct PythonChunks {
+    object: Py<PyAny>,
+    /// `tesson.user.columns`, which brings what `get_chunk` returns into flat arrays.
+    columns: Py<PyAny>,
+    name: String,
+    identity: String,
+    streams: Vec<StreamInfo>,
+    n_chunks: u32,
+    thread_safe: bool,
+    tells_lengths: bool,
+    tells_keys: bool,
+}
+
+/// Whether an object is a deserializer of the user's own.
+pub(crate) fn is_deserializer(object: &Bound<'_, PyAny>) -> PyResult<bool> {
+    object.hasattr("get_chunk")
+}
+
+/// A user's deserializer as a value of a configuration.
+pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+    let py = object.py();
+    let module = py.import("tesson.user")?;
+    let described = module.call_method1("described", (object,))?;
+    let get = |name: &str| described.get_item(name);
+    let tells = |name: &str| Ok::<bool, PyErr>(object.hasattr(name)? && object.getattr(name)?.is_callable());
+    let streams: Vec<(String, Vec<usize>, bool)> = get("streams")?.extract()?;
+    let source = PythonChunks {
+        columns: module.getattr("columns")?.unbind(),
+        name: get("name")?.extract()?,
+        identity: get("identity")?.extract()?,
+        streams: streams
+            .into_iter()
+            .map(|(name, dims, sparse)| StreamInfo {
+                name,
+                shape: Shape::new(dims),
+                element: Element::F32,
+                sparse,
+            })
+            .collect(),
+        n_chunks: get("num_chunks")?.extract()?,
+        thread_safe: get("thread_safe")?.extract()?,
+        tells_lengths: tells("sequence_lengths")?,
+        tells_keys: tells("keys")?,
+        object: object.clone().unbind(),
+    };
+    Ok(user::instance(Arc::new(source)))
+}
+
+impl ChunkSource for PythonChunks {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn streams(&self) -> Vec<StreamInfo> {
+        self.streams.clone()
+    }
+
+    fn n_chunks(&self) -> u32 {
+        self.n_chunks
+    }
+
+    fn read(&self, chunk: u32) -> Result<Vec<StreamColumn>, UserError> {
+        calls::call(&format!("get_chunk({chunk})"), |py| {
+            let returned = self.object.bind(py).call_method1("get_chunk", (chunk,))?;
+            let columns = self.columns.bind(py).call1((returned, self.object.bind(py)))?;
+            columns.cast::<PyList>()?.iter().map(|c| column(&c)).collect()
+        })
+    }
+
+    fn lengths(&self, chunk: u32) -> Result<Option<Vec<u32>>, UserError> {
+        if !self.tells_lengths {
+            return Ok(None);
+        }
+        calls::call(&format!("sequence_lengths({chunk})"), |py| {
+            let told = self.object.bind(py).call_method1("sequence_lengths", (chunk,))?;
+            if told.is_none() {
+                return Ok(None);
+            }
+            let lengths = py.import("tesson.user")?.call_method1("lengths", (told,))?;
+            Ok(Some(lengths.cast::<PyArray1<u32>>()?.to_vec()?))
+        })
+    }
+
+    fn keys(&self, chunk: u32) -> Result<Option<Keys>, UserError> {
+        if !self.tells_keys {
+            return Ok(None);
+        }
+        calls::call(&format!("keys({chunk})"), |py| {
+            let told = self.object.bind(py).call_method1("keys", (chunk,))?;
+            if told.is_none() { Ok(None) } else { keys(&told).map(Some) }
+        })
+    }
+
+    fn identity(&self) -> String {
+        self.identity.clone()
+    }
+
+    fn is_thread_safe(&self) -> bool {
+        self.thread_safe
+    }
+}
+
+/// A column from flat arrays: `(samples, values)` of dense streams, `(samples, pairs, indices, values)` of sparse ones.
+/// `samples` and `pairs` are the numbers where entries begin, or how long every entry is.
+fn column(tuple: &Bound<'_, PyAny>) -> PyResult<StreamColumn> {
+    if let Ok((samples, values)) = tuple.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() {
+        let data = Data::Dense { values: self::values(&values)? };
+        return Ok(StreamColumn { samples: offsets(&samples)?, data });
+    }
+    let (samples, pairs, indices, values): (
+        Bound<'_, PyAny>,
+        Bound<'_, PyAny>,
+        Bound<'_, PyAny>,
+        Bound<'_, PyAny>,
+    ) = tuple.extract()?;
+    let columns = numbers(&indices, "index")?;
+    let data = Data::Sparse { rows: offsets(&pairs)?, columns, values: self::values(&values)? };
+    Ok(StreamColumn { samples: offsets(&samples)?, data })
+}
+
+fn offsets(object: &Bound<'_, PyAny>) -> PyResult<Offsets> {
+    match object.cast::<PyArray1<i64>>() {
+        Ok(_) => Ok(Offsets::At(numbers(object, "offset")?)),
+        Err(_) => Ok(Offsets::Every(object.extract()?)),
+    }
+}
+
+/// An int64 array as numbers below 2^32.
+fn numbers(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Vec<u32>> {
+    let array = object.cast::<PyArray1<i64>>()?.readonly();
+    let number = |&n: &i64| {
+        u32::try_from(n).map_err(|_| {
+            PyValueError::new_err(format!("found {what} {n}, expected a whole number from 0 below 2^32"))
+        })
+    };
+    array.as_slice()?.iter().map(number).collect()
+}
+
+fn values(object: &Bound<'_, PyAny>) -> PyResult<Values> {
+    fn all<T: NumPyElement + Copy>(array: &Bound<'_, PyArray1<T>>) -> PyResult<Vec<T>> {
+        Ok(array.readonly().as_slice()?.to_vec())
+    }
+    if let Ok(array) = object.cast::<PyArray1<f32>>() {
+        return Ok(Values::F32(all(array)?));
+    }
+    if let Ok(array) = object.cast::<PyArray1<u8>>() {
+        return Ok(Values::Bytes(all(array)?));
+    }
+    Ok(Values::F64(all(object.cast::<PyArray1<f64>>()?)?))
+}
+
+/// Keys: all numbers, or all texts.
+fn keys(told: &Bound<'_, PyAny>) -> PyResult<Keys> {
+    let mut numbers = Vec::new();
+    let (mut bytes, mut ends) = (Vec::new(), Vec::new());
+    for key in told.try_iter()? {
+        let key = key?;
+        if let Ok(text) = key.cast::<PyString>() {
+            bytes.extend_from_slice(text.to_cow()?.as_bytes());
+            ends.push(
+                u32::try_from(bytes.len()).map_err(|_| PyValueError::new_err("4 GiB of keys in a chunk"))?,
+            );
+        } else {
+            let number = key.extract().map_err(|_| {
+                PyValueError::new_err(format!(
+                    "found the key {key}, expected a text or a whole number from 0 below 2^64"
+                ))
+            })?;
+            numbers.push(number);
+        }
+    }
+    match (numbers.is_empty(), ends.is_empty()) {
+        (_, true) => Ok(Keys::Numbers(numbers)),
+        (true, false) => Ok(Keys::Texts { bytes, ends }),
+        (false, false) => Err(PyTypeError::new_err("found numbers and texts, expected keys of one kind")),
+    }
+}
