@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use tesson_core::{Key, StreamInfo};
+use tesson_core::{Chunk, Key, StreamInfo};
 use tesson_plan::ResumeState;
 
 use crate::layout::Layout;
+use crate::pack::{self, Item, Pools, Source};
 use crate::pool::Buffer;
 
 /// Values of a stream in its element type.
@@ -171,6 +172,21 @@ pub struct Minibatch {
 }
 
 impl Minibatch {
+    /// A minibatch of all sequences of a chunk, in its order, for whoever makes minibatches without a source. There is
+    /// no state to continue from.
+    ///
+    /// The chunk's columns are as a deserializer of these streams makes them.
+    pub fn of_chunk(streams: &[Arc<StreamInfo>], chunk: &Chunk, sweep_end: bool) -> Minibatch {
+        let items: Vec<Item> = (0..chunk.n_sequences).map(|row| Item { held: 0, row }).collect();
+        let sources = [Source { chunk, rows: None, line_base: 0 }];
+        Minibatch {
+            streams: pack::pack(streams, &items, &sources, &Pools::new(streams.len())),
+            keys: pack::keys(&items, &sources),
+            sweep_end,
+            resume: ResumeState::default(),
+        }
+    }
+
     /// The streams, in the order of the configuration.
     pub fn streams(&self) -> &[StreamBatch] {
         &self.streams

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tesson
 from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson.memory import MemoryDeserializer
 
 #: Six sequences of one sample; the key is the line's number.
 TRAIN = "".join(f"|x {i} {i + 1} {i + 2} {i + 3} |y {i % 3}:1\n" for i in range(6))
@@ -69,5 +71,5 @@ def namespace(request: pytest.FixtureRequest, files: Path, doctest_namespace: di
         return
     with train(randomize=False, max_sweeps=2) as source, tagging(randomize=False) as tagged:
         doctest_namespace.update({name: getattr(tesson, name) for name in tesson.__all__})
-        doctest_namespace.update(source=source, minibatch=tagged.next_minibatch(5))
+        doctest_namespace.update(np=np, MemoryDeserializer=MemoryDeserializer, source=source, minibatch=tagged.next_minibatch(5))
         yield

@@ -30,6 +30,9 @@ mod _tesson {
     use crate::state::merge_states;
 
     #[pymodule_export]
+    use crate::user::batch_of;
+
+    #[pymodule_export]
     use crate::main;
 }
 

@@ -8,8 +8,9 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyString};
 use tesson::deserializer::user::{self, ChunkSource, UserError};
 use tesson::deserializer::{Data, Keys, Offsets, StreamColumn, Value, Values};
-use tesson::{Element, Shape, StreamInfo};
+use tesson::{Element, Minibatch, Shape, StreamInfo};
 
+use crate::batch::Batch;
 use crate::calls;
 
 /// A Python object with `stream_infos`, `num_chunks` and `get_chunk`.
@@ -113,6 +114,23 @@ impl ChunkSource for PythonChunks {
     fn is_thread_safe(&self) -> bool {
         self.thread_safe
     }
+}
+
+/// A minibatch of one stream from flat arrays as [`column`] takes them: for minibatches that no source has made.
+#[pyfunction]
+pub(crate) fn batch_of(
+    columns: &Bound<'_, PyAny>,
+    shape: Vec<usize>,
+    sparse: bool,
+    double: bool,
+    sweep_end: bool,
+) -> PyResult<Batch> {
+    let element = if double { Element::F64 } else { Element::F32 };
+    let stream = StreamInfo { name: "value".into(), shape: Shape::new(shape.clone()), element, sparse };
+    let chunk = user::checked(vec![column(columns)?], std::slice::from_ref(&stream))
+        .map_err(PyValueError::new_err)?;
+    let minibatch = Minibatch::of_chunk(&[Arc::new(stream)], &chunk, sweep_end);
+    Ok(Batch::new(minibatch, &[shape.into()]))
 }
 
 /// A column from flat arrays: `(samples, values)` of dense streams, `(samples, pairs, indices, values)` of sparse ones.

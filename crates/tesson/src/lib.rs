@@ -59,7 +59,7 @@ pub mod deserializer {
 
     /// Deserializers that hand over decoded chunks: the short way to one of one's own.
     pub mod user {
-        pub use tesson_formats::user::{ChunkSource, FORMAT, UserDeserializer, UserError, instance};
+        pub use tesson_formats::user::{ChunkSource, FORMAT, UserDeserializer, UserError, checked, instance};
     }
 }
 

@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use tesson_core::{Chunk, Data, Element, Keys, Offsets, StreamColumn, StreamInfo, Values};
 
-/// The columns of a chunk, checked: sizes that fit, sparse samples sorted, values of the stream's type.
+/// The columns of a chunk, checked: sizes that fit, sparse samples sorted, values of the stream's type. Keys count from 0.
 ///
 /// # Errors
 /// A sentence that says what does not fit, and where.
-pub(super) fn checked(columns: Vec<StreamColumn>, streams: &[StreamInfo]) -> Result<Chunk, String> {
+pub fn checked(columns: Vec<StreamColumn>, streams: &[StreamInfo]) -> Result<Chunk, String> {
     if columns.len() != streams.len() {
         return Err(format!("{} columns, expected one for each of {} streams", columns.len(), streams.len()));
     }

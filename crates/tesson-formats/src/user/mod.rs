@@ -19,6 +19,7 @@ use tesson_core::{
     ConfigError, Deserializer, Format, Object, OptionKind, OptionSpec, OptionTable, Options, Setting, Value,
 };
 
+pub use chunk::checked;
 pub use deserializer::UserDeserializer;
 pub use source::{ChunkSource, UserError};
 

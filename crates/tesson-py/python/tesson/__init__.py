@@ -19,10 +19,12 @@ from .source import (
     FULL_DATA_SWEEP,
     INFINITELY_REPEAT,
     MinibatchSource,
+    MinibatchSourceFromData,
     merge_states,
 )
 from .streams import StreamDef, StreamDefs, StreamInformation, Streams
 from .user import UserDeserializer
+from .user_source import UserMinibatchSource
 
 __all__ = [
     "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
@@ -37,6 +39,7 @@ __all__ = [
     "Minibatch",
     "MinibatchData",
     "MinibatchSource",
+    "MinibatchSourceFromData",
     "ResumeError",
     "StoreError",
     "StreamDef",
@@ -46,5 +49,6 @@ __all__ = [
     "TessonError",
     "UsageError",
     "UserDeserializer",
+    "UserMinibatchSource",
     "merge_states",
 ]

@@ -8,6 +8,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ._tesson import batch_of
+from .errors import UsageError
+from .memory import stream_of
+from .user import column
+
 if TYPE_CHECKING:
     from ._tesson import Batch
 
@@ -49,7 +54,7 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
     def __getitem__(self, key: Hashable) -> MinibatchData:
         if self._batch is None:
             raise KeyError(key)
-        return MinibatchData(self._batch, self._numbers[key])
+        return MinibatchData._of(self._batch, self._numbers[key])
 
     def __iter__(self) -> Iterator[Any]:
         return iter(() if self._batch is None else self._names)
@@ -85,6 +90,19 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
 class MinibatchData:
     """The data of one stream in a minibatch.
 
+    Sources make them; a source of one's own (:class:`UserMinibatchSource`) makes them of its values.
+
+    Parameters
+    ----------
+    value : array, sparse matrix or list of them
+        As for :meth:`MinibatchSource.from_data`: rows are sequences of one sample, entries of lists are sequences.
+    num_sequences, num_samples : int
+        How many there are in it.
+    sweep_end : bool
+        Whether a sweep ends in or with the minibatch.
+
+    Notes
+    -----
     ``samples`` (dense) and ``indptr``, ``indices``, ``values`` (sparse) are views on the minibatch's own memory:
     writable, made once, valid for as long as someone holds them, whatever becomes of the minibatch and its source. All
     other arrays are copies, made at each call.
@@ -100,9 +118,29 @@ class MinibatchData:
 
     __slots__ = ("_batch", "_stream")
 
-    def __init__(self, batch: Batch, stream: int) -> None:
-        self._batch = batch
-        self._stream = stream
+    def __init__(self, value: Any, num_sequences: int, num_samples: int, sweep_end: bool = False) -> None:
+        stream = stream_of(value, None, "value", 0)
+        # Sequences of equal length may come in one array.
+        if stream.shape and not stream.is_sparse and num_sequences != num_samples and not isinstance(value, (list, tuple)):
+            stream = stream_of(value, stream.shape[1:], "value", 0)
+        columns = column(value, stream)
+        double = columns[-1].dtype == np.float64
+        self._batch = batch_of(columns, stream.shape, stream.is_sparse, double, sweep_end)
+        self._stream = 0
+        found = (self.num_sequences, self.num_samples)
+        if found != (num_sequences, num_samples):
+            raise UsageError(
+                f"the value has {found[0]} sequences and {found[1]} samples, "
+                f"{num_sequences} and {num_samples} are said to be in it"
+            )
+
+    @classmethod
+    def _of(cls, batch: Batch, stream: int) -> MinibatchData:
+        """A stream of a minibatch that the engine has made."""
+        data = cls.__new__(cls)
+        data._batch = batch
+        data._stream = stream
+        return data
 
     @property
     def num_sequences(self) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,9 @@ from . import _tesson
 from .config import copied, reader_section
 from .deserializers import Deserializer
 from .errors import UsageError
+from .memory import MemoryDeserializer
 from .minibatch import Minibatch
+from .source_base import Source
 from .streams import StreamInformation, Streams
 from .user import UserDeserializer
 
@@ -23,6 +24,7 @@ __all__ = [
     "FULL_DATA_SWEEP",
     "INFINITELY_REPEAT",
     "MinibatchSource",
+    "MinibatchSourceFromData",
     "merge_states",
 ]
 
@@ -34,7 +36,7 @@ FULL_DATA_SWEEP = 2**64 - 2
 DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS = 128
 
 
-class MinibatchSource:
+class MinibatchSource(Source):
     """Reads a corpus in minibatches: in an order that depends on nothing but the data and these arguments.
 
     A source may be used by several threads: each call gets a minibatch of its own. Reading releases the GIL, and Ctrl-C
@@ -220,6 +222,54 @@ class MinibatchSource:
         source._open(tree, {}, None if base_dir is None else os.fspath(base_dir))
         return source
 
+    @classmethod
+    def from_data(
+        cls,
+        data: Mapping[str, Any] | None = None,
+        /,
+        *,
+        max_samples: int = INFINITELY_REPEAT,
+        max_sweeps: int = INFINITELY_REPEAT,
+        randomize: bool | str = False,
+        randomization_seed: int = 0,
+        sharing: str | None = None,
+        memory_limit: int | str | None = None,
+        threads: int | None = None,
+        dtype: DTypeLike | None = None,
+        **streams: Any,
+    ) -> MinibatchSource:
+        """Read data that are in memory, by default in their order.
+
+        Parameters
+        ----------
+        data : mapping, optional
+            Streams whose names are no keywords, or are those of options.
+        max_samples, max_sweeps, randomize, randomization_seed, sharing, memory_limit, threads, dtype
+            As in :class:`MinibatchSource`.
+        **streams
+            Each an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``, whose
+            rows are sequences of one sample; or a list of arrays ``[samples, *shape]`` or sparse matrices, which are
+            sequences. They are not copied: do not change them while they are read.
+
+        Examples
+        --------
+        >>> source = MinibatchSource.from_data(x=np.arange(6).reshape(3, 2), y=[np.ones(2), np.ones(1), np.ones(3)])
+        >>> minibatch = source.next_minibatch(3)
+        >>> minibatch["x"].samples.tolist(), minibatch["y"].lengths.tolist()
+        ([[0.0, 1.0], [2.0, 3.0]], [2, 1])
+        """
+        return cls(
+            MemoryDeserializer({**(data or {}), **streams}),
+            max_samples,
+            max_sweeps,
+            randomize=randomize,
+            randomization_seed=randomization_seed,
+            sharing=sharing,
+            memory_limit=memory_limit,
+            threads=threads,
+            dtype=dtype,
+        )
+
     def __getstate__(self) -> tuple[Any, ...]:
         return *self._arguments, self._source.state()
 
@@ -329,22 +379,9 @@ class MinibatchSource:
         """The streams, by name and as attributes: ``source.streams.features``."""
         return self._streams
 
-    def stream_info(self, name: str) -> StreamInformation:
-        """The stream of this name.
-
-        Raises
-        ------
-        KeyError
-            There is none.
-        """
-        return self._streams[name]
-
     def stream_infos(self) -> list[StreamInformation]:
         """All streams, in the order of the configuration."""
         return list(self._streams.values())
-
-    def __getitem__(self, name: str) -> StreamInformation:
-        return self._streams[name]
 
     @property
     def config(self) -> dict[str, Any]:
@@ -378,23 +415,6 @@ class MinibatchSource:
             was.
         """
         self._source.restore(checkpoint)
-
-    def state_dict(self) -> dict[str, Any]:
-        """The same as :meth:`get_checkpoint_state`, as PyTorch spells it."""
-        return self._source.state()
-
-    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """The same as :meth:`restore_from_checkpoint`, as PyTorch spells it."""
-        self._source.restore(state_dict)
-
-    @property
-    def current_position(self) -> dict[str, Any]:
-        """The same as :meth:`get_checkpoint_state`; setting it restores."""
-        return self._source.state()
-
-    @current_position.setter
-    def current_position(self, position: Mapping[str, Any]) -> None:
-        self._source.restore(position)
 
     @property
     def num_sequences(self) -> int:
@@ -430,18 +450,37 @@ class MinibatchSource:
         """
         self._source.close()
 
-    def __enter__(self) -> MinibatchSource:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         config, _, base_dir = self._arguments
         place = "" if base_dir is None else f", base_dir={base_dir!r}"
         return f"MinibatchSource.from_config({config!r}{place})"
+
+
+class MinibatchSourceFromData(MinibatchSource):
+    """CNTK's source of data in memory: in their order, minibatches end with the sweep.
+
+    Parameters
+    ----------
+    data_streams : mapping
+        For each stream the data as for :meth:`MinibatchSource.from_data`, or a tuple of them and their type.
+    max_samples : int
+        Samples after which the data end.
+
+    Examples
+    --------
+    >>> source = MinibatchSourceFromData({"x": np.arange(15).reshape(5, 3)})
+    >>> [source.next_minibatch(3)["x"].num_samples for _ in range(3)]
+    [3, 2, 3]
+    """
+
+    def __init__(self, data_streams: Mapping[str, Any], max_samples: int = INFINITELY_REPEAT) -> None:
+        config = {
+            "deserializers": [_section(MemoryDeserializer(data_streams))],
+            "randomize": False,
+            "crossSweepEnds": False,
+            "maxSamples": max_samples,
+        }
+        self._open(config, {}, None)
 
 
 def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:

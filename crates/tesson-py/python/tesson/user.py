@@ -137,10 +137,11 @@ def columns(chunk: Any, deserializer: Any) -> list[tuple[Any, ...]]:
     for name in chunk:
         if name not in names:
             raise ValueError(f"data for `{name}`, which is no stream; there are {', '.join(names)}")
-    return [_column(chunk[stream.name], stream) for stream in streams]
+    return [column(chunk[stream.name], stream) for stream in streams]
 
 
-def _column(data: Any, stream: StreamInformation) -> tuple[Any, ...]:
+def column(data: Any, stream: StreamInformation) -> tuple[Any, ...]:
+    """The data of a stream, as flat arrays: see :func:`columns`."""
     try:
         return _sparse(data, stream.shape[0]) if stream.is_sparse else _dense(data, stream.shape)
     except (TypeError, ValueError) as e:

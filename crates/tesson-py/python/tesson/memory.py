@@ -1,0 +1,161 @@
+"""Data in memory as a deserializer: arrays, sparse matrices, and lists of them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import ConfigError
+from .streams import StreamInformation
+from .user import UserDeserializer
+
+__all__ = ["MemoryDeserializer", "stream_of"]
+
+#: Values in a chunk, about, over all streams.
+CHUNK_VALUES = 2**18
+#: Chunks to be had at least, where there are as many sequences: shuffling and sharing work on chunks.
+CHUNKS = 64
+#: Bytes at both ends of an array that tell it from others.
+ENDS = 2**16
+
+
+class MemoryDeserializer(UserDeserializer):
+    """Streams in memory, each an array, a sparse matrix, or a list of them. Nothing is copied until it is delivered.
+
+    Parameters
+    ----------
+    data : mapping
+        For each stream: an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``,
+        whose rows are sequences of one sample; or a list of arrays ``[samples, *shape]`` or of sparse matrices, which
+        are sequences. Or such a thing and its type, in a tuple: anything with the ``shape`` of a sample, as CNTK's types
+        have it, or that shape itself. All streams have the same number of sequences.
+
+    Examples
+    --------
+    >>> deserializer = MemoryDeserializer({"x": np.eye(3), "words": [np.zeros((2, 4)), np.ones((1, 4)), np.ones((5, 4))]})
+    >>> [stream.shape for stream in deserializer.stream_infos()]
+    [(3,), (4,)]
+    >>> deserializer.sequence_lengths(0)
+    array([2], dtype=uint32)
+    """
+
+    thread_safe = True
+    composable = True
+
+    def __init__(self, data: Mapping[str, Any]) -> None:
+        if not data:
+            raise ConfigError("no data, expected at least one stream")
+        self._data: dict[str, Any] = {}
+        self._streams: list[StreamInformation] = []
+        for number, (name, given) in enumerate(data.items()):
+            value, shape = _typed(given)
+            try:
+                self._streams.append(stream_of(value, shape, name, number))
+            except (TypeError, ValueError) as e:
+                raise ConfigError(f"stream `{name}`: {e}", path=name) from None
+            self._data[name] = value.tocsr() if hasattr(value, "tocsr") else value
+        counts = {name: _count(value) for name, value in self._data.items()}
+        (first, self._count), *others = counts.items()
+        for name, count in others:
+            if count != self._count:
+                raise ConfigError(f"stream `{name}` has {count} sequences, stream `{first}` has {self._count}", path=name)
+        if self._count == 0:
+            raise ConfigError("no sequences, expected at least 1")
+        self._lengths = self._longest()
+        values = sum(math.prod(stream.shape) if not stream.is_sparse else 4 for stream in self._streams)
+        average = max(1, values * int(self._lengths.sum(dtype=np.int64)) // self._count)
+        self._per_chunk = max(1, min(CHUNK_VALUES // average, math.ceil(self._count / CHUNKS)))
+
+    def _longest(self) -> NDArray[np.uint32]:
+        """Samples of each sequence's longest stream, at least 1."""
+        longest = np.ones(self._count, np.uint32)
+        for stream in self._streams:
+            value = self._data[stream.name]
+            if isinstance(value, (list, tuple)):
+                np.maximum(longest, [_count(part) for part in value], out=longest, casting="unsafe")
+            elif value.ndim == len(stream.shape) + 2:
+                np.maximum(longest, value.shape[1], out=longest, casting="unsafe")
+        return longest
+
+    def _numbers(self, chunk_id: int) -> slice:
+        """The sequences of a chunk."""
+        return slice(chunk_id * self._per_chunk, (chunk_id + 1) * self._per_chunk)
+
+    def stream_infos(self) -> list[StreamInformation]:
+        """The streams, with the shapes found in the data."""
+        return self._streams
+
+    def num_chunks(self) -> int:
+        """Number of chunks: a matter of the data's shapes alone."""
+        return math.ceil(self._count / self._per_chunk)
+
+    def get_chunk(self, chunk_id: int) -> dict[str, Any]:
+        """Slices of the data."""
+        return {name: value[self._numbers(chunk_id)] for name, value in self._data.items()}
+
+    def sequence_lengths(self, chunk_id: int) -> NDArray[np.uint32]:
+        """The number of samples of each sequence's longest stream."""
+        return self._lengths[self._numbers(chunk_id)]
+
+    def identity(self) -> str:
+        """Tells these data from others, by their ends."""
+        digest = hashlib.blake2b(digest_size=8)
+        for name, value in self._data.items():
+            parts = [value[0], value[-1]] if isinstance(value, (list, tuple)) else [value]
+            for part in parts:
+                array = np.asarray(part.data if hasattr(part, "tocsr") else part)
+                digest.update(f"{name} {array.shape} {array.dtype} ".encode())
+                rows = max(1, ENDS * len(array) // max(1, array.nbytes))
+                digest.update(array[:rows].tobytes())
+                digest.update(array[-rows:].tobytes())
+        return digest.hexdigest()
+
+
+def stream_of(value: Any, shape: tuple[int, ...] | None, name: str, number: int) -> StreamInformation:
+    """The stream that a value is, its shape taken from the value where `shape` is None."""
+    first = value
+    if isinstance(value, (list, tuple)):
+        if not value:
+            raise ValueError("an empty list, expected at least one sequence")
+        first = value[0]
+    if hasattr(first, "tocsr"):
+        found = (int(first.shape[1]),)
+        if shape is not None and shape != found:
+            raise ValueError(f"a matrix of {found[0]} columns, expected {shape[0] if shape else 1}")
+        return StreamInformation(name, number, "sparse", np.float32, found)
+    array = np.asarray(first)
+    if array.dtype.kind not in "biuf":
+        raise TypeError(f"found {array.dtype}, expected an array of numbers, a sparse matrix or a list of them")
+    if array.ndim == 0:
+        raise ValueError("found a single number, expected an array or a list of arrays")
+    return StreamInformation(name, number, "dense", np.float32, array.shape[1:] if shape is None else shape)
+
+
+def _typed(given: Any) -> tuple[Any, tuple[int, ...] | None]:
+    """A value and the shape that is given beside it, if any."""
+    shape: tuple[int, ...] | None
+    if not (isinstance(given, tuple) and len(given) == 2 and _is_type(given[1])):
+        value, shape = given, None
+    else:
+        value, kind = given
+        dims: Any = getattr(kind, "shape", kind)
+        shape = tuple(int(d) for d in dims) if isinstance(dims, Sequence) else (int(dims),)
+    if not isinstance(value, (list, tuple)) and not hasattr(value, "tocsr"):
+        value = np.asarray(value)
+    return value, shape
+
+
+def _is_type(thing: Any) -> bool:
+    """Whether something is a type rather than data."""
+    is_data = isinstance(thing, (np.ndarray, list)) or hasattr(thing, "tocsr")
+    return not is_data and (isinstance(thing, (int, tuple)) or hasattr(thing, "shape"))
+
+
+def _count(value: Any) -> int:
+    """The number of rows: a sparse matrix has no length."""
+    return int(value.shape[0]) if hasattr(value, "shape") else len(value)

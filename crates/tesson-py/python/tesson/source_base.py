@@ -1,0 +1,70 @@
+"""What sources have in common, whoever makes their minibatches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from .streams import StreamInformation, Streams
+
+__all__ = ["Source"]
+
+
+class Source(ABC):
+    """Streams to look up, states to save and restore, and an end."""
+
+    @property
+    @abstractmethod
+    def streams(self) -> Streams:
+        """The streams, by name and as attributes: ``source.streams.features``."""
+
+    def stream_info(self, name: str) -> StreamInformation:
+        """The stream of this name.
+
+        Raises
+        ------
+        KeyError
+            There is none.
+        """
+        return self.streams[name]
+
+    def __getitem__(self, name: str) -> StreamInformation:
+        return self.streams[name]
+
+    @abstractmethod
+    def get_checkpoint_state(self) -> dict[str, Any]:
+        """The state behind the last minibatch handed out."""
+
+    @abstractmethod
+    def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
+        """Go on from a state."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """The same as :meth:`get_checkpoint_state`, as PyTorch spells it."""
+        return self.get_checkpoint_state()
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """The same as :meth:`restore_from_checkpoint`, as PyTorch spells it."""
+        self.restore_from_checkpoint(state_dict)
+
+    @property
+    def current_position(self) -> dict[str, Any]:
+        """The same as :meth:`get_checkpoint_state`; setting it restores."""
+        return self.get_checkpoint_state()
+
+    @current_position.setter
+    def current_position(self, position: Mapping[str, Any]) -> None:
+        self.restore_from_checkpoint(position)
+
+    def close(self) -> None:
+        """Give up what the source holds."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()

@@ -1,0 +1,137 @@
+"""Sources of one's own: minibatches that Python makes, for whoever reads sources."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any
+
+from .minibatch import MinibatchData
+from .source_base import Source
+from .streams import StreamInformation, Streams
+
+__all__ = ["UserMinibatchSource"]
+
+
+class GivenMinibatch(Mapping[Any, MinibatchData]):
+    """A minibatch that a user's code has made: looked up by name or :class:`StreamInformation`, false if there is no data."""
+
+    def __init__(self, data: Mapping[Any, MinibatchData], streams: Mapping[Hashable, str]) -> None:
+        self._data = {getattr(key, "name", key): value for key, value in data.items()}
+        #: Every key that is understood beside the names, and the stream's name.
+        self._streams = streams
+
+    def __getitem__(self, key: Any) -> MinibatchData:
+        return self._data[self._streams.get(key, getattr(key, "name", key))]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._streams or self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+    def __repr__(self) -> str:
+        return f"GivenMinibatch({self._data!r})"
+
+
+class UserMinibatchSource(Source):
+    """The base of sources that are written in Python, as in CNTK, to be used where a :class:`MinibatchSource` is.
+
+    A subclass has ``stream_infos()`` and ``next_minibatch(num_samples, number_of_workers, worker_rank, device=None)``,
+    which returns a mapping from :class:`StreamInformation` (or names) to :class:`MinibatchData`, empty at the end of the
+    data. With ``get_checkpoint_state()`` and ``restore_from_checkpoint(state)`` of its own it can be resumed.
+
+    Whoever reads it calls ``next_minibatch`` as that of a :class:`MinibatchSource`, or as CNTK does; the arguments are
+    brought into the order above.
+
+    Examples
+    --------
+    >>> class Zeros(UserMinibatchSource):
+    ...     def stream_infos(self):
+    ...         return [StreamInformation("x", 0, "dense", np.float32, (2,))]
+    ...     def next_minibatch(self, num_samples, number_of_workers, worker_rank, device=None):
+    ...         n = num_samples // number_of_workers
+    ...         return {self.streams.x: MinibatchData(np.zeros((n, 2)), n, n, False)}
+    >>> Zeros().next_minibatch(6, num_data_partitions=2, partition_index=0)["x"].samples.shape
+    (3, 2)
+    """
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        own = cls.__dict__.get("next_minibatch")
+        if own is not None:
+            cls.next_minibatch = _called_either_way(own)  # type: ignore[method-assign]
+
+    @abstractmethod
+    def stream_infos(self) -> Sequence[StreamInformation]:
+        """The streams, in order."""
+
+    @abstractmethod
+    def next_minibatch(self, *arguments: Any, **keywords: Any) -> Mapping[Any, MinibatchData]:
+        """Make the next minibatch.
+
+        Parameters
+        ----------
+        num_samples : int
+            Samples over all workers.
+        number_of_workers, worker_rank : int
+            Number of workers and which share to return.
+        device : object
+            None, or what the caller has passed.
+        """
+
+    @property
+    def streams(self) -> Streams:
+        """The streams, by name and as attributes: ``source.streams.features``."""
+        return Streams({stream.name: stream for stream in self.stream_infos()})
+
+    def is_infinite(self) -> bool:
+        """Whether the data never end."""
+        return True
+
+    def get_checkpoint_state(self) -> dict[str, Any]:
+        """The state behind the last minibatch handed out; empty unless a subclass has one."""
+        return {}
+
+    def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
+        """Go on from a state; nothing unless a subclass can."""
+
+    def minibatches(
+        self, minibatch_size_in_samples: int, input_map: Mapping[Any, StreamInformation | str] | None = None, **share: Any
+    ) -> Iterator[Mapping[Any, MinibatchData]]:
+        """Iterate over minibatches of one size, to the end of the data."""
+        while minibatch := self.next_minibatch(minibatch_size_in_samples, input_map, **share):
+            yield minibatch
+
+
+def _called_either_way(own: Callable[..., Any]) -> Callable[..., GivenMinibatch]:
+    """A user's ``next_minibatch``, which takes the arguments of a source's or of CNTK's."""
+    taken = inspect.signature(own).parameters
+    variable = any(p.kind is inspect.Parameter.VAR_POSITIONAL for p in taken.values())
+    room = 4 if variable else len(taken) - 1
+
+    @functools.wraps(own)
+    def next_minibatch(
+        self: UserMinibatchSource,
+        minibatch_size_in_samples: int | None = None,
+        input_map: Any = None,
+        device: Any = None,
+        num_data_partitions: Any = None,
+        partition_index: int | None = None,
+        **theirs: Any,
+    ) -> GivenMinibatch:
+        samples = theirs.pop("num_samples", minibatch_size_in_samples)
+        workers, rank = theirs.pop("number_of_workers", num_data_partitions), theirs.pop("worker_rank", partition_index)
+        if isinstance(input_map, int):
+            # CNTK's order: samples, workers, rank, device.
+            workers, rank, input_map, device = input_map, device, None, num_data_partitions
+        if theirs:
+            raise TypeError(f"next_minibatch() got an unexpected keyword argument {next(iter(theirs))!r}")
+        arguments = (samples, 1 if workers is None else workers, 0 if rank is None else rank, device)
+        data = own(self, *arguments[:room])
+        names = {key: getattr(stream, "name", stream) for key, stream in (input_map or {}).items()}
+        return GivenMinibatch(data, names)
+
+    return next_minibatch
