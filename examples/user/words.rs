@@ -15,7 +15,7 @@ use tesson::config::{json, lower};
 use tesson::deserializer::user::{ChunkSource, UserDeserializer, UserError};
 use tesson::deserializer::{
     Data, Deserializer, Format, Offsets, OptionKind, OptionSpec, OptionTable, Options, Setting, StreamColumn,
-    Values,
+    Values, describe_from_table,
 };
 use tesson::{ConfigError, Element, Error, Shape, Source, SourceConfig, StreamInfo};
 
@@ -34,6 +34,7 @@ static FORMAT: Format = Format {
         default: None,
         help: "The text.",
     }]),
+    describe: describe_from_table,
     open,
 };
 

@@ -17,6 +17,7 @@ use std::sync::Arc;
 
 use tesson_core::{
     ConfigError, Deserializer, Format, Object, OptionKind, OptionSpec, OptionTable, Options, Setting, Value,
+    describe_from_table,
 };
 
 pub use chunk::checked;
@@ -32,6 +33,7 @@ pub static FORMAT: Format = Format {
     aliases: &[],
     help: "A deserializer of the user's own, which hands over decoded chunks.",
     options: &OPTIONS,
+    describe: describe_from_table,
     open,
 };
 
