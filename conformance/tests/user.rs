@@ -113,6 +113,86 @@ impl ChunkSource for Twin {
     }
 }
 
+/// A label for every sequence of [`corpus::text`] but the last, in another order and other chunks: its key.
+struct Labels;
+
+impl Labels {
+    const IN_CHUNK: u64 = 7;
+
+    fn keys_of(chunk: u32) -> Vec<u64> {
+        let n = corpus::lengths().len() as u64;
+        let numbers = u64::from(chunk) * Labels::IN_CHUNK..n.min((u64::from(chunk) + 1) * Labels::IN_CHUNK);
+        // 71 and the number of sequences have no divisor in common, so each comes once.
+        numbers.map(|i| i * 71 % n).filter(|i| i + 1 < n).map(|i| 3 * i).collect()
+    }
+}
+
+impl ChunkSource for Labels {
+    fn name(&self) -> &str {
+        "Labels"
+    }
+
+    fn streams(&self) -> Vec<StreamInfo> {
+        let shape = Shape::new([1]);
+        vec![StreamInfo { name: "label".into(), shape, element: Element::F32, sparse: false }]
+    }
+
+    fn n_chunks(&self) -> u32 {
+        (corpus::lengths().len() as u64).div_ceil(Labels::IN_CHUNK) as u32
+    }
+
+    fn read(&self, chunk: u32) -> Result<Vec<StreamColumn>, UserError> {
+        let values = Values::F32(Labels::keys_of(chunk).into_iter().map(|key| key as f32).collect());
+        Ok(vec![StreamColumn { samples: Offsets::Every(1), data: Data::Dense { values } }])
+    }
+
+    fn keys(&self, chunk: u32) -> Result<Option<Keys>, UserError> {
+        Ok(Some(Keys::Numbers(Labels::keys_of(chunk))))
+    }
+}
+
+/// The text and its labels, joined; `first` says which of the two is the primary.
+fn joined(first: usize, options: &str) -> Source {
+    let mut tree = json::parse(&corpus::config_text(options)).expect("the test's configuration is right");
+    let Value::List(deserializers) = &mut tree.0[0].1 else { unreachable!("written so") };
+    let labels =
+        [("type", Value::Text(user::FORMAT.name.into())), ("instance", user::instance(Arc::new(Labels)))];
+    deserializers.push(Value::Section(labels.into_iter().collect()));
+    deserializers.rotate_left(first);
+    let config = lower(&tree, &tesson::registry().with(&user::FORMAT)).expect("both are right");
+    Source::open_in(&config, &*corpus::store(&corpus::text(&corpus::lengths()))).expect("both are right")
+}
+
+#[test]
+fn it_joins_a_file_from_either_side() {
+    for first in [0, 1] {
+        for order in ORDERS {
+            let mut runs = Vec::new();
+            for more in [r#""threads": 1"#, r#""threads": 3, "memoryLimit": "300000""#] {
+                let options = format!(r#"{order}, "maxSweeps": 1, {more}"#);
+                let mut keys = Vec::new();
+                for minibatch in rest(&mut joined(first, &options), 30, 1, 0) {
+                    let label = &minibatch.streams[2 * (1 - first)];
+                    assert_eq!(label.lengths, vec![1; minibatch.keys.len()], "{options}");
+                    let labels = label.bits.iter().map(|&bits| f64::from_bits(bits).to_string());
+                    assert_eq!(labels.collect::<Vec<_>>(), minibatch.keys, "{options}");
+                    let x = &minibatch.streams[first];
+                    let mut sample = 0;
+                    for (key, &length) in minibatch.keys.iter().zip(&x.lengths) {
+                        let number: f64 = key.parse().unwrap();
+                        assert_eq!(f64::from_bits(x.bits[2 * sample]), number / 3.0 * 100.0, "{options}");
+                        sample += length as usize;
+                    }
+                    keys.extend(minibatch.keys);
+                }
+                runs.push(keys);
+            }
+            assert_eq!(runs[0], runs[1], "{order}");
+            assert_eq!(runs[0].len(), corpus::lengths().len() - 1, "{order}");
+        }
+    }
+}
+
 fn open(source: Arc<dyn ChunkSource>, options: &str) -> Result<Source, Error> {
     let text =
         format!(r#"{{"deserializers": [{{"type": "UserDeserializer", "composable": true}}], {options}}}"#);

@@ -14,6 +14,11 @@ use crate::{Chunk, Error, Index, Keys, StreamInfo};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ResourceId(pub u32);
 
+impl ResourceId {
+    /// No resource at all.
+    pub const NONE: ResourceId = ResourceId(u32::MAX);
+}
+
 /// Bytes, lent by the engine.
 pub trait Fetch: Sync {
     /// Size of the resource in bytes.
@@ -165,7 +170,8 @@ pub trait Corpus: Send + Sync {
         false
     }
 
-    /// Where one sequence lies in storage. Where there is none (no resources), the answer is not looked at.
+    /// Where one sequence lies in storage. Of a corpus without resources the resource is one that nobody has,
+    /// [`ResourceId::NONE`].
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>);
 
     /// Bytes of memory held beside the [`Index`].
@@ -280,8 +286,8 @@ pub trait Deserializer: Send + Sync {
         Repeated::First
     }
 
-    /// Whether it can be joined, and is shuffled and shared like any other. If not, each worker reads on a timeline of
-    /// its own (spec of the engine, "Local-timeline randomizers").
+    /// Whether it is shuffled and shared like any other even if it is read alone. If not, each worker then reads on a
+    /// timeline of its own (spec of the engine, "Local-timeline randomizers"). Joined, all are read alike.
     fn composable(&self) -> bool {
         true
     }

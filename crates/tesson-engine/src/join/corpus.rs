@@ -96,6 +96,11 @@ impl Corpus for JoinedCorpus {
         Ok(Keys::gathered(&[keys], (0..n_sequences).map(|i| (0, joined.row(i)))))
     }
 
+    fn whole_chunks(&self) -> bool {
+        // What other parts have lies anywhere in their chunks, so they keep some of these.
+        self.parts[0].indexed.corpus.whole_chunks()
+    }
+
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
         // Where the first part has it; the others lie anywhere.
         let joined = &self.chunks[chunk as usize];

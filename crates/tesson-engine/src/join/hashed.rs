@@ -54,6 +54,10 @@ impl Corpus for Hashed {
         Ok(hashed(&keys).unwrap_or(keys))
     }
 
+    fn whole_chunks(&self) -> bool {
+        self.0.whole_chunks()
+    }
+
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
         self.0.span(chunk, sequence)
     }

@@ -52,6 +52,10 @@ impl Fetch for PartFetch<'_> {
     fn progress(&self, bytes: u64) {
         self.fetch.progress(bytes);
     }
+
+    fn cancelled(&self) -> bool {
+        self.fetch.cancelled()
+    }
 }
 
 /// The names of the files of all deserializers.
@@ -63,8 +67,8 @@ impl Parts {
     /// Lets every deserializer look at the beginning of its data, and makes sure that they go together.
     ///
     /// # Errors
-    /// What [`Deserializer::prepare`] answers; two streams of one name, two deserializers that define the size, and
-    /// one that cannot be joined beside others.
+    /// What [`Deserializer::prepare`] answers; two streams of one name, and two deserializers that
+    /// define the size.
     pub(crate) fn prepare(
         deserializers: Vec<Box<dyn Deserializer>>,
         resources: &Resources,
@@ -169,10 +173,6 @@ fn check(deserializers: &[Box<dyn Deserializer>]) -> Result<(), ConfigError> {
                 return Err(ConfigError::new(format!("deserializers[{i}]"), what));
             }
             names.push((&stream.name, i));
-        }
-        if !deserializer.composable() && deserializers.len() > 1 {
-            let what = format!("a {} cannot be joined with others; read it alone", deserializer.name());
-            return Err(ConfigError::new(format!("deserializers[{i}]"), what));
         }
     }
     let mut definers = (0..deserializers.len()).filter(|&i| deserializers[i].defines_size());

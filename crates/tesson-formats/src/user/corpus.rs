@@ -100,7 +100,7 @@ impl Corpus for UserCorpus {
     }
 
     fn span(&self, _chunk: u32, _sequence: u32) -> (ResourceId, Range<u64>) {
-        (ResourceId(0), 0..0)
+        (ResourceId::NONE, 0..0)
     }
 
     fn bytes(&self) -> usize {
