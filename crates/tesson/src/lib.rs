@@ -51,10 +51,10 @@ pub use tesson_plan::{
 /// The format traits, for deserializers of one's own.
 pub mod deserializer {
     pub use tesson_core::{
-        Cause, Chunk, Coded, Corpus, Damage, Data, DescribeFn, Deserializer, Fault, Fetch, Format, Index, Indexed,
-        Keys, Lanes, Name, Object, Offsets, OptionKind, OptionSpec, OptionTable, Options, Piece, Pieces, Repeated,
-        ResourceId, Scattered, Scratch, Section, Setting, StreamColumn, TransformFormat, Value, Values,
-        Wanted, describe_from_table,
+        Cause, Chunk, Coded, Corpus, Damage, Data, DescribeFn, Deserializer, Fault, Fetch, Format, Index,
+        Indexed, Keys, Lanes, Name, Object, Offsets, OptionKind, OptionSpec, OptionTable, Options, Piece,
+        Pieces, Repeated, ResourceId, Scattered, Scratch, Section, Setting, StreamColumn, TransformFormat,
+        Value, Values, Wanted, describe_from_table,
     };
 
     /// Deserializers that hand over decoded chunks: the short way to one of one's own.
