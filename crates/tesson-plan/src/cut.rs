@@ -101,9 +101,9 @@ impl Cut<'_> {
         let (mut position, mut sequence, mut ready) = (at.position, at.sequence, at.sequence);
         while sequence < n {
             if sequence == ready {
-                ready = order.prepare(sequence);
+                ready = order.prepare(self.index, sequence);
             }
-            let Next { planned, home, length } = order.get(self.index, sequence);
+            let Next { planned, home, length } = order.get(sequence);
             let length = u64::from(length);
             let consumed = self.consumed.is_some_and(|c| c.holds(position, home));
             let own = !consumed && self.share.owns(home);

@@ -367,9 +367,9 @@ fn scan<O: Order>(order: &mut O, index: &Index, sweep: u64, offset: u64) -> (u64
     let (mut sequence, mut start, mut ready) = (0, 0, 0);
     while start < offset {
         if sequence == ready {
-            ready = order.prepare(sequence);
+            ready = order.prepare(index, sequence);
         }
-        start += u64::from(order.get(index, sequence).length);
+        start += u64::from(order.get(sequence).length);
         sequence += 1;
     }
     (sequence, start)

@@ -1,5 +1,6 @@
 //! What follows what: the orders, one family a file.
 
+mod ahead;
 mod as_stored;
 mod chunk_window;
 mod global;
@@ -99,9 +100,9 @@ pub(crate) trait Order {
     fn enter(&mut self, index: &Index, sweep: u64);
 
     /// Works the current sweep out as far as is needed to ask for sequence `from`, which the sweep has. Returns up
-    /// to which sequence may be asked now, at least `from + 1`.
-    fn prepare(&mut self, from: u64) -> u64;
+    /// to which sequence may be asked from there on, at least `from + 1`.
+    fn prepare(&mut self, index: &Index, from: u64) -> u64;
 
-    /// Sequence number `sequence` of the current sweep, which has been prepared.
-    fn get(&self, index: &Index, sequence: u64) -> Next;
+    /// Sequence number `sequence` of the current sweep, for which has been prepared.
+    fn get(&self, sequence: u64) -> Next;
 }

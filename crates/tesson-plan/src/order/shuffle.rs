@@ -8,7 +8,7 @@
 use tesson_core::Index;
 
 use super::locate::Locate;
-use super::{Next, Window, chunk_window, sample_window};
+use super::{Window, chunk_window, sample_window};
 use crate::Planned;
 use crate::rng::{Mt19937_64, Remainder};
 
@@ -220,15 +220,13 @@ impl Shuffle {
         self.locate.find(position.into(), |p| self.places[p].first.into())
     }
 
-    /// Sequence number `sequence` of the sweep, which has been prepared.
+    /// Where sequence number `sequence` of the sweep lies, and its home; it has been prepared.
     #[inline]
-    pub(super) fn get(&self, index: &Index, sequence: u64) -> Next {
+    pub(super) fn get(&self, sequence: u64) -> (Planned, u64) {
         let position = self.list[(sequence - u64::from(self.base)) as usize];
         let home = self.find(position);
         let place = self.places[home];
-        let planned = Planned { chunk: place.chunk, sequence: position - place.first };
-        let length = index.lengths(place.chunk as usize).get(planned.sequence as usize);
-        Next { planned, home: home as u64, length }
+        (Planned { chunk: place.chunk, sequence: position - place.first }, home as u64)
     }
 
     /// Reports chunks none of whose sequences come at `sequence` or later, each once.
@@ -286,7 +284,7 @@ mod tests {
             if i == ready {
                 ready = shuffle.prepare(i, i);
             }
-            let Planned { chunk, sequence } = shuffle.get(&index, i).planned;
+            let (Planned { chunk, sequence }, _) = shuffle.get(i);
             found.push(format!("{chunk}.{sequence}"));
         }
         assert_eq!(found.join(" "), expected, "{window}, sweep {sweep}");

@@ -2,6 +2,7 @@
 
 use tesson_core::Index;
 
+use super::ahead::Ahead;
 use super::shuffle::Shuffle;
 use super::{Next, Order, Window};
 use crate::Cursor;
@@ -17,11 +18,20 @@ pub(crate) struct Windowed {
     oldest: Option<Cursor>,
     /// Chunks that their sweep has done with and that have not been reported yet.
     retired: Vec<u32>,
+    ahead: Ahead,
 }
 
 impl Windowed {
     pub(crate) fn new(window: Window, seed: u64) -> Windowed {
-        Windowed { window, seed, current: None, previous: None, oldest: None, retired: Vec::new() }
+        Windowed {
+            window,
+            seed,
+            current: None,
+            previous: None,
+            oldest: None,
+            retired: Vec::new(),
+            ahead: Ahead::default(),
+        }
     }
 
     /// Says that nobody will go back behind this cursor.
@@ -70,29 +80,33 @@ impl Windowed {
 
 impl Order for Windowed {
     fn enter(&mut self, index: &Index, sweep: u64) {
+        // A shuffle is large: it stays where it is unless the sweep changes.
+        if self.current.as_ref().is_some_and(|current| current.sweep == sweep) {
+            return;
+        }
         self.current = Some(match (self.current.take(), self.previous.take()) {
-            (Some(current), previous) if current.sweep == sweep => {
-                self.previous = previous;
-                current
-            }
             (_, Some(previous)) if previous.sweep == sweep => previous,
             (Some(current), _) => self.leave(index, current, sweep),
             (None, _) => Shuffle::new(index, &self.window, self.seed, sweep),
         });
     }
 
-    fn prepare(&mut self, from: u64) -> u64 {
+    fn prepare(&mut self, index: &Index, from: u64) -> u64 {
         let current = self.current.as_mut().expect("a sweep is entered before it is asked");
+        if let Some(end) = self.ahead.end(current.sweep, from) {
+            return end;
+        }
         let keep = match self.oldest {
             Some(oldest) if oldest.sweep == current.sweep => oldest.sequence,
             Some(oldest) if oldest.sweep < current.sweep => 0,
             _ => u64::MAX,
         };
-        current.prepare(from, keep)
+        let end = current.prepare(from, keep);
+        self.ahead.fill(index, current.sweep, from, end, |sequence| current.get(sequence))
     }
 
     #[inline]
-    fn get(&self, index: &Index, sequence: u64) -> Next {
-        self.current.as_ref().expect("a sweep is entered before it is asked").get(index, sequence)
+    fn get(&self, sequence: u64) -> Next {
+        self.ahead.get(sequence)
     }
 }
