@@ -14,6 +14,7 @@
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
 from .minibatch import Layout, Minibatch, MinibatchData
+from .plugins import register_deserializer
 from .source import (
     DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
     FULL_DATA_SWEEP,
@@ -51,4 +52,5 @@ __all__ = [
     "UserDeserializer",
     "UserMinibatchSource",
     "merge_states",
+    "register_deserializer",
 ]

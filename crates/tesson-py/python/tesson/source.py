@@ -15,6 +15,7 @@ from .deserializers import Deserializer
 from .errors import UsageError
 from .memory import MemoryDeserializer
 from .minibatch import Minibatch
+from .plugins import resolved
 from .source_base import Source
 from .streams import StreamInformation, Streams
 from .user import UserDeserializer
@@ -174,7 +175,7 @@ class MinibatchSource(Source):
         self, config: dict[str, Any], shapes: Mapping[str, tuple[int, ...]], base_dir: str | None
     ) -> None:
         self._arguments = (config, shapes, base_dir)
-        self._source = _tesson.Source(config, shapes, base_dir)
+        self._source = _tesson.Source(resolved(config, base_dir), shapes, base_dir)
         streams = {
             name: StreamInformation(name, number, "sparse" if sparse else "dense", np.dtype(dtype), tuple(dims))
             for number, (name, dims, dtype, sparse) in enumerate(self._source.streams())

@@ -1,0 +1,118 @@
+"""Deserializers from outside, which configurations name by type and module."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from . import _tesson
+from .errors import ConfigError
+
+__all__ = ["register_deserializer", "resolved"]
+
+Maker = Callable[..., Any]
+
+_makers: dict[str, Maker] = {}
+
+
+def register_deserializer(type: str) -> Callable[[Maker], Maker]:
+    """Make a deserializer of one's own known to configurations: a decorator of a class, or of a function that makes one.
+
+    A configuration then says ``"type": type``, and with ``"module": "package.module"`` which module to import for it, so
+    that the one that registers it need not be imported before. All other options of the section become keyword
+    arguments, ``maxErrors`` as ``max_errors``; the option ``file`` is relative to the configuration's folder for files.
+
+    Examples
+    --------
+    >>> @register_deserializer("Ones")
+    ... class Ones(UserDeserializer):
+    ...     def __init__(self, dim=1):
+    ...         self.dim = dim
+    ...     def stream_infos(self):
+    ...         return [StreamInformation("x", 0, "dense", np.float32, self.dim)]
+    ...     def num_chunks(self):
+    ...         return 1
+    ...     def get_chunk(self, chunk_id):
+    ...         return {"x": np.ones((2, self.dim))}
+    >>> source = MinibatchSource.from_config({"deserializers": [{"type": "Ones", "dim": 3}]})
+    >>> source.next_minibatch(2)["x"].samples.shape
+    (2, 3)
+    """
+
+    def register(maker: Maker) -> Maker:
+        _makers[type] = maker
+        return maker
+
+    return register
+
+
+def resolved(config: Mapping[str, Any], base_dir: str | None) -> dict[str, Any]:
+    """The same configuration with registered deserializers made."""
+    tree = dict(config)
+    for name, value in config.items():
+        if name.lower() == "deserializers":
+            parts = [value] if isinstance(value, Mapping) else value
+            if isinstance(parts, (list, tuple)):
+                tree[name] = [_made(part, f"{name}[{i}]", base_dir) for i, part in enumerate(parts)]
+    return tree
+
+
+def _made(section: Any, path: str, base_dir: str | None) -> Any:
+    """A section of a registered type with what it makes; any other section as it is."""
+    if not isinstance(section, Mapping):
+        return section
+    options = {str(name): value for name, value in section.items()}
+    type_name, module = _taken(options, "type"), _taken(options, "module")
+    maker = _makers.get(type_name)
+    if maker is None and module and not _is_built_in(type_name):
+        maker = _imported(str(module), type_name, path)
+    if maker is None:
+        return section
+    arguments = {_snake_case(name): value for name, value in options.items()}
+    composable = arguments.pop("composable", None)
+    if base_dir is not None and isinstance(arguments.get("file"), str):
+        arguments["file"] = str(Path(base_dir, arguments["file"]))
+    try:
+        instance = maker(**arguments)
+    except TypeError as e:
+        raise ConfigError(f"{path}: {e}", path=path) from e
+    if composable is None:
+        composable = getattr(instance, "composable", False)
+    return {"type": "UserDeserializer", "instance": instance, "composable": composable}
+
+
+def _taken(options: dict[str, Any], name: str) -> Any:
+    """Takes an option out, whatever the case of its name."""
+    for key in [key for key in options if key.lower() == name]:
+        return options.pop(key)
+    return None
+
+
+def _is_built_in(type_name: Any) -> bool:
+    try:
+        _tesson.option_table(str(type_name))
+    except ConfigError:
+        return False
+    return True
+
+
+def _imported(module: str, type_name: str, path: str) -> Maker:
+    """Imports a module and finds what it has registered."""
+    try:
+        importlib.import_module(module)
+    except ImportError as e:
+        raise ConfigError(f"{path}.module: module `{module}` cannot be imported: {e}", path=f"{path}.module") from e
+    maker = _makers.get(type_name)
+    if maker is None:
+        what = f"module `{module}` registers no deserializer `{type_name}`"
+        known = f", known are {', '.join(sorted(_makers))}" if _makers else ""
+        raise ConfigError(f"{path}.type: {what}{known}", path=f"{path}.type")
+    return maker
+
+
+def _snake_case(name: str) -> str:
+    """The spelling of Python: ``maxErrors`` is ``max_errors``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()

@@ -1,0 +1,108 @@
+"""Scripts written for ``cntk.io`` that only read: with another import they read on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+#: The shape of scripts in CNTK's tutorials and tests; only ``io`` and ``device`` come from elsewhere here.
+READING = """
+def create_reader(path, is_training, input_dim, num_label_classes):
+    return io.MinibatchSource(io.CTFDeserializer(path, io.StreamDefs(
+        features=io.StreamDef(field='x', shape=input_dim, is_sparse=False),
+        labels=io.StreamDef(field='y', shape=num_label_classes, is_sparse=True)
+    )), randomize=is_training, max_sweeps=io.INFINITELY_REPEAT if is_training else 1)
+
+class Variable:
+    pass
+
+feature_var, label_var = Variable(), Variable()
+reader = create_reader('train.ctf', False, 4, 3)
+input_map = {feature_var: reader.streams.features, label_var: reader.streams.labels}
+seen = 0
+checkpoint = None
+while True:
+    data = reader.next_minibatch(4, input_map=input_map, device=device)
+    if not data:
+        break
+    seen += data[feature_var].num_samples
+    assert data[label_var].num_sequences == data[feature_var].num_sequences
+    if checkpoint is None:
+        checkpoint = reader.get_checkpoint_state()
+        second = None
+    elif second is None:
+        second = data[feature_var].asarray()
+assert seen == 6
+reader.restore_from_checkpoint(checkpoint)
+again = reader.next_minibatch(4, input_map=input_map)
+assert (again[feature_var].asarray() == second).all()
+
+source = create_reader('train.ctf', True, 4, 3)
+mb = source.next_minibatch(6)
+features = mb[source.streams['features']]
+assert features.data.shape == (6, 1, 4)
+assert features.data.asarray().shape == (6, 1, 4)
+assert features.data.mask.shape == (6, 1)
+assert mb[source.stream_info('labels')].is_sparse
+assert len(mb[source['labels']].as_sequences(label_var)) == 6
+assert features.end_of_sweep
+assert [info.name for info in source.stream_infos()] == ['features', 'labels']
+one = io.MinibatchSource([io.CTFDeserializer('train.ctf', io.StreamDefs(x=io.StreamDef('x', 4)))],
+                         max_samples=io.FULL_DATA_SWEEP, randomization_window_in_chunks=0)
+assert one.next_minibatch(minibatch_size_in_samples=100, num_data_partitions=2, partition_index=1)['x'].num_samples == 3
+"""
+
+#: A table of a user's own, as in CNTK's manual.
+USER = """
+class CSVDeserializer(io.UserDeserializer):
+    def __init__(self, filename, streams, chunksize=16):
+        super(CSVDeserializer, self).__init__()
+        self._chunksize = chunksize
+        self._filename = filename
+        self._streams = [io.StreamInformation(s['name'], i, 'dense', np.float32, s['shape']) for i, s in enumerate(streams)]
+        self._num_chunks = int(math.ceil(os.stat(filename).st_size / chunksize))
+
+    def stream_infos(self):
+        return self._streams
+
+    def num_chunks(self):
+        return self._num_chunks
+
+    def get_chunk(self, chunk_id):
+        with open(self._filename, 'rb') as fin:
+            text = fin.read()
+        begin = chunk_id * self._chunksize
+        end = min(len(text), begin + self._chunksize)
+        if begin > 0:
+            begin = text.index(b'\\n', begin - 1) + 1
+        end = text.index(b'\\n', end - 1) + 1
+        rows = [line.split(b',') for line in text[begin:end].splitlines()]
+        mat = np.array(rows, dtype=np.float32).reshape(len(rows), 3)
+        result, column = {}, 0
+        for stream in self._streams:
+            width = stream.shape[0]
+            result[stream.name] = np.ascontiguousarray(mat[:, column:column + width])
+            column += width
+        return result
+
+d = CSVDeserializer('table.csv', [dict(name='x', shape=(2,)), dict(name='y', shape=(1,))])
+mbs = io.MinibatchSource([d], randomize=False, max_sweeps=2)
+mb = mbs.next_minibatch(20)
+assert mb[mbs.streams.x].asarray().shape[0] == 20
+state = mbs.get_checkpoint_state()
+rest = mbs.next_minibatch(100)
+found = np.concatenate([mb[mbs.streams.x].asarray(), rest[mbs.streams.x].asarray()])[:, 0]
+assert (found == np.concatenate([table[:, :2], table[:, :2]])).all()
+mbs = io.MinibatchSource([d], randomize=False, max_sweeps=2)
+mbs.restore_from_checkpoint(state)
+assert (mbs.next_minibatch(100)[mbs.streams.y].asarray() == rest[mbs.streams.y].asarray()).all()
+"""
+
+
+@pytest.mark.parametrize("script", [READING, USER], ids=["reading", "user"])
+def test_a_script_for_cntk_runs(script: str, files: Path) -> None:
+    table = np.array([[i, 2 * i, 3 * i] for i in range(15)], np.float32)
+    (files / "table.csv").write_text("".join(f"{a:g},{b:g},{c:g}\n" for a, b, c in table))
+    exec("import math, os, numpy as np\nimport tesson as io\n" + script, {"device": object(), "table": table})

@@ -1,0 +1,100 @@
+"""Deserializers that configurations name by type and module."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tesson import ConfigError, MinibatchSource
+
+MODULE = """
+import numpy as np
+from tesson import StreamInformation, UserDeserializer, register_deserializer
+
+@register_deserializer("Numbered")
+class Numbered(UserDeserializer):
+    def __init__(self, file, rows_in_chunk=2):
+        self.rows = [float(line) for line in open(file)]
+        self.rows_in_chunk = rows_in_chunk
+    def stream_infos(self):
+        return [StreamInformation("x", 0, "dense", np.float32, 1)]
+    def num_chunks(self):
+        return -(-len(self.rows) // self.rows_in_chunk)
+    def get_chunk(self, chunk_id):
+        begin = chunk_id * self.rows_in_chunk
+        return {"x": np.array(self.rows[begin : begin + self.rows_in_chunk])}
+"""
+
+CONFIG = {
+    "deserializers": [{"type": "Numbered", "module": "plug.numbered", "file": "numbers.txt", "rowsInChunk": 3}],
+    "randomize": False,
+    "maxSweeps": 1,
+}
+
+
+@pytest.fixture(autouse=True)
+def plug(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The package ``plug`` with the module above."""
+    (files / "plug").mkdir()
+    (files / "plug" / "__init__.py").write_text("")
+    (files / "plug" / "numbered.py").write_text(MODULE)
+    (files / "numbers.txt").write_text("1\n2\n3\n4\n")
+    monkeypatch.syspath_prepend(str(files))
+
+
+def numbers(source: MinibatchSource) -> list[float]:
+    return [x for minibatch in source.minibatches(2) for x in minibatch["x"].samples.ravel().tolist()]
+
+
+def test_a_module_is_imported_for_the_type_that_it_registers() -> None:
+    source = MinibatchSource.from_config(CONFIG)
+    assert source.config == CONFIG
+    assert numbers(pickle.loads(pickle.dumps(source))) == numbers(source) == [1, 2, 3, 4]
+
+
+def test_a_file_is_relative_to_the_folder_for_files(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (files / "elsewhere").mkdir()
+    monkeypatch.chdir(files / "elsewhere")
+    assert numbers(MinibatchSource.from_config(CONFIG, base_dir=files)) == [1, 2, 3, 4]
+
+
+def test_a_fresh_process_goes_on(files: Path) -> None:
+    source = MinibatchSource.from_config(CONFIG)
+    source.next_minibatch(3)
+    (files / "saved.json").write_text(json.dumps([CONFIG, source.get_checkpoint_state()]))
+    script = """
+import json
+from tesson import MinibatchSource
+config, state = json.load(open("saved.json"))
+source = MinibatchSource.from_config(config)
+source.restore_from_checkpoint(state)
+print(source.next_minibatch(9)["x"].samples.ravel().tolist())
+"""
+    run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=files, timeout=60)
+    assert run.stdout == "[4.0]\n", run.stderr
+
+
+@pytest.mark.parametrize(
+    "change, what",
+    [
+        ({"type": "Unnumbered"}, "module `plug.numbered` registers no deserializer `Unnumbered`, known are .*Numbered"),
+        ({"type": "Other", "module": "plug.missing"}, r"deserializers\[0\].module: module `plug.missing` cannot be imported"),
+        ({"type": "Other", "module": None}, "unknown type `Other`"),
+        ({"rows": 3}, "unexpected keyword argument 'rows'"),
+    ],
+)
+def test_what_cannot_be_made_is_an_error_of_the_configuration(change: dict[str, object], what: str) -> None:
+    section = {**CONFIG["deserializers"][0], **change}  # type: ignore[index, dict-item]
+    with pytest.raises(ConfigError, match=what):
+        MinibatchSource.from_config({**CONFIG, "deserializers": [section]})
+
+
+def test_a_module_beside_a_built_in_type_is_not_imported() -> None:
+    section = {"type": "CNTKTextFormatDeserializer", "module": "no.such.module", "file": "train.ctf"}
+    config = {"deserializers": [{**section, "input": {"x": {"dim": 4, "format": "dense"}}}], "maxSweeps": 1}
+    assert MinibatchSource.from_config(config).next_minibatch(6)["x"].num_samples == 6
