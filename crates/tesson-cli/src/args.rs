@@ -97,6 +97,10 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "N", help_heading = "Input")]
     pub(crate) max_errors: Option<u64>,
 
+    /// A file to which every forgiven fault is appended as a line of JSON
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) quarantine: Option<String>,
+
     /// Sets an option of the configuration, such as `deserializers[0].file=x.ctf` or `prefetch=false`
     #[arg(long = "set", value_name = "PATH=VALUE", help_heading = "Input")]
     pub(crate) set: Vec<String>,

@@ -1,8 +1,8 @@
 //! `tesson check`: every byte looked at, every fault listed.
 
 use tesson::config::Randomize;
-use tesson::{DataError, Error, Key, SourceConfig};
-use tesson_engine::{Checked, Severity};
+use tesson::{DataError, Error, SourceConfig};
+use tesson_engine::{Checked, Severity, fault_facts};
 
 use crate::args::{CheckArgs, InputArgs};
 use crate::failure::Failure;
@@ -66,20 +66,10 @@ fn show(error: &DataError, severity: Severity, out: &mut Output) -> std::io::Res
 }
 
 fn json(error: &DataError, severity: Severity) -> serde_json::Value {
-    let key = error.key().map(|key| match key {
-        Key::Number(n) => serde_json::Value::from(*n),
-        Key::Text(text) => serde_json::Value::from(text.as_str()),
-    });
-    serde_json::json!({
-        "fault": error.kind().to_string(),
-        "file": error.at().file.to_string_lossy(),
-        "line": error.at().line,
-        "offset": error.at().offset,
-        "stream": error.stream(),
-        "key": key,
-        "fatal": severity == Severity::Fatal,
-        "note": severity == Severity::Note,
-    })
+    let mut facts = fault_facts(error);
+    facts.insert("fatal".into(), (severity == Severity::Fatal).into());
+    facts.insert("note".into(), (severity == Severity::Note).into());
+    facts.into()
 }
 
 fn sentence(checked: &Checked) -> String {

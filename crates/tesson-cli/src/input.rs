@@ -177,6 +177,7 @@ fn put_input(tree: &mut Section, input: &InputArgs) -> Result<(), Failure> {
     let given = [
         ("deserializers[0].rules", input.rules.as_deref().map(text)),
         ("deserializers[0].maxErrors", input.max_errors.map(whole)),
+        ("quarantine", input.quarantine.as_deref().map(text)),
         ("threads", input.threads.map(whole)),
         ("memoryLimit", input.memory_limit.as_deref().map(text)),
     ];

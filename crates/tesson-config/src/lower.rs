@@ -1,5 +1,7 @@
 //! From the tree that a user wrote to what it means.
 
+use std::path::PathBuf;
+
 use tesson_core::{ConfigError, Element, Options, Registry, Section, Value};
 use tesson_plan::{Limit, MissingKeys, Sharing, Window};
 
@@ -32,6 +34,8 @@ pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, Config
     config.hash_sequence_keys = options.bool("hashSequenceKeys")?;
     config.missing_keys = missing_keys(&options)?;
     config.max_errors = whole(&options, "maxErrors")?;
+    config.max_error_share = max_error_share(&options)?;
+    config.quarantine = options.text("quarantine")?.map(PathBuf::from);
     config.cache_index = options.bool("cacheIndex")?;
     config.trace_level = trace_level(&options, &config.deserializers)?;
     config.prefetch = options.bool("prefetch")?;
@@ -243,6 +247,17 @@ fn threads(options: &Options<'_>) -> Result<usize, ConfigError> {
     match usize::try_from(n) {
         Ok(n) if n <= MOST_THREADS => Ok(n),
         _ => Err(ConfigError::new(options.path(name), format!("found {n}, expected at most {MOST_THREADS}"))),
+    }
+}
+
+fn max_error_share(options: &Options<'_>) -> Result<f64, ConfigError> {
+    let name = "maxErrorShare";
+    let share = options.real(name)?.unwrap_or(0.0);
+    match share {
+        0.0..=1.0 => Ok(share),
+        _ => {
+            Err(ConfigError::new(options.path(name), format!("found {share}, expected a share from 0 to 1")))
+        }
     }
 }
 

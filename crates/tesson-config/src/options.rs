@@ -173,6 +173,21 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         "Invalid sequences that are left out before reading fails; faults of text have a budget in their deserializer.",
     ),
     option(
+        "maxErrorShare",
+        &[],
+        OptionKind::Real,
+        Some("0"),
+        "Share of the sequences passed, from 0 to 1, that may be faulty in all, where `maxErrors` forgives fewer.",
+    ),
+    option(
+        "quarantine",
+        &[],
+        OptionKind::Path,
+        Some(""),
+        "A file to which a line of JSON is appended for every fault that is forgiven: what it is, file, line, byte, \
+         stream and key.",
+    ),
+    option(
         "cacheIndex",
         &[],
         OptionKind::Bool,

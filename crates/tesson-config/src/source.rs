@@ -1,7 +1,7 @@
 //! What a configuration means: the complete description of a source.
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tesson_core::{ConfigError, Element, Format, Section, Setting};
 use tesson_plan::{Limit, MissingKeys, OrderSpec, PlanSpec, Sharing, Window};
@@ -101,6 +101,10 @@ pub struct SourceConfig {
     pub missing_keys: MissingKeys,
     /// Invalid sequences that are left out before reading fails. Default 0.
     pub max_errors: u64,
+    /// Share of the sequences passed that may be faulty, where budgets forgive fewer. Default 0.
+    pub max_error_share: f64,
+    /// A file to which forgiven faults are appended, a line of JSON each; by default none.
+    pub quarantine: Option<PathBuf>,
     /// Whether indexes are cached, where a deserializer says nothing else. Default false.
     pub cache_index: bool,
     /// What is logged: 0 errors, 1 (the default) warnings, 2 information too.
@@ -134,6 +138,8 @@ impl SourceConfig {
             hash_sequence_keys: false,
             missing_keys: MissingKeys::LeaveOut,
             max_errors: 0,
+            max_error_share: 0.0,
+            quarantine: None,
             cache_index: false,
             trace_level: 1,
             prefetch: true,
@@ -234,6 +240,9 @@ impl SourceConfig {
         for deserializer in &mut self.deserializers {
             let DeserializerConfig { format, options, path } = deserializer;
             paths::resolve(options, format.options, base_dir, path)?;
+        }
+        if let Some(quarantine) = &mut self.quarantine {
+            *quarantine = base_dir.join(&*quarantine);
         }
         Ok(())
     }

@@ -191,7 +191,10 @@ impl fmt::Display for DataErrorKind {
             }
             BudgetSpent { last, budget } => match budget {
                 0 => write!(f, "{last}"),
-                n => write!(f, "{last}; this is one more than the {n} faults that `maxErrors` forgives"),
+                n => write!(
+                    f,
+                    "{last}; this is one more than the {n} faults that `maxErrors` and `maxErrorShare` forgive"
+                ),
             },
             Changed { what } => write!(f, "the data has changed since it was indexed: {what}"),
             User { what, .. } | Malformed { what } => f.write_str(what),

@@ -21,6 +21,7 @@ use crate::fingerprint;
 use crate::join::{self, JoinRules, Joint, Parts};
 use crate::lanes::Threads;
 use crate::minibatch::Minibatch;
+use crate::report::Report;
 use crate::stats::{Counters, Stats};
 use crate::store::Store;
 
@@ -64,6 +65,17 @@ pub struct SourceSpec {
     pub threads: usize,
     /// Whether minibatches are made before they are asked for.
     pub prefetch: bool,
+    /// What becomes of faults beyond what deserializers say.
+    pub faults: FaultRules,
+}
+
+/// What becomes of faults in the data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FaultRules {
+    /// As many faults are forgiven as this share of the sequences passed so far, if the deserializers forgive fewer.
+    pub share: f64,
+    /// A file to which a line of JSON is appended for every fault that is forgiven.
+    pub report: Option<PathBuf>,
 }
 
 /// Reads a corpus in minibatches.
@@ -91,6 +103,9 @@ pub struct Source {
     restored: bool,
     failed: Option<Error>,
     process: u32,
+    /// Share of the sequences that may be faulty.
+    fault_share: f64,
+    report: Option<Report>,
 }
 
 impl Drop for Source {
@@ -140,8 +155,17 @@ impl Source {
     /// # Errors
     /// As [`Source::open`], and [`Error::Cancelled`].
     pub fn open_with(spec: SourceSpec, store: &dyn Store, canceller: &Canceller) -> Result<Source, Error> {
-        let SourceSpec { deserializers, join, plan, frame_mode, element, memory_limit, threads, prefetch } =
-            spec;
+        let SourceSpec {
+            deserializers,
+            join,
+            plan,
+            frame_mode,
+            element,
+            memory_limit,
+            threads,
+            prefetch,
+            faults,
+        } = spec;
         let counters = Arc::new(Counters::default());
         let cancelled = canceller.0.clone();
         let largest = (memory_limit / LARGEST_SHARE).max(LARGEST_AT_LEAST);
@@ -185,6 +209,8 @@ impl Source {
             restored: false,
             failed: None,
             process: std::process::id(),
+            fault_share: faults.share,
+            report: faults.report.as_deref().map(Report::open).transpose()?,
         };
         if source.may_grow() {
             source.pipeline = Some(source.growing_pipeline());
@@ -458,15 +484,21 @@ impl Source {
 
     /// Whether a sequence's first visit by this rank is a question for the whole index.
     fn counts_by_rank(&self, demand: Demand) -> bool {
-        demand.workers > 1 && self.plan.sharing == Sharing::Chunk && self.parts.max_errors() > 0
+        demand.workers > 1 && self.plan.sharing == Sharing::Chunk && self.forgives()
+    }
+
+    /// Whether any fault is forgiven, so that they have to be counted.
+    fn forgives(&self) -> bool {
+        self.parts.max_errors() > 0 || self.fault_share > 0.0
     }
 
     /// Hands a minibatch out: here, and only here, faults are counted, in plan order.
     fn deliver(&mut self, packed: Packed) -> Result<Option<Minibatch>, Error> {
         let mut faults = self.state.faults;
+        let share = (self.fault_share * packed.passed as f64) as u64;
+        let budget = self.parts.max_errors().max(share);
         for charge in &packed.charges {
             faults += 1;
-            let budget = self.parts.max_errors();
             if charge.fatal || faults > budget {
                 let error =
                     if charge.fatal { charge.error.clone() } else { over_budget(&charge.error, budget) };
@@ -474,6 +506,9 @@ impl Source {
             }
             tracing::warn!("{}", charge.error);
             self.counters.faults.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(report) = &mut self.report {
+            packed.charges.iter().try_for_each(|charge| report.append(&charge.error))?;
         }
         if let Some(refused) = packed.refused {
             return Err(refused);
@@ -564,7 +599,7 @@ impl Source {
             retain,
             by_row,
             frame_mode: self.frame_mode,
-            charge_foreign: self.plan.sharing == Sharing::Position && self.parts.max_errors() > 0,
+            charge_foreign: self.plan.sharing == Sharing::Position && self.forgives(),
             block_bytes: budget.block_bytes,
         };
         let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);

@@ -33,7 +33,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use tesson_engine::JoinRules;
+use tesson_engine::{FaultRules, JoinRules};
 
 pub use tesson_config::{SourceConfig, StoreKind};
 pub use tesson_core::{
@@ -139,6 +139,7 @@ impl Source {
             memory_limit: config.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT),
             threads: config.threads,
             prefetch: config.prefetch,
+            faults: FaultRules { share: config.max_error_share, report: config.quarantine.clone() },
         };
         Ok(Source(tesson_engine::Source::open_with(spec, store, canceller)?))
     }

@@ -79,6 +79,7 @@ impl Shared {
             data_end: work.plan.data_end,
             is_empty: work.items.is_empty() && work.plan.foreign.is_empty(),
             after: work.plan.after,
+            passed: work.passed,
             charges,
             refused,
         })

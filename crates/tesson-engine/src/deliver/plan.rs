@@ -88,6 +88,9 @@ impl Brain {
             self.items(&work.plan.foreign, &mut work.others, &mut work.blocks);
         }
         let (planner, index) = self.parts();
+        // An index that still grows has not been passed once.
+        let after = work.plan.after;
+        work.passed = after.sweep.saturating_mul(index.n_sequences()).saturating_add(after.sequence);
         planner.take_retired(index, &mut work.retired);
         if let Supply::Indexed { table, .. } = &self.supply {
             work.retired = work.retired.iter().flat_map(|&chunk| table.blocks(chunk)).collect();

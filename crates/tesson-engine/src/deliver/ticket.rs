@@ -14,6 +14,8 @@ pub(super) struct Work {
     pub(super) plan: BatchPlan,
     /// Whose share it is.
     pub(super) demand: Demand,
+    /// Sequences from the start of the data to behind the plan, over all sweeps and ranks.
+    pub(super) passed: u64,
     /// The sequences to be packed, as rows of `blocks`.
     pub(super) items: Vec<Item>,
     /// Sequences of the global minibatch that others deliver and whose faults count all the same.
@@ -29,6 +31,7 @@ impl Work {
         Work {
             plan: BatchPlan::default(),
             demand,
+            passed: 0,
             items: Vec::new(),
             others: Vec::new(),
             blocks: Vec::new(),
@@ -141,6 +144,8 @@ pub(crate) struct Packed {
     pub(crate) is_empty: bool,
     /// Where the plan stands behind it.
     pub(crate) after: Cursor,
+    /// Sequences from the start of the data to there, over all sweeps and ranks.
+    pub(crate) passed: u64,
     pub(crate) charges: Vec<Charge>,
     /// A refusal of the packer: this minibatch cannot be delivered, the next one may.
     pub(crate) refused: Option<Error>,

@@ -72,6 +72,12 @@ class MinibatchSource(Source):
     max_errors : int
         Undecodable sequences that are left out before reading ends with an error. Faults in text have a budget of their
         own, see :class:`CTFDeserializer`.
+    max_error_share : float, optional
+        Share of the sequences passed, from 0 to 1, that may be faulty in all, where `max_errors` and the budgets of
+        the deserializers forgive fewer.
+    quarantine : str or os.PathLike, optional
+        File to which a line of JSON is appended for every fault that is forgiven: ``fault`` in words, ``file``,
+        ``line``, ``offset``, ``stream``, ``key``.
     strict_keys : bool
         Refuse several deserializers if one lacks a sequence of the first.
     outer_join : bool
@@ -130,6 +136,8 @@ class MinibatchSource(Source):
         randomize: bool | str = True,
         max_errors: int = 0,
         *,
+        max_error_share: float | None = None,
+        quarantine: str | os.PathLike[str] | None = None,
         strict_keys: bool = False,
         outer_join: bool = False,
         sharing: str | None = None,
@@ -154,6 +162,8 @@ class MinibatchSource(Source):
             "frameMode": frame_mode or None,
             "truncationLength": truncation_length or None,
             "maxErrors": max_errors or None,
+            "maxErrorShare": max_error_share,
+            "quarantine": None if quarantine is None else os.fspath(quarantine),
             "strictKeys": strict_keys or None,
             "outerJoin": outer_join or None,
             "sharing": sharing,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -70,6 +72,16 @@ def test_an_error_of_data_is_repeated_until_it_is_skipped_or_a_state_restored(ct
         source.next_minibatch(1)
     source.restore_from_checkpoint({"minibatchSourcePosition": 0})
     assert source.next_minibatch(1)["A"].keys == [1]
+
+
+def test_forgiven_faults_are_reported_as_lines_of_json(ctf: Callable[[str], str], tmp_path: Path) -> None:
+    report = tmp_path / "faults.jsonl"
+    file = CTFDeserializer(ctf("10 |a 1 2\n11 |a 1 x\n"), StreamDefs(A=StreamDef("a", 2)))
+    source = MinibatchSource(file, randomize=False, max_sweeps=1, max_error_share=0.5, quarantine=report)
+    assert source.next_minibatch(2)["A"].keys == [10, 11]
+    (line,) = report.read_text().splitlines()
+    fault = json.loads(line)
+    assert (fault["file"], fault["line"], fault["stream"], fault["key"]) == ("input.ctf", 2, "A", 11)
 
 
 def test_an_error_when_opening_names_the_file(ctf: Callable[[str], str]) -> None:

@@ -103,3 +103,40 @@ fn a_check_lists_every_fault_in_the_order_of_the_file() {
     let seen = source.check(&mut |e, _| lines.push(e.at().line)).expect("the file can be read");
     assert_eq!((lines, seen.faults, seen.sequences), (vec![Some(2), Some(5)], 2, 6));
 }
+
+#[test]
+fn a_share_of_the_sequences_passed_may_be_faulty() {
+    let open = |share: &str| {
+        let options = format!(r#"{IN_ORDER}, "maxErrorShare": {share}"#);
+        let (_, config) = source(&format!("fault-share-{share}"), &text(&[3, 5]), &options, "");
+        Source::open(&config).expect("the file can be opened")
+    };
+    // One fault in four sequences, two in six.
+    let mut third = open("0.34");
+    (0..3).for_each(|_| assert!(third.next_minibatch(2).expect("within the share").is_some()));
+    assert_eq!(third.state().faults, 2);
+    let mut fifth = open("0.2");
+    fifth.next_minibatch(2).expect("no fault yet");
+    assert!(matches!(fifth.next_minibatch(2), Err(Error::Data(_))), "one of four is more than a fifth");
+}
+
+#[test]
+fn forgiven_faults_are_reported_as_lines_of_json() {
+    let (file, mut config) = source("fault-report", &text(&[2, 5]), IN_ORDER, r#", "maxErrors": 2"#);
+    let report = file.with_extension("faults.jsonl");
+    config.quarantine = Some(report.clone());
+    let mut source = Source::open(&config).expect("the file can be opened");
+    rest(&mut source, 2);
+    let lines = std::fs::read_to_string(report).expect("a report");
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    // Once each, though both sweeps meet them.
+    assert_eq!(lines.iter().map(|l| l["key"].as_u64()).collect::<Vec<_>>(), [Some(2), Some(5)]);
+    let offset = text(&[2, 5]).find('a').expect("the fault");
+    assert_eq!(
+        lines[0],
+        serde_json::json!({
+            "fault": "`a` is not a number", "file": file, "line": 2, "offset": offset, "stream": "x", "key": 2,
+        })
+    );
+}
