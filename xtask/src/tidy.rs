@@ -91,7 +91,7 @@ fn leftover(line: &str) -> Option<String> {
 }
 
 /// The layers that only compute. The engine lends them bytes and cores.
-const PURE: &[&str] = &["tesson-core", "tesson-plan", "tesson-formats", "tesson-config"];
+const PURE: &[&str] = &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image", "tesson-config"];
 
 const IMPURE: &[&str] = &[
     "std::fs",
@@ -120,6 +120,7 @@ const SILENT: &[&str] = &[
     "tesson-core",
     "tesson-plan",
     "tesson-formats",
+    "tesson-image",
     "tesson-config",
     "tesson-engine",
     "tesson",
@@ -147,9 +148,13 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tesson-core", &[]),
     ("tesson-plan", &["tesson-core"]),
     ("tesson-formats", &["tesson-core"]),
+    ("tesson-image", &["tesson-core"]),
     ("tesson-config", &["tesson-core", "tesson-plan"]),
     ("tesson-engine", &["tesson-core", "tesson-plan"]),
-    ("tesson", &["tesson-core", "tesson-plan", "tesson-formats", "tesson-engine", "tesson-config"]),
+    (
+        "tesson",
+        &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image", "tesson-engine", "tesson-config"],
+    ),
     ("tesson-cli", &["tesson", "tesson-core", "tesson-plan", "tesson-config", "tesson-engine"]),
     ("tesson-py", &["tesson", "tesson-cli", "tesson-core", "tesson-plan", "tesson-config"]),
     ("tesson-bench", &["tesson"]),

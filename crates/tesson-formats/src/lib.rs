@@ -3,11 +3,21 @@
 //! Nothing here opens a file or starts a thread: a format is lent bytes and cores by the engine
 //! ([`tesson_core::Fetch`], [`tesson_core::Lanes`]). One folder a format, one line of [`FORMATS`].
 
+pub mod base64_image;
 pub mod cbf;
 pub mod ctf;
+pub mod htk;
+pub mod image_map;
+pub mod mlf;
+mod options;
+mod pictures;
 pub mod user;
 
 use tesson_core::Format;
 
-/// Every format of this crate.
+/// Every format of this crate that can be read.
 pub static FORMATS: &[&Format] = &[&ctf::FORMAT, &cbf::FORMAT];
+
+/// Formats whose options are understood, so that configurations with them have a meaning, and whose readers are still to be
+/// written: opening them says so.
+pub static PLANNED: &[&Format] = &[&htk::FORMAT, &mlf::FORMAT, &image_map::FORMAT, &base64_image::FORMAT];

@@ -1,0 +1,18 @@
+//! Pictures within a text file, in Base64, with a class for each. Its options are understood; the reader is still to be
+//! written.
+
+mod options;
+
+use tesson_core::Format;
+
+use crate::options::not_built;
+
+/// The registry's entry.
+pub static FORMAT: Format = Format {
+    name: "Base64ImageDeserializer",
+    aliases: &[],
+    help: "Pictures and their classes: a file with a picture a line, in Base64.",
+    options: &options::OPTIONS,
+    describe: options::describe,
+    open: |options, _| not_built(FORMAT.name, options),
+};

@@ -1,0 +1,36 @@
+//! The options of files of pictures in Base64, and what they mean.
+
+use tesson_core::{ConfigError, OptionKind, OptionTable, Options, Registry, Section, Setting, Value};
+
+use crate::options::option;
+use crate::pictures::{self, FILE, GRAYSCALE, MULTI_VIEW_CROP, STREAMS};
+
+/// The options of the deserializer.
+pub(crate) static OPTIONS: OptionTable = OptionTable(&[
+    FILE,
+    STREAMS,
+    GRAYSCALE,
+    MULTI_VIEW_CROP,
+    option(
+        "cacheIndex",
+        OptionKind::Bool,
+        Some(""),
+        "Write the index beside the file and use it the next time; the reader's `cacheIndex` is the default.",
+    ),
+]);
+
+/// What the options mean.
+pub(crate) fn describe(
+    options: &Options<'_>,
+    setting: &Setting,
+    registry: &Registry,
+) -> Result<Section, ConfigError> {
+    let mut section = pictures::describe(options, registry)?;
+    let cached = match options.given("cacheIndex") {
+        Some(_) => options.bool("cacheIndex")?,
+        None => setting.cache_index,
+    };
+    let input = section.0.len() - 1;
+    section.0.insert(input, ("cacheIndex".into(), Value::Bool(cached)));
+    Ok(section)
+}

@@ -1,0 +1,31 @@
+//! What the option tables of several formats have in common.
+
+use tesson_core::{ConfigError, Deserializer, OptionKind, OptionSpec, Options};
+
+/// One line of a table.
+pub(crate) const fn option(
+    name: &'static str,
+    kind: OptionKind,
+    default: Option<&'static str>,
+    help: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, aliases: &[], kind, default, help }
+}
+
+/// What opening a format answers whose options are understood and whose reader is still to be written.
+pub(crate) fn not_built(name: &str, options: &Options<'_>) -> Result<Box<dyn Deserializer>, ConfigError> {
+    let what = format!("`{name}` is understood, but reading it is not built yet");
+    Err(ConfigError::new(options.path("type"), what))
+}
+
+/// The one entry of a section that may have several.
+pub(crate) fn only_stream<'a>(options: &Options<'a>) -> Result<(&'a str, Options<'a>), ConfigError> {
+    let mut streams = options.sections("input")?;
+    match streams.len() {
+        1 => Ok(streams.remove(0)),
+        n => {
+            let what = format!("found {n} streams, expected 1");
+            Err(ConfigError::new(options.path("input"), what))
+        }
+    }
+}

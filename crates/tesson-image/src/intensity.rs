@@ -1,0 +1,34 @@
+//! Adding noise along the principal axes of colour.
+
+use tesson_core::{ConfigError, OptionKind, OptionTable, Options, Section, TransformFormat, Value};
+
+use crate::options::{SEED, describe_seed, option};
+
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "Intensity",
+    help: "Adds noise to a picture along the principal axes of its colours.",
+    options: &OPTIONS,
+    describe,
+};
+
+static OPTIONS: OptionTable = OptionTable(&[
+    option("intensityFile", OptionKind::Path, Some(""), "The axes, as OpenCV stores matrices."),
+    option(
+        "intensityStdDev",
+        OptionKind::Numbers,
+        Some("0"),
+        "Standard deviation of the noise, one for each epoch.",
+    ),
+    SEED,
+]);
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let file = options.text("intensityFile")?.unwrap_or_default();
+    let deviations = options.numbers("intensityStdDev")?.unwrap_or_default();
+    let mut section = Section::from_iter([
+        ("intensityFile", Value::Text(file)),
+        ("intensityStdDev", Value::List(deviations.into_iter().map(Value::Real).collect())),
+    ]);
+    describe_seed(options, &mut section)?;
+    Ok(section)
+}

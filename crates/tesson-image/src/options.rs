@@ -1,0 +1,56 @@
+//! What the option tables of several transforms have in common.
+
+use tesson_core::{ConfigError, OptionKind, OptionSpec, Options, Section, Value};
+
+/// One line of a table.
+pub(crate) const fn option(
+    name: &'static str,
+    kind: OptionKind,
+    default: Option<&'static str>,
+    help: &'static str,
+) -> OptionSpec {
+    OptionSpec { name, aliases: &[], kind, default, help }
+}
+
+/// The seed of a transform's own random numbers.
+pub(crate) const SEED: OptionSpec =
+    option("seed", OptionKind::Whole, Some(""), "Seed of this transform's random numbers, below 2^32.");
+
+/// Adds the seed to a description, if it is given.
+pub(crate) fn describe_seed(options: &Options<'_>, section: &mut Section) -> Result<(), ConfigError> {
+    match options.whole("seed")? {
+        None => Ok(()),
+        Some(seed) if u32::try_from(seed).is_ok() => {
+            section.push("seed", Value::Whole(seed.into()));
+            Ok(())
+        }
+        Some(seed) => {
+            let what = format!("found `{seed}`, expected a number below 2^32");
+            Err(ConfigError::new(options.path("seed"), what))
+        }
+    }
+}
+
+/// The first two numbers of an option; one stands for both.
+pub(crate) fn pair(options: &Options<'_>, name: &str) -> Result<[f64; 2], ConfigError> {
+    let numbers = options.numbers(name)?.unwrap_or_default();
+    match numbers[..] {
+        [one] => Ok([one, one]),
+        [first, second, ..] => Ok([first, second]),
+        [] => Err(ConfigError::new(options.path(name), "found an empty list, expected one number or two")),
+    }
+}
+
+/// A number of an option that is a share.
+pub(crate) fn share(options: &Options<'_>, name: &str) -> Result<f64, ConfigError> {
+    let share = options.real(name)?.unwrap_or_default();
+    if (0.0..=1.0).contains(&share) {
+        return Ok(share);
+    }
+    Err(ConfigError::new(options.path(name), format!("found `{share}`, expected a number from 0 to 1")))
+}
+
+/// Two numbers as a value.
+pub(crate) fn reals([first, second]: [f64; 2]) -> Value {
+    Value::List(vec![Value::Real(first), Value::Real(second)])
+}
