@@ -5,12 +5,13 @@
 
 use std::sync::Arc;
 
+use tesson::config::brainscript::{Script, Variables};
 use tesson::deserializer::{
     Chunk, Corpus, Data, Deserializer, Fault, Fetch, Indexed, Lanes, Options, Piece, Pieces, ResourceId,
     Scratch, Section, Setting, StreamColumn, Value, Values, Wanted,
 };
 use tesson::store::MemoryStore;
-use tesson::{Element, Error, Key, ResumeState, Source, config};
+use tesson::{ConfigError, Element, Error, Key, ResumeState, Source, config};
 
 /// A configuration: it is understood or refused.
 pub fn config_json(bytes: &[u8]) {
@@ -23,6 +24,51 @@ pub fn config_json(bytes: &[u8]) {
         let opened = options.and_then(|options| (deserializer.format.open)(&options, &config.setting()));
         drop(opened);
     }
+}
+
+/// A BrainScript configuration: it has a tree, which comes back from its text, and readers that mean something, or it is
+/// refused with a place.
+pub fn brainscript(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let no_file = |name: &str| Err(ConfigError::new("", format!("{name}: there are no files here")));
+    let parse = |text: &str, at: &str| {
+        let mut script = Script::new();
+        script.text(at, text, &no_file)?;
+        config::brainscript::parse(&script, &Variables { extended: true, environment: None })
+    };
+    let tree = match parse(text, "text") {
+        Ok(tree) => tree,
+        Err(e) => {
+            assert!(e.at.is_some(), "an error without a place: {e}");
+            return;
+        }
+    };
+    if spellable(&tree) {
+        let printed = config::brainscript::print(&tree);
+        assert_eq!(parse(&printed, "printed").as_ref(), Ok(&tree), "{printed}");
+    }
+    let Ok(resolved) = config::Resolved::new(tree, &tesson::registry()) else { return };
+    resolved.to_json(&tesson::registry()).expect("what was understood can be told");
+    for reader in &resolved.readers {
+        drop(reader.source(&tesson::registry()));
+    }
+}
+
+/// Whether BrainScript has a spelling for all names and texts of a tree.
+fn spellable(section: &Section) -> bool {
+    fn is(value: &Value) -> bool {
+        match value {
+            Value::Text(text) => !text.contains(['"', '$', '\n', '\r']),
+            Value::List(items) => items.iter().all(is),
+            Value::Section(section) => spellable(section),
+            _ => true,
+        }
+    }
+    let is_plain = |c: char| c.is_alphanumeric() || "._-".contains(c);
+    section.0.iter().all(|(name, value)| {
+        let is_code = name.to_ascii_lowercase().ends_with("networkbuilder");
+        name.chars().all(is_plain) && !is_code && is(value)
+    })
 }
 
 /// A saved state in either form: what is understood comes back the same by both forms, and a source takes or refuses

@@ -26,6 +26,11 @@ fn configurations_are_understood_or_refused() {
 }
 
 #[test]
+fn brainscript_is_understood_or_refused() {
+    replay("brainscript", entry::brainscript);
+}
+
+#[test]
 fn text_is_decoded_the_same_in_all_ways() {
     replay("ctf_decode", entry::ctf_decode);
 }
@@ -45,5 +50,5 @@ fn every_target_is_replayed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
     let mut targets: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
     targets.sort();
-    assert_eq!(targets, ["config_json", "ctf_decode", "ctf_index", "resume_state"]);
+    assert_eq!(targets, ["brainscript", "config_json", "ctf_decode", "ctf_index", "resume_state"]);
 }

@@ -173,6 +173,56 @@ fn tokens() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(token, 0..60).prop_map(|tokens| tokens.concat().into_bytes())
 }
 
+/// What BrainScript is made of.
+const BRAINSCRIPT: &[&str] = &[
+    "[",
+    "]",
+    "{",
+    "}",
+    "(",
+    ")",
+    "=",
+    ":",
+    ";",
+    ",",
+    "\n",
+    " ",
+    "\"",
+    "$",
+    "#",
+    "//",
+    "*3",
+    "*0",
+    "a",
+    "B",
+    "1",
+    "true",
+    "$a$",
+    "$B$",
+    "reader = [",
+    "file = f",
+    "readerType = ImageReader",
+    "readerType = HTKMLFReader",
+    "width = 3",
+    "labelDim = 2",
+    "scpFile = s",
+    "input = [ x = [",
+    "dim = 3",
+    "format = dense",
+    "deserializers = (",
+    "transforms = (",
+    "type = CNTKTextFormatDeserializer",
+    "type = HTKFeatureDeserializer",
+    "type = Crop",
+    "sideRatio = 0.5:1",
+    "minibatchSize = 1*2:3",
+    "randomizationWindow = 3",
+    "x NetworkBuilder = ",
+    "include=",
+    "default",
+    "SGD = [",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -211,6 +261,14 @@ proptest! {
     fn any_bytes_are_a_configuration_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let _alone = alone();
         entry::config_json(&bytes);
+    }
+
+    #[test]
+    fn any_brainscript_is_a_configuration_or_none(
+        words in prop::collection::vec(prop::sample::select(BRAINSCRIPT), 0..60),
+    ) {
+        let _alone = alone();
+        entry::brainscript(words.concat().as_bytes());
     }
 
     #[test]

@@ -37,6 +37,9 @@ pub(crate) enum Command {
     /// Indexes a dataset and writes the index cache beside it
     #[command(after_help = INDEX_EXAMPLES)]
     Index(IndexArgs),
+    /// Says what a configuration means, without opening anything
+    #[command(after_help = CONFIG_EXAMPLES)]
+    Config(ConfigArgs),
 }
 
 const READ_EXAMPLES: &str = "\
@@ -47,6 +50,7 @@ Examples:
   tesson read train.ctf --stream features:784 --alias features=x --randomize false --json
   tesson read reader.json --minibatch-size 128*2:1024 --epochs 3 --seed 7
   tesson read reader.json --workers 4 --rank 1 --sharing position --json
+  tesson read train.cntk DataDir=data --section Train/reader --take 3
   tesson read reader.json --take 100 --save-state at100.json
   tesson read reader.json --state at100.json --take 100 --set deserializers[0].rules=cntk";
 
@@ -74,12 +78,30 @@ Examples:
   tesson index train.ctf --stream features:784 --stream labels:10:sparse
   tesson index reader.json --json";
 
+const CONFIG_EXAMPLES: &str = "\
+The answer is {\"tree\": …, \"readers\": {path: …}}: variables replaced, options typed, defaults filled in. Options that
+nobody reads are told on standard error.
+
+Examples:
+  tesson config train.cntk
+  tesson config train.cntk DataDir=data Train=[reader=[randomize=false]]
+  tesson config train.cntk --set Train.reader.randomizationSeed=7 --section Train/reader
+  tesson config train.cntk --section Train/reader --to toml";
+
 /// What is read.
 #[derive(Debug, Args)]
 pub(crate) struct InputArgs {
-    /// A configuration (*.json), a file in CNTK's binary format, or one in its text format with its streams as options
+    /// A configuration (*.cntk, *.bs, *.json, *.toml), a file in CNTK's binary format, or one in its text format with its
+    /// streams as options
     #[arg(value_name = "CONFIG|FILE")]
     pub(crate) input: PathBuf,
+
+    /// Behind a BrainScript file, as on CNTK's command line: `DataDir=data`, `Train=[reader=[randomize=false]]`
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) arguments: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
 
     /// A stream of the file: its name, the number of values in a sample, and `sparse` if it is
     #[arg(long = "stream", value_name = "NAME[:DIM[:dense|sparse]]", help_heading = "Input")]
@@ -101,10 +123,6 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) quarantine: Option<String>,
 
-    /// Sets an option of the configuration, such as `deserializers[0].file=x.ctf` or `prefetch=false`
-    #[arg(long = "set", value_name = "PATH=VALUE", help_heading = "Input")]
-    pub(crate) set: Vec<String>,
-
     /// The folder of relative file names in a configuration, by default the working directory
     #[arg(long, value_name = "DIR", help_heading = "Input")]
     pub(crate) base_dir: Option<PathBuf>,
@@ -120,6 +138,22 @@ pub(crate) struct InputArgs {
     /// Answers in JSON, one object a line
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// Which reader of a configuration, and how it is read.
+#[derive(Debug, Args)]
+pub(crate) struct ChoiceArgs {
+    /// The reader in a BrainScript file, or a section within a tree; by default the first reader, or the tree
+    #[arg(long, value_name = "PATH", help_heading = "Input")]
+    pub(crate) section: Option<String>,
+
+    /// Sets a value of the configuration by its path, such as `Train.reader.randomize=false` or `deserializers[0].file=x`
+    #[arg(long = "set", value_name = "PATH=VALUE", help_heading = "Input")]
+    pub(crate) set: Vec<String>,
+
+    /// Reads `$env:NAME$` and `$name|value$` as variables in BrainScript
+    #[arg(long, help_heading = "Input")]
+    pub(crate) extended_variables: bool,
 }
 
 /// In which order it is read, and how far.
@@ -175,11 +209,11 @@ pub(crate) struct ReadArgs {
     #[command(flatten)]
     pub(crate) worker: WorkerArgs,
 
-    /// Samples in a minibatch over all workers, or a schedule over epochs such as 128*2:1024
-    #[arg(long, value_name = "SCHEDULE", default_value = "256", value_parser = schedule_of)]
-    pub(crate) minibatch_size: Schedule,
+    /// Samples in a minibatch over all workers, or a schedule over epochs such as 128*2:1024; 256, or as configured
+    #[arg(long, value_name = "SCHEDULE", value_parser = schedule_of)]
+    pub(crate) minibatch_size: Option<Schedule>,
 
-    /// Ends after this many epochs of one sweep each; minibatches then end with their epoch
+    /// Ends after this many epochs, each of `epochSize` samples or one sweep; minibatches then end with their epoch
     #[arg(long, value_name = "N", conflicts_with_all = ["sweeps", "samples"])]
     pub(crate) epochs: Option<u64>,
 
@@ -243,6 +277,35 @@ pub(crate) struct CheckArgs {
 pub(crate) struct IndexArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    /// A configuration (*.cntk, *.bs, *.json, *.toml)
+    #[arg(value_name = "CONFIG")]
+    pub(crate) input: PathBuf,
+
+    /// Behind a BrainScript file, as on CNTK's command line: `DataDir=data`, `Train=[reader=[randomize=false]]`
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) arguments: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
+
+    /// Converts one reader to the form of dictionaries, with every default of BrainScript written out
+    #[arg(long, value_name = "FORM")]
+    pub(crate) to: Option<Form>,
+
+    /// Answers in JSON on one line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Forms of a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Form {
+    Json,
+    Toml,
 }
 
 fn schedule_of(text: &str) -> Result<Schedule, String> {

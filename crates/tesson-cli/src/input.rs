@@ -4,38 +4,53 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
-use tesson::config::{SourceConfig, json, lower, set, set_value};
+use tesson::Error;
+use tesson::config::{Choices, Loaded, SourceConfig, assignment, load as load_config, lower, set, set_value};
 use tesson::deserializer::{Section, Value};
-use tesson::{ConfigError, Error};
 use tesson_core::nearest;
 
-use crate::args::{InputArgs, OrderArgs};
+use crate::args::{ChoiceArgs, InputArgs, OrderArgs};
 use crate::failure::Failure;
 use crate::guess;
 
 /// The description of what the arguments name. The order's arguments are left out where a command has none.
 pub(crate) fn config(input: &InputArgs, order: Option<&OrderArgs>) -> Result<SourceConfig, Failure> {
-    let mut tree = match extension(&input.input).as_str() {
-        "json" => from_json(input)?,
-        "cntk" | "bs" | "ndl" => {
-            let what = "BrainScript configurations are not built yet, give the same options as JSON";
-            return Err(Failure::Usage(format!("{}: {what}", input.input.display())));
-        }
-        extension if is_binary(&input.input, extension) => from_binary(input)?,
-        _ => from_streams(input)?,
+    let path = &input.input;
+    let is_config = is_configuration(path);
+    let (mut tree, base_dir) = match extension(path).as_str() {
+        _ if is_config => from_config(input)?,
+        extension if is_binary(path, extension) => (from_binary(input)?, None),
+        _ => (from_streams(input)?, None),
     };
     put_input(&mut tree, input)?;
     if let Some(order) = order {
         put_order(&mut tree, order)?;
     }
-    for assignment in &input.set {
+    for assignment in input.choice.set.iter().filter(|_| !is_config) {
         set(&mut tree, assignment)?;
     }
-    let mut config = lower(&tree, &tesson::registry())?;
-    if let Some(folder) = &input.base_dir {
+    let mut config = lower(&tree, &tesson::registry()).map_err(|e| e.located_in(&tree))?;
+    if let Some(folder) = input.base_dir.as_deref().or(base_dir.as_deref().map(Path::new)) {
         config.resolve_paths(folder)?;
     }
     Ok(config)
+}
+
+/// The configuration in a file, with what stands behind it.
+pub(crate) fn load(path: &Path, arguments: &[String], choice: &ChoiceArgs) -> Result<Loaded, Failure> {
+    let Some(name) = path.to_str() else {
+        return Err(Failure::Usage(format!("{}: the name is no UTF-8, rename the file", path.display())));
+    };
+    if !is_configuration(path) {
+        let what = "expected a configuration (*.cntk, *.bs, *.json, *.toml)";
+        return Err(Failure::Usage(format!("{name}: {what}")));
+    }
+    let choices = Choices {
+        arguments: arguments.to_vec(),
+        overrides: choice.set.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?,
+        extended_variables: choice.extended_variables,
+    };
+    Ok(load_config(name, &choices)?)
 }
 
 /// The same error with the repair, if a file is missing that lies beside the configuration.
@@ -43,7 +58,7 @@ pub(crate) fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
     let Error::Store(missing) = e else { return None };
     let folder = input.input.parent().filter(|p| !p.as_os_str().is_empty())?;
     let is_beside = missing.source.kind() == ErrorKind::NotFound
-        && extension(&input.input) == "json"
+        && is_configuration(&input.input)
         && folder.join(&missing.file).exists();
     let hint = format!("{e}; it lies beside the configuration, add `--base-dir {}`", folder.display());
     is_beside.then_some(Failure::File(hint))
@@ -53,16 +68,23 @@ fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
-fn from_json(input: &InputArgs) -> Result<Section, Failure> {
+/// Files whose names say that they are configurations; others hold data.
+fn is_configuration(path: &Path) -> bool {
+    ["cntk", "bs", "ndl", "cfg", "config", "json", "toml"].contains(&extension(path).as_str())
+}
+
+/// The reader in a configuration, and what relative names in it start from.
+fn from_config(input: &InputArgs) -> Result<(Section, Option<String>), Failure> {
     let path = &input.input;
     if let Some(stream) = input.streams.first().or(input.aliases.first()) {
         let what = "a configuration has its streams in `input`, change them with --set";
         return Err(Failure::Usage(format!("found `{stream}` beside {}: {what}", path.display())));
     }
-    let text = fs::read_to_string(path).map_err(|e| Failure::file(path, &e))?;
-    let tree = json::parse(&text)
-        .map_err(|e| ConfigError::new(path.display().to_string(), format!("no valid JSON: {e}")))?;
-    Ok(json::source_section(&tree).clone())
+    let loaded = load(path, &input.arguments, &input.choice)?;
+    let reader = loaded.reader(input.choice.section.as_deref())?;
+    crate::config::tell(&reader);
+    let base_dir = loaded.base_dir(&reader).map(str::to_owned);
+    Ok((reader.section, base_dir))
 }
 
 /// Whether a file is in CNTK's binary format, by its name or its first bytes.
@@ -106,6 +128,10 @@ fn alias_of(given: &str) -> Result<(&str, &str), Failure> {
 /// A reader of one text file.
 fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
     let path = &input.input;
+    if let Some(argument) = input.arguments.first() {
+        let what = "only a BrainScript configuration has arguments";
+        return Err(Failure::Usage(format!("found `{argument}` behind {}: {what}", path.display())));
+    }
     // A missing file is the likelier slip than a missing stream.
     fs::metadata(path).map_err(|e| Failure::file(path, &e))?;
     if input.streams.is_empty() {
@@ -203,7 +229,9 @@ fn put_order(tree: &mut Section, order: &OrderArgs) -> Result<(), Failure> {
 
 /// Takes the end out of a configuration, for another one given on the command line.
 pub(crate) fn drop_limit(tree: &mut Section) {
-    tree.0.retain(|(name, _)| !["maxSweeps", "maxSamples"].iter().any(|n| n.eq_ignore_ascii_case(name)));
+    tree.0.retain(|(name, _)| {
+        !["maxSweeps", "maxSamples", "maxEpochs"].iter().any(|n| n.eq_ignore_ascii_case(name))
+    });
 }
 
 fn put_window(tree: &mut Section, window: &str) -> Result<(), Failure> {
@@ -252,6 +280,7 @@ fn whole(n: u64) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tesson::config::json;
 
     fn check(given: &str, expected: &str) {
         let (name, stream) = stream(given).unwrap();

@@ -5,6 +5,7 @@
 mod app;
 mod args;
 mod check;
+mod config;
 mod failure;
 mod guess;
 mod index;

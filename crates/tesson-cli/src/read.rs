@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use tesson::config::Randomize;
+use tesson::config::{Randomize, Schedule};
 use tesson::{Demand, Minibatch, ResumeState, Source, SourceConfig};
 use tesson_plan::Limit;
 
@@ -38,7 +38,10 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
 fn configure(args: &ReadArgs) -> Result<SourceConfig, Failure> {
     let mut config = input::config(&args.input, Some(&args.order))?;
     if let Some(epochs) = args.epochs {
-        config.limit = Limit::Sweeps(epochs);
+        config.limit = match config.epoch_size {
+            Some(samples) if epochs > 0 => Limit::Samples(samples.saturating_mul(epochs)),
+            _ => Limit::Sweeps(epochs),
+        };
         // The size of the next epoch starts with the epoch.
         config.cross_sweep_ends = false;
     } else if config.limit == Limit::Endless && args.take.is_none() {
@@ -52,6 +55,9 @@ pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, F
     let _progress = Progress::spinner("opening");
     Source::open(config).map_err(|e| input::beside(&e, input).unwrap_or(e.into()))
 }
+
+/// Samples of a minibatch where nobody says (spec of the engine, §14).
+const DEFAULT_MINIBATCH: u64 = 256;
 
 /// What has been read.
 #[derive(Default)]
@@ -68,18 +74,17 @@ fn read(
     out: &mut Output,
 ) -> Result<Read, Failure> {
     let mut read = Read::default();
-    let mut epoch = 0;
+    let schedule = args.minibatch_size.as_ref().or(config.minibatch_size.as_ref());
+    let schedule = schedule.cloned().map_or_else(|| Schedule::constant(DEFAULT_MINIBATCH), Ok)?;
+    let mut epoch = config.epoch_size.map_or(0, |samples| source.state().cursor.position / samples);
     let mut text = String::new();
     if !out.is_json() {
         out.line(&header(source))?;
     }
     let progress = Progress::samples("reading", total(config, source)?);
     while args.take.is_none_or(|n| read.minibatches < n) {
-        let demand = Demand {
-            samples: args.minibatch_size.at(epoch),
-            workers: args.worker.workers,
-            rank: args.worker.rank,
-        };
+        let demand =
+            Demand { samples: schedule.at(epoch), workers: args.worker.workers, rank: args.worker.rank };
         let Some(minibatch) = source.next(demand)? else {
             if out.is_json() {
                 out.line(line::END)?;
@@ -97,7 +102,11 @@ fn read(
         read.minibatches += 1;
         read.sequences += minibatch.n_sequences() as u64;
         read.samples += samples;
-        epoch += u64::from(minibatch.sweep_end());
+        epoch = match config.epoch_size {
+            // Also where a source goes on from a state.
+            Some(samples) => source.state().cursor.position / samples,
+            None => epoch + u64::from(minibatch.sweep_end()),
+        };
     }
     Ok(read)
 }

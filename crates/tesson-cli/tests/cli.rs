@@ -316,15 +316,68 @@ fn errors_suggest_the_repair() {
     assert!(e.contains("read"), "{e}");
     fs::write(folder.join("bad.json"), "{\"deserializers\": [}").unwrap();
     let e = refused(&folder, "info bad.json", 2);
-    assert!(e.contains("bad.json: no valid JSON: line 1, column 20"), "{e}");
-    let e = refused(&folder, "read reader.cntk", 2);
-    assert!(e.contains("give the same options as JSON"), "{e}");
+    assert!(e.contains("bad.json: line 1, column 20"), "{e}");
+    let e = refused(&folder, "read reader.cntk", 1);
+    assert!(e.contains("reader.cntk: No such file"), "{e}");
+    let e = refused(&folder, "read two.ctf Dir=x --stream a:2", 2);
+    assert!(e.contains("only a BrainScript configuration has arguments"), "{e}");
+}
+
+const TRAIN: &str =
+    "Dir = nowhere\nTrain = [\n SGD = [ minibatchSize = 1*1:2 ; epochSize = 2 ; maxEpochs = 3 ]
+ reader = [ file = \"$Dir$/two.ctf\" ; randomize = true ; shufle = 1
+  input = [ a = [ dim = 2 ; format = dense ] ] ] ]
+Test = [ reader = [ file = two.ctf ; randomize = none ; input = [ a = [ dim = 2 ; format = dense ] ] ] ]\n";
+
+fn samples(lines: &[Value]) -> Vec<u64> {
+    lines.iter().filter_map(|line| line["streams"]["a"]["numberOfSamples"].as_u64()).collect()
+}
+
+#[test]
+fn a_brainscript_file_is_read_with_its_arguments() {
+    let folder = two("brainscript");
+    fs::write(folder.join("train.cntk"), TRAIN).unwrap();
+    // Sequences of 2 and of 1 samples: epochs of 2 samples, sweeps of 3; the first epoch has minibatches of 1.
+    let as_stored = "read train.cntk Dir=. Train=[reader=[randomize=false]] --json";
+    assert_eq!(samples(&answers(&folder, as_stored)), [2, 1, 2, 1]);
+    assert_eq!(samples(&answers(&folder, &format!("{as_stored} --epochs 1"))), [2]);
+    assert_eq!(samples(&answers(&folder, &format!("{as_stored} --sweeps 1 --minibatch-size 9"))), [2, 1]);
+    assert_eq!(samples(&answers(&folder, "read train.cntk --section Test --json")), [3]);
+    let set = "read train.cntk --set Dir=. --set Train.reader.randomize=false --epochs 1 --json";
+    assert_eq!(samples(&answers(&folder, set)), [2]);
+    let output = tesson(&folder, "read train.cntk --json");
+    assert_eq!(output.status.code(), Some(1));
+    let e = stderr(&output);
+    assert!(e.contains("nobody reads `shufle`") && e.contains("nowhere/two.ctf: No such file"), "{e}");
+    let e = refused(&folder, "read train.cntk --section Trian", 2);
+    assert!(e.contains("there is no such reader") && e.contains("Train/reader, Test/reader"), "{e}");
+    let e = refused(&folder, "read train.cntk Train=[reader=[maxErrors=few]]", 2);
+    assert!(e.contains("argument 1:1:16: Train.reader.maxErrors: found `few`"), "{e}");
+}
+
+#[test]
+fn a_configuration_is_resolved_and_converted() {
+    let folder = two("config");
+    fs::write(folder.join("train.cntk"), TRAIN).unwrap();
+    let resolved = &answers(&folder, "config train.cntk Dir=. --json")[0];
+    assert_eq!(resolved["tree"]["Train"]["reader"]["file"], "./two.ctf");
+    assert_eq!(resolved["readers"]["Train/reader"]["ignored"], json!(["shufle"]));
+    let one = &answers(&folder, "config train.cntk --section Test --json")[0];
+    assert_eq!(one["readers"].as_object().unwrap().len(), 1);
+    for form in ["json", "toml"] {
+        let args =
+            format!("config train.cntk Dir=. Train=[reader=[randomize=false]] --section Train --to {form}");
+        let output = tesson(&folder, &args);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        fs::write(folder.join(format!("train.{form}")), &output.stdout).unwrap();
+        assert_eq!(samples(&answers(&folder, &format!("read train.{form} --json"))), [2, 1, 2, 1]);
+    }
 }
 
 #[test]
 fn help_is_an_answer() {
     let folder = folder("help");
-    for command in ["read", "info", "plan", "check", "index"] {
+    for command in ["read", "info", "plan", "check", "index", "config"] {
         let output = tesson(&folder, &format!("{command} --help"));
         assert_eq!(output.status.code(), Some(0));
         assert!(String::from_utf8_lossy(&output.stdout).contains("Examples:"), "{command}");

@@ -9,7 +9,11 @@ use tesson_core::{ConfigError, Section, Value};
 /// # Errors
 /// Text that is no JSON object, with line and column (both from 1).
 pub fn parse(text: &str) -> Result<Section, ConfigError> {
-    let json: Json = serde_json::from_str(text).map_err(|e| syntax_error(&e))?;
+    from_object(serde_json::from_str(text).map_err(|e| syntax_error(&e))?)
+}
+
+/// The tree of a JSON object.
+pub(crate) fn from_object(json: Json) -> Result<Section, ConfigError> {
     match json {
         Json::Object(entries) => section(entries, ""),
         other => {
@@ -71,6 +75,29 @@ fn section(entries: serde_json::Map<String, Json>, path: &str) -> Result<Section
         }
     }
     Ok(section)
+}
+
+/// A value as JSON. Text in other languages, and what only a program can give, is `null`.
+pub fn to_json(value: &Value) -> Json {
+    match value {
+        Value::Text(text) => text.as_str().into(),
+        Value::Whole(n) => match (u64::try_from(*n), i64::try_from(*n)) {
+            (Ok(n), _) => n.into(),
+            (_, Ok(n)) => n.into(),
+            _ => (*n as f64).into(),
+        },
+        Value::Real(x) => (*x).into(),
+        Value::Bool(b) => (*b).into(),
+        Value::List(items) => items.iter().map(to_json).collect(),
+        Value::Section(section) => section_to_json(section),
+        // Neither can be written down.
+        Value::Code | Value::Object(_) => Json::Null,
+    }
+}
+
+/// A section as a JSON object.
+pub fn section_to_json(section: &Section) -> Json {
+    section.0.iter().map(|(name, value)| (name.to_string(), to_json(value))).collect()
 }
 
 fn syntax_error(e: &serde_json::Error) -> ConfigError {

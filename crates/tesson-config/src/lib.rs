@@ -6,20 +6,26 @@
 
 #![forbid(unsafe_code)]
 
+pub mod brainscript;
 pub mod bytes;
+mod inherit;
 pub mod json;
 mod lower;
 mod manual;
 mod options;
 mod overrides;
 mod paths;
+pub mod reader;
+mod resolve;
 pub mod schedule;
 mod source;
+pub mod toml;
 
 pub use lower::lower;
 pub use manual::option_manual;
 pub use options::READER_OPTIONS;
-pub use overrides::{set, set_value};
+pub use overrides::{assignment, set, set_value};
+pub use resolve::{Arguments, Resolved, reader as reader_of};
 pub use schedule::Schedule;
 pub use source::{
     DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,

@@ -2,14 +2,15 @@
 
 use std::path::PathBuf;
 
-use tesson_core::{ConfigError, Element, Options, Registry, Section, Value};
+use tesson_core::{ConfigError, Element, Options, Registry, Section, Value, split_type};
 use tesson_plan::{Limit, MissingKeys, Sharing, Window};
 
+use crate::reader::types;
 use crate::source::{
     DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,
     StoreKind, Truncation,
 };
-use crate::{READER_OPTIONS, bytes};
+use crate::{READER_OPTIONS, Schedule, bytes, inherit, schedule};
 
 /// What the configuration of a reader means. Options that are left out have their defaults.
 ///
@@ -19,6 +20,13 @@ use crate::{READER_OPTIONS, bytes};
 /// # Errors
 /// Unknown options, values of another kind, options that exclude each other, and what [`SourceConfig::check`] refuses.
 pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, ConfigError> {
+    let config = understand(tree, registry)?;
+    config.check()?;
+    Ok(config)
+}
+
+/// The same for what cannot be opened, too.
+pub(crate) fn understand(tree: &Section, registry: &Registry) -> Result<SourceConfig, ConfigError> {
     let options = Options::new(&READER_OPTIONS, tree, "")?;
     let mut config = SourceConfig::new(deserializers(&options, registry)?);
     (config.randomize, config.randomization_window) = order(&options)?;
@@ -26,11 +34,17 @@ pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, Config
     config.sharing = sharing(&options)?;
     config.cross_sweep_ends = options.bool("crossSweepEnds")?;
     config.local_timeline = options.bool("localTimeline")?;
-    config.limit = limit(&options)?;
+    config.epoch_size = options.whole("epochSize")?.filter(|&samples| samples > 0);
+    config.minibatch_size = minibatch_size(&options)?;
+    config.limit = limit(&options, config.epoch_size)?;
     config.frame_mode = options.bool("frameMode")?;
     config.truncation = truncation(&options)?;
     config.precision = precision(&options, &config.deserializers)?;
-    config.use_numeric_sequence_keys = options.bool("useNumericSequenceKeys")?;
+    config.use_numeric_sequence_keys = match options.given("useNumericSequenceKeys") {
+        Some(_) => options.bool("useNumericSequenceKeys")?,
+        // Utterances have names.
+        None => !config.deserializers.iter().any(|d| types::SPEECH.contains(&d.format.name)),
+    };
     config.hash_sequence_keys = options.bool("hashSequenceKeys")?;
     config.missing_keys = missing_keys(&options)?;
     config.max_errors = whole(&options, "maxErrors")?;
@@ -43,7 +57,6 @@ pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, Config
     config.threads = threads(&options)?;
     config.store = store(&options)?;
     look_at_the_rest(&options)?;
-    config.check()?;
     Ok(config)
 }
 
@@ -65,17 +78,9 @@ fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<Dese
     let Value::Section(section) = value else {
         return Err(ConfigError::new(path, format!("found {}, expected a section", value.describe())));
     };
-    let type_path = format!("{path}.type");
-    let format = match section.get("type") {
-        Some(Value::Text(name)) => registry.find(name, &type_path)?,
-        Some(other) => {
-            return Err(ConfigError::new(type_path, format!("found {}, expected a name", other.describe())));
-        }
-        None => return Err(ConfigError::new(type_path, "required option is missing")),
-    };
-    // `module` names a plug-in of the reference; formats are built in here.
-    let own = |name: &str| !["type", "module"].iter().any(|n| n.eq_ignore_ascii_case(name));
-    let options = Section(section.0.iter().filter(|(name, _)| own(name)).cloned().collect());
+    let (name, options) = split_type(section, &path)?;
+    let format = registry.find(name, &format!("{path}.type"))?;
+    let options = inherit::pushed_down(options, format.options);
     Options::new(format.options, &options, path.clone())?;
     Ok(DeserializerConfig { format, options, path })
 }
@@ -88,7 +93,8 @@ fn order(options: &Options<'_>) -> Result<(Randomize, Window), ConfigError> {
     })
 }
 
-fn randomize(options: &Options<'_>) -> Result<Randomize, ConfigError> {
+/// The order. The window may still turn it off.
+pub(crate) fn randomize(options: &Options<'_>) -> Result<Randomize, ConfigError> {
     let name = "randomize";
     let given = options.given(name);
     if let Some(Value::Text(word)) = given {
@@ -157,8 +163,33 @@ fn missing_keys(options: &Options<'_>) -> Result<MissingKeys, ConfigError> {
     }
 }
 
-fn limit(options: &Options<'_>) -> Result<Limit, ConfigError> {
+fn minibatch_size(options: &Options<'_>) -> Result<Option<Schedule>, ConfigError> {
+    let name = "minibatchSize";
+    let text = match options.given(name) {
+        None => return Ok(None),
+        Some(Value::List(items)) => {
+            let items: Vec<String> =
+                items.iter().map(|i| i.describe().trim_matches('`').to_string()).collect();
+            items.join(":")
+        }
+        Some(_) => options.text(name)?.unwrap_or_default(),
+    };
+    schedule::parse(&text).map(Some)
+}
+
+fn limit(options: &Options<'_>, epoch_size: Option<u64>) -> Result<Limit, ConfigError> {
     let (sweeps, samples) = (whole(options, "maxSweeps")?, whole(options, "maxSamples")?);
+    if let Some(epochs) = options.whole("maxEpochs")? {
+        if (sweeps, samples) != (INFINITELY_REPEAT, INFINITELY_REPEAT) {
+            let what = "`maxSweeps` or `maxSamples` is given, too; only one of the three may be";
+            return Err(ConfigError::new("maxEpochs", what));
+        }
+        return Ok(match epoch_size {
+            None => Limit::Sweeps(epochs),
+            Some(_) if epochs == 0 => Limit::Sweeps(0),
+            Some(samples) => Limit::Samples(samples.saturating_mul(epochs)),
+        });
+    }
     match (sweeps, samples) {
         (INFINITELY_REPEAT, INFINITELY_REPEAT) => Ok(Limit::Endless),
         (INFINITELY_REPEAT, FULL_DATA_SWEEP) => Ok(Limit::Sweeps(1)),
@@ -276,6 +307,8 @@ fn look_at_the_rest(options: &Options<'_>) -> Result<(), ConfigError> {
     options.bool("multiThreadedDeserialization")?;
     options.bool("checkData")?;
     options.text("module")?;
+    // Who reads the file knows where it lies.
+    options.text("pathsRelativeTo")?;
     let verbosity = whole(options, "verbosity")?;
     if verbosity > 3 {
         return Err(ConfigError::new("verbosity", format!("found {verbosity}, expected 0 to 3")));

@@ -102,6 +102,28 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         "Samples until the end of the data, over all workers; 2^64-1 is no end, 2^64-2 one sweep.",
     ),
     option(
+        "minibatchSize",
+        &[],
+        OptionKind::Text,
+        Some(""),
+        "Samples of a minibatch over all workers where a call does not say, or a schedule over epochs such as \
+         `128*2:1024`.",
+    ),
+    option(
+        "epochSize",
+        &[],
+        OptionKind::Whole,
+        Some("0"),
+        "Samples of an epoch over all workers, at whose end a minibatch ends, too; 0 is one sweep.",
+    ),
+    option(
+        "maxEpochs",
+        &[],
+        OptionKind::Whole,
+        Some(""),
+        "Epochs until the end of the data, in place of `maxSweeps` and `maxSamples`.",
+    ),
+    option(
         "frameMode",
         &[],
         OptionKind::Bool,
@@ -243,6 +265,13 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         OptionKind::Whole,
         Some("0"),
         "Accepted without effect: 0 to 3, see `traceLevel`.",
+    ),
+    option(
+        "pathsRelativeTo",
+        &[],
+        OptionKind::OneOf(&["workingDirectory", "config"]),
+        Some("workingDirectory"),
+        "What relative file names start from: the working directory, or the folder of the configuration's file.",
     ),
     option("module", &[], OptionKind::Text, Some(""), "Accepted without effect: formats are built in."),
 ]);

@@ -10,11 +10,20 @@ use crate::json;
 /// # Errors
 /// Text without `=`, paths through something that is no section, places that a list does not have.
 pub fn set(tree: &mut Section, assignment: &str) -> Result<(), ConfigError> {
-    let Some((path, text)) = assignment.split_once('=') else {
-        return Err(ConfigError::new("", format!("found `{assignment}`, expected `path.to.option=value`")));
+    let (path, value) = self::assignment(assignment)?;
+    set_value(tree, &path, value)
+}
+
+/// The path and the value of `path=value`, as [`set`] takes them.
+///
+/// # Errors
+/// Text without `=`, lists with `null` in them.
+pub fn assignment(text: &str) -> Result<(String, Value), ConfigError> {
+    let Some((path, given)) = text.split_once('=') else {
+        return Err(ConfigError::new("", format!("found `{text}`, expected `path.to.option=value`")));
     };
     let path = path.trim();
-    set_value(tree, path, value(text, path)?)
+    Ok((path.to_string(), value(given, path)?))
 }
 
 /// Sets a value at a path, as [`set`] does.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tesson_core::{ConfigError, Element, Format, Section, Setting};
 use tesson_plan::{Limit, MissingKeys, OrderSpec, PlanSpec, Sharing, Window};
 
-use crate::paths;
+use crate::{Schedule, paths};
 
 /// The window where none is given, as in CNTK's Python interface.
 pub const DEFAULT_WINDOW: Window = Window::Chunks(128);
@@ -87,6 +87,10 @@ pub struct SourceConfig {
     pub local_timeline: bool,
     /// Where the data end; by default nowhere.
     pub limit: Limit,
+    /// Samples of an epoch over all workers, whose end ends a minibatch, too; `None` (the default): one sweep.
+    pub epoch_size: Option<u64>,
+    /// Sizes of minibatches by epoch, for calls that give none; by default none.
+    pub minibatch_size: Option<Schedule>,
     /// Whether every sequence is one sample. Default false.
     pub frame_mode: bool,
     /// Truncation; by default none.
@@ -131,6 +135,8 @@ impl SourceConfig {
             cross_sweep_ends: true,
             local_timeline: true,
             limit: Limit::Endless,
+            epoch_size: None,
+            minibatch_size: None,
             frame_mode: false,
             truncation: None,
             precision: Element::F32,
@@ -185,6 +191,7 @@ impl SourceConfig {
             sharing: self.resolved_sharing(),
             limit: self.limit,
             cross_sweep_ends: self.cross_sweep_ends,
+            epoch_size: self.epoch_size,
             local_timeline: self.local_timeline,
         }
     }
@@ -194,20 +201,49 @@ impl SourceConfig {
     /// # Errors
     /// The first option that does not fit the others.
     pub fn check(&self) -> Result<(), ConfigError> {
-        self.check_deserializers()?;
-        self.check_truncation()?;
+        self.check_consistent()?;
+        self.check_built()
+    }
+
+    /// Refuses what excludes each other.
+    ///
+    /// # Errors
+    /// The first option that does not fit the others.
+    pub(crate) fn check_consistent(&self) -> Result<(), ConfigError> {
+        if self.deserializers.is_empty() {
+            let what = "found an empty list, expected a deserializer";
+            return Err(ConfigError::new("deserializers", what));
+        }
         if self.hash_sequence_keys && self.use_numeric_sequence_keys {
             let what = "only text keys are hashed, `useNumericSequenceKeys` must be false with it";
             return Err(ConfigError::new("hashSequenceKeys", what));
         }
-        Ok(())
+        self.check_epochs()?;
+        self.check_truncation()
     }
 
-    fn check_deserializers(&self) -> Result<(), ConfigError> {
-        if self.deserializers.is_empty() {
-            return Err(ConfigError::new("deserializers", "found an empty list, expected a deserializer"));
+    /// Refuses what has a meaning and no reader.
+    fn check_built(&self) -> Result<(), ConfigError> {
+        let (path, name) = match self.truncation {
+            None => return Ok(()),
+            Some(Truncation { right_splice: 1.., .. }) => ("rightSplice", "right splicing"),
+            Some(_) => ("truncationLength", "truncation"),
+        };
+        let what = format!("{name} is not built yet; leave it out to read whole sequences");
+        Err(ConfigError::new(path, what))
+    }
+
+    fn check_epochs(&self) -> Result<(), ConfigError> {
+        let sizes = self.minibatch_size.iter().flat_map(|schedule| schedule.runs());
+        let largest = sizes.map(|(size, _)| *size).max().unwrap_or(0);
+        match self.epoch_size {
+            Some(samples) if samples < largest => {
+                let what =
+                    format!("found {samples} samples, expected at least the size of a minibatch, {largest}");
+                Err(ConfigError::new("epochSize", what))
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     fn check_truncation(&self) -> Result<(), ConfigError> {
@@ -223,13 +259,7 @@ impl SourceConfig {
             let what = format!("found {right_splice}, expected less than `truncationLength` ({length})");
             return Err(ConfigError::new("rightSplice", what));
         }
-        let (path, name) = if right_splice > 0 {
-            ("rightSplice", "right splicing")
-        } else {
-            ("truncationLength", "truncation")
-        };
-        let what = format!("{name} is not built yet; leave it out to read whole sequences");
-        Err(ConfigError::new(path, what))
+        Ok(())
     }
 
     /// Puts a folder before all relative file names.

@@ -21,7 +21,14 @@ fn index_of(n_chunks: usize, lengths: &Coded) -> Index {
 
 fn planner(order: OrderSpec) -> Planner {
     let (sharing, limit) = (Sharing::Chunk, Limit::Sweeps(1));
-    Planner::new(PlanSpec { order, sharing, limit, cross_sweep_ends: true, local_timeline: true })
+    Planner::new(PlanSpec {
+        order,
+        sharing,
+        limit,
+        cross_sweep_ends: true,
+        epoch_size: None,
+        local_timeline: true,
+    })
 }
 
 /// Orders a sweep; returns seconds to the first minibatch and to the end.

@@ -184,11 +184,13 @@ impl Planner {
             }
             Sharing::Position => (Share::ALL, Room { global: demand.samples, own: demand.samples }),
         };
+        let end = self.spec.end(index)?;
+        let epoch_end = self.spec.epoch_end(self.cursor.position);
         let cut = Cut {
             index,
             share,
             room,
-            end: self.spec.end(index)?,
+            end: epoch_end.map_or(end, |e| Some(end.map_or(e, |end| end.min(e)))),
             cross_sweep_ends: self.spec.cross_sweep_ends,
             consumed: self.consumed.as_deref(),
             most: self.most,
@@ -203,6 +205,8 @@ impl Planner {
             Orders::Windowed(order) => cut.rounds(&mut **order, &mut self.cursor, out),
             Orders::Global(order) => cut.rounds(&mut **order, &mut self.cursor, out),
         }
+        // The end of an epoch is none of the data.
+        out.data_end &= epoch_end.is_none() || end.is_some_and(|end| self.cursor.position >= end);
         if out.too_large {
             return Err(UsageError(format!(
                 "a minibatch of {} samples would hold more than {} sequences, for which memory is too small; choose a smaller size or a larger `memoryLimit`",

@@ -27,6 +27,9 @@ pub struct PlanSpec {
     pub limit: Limit,
     /// Whether a minibatch goes on with the next sweep when one ends.
     pub cross_sweep_ends: bool,
+    /// Samples of all ranks in an epoch, whose end ends a minibatch, too (§14). A sequence that lies across it belongs to the
+    /// earlier epoch. `None`: there are no epochs but sweeps.
+    pub epoch_size: Option<u64>,
     /// Whether the size of a minibatch is divided among the workers beforehand (the default of CNTK) or limits the
     /// samples that all pass together.
     pub local_timeline: bool,
@@ -58,6 +61,12 @@ impl PlanSpec {
             )));
         }
         Ok(Some(end))
+    }
+
+    /// The position at which the epoch ends that this position lies in.
+    pub(crate) fn epoch_end(&self, position: u64) -> Option<u64> {
+        let samples = self.epoch_size?.max(1);
+        Some((position / samples + 1).saturating_mul(samples))
     }
 
     /// Whether this is the first time that this rank (sharing by chunk) or anybody (sharing by position) meets a

@@ -31,6 +31,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod config;
+
 use std::ops::{Deref, DerefMut};
 
 use tesson_engine::{FaultRules, JoinRules};
@@ -63,28 +65,14 @@ pub mod deserializer {
     }
 }
 
-/// Configurations: from text to a description of a source.
-pub mod config {
-    pub use tesson_config::*;
-
-    use crate::{Error, registry};
-
-    /// What a JSON configuration means, with the built-in formats.
-    ///
-    /// # Errors
-    /// Text that is no JSON, and options that mean nothing.
-    pub fn from_json(text: &str) -> Result<SourceConfig, Error> {
-        let tree = json::parse(text)?;
-        Ok(lower(json::source_section(&tree), &registry())?)
-    }
-}
-
 /// Memory for everything together where the configuration sets no `memoryLimit`: 4 GiB.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
-/// The built-in formats.
+/// The built-in formats and transforms, those among them whose reader is still to be written, too.
 pub fn registry() -> Registry {
     Registry::new(tesson_formats::FORMATS)
+        .with_planned(tesson_formats::PLANNED)
+        .with_transforms(tesson_image::TRANSFORMS)
 }
 
 /// Reads a corpus in minibatches; what it can do beside opening is [`tesson_engine::Source`]'s.

@@ -81,6 +81,7 @@ fn spec_of(source: &Value) -> PlanSpec {
         sharing: Sharing::Chunk,
         limit,
         cross_sweep_ends: true,
+        epoch_size: None,
         local_timeline: source["localTimeline"] != Value::Bool(false),
     }
 }

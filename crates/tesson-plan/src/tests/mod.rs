@@ -33,6 +33,7 @@ fn spec(order: OrderSpec) -> PlanSpec {
         sharing: Sharing::Chunk,
         limit: Limit::Endless,
         cross_sweep_ends: true,
+        epoch_size: None,
         local_timeline: true,
     }
 }
@@ -103,6 +104,7 @@ fn any_spec() -> impl Strategy<Value = PlanSpec> {
             sharing,
             limit,
             cross_sweep_ends,
+            epoch_size: None,
             local_timeline,
         },
     )

@@ -28,6 +28,27 @@ proptest! {
     }
 
     #[test]
+    fn epochs_cut_minibatches_and_change_nothing_else(
+        chunks in any_chunks(), order in any_order(), samples in 1u64..60, epoch in 1u64..50,
+    ) {
+        let index = index_of(&chunks);
+        let spec = limited(order, Sharing::Chunk, 3);
+        let whole = share_of(&spec, &index, demand(samples, 1, 0)).concat();
+        let spec = PlanSpec { epoch_size: Some(epoch), ..spec };
+        let cut = share_of(&spec, &index, demand(samples, 1, 0));
+        let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
+        let mut position = 0;
+        for batch in &cut {
+            let end = (position / epoch + 1) * epoch;
+            for (_, planned) in batch {
+                prop_assert!(position < end);
+                position += length(planned);
+            }
+        }
+        prop_assert_eq!(cut.concat(), whole);
+    }
+
+    #[test]
     fn shares_by_position_are_the_single_workers_minibatches_dealt_out(
         chunks in any_chunks(), order in any_order(), samples in 1u64..60, workers in 1u64..7,
     ) {

@@ -198,3 +198,24 @@ fn shuffled_orders_wait_for_the_whole_index() {
     let progress = planner.next_batch(&index, demand(1, 1, 0), &mut BatchPlan::default()).unwrap();
     assert_eq!(progress, Progress::NeedIndex);
 }
+
+#[test]
+fn an_epoch_ends_with_the_sequence_that_starts_before_its_end() {
+    let index = index_of(&[vec![4, 4, 4]]);
+    for order in [OrderSpec::AsStored, chunk_window(1, 0), OrderSpec::Global { seed: 1 }] {
+        let limit = Limit::Samples(20);
+        let mut planner = Planner::new(PlanSpec { epoch_size: Some(6), limit, ..spec(order) });
+        // Epochs begin at 0, 6, 12 and 18; the sequence from 4 to 8 belongs to the first.
+        assert_eq!(next(&mut planner, &index, demand(100, 1, 0)), (vec![4, 4], false, false));
+        assert_eq!(next(&mut planner, &index, demand(100, 1, 0)), (vec![4], true, false));
+        assert_eq!(next(&mut planner, &index, demand(100, 1, 0)), (vec![4, 4], false, true));
+    }
+}
+
+#[test]
+fn an_epoch_that_a_long_sequence_covers_is_empty() {
+    let index = index_of(&[vec![9, 1]]);
+    let mut planner = Planner::new(PlanSpec { epoch_size: Some(2), ..spec(OrderSpec::AsStored) });
+    assert_eq!(next(&mut planner, &index, demand(5, 1, 0)), (vec![9], false, false));
+    assert_eq!(next(&mut planner, &index, demand(5, 1, 0)), (vec![1], true, false));
+}

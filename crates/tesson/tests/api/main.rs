@@ -1,5 +1,6 @@
 //! The façade as its users see it.
 
+mod brainscript;
 mod calls;
 mod common;
 mod faults;

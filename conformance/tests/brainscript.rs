@@ -1,0 +1,107 @@
+//! Every case of a BrainScript configuration as a test: resolved by the library and by the program.
+
+#![forbid(unsafe_code)]
+
+use std::path::Path;
+use std::process::Command;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
+use tesson::config::{Choices, load};
+use tesson_conformance::{case_folders, shared_cases};
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
+    let mut trials = trials("own", &own);
+    match shared_cases() {
+        Some(folder) => trials.extend(self::trials("shared", &folder)),
+        None => trials.push(
+            Trial::test("shared", || Ok(()))
+                .with_kind("no folder: set TESSON_CONFORMANCE")
+                .with_ignored_flag(true),
+        ),
+    }
+    libtest_mimic::run(&arguments, trials).exit();
+}
+
+fn trials(whose: &str, root: &Path) -> Vec<Trial> {
+    let folders = case_folders(root, &["brainscript"]).expect("the folder of cases can be read");
+    let of_case = |folder: tesson_conformance::Folder| {
+        let name = format!("{whose}/{}", folder.name);
+        let other = folder.clone();
+        [
+            Trial::test(format!("{name}/rust"), move || check(&folder.path, rust)),
+            Trial::test(format!("{name}/cli"), move || check(&other.path, cli)),
+        ]
+    };
+    folders.into_iter().flat_map(of_case).collect()
+}
+
+type Answer = Result<Value, String>;
+
+fn check(folder: &Path, answer: fn(&str, &[String]) -> Answer) -> Result<(), Failed> {
+    let case = json(&folder.join("case.json"))?;
+    let expected = json(&folder.join("expected.json"))?;
+    let arguments = case["arguments"].as_array().ok_or("`arguments` is no list")?;
+    let arguments: Vec<String> =
+        arguments.iter().map(|a| a.as_str().unwrap_or_default().to_string()).collect();
+    let config = folder.join("config.cntk");
+    let found = answer(config.to_str().ok_or("no UTF-8")?, &arguments);
+    match (expected.get("error"), found) {
+        (Some(_), Err(_)) => Ok(()),
+        (Some(error), Ok(found)) => Err(format!("expected an error ({error}), found {found:#}").into()),
+        (None, Err(e)) => Err(e.into()),
+        (None, Ok(found)) => same("", &expected, &found).map_err(Failed::from),
+    }
+}
+
+fn json(path: &Path) -> Result<Value, String> {
+    let text = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    serde_json::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+fn rust(config: &str, arguments: &[String]) -> Answer {
+    let choices = Choices { arguments: arguments.to_vec(), ..Choices::default() };
+    let resolved = load(config, &choices).and_then(|loaded| loaded.resolved());
+    let resolved = resolved.map_err(|e| e.to_string())?;
+    resolved.to_json(&tesson::registry()).map_err(|e| e.to_string())
+}
+
+fn cli(config: &str, arguments: &[String]) -> Answer {
+    let program = env!("CARGO_BIN_EXE_tesson-under-test");
+    let output = Command::new(program).args(["config", config]).args(arguments).arg("--json").output();
+    let output = output.map_err(|e| e.to_string())?;
+    let answer = || serde_json::from_slice(&output.stdout).map_err(|e| e.to_string());
+    match output.status.code() {
+        Some(0) => answer(),
+        Some(2) => {
+            let told: Value = answer()?;
+            Err(told["error"].as_str().ok_or("the program tells no error")?.to_string())
+        }
+        code => Err(format!("exit code {code:?}: {}", String::from_utf8_lossy(&output.stderr))),
+    }
+}
+
+/// Whether two values agree; names keep their order, and numbers are numbers.
+fn same(path: &str, expected: &Value, found: &Value) -> Result<(), String> {
+    match (expected, found) {
+        (Value::Object(a), Value::Object(b)) => {
+            let (mut names, mut others): (Vec<_>, Vec<_>) = (a.keys().collect(), b.keys().collect());
+            if !path.starts_with("/tree") {
+                names.sort();
+                others.sort();
+            }
+            if names != others {
+                return Err(format!("{path}: expected {names:?}, found {others:?}"));
+            }
+            names.iter().try_for_each(|name| same(&format!("{path}/{name}"), &a[*name], &b[*name]))
+        }
+        (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
+            (0..a.len()).try_for_each(|i| same(&format!("{path}[{i}]"), &a[i], &b[i]))
+        }
+        (Value::Number(a), Value::Number(b)) if a.as_f64() == b.as_f64() => Ok(()),
+        (a, b) if a == b => Ok(()),
+        _ => Err(format!("{path}: expected {expected}, found {found}")),
+    }
+}

@@ -1,0 +1,65 @@
+//! A tree as text.
+
+use std::fmt::Write;
+
+use tesson_core::{Section, Value};
+
+/// A configuration that [`super::parse`] makes this tree of, where that can be: texts with a quote in them, names with
+/// brackets, and what looks like a variable have no spelling in BrainScript.
+pub fn print(section: &Section) -> String {
+    let mut text = String::new();
+    for (name, value) in &section.0 {
+        entry(&mut text, name, value, 0);
+    }
+    text
+}
+
+fn entry(text: &mut String, name: &str, value: &Value, level: usize) {
+    indent(text, level);
+    // Writing to a String cannot fail.
+    let _ = write!(text, "{name} = ");
+    put(text, value, level);
+    text.push('\n');
+}
+
+fn put(text: &mut String, value: &Value, level: usize) {
+    let _ = match value {
+        Value::Text(t) => write!(text, "\"{t}\""),
+        Value::Whole(n) => write!(text, "{n}"),
+        Value::Real(x) => write!(text, "{x}"),
+        Value::Bool(b) => write!(text, "{b}"),
+        // Only the name says that this is code.
+        Value::Code => write!(text, "[ ]"),
+        // Without a spelling: as if it were not given.
+        Value::Object(_) => write!(text, "default"),
+        Value::List(items) => {
+            list(text, items, level);
+            Ok(())
+        }
+        Value::Section(section) => {
+            let (open, close) = ("{\n", '}');
+            text.push_str(open);
+            for (name, value) in &section.0 {
+                entry(text, name, value, level + 1);
+            }
+            indent(text, level);
+            text.push(close);
+            Ok(())
+        }
+    };
+}
+
+fn list(text: &mut String, items: &[Value], level: usize) {
+    text.push_str("(\n");
+    for item in items {
+        indent(text, level + 1);
+        put(text, item, level + 1);
+        text.push('\n');
+    }
+    indent(text, level);
+    text.push(')');
+}
+
+fn indent(text: &mut String, level: usize) {
+    text.extend(std::iter::repeat_n("    ", level));
+}

@@ -1,0 +1,131 @@
+//! Files and command-line arguments, in order, as one text (§1, §6).
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use tesson_core::{ConfigError, Place};
+
+use super::comment::without_comment;
+
+/// Reads a file of a configuration by the name that it has there.
+pub type ReadFile<'a> = &'a dyn Fn(&str) -> Result<String, ConfigError>;
+
+/// The text of a configuration: what files and arguments hold, line by line, without comments.
+#[derive(Clone, Default)]
+pub struct Script {
+    text: String,
+    lines: Vec<Line>,
+    /// Files read so far: none is read twice.
+    files: Vec<String>,
+    n_arguments: usize,
+}
+
+#[derive(Clone)]
+struct Line {
+    /// Where the line begins in the text.
+    start: usize,
+    file: Arc<str>,
+    number: u32,
+}
+
+/// Files that include files that include files: nobody goes further than this.
+const MOST_INCLUDES: usize = 32;
+
+/// Bytes of text: offsets fit into half of this machine's words, and nobody writes more.
+const MOST_BYTES: usize = 256 << 20;
+
+impl Script {
+    /// A script of nothing.
+    pub fn new() -> Script {
+        Script::default()
+    }
+
+    /// Appends a text, called `name` in messages. Lines that begin with `include=` stand for the files they name.
+    ///
+    /// # Errors
+    /// What reading the included files answers; texts too large to be meant.
+    pub fn text(&mut self, name: &str, text: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
+        self.append(name, text, read, 0)
+    }
+
+    /// Appends files: `a.cntk+b.cntk`.
+    ///
+    /// # Errors
+    /// A file that has been read before, and what reading one answers.
+    pub fn files(&mut self, names: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
+        for name in names.split('+').map(str::trim) {
+            if self.files.iter().any(|f| f == name) {
+                return Err(ConfigError::new("", format!("{name}: the file is named twice, once is enough")));
+            }
+            self.file(name, read, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Appends an argument of a command line, `name=value`, as a line. Nothing in it is a comment.
+    pub fn argument(&mut self, argument: &str) {
+        self.n_arguments += 1;
+        let file: Arc<str> = format!("argument {}", self.n_arguments).into();
+        for (number, line) in (1..).zip(argument.lines()) {
+            self.line(&file, number, line);
+        }
+    }
+
+    fn file(&mut self, name: &str, read: ReadFile<'_>, depth: usize) -> Result<(), ConfigError> {
+        self.files.push(name.to_string());
+        let text = read(name)?;
+        self.append(name, &text, read, depth)
+    }
+
+    fn append(
+        &mut self,
+        name: &str,
+        text: &str,
+        read: ReadFile<'_>,
+        depth: usize,
+    ) -> Result<(), ConfigError> {
+        if depth > MOST_INCLUDES || self.text.len() + text.len() > MOST_BYTES {
+            let what =
+                "the configuration is too large, at most 256 MiB of text and 32 files within each other";
+            return Err(ConfigError::new("", format!("{name}: {what}")));
+        }
+        let file: Arc<str> = name.into();
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        for (number, line) in (1..).zip(text.lines()) {
+            let Some(included) = line.strip_prefix("include=") else {
+                self.line(&file, number, without_comment(line));
+                continue;
+            };
+            for included in without_comment(included).split('+').map(|i| i.trim().trim_matches('"')) {
+                if !self.files.iter().any(|f| f == included) {
+                    let place = Place { file: Arc::clone(&file), line: number, column: 1 };
+                    self.file(included, read, depth + 1).map_err(|e| e.at(Some(place)))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn line(&mut self, file: &Arc<str>, number: u32, line: &str) {
+        self.lines.push(Line { start: self.text.len(), file: Arc::clone(file), number });
+        self.text.push_str(line.trim_end_matches('\r'));
+        self.text.push('\n');
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Where a byte of the text comes from.
+    pub(super) fn place(&self, offset: usize) -> Option<Place> {
+        let line = &self.lines[self.lines.partition_point(|l| l.start <= offset).checked_sub(1)?];
+        let column = self.text.get(Range { start: line.start, end: offset })?.chars().count() as u32 + 1;
+        Some(Place { file: Arc::clone(&line.file), line: line.number, column })
+    }
+
+    /// An error at a byte of the text.
+    pub(super) fn error(&self, offset: usize, what: impl fmt::Display) -> ConfigError {
+        ConfigError::new("", what.to_string()).at(self.place(offset))
+    }
+}

@@ -1,0 +1,135 @@
+//! A reader with a list of deserializers, and what all readers of deserializers have in common.
+
+use tesson_core::{ConfigError, Name, OptionKind, OptionSpec, Options, Registry, Section, Value};
+
+use super::Draft;
+use super::kind::types;
+use super::known::typed;
+use super::scope::Scope;
+use super::window::{self, Rule, WINDOW};
+use crate::READER_OPTIONS;
+
+/// Reads the section of a composite reader.
+pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<(), ConfigError> {
+    let (name, list) = match scope.own("deserializers") {
+        Some((name, Value::List(items))) => (name, items.as_slice()),
+        Some((name, one @ Value::Section(_))) => (name, std::slice::from_ref(one)),
+        Some((_, other)) => {
+            let what = format!("found {}, expected a list of sections", other.describe());
+            return Err(ConfigError::new("deserializers", what));
+        }
+        None => return Err(ConfigError::new("deserializers", "required option is missing")),
+    };
+    let trace_level = READER_OPTIONS.find("traceLevel").and_then(|spec| scope.find(spec));
+    let mut deserializers = Vec::new();
+    for (i, item) in list.iter().enumerate() {
+        let Value::Section(section) = item else {
+            let what = format!("found {}, expected a section", item.describe());
+            return Err(ConfigError::new(format!("deserializers[{i}]"), what));
+        };
+        let path = format!("deserializers[{i}]");
+        let table = |name: &str| Some(registry.find(name, "").ok()?.options);
+        let mut kept = typed(section, &path, &mut draft.ignored, registry, table);
+        // The reader decides over these, whatever a deserializer says itself.
+        remove(&mut kept, &["frameMode", "precision"]);
+        let has_level = types_of(&kept, registry).is_some_and(|t| t.find("traceLevel").is_some());
+        if let (Some((name, level)), true) = (trace_level, has_level) {
+            remove(&mut kept, &["traceLevel"]);
+            kept.push(Name::at("traceLevel", name.place().cloned()), level.clone());
+        }
+        deserializers.push(Value::Section(kept));
+    }
+    let kinds: Vec<&str> = deserializers.iter().filter_map(type_name).collect();
+    let rule = match kinds[..] {
+        [types::IMAGE] => Rule::Pictures,
+        _ if kinds.contains(&types::TEXT) => Rule::Text { chunk_bytes: chunk_bytes(scope)? },
+        _ => Rule::NoText,
+    };
+    let facts = Facts {
+        rule,
+        pictures: kinds.contains(&types::IMAGE),
+        speech: kinds.iter().any(|k| types::SPEECH.contains(k)),
+    };
+    draft.section.push(name.clone(), Value::List(deserializers.clone()));
+    scope.copy(&READER_OPTIONS, |name| !NOT_COPIED.contains(&name), &mut draft.section);
+    finish(scope, &facts, &mut draft.section)
+}
+
+/// Options of readers that are worked out.
+pub(super) const NOT_COPIED: &[&str] = &[
+    "deserializers",
+    "module",
+    WINDOW[0],
+    WINDOW[1],
+    WINDOW[2],
+    WINDOW[3],
+    "minibatchSize",
+    "epochSize",
+    "maxEpochs",
+];
+
+/// What the deserializers decide over the reader.
+pub(super) struct Facts {
+    pub(super) rule: Rule,
+    pub(super) pictures: bool,
+    pub(super) speech: bool,
+}
+
+/// Completes a section with what BrainScript's readers have by default and other forms of configurations have not.
+pub(super) fn finish(scope: &Scope<'_>, facts: &Facts, section: &mut Section) -> Result<(), ConfigError> {
+    if writes(scope) {
+        remove(section, &["randomize", "frameMode", "truncated"]);
+        section.push("randomize", Value::Bool(false));
+    }
+    let shuffled = window::put(scope, facts.rule, section)?;
+    let frames = facts.rule == Rule::Pictures && shuffled;
+    for (name, value) in [
+        ("frameMode", frames),
+        ("truncated", false),
+        ("multiThreadedDeserialization", facts.pictures),
+        ("useNumericSequenceKeys", !facts.speech),
+        ("crossSweepEnds", false),
+    ] {
+        if section.get(name).is_none() {
+            section.push(name, Value::Bool(value));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the section of the reader is one that writes: then whole sequences come as they are stored.
+pub(super) fn writes(scope: &Scope<'_>) -> bool {
+    scope.find_text("action").is_some_and(|action| action.eq_ignore_ascii_case("write"))
+}
+
+pub(super) fn remove(section: &mut Section, names: &[&str]) {
+    section.0.retain(|(name, _)| !names.iter().any(|n| n.eq_ignore_ascii_case(name)));
+}
+
+/// `chunkSizeInBytes` at the reader's level, which only decides over the window.
+fn chunk_bytes(scope: &Scope<'_>) -> Result<u64, ConfigError> {
+    static TABLE: tesson_core::OptionTable = tesson_core::OptionTable(&[OptionSpec {
+        name: "chunkSizeInBytes",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: Some("33554432"),
+        help: "Size of a chunk.",
+    }]);
+    let mut given = Section::default();
+    scope.copy(&TABLE, |_| true, &mut given);
+    let bytes = Options::new(&TABLE, &given, "")?.whole("chunkSizeInBytes");
+    bytes.map(Option::unwrap_or_default).map_err(|e| e.located_in(&given))
+}
+
+fn type_name(value: &Value) -> Option<&str> {
+    let Value::Section(section) = value else { return None };
+    match section.get("type") {
+        Some(Value::Text(name)) => Some(name),
+        _ => None,
+    }
+}
+
+fn types_of(section: &Section, registry: &Registry) -> Option<&'static tesson_core::OptionTable> {
+    let Some(Value::Text(name)) = section.get("type") else { return None };
+    Some(registry.find(name, "").ok()?.options)
+}

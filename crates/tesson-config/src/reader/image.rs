@@ -1,0 +1,101 @@
+//! The older reader of pictures: a section for the pictures, which is cropped and scaled, and one for the labels (§11).
+
+use tesson_core::{ConfigError, Name, OptionKind, OptionSpec, OptionTable, Registry, Section, Value};
+
+use super::composite::{Facts, NOT_COPIED, finish};
+use super::kind::types;
+use super::lone::global_timeline;
+use super::scope::Scope;
+use super::window::Rule;
+use super::{Draft, Ignored};
+use crate::READER_OPTIONS;
+
+/// Reads the section of a reader of pictures.
+pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<(), ConfigError> {
+    // It reads in frames, with as many threads as there are.
+    ["numCPUThreads", "module", "frameMode"].iter().for_each(|name| scope.know(name));
+    let (features, pictures) = only(scope, "width")?;
+    let (labels, classes) = only(scope, "labelDim")?;
+    let (picture_scope, label_scope) = (scope.inner(pictures), scope.inner(classes));
+    let transforms = transforms(&picture_scope, registry)?;
+    let format = registry.find(types::IMAGE, "")?;
+    let mut deserializer = Section::from_iter([("type", Value::Text(types::IMAGE.into()))]);
+    scope.copy(format.options, |name| name != "input", &mut deserializer);
+    let is_multi_view = |text: &str| text.eq_ignore_ascii_case("multiview10");
+    if deserializer.get("multiViewCrop").is_none()
+        && picture_scope.find_text("cropType").is_some_and(is_multi_view)
+    {
+        deserializer.push("multiViewCrop", Value::Bool(true));
+    }
+    let mut dim = Section::default();
+    if let Some((name, value)) = label_scope.own("labelDim") {
+        dim.push(name.clone(), value.clone());
+    }
+    let pictures = Section::from_iter([("transforms", Value::List(transforms))]);
+    let input = vec![(features.clone(), Value::Section(pictures)), (labels.clone(), Value::Section(dim))];
+    deserializer.push("input", Value::Section(Section(input)));
+    draft.section.push("deserializers", Value::List(vec![Value::Section(deserializer)]));
+    for (name, inner) in [(features, &picture_scope), (labels, &label_scope)] {
+        scope.know(name);
+        let unread = inner.unread().map(|n| Ignored { path: format!("{name}.{n}"), near: None });
+        draft.ignored.extend(unread);
+    }
+    let copied = |name: &str| name != "frameMode" && !NOT_COPIED.contains(&name);
+    scope.copy(&READER_OPTIONS, copied, &mut draft.section);
+    draft.section.push("frameMode", Value::Bool(true));
+    finish(scope, &Facts { rule: Rule::Pictures, pictures: true, speech: false }, &mut draft.section)?;
+    global_timeline(&mut draft.section);
+    Ok(())
+}
+
+/// The one section that has this option.
+fn only<'t>(scope: &Scope<'t>, option: &str) -> Result<(&'t Name, &'t Section), ConfigError> {
+    let mut found = scope.own.0.iter().filter_map(|(name, value)| match value {
+        Value::Section(section) if section.get(option).is_some() => Some((name, section)),
+        _ => None,
+    });
+    match (found.next(), found.next()) {
+        (Some(one), None) => Ok(one),
+        (None, _) => Err(ConfigError::new("", format!("no section has `{option}`, one is expected"))),
+        (Some((name, _)), Some((other, _))) => {
+            let what = format!("has `{option}`, and so has `{name}`; one section is expected to");
+            Err(ConfigError::new(other.to_string(), what))
+        }
+    }
+}
+
+static ORDER: OptionTable = OptionTable(&[OptionSpec {
+    name: "mbFormat",
+    aliases: &[],
+    kind: OptionKind::OneOf(&["nchw", "nhwc", "legacy"]),
+    default: Some("nchw"),
+    help: "Whether channels come first.",
+}]);
+
+/// The transforms that the options stand for, in their order.
+fn transforms(scope: &Scope<'_>, registry: &Registry) -> Result<Vec<Value>, ConfigError> {
+    let mut list = Vec::new();
+    for name in ["Crop", "Scale", "Color", "Intensity", "Mean"] {
+        let format = registry.find_transform(name, "")?;
+        let mut options = Section::default();
+        scope.copy(format.options, |_| true, &mut options);
+        if name == "Crop" && options.get("sideRatio").is_none() {
+            // What older releases called it.
+            if let Some((name, value)) = scope.own("cropRatio") {
+                options.push(Name::at("sideRatio", name.place().cloned()), value.clone());
+            }
+        }
+        let is_given = options.0.iter().any(|(name, _)| !name.eq_ignore_ascii_case("seed"));
+        if is_given || ["Crop", "Scale"].contains(&name) {
+            options.0.insert(0, ("type".into(), Value::Text(name.into())));
+            list.push(Value::Section(options));
+        }
+    }
+    let mut order = Section::default();
+    scope.copy(&ORDER, |_| true, &mut order);
+    let order = tesson_core::Options::new(&ORDER, &order, "")?.text("mbFormat")?.unwrap_or_default();
+    if order == "nchw" {
+        list.push(Value::Section(Section::from_iter([("type", Value::Text("Transpose".into()))])));
+    }
+    Ok(list)
+}

@@ -1,0 +1,113 @@
+//! Which reader a section is (§9).
+
+use tesson_core::{ConfigError, Registry, nearest};
+
+use super::scope::Scope;
+use crate::READER_OPTIONS;
+
+/// The readers of CNTK, as far as Tesson knows them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A list of deserializers.
+    Composite,
+    /// One text file.
+    Text,
+    /// One binary file.
+    Binary,
+    /// Features and labels of speech, each in a section of its own.
+    Speech,
+    /// Pictures and labels, each in a section of its own.
+    Image,
+}
+
+/// Values of `readerType` in any case, and what they are.
+const TYPES: &[(&str, Kind)] = &[
+    ("CNTKTextFormatReader", Kind::Text),
+    ("Cntk.Deserializers.TextFormat", Kind::Text),
+    ("CNTKBinaryReader", Kind::Binary),
+    ("Cntk.Deserializers.Binary", Kind::Binary),
+    ("HTKMLFReader", Kind::Speech),
+    ("HTKDeserializers", Kind::Speech),
+    ("Cntk.Reader.HTKMLF", Kind::Speech),
+    ("Cntk.Deserializers.HTK", Kind::Speech),
+    ("ImageReader", Kind::Image),
+    ("Cntk.Deserializers.Image", Kind::Image),
+    ("CompositeDataReader", Kind::Composite),
+    ("Cntk.Composite", Kind::Composite),
+];
+
+/// Readers of CNTK that Tesson has nothing for.
+const UNSUPPORTED: &[&str] = &[
+    "UCIFastReader",
+    "LMSequenceReader",
+    "LUSequenceReader",
+    "LibSVMBinaryReader",
+    "SparsePCReader",
+    "Kaldi2Reader",
+    "BinaryReader",
+    "DSSMReader",
+];
+
+impl Kind {
+    /// The kind of a reader's section.
+    pub(super) fn of(scope: &Scope<'_>) -> Result<Kind, ConfigError> {
+        let name = scope.find_text("readerType");
+        if scope.own("deserializers").is_some() {
+            return Ok(Kind::Composite);
+        }
+        if scope.own("readers").is_some() {
+            let what = "several readers side by side are not supported, list them in `deserializers` instead";
+            return Err(ConfigError::new("readers", what));
+        }
+        let Some(name) = name else { return Ok(Kind::Text) };
+        if let Some((_, kind)) = TYPES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
+            return Ok(*kind);
+        }
+        let what = match UNSUPPORTED.iter().find(|n| n.eq_ignore_ascii_case(name)) {
+            Some(name) => format!("`{name}` is not supported, convert the data to CNTK's text format"),
+            None => match nearest(name, TYPES.iter().map(|(n, _)| *n)) {
+                Some(near) => format!("unknown reader `{name}`, did you mean `{near}`?"),
+                None => format!("unknown reader `{name}`, expected one such as `CNTKTextFormatReader`"),
+            },
+        };
+        Err(ConfigError::new("readerType", what))
+    }
+
+    /// What descriptions call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Composite => "composite",
+            Kind::Text => "CNTKTextFormatReader",
+            Kind::Binary => "CNTKBinaryReader",
+            Kind::Speech => "HTKMLFReader",
+            Kind::Image => "ImageReader",
+        }
+    }
+
+    /// The type of the deserializer whose options stand in the reader's own section.
+    pub(super) fn own_deserializer(self) -> Option<&'static str> {
+        match self {
+            Kind::Text => Some("CNTKTextFormatDeserializer"),
+            Kind::Binary => Some("CNTKBinaryFormatDeserializer"),
+            _ => None,
+        }
+    }
+
+    /// Names of options that may stand in the section, for "did you mean".
+    pub(super) fn options(self, registry: &Registry) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> = READER_OPTIONS.names().collect();
+        let format = self.own_deserializer().and_then(|name| registry.find(name, "").ok());
+        names.extend(format.into_iter().flat_map(|format| format.options.names()));
+        names
+    }
+}
+
+/// Deserializers that rules of readers name.
+pub(crate) mod types {
+    /// Text, with windows in chunks.
+    pub(crate) const TEXT: &str = "CNTKTextFormatDeserializer";
+    /// Pictures, read as frames where there is nothing else.
+    pub(crate) const IMAGE: &str = "ImageDeserializer";
+    /// Speech, with texts as keys.
+    pub(crate) const SPEECH: [&str; 2] = ["HTKFeatureDeserializer", "HTKMLFDeserializer"];
+}

@@ -1,0 +1,56 @@
+//! Readers of one file: the options of its deserializer stand in the reader's own section, or around it.
+
+use tesson_core::{ConfigError, Options, Registry, Section, Value};
+
+use super::Draft;
+use super::composite::{Facts, NOT_COPIED, finish};
+use super::kind::Kind;
+use super::known::known;
+use super::scope::Scope;
+use super::window::Rule;
+use crate::READER_OPTIONS;
+
+/// Reads the section of a reader of text or of a binary file.
+pub(super) fn read(
+    kind: Kind,
+    scope: &Scope<'_>,
+    registry: &Registry,
+    draft: &mut Draft,
+) -> Result<(), ConfigError> {
+    let name = kind.own_deserializer().expect("a lone reader has a deserializer of its own");
+    let format = registry.find(name, "")?;
+    let mut options = Section::default();
+    // Frames and precision are the reader's.
+    scope.copy(format.options, |name| !["frameMode", "precision"].contains(&name), &mut options);
+    let mut unknown = Vec::new();
+    let mut options = known(&options, format.options, registry, "", &mut unknown);
+    draft.ignored.extend(unknown.into_iter().map(|mut ignored| {
+        ignored.path = ignored.path.trim_start_matches('.').to_string();
+        ignored
+    }));
+    let typed = Options::new(format.options, &options, "")?;
+    let rule = match kind {
+        Kind::Binary => Rule::Binary,
+        _ => Rule::Text { chunk_bytes: typed.whole("chunkSizeInBytes")?.unwrap_or_default() },
+    };
+    options.0.insert(0, ("type".into(), Value::Text(name.into())));
+    draft.section.push("deserializers", Value::List(vec![Value::Section(options)]));
+    let of_file = |name: &str| format.options.find(name).is_some();
+    let own = |name: &str| match name {
+        // Nothing is truncated here, and the budget of faults is the file's if it has one.
+        "truncated" | "truncationLength" | "rightSplice" => false,
+        "maxErrors" | "cacheIndex" => !of_file(name),
+        _ => !NOT_COPIED.contains(&name),
+    };
+    scope.copy(&READER_OPTIONS, own, &mut draft.section);
+    finish(scope, &Facts { rule, pictures: false, speech: false }, &mut draft.section)?;
+    global_timeline(&mut draft.section);
+    Ok(())
+}
+
+/// The older readers cut minibatches by the samples of all workers.
+pub(super) fn global_timeline(section: &mut Section) {
+    if section.get("localTimeline").is_none() {
+        section.push("localTimeline", Value::Bool(false));
+    }
+}

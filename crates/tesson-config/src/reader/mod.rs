@@ -1,0 +1,148 @@
+//! The readers of a BrainScript configuration, and what each means.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `find` | which records are readers |
+//! | `scope` | where options are looked up |
+//! | `kind` | which reader a section is |
+//! | `composite`, `lone`, `speech`, `image` | each kind as a reader of deserializers |
+//! | `window` | the defaults of the randomization window |
+//! | `training` | sizes of minibatches and epochs, which stand beside a reader |
+//! | `known` | options that a table knows, and those that nobody reads |
+//! | `describe` | what a reader means, typed, as JSON |
+//!
+//! Every reader becomes a section in the form of [`crate::lower`]: the same tree that JSON and keywords are, complete
+//! with the defaults that BrainScript has and they have not. There is one way from it to a [`SourceConfig`].
+
+mod composite;
+mod describe;
+mod find;
+mod image;
+mod kind;
+mod known;
+mod lone;
+mod scope;
+mod speech;
+mod training;
+mod window;
+
+use tesson_core::{ConfigError, Registry, Section, nearest};
+
+use crate::{SourceConfig, lower};
+
+pub(crate) use describe::resolved;
+pub use find::{Found, find};
+pub use kind::Kind;
+pub(crate) use kind::types;
+
+/// A reader section and what it means.
+#[derive(Clone, Debug)]
+pub struct Reader {
+    /// Where it stands: `Train/reader`.
+    pub path: String,
+    /// Which reader it is.
+    pub kind: Kind,
+    /// The same as the options of a source, in the form of dictionaries.
+    pub section: Section,
+    /// Options that nobody reads.
+    pub ignored: Vec<Ignored>,
+    /// What is passed over although the reference knew it.
+    pub warnings: Vec<String>,
+    /// How many sequences the reference packs side by side, by epoch: older readers of speech only.
+    pub parallel_sequences: Option<Vec<u64>>,
+}
+
+/// An option that nobody reads.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ignored {
+    /// Its path within the reader's section.
+    pub path: String,
+    /// The option that may have been meant.
+    pub near: Option<&'static str>,
+}
+
+impl Reader {
+    /// What a section that was found means.
+    ///
+    /// # Errors
+    /// What no reader of its kind accepts, with the place and the option's path.
+    pub fn new(found: &Found<'_>, registry: &Registry) -> Result<Reader, ConfigError> {
+        let outside = found.path.replace('/', ".");
+        let reader =
+            Reader::read(found, registry).map_err(|e| e.located_in(found.section).within(&outside))?;
+        reader.describe(registry)?;
+        Ok(reader)
+    }
+
+    fn read(found: &Found<'_>, registry: &Registry) -> Result<Reader, ConfigError> {
+        let scope = scope::Scope::new(found);
+        let kind = Kind::of(&scope)?;
+        let mut draft = Draft::default();
+        match kind {
+            Kind::Composite => composite::read(&scope, registry, &mut draft)?,
+            Kind::Text | Kind::Binary => lone::read(kind, &scope, registry, &mut draft)?,
+            Kind::Speech => speech::read(&scope, registry, &mut draft)?,
+            Kind::Image => image::read(&scope, registry, &mut draft)?,
+        }
+        training::read(&scope, &mut draft.section);
+        let known: Vec<&'static str> = kind.options(registry);
+        draft.ignored.extend(
+            scope
+                .unread()
+                .map(|name| Ignored { path: name.to_string(), near: nearest(name, known.iter().copied()) }),
+        );
+        draft.ignored.sort();
+        Ok(Reader {
+            path: found.path.clone(),
+            kind,
+            section: draft.section,
+            ignored: draft.ignored,
+            warnings: draft.warnings,
+            parallel_sequences: draft.parallel_sequences,
+        })
+    }
+
+    /// The source that the section describes.
+    ///
+    /// # Errors
+    /// What a source refuses, with the place and the option's path.
+    pub fn source(&self, registry: &Registry) -> Result<SourceConfig, ConfigError> {
+        lower(&self.section, registry).map_err(|e| self.located(e))
+    }
+
+    /// What to warn of: options that nobody reads, and what is passed over.
+    pub fn complaints(&self) -> Vec<String> {
+        let near = |i: &Ignored| i.near.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+        let ignored = self.ignored.iter().map(|i| format!("nobody reads `{}`{}", i.path, near(i)));
+        let all = ignored.chain(self.warnings.iter().cloned());
+        all.map(|what| format!("{}: {what}", self.path)).collect()
+    }
+
+    /// The error with its place, and with its path as seen from outside of the reader.
+    fn located(&self, e: ConfigError) -> ConfigError {
+        let mut e = e.located_in(&self.section);
+        if matches!(self.kind, Kind::Text | Kind::Binary) {
+            // Options of the only deserializer stand in the reader's own section.
+            let inner = e.path.strip_prefix("deserializers[0]");
+            e.path = inner.map_or(e.path.clone(), |p| p.trim_start_matches('.').to_string());
+        }
+        e.within(&self.path.replace('/', "."))
+    }
+}
+
+/// A reader while its section is read.
+#[derive(Default)]
+struct Draft {
+    section: Section,
+    ignored: Vec<Ignored>,
+    warnings: Vec<String>,
+    parallel_sequences: Option<Vec<u64>>,
+}
+
+/// All readers of a configuration.
+///
+/// # Errors
+/// The first one that means nothing.
+pub fn readers(tree: &Section, registry: &Registry) -> Result<Vec<Reader>, ConfigError> {
+    find(tree).iter().map(|found| Reader::new(found, registry)).collect()
+}

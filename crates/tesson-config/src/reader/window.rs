@@ -1,0 +1,77 @@
+//! The randomization window (§10): what it is where the configuration does not say all of it.
+
+use tesson_core::{ConfigError, Name, Options, Section, Value};
+use tesson_plan::Window;
+
+use super::scope::Scope;
+use crate::READER_OPTIONS;
+use crate::lower::randomize;
+use crate::source::Randomize;
+
+/// The window that is the whole corpus, in samples, as the reference writes it.
+pub(crate) const ALL: u64 = (1 << 62) - 1;
+
+/// What decides over the defaults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rule {
+    /// Text is among the deserializers: windows are in chunks.
+    Text {
+        /// Size of a chunk as the reader's section has it.
+        chunk_bytes: u64,
+    },
+    /// Deserializers, and no text among them: windows are in samples.
+    NoText,
+    /// A binary file.
+    Binary,
+    /// Nothing but pictures.
+    Pictures,
+}
+
+/// Bytes of chunks that make a window of text.
+const TEXT_WINDOW: u64 = 1 << 32;
+
+/// Puts the window into a section, if sequences are shuffled within one; returns whether they are shuffled.
+pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Result<bool, ConfigError> {
+    let mut given = Section::default();
+    scope.copy(&READER_OPTIONS, |name| WINDOW[..2].contains(&name), &mut given);
+    let options = Options::new(&READER_OPTIONS, &given, "")?;
+    let order = randomize(&Options::new(&READER_OPTIONS, section, "")?)?;
+    if order != Randomize::Window {
+        return Ok(order != Randomize::Off);
+    }
+    let size = options.whole("randomizationWindow")?;
+    let in_samples = match options.given("sampleBasedRandomizationWindow") {
+        Some(_) => Some(options.bool("sampleBasedRandomizationWindow")?),
+        None => None,
+    };
+    let by_default = match rule {
+        Rule::Text { chunk_bytes } => Window::Chunks((TEXT_WINDOW / chunk_bytes.max(1)).max(1)),
+        Rule::Binary if in_samples == Some(true) => Window::Samples(ALL),
+        Rule::Binary => Window::Chunks(128),
+        Rule::NoText => Window::Samples(ALL),
+        Rule::Pictures => Window::Samples(1),
+    };
+    if let (Rule::Text { .. }, None, Some(true)) = (rule, size, in_samples) {
+        let what = "the window counts samples, but `randomizationWindow` does not say how many";
+        let place = given.place_of("sampleBasedRandomizationWindow").cloned();
+        return Err(ConfigError::new("sampleBasedRandomizationWindow", what).at(place));
+    }
+    let (default_size, default_in_samples) = match by_default {
+        Window::Samples(n) => (n, true),
+        Window::Chunks(n) => (n, false),
+    };
+    let place = |name: &str| Name::at(name, given.place_of(name).cloned());
+    let size = size.unwrap_or(default_size);
+    section.push(place("randomizationWindow"), Value::Whole(size.into()));
+    let in_samples = in_samples.unwrap_or(default_in_samples);
+    section.push(place("sampleBasedRandomizationWindow"), Value::Bool(in_samples));
+    Ok(size > 0)
+}
+
+/// The options that say what the window is.
+pub(super) const WINDOW: &[&str] = &[
+    "randomizationWindow",
+    "sampleBasedRandomizationWindow",
+    "randomizationWindowInChunks",
+    "randomizationWindowInSamples",
+];

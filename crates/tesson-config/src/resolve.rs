@@ -1,0 +1,139 @@
+//! From files and arguments to the readers of a configuration.
+
+use std::fmt;
+
+use serde_json::Value as Json;
+use tesson_core::{ConfigError, Registry, Section, nearest};
+
+use crate::brainscript::{self, ReadFile, Script, Variables};
+use crate::reader::{self, Found, Reader};
+
+/// Arguments of a command line, in order (§6): `configFile=a.cntk+b.cntk`, `currentDirectory=dir`, `name=value`.
+#[derive(Clone, Default)]
+pub struct Arguments {
+    script: Script,
+    directory: String,
+}
+
+impl Arguments {
+    /// Nothing, as yet.
+    pub fn new() -> Arguments {
+        Arguments::default()
+    }
+
+    /// Appends a file and the files it includes.
+    ///
+    /// # Errors
+    /// What `read` answers, which is given names relative to the working directory.
+    pub fn file(&mut self, name: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
+        let directory = self.directory.clone();
+        self.script.files(name, &|name| read(&joined(&directory, name)))
+    }
+
+    /// Appends a text, called `name` in messages.
+    ///
+    /// # Errors
+    /// What reading the files that it includes answers.
+    pub fn text(&mut self, name: &str, text: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
+        let directory = self.directory.clone();
+        self.script.text(name, text, &|name| read(&joined(&directory, name)))
+    }
+
+    /// Takes the next argument.
+    ///
+    /// # Errors
+    /// As [`Arguments::file`], and an argument that is no `name=value`.
+    pub fn argument(&mut self, argument: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
+        let Some((name, value)) = argument.split_once('=') else {
+            let what = format!("found the argument `{argument}`, expected `name=value`");
+            return Err(ConfigError::new("", what));
+        };
+        match name.trim().to_ascii_lowercase().as_str() {
+            "configfile" => self.file(value, read)?,
+            "currentdirectory" => self.directory = joined(&self.directory, value),
+            _ => self.script.argument(argument),
+        }
+        Ok(())
+    }
+
+    /// The directory that `currentDirectory` has led to; empty if nothing has.
+    pub fn directory(&self) -> &str {
+        &self.directory
+    }
+
+    /// The tree: later entries over earlier ones, variables replaced.
+    ///
+    /// # Errors
+    /// What is no configuration, with its place.
+    pub fn tree(&self, variables: &Variables<'_>) -> Result<Section, ConfigError> {
+        brainscript::parse(&self.script, variables)
+    }
+}
+
+impl fmt::Debug for Arguments {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arguments").field("directory", &self.directory).finish_non_exhaustive()
+    }
+}
+
+fn joined(directory: &str, name: &str) -> String {
+    let is_absolute = name.starts_with(['/', '\\']) || name.get(1..2) == Some(":");
+    if directory.is_empty() || is_absolute { name.to_string() } else { format!("{directory}/{name}") }
+}
+
+/// A configuration without variables, and what its readers mean.
+#[derive(Clone, Debug)]
+pub struct Resolved {
+    /// The whole configuration.
+    pub tree: Section,
+    /// The readers in it.
+    pub readers: Vec<Reader>,
+}
+
+impl Resolved {
+    /// What all readers of a tree mean.
+    ///
+    /// # Errors
+    /// The first of them that means nothing.
+    pub fn new(tree: Section, registry: &Registry) -> Result<Resolved, ConfigError> {
+        let readers = reader::readers(&tree, registry)?;
+        Ok(Resolved { tree, readers })
+    }
+
+    /// The same as JSON: `{"tree": …, "readers": {path: …}}`.
+    ///
+    /// # Errors
+    /// Values that are not of their option's type.
+    pub fn to_json(&self, registry: &Registry) -> Result<Json, ConfigError> {
+        reader::resolved(&self.tree, &self.readers, registry)
+    }
+}
+
+/// One reader of a tree: that of a path such as `Train/reader`, or of a section that has one, or the first one.
+///
+/// # Errors
+/// A path that leads to no reader, with the readers that there are; a reader that means nothing.
+pub fn reader(tree: &Section, path: Option<&str>, registry: &Registry) -> Result<Reader, ConfigError> {
+    let found = reader::find(tree);
+    let paths: Vec<&str> = found.iter().map(|f| f.path.as_str()).collect();
+    let one = match path {
+        None => found.first(),
+        Some(path) => find(&found, path),
+    };
+    let one = one.ok_or_else(|| {
+        let there = if paths.is_empty() { "none".to_string() } else { paths.join(", ") };
+        let what = match path.and_then(|p| nearest(p, paths.iter().copied())) {
+            Some(near) => format!("there is no such reader, did you mean `{near}`? (readers here: {there})"),
+            None => format!("there is no such reader (readers here: {there})"),
+        };
+        ConfigError::new(path.unwrap_or("reader"), what)
+    })?;
+    Reader::new(one, registry)
+}
+
+fn find<'f, 't>(found: &'f [Found<'t>], path: &str) -> Option<&'f Found<'t>> {
+    let path = path.trim_matches('/').replace('.', "/");
+    let is = |f: &&Found<'_>, p: &str| f.path.replace('.', "/").eq_ignore_ascii_case(p);
+    let named = found.iter().find(|f| is(f, &path));
+    named.or_else(|| found.iter().find(|f| is(f, &format!("{path}/reader"))))
+}

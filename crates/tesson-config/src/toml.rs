@@ -1,0 +1,64 @@
+//! TOML, the other spelling of JSON's trees.
+
+use serde_json::Value as Json;
+use tesson_core::{ConfigError, Section};
+
+use crate::json;
+
+/// Parses a configuration in TOML.
+///
+/// # Errors
+/// Text that is no TOML, with line and column (both from 1).
+pub fn parse(text: &str) -> Result<Section, ConfigError> {
+    let tree: Json = toml::from_str(text).map_err(|e| {
+        let start = e.span().map_or(0, |span| span.start.min(text.len()));
+        let before = &text.as_bytes()[..start];
+        let line = before.iter().filter(|&&b| b == b'\n').count() + 1;
+        let column = start - before.iter().rposition(|&b| b == b'\n').map_or(0, |feed| feed + 1) + 1;
+        ConfigError::new("", format!("line {line}, column {column}: {}", e.message()))
+    })?;
+    json::from_object(tree)
+}
+
+/// A tree as TOML.
+///
+/// # Errors
+/// What TOML has no spelling for: lists with code in them.
+pub fn print(section: &Section) -> Result<String, ConfigError> {
+    let mut tree = json::section_to_json(section);
+    drop_nulls(&mut tree);
+    toml::to_string_pretty(&tree).map_err(|e| ConfigError::new("", format!("no TOML: {e}")))
+}
+
+/// TOML spells that nothing is given by not saying it.
+fn drop_nulls(tree: &mut Json) {
+    match tree {
+        Json::Object(entries) => {
+            entries.retain(|_, value| !value.is_null());
+            entries.values_mut().for_each(drop_nulls);
+        }
+        Json::Array(items) => items.iter_mut().for_each(drop_nulls),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn toml_and_json_are_one_tree() {
+        let text = "randomize = false\n[[deserializers]]\ntype = \"T\"\ndim = [1, 2.5]\n[deserializers.input.x]\ndim = 3\n";
+        let tree = parse(text).unwrap();
+        let same = r#"{"randomize": false,
+            "deserializers": [{"type": "T", "dim": [1, 2.5], "input": {"x": {"dim": 3}}}]}"#;
+        assert_eq!(tree, json::parse(same).unwrap());
+        assert_eq!(parse(&print(&tree).unwrap()), Ok(tree));
+    }
+
+    #[test]
+    fn what_is_no_toml_is_refused_with_its_place() {
+        let e = parse("a = 1\nb = = 2\n").unwrap_err().to_string();
+        assert!(e.starts_with("line 2, column 5: "), "{e}");
+    }
+}

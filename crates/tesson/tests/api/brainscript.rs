@@ -1,0 +1,192 @@
+//! BrainScript configurations, from their files to minibatches.
+
+use std::path::{Path, PathBuf};
+
+use tesson::config::reader::Kind;
+use tesson::config::{Choices, Loaded, json, load, lower, toml};
+use tesson::deserializer::Value;
+use tesson::{Error, Source, registry};
+
+fn examples() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/cntk")
+}
+
+fn example(name: &str) -> Loaded {
+    let path = examples().join(name);
+    load(path.to_str().expect("the repository has a name in UTF-8"), &Choices::default())
+        .expect("examples are configurations")
+}
+
+fn open(loaded: &Loaded, section: &str) -> Result<Source, Error> {
+    let reader = loaded.reader(Some(section))?;
+    let mut config = reader.source(&registry())?;
+    if let Some(folder) = loaded.base_dir(&reader) {
+        config.resolve_paths(Path::new(folder))?;
+    }
+    Source::open(&config)
+}
+
+/// The samples of each minibatch of a size, up to the end of the data.
+fn sizes(source: &mut Source, size: u64) -> Vec<usize> {
+    std::iter::from_fn(|| source.next_minibatch(size).expect("the data are right"))
+        .map(|m| m.streams().iter().map(|s| s.n_samples()).max().unwrap_or(0))
+        .collect()
+}
+
+#[test]
+fn every_example_means_something() {
+    let mut files: Vec<PathBuf> =
+        std::fs::read_dir(examples()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|e| e == "cntk"));
+    assert!(files.len() >= 8, "{files:?}");
+    for file in files {
+        let loaded = load(file.to_str().unwrap(), &Choices::default()).unwrap();
+        let resolved = loaded.resolved().unwrap();
+        assert!(!resolved.readers.is_empty(), "{file:?}");
+        let described = resolved.to_json(&registry()).unwrap();
+        for (path, reader) in described["readers"].as_object().unwrap() {
+            assert_eq!(reader["ignored"], serde_json::json!([]), "{file:?} {path}");
+        }
+    }
+}
+
+#[test]
+fn examples_of_text_are_read() {
+    let text = example("text.cntk");
+    // Two epochs of five samples; no minibatch crosses the end of a sweep.
+    assert_eq!(sizes(&mut open(&text, "Train").unwrap(), 3), [3, 2, 3, 2]);
+    let mut composite = open(&example("text_composite.cntk"), "2ndTagger").unwrap();
+    let first = composite.next_minibatch(100).unwrap().unwrap();
+    let joined_example = example("text_joined.cntk");
+    let mut joined = open(&joined_example, "Train").unwrap();
+    let same = joined.next_minibatch(100).unwrap().unwrap();
+    assert_eq!(first.n_sequences(), same.n_sequences());
+    assert_eq!(same.streams().len(), 2);
+}
+
+#[test]
+fn examples_without_a_reader_say_so() {
+    for (file, section) in
+        [("speech.cntk", "Train"), ("images.cntk", "Plain"), ("images_old.cntk", "Train_Pictures")]
+    {
+        let e = open(&example(file), section).map(drop).unwrap_err();
+        assert!(matches!(e, Error::Config(_)) && e.to_string().contains("not built yet"), "{file}: {e}");
+    }
+}
+
+#[test]
+fn a_converted_reader_is_the_same_reader() {
+    for (file, n) in [("text.cntk", 2), ("text_composite.cntk", 1), ("text_joined.cntk", 1)] {
+        let resolved = example(file).resolved().unwrap();
+        assert_eq!(resolved.readers.len(), n);
+        for reader in resolved.readers {
+            let wanted = format!("{:?}", reader.source(&registry()).unwrap());
+            let as_json = json::parse(&json::section_to_json(&reader.section).to_string()).unwrap();
+            let as_toml = toml::parse(&toml::print(&reader.section).unwrap()).unwrap();
+            for tree in [as_json, as_toml] {
+                let found = format!("{:?}", lower(&tree, &registry()).unwrap());
+                assert_eq!(without_places(&found), without_places(&wanted), "{file} {}", reader.path);
+            }
+        }
+    }
+}
+
+/// Debug output without the places of names, which only one form has, and without the order of names.
+fn without_places(text: &str) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    for part in text.split("place: ") {
+        let kept = part.strip_prefix("None").or_else(|| Some(part.split_once("})")?.1)).unwrap_or(part);
+        words.extend(kept.split(&[',', ' ', '(', ')', '[', ']', '{', '}'][..]).map(str::to_string));
+    }
+    words.retain(|word| !word.is_empty());
+    words.sort();
+    words
+}
+
+#[test]
+fn an_override_leads_from_the_top_of_the_file() {
+    let overrides = vec![
+        ("DataDir".to_string(), Value::Text("elsewhere".into())),
+        ("Train.reader.input.labels.dim".to_string(), Value::Whole(7)),
+    ];
+    let choices = Choices { overrides, ..Choices::default() };
+    let loaded = load(examples().join("text.cntk").to_str().unwrap(), &choices).unwrap();
+    let described = loaded.resolved().unwrap().to_json(&registry()).unwrap();
+    let deserializer = &described["readers"]["Train/reader"]["deserializers"][0];
+    assert_eq!(deserializer["file"], "elsewhere/classification.ctf");
+    assert_eq!(deserializer["input"]["labels"]["dim"], 7);
+}
+
+fn reader_of(text: &str) -> Result<tesson::config::reader::Reader, Error> {
+    load(text, &Choices::default())?.reader(None)
+}
+
+fn refused(text: &str) -> String {
+    reader_of(text).expect_err(text).to_string()
+}
+
+#[test]
+fn the_kind_of_a_reader_is_found_by_its_words() {
+    let kind = |text: &str| {
+        reader_of(&format!("reader = [ file = f ; input = [ x = [ dim = 1 ; format = dense ] ] ; {text} ]"))
+            .unwrap()
+            .kind
+    };
+    assert_eq!(kind(""), Kind::Text);
+    assert_eq!(kind("readerType = cntktextformatreader"), Kind::Text);
+    assert_eq!(kind("readerType = Cntk.Deserializers.TextFormat"), Kind::Text);
+    assert_eq!(kind("readerType = Cntk.Deserializers.Binary"), Kind::Binary);
+    assert_eq!(
+        refused("T = [ reader = [ readerType = UCIFastReader ] ]"),
+        "configuration:1:18: T.reader.readerType: `UCIFastReader` is not supported, convert the data to CNTK's text format"
+    );
+    assert!(refused("reader = [ readerType = ImagReader ]").contains("did you mean `ImageReader`?"));
+    assert!(refused("reader = [ readers = a:b ]").contains("list them in `deserializers`"));
+}
+
+#[test]
+fn what_excludes_each_other_is_refused_with_its_place() {
+    let text = |more: &str| {
+        format!("T = [\n reader = [ file = f ; {more} ; input = [ x = [ dim = 1 ; format = dense ] ] ] ]")
+    };
+    let e = refused(&text("sampleBasedRandomizationWindow = true"));
+    assert!(e.starts_with("configuration:2:24: T.reader.sampleBasedRandomizationWindow: "), "{e}");
+    let e = refused(&text("hashSequenceKeys = true"));
+    assert!(e.contains("T.reader.hashSequenceKeys: only text keys are hashed"), "{e}");
+    let e = refused(&text("skipSequenceIds = yes"));
+    assert_eq!(e, "configuration:2:24: T.reader.skipSequenceIds: found `yes`, expected `true` or `false`");
+    let e = refused(
+        "T = [ SGD = [ minibatchSize = 8 ; epochSize = 4 ] ; reader = [ file = f ; input = [ x = [ dim = 1 ; format = dense ] ] ] ]",
+    );
+    assert!(e.contains("epochSize: found 4 samples, expected at least the size of a minibatch, 8"), "{e}");
+}
+
+#[test]
+fn writing_reads_whole_sequences_in_order() {
+    let reader = reader_of(
+        "T = [ action = write ; randomize = true ; frameMode = true
+        reader = [ file = f ; input = [ x = [ dim = 1 ; format = dense ] ] ] ]",
+    );
+    let described = reader.unwrap().describe(&registry()).unwrap();
+    assert_eq!((&described["randomize"], &described["frameMode"]), (&false.into(), &false.into()));
+}
+
+#[test]
+fn options_of_speech_may_stand_around_their_stream() {
+    let reader = reader_of(
+        "reader = [ deserializers = ( [ type = HTKFeatureDeserializer ; dim = 9 ; maxSequenceLength = 5
+        input = [ contextWindow = 3 ; f = [ scpFile = s ; dimm = 1 ] ] ] ) ]",
+    )
+    .unwrap();
+    let described = reader.describe(&registry()).unwrap();
+    let stream = &described["deserializers"][0]["input"]["f"];
+    assert_eq!(
+        (&stream["dim"], &stream["left"], &stream["maxSequenceSize"]),
+        (&9.into(), &1.into(), &5.into())
+    );
+    assert_eq!(described["ignored"], serde_json::json!(["deserializers[0].input.f.dimm"]));
+    assert_eq!(
+        reader.complaints(),
+        ["reader: nobody reads `deserializers[0].input.f.dimm`, did you mean `dim`?"]
+    );
+}
