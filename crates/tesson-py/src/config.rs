@@ -4,6 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use tesson::Registry;
+use tesson::config::Choices;
 use tesson_core::{OptionKind, Section, Value};
 
 use crate::{errors, user};
@@ -69,6 +70,51 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         "found {} in a configuration, expected a text, path, number, truth value, list, mapping or deserializer",
         object.get_type().name()?
     )))
+}
+
+/// What is said beside a configuration.
+fn choices(
+    overrides: Option<&Bound<'_, PyMapping>>,
+    arguments: Vec<String>,
+    extended_variables: bool,
+) -> PyResult<Choices> {
+    let overrides = overrides.map_or(Ok(Section::default()), section)?;
+    let overrides = overrides.0.into_iter().map(|(path, value)| (path.to_string(), value)).collect();
+    Ok(Choices { arguments, overrides, extended_variables })
+}
+
+/// One reader of a configuration, a path or a text: its options in JSON, the folder that they say relative names start from,
+/// and what to warn of.
+#[pyfunction]
+pub(crate) fn load_reader(
+    py: Python<'_>,
+    config: &str,
+    section: Option<&str>,
+    overrides: Option<&Bound<'_, PyMapping>>,
+    arguments: Vec<String>,
+    extended_variables: bool,
+) -> PyResult<(String, Option<String>, Vec<String>)> {
+    let choices = choices(overrides, arguments, extended_variables)?;
+    let loaded = tesson::config::load(config, &choices).map_err(|e| errors::raise(py, e))?;
+    let reader = loaded.reader(section).map_err(|e| errors::raise(py, e))?;
+    let options = tesson::config::json::section_to_json(&reader.section).to_string();
+    let base_dir = loaded.base_dir(&reader).map(str::to_owned);
+    Ok((options, base_dir, reader.complaints()))
+}
+
+/// What a configuration, a path or a text, means: `{"tree": …, "readers": {path: …}}` in JSON.
+#[pyfunction]
+pub(crate) fn resolve_config(
+    py: Python<'_>,
+    config: &str,
+    arguments: Vec<String>,
+    extended_variables: bool,
+) -> PyResult<String> {
+    let choices = choices(None, arguments, extended_variables)?;
+    let resolved = tesson::config::load(config, &choices).and_then(|loaded| loaded.resolved());
+    let resolved = resolved.map_err(|e| errors::raise(py, e))?;
+    let described = resolved.to_json(&tesson::registry()).map_err(|e| errors::raise(py, e))?;
+    Ok(described.to_string())
 }
 
 /// The options of a type of deserializer, or of the source itself for the empty name: for each its name, kind, default

@@ -23,7 +23,7 @@ mod _tesson {
     #[pymodule_export]
     use crate::calls::end_calls;
     #[pymodule_export]
-    use crate::config::{Schedule, option_table};
+    use crate::config::{Schedule, load_reader, option_table, resolve_config};
     #[pymodule_export]
     use crate::source::Source;
     #[pymodule_export]

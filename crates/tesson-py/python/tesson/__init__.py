@@ -11,6 +11,7 @@
 48.0 [4, 5]
 """
 
+from .config import resolve_config
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
 from .minibatch import Layout, Minibatch, MinibatchData
@@ -53,4 +54,5 @@ __all__ = [
     "UserMinibatchSource",
     "merge_states",
     "register_deserializer",
+    "resolve_config",
 ]

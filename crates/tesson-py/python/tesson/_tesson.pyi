@@ -6,7 +6,18 @@ from typing import Any, SupportsIndex, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Batch", "Schedule", "Source", "batch_of", "end_calls", "main", "merge_states", "option_table"]
+__all__ = [
+    "Batch",
+    "Schedule",
+    "Source",
+    "batch_of",
+    "end_calls",
+    "load_reader",
+    "main",
+    "merge_states",
+    "option_table",
+    "resolve_config",
+]
 
 @final
 class Source:
@@ -62,6 +73,14 @@ def batch_of(
     columns: tuple[Any, ...], shape: Sequence[int], sparse: bool, double: bool, sweep_end: bool
 ) -> Batch: ...
 def end_calls() -> None: ...
+def load_reader(
+    config: str,
+    section: str | None,
+    overrides: Mapping[str, Any] | None,
+    arguments: Sequence[str],
+    extended_variables: bool,
+) -> tuple[str, str | None, list[str]]: ...
 def main(arguments: Sequence[str]) -> int: ...
 def merge_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]: ...
 def option_table(name: str) -> list[dict[str, Any]]: ...
+def resolve_config(config: str, arguments: Sequence[str], extended_variables: bool) -> str: ...

@@ -1,37 +1,89 @@
-"""Configurations in the dict form: finding the reader's section, and changing single options."""
+"""Configurations: what they mean, and the reader in them as a dictionary."""
 
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from .errors import ConfigError, StoreError
+from . import _tesson
+from .errors import ConfigError
 
-__all__ = ["copied", "reader_section"]
+__all__ = ["copied", "load_reader", "resolve_config"]
+
+_LOGGER = logging.getLogger("tesson")
 
 
-def reader_section(
-    config: Mapping[str, Any] | str | os.PathLike[str],
-    section: str | None,
-    overrides: Mapping[str, Any] | None,
+def resolve_config(
+    config: str | os.PathLike[str],
+    arguments: Iterable[str] = (),
+    *,
+    extended_variables: bool = False,
 ) -> dict[str, Any]:
-    """The reader's part of a configuration, as a tree of its own.
+    """What a configuration means, without opening anything.
 
     Parameters
     ----------
-    config : mapping, str or os.PathLike
-        The tree, its JSON text, or the path of a ``.json`` file.
-    section : str, optional
-        Path of the reader's section, such as ``"train/reader"``. By default the whole, or its section ``source``.
-    overrides : mapping, optional
-        Values to put in place of those at their paths within the section, such as ``{"randomize": False}`` or
-        ``{"deserializers[0].file": "other.ctf"}``.
+    config : str or os.PathLike
+        The path of a BrainScript file, or the text of one. Files and texts in JSON and TOML work, too.
+    arguments : iterable of str, optional
+        What follows the file on CNTK's command line: ``"DataDir=data"``, ``"Train=[reader=[randomize=false]]"``.
+    extended_variables : bool
+        Whether ``$env:NAME$`` and ``$name|value$`` are variables.
+
+    Returns
+    -------
+    dict
+        ``{"tree": …, "readers": {path: …}}``: the configuration with its variables replaced, and each reader in it with
+        all options typed and all defaults filled in. ``ignored`` lists the options that nobody reads.
+
+    Raises
+    ------
+    ConfigError
+        The text is no configuration, or a reader in it means nothing; ``.file``, ``.line`` and ``.path`` say where.
+
+    Examples
+    --------
+    >>> resolved = resolve_config('''
+    ... Train = [ reader = [ file = "$Dir$/train.ctf" ; input = [ x = [ dim = 4 ; format = "dense" ] ] ] ]''',
+    ...     arguments=["Dir=data"])
+    >>> resolved["readers"]["Train/reader"]["deserializers"][0]["file"]
+    'data/train.ctf'
     """
-    tree = copied(dict(config)) if isinstance(config, Mapping) else _parse(config)
+    text = _tesson.resolve_config(os.fspath(config), list(arguments), extended_variables)
+    resolved: dict[str, Any] = json.loads(text)
+    return resolved
+
+
+def load_reader(
+    config: Mapping[str, Any] | str | os.PathLike[str],
+    section: str | None,
+    overrides: Mapping[str, Any] | None,
+    arguments: Iterable[str] = (),
+    extended_variables: bool = False,
+) -> tuple[dict[str, Any], str | None]:
+    """The reader's part of a configuration as a tree of its own, and what it says file names are relative to.
+
+    The parameters are those of :meth:`MinibatchSource.from_config`.
+    """
+    if isinstance(config, Mapping):
+        return _reader_section(config, section, overrides), None
+    text, base_dir, complaints = _tesson.load_reader(
+        os.fspath(config), section, overrides, list(arguments), extended_variables
+    )
+    for complaint in complaints:
+        _LOGGER.warning(complaint)
+    return json.loads(text), base_dir
+
+
+def _reader_section(
+    config: Mapping[str, Any], section: str | None, overrides: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """The reader's part of a tree, changed at the paths of the overrides."""
+    tree = copied(dict(config))
     for name in (section or "").split("/"):
         if name:
             tree = _inside(tree, name, section or "")
@@ -48,26 +100,6 @@ def copied(tree: Any) -> Any:
         return {name: copied(value) for name, value in tree.items()}
     if isinstance(tree, (list, tuple)):
         return [copied(value) for value in tree]
-    return tree
-
-
-def _parse(config: str | os.PathLike[str]) -> dict[str, Any]:
-    """The tree of a JSON text or file."""
-    text, name = os.fspath(config), ""
-    if not text.lstrip().startswith("{"):
-        name = text
-        if Path(name).suffix.lower() != ".json":
-            raise ConfigError(f"{name}: expected a mapping, JSON text, or the path of a `.json` file")
-        try:
-            text = Path(name).read_text(encoding="utf-8")
-        except OSError as e:
-            raise StoreError(f"{name}: {e.strerror}", file=name, errno=e.errno) from e
-    try:
-        tree = json.loads(text)
-    except json.JSONDecodeError as e:
-        raise ConfigError(f"{name or 'configuration'}:{e.lineno}:{e.colno}: {e.msg}") from e
-    if not isinstance(tree, dict):
-        raise ConfigError(f"{name or 'configuration'}: expected a JSON object")
     return tree
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from . import _tesson
-from .config import copied, reader_section
+from .config import copied, load_reader
 from .deserializers import Deserializer
 from .errors import UsageError
 from .memory import MemoryDeserializer
@@ -204,20 +204,29 @@ class MinibatchSource(Source):
         section: str | None = None,
         base_dir: str | os.PathLike[str] | None = None,
         overrides: Mapping[str, Any] | None = None,
+        arguments: Iterable[str] = (),
+        extended_variables: bool = False,
     ) -> MinibatchSource:
         """Open what a configuration describes.
 
         Parameters
         ----------
         config : mapping, str or os.PathLike
-            The tree of options, as JSON holds it, its JSON text, or the path of a ``.json`` file. Options are named as
-            in CNTK's configurations; what is left out is as in :class:`MinibatchSource`.
+            The path of a BrainScript file (``.cntk``), or its text; or the tree of a reader's options, as JSON holds it,
+            its JSON text, or the path of a ``.json`` or ``.toml`` file. Options are named as in CNTK's configurations.
+            What a tree leaves out is as in :class:`MinibatchSource`, what a BrainScript file leaves out as in CNTK.
         section : str, optional
-            Path of the reader's section in the tree, such as ``"train/reader"``.
+            Path of the reader's section, such as ``"Train/reader"``. By default the first reader of a BrainScript file,
+            or the tree itself.
         base_dir : str or os.PathLike, optional
-            What relative file names are relative to, by default the working directory.
+            What relative file names are relative to, by default the working directory, or what the configuration says.
         overrides : mapping, optional
-            Values by their path in the section, put in place of what the configuration says.
+            Values put in place of what the configuration says. Paths start from the top of a file, as in
+            ``{"DataDir": "data", "Train.reader.randomize": False}``, and of a mapping from its section.
+        arguments : iterable of str, optional
+            What follows a BrainScript file on CNTK's command line: ``["Train=[reader=[randomize=false]]"]``.
+        extended_variables : bool
+            Whether ``$env:NAME$`` and ``$name|value$`` are variables in BrainScript.
 
         Examples
         --------
@@ -228,9 +237,9 @@ class MinibatchSource(Source):
         >>> source.next_minibatch(100)["x"].num_samples
         6
         """
-        tree = reader_section(config, section, overrides)
+        tree, found_dir = load_reader(config, section, overrides, arguments, extended_variables)
         source = cls.__new__(cls)
-        source._open(tree, {}, None if base_dir is None else os.fspath(base_dir))
+        source._open(tree, {}, found_dir if base_dir is None else os.fspath(base_dir))
         return source
 
     @classmethod
@@ -347,7 +356,7 @@ class MinibatchSource(Source):
 
     def minibatches(
         self,
-        minibatch_size_in_samples: int | Iterable[int | tuple[int, int]] | str,
+        minibatch_size_in_samples: int | Iterable[int | tuple[int, int]] | str | None = None,
         input_map: Mapping[Any, StreamInformation | str] | None = None,
         *,
         epoch_size: int | None = None,
@@ -361,11 +370,11 @@ class MinibatchSource(Source):
         minibatch_size_in_samples : int, iterable of int, or str
             One size, or a schedule: the size for each epoch, of which the last holds for ever. 128 for two epochs and
             then 1024 is ``[128, 128, 1024]``, or with numbers of epochs ``[(2, 128), (1, 1024)]``, or the text
-            ``"128*2:1024"``.
+            ``"128*2:1024"``. By default that of the configuration, or 256.
         input_map, num_data_partitions, partition_index
             As for :meth:`next_minibatch`.
         epoch_size : int, optional
-            Samples of an epoch, over all workers; by default one sweep. Epochs are counted from the start of the data,
+            Samples of an epoch, over all workers; by default that of the configuration, or one sweep. Epochs are counted from the start of the data,
             not of the iteration, so a source that has been restored goes on with the size due.
 
         Examples
@@ -373,7 +382,10 @@ class MinibatchSource(Source):
         >>> [minibatch["features"].num_samples for minibatch in source.minibatches("2:3", epoch_size=6)]
         [2, 2, 2, 3, 3]
         """
+        if minibatch_size_in_samples is None:
+            minibatch_size_in_samples = self._option("minibatchSize") or 256
         schedule = _schedule(minibatch_size_in_samples)
+        epoch_size = epoch_size or int(self._option("epochSize") or 0)
         size = schedule.constant()
         samples = epoch_size or (self.num_samples_per_sweep if size is None else 1)
         while minibatch := self.next_minibatch(
@@ -384,6 +396,11 @@ class MinibatchSource(Source):
             partition_index,
         ):
             yield minibatch
+
+    def _option(self, name: str) -> Any:
+        """What the configuration says for an option, as it is written there."""
+        options = self._arguments[0].items()
+        return next((value for n, value in options if n.lower() == name.lower()), None)
 
     @property
     def streams(self) -> Streams:

@@ -73,10 +73,8 @@ def test_a_missing_configuration_file_is_an_error_of_storage() -> None:
 
 
 def test_text_that_is_no_json_is_refused_with_its_place() -> None:
-    with pytest.raises(ConfigError, match="configuration:2:"):
+    with pytest.raises(ConfigError, match="configuration: line 2, column 3"):
         MinibatchSource.from_config('{"randomize": false,\n  oops}')
-    with pytest.raises(ConfigError, match="expected a mapping, JSON text"):
-        MinibatchSource.from_config("reader.cntk")
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_one() -> None:

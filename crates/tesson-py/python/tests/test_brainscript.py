@@ -1,0 +1,131 @@
+"""BrainScript configurations: what they mean, and opening what they describe."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conformance_cases import REPOSITORY, shared
+
+import tesson
+from tesson import ConfigError, MinibatchSource, StoreError, resolve_config
+
+TRAIN = """
+DataDir = "."
+Train = [
+    SGD = [ minibatchSize = 2*1:3 ; epochSize = 4 ; maxEpochs = 2 ]
+    reader = [
+        file = "$DataDir$/train.ctf" ; randomize = false
+        input = [ features = [ alias = "x" ; dim = 4 ; format = "dense" ] ]
+    ]
+]
+Test = [ reader = [ file = "train.ctf" ; maxSweeps = 1
+    input = [ features = [ alias = "x" ; dim = 4 ; format = "dense" ] ] ] ]
+"""
+
+
+def keys(source: MinibatchSource, size: int | None = None) -> list[list[int]]:
+    return [list(minibatch["features"].keys) for minibatch in source.minibatches(size)]
+
+
+def cases() -> list[Any]:
+    roots = [REPOSITORY / "conformance" / "cases", shared()]
+    folders = [case.parent for root in roots for case in sorted((root / "brainscript").glob("*/case.json"))]
+    return [pytest.param(folder, id=folder.name) for folder in folders]
+
+
+@pytest.mark.parametrize("folder", cases())
+def test_case(folder: Path) -> None:
+    arguments = json.loads((folder / "case.json").read_text())["arguments"]
+    expected = json.loads((folder / "expected.json").read_text())
+    if "error" in expected:
+        with pytest.raises(ConfigError):
+            resolve_config(folder / "config.cntk", arguments)
+    else:
+        assert resolve_config(folder / "config.cntk", arguments) == expected
+
+
+def test_a_file_and_its_text_mean_the_same(files: Path) -> None:
+    (files / "train.cntk").write_text(TRAIN)
+    assert resolve_config("train.cntk") == resolve_config(TRAIN)
+    assert list(resolve_config(TRAIN)["readers"]) == ["Train/reader", "Test/reader"]
+
+
+def test_sizes_and_epochs_come_from_the_trainer() -> None:
+    assert keys(MinibatchSource.from_config(TRAIN)) == [[0, 1], [2, 3], [4, 5], [0, 1]]
+    assert keys(MinibatchSource.from_config(TRAIN), 3) == [[0, 1, 2], [3], [4, 5], [0, 1]]
+
+
+def test_a_section_is_named_by_its_path_or_by_the_section_around_it() -> None:
+    for section in ("Test/reader", "test", "Test.reader"):
+        found = keys(MinibatchSource.from_config(TRAIN, section=section), 100)
+        assert [sorted(minibatch) for minibatch in found] == [[0, 1, 2, 3, 4, 5]]
+    with pytest.raises(ConfigError, match=r"there is no such reader, did you mean `Test/reader`"):
+        MinibatchSource.from_config(TRAIN, section="Tst/reader")
+
+
+def test_overrides_change_variables_and_options(files: Path) -> None:
+    (files / "inner").mkdir()
+    os.rename("train.ctf", "inner/train.ctf")
+    overrides = {"DataDir": "inner", "Train.reader.input.features.alias": "x", "Train.SGD.maxEpochs": 1}
+    assert keys(MinibatchSource.from_config(TRAIN, overrides=overrides), 4) == [[0, 1, 2, 3]]
+    source = MinibatchSource.from_config(TRAIN, arguments=["DataDir=inner", "Train=[SGD=[maxEpochs=1]]"])
+    assert keys(source, 4) == [[0, 1, 2, 3]]
+    with pytest.raises(StoreError) as caught:
+        MinibatchSource.from_config(TRAIN)
+    assert caught.value.file == "./train.ctf"
+
+
+def test_names_may_be_relative_to_the_configuration(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (files / "train.cntk").write_text("pathsRelativeTo = config\n" + TRAIN)
+    monkeypatch.chdir(files.parent)
+    assert keys(MinibatchSource.from_config(files / "train.cntk"), 4) == [[0, 1, 2, 3], [4, 5], [0, 1]]
+
+
+def test_errors_say_where() -> None:
+    with pytest.raises(ConfigError) as caught:
+        MinibatchSource.from_config(TRAIN.replace("dim = 4", "dim = four", 1))
+    assert caught.value.path == "Train.reader.input.features.dim"
+    assert (caught.value.file, caught.value.line, caught.value.column) == ("configuration", 7, 46)
+    with pytest.raises(ConfigError, match="configuration:2:5: no variable"):
+        resolve_config("a = 1\nb = $c$")
+    with pytest.raises(StoreError) as missing:
+        MinibatchSource.from_config("none.cntk")
+    assert (missing.value.file, missing.value.errno) == ("none.cntk", 2)
+
+
+def test_options_that_nobody_reads_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.WARNING, "tesson"):
+        MinibatchSource.from_config(TRAIN, arguments=["Train=[reader=[skipSequenceId=true]]"])
+    assert "nobody reads `skipSequenceId`, did you mean `skipSequenceIds`?" in caplog.text
+
+
+def test_what_cannot_be_read_yet_says_so() -> None:
+    text = "T = [ reader = [ readerType = ImageReader ; file = map.txt ; f = [ width = 4 ; height = 4 ; channels = 3 ]"
+    text += " ; l = [ labelDim = 2 ] ] ]"
+    assert resolve_config(text)["readers"]["T/reader"]["source"] == "ImageReader"
+    with pytest.raises(ConfigError, match="`ImageDeserializer` is understood, but reading it is not built yet"):
+        MinibatchSource.from_config(text)
+
+
+def test_json_and_toml_have_the_same_meaning(files: Path) -> None:
+    config = {"deserializers": [{"type": "CNTKTextFormatDeserializer", "file": "train.ctf",
+              "input": {"features": {"alias": "x", "dim": 4, "format": "dense"}}}], "randomize": False, "maxSweeps": 1}
+    (files / "reader.json").write_text(json.dumps(config))
+    (files / "reader.toml").write_text(
+        'randomize = false\nmaxSweeps = 1\n[[deserializers]]\ntype = "CNTKTextFormatDeserializer"\n'
+        'file = "train.ctf"\ninput.features = {alias = "x", dim = 4, format = "dense"}\n'
+    )
+    assert keys(MinibatchSource.from_config("reader.toml"), 4) == keys(MinibatchSource.from_config(config), 4)
+    assert resolve_config("reader.toml") == resolve_config("reader.json")
+
+
+def test_variables_of_the_environment_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TESSON_TEST_DIR", "here")
+    text = "a = $env:TESSON_TEST_DIR$/$b|c$"
+    assert resolve_config(text)["tree"] == {"a": "$env:TESSON_TEST_DIR$/$b|c$"}
+    assert tesson.resolve_config(text, extended_variables=True)["tree"] == {"a": "here/c"}
