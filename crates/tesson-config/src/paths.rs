@@ -20,7 +20,18 @@ pub(crate) fn resolve(
         let path = format!("{path}.{name}");
         match (spec.kind, value) {
             (OptionKind::Path, Value::Text(file)) => *file = joined(base_dir, file, &path)?,
-            (OptionKind::Sections(inner), Value::Section(entries)) => {
+            (OptionKind::Paths, Value::List(files)) => {
+                for file in files {
+                    if let Value::Text(file) = file {
+                        *file = joined(base_dir, file, &path)?;
+                    }
+                }
+            }
+            (OptionKind::Paths, Value::Text(list)) => {
+                let files = list.split(':').map(|file| joined(base_dir, file, &path));
+                *list = files.collect::<Result<Vec<_>, _>>()?.join(":");
+            }
+            (OptionKind::Sections(inner) | OptionKind::Streams(inner), Value::Section(entries)) => {
                 for (_, entry) in &mut entries.0 {
                     if let Value::Section(entry) = entry {
                         resolve(entry, inner, base_dir, &path)?;

@@ -72,18 +72,17 @@ impl Section {
                 value = items.get(i)?;
             }
         }
+        // Of an option itself its own place; of what is missing in a section the section's beginning.
         let inner = match value {
-            Value::Section(section) if rest.is_empty() => section.0.first().and_then(|(n, _)| n.place()),
-            Value::Section(section) => {
-                section.place_of(rest).or_else(|| section.0.first().and_then(|(n, _)| n.place()))
-            }
+            Value::Section(section) => section.place_of(rest).or(section.begins()),
             _ => None,
         };
-        // Of an option itself its own place; of what is missing in a section the section's beginning.
-        match value {
-            Value::Section(_) => inner.or(name.place()),
-            _ => name.place(),
-        }
+        inner.or(name.place())
+    }
+
+    /// Where the first entry stands whose place is known.
+    pub fn begins(&self) -> Option<&Place> {
+        self.0.iter().find_map(|(name, _)| name.place())
     }
 }
 

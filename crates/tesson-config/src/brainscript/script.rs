@@ -32,8 +32,8 @@ struct Line {
 /// Files that include files that include files: nobody goes further than this.
 const MOST_INCLUDES: usize = 32;
 
-/// Bytes of text: offsets fit into half of this machine's words, and nobody writes more.
-const MOST_BYTES: usize = 256 << 20;
+/// Bytes of text; nobody writes more.
+const MOST_BYTES: usize = 64 << 20;
 
 impl Script {
     /// A script of nothing.
@@ -87,7 +87,7 @@ impl Script {
     ) -> Result<(), ConfigError> {
         if depth > MOST_INCLUDES || self.text.len() + text.len() > MOST_BYTES {
             let what =
-                "the configuration is too large, at most 256 MiB of text and 32 files within each other";
+                "the configuration is too large, at most 64 MiB of text and 32 files within each other";
             return Err(ConfigError::new("", format!("{name}: {what}")));
         }
         let file: Arc<str> = name.into();

@@ -157,14 +157,14 @@ fn hostile_texts_are_refused_soon() {
         let e = refused(&format!("x = {}", open.repeat(200_000)));
         assert!(e.contains("within each other") || e.contains("no closing"), "{e}");
     }
-    assert!(refused("x = (1*1000000000)").contains("larger than 256 MiB"));
-    assert!(refused("x = (1*99999999999999999999999)").contains("larger than 256 MiB"));
+    assert!(refused("x = (1*1000000000)").contains("larger than 64 MiB"));
+    assert!(refused("x = (1*99999999999999999999999)").contains("larger than 64 MiB"));
     let doubled = |value: &str| {
         let link = |i: u32| format!("v{i} = {}\n", value.replace('#', &format!("$v{}$", i + 1)));
         (0..40).map(link).chain(["v40 = ab\n".to_string()]).collect::<String>()
     };
-    assert!(refused(&doubled("##")).contains("larger than 256 MiB"));
-    assert!(refused(&doubled("[ a = # ; b = # ]")).contains("larger than 256 MiB"));
+    assert!(refused(&doubled("##")).contains("larger than 64 MiB"));
+    assert!(refused(&doubled("[ a = # ; b = # ]")).contains("larger than 64 MiB"));
     let chain: String = (0..1000).map(|i| format!("v{i} = $v{}$\n", i + 1)).collect();
     assert!(refused(&chain).contains("chain"));
 }

@@ -36,7 +36,7 @@ pub(super) fn replaced(
 const MOST_LINKS: usize = 50;
 
 /// Bytes that the tree may have: a few variables that name each other twice can ask for any number.
-const MOST_BYTES: usize = 256 << 20;
+const MOST_BYTES: usize = 64 << 20;
 
 struct Replacer<'a> {
     script: &'a Script,
@@ -201,7 +201,7 @@ impl<'a> Replacer<'a> {
 
     fn take(&mut self, bytes: usize, at: usize) -> Result<(), ConfigError> {
         let too_large = || {
-            let what = "with its variables and repeat counts the configuration is larger than 256 MiB";
+            let what = "with its variables and repeat counts the configuration is larger than 64 MiB";
             self.script.error(at, what)
         };
         self.room = self.room.checked_sub(bytes).ok_or_else(too_large)?;

@@ -68,9 +68,10 @@ impl Reader {
     /// What no reader of its kind accepts, with the place and the option's path.
     pub fn new(found: &Found<'_>, registry: &Registry) -> Result<Reader, ConfigError> {
         let outside = found.path.replace('/', ".");
-        let reader =
-            Reader::read(found, registry).map_err(|e| e.located_in(found.section).within(&outside))?;
-        reader.describe(registry)?;
+        let begins = || found.section.begins().cloned();
+        let reader = Reader::read(found, registry)
+            .map_err(|e| e.located_in(found.section).at(begins()).within(&outside))?;
+        reader.describe(registry).map_err(|e| e.at(begins()))?;
         Ok(reader)
     }
 
