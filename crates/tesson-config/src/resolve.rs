@@ -27,7 +27,16 @@ impl Arguments {
     /// What `read` answers, which is given names relative to the working directory.
     pub fn file(&mut self, name: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         let directory = self.directory.clone();
-        self.script.files(name, &|name| read(&joined(&directory, name)))
+        self.script.file(name, &|name| read(&joined(&directory, name)))
+    }
+
+    /// Appends files, `a.cntk+b.cntk`.
+    ///
+    /// # Errors
+    /// As [`Arguments::file`].
+    pub fn files(&mut self, names: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
+        let directory = self.directory.clone();
+        self.script.files(names, &|name| read(&joined(&directory, name)))
     }
 
     /// Appends a text, called `name` in messages.
@@ -49,7 +58,7 @@ impl Arguments {
             return Err(ConfigError::new("", what));
         };
         match name.trim().to_ascii_lowercase().as_str() {
-            "configfile" => self.file(value, read)?,
+            "configfile" => self.files(value, read)?,
             "currentdirectory" => self.directory = joined(&self.directory, value),
             _ => self.script.argument(argument),
         }

@@ -102,8 +102,10 @@ fn parse_brainscript(
     let mut arguments = Arguments::new();
     if is_text {
         arguments.text("configuration", config, read)?;
-    } else {
+    } else if Path::new(config).exists() {
         arguments.file(config, read)?;
+    } else {
+        arguments.files(config, read)?;
     }
     for argument in &choices.arguments {
         arguments.argument(argument, read)?;

@@ -49,18 +49,23 @@ impl Script {
         self.append(name, text, read, 0)
     }
 
+    /// Appends a file.
+    ///
+    /// # Errors
+    /// A file that has been read before, and what reading it answers.
+    pub fn file(&mut self, name: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
+        if self.files.iter().any(|f| f == name) {
+            return Err(ConfigError::new("", format!("{name}: the file is named twice, once is enough")));
+        }
+        self.read(name, read, 0)
+    }
+
     /// Appends files: `a.cntk+b.cntk`.
     ///
     /// # Errors
-    /// A file that has been read before, and what reading one answers.
+    /// As [`Script::file`].
     pub fn files(&mut self, names: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
-        for name in names.split('+').map(str::trim) {
-            if self.files.iter().any(|f| f == name) {
-                return Err(ConfigError::new("", format!("{name}: the file is named twice, once is enough")));
-            }
-            self.file(name, read, 0)?;
-        }
-        Ok(())
+        names.split('+').map(str::trim).try_for_each(|name| self.file(name, read))
     }
 
     /// Appends an argument of a command line, `name=value`, as a line. Nothing in it is a comment.
@@ -72,7 +77,7 @@ impl Script {
         }
     }
 
-    fn file(&mut self, name: &str, read: ReadFile<'_>, depth: usize) -> Result<(), ConfigError> {
+    fn read(&mut self, name: &str, read: ReadFile<'_>, depth: usize) -> Result<(), ConfigError> {
         self.files.push(name.to_string());
         let text = read(name)?;
         self.append(name, &text, read, depth)
@@ -100,7 +105,7 @@ impl Script {
             for included in without_comment(included).split('+').map(|i| i.trim().trim_matches('"')) {
                 if !self.files.iter().any(|f| f == included) {
                     let place = Place { file: Arc::clone(&file), line: number, column: 1 };
-                    self.file(included, read, depth + 1).map_err(|e| e.at(Some(place)))?;
+                    self.read(included, read, depth + 1).map_err(|e| e.at(Some(place)))?;
                 }
             }
         }

@@ -13,6 +13,14 @@ pub struct Found<'t> {
     pub section: &'t Section,
 }
 
+impl Found<'_> {
+    /// Whether it is a trainer's second reader.
+    pub(super) fn validates(&self) -> bool {
+        let name = self.path.rsplit('/').next().unwrap_or_default();
+        name.eq_ignore_ascii_case("cvReader")
+    }
+}
+
 /// The readers of a configuration, in the order they are written in. There is none within another.
 pub fn find(tree: &Section) -> Vec<Found<'_>> {
     let mut found = Vec::new();

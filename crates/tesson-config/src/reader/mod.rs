@@ -85,7 +85,7 @@ impl Reader {
             Kind::Speech => speech::read(&scope, registry, &mut draft)?,
             Kind::Image => image::read(&scope, registry, &mut draft)?,
         }
-        training::read(&scope, &mut draft.section);
+        training::read(&scope, found.validates(), &mut draft.section);
         let known: Vec<&'static str> = kind.options(registry);
         draft.ignored.extend(
             scope

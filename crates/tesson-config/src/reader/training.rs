@@ -6,10 +6,13 @@ use super::scope::Scope;
 
 const NAMES: [&str; 3] = ["minibatchSize", "epochSize", "maxEpochs"];
 
-/// Puts them into a section, as far as they are given.
-pub(super) fn read(scope: &Scope<'_>, section: &mut Section) {
+/// Puts them into a section, as far as they are given. Data to validate with (`validates`) have no epochs but sweeps.
+pub(super) fn read(scope: &Scope<'_>, validates: bool, section: &mut Section) {
     for name in NAMES {
         scope.know(name);
+        if validates && name != "minibatchSize" {
+            continue;
+        }
         let levels = scope.around().flat_map(|level| {
             let sgd = match level.get("SGD") {
                 Some(Value::Section(sgd)) => Some(sgd),

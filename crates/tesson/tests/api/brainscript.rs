@@ -173,6 +173,19 @@ fn what_excludes_each_other_is_refused_with_its_place() {
 }
 
 #[test]
+fn data_to_validate_with_have_no_epochs() {
+    let text = "T = [ SGD = [ minibatchSize = 8 ; epochSize = 16 ; maxEpochs = 2 ]
+        reader = [ file = f ; input = [ x = [ dim = 1 ; format = dense ] ] ]
+        cvReader = [ file = f ; input = [ x = [ dim = 1 ; format = dense ] ] ] ]";
+    let loaded = load(text, &Choices::default()).unwrap();
+    let source = |path| loaded.reader(Some(path)).unwrap().source(&registry()).unwrap();
+    let (train, validate) = (source("T/reader"), source("T/cvReader"));
+    assert_eq!((train.epoch_size, validate.epoch_size), (Some(16), None));
+    assert_eq!(train.minibatch_size, validate.minibatch_size);
+    assert_ne!(train.limit, validate.limit);
+}
+
+#[test]
 fn writing_reads_whole_sequences_in_order() {
     let reader = reader_of(
         "T = [ action = write ; randomize = true ; frameMode = true
