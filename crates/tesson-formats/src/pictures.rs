@@ -38,6 +38,9 @@ pub(crate) const MULTI_VIEW_CROP: OptionSpec = option(
     "Whether every picture becomes ten sequences, the views of a `MultiView10` crop.",
 );
 
+pub(crate) const VERBOSITY: OptionSpec =
+    option("verbosity", OptionKind::Whole, Some(""), "Accepted without effect.");
+
 /// The largest number of classes.
 const MAX_DIM: u64 = i32::MAX as u64;
 

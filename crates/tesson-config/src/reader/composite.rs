@@ -1,6 +1,8 @@
 //! A reader with a list of deserializers, and what all readers of deserializers have in common.
 
-use tesson_core::{ConfigError, Name, OptionKind, OptionSpec, Options, Registry, Section, Value};
+use tesson_core::{
+    ConfigError, Name, OptionKind, OptionSpec, OptionTable, Options, Registry, Section, Value,
+};
 
 use super::Draft;
 use super::kind::types;
@@ -29,17 +31,21 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
         };
         let path = format!("deserializers[{i}]");
         let table = |name: &str| Some(registry.find(name, "").ok()?.options);
-        let mut kept = typed(section, &path, &mut draft.ignored, registry, table);
+        let has_level = type_name(section).and_then(table).is_some_and(|t| t.find("traceLevel").is_some());
         // The reader decides over these, whatever a deserializer says itself.
-        remove(&mut kept, &["frameMode", "precision"]);
-        let has_level = types_of(&kept, registry).is_some_and(|t| t.find("traceLevel").is_some());
+        let mut own = section.clone();
+        remove(&mut own, &["frameMode", "precision"]);
+        if trace_level.is_some() || !has_level {
+            remove(&mut own, &["traceLevel"]);
+        }
+        let mut kept = typed(&own, &path, &mut draft.ignored, registry, table);
         if let (Some((name, level)), true) = (trace_level, has_level) {
-            remove(&mut kept, &["traceLevel"]);
             kept.push(Name::at("traceLevel", name.place().cloned()), level.clone());
         }
-        deserializers.push(Value::Section(kept));
+        deserializers.push(kept);
     }
-    let kinds: Vec<&str> = deserializers.iter().filter_map(type_name).collect();
+    let formats = deserializers.iter().filter_map(|d| registry.find(type_name(d)?, "").ok());
+    let kinds: Vec<&str> = formats.map(|format| format.name).collect();
     let rule = match kinds[..] {
         [types::IMAGE] => Rule::Pictures,
         _ if kinds.contains(&types::TEXT) => Rule::Text { chunk_bytes: chunk_bytes(scope)? },
@@ -50,7 +56,8 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
         pictures: kinds.contains(&types::IMAGE),
         speech: kinds.iter().any(|k| types::SPEECH.contains(k)),
     };
-    draft.section.push(name.clone(), Value::List(deserializers.clone()));
+    let deserializers = deserializers.into_iter().map(Value::Section).collect();
+    draft.section.push(name.clone(), Value::List(deserializers));
     scope.copy(&READER_OPTIONS, |name| !NOT_COPIED.contains(&name), &mut draft.section);
     finish(scope, &facts, &mut draft.section)
 }
@@ -108,7 +115,7 @@ pub(super) fn remove(section: &mut Section, names: &[&str]) {
 
 /// `chunkSizeInBytes` at the reader's level, which only decides over the window.
 fn chunk_bytes(scope: &Scope<'_>) -> Result<u64, ConfigError> {
-    static TABLE: tesson_core::OptionTable = tesson_core::OptionTable(&[OptionSpec {
+    static TABLE: OptionTable = OptionTable(&[OptionSpec {
         name: "chunkSizeInBytes",
         aliases: &[],
         kind: OptionKind::Whole,
@@ -121,15 +128,9 @@ fn chunk_bytes(scope: &Scope<'_>) -> Result<u64, ConfigError> {
     bytes.map(Option::unwrap_or_default).map_err(|e| e.located_in(&given))
 }
 
-fn type_name(value: &Value) -> Option<&str> {
-    let Value::Section(section) = value else { return None };
+fn type_name(section: &Section) -> Option<&str> {
     match section.get("type") {
         Some(Value::Text(name)) => Some(name),
         _ => None,
     }
-}
-
-fn types_of(section: &Section, registry: &Registry) -> Option<&'static tesson_core::OptionTable> {
-    let Some(Value::Text(name)) = section.get("type") else { return None };
-    Some(registry.find(name, "").ok()?.options)
 }

@@ -3,7 +3,7 @@
 use tesson_core::{ConfigError, OptionKind, OptionTable, Options, Registry, Section, Setting, Value};
 
 use crate::options::option;
-use crate::pictures::{self, FILE, GRAYSCALE, MULTI_VIEW_CROP, STREAMS};
+use crate::pictures::{self, FILE, GRAYSCALE, MULTI_VIEW_CROP, STREAMS, VERBOSITY};
 
 /// The options of the deserializer.
 pub(crate) static OPTIONS: OptionTable = OptionTable(&[
@@ -11,6 +11,7 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     STREAMS,
     GRAYSCALE,
     MULTI_VIEW_CROP,
+    VERBOSITY,
     option(
         "cacheIndex",
         OptionKind::Bool,

@@ -2,10 +2,10 @@
 
 use tesson_core::{ConfigError, OptionTable, Options, Registry, Section, Setting};
 
-use crate::pictures::{self, FILE, GRAYSCALE, MULTI_VIEW_CROP, STREAMS};
+use crate::pictures::{self, FILE, GRAYSCALE, MULTI_VIEW_CROP, STREAMS, VERBOSITY};
 
 /// The options of the deserializer.
-pub(crate) static OPTIONS: OptionTable = OptionTable(&[FILE, STREAMS, GRAYSCALE, MULTI_VIEW_CROP]);
+pub(crate) static OPTIONS: OptionTable = OptionTable(&[FILE, STREAMS, GRAYSCALE, MULTI_VIEW_CROP, VERBOSITY]);
 
 /// What the options mean.
 pub(crate) fn describe(

@@ -186,6 +186,22 @@ fn data_to_validate_with_have_no_epochs() {
 }
 
 #[test]
+fn the_reader_decides_over_precision_frames_and_messages() {
+    let reader = reader_of(
+        "traceLevel = 0 ; reader = [ deserializers = (
+        [ type = HTKFeatureDeserializer ; precision = double ; frameMode = true ; traceLevel = 2
+          input = [ f = [ scpFile = s ; dim = 1 ] ] ]
+        [ type = CNTKTextFormatReader ; traceLevel = 2 ; precision = double
+          file = f ; input = [ x = [ dim = 1 ; format = dense ] ] ] ) ]",
+    );
+    let described = reader.unwrap().describe(&registry()).unwrap();
+    assert_eq!(described["ignored"], serde_json::json!([]));
+    assert_eq!((&described["precision"], &described["frameMode"]), (&"float".into(), &false.into()));
+    assert_eq!(described["deserializers"][1]["traceLevel"], 0);
+    assert_eq!(described["randomizationWindow"], 128);
+}
+
+#[test]
 fn writing_reads_whole_sequences_in_order() {
     let reader = reader_of(
         "T = [ action = write ; randomize = true ; frameMode = true
