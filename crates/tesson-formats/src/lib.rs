@@ -1,4 +1,4 @@
-//! The byte formats Tesson reads: bytes in, sequences out.
+//! The byte formats Tesson reads: bytes in, sequences out; and, for two of them, the way back.
 //!
 //! Nothing here opens a file or starts a thread: a format is lent bytes and cores by the engine
 //! ([`tesson_core::Fetch`], [`tesson_core::Lanes`]). One folder a format, one line of [`FORMATS`].
@@ -12,6 +12,7 @@ pub mod mlf;
 mod options;
 mod pictures;
 pub mod user;
+pub mod write;
 
 use tesson_core::Format;
 

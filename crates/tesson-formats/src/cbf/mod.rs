@@ -11,6 +11,7 @@
 //! | `directory` | where a chunk's sequences lie, for reading some of them |
 //! | `corpus` | loading parts of an indexed file |
 //! | `pieces` | reading in order without an index |
+//! | `write` | the way back |
 //!
 //! In a chunk the streams lie one after the other, and nothing tells where a sequence begins but a walk over those before
 //! it. Chunks of moderate size are therefore read whole; of large ones a [`directory`] is made when they are first used.
@@ -27,6 +28,7 @@ mod record;
 #[cfg(test)]
 mod tests;
 mod value;
+pub mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,6 +54,16 @@ pub static FORMAT: Format = Format {
 
 fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
     Ok(Box::new(Cbf::new(Settings::new(options, setting)?)))
+}
+
+/// The streams of a file, by their names in it, and the type that each one's values are written in.
+///
+/// # Errors
+/// What opening refuses.
+pub fn elements(file: &Path, fetch: &dyn Fetch) -> Result<Vec<(String, Element)>, Error> {
+    let layout = Layout::read(&file.into(), fetch)?;
+    let element = |form: Form| if form.double { Element::F64 } else { Element::F32 };
+    Ok(layout.streams.into_iter().map(|stream| (stream.name, element(stream.form))).collect())
 }
 
 /// The one resource.

@@ -12,6 +12,7 @@
 //! | `parse`, `checks` | rows to columns, and all faults |
 //! | `number`, `bytes`, `tag` | numbers, classes of bytes, short texts |
 //! | `tokens` | fast kernels for ordinary values |
+//! | `write` | the way back |
 
 mod bytes;
 mod checks;
@@ -28,6 +29,7 @@ mod tag;
 #[cfg(test)]
 mod tests;
 mod tokens;
+pub mod write;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,0 +1,163 @@
+//! Writing text: a row a sample, each with its sequence's id.
+//!
+//! Numbers have the digits that bring them back exactly, in the form that every reader of the format takes (§5): what is
+//! written here and read again is the same, bit for bit.
+
+use std::fmt::{Display, LowerExp};
+use std::io::Write;
+
+use tesson_core::Key;
+
+use super::bytes::is_end;
+use crate::write::{Numbers, Sequence, SequenceData, SequenceWriter, StreamSpec, WriteError};
+
+/// Writes a text file.
+pub struct Writer<W> {
+    out: W,
+    streams: Vec<StreamSpec>,
+    /// Columns needed so far, by stream.
+    columns: Vec<u64>,
+    last: Option<Key>,
+    n_sequences: u64,
+    /// Rows of one sequence.
+    text: Vec<u8>,
+}
+
+impl<W: Write> Writer<W> {
+    /// A writer of these streams.
+    ///
+    /// # Errors
+    /// Names that cannot stand in the format (§4).
+    pub fn new(out: W, streams: &[StreamSpec]) -> Result<Writer<W>, WriteError> {
+        for stream in streams {
+            let name = stream.name.as_bytes();
+            if name.is_empty() || name[0] == b'#' || name.iter().any(|&b| is_end(b)) {
+                let what = format!(
+                    "stream `{}` cannot be named in the text format: expected printable ASCII without blanks and `|`, not beginning with `#`; give it another name",
+                    stream.name
+                );
+                return Err(WriteError::Refused { sequence: None, what });
+            }
+        }
+        Ok(Writer {
+            out,
+            columns: vec![0; streams.len()],
+            streams: streams.to_vec(),
+            last: None,
+            n_sequences: 0,
+            text: Vec::new(),
+        })
+    }
+
+    fn check_key(&self, key: &Key) -> Result<(), String> {
+        if self.last.as_ref() == Some(key) {
+            return Err(format!(
+                "it has the key {key} of the sequence before it, so that the two would be one"
+            ));
+        }
+        match key {
+            Key::Text(text) if text.is_empty() || text.bytes().any(|b| b <= b' ' || b == b'|') => {
+                Err(format!(
+                    "its key `{text}` is empty or holds blanks or `|`, which the text format cannot tell from values"
+                ))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl<W: Write> SequenceWriter for Writer<W> {
+    fn sequence(&mut self, sequence: &dyn Sequence) -> Result<(), WriteError> {
+        let refused = |what| WriteError::Refused { sequence: Some(self.n_sequences), what };
+        let key = &sequence.key();
+        self.check_key(key).map_err(refused)?;
+        let data = || (0..self.streams.len()).map(|i| sequence.stream(i));
+        let rows = data().map(|data| data.n_samples()).max().unwrap_or(0);
+        if rows == 0 {
+            return Err(refused("it has no sample in any stream, which the text format cannot say".into()));
+        }
+        self.text.clear();
+        for row in 0..rows {
+            put(&mut self.text, format_args!("{key}"));
+            for (stream, data) in self.streams.iter().zip(data()) {
+                if row < data.n_samples() {
+                    self.text.extend(b" |");
+                    self.text.extend(stream.name.as_bytes());
+                    sample(&data, row as usize, &mut self.text)
+                        .map_err(|what| refused(format!("stream `{}`: {what}", stream.name)))?;
+                }
+            }
+            self.text.push(b'\n');
+        }
+        for (largest, data) in self.columns.iter_mut().zip(data()) {
+            if let SequenceData::Sparse { columns, .. } = data {
+                *largest = columns.iter().fold(*largest, |n, &column| n.max(column as u64 + 1));
+            }
+        }
+        self.out.write_all(&self.text)?;
+        self.last = Some(key.clone());
+        self.n_sequences += 1;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<(), WriteError> {
+        if self.n_sequences == 0 {
+            let what = "there is no sequence to be written".into();
+            return Err(WriteError::Refused { sequence: None, what });
+        }
+        Ok(self.out.flush()?)
+    }
+
+    fn streams(&self) -> Vec<StreamSpec> {
+        let found = |(stream, &columns): (&StreamSpec, &u64)| StreamSpec {
+            dim: Some(stream.dim.unwrap_or(columns)),
+            ..stream.clone()
+        };
+        self.streams.iter().zip(&self.columns).map(found).collect()
+    }
+}
+
+/// Appends the values or pairs of one sample.
+fn sample(data: &SequenceData<'_>, row: usize, text: &mut Vec<u8>) -> Result<(), String> {
+    match *data {
+        SequenceData::Dense { n_samples, values } => {
+            let dim = values.len() / n_samples as usize;
+            (row * dim..(row + 1) * dim).try_for_each(|i| {
+                text.push(b' ');
+                number(values, i, text)
+            })
+        }
+        SequenceData::Sparse { bounds, columns, values } => {
+            let entry = |row: usize| (bounds[row] - bounds[0]) as usize;
+            (entry(row)..entry(row + 1)).try_for_each(|i| {
+                put(text, format_args!(" {}:", columns[i]));
+                number(values, i, text)
+            })
+        }
+    }
+}
+
+fn number(values: Numbers<'_>, i: usize, text: &mut Vec<u8>) -> Result<(), String> {
+    match values {
+        Numbers::F32(v) => put_number(v[i], v[i].into(), text),
+        Numbers::F64(v) => put_number(v[i], v[i], text),
+    }
+}
+
+/// Appends a number with the fewest digits that bring it back, `x` being the same as `number`.
+fn put_number(number: impl Display + LowerExp, x: f64, text: &mut Vec<u8>) -> Result<(), String> {
+    if !x.is_finite() {
+        return Err(format!("the value {x} is no number of the text format"));
+    }
+    if x == 0.0 || (1e-5..1e16).contains(&x.abs()) {
+        put(text, format_args!("{number}"));
+    } else {
+        put(text, format_args!("{number:e}"));
+    }
+    Ok(())
+}
+
+fn put(text: &mut Vec<u8>, what: std::fmt::Arguments<'_>) {
+    // Memory takes everything.
+    let _ = text.write_fmt(what);
+}

@@ -1,0 +1,133 @@
+//! Writing sequences: what writers of all formats are given, and what they refuse.
+
+use std::{fmt, io};
+
+use tesson_core::{Element, Key};
+
+/// A stream that is to be written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamSpec {
+    /// Its name in the file.
+    pub name: String,
+    /// Whether samples are lists of (column, value) pairs.
+    pub sparse: bool,
+    /// Values in a dense sample, columns of a sparse one. `None` for a sparse stream whose largest column is yet to be
+    /// found.
+    pub dim: Option<u64>,
+    /// The type that values are written in, where the format has types.
+    pub element: Element,
+}
+
+/// Values of one stream of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Numbers<'a> {
+    /// 32-bit floats.
+    F32(&'a [f32]),
+    /// 64-bit floats.
+    F64(&'a [f64]),
+}
+
+impl Numbers<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Numbers::F32(v) => v.len(),
+            Numbers::F64(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// One stream of a sequence.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SequenceData<'a> {
+    /// Sample after sample, each with as many values as the stream has.
+    Dense {
+        /// Number of samples.
+        n_samples: u32,
+        /// Their values.
+        values: Numbers<'a>,
+    },
+    /// Pairs of all samples, one after the other.
+    Sparse {
+        /// Where each sample's pairs begin, and where those of the last end; counted from anywhere.
+        bounds: &'a [i32],
+        /// Columns.
+        columns: &'a [i32],
+        /// A value for each column.
+        values: Numbers<'a>,
+    },
+}
+
+impl SequenceData<'_> {
+    /// Number of samples.
+    pub fn n_samples(&self) -> u32 {
+        match self {
+            SequenceData::Dense { n_samples, .. } => *n_samples,
+            SequenceData::Sparse { bounds, .. } => bounds.len().saturating_sub(1) as u32,
+        }
+    }
+}
+
+/// A sequence that is to be written.
+pub trait Sequence {
+    /// Its key.
+    fn key(&self) -> Key;
+
+    /// What it has of a stream.
+    fn stream(&self, stream: usize) -> SequenceData<'_>;
+}
+
+/// Writes sequences one after the other.
+pub trait SequenceWriter {
+    /// Appends a sequence.
+    ///
+    /// # Errors
+    /// A sequence that the format cannot hold, and what the output answers.
+    fn sequence(&mut self, sequence: &dyn Sequence) -> Result<(), WriteError>;
+
+    /// Writes what comes behind the last sequence, and hands everything over to the output.
+    ///
+    /// # Errors
+    /// As [`SequenceWriter::sequence`]; a file without sequences.
+    fn finish(&mut self) -> Result<(), WriteError>;
+
+    /// The streams, with what was found of them.
+    fn streams(&self) -> Vec<StreamSpec>;
+}
+
+/// Why nothing could be written.
+#[derive(Debug)]
+pub enum WriteError {
+    /// What the output answered.
+    Io(io::Error),
+    /// The format cannot hold this.
+    Refused {
+        /// The sequence, counted from 0, if it is one that is at fault.
+        sequence: Option<u64>,
+        /// What is wrong, and the repair.
+        what: String,
+    },
+}
+
+impl fmt::Display for WriteError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WriteError::Io(e) => e.fmt(f),
+            WriteError::Refused { sequence: Some(n), what } => write!(f, "sequence {n}: {what}"),
+            WriteError::Refused { sequence: None, what } => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for WriteError {}
+
+impl From<io::Error> for WriteError {
+    fn from(e: io::Error) -> WriteError {
+        WriteError::Io(e)
+    }
+}
