@@ -32,6 +32,7 @@
 #![forbid(unsafe_code)]
 
 pub mod config;
+pub mod convert;
 
 use std::ops::{Deref, DerefMut};
 

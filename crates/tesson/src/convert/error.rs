@@ -1,0 +1,78 @@
+//! Why a conversion ends early.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use tesson_formats::write::WriteError;
+
+use crate::Error;
+
+/// A conversion that could not be done.
+#[derive(Debug)]
+pub enum ConvertError {
+    /// The input cannot be read as what it is said to be.
+    Input(Error),
+    /// A row of a table that means nothing.
+    Row {
+        /// The file.
+        file: PathBuf,
+        /// The line it begins in, from 1.
+        line: u64,
+        /// What was found and what was expected.
+        what: String,
+    },
+    /// Options that mean nothing for this input, with the repair.
+    Usage(String),
+    /// A file that cannot be opened, read or written.
+    File {
+        /// The file.
+        file: PathBuf,
+        /// What the system answers.
+        source: io::Error,
+    },
+    /// The output's format cannot hold this.
+    Refused {
+        /// The file that was to be written.
+        file: PathBuf,
+        /// What, and the repair.
+        what: String,
+    },
+    /// What was written is not what was read.
+    Differs(String),
+}
+
+impl ConvertError {
+    pub(super) fn file(file: impl Into<PathBuf>, source: io::Error) -> ConvertError {
+        ConvertError::File { file: file.into(), source }
+    }
+
+    pub(super) fn write(file: impl Into<PathBuf>, e: WriteError) -> ConvertError {
+        let file = file.into();
+        match e {
+            WriteError::Io(source) => ConvertError::File { file, source },
+            WriteError::Refused { .. } => ConvertError::Refused { file, what: e.to_string() },
+        }
+    }
+}
+
+impl fmt::Display for ConvertError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ConvertError::Input(e) => e.fmt(f),
+            ConvertError::Row { file, line, what } => write!(f, "{}:{line}: {what}", file.display()),
+            ConvertError::Usage(what) => f.write_str(what),
+            ConvertError::File { file, source } => write!(f, "{}: {source}", file.display()),
+            ConvertError::Refused { file, what } => write!(f, "{} cannot be written: {what}", file.display()),
+            ConvertError::Differs(what) => write!(f, "what was written differs from what was read: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for ConvertError {}
+
+impl From<Error> for ConvertError {
+    fn from(e: Error) -> ConvertError {
+        ConvertError::Input(e)
+    }
+}

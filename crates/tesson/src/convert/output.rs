@@ -1,0 +1,91 @@
+//! The file that is written, under a temporary name until it is whole.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use tesson_formats::write::{SequenceWriter, StreamSpec, WriteError};
+use tesson_formats::{cbf, ctf};
+
+use super::ConvertError;
+
+/// Which format is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// CNTK's text format.
+    Text,
+    /// CNTK's binary format, a chunk being closed when it has so many bytes.
+    Binary {
+        /// The size.
+        chunk_bytes: u64,
+    },
+}
+
+impl Form {
+    /// The binary format with chunks as large as those of the text format are by default.
+    pub const BINARY: Form = Form::Binary { chunk_bytes: cbf::write::CHUNK_BYTES };
+}
+
+/// Bytes that are handed to the system at once.
+const BUFFER: usize = 1 << 20;
+
+/// A file in the making. What is there of it is removed if it is never finished.
+pub(super) struct Output {
+    path: PathBuf,
+    temporary: PathBuf,
+    writer: Box<dyn SequenceWriter>,
+    whole: bool,
+}
+
+impl Output {
+    /// Opens the temporary file.
+    pub(super) fn create(path: &Path, form: Form, streams: &[StreamSpec]) -> Result<Output, ConvertError> {
+        let mut name = OsString::from(path);
+        name.push(".tmp");
+        let temporary = PathBuf::from(name);
+        let file = File::create(&temporary).map_err(|e| ConvertError::file(&temporary, e))?;
+        let out = BufWriter::with_capacity(BUFFER, file);
+        let writer: Result<Box<dyn SequenceWriter>, WriteError> = match form {
+            Form::Text => ctf::write::Writer::new(out, streams).map(|w| Box::new(w) as _),
+            Form::Binary { chunk_bytes } => {
+                cbf::write::Writer::new(out, streams, chunk_bytes).map(|w| Box::new(w) as _)
+            }
+        };
+        match writer {
+            Ok(writer) => Ok(Output { path: path.into(), temporary, writer, whole: false }),
+            Err(e) => {
+                // The first error is the one to be told.
+                let _ = fs::remove_file(&temporary);
+                Err(ConvertError::write(path, e))
+            }
+        }
+    }
+
+    pub(super) fn writer(&mut self) -> &mut dyn SequenceWriter {
+        &mut *self.writer
+    }
+
+    pub(super) fn error(&self, e: WriteError) -> ConvertError {
+        ConvertError::write(&self.path, e)
+    }
+
+    /// Ends the file and gives it its name; returns its size, and its streams with what was found of them.
+    pub(super) fn finish(mut self) -> Result<(u64, Vec<StreamSpec>), ConvertError> {
+        self.writer.finish().map_err(|e| self.error(e))?;
+        let moved = fs::metadata(&self.temporary)
+            .and_then(|metadata| fs::rename(&self.temporary, &self.path).map(|()| metadata.len()));
+        let bytes = moved.map_err(|e| ConvertError::file(&self.path, e))?;
+        self.whole = true;
+        Ok((bytes, self.writer.streams()))
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        if !self.whole {
+            // Why it is not whole has been told; that a part of it lies about is the lesser trouble.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
