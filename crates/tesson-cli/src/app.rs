@@ -8,7 +8,7 @@ use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::note;
-use crate::{check, config, index, info, line, plan, read};
+use crate::{check, config, convert, index, info, line, plan, read};
 
 /// Runs the command. `args` are the program's name and what follows it; returns the exit code: 0, 1 (an error of data or
 /// storage) or 2 (an error of usage or configuration).
@@ -39,6 +39,7 @@ fn run(command: &Command, out: &mut Output) -> Result<(), Failure> {
         Command::Check(args) => check::run(args, out),
         Command::Index(args) => index::run(args, out),
         Command::Config(args) => config::run(args, out),
+        Command::Convert(args) => convert::run(args, out),
     }
 }
 
@@ -66,6 +67,7 @@ impl Command {
             Command::Check(args) => args.input.json,
             Command::Index(args) => args.input.json,
             Command::Config(args) => args.json,
+            Command::Convert(args) => args.input.json,
         }
     }
 }

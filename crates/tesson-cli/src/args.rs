@@ -40,6 +40,9 @@ pub(crate) enum Command {
     /// Says what a configuration means, without opening anything
     #[command(after_help = CONFIG_EXAMPLES)]
     Config(ConfigArgs),
+    /// Converts what can be read, and tables, to CNTK's text or binary format
+    #[command(after_help = CONVERT_EXAMPLES)]
+    Convert(ConvertArgs),
 }
 
 const READ_EXAMPLES: &str = "\
@@ -87,6 +90,18 @@ Examples:
   tesson config train.cntk DataDir=data Train=[reader=[randomize=false]]
   tesson config train.cntk --set Train.reader.randomizationSeed=7 --section Train/reader
   tesson config train.cntk --section Train/reader --to toml";
+
+const CONVERT_EXAMPLES: &str = "\
+The formats are known by their names: ctf, txt (text), cbf (binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
+In tables each row is a sequence of one sample, or with --key-column the rows of a key that follow each other are one.
+
+Examples:
+  tesson convert train.ctf train.cbf --stream features:784 --stream labels:10:sparse --verify
+  tesson convert train.cbf train.ctf
+  tesson convert train.csv train.cbf --label-column 0 --one-hot 10
+  tesson convert train.csv train.ctf --header --key-column id --streams x=a,b,c --streams y=label
+  tesson convert train.svm train.cbf --one-hot 2 --dim 95589
+  tesson convert train.jsonl train.ctf --label-column class --one-hot 5";
 
 /// What is read.
 #[derive(Debug, Args)]
@@ -306,6 +321,72 @@ pub(crate) struct ConfigArgs {
 pub(crate) enum Form {
     Json,
     Toml,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// The file to be written; it appears when it is whole
+    #[arg(value_name = "OUT")]
+    pub(crate) output: PathBuf,
+
+    /// The input's format, if its name does not say it: csv, tsv, svm, jsonl
+    #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
+    pub(crate) from: Option<String>,
+
+    /// The output's format, if its name does not say it: ctf or cbf
+    #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
+    pub(crate) to: Option<String>,
+
+    /// Type of the values that are written, by default that of the input
+    #[arg(long, value_name = "TYPE", value_parser = ["float", "double"], help_heading = "Conversion")]
+    pub(crate) precision: Option<String>,
+
+    /// A chunk of a binary file is closed when it has so many bytes, by default 32MiB
+    #[arg(long, value_name = "BYTES", help_heading = "Conversion")]
+    pub(crate) chunk_size: Option<String>,
+
+    /// Reads both files again and compares them bit by bit
+    #[arg(long, help_heading = "Conversion")]
+    pub(crate) verify: bool,
+
+    /// The first row of a CSV file has the names of the columns
+    #[arg(long, help_heading = "Tables")]
+    pub(crate) header: bool,
+
+    /// What stands between the fields of a CSV file; `tab` for tabs
+    #[arg(long, value_name = "CHARACTER", help_heading = "Tables")]
+    pub(crate) delimiter: Option<String>,
+
+    /// The column of the stream `labels`, by number from 0 or by name
+    #[arg(long, value_name = "COLUMN", help_heading = "Tables")]
+    pub(crate) label_column: Option<String>,
+
+    /// Labels are classes from 0 to N-1, written as sparse samples with a 1
+    #[arg(long, value_name = "N", help_heading = "Tables")]
+    pub(crate) one_hot: Option<u64>,
+
+    /// Writes features as sparse samples of the values that are not 0
+    #[arg(long, help_heading = "Tables")]
+    pub(crate) sparse: bool,
+
+    /// The column whose value the rows of a sequence share
+    #[arg(long, value_name = "COLUMN", help_heading = "Tables")]
+    pub(crate) key_column: Option<String>,
+
+    /// A stream and its columns, such as `features=1-784`; by default the rest is `features`
+    #[arg(long = "streams", value_name = "NAME=COLUMNS", help_heading = "Tables")]
+    pub(crate) stream_columns: Vec<String>,
+
+    /// Columns of sparse features, by default as many as occur
+    #[arg(long, value_name = "N", help_heading = "Tables")]
+    pub(crate) dim: Option<u64>,
+
+    /// Indices of a libsvm file count from 0
+    #[arg(long, help_heading = "Tables")]
+    pub(crate) zero_based: bool,
 }
 
 fn schedule_of(text: &str) -> Result<Schedule, String> {

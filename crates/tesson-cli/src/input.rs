@@ -64,7 +64,7 @@ pub(crate) fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
     is_beside.then_some(Failure::File(hint))
 }
 
-fn extension(path: &Path) -> String {
+pub(crate) fn extension(path: &Path) -> String {
     path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
@@ -88,7 +88,7 @@ fn from_config(input: &InputArgs) -> Result<(Section, Option<String>), Failure> 
 }
 
 /// Whether a file is in CNTK's binary format, by its name or its first bytes.
-fn is_binary(path: &Path, extension: &str) -> bool {
+pub(crate) fn is_binary(path: &Path, extension: &str) -> bool {
     let mut magic = [0; 8];
     let mut begins = || fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
     extension == "cbf" || (begins() && &magic == b"nib_ktnc")

@@ -6,6 +6,7 @@ mod app;
 mod args;
 mod check;
 mod config;
+mod convert;
 mod failure;
 mod guess;
 mod index;

@@ -35,6 +35,18 @@ impl Progress {
         Progress::show(bar, what)
     }
 
+    /// Shows how many of `total` bytes are done.
+    pub(crate) fn bytes(what: &str, total: u64) -> Progress {
+        let bar = if stderr().is_terminal() { ProgressBar::new(total) } else { ProgressBar::hidden() };
+        bar.set_style(style("{msg} {wide_bar} {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left"));
+        Progress::show(bar, what)
+    }
+
+    /// So many are done.
+    pub(crate) fn at(&self, done: u64) {
+        self.0.set_position(done);
+    }
+
     fn show(bar: ProgressBar, what: &str) -> Progress {
         bar.set_message(what.to_owned());
         bar.enable_steady_tick(Duration::from_millis(100));

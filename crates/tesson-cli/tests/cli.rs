@@ -463,3 +463,119 @@ fn check_goes_on_behind_a_damaged_chunk_and_notes_other_lengths() {
     let e = refused(&folder, "read two.cbf --randomize false", 1);
     assert!(e.contains("two.cbf (byte 20): stream `a`, sequence 0: chunk 0 is damaged"), "{e}");
 }
+
+/// Converts, and returns what `read --json` says of the output, in order and with further arguments.
+fn converted(folder: &Path, args: &str, output: &str, read: &str) -> Vec<Value> {
+    let answer = answers(folder, &format!("convert {args} --verify --json"));
+    assert_eq!(answer[0]["verified"], true, "{args}");
+    assert!(!folder.join(format!("{output}.tmp")).exists());
+    answers(folder, &format!("read {output} {read} --randomize false --json"))
+}
+
+#[test]
+fn text_becomes_binary_and_text_again() {
+    let folder = two("convert");
+    let expected = answers(&folder, &format!("read two.ctf {STREAMS} --json"));
+    assert_eq!(
+        converted(&folder, "two.ctf two.cbf --stream a:2 --stream b:4:sparse", "two.cbf", ""),
+        expected
+    );
+    assert_eq!(
+        converted(&folder, "two.cbf back.ctf", "back.ctf", "--stream a:2 --stream b:4:sparse"),
+        expected
+    );
+    let back = fs::read_to_string(folder.join("back.ctf")).unwrap();
+    assert_eq!(back, "0 |a 1 2 |b 1:-1 3:0.5\n0 |a 3 4 |b 0:2\n1 |a 5 6.25 |b\n");
+    let binary = fs::read(folder.join("two.cbf")).unwrap();
+    for threads in [1, 3] {
+        answers(
+            &folder,
+            &format!(
+                "convert back.ctf again.cbf --stream a:2 --stream b:4:sparse --threads {threads} --json"
+            ),
+        );
+        assert_eq!(fs::read(folder.join("again.cbf")).unwrap(), binary);
+    }
+    answers(&folder, "convert two.cbf double.cbf --precision double --chunk-size 1 --json");
+    assert_eq!(answers(&folder, "info double.cbf --json")[0]["chunks"], 2);
+    // Without a word on precision, double values stay what they are.
+    answers(&folder, "convert double.cbf copy.cbf --chunk-size 1 --json");
+    assert_eq!(fs::read(folder.join("double.cbf")).unwrap(), fs::read(folder.join("copy.cbf")).unwrap());
+}
+
+#[test]
+fn tables_become_streams() {
+    let folder = folder("tables");
+    fs::write(folder.join("t.csv"), "id,a,b,class\n7,0,1.5,2\n7,2,0,0\n9,-1,\"3\",1\n").unwrap();
+    let text = |args: &str| {
+        answers(&folder, &format!("convert {args} out.ctf --verify --json"));
+        fs::read_to_string(folder.join("out.ctf")).unwrap()
+    };
+    let options = "--header --label-column class --one-hot 3 --key-column id";
+    let expected =
+        "7 |labels 2:1 |features 0 1.5\n7 |labels 0:1 |features 2 0\n9 |labels 1:1 |features -1 3\n";
+    assert_eq!(text(&format!("t.csv {options}")), expected);
+    let expected =
+        "7 |labels 2:1 |features 1:1.5\n7 |labels 0:1 |features 0:2\n9 |labels 1:1 |features 0:-1 1:3\n";
+    assert_eq!(text(&format!("t.csv {options} --sparse")), expected);
+    let expected = "0 |x 0 7 |y 2\n1 |x 2 7 |y 0\n2 |x -1 9 |y 1\n";
+    assert_eq!(text("t.csv --header --streams x=a,0 --streams y=class"), expected);
+    fs::write(folder.join("t.tsv"), "1\t2\t3\n").unwrap();
+    assert_eq!(text("t.tsv --label-column 2 --streams x=0-1"), "0 |labels 3 |x 1 2\n");
+    fs::write(folder.join("t.svm"), "# head\n1 1:0.5 4:1 # x\n0 qid:3 2:2 2:1\n").unwrap();
+    assert_eq!(text("t.svm"), "0 |labels 1 |features 0:0.5 3:1\n1 |labels 0 |features 1:3\n");
+    let lines = r#"{"id": "p", "x": [[1, 2], [3, 4]], "y": {"4": 0.5}, "c": 1}
+{"id": "q", "x": [[5, 6]], "y": [{"1": 2, "0": 1}], "c": 0}
+"#;
+    fs::write(folder.join("t.jsonl"), lines).unwrap();
+    let expected = "p |x 1 2 |y 4:0.5 |c 1:1\np |x 3 4\nq |x 5 6 |y 0:1 1:2 |c 0:1\n";
+    assert_eq!(text("t.jsonl --key-column id --label-column c --one-hot 2"), expected);
+    // The largest column is known at the end.
+    let binary = answers(&folder, "convert t.svm t.cbf --one-hot 2 --verify --json");
+    assert_eq!(binary[0]["streams"][1]["dim"], 4);
+    assert_eq!(answers(&folder, "info t.cbf --json")[0]["streams"][1]["shape"], json!([4]));
+}
+
+#[test]
+fn what_cannot_be_converted_is_told_with_its_line_and_leaves_no_file() {
+    let folder = folder("tables-bad");
+    let check = |name: &str, text: &str, args: &str, code: i32, expected: &str| {
+        fs::write(folder.join(name), text).unwrap();
+        let e = refused(&folder, &format!("convert {name} out.cbf {args}"), code);
+        assert!(e.contains(expected), "{name} {args}: {e}");
+        let left: Vec<_> = fs::read_dir(&folder).unwrap().map(|f| f.unwrap().file_name()).collect();
+        assert!(!left.iter().any(|f| f.to_string_lossy().starts_with("out")), "{left:?}");
+    };
+    check("a.csv", "1,2\n3,x\n", "", 1, "a.csv:2: field 1 is `x`, expected a number");
+    check("a.csv", "1,2\n3\n", "", 1, "a.csv:2: found 1 fields, expected 2");
+    check("a.csv", "1,2\n", "--label-column 2", 2, "column `2`: the table has 2 columns, counted from 0");
+    check(
+        "a.csv",
+        "a,bc\n1,2\n",
+        "--header --label-column bd",
+        2,
+        "there is no column `bd`, did you mean `bc`?",
+    );
+    check(
+        "a.csv",
+        "1,3\n",
+        "--label-column 1 --one-hot 3",
+        1,
+        "a.csv:1: the label is `3`, expected a class from 0 to 2",
+    );
+    check("a.csv", "", "", 1, "a.csv:1: there is no row");
+    check("a.svm", "1 0:1\n", "", 1, "a.svm:1: found index 0, expected one from 1 to");
+    check("a.svm", "1 1:1\n1 3\n", "", 1, "a.svm:2: found `3`, expected a pair `index:value`");
+    check(
+        "a.jsonl",
+        "{\"x\": [1]}\n\n{\"x\": [1, 2]}\n",
+        "",
+        1,
+        "a.jsonl:3: field `x`: found 2 values, the first line has 1",
+    );
+    check("a.jsonl", "{\"x\": [1]}\n[1]\n", "", 1, "a.jsonl:2: found no object");
+    check("a.jsonl", "{\"x\": 1", "", 1, "a.jsonl:1: no valid JSON");
+    check("a.ctf", "|x 1\n|x 1 y\n", "--stream x:1", 1, "a.ctf:2 (byte 10)");
+    check("a.ctf", "|x 1\n", "--stream x:1 --header", 2, "--header is for tables");
+    check("a.ctf", "|x 1\n", "--stream x:1 --to xyz", 2, "found the format `xyz`, expected `ctf` or `cbf`");
+}
