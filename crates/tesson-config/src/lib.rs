@@ -29,5 +29,5 @@ pub use resolve::{Arguments, Resolved, reader as reader_of};
 pub use schedule::Schedule;
 pub use source::{
     DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,
-    StoreKind, Truncation,
+    StoreKind, Transforms, Truncation,
 };

@@ -124,6 +124,13 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         "Epochs until the end of the data, in place of `maxSweeps` and `maxSamples`.",
     ),
     option(
+        "transforms",
+        &[],
+        OptionKind::Object,
+        Some(""),
+        "What is done with the samples of streams: a section with a list of transforms for each.",
+    ),
+    option(
         "frameMode",
         &[],
         OptionKind::Bool,

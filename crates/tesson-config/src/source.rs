@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use tesson_core::{ConfigError, Element, Format, Section, Setting};
+use tesson_core::{ConfigError, Element, Format, Section, Setting, Transform};
 use tesson_plan::{Limit, MissingKeys, OrderSpec, PlanSpec, Sharing, Window};
 
 use crate::{Schedule, paths};
@@ -58,6 +59,17 @@ pub struct Truncation {
     pub right_splice: u64,
 }
 
+/// What is done with the samples of streams.
+#[derive(Clone, Default)]
+pub struct Transforms(pub Vec<(String, Vec<Arc<dyn Transform>>)>);
+
+impl fmt::Debug for Transforms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = |all: &[Arc<dyn Transform>]| all.iter().map(|t| t.name().to_owned()).collect::<Vec<_>>();
+        f.debug_map().entries(self.0.iter().map(|(stream, all)| (stream, names(all)))).finish()
+    }
+}
+
 /// How files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
@@ -93,6 +105,8 @@ pub struct SourceConfig {
     pub minibatch_size: Option<Schedule>,
     /// Whether every sequence is one sample. Default false.
     pub frame_mode: bool,
+    /// Transforms of streams, by name; by default none.
+    pub transforms: Transforms,
     /// Truncation; by default none.
     pub truncation: Option<Truncation>,
     /// Type of all values; by default 32-bit floats.
@@ -138,6 +152,7 @@ impl SourceConfig {
             epoch_size: None,
             minibatch_size: None,
             frame_mode: false,
+            transforms: Transforms::default(),
             truncation: None,
             precision: Element::F32,
             use_numeric_sequence_keys: true,
@@ -247,6 +262,10 @@ impl SourceConfig {
     }
 
     fn check_truncation(&self) -> Result<(), ConfigError> {
+        if self.truncation.is_some() && !self.transforms.0.is_empty() {
+            let what = "pieces of sequences are not transformed yet; choose either this or truncation";
+            return Err(ConfigError::new("transforms", what));
+        }
         let Some(Truncation { length, right_splice }) = self.truncation else { return Ok(()) };
         if self.frame_mode {
             let what = "sequences of one sample cannot be truncated; choose either this or `truncated`";

@@ -27,6 +27,10 @@ impl fmt::Display for Location {
     }
 }
 
+/// Any error of a user's code. An [`Error`] in it is passed on as it is; any other becomes a [`DataError`] that says where
+/// and has it as its cause.
+pub type UserError = Box<dyn std::error::Error + Send + Sync>;
+
 /// An error of somebody else's code that stands behind one of ours.
 #[derive(Clone, Debug)]
 pub struct Cause(pub Arc<dyn std::error::Error + Send + Sync>);

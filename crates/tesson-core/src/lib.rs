@@ -19,6 +19,7 @@ mod option;
 mod place;
 mod registry;
 mod stream;
+mod transform;
 
 pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
 pub use coded::Coded;
@@ -29,6 +30,7 @@ pub use deserializer::{
 };
 pub use error::{
     Cause, ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, StoreError, UsageError,
+    UserError,
 };
 pub use index::{ChunkSpan, Index};
 pub use key::{Key, Keys};
@@ -37,3 +39,4 @@ pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, n
 pub use place::{Name, Place};
 pub use registry::{DescribeFn, Format, OpenFn, Registry, Setting, TransformFormat};
 pub use stream::{Element, Shape, StreamInfo};
+pub use transform::{Draw, Flow, Transform};

@@ -25,6 +25,7 @@ use crate::block::{BlockTable, Resident, Spares};
 use crate::fetch::Resources;
 use crate::pack::Pools;
 use crate::stats::Counters;
+use crate::transform::Transforms;
 use growth::Growth;
 pub(crate) use ticket::Packed;
 use ticket::{Outcome, Ticket, Work};
@@ -47,6 +48,7 @@ pub(crate) struct Setup {
     pub(crate) deserializer: Arc<dyn Deserializer>,
     pub(crate) spec: PlanSpec,
     pub(crate) streams: Vec<Arc<StreamInfo>>,
+    pub(crate) transforms: Arc<Transforms>,
     pub(crate) resources: Arc<Resources>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) cancelled: Arc<AtomicBool>,

@@ -22,6 +22,7 @@ mod report;
 mod source;
 mod stats;
 pub mod store;
+mod transform;
 
 pub use check::{Checked, Severity};
 pub use join::JoinRules;
@@ -31,3 +32,4 @@ pub use pool::Buffer;
 pub use report::fault_facts;
 pub use source::{Canceller, FaultRules, Source, SourceSpec, StatsReader};
 pub use stats::Stats;
+pub use transform::StreamTransforms;

@@ -24,6 +24,7 @@ use crate::minibatch::Minibatch;
 use crate::report::Report;
 use crate::stats::{Counters, Stats};
 use crate::store::Store;
+use crate::transform::{StreamTransforms, Transforms};
 
 /// Storage bytes of a block, where memory allows: with its columns it fits a core's own cache.
 const BLOCK_BYTES: u64 = 512 << 10;
@@ -55,6 +56,8 @@ pub struct SourceSpec {
     pub join: JoinRules,
     /// Which sequence comes when.
     pub plan: PlanSpec,
+    /// What is done with the samples of each stream.
+    pub transforms: StreamTransforms,
     /// Every sequence must be one sample.
     pub frame_mode: bool,
     /// Type of all values.
@@ -82,7 +85,11 @@ pub struct FaultRules {
 pub struct Source {
     parts: Parts,
     join: JoinRules,
+    /// The streams as they are stored.
+    stored: Vec<Arc<StreamInfo>>,
+    /// The streams as they are handed out: transformed.
     streams: Vec<Arc<StreamInfo>>,
+    transforms: Arc<Transforms>,
     resources: Arc<Resources>,
     counters: Arc<Counters>,
     cancelled: Arc<AtomicBool>,
@@ -159,6 +166,7 @@ impl Source {
             deserializers,
             join,
             plan,
+            transforms,
             frame_mode,
             element,
             memory_limit,
@@ -180,6 +188,9 @@ impl Source {
         if join.hash_keys {
             options.push_str(" hashed");
         }
+        let stored = parts.streams();
+        let transforms = Transforms::new(&transforms, &stored, parts.primary().name())?;
+        options.push_str(&transforms.identity());
         let fingerprint = Fingerprint {
             corpus,
             index: None,
@@ -189,7 +200,9 @@ impl Source {
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut source = Source {
-            streams: parts.streams(),
+            streams: transforms.outputs(&stored),
+            transforms: Arc::new(transforms),
+            stored,
             parts,
             join,
             resources: Arc::new(resources),
@@ -306,7 +319,7 @@ impl Source {
     pub fn check(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> Result<Checked, Error> {
         let indexed = self.indexed()?.clone();
         let table = BlockTable::of(&indexed, BLOCK_BYTES);
-        check::check(&indexed, &table, &self.streams, &self.resources, self.threads, each)
+        check::check(&indexed, &table, &self.stored, &self.resources, self.threads, each)
     }
 
     /// What could not be joined; `None` for a single deserializer.
@@ -587,7 +600,8 @@ impl Source {
         let setup = Setup {
             deserializer: self.parts.primary().clone(),
             spec: self.plan.clone(),
-            streams: self.streams.clone(),
+            streams: self.stored.clone(),
+            transforms: self.transforms.clone(),
             resources: self.resources.clone(),
             counters: self.counters.clone(),
             cancelled: self.cancelled.clone(),

@@ -29,5 +29,6 @@ pub use merge::{Consumed, Layer, merge_states};
 pub use order::{OrderSpec, Window};
 pub use planner::{Planner, Progress};
 pub use resume::{Fingerprint, ORDER_VERSION, ResumeState, STATE_VERSION, index_shape};
+pub use rng::{DrawKey, Philox};
 pub use share::{Demand, Sharing};
 pub use spec::{Limit, PlanSpec};

@@ -7,7 +7,7 @@ use tesson::Registry;
 use tesson::config::Choices;
 use tesson_core::{OptionKind, Section, Value};
 
-use crate::{errors, user};
+use crate::{errors, transform, user};
 
 /// A mapping as a section. Entries that are None count as not given.
 pub(crate) fn section(mapping: &Bound<'_, PyMapping>) -> PyResult<Section> {
@@ -63,11 +63,14 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if user::is_deserializer(object)? {
         return user::value(object);
     }
+    if object.is_callable() {
+        return transform::value(object);
+    }
     if object.hasattr("__fspath__")? {
         return value(&object.call_method0("__fspath__")?);
     }
     Err(PyTypeError::new_err(format!(
-        "found {} in a configuration, expected a text, path, number, truth value, list, mapping or deserializer",
+        "found {} in a configuration, expected a text, path, number, truth value, list, mapping, deserializer or transform",
         object.get_type().name()?
     )))
 }

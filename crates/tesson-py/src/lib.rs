@@ -12,6 +12,7 @@ mod errors;
 mod log;
 mod source;
 mod state;
+mod transform;
 mod turn;
 mod user;
 

@@ -43,6 +43,7 @@ pub use tesson_core::{
     ConfigError, DataError, DataErrorKind, Element, Error, Format, Key, Location, Registry, ResumeError,
     Shape, StoreError, StreamInfo, UsageError,
 };
+use tesson_engine::StreamTransforms;
 pub use tesson_engine::{
     BatchKeys, Buffer, Canceller, Floats, Layout, Minibatch, Place, Samples, Stats, StatsReader, StreamBatch,
     index_cache, store,
@@ -59,6 +60,11 @@ pub mod deserializer {
         Pieces, Repeated, ResourceId, Scattered, Scratch, Section, Setting, StreamColumn, TransformFormat,
         Value, Values, Wanted, describe_from_table,
     };
+
+    /// Transforms of one's own.
+    pub mod transform {
+        pub use tesson_core::{Draw, Flow, Transform};
+    }
 
     /// Deserializers that hand over decoded chunks: the short way to one of one's own.
     pub mod user {
@@ -123,6 +129,10 @@ impl Source {
             deserializers: config.deserializers.iter().map(open).collect::<Result<_, _>>()?,
             join: JoinRules { missing: config.missing_keys, hash_keys: config.hash_sequence_keys },
             plan: config.plan_spec(),
+            transforms: StreamTransforms {
+                streams: config.transforms.0.clone(),
+                seed: config.randomization_seed,
+            },
             frame_mode: config.frame_mode,
             element: config.precision,
             memory_limit: config.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT),

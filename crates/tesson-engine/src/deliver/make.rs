@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, Wanted};
-use tesson_plan::Planned;
+use tesson_plan::{Place, Planned};
 
 use super::job::{Bench, Task};
 use super::ticket::{Charge, Held, Outcome, Packed, Ticket, Work};
@@ -65,9 +65,18 @@ impl Shared {
         let fetched_sources = fetched.iter().map(|chunk| Source { chunk, rows: None, line_base: 0 });
         let sources: Vec<Source<'_>> = held_sources.chain(fetched_sources).collect();
         let charges = self.charges(work, &sources);
-        work.items.retain(|i| !sources[i.held as usize].chunk.is_left_out(i.row));
-        let streams = pack::pack(&self.setup.streams, &work.items, &sources, &self.pools);
+        let is_left_out = |i: &Item| sources[i.held as usize].chunk.is_left_out(i.row);
+        let places: Vec<Place> = match self.setup.transforms.is_empty() {
+            true => Vec::new(),
+            false => {
+                let own = work.items.iter().zip(work.plan.own_places());
+                own.filter(|(item, _)| !is_left_out(item)).map(|(_, place)| place).collect()
+            }
+        };
+        work.items.retain(|i| !is_left_out(i));
+        let mut streams = pack::pack(&self.setup.streams, &work.items, &sources, &self.pools);
         let keys = pack::keys(&work.items, &sources);
+        self.setup.transforms.apply(&mut streams, &keys, &places, &mut bench.scratch, &self.pools)?;
         let refused = if self.setup.frame_mode { self.not_frames(work, &streams, &keys) } else { None };
         fetched.into_iter().for_each(|chunk| self.spares.give(chunk));
         let counters = &self.setup.counters;

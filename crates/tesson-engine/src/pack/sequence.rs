@@ -171,7 +171,7 @@ impl<'a> Writer<'a> {
 }
 
 impl Floats {
-    fn with_capacity(element: Element, n: usize, pools: &Pools) -> Floats {
+    pub(crate) fn with_capacity(element: Element, n: usize, pools: &Pools) -> Floats {
         match element {
             Element::F32 => Floats::F32(pools.f32s.take(n)),
             Element::F64 => Floats::F64(pools.f64s.take(n)),

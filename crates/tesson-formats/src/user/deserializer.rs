@@ -6,12 +6,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::{
     Cause, Chunk, Coded, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Index, Indexed, Keys,
-    Lanes, Setting, StreamInfo,
+    Lanes, Setting, StreamInfo, UserError,
 };
 
 use super::chunk;
 use super::corpus::{Kept, UserCorpus};
-use super::source::{ChunkSource, UserError};
+use super::source::ChunkSource;
 
 /// Chunks that each core indexes at a time, where the user's code may run on several.
 const WAVE: usize = 4;

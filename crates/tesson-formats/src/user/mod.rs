@@ -22,7 +22,8 @@ use tesson_core::{
 
 pub use chunk::checked;
 pub use deserializer::UserDeserializer;
-pub use source::{ChunkSource, UserError};
+pub use source::ChunkSource;
+pub use tesson_core::UserError;
 
 /// The entry for deserializers that a program hands over, rather than a file names.
 ///

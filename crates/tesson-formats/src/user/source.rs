@@ -1,10 +1,6 @@
 //! What a user implements.
 
-use tesson_core::{Keys, StreamColumn, StreamInfo};
-
-/// Any error of a user's code. A [`tesson_core::Error`] in it is passed on as it is; any other becomes a
-/// [`DataError`](tesson_core::DataError) that names the deserializer and the chunk and has it as its cause.
-pub type UserError = Box<dyn std::error::Error + Send + Sync>;
+use tesson_core::{Keys, StreamColumn, StreamInfo, UserError};
 
 /// A dataset that is handed over chunk by chunk, decoded.
 ///

@@ -2,10 +2,12 @@
 
 mod feistel;
 mod mt19937_64;
+mod philox;
 mod remainder;
 
 pub(crate) use feistel::Feistel;
 pub(crate) use mt19937_64::Mt19937_64;
+pub use philox::{DrawKey, Philox};
 pub(crate) use remainder::Remainder;
 
 /// Spreads the bits of a number over all 64: the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).

@@ -25,6 +25,7 @@ from .source import (
     merge_states,
 )
 from .streams import StreamDef, StreamDefs, StreamInformation, Streams
+from .transforming import UserTransform
 from .user import UserDeserializer
 from .user_source import UserMinibatchSource
 
@@ -52,6 +53,7 @@ __all__ = [
     "UsageError",
     "UserDeserializer",
     "UserMinibatchSource",
+    "UserTransform",
     "merge_states",
     "register_deserializer",
     "resolve_config",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from .minibatch import Minibatch
 from .plugins import resolved
 from .source_base import Source
 from .streams import StreamInformation, Streams
+from .transforming import as_transform
 from .user import UserDeserializer
 
 __all__ = [
@@ -93,6 +94,9 @@ class MinibatchSource(Source):
         Type of all values, ``float32`` (default) or ``float64``.
     store : {"file", "mmap"}, optional
         How files are read. ``"mmap"`` is for files that nobody changes meanwhile.
+    transforms : mapping, optional
+        For dense streams what is done with each sample, behind what their :class:`StreamDef` says: a function from array
+        to array, a :class:`UserTransform`, or a list of them.
 
     Raises
     ------
@@ -145,8 +149,10 @@ class MinibatchSource(Source):
         threads: int | None = None,
         dtype: DTypeLike | None = None,
         store: str | None = None,
+        transforms: Mapping[str, Callable[..., Any] | Sequence[Callable[..., Any]]] | None = None,
     ) -> None:
         parts = _parts(deserializers)
+        transformed = _transforms(parts, transforms or {})
         windows = (randomization_window_in_chunks, randomization_window_in_samples)
         by_default = windows == (DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS, 0)
         options = {
@@ -171,13 +177,14 @@ class MinibatchSource(Source):
             "threads": threads,
             "precision": None if dtype is None else _precision(dtype),
             "store": store,
+            "transforms": transformed or None,
         }
         shapes = {
             name: stream.shape
             for part in parts
             if isinstance(part, Deserializer)
             for name, stream in part.streams.items()
-            if stream.shape is not None and len(stream.shape) != 1
+            if stream.shape is not None and len(stream.shape) != 1 and name not in transformed
         }
         self._open({name: value for name, value in options.items() if value is not None}, shapes, None)
 
@@ -538,6 +545,22 @@ def _parts(deserializers: Any) -> list[Deserializer | UserDeserializer]:
         if not isinstance(part, Deserializer) and not hasattr(part, "get_chunk"):
             raise TypeError(f"found {type(part).__name__}, expected a deserializer such as CTFDeserializer")
     return parts
+
+
+def _transforms(
+    parts: Sequence[Deserializer | UserDeserializer],
+    further: Mapping[str, Callable[..., Any] | Sequence[Callable[..., Any]]],
+) -> dict[str, list[Callable[..., Any]]]:
+    """The transforms of each stream: those of its definition, then those of the source."""
+    defined = [part.streams.items() for part in parts if isinstance(part, Deserializer)]
+    all_of = {name: list(stream.transforms) for streams in defined for name, stream in streams if stream.transforms}
+    for name, given in further.items():
+        all_of[name] = all_of.get(name, []) + ([given] if callable(given) else list(given))
+    for name, stream in (item for streams in defined for item in streams):
+        if name in all_of and all_of[name] and stream.shape is not None and len(stream.shape) != 1:
+            # Files know a number of values only; the function takes the shape that was defined.
+            all_of[name][0] = as_transform(all_of[name][0]).taking(stream.shape)
+    return {name: functions for name, functions in all_of.items() if functions}
 
 
 def _section(part: Deserializer | UserDeserializer) -> dict[str, Any]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import SupportsIndex
+from typing import Any, SupportsIndex
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -30,6 +31,8 @@ class StreamDef:
         Whether the file holds ``column:value`` pairs.
     defines_mb_size : bool
         Whether the samples of this stream alone are counted for the size of minibatches.
+    transforms : sequence of callable
+        What is done with each sample, in order: functions from array to array, or :class:`UserTransform`.
 
     Examples
     --------
@@ -41,6 +44,7 @@ class StreamDef:
     shape: tuple[int, ...] | None
     is_sparse: bool
     defines_mb_size: bool
+    transforms: tuple[Callable[..., Any], ...] = dataclasses.field(default=(), repr=False)
 
     def __init__(
         self,
@@ -48,13 +52,15 @@ class StreamDef:
         shape: SupportsIndex | Sequence[SupportsIndex] | None = None,
         is_sparse: bool = False,
         defines_mb_size: bool = False,
+        transforms: Sequence[Callable[..., Any]] = (),
     ) -> None:
         dims = None if shape is None else _dims(shape)
         if is_sparse and dims is not None and len(dims) != 1:
             raise ConfigError(f"found shape {dims} of a sparse stream, expected one dimension")
         # The dataclass is frozen: it serves as a value.
         for name, value in (
-            ("field", field), ("shape", dims), ("is_sparse", is_sparse), ("defines_mb_size", defines_mb_size)
+            ("field", field), ("shape", dims), ("is_sparse", is_sparse), ("defines_mb_size", defines_mb_size),
+            ("transforms", tuple(transforms)),
         ):
             object.__setattr__(self, name, value)
 

@@ -1,0 +1,173 @@
+//! Transforms give the same whatever the threads, minibatches, workers and resumed states, and draw their own numbers for
+//! every sequence of every sweep.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use tesson::config::Transforms;
+use tesson::deserializer::transform::{Draw, Flow, Transform};
+use tesson::deserializer::{Scratch, user::UserError};
+use tesson::{Error, Shape, Source, SourceConfig, StreamInfo};
+use tesson_conformance::corpus::{self, Delivered, dawdling, rest};
+
+/// Puts a number that is drawn behind the values of each sample; the last of a sequence is drawn last.
+struct Marked {
+    seed: u64,
+}
+
+impl Transform for Marked {
+    fn name(&self) -> &str {
+        "marked"
+    }
+
+    fn identity(&self) -> String {
+        "1".into()
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
+        match input.shape.dims() {
+            [n @ ..=9] => Ok(StreamInfo { shape: Shape::new([n + 1]), ..input.clone() }),
+            dims => Err(format!("found {dims:?}, expected one dimension of at most 9")),
+        }
+    }
+
+    fn apply(
+        &self,
+        samples: Flow<'_>,
+        input: &StreamInfo,
+        draw: &mut dyn Draw,
+        _scratch: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let Flow::F32 { input: values, output } = samples else { return Err("float32 is expected".into()) };
+        for sample in values.chunks(input.shape.len()) {
+            if sample[0] == 1234.0 {
+                return Err("1234 is not transformed".into());
+            }
+            output.extend_from_slice(sample);
+            output.push(draw.integer(0, 1 << 20) as f32);
+        }
+        Ok(())
+    }
+}
+
+fn config(options: &str, marks: &[u64]) -> SourceConfig {
+    let mut config = corpus::config(options);
+    let transforms = marks.iter().map(|&seed| Arc::new(Marked { seed }) as Arc<dyn Transform>);
+    config.transforms = Transforms(vec![("x".into(), transforms.collect())]);
+    config
+}
+
+fn open(options: &str, marks: &[u64]) -> Source {
+    let store = dawdling(corpus::store(&corpus::text(&corpus::lengths())), 3);
+    Source::open_in(&config(options, marks), &store).expect("the data are right")
+}
+
+const ORDERS: &[&str] = &[
+    r#""randomize": false"#,
+    r#""randomizationWindow": 4, "randomizationSeed": 3"#,
+    r#""randomize": "global", "randomizationSeed": 3"#,
+];
+
+/// What was drawn for each sequence, time after time.
+fn drawn(minibatches: &[Delivered]) -> BTreeMap<String, Vec<Vec<u64>>> {
+    let mut all = BTreeMap::<String, Vec<Vec<u64>>>::new();
+    for minibatch in minibatches {
+        let stream = &minibatch.streams[0];
+        let mut samples = stream.bits.chunks(4).map(|sample| sample[2]);
+        for (key, &length) in minibatch.keys.iter().zip(&stream.lengths) {
+            all.entry(key.clone()).or_default().push(samples.by_ref().take(length as usize).collect());
+        }
+    }
+    all
+}
+
+#[test]
+fn what_is_drawn_is_a_matter_of_sequence_sweep_and_seed() {
+    let plain = r#""randomizationWindow": 4, "randomizationSeed": 3, "maxSweeps": 2"#;
+    let expected = drawn(&rest(&mut open(&format!(r#"{plain}, "threads": 1"#), &[7, 8]), 40, 1, 0));
+    assert_eq!(expected.len(), corpus::lengths().len());
+    for sweeps in expected.values() {
+        assert_eq!(sweeps.len(), 2);
+        assert_ne!(sweeps[0], sweeps[1], "each sweep draws its own");
+    }
+    // Another size, more threads and little memory draw the same, and so do other workers together.
+    let busy = format!(r#"{plain}, "threads": 4, "memoryLimit": 40000"#);
+    assert_eq!(drawn(&rest(&mut open(&busy, &[7, 8]), 7, 1, 0)), expected);
+    let mut shares = BTreeMap::new();
+    for rank in 0..3 {
+        for (key, sweeps) in drawn(&rest(&mut open(&busy, &[7, 8]), 60, 3, rank)) {
+            shares.entry(key).or_insert_with(Vec::new).extend(sweeps);
+        }
+    }
+    for (key, sweeps) in &mut shares {
+        // Ranks own other chunks in the second sweep, so the sweeps may come in any order.
+        sweeps.sort();
+        let mut expected = expected[key].clone();
+        expected.sort();
+        assert_eq!(*sweeps, expected);
+    }
+    // Other seeds draw other numbers, and the second transform others than the first.
+    assert_ne!(drawn(&rest(&mut open(plain, &[8, 8]), 40, 1, 0)), expected);
+    let other = plain.replace("Seed\": 3", "Seed\": 4");
+    assert_ne!(drawn(&rest(&mut open(&other, &[7, 8]), 40, 1, 0)), expected);
+    let second = rest(&mut open(plain, &[7, 7]), 40, 1, 0);
+    let alike = second[0].streams[0].bits.chunks(4).filter(|sample| sample[2] == sample[3]).count();
+    assert_eq!(alike, 0);
+}
+
+#[test]
+fn a_fresh_source_goes_on_behind_every_minibatch() {
+    for order in ORDERS {
+        let options = format!(r#"{order}, "maxSweeps": 2"#);
+        let expected = rest(&mut open(&options, &[1, 2]), 100, 1, 0);
+        let mut source = open(&options, &[1, 2]);
+        for behind in 1..=expected.len() {
+            source.next_minibatch(100).unwrap();
+            let mut fresh = open(&options, &[1, 2]);
+            fresh.restore(source.state()).unwrap();
+            assert!(rest(&mut fresh, 100, 1, 0) == expected[behind..], "{order}, behind minibatch {behind}");
+        }
+    }
+}
+
+#[test]
+fn a_state_of_other_transforms_is_refused() {
+    let state = open(ORDERS[0], &[1]).state().clone();
+    assert!(open(ORDERS[0], &[1]).restore(&state).is_ok());
+    for marks in [&[][..], &[2], &[1, 1]] {
+        assert!(matches!(open(ORDERS[0], marks).restore(&state), Err(Error::Resume(_))));
+    }
+}
+
+#[test]
+fn shapes_are_known_before_data_and_those_that_do_not_fit_are_refused() {
+    assert_eq!(open(ORDERS[0], &[1, 2]).streams()[0].shape, Shape::new([4]));
+    let error = |config: &SourceConfig| {
+        let store = corpus::store(&corpus::text(&[1]));
+        Source::open_in(config, &*store).err().map(|e| e.to_string()).unwrap_or_default()
+    };
+    let found = error(&config(ORDERS[0], &[0; 9]));
+    assert_eq!(found, "transforms.x: `marked`: found [10], expected one dimension of at most 9");
+    let mut config = config(ORDERS[0], &[1]);
+    config.transforms.0[0].0 = "y".into();
+    assert_eq!(error(&config), "transforms.y: `marked` transforms dense streams, this one is sparse");
+    config.transforms.0[0].0 = "z".into();
+    assert_eq!(error(&config), "transforms.z: there is no such stream, there are x, y");
+}
+
+#[test]
+fn an_error_of_a_transform_says_where() {
+    let store = corpus::store("7 |x 1 2 |y 1:1\n8 |x 1234 2 |y 1:1\n");
+    let config = config(r#""randomize": false, "maxSweeps": 1"#, &[1]);
+    let mut source = Source::open_in(&config, &*store).unwrap();
+    assert_eq!(source.next_minibatch(1).unwrap().unwrap().n_sequences(), 1);
+    let error = source.next_minibatch(1).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "CNTKTextFormatDeserializer, chunk 0: stream `x`, sequence 8: transform `marked`: 1234 is not transformed"
+    );
+}

@@ -1,0 +1,200 @@
+//! Transforms of streams: applied where a minibatch is made, on its packed samples, sequence by sequence.
+//!
+//! A sequence's random numbers are keyed by the sequence, so no thread, size or worker changes what comes out.
+
+use std::sync::Arc;
+
+use tesson_core::{
+    Cause, ConfigError, DataError, DataErrorKind, Error, Flow, Key, Scratch, StreamInfo, Transform, UserError,
+};
+use tesson_plan::{DrawKey, Philox, Place};
+
+use crate::fingerprint;
+use crate::minibatch::{BatchKeys, Floats, Samples, StreamBatch};
+use crate::pack::Pools;
+
+/// The transforms of a source's streams.
+#[derive(Clone, Default)]
+pub struct StreamTransforms {
+    /// Streams by name, and what is done with each, in order.
+    pub streams: Vec<(String, Vec<Arc<dyn Transform>>)>,
+    /// The seed of their random numbers.
+    pub seed: u64,
+}
+
+/// The same, matched with the streams there are.
+pub(crate) struct Transforms {
+    /// For each stream what is done with it.
+    streams: Vec<Vec<Step>>,
+    seed: u64,
+    /// What errors say where a sequence comes from.
+    deserializer: &'static str,
+}
+
+struct Step {
+    transform: Arc<dyn Transform>,
+    input: Arc<StreamInfo>,
+    output: Arc<StreamInfo>,
+}
+
+impl Transforms {
+    /// Matches transforms with streams and works out the shapes that come out.
+    ///
+    /// # Errors
+    /// Streams that do not exist or are sparse, shapes that a transform does not take.
+    pub(crate) fn new(
+        given: &StreamTransforms,
+        streams: &[Arc<StreamInfo>],
+        deserializer: &'static str,
+    ) -> Result<Transforms, ConfigError> {
+        let mut steps: Vec<Vec<Step>> = streams.iter().map(|_| Vec::new()).collect();
+        for (name, transforms) in &given.streams {
+            let wrong = |what: String| ConfigError::new(format!("transforms.{name}"), what);
+            let at = streams.iter().position(|s| s.name == *name).ok_or_else(|| {
+                let known: Vec<&str> = streams.iter().map(|s| s.name.as_str()).collect();
+                wrong(format!("there is no such stream, there are {}", known.join(", ")))
+            })?;
+            for transform in transforms {
+                let input = steps[at].last().map_or(&streams[at], |step| &step.output).clone();
+                if input.sparse {
+                    return Err(wrong(format!(
+                        "`{}` transforms dense streams, this one is sparse",
+                        transform.name()
+                    )));
+                }
+                let output =
+                    transform.output(&input).map_err(|e| wrong(format!("`{}`: {e}", transform.name())))?;
+                if output.name != input.name
+                    || output.element != input.element
+                    || output.sparse
+                    || output.shape.is_empty()
+                {
+                    return Err(wrong(format!(
+                        "`{}` changes more than the shape of a sample",
+                        transform.name()
+                    )));
+                }
+                steps[at].push(Step { transform: transform.clone(), input, output: Arc::new(output) });
+            }
+        }
+        Ok(Transforms { streams: steps, seed: given.seed, deserializer })
+    }
+
+    /// Whether nothing is transformed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.streams.iter().all(Vec::is_empty)
+    }
+
+    /// The streams that come out.
+    pub(crate) fn outputs(&self, streams: &[Arc<StreamInfo>]) -> Vec<Arc<StreamInfo>> {
+        let steps = self.streams.iter().zip(streams);
+        steps.map(|(steps, stream)| steps.last().map_or(stream, |step| &step.output).clone()).collect()
+    }
+
+    /// What changes values: part of states. Nothing where nothing is transformed.
+    pub(crate) fn identity(&self) -> String {
+        let all = self.streams.iter().flatten().map(|step| {
+            let t = &step.transform;
+            format!(
+                " {}: {} {} seed={} to {}",
+                step.input.name,
+                t.name(),
+                t.identity(),
+                t.seed(),
+                step.output.shape
+            )
+        });
+        let all: String = all.collect();
+        if all.is_empty() { all } else { format!(" transforms={all} seed={}", self.seed) }
+    }
+
+    /// Transforms the streams of a minibatch, of whose sequences the places in the plan are given.
+    ///
+    /// # Errors
+    /// What a transform answers, with stream, sequence and chunk.
+    pub(crate) fn apply(
+        &self,
+        batches: &mut [StreamBatch],
+        keys: &BatchKeys,
+        places: &[Place],
+        scratch: &mut Scratch,
+        pools: &Pools,
+    ) -> Result<(), Error> {
+        for (steps, batch) in self.streams.iter().zip(batches) {
+            for (number, step) in steps.iter().enumerate() {
+                let draws = |i: usize| {
+                    Philox::new(DrawKey {
+                        seed: self.seed,
+                        transform_seed: step.transform.seed(),
+                        step: number as u64,
+                        copy: 0,
+                        sweep: places[i].sweep,
+                        sequence: key_hash(&keys.get(i)),
+                    })
+                };
+                step.apply(batch, draws, scratch, pools).map_err(|(i, e)| {
+                    let chunk = places.get(i).map_or(0, |place| place.planned.chunk);
+                    failed(self.deserializer, chunk, step, keys.get(i), e)
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Step {
+    /// Transforms all sequences of a stream; an error comes with the number of its sequence.
+    fn apply(
+        &self,
+        batch: &mut StreamBatch,
+        draws: impl Fn(usize) -> Philox,
+        scratch: &mut Scratch,
+        pools: &Pools,
+    ) -> Result<(), (usize, UserError)> {
+        let (from, to) = (self.input.shape.len(), self.output.shape.len());
+        let Samples::Dense { values } = &mut batch.samples else {
+            unreachable!("sparse streams are refused")
+        };
+        let mut out = Floats::with_capacity(self.output.element, batch.n_samples * to, pools);
+        let mut sample = 0;
+        for (i, &n) in batch.lengths.iter().enumerate() {
+            let range = sample * from..(sample + n as usize) * from;
+            let flow = match (&*values, &mut out) {
+                (Floats::F32(v), Floats::F32(out)) => Flow::F32 { input: &v[range], output: out.items() },
+                (Floats::F64(v), Floats::F64(out)) => Flow::F64 { input: &v[range], output: out.items() },
+                _ => unreachable!("the type of a stream stays"),
+            };
+            self.transform.apply(flow, &self.input, &mut draws(i), scratch).map_err(|e| (i, e))?;
+            sample += n as usize;
+            if out.len() != sample * to {
+                let what = format!("{} values so far, expected {}", out.len(), sample * to);
+                return Err((i, what.into()));
+            }
+        }
+        *values = out;
+        batch.info = self.output.clone();
+        Ok(())
+    }
+}
+
+/// The hash of a key: of its text, numbers in decimal.
+fn key_hash(key: &Key) -> u64 {
+    match key {
+        Key::Number(n) => fingerprint::text(&n.to_string()),
+        Key::Text(text) => fingerprint::text(text),
+    }
+}
+
+#[cold]
+fn failed(deserializer: &str, chunk: u32, step: &Step, key: Key, e: UserError) -> Error {
+    match e.downcast::<Error>() {
+        Ok(ours) => *ours,
+        Err(e) => {
+            let what = format!("transform `{}`: {e}", step.transform.name());
+            let kind = DataErrorKind::User { what, cause: Cause(e.into()) };
+            DataError::in_chunk(kind, deserializer, chunk)
+                .within(Some(step.input.name.clone()), Some(key))
+                .into()
+        }
+    }
+}

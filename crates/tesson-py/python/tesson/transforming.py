@@ -1,0 +1,122 @@
+"""Transforms of one's own: a function from sample to sample, applied on worker threads."""
+
+from __future__ import annotations
+
+import copy
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["UserTransform"]
+
+
+class UserTransform:
+    """What is done with each sample of a dense stream.
+
+    A function alone serves where the shape stays and nothing is random.
+
+    Parameters
+    ----------
+    function : callable
+        Makes an array of a sample, an array of the stream's shape and type. With `random` its second argument is a
+        :class:`numpy.random.Generator`, whose numbers depend on the source's seed, the sweep, the sequence and `seed`
+        alone: not on threads, workers, minibatches or where a run was resumed. It goes on over the samples of a sequence.
+    shape : int or tuple of int, optional
+        The shape of what comes out, by default that of what goes in.
+    random : bool
+        Whether the function draws random numbers.
+    seed : int
+        So that two transforms alike draw different numbers.
+    name : str, optional
+        What errors and states call it, by default the function's name. A state is refused where names, shapes or seeds
+        of transforms differ: give a function that has changed another name.
+
+    Examples
+    --------
+    >>> halves = UserTransform(lambda sample: sample[::2], shape=2)
+    >>> noise = UserTransform(lambda sample, rng: sample + rng.normal(size=2), random=True)
+    >>> streams = StreamDefs(x=StreamDef("x", 4, transforms=[halves, np.negative]))
+    >>> source = MinibatchSource(CTFDeserializer("train.ctf", streams), randomize=False)
+    >>> source.next_minibatch(2)["x"].samples.tolist()
+    [[-0.0, -2.0], [-1.0, -3.0]]
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        shape: SupportsIndex | Sequence[SupportsIndex] | None = None,
+        *,
+        random: bool = False,
+        seed: int = 0,
+        name: str | None = None,
+    ) -> None:
+        self.function = function
+        self.shape = shape
+        self.random = random
+        self.seed = seed
+        self.name = name or _name(function)
+        #: The shape of what goes in, where it is not the one that is stored.
+        self.input_shape: tuple[int, ...] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """The function's answer."""
+        return self.function(*arguments)
+
+    def taking(self, input_shape: tuple[int, ...]) -> UserTransform:
+        """The same for samples that are stored with another shape than the function takes."""
+        other = copy.copy(self)
+        other.input_shape = input_shape
+        return other
+
+    def __repr__(self) -> str:
+        return f"<UserTransform `{self.name}`>"
+
+
+def as_transform(function: Callable[..., Any]) -> UserTransform:
+    """A function as a transform; a transform as it is."""
+    return function if isinstance(function, UserTransform) else UserTransform(function)
+
+
+def _name(function: Any) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def described(function: Any) -> dict[str, Any]:
+    """What the native half has to know of a transform."""
+    given = as_transform(function)
+    shape = given.shape
+    if shape is not None:
+        shape = [operator.index(d) for d in shape] if isinstance(shape, Sequence) else [operator.index(shape)]
+    return {
+        "name": given.name,
+        "identity": "" if shape is None else str(shape),
+        "input_shape": given.input_shape,
+        "shape": shape,
+        "random": bool(given.random),
+        "seed": operator.index(given.seed) % 2**64,
+    }
+
+
+def transformed(
+    function: Callable[..., Any],
+    values: NDArray[Any],
+    input_shape: Sequence[int],
+    shape: Sequence[int],
+    words: Sequence[int] | None,
+) -> NDArray[Any]:
+    """The samples of a sequence, each transformed; `words` are four random numbers of 32 bits where it draws some."""
+    extra: tuple[Any, ...] = ()
+    if words is not None:
+        extra = (np.random.Generator(np.random.Philox(key=[words[0] | words[1] << 32, words[2] | words[3] << 32])),)
+    size = int(np.prod(input_shape, dtype=np.int64))
+    samples = values.reshape(len(values) // size, *input_shape)
+    out = np.empty((len(samples), *shape), values.dtype)
+    for number, sample in enumerate(samples):
+        result = np.asarray(function(sample, *extra))
+        if result.shape != tuple(shape):
+            raise ValueError(f"returned an array of shape {result.shape}, expected {tuple(shape)}")
+        out[number] = result
+    return out.reshape(-1)
