@@ -41,7 +41,7 @@ pub(crate) enum Command {
     #[command(after_help = CONFIG_EXAMPLES)]
     Config(ConfigArgs),
     /// Converts what can be read, and tables, to CNTK's text or binary format
-    #[command(after_help = CONVERT_EXAMPLES)]
+    #[command(after_help = CONVERT_EXAMPLES, override_usage = "tesson convert [OPTIONS] <IN> [NAME=VALUE]... <OUT>")]
     Convert(ConvertArgs),
 }
 
@@ -92,7 +92,7 @@ Examples:
   tesson config train.cntk --section Train/reader --to toml";
 
 const CONVERT_EXAMPLES: &str = "\
-The formats are known by their names: ctf, txt (text), cbf (binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
+OUT appears when it is whole. The formats are known by their names: ctf, txt (text), cbf (binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
 In tables each row is a sequence of one sample, or with --key-column the rows of a key that follow each other are one.
 
 Examples:
@@ -104,7 +104,7 @@ Examples:
   tesson convert train.jsonl train.ctf --label-column class --one-hot 5";
 
 /// What is read.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct InputArgs {
     /// A configuration (*.cntk, *.bs, *.json, *.toml), a file in CNTK's binary format, or one in its text format with its
     /// streams as options
@@ -156,7 +156,7 @@ pub(crate) struct InputArgs {
 }
 
 /// Which reader of a configuration, and how it is read.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ChoiceArgs {
     /// The reader in a BrainScript file, or a section within a tree; by default the first reader, or the tree
     #[arg(long, value_name = "PATH", help_heading = "Input")]
@@ -323,13 +323,13 @@ pub(crate) enum Form {
     Toml,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
 
-    /// The file to be written; it appears when it is whole
-    #[arg(value_name = "OUT")]
+    /// The file to be written: the last of the words behind the input, which may be a configuration's `NAME=VALUE`.
+    #[arg(skip)]
     pub(crate) output: PathBuf,
 
     /// The input's format, if its name does not say it: csv, tsv, svm, jsonl

@@ -19,6 +19,15 @@ use crate::progress::Progress;
 use crate::{input, log};
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
+    let mut args = args.clone();
+    let Some(output) = args.input.arguments.pop() else {
+        return Err(Failure::Usage("the file to be written is missing, name it behind the input".into()));
+    };
+    args.output = output.into();
+    convert(&args, out)
+}
+
+fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
     let form = form(args)?;
     let mut opened = open(args)?;
     let written = {
