@@ -83,7 +83,7 @@ def _reader_section(
     config: Mapping[str, Any], section: str | None, overrides: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """The reader's part of a tree, changed at the paths of the overrides."""
-    tree = copied(dict(config))
+    tree: dict[str, Any] = copied(dict(config))
     for name in (section or "").split("/"):
         if name:
             tree = _inside(tree, name, section or "")

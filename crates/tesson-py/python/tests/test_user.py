@@ -11,7 +11,16 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_matrix
 
-from tesson import DataError, MinibatchSource, ResumeError, StreamInformation, UserDeserializer
+from tesson import (
+    CTFDeserializer,
+    DataError,
+    MinibatchSource,
+    ResumeError,
+    StreamDef,
+    StreamDefs,
+    StreamInformation,
+    UserDeserializer,
+)
 
 
 class Numbers(UserDeserializer):
@@ -86,6 +95,45 @@ def test_a_fresh_source_goes_on_from_every_state(randomize: bool | str, composab
         fresh = opened()
         fresh.restore_from_checkpoint(state)
         assert first_values(fresh) == straight[behind:]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("randomize", [False, True])
+def test_it_joins_a_file_by_key_shared_and_resumed(randomize: bool, first: int) -> None:
+    class Names(UserDeserializer):
+        """The number of each of the six lines of ``train.ctf``, the last line first."""
+
+        def stream_infos(self) -> list[StreamInformation]:
+            return [StreamInformation("number", 0, "dense", np.float32, ())]
+
+        def num_chunks(self) -> int:
+            return 3
+
+        def get_chunk(self, chunk_id: int) -> dict[str, Any]:
+            return {"number": np.array(self.keys(chunk_id))}
+
+        def keys(self, chunk_id: int) -> list[int]:
+            return [5 - 2 * chunk_id, 4 - 2 * chunk_id]
+
+    def opened() -> MinibatchSource:
+        parts = [CTFDeserializer("train.ctf", StreamDefs(x=StreamDef("x", 4))), Names()]
+        return MinibatchSource(parts[first:] + parts[:first], randomize=randomize, max_sweeps=2)
+
+    source, rest = opened(), []
+    state = source.next_minibatch(2).state
+    for minibatch in source.minibatches(2):
+        assert minibatch["number"].samples.tolist() == minibatch["x"].samples[:, 0].tolist() == minibatch["x"].keys
+        rest.append(minibatch["x"].keys)
+    assert len(sum(rest, [])) == 10
+    fresh = opened()
+    fresh.restore_from_checkpoint(state)
+    assert [minibatch["x"].keys for minibatch in fresh.minibatches(2)] == rest
+    shares = [
+        m["number"].samples.tolist()
+        for rank in range(2)
+        for m in opened().minibatches(2, num_data_partitions=2, partition_index=rank)
+    ]
+    assert sorted(sum(shares, [])) == sorted(list(range(6)) * 2)
 
 
 def test_workers_share_all_of_it() -> None:
