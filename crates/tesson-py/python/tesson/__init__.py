@@ -25,6 +25,7 @@ from .source import (
     merge_states,
 )
 from .streams import StreamDef, StreamDefs, StreamInformation, Streams
+from .text_format import sequence_to_cntk_text_format
 from .transforming import UserTransform
 from .user import UserDeserializer
 from .user_source import UserMinibatchSource
@@ -56,5 +57,6 @@ __all__ = [
     "UserTransform",
     "merge_states",
     "register_deserializer",
+    "sequence_to_cntk_text_format",
     "resolve_config",
 ]

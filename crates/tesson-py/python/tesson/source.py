@@ -259,10 +259,15 @@ class MinibatchSource(Source):
         max_sweeps: int = INFINITELY_REPEAT,
         randomize: bool | str = False,
         randomization_seed: int = 0,
+        randomization_window_in_chunks: int = DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
+        randomization_window_in_samples: int = 0,
+        frame_mode: bool = False,
+        truncation_length: int = 0,
         sharing: str | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
         dtype: DTypeLike | None = None,
+        transforms: Mapping[str, Callable[..., Any] | Sequence[Callable[..., Any]]] | None = None,
         **streams: Any,
     ) -> MinibatchSource:
         """Read data that are in memory, by default in their order.
@@ -271,8 +276,9 @@ class MinibatchSource(Source):
         ----------
         data : mapping, optional
             Streams whose names are no keywords, or are those of options.
-        max_samples, max_sweeps, randomize, randomization_seed, sharing, memory_limit, threads, dtype
-            As in :class:`MinibatchSource`.
+        max_samples, max_sweeps, randomize, randomization_seed, randomization_window_in_chunks, \
+randomization_window_in_samples, frame_mode, truncation_length, sharing, memory_limit, threads, dtype, transforms
+            As in :class:`MinibatchSource`. There are at least 64 chunks, where there are as many sequences.
         **streams
             Each an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``, whose
             rows are sequences of one sample; or a list of arrays ``[samples, *shape]`` or sparse matrices, which are
@@ -291,6 +297,11 @@ class MinibatchSource(Source):
             max_sweeps,
             randomize=randomize,
             randomization_seed=randomization_seed,
+            randomization_window_in_chunks=randomization_window_in_chunks,
+            randomization_window_in_samples=randomization_window_in_samples,
+            frame_mode=frame_mode,
+            truncation_length=truncation_length,
+            transforms=transforms,
             sharing=sharing,
             memory_limit=memory_limit,
             threads=threads,

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
+
+from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, sequence_to_cntk_text_format
 
 #: The shape of scripts in CNTK's tutorials and tests; only ``io`` and ``device`` come from elsewhere here.
 READING = """
@@ -99,6 +102,21 @@ mbs = io.MinibatchSource([d], randomize=False, max_sweeps=2)
 mbs.restore_from_checkpoint(state)
 assert (mbs.next_minibatch(100)[mbs.streams.y].asarray() == rest[mbs.streams.y].asarray()).all()
 """
+
+
+def test_what_is_written_as_text_is_read_back(files: Path) -> None:
+    sequences = [
+        {"d": np.array([[0.1, 2], [3, -4]], np.float32), "s": csr_matrix([[0, 0.5, 7]])},
+        {"d": [np.array([5, 6])], "s": [csr_matrix([[1, 0, 0]]), csr_matrix([[0, 0, 2]])]},
+    ]
+    text = "\n".join(sequence_to_cntk_text_format(i, s) for i, s in enumerate(sequences))
+    assert text.splitlines()[2:] == ["1\t|d 5 6 |s 0:1", "1\t|s 2:2"]
+    (files / "written.ctf").write_text(text + "\n")
+    streams = StreamDefs(d=StreamDef("d", 2), s=StreamDef("s", 3, is_sparse=True))
+    source = MinibatchSource(CTFDeserializer("written.ctf", streams), randomize=False)
+    minibatch = source.next_minibatch(4)
+    assert minibatch["d"].samples.tolist() == np.array([[0.1, 2], [3, -4], [5, 6]], np.float32).tolist()
+    assert [s.toarray().tolist() for s in minibatch["s"].as_sequences()] == [[[0, 0.5, 7]], [[1, 0, 0], [0, 0, 2]]]
 
 
 @pytest.mark.parametrize("script", [READING, USER], ids=["reading", "user"])

@@ -68,6 +68,20 @@ def test_every_order_resumes_and_holds_each_sequence_once(randomize: bool | str)
     assert sorted(sum(shares, [])) == x.tolist()
 
 
+def test_options_of_a_source_hold_for_data_too() -> None:
+    source = MinibatchSource.from_data(
+        x=X,
+        randomize=True,
+        randomization_window_in_chunks=0,
+        randomization_window_in_samples=2,
+        max_sweeps=1,
+        frame_mode=True,
+        transforms={"x": np.negative},
+    )
+    assert sorted(source.next_minibatch(N)["x"].samples[:, 0].tolist()) == sorted((-X[:, 0]).tolist())
+    assert source.config["randomizationWindowInSamples"] == 2
+
+
 def test_a_state_of_other_data_is_refused() -> None:
     with MinibatchSource.from_data(x=X) as source, MinibatchSource.from_data(x=X + 1) as other:
         with pytest.raises(ResumeError):
