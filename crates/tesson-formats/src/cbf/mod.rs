@@ -14,7 +14,7 @@
 //! | `write` | the way back |
 //!
 //! In a chunk the streams lie one after the other, and nothing tells where a sequence begins but a walk over those before
-//! it. Chunks of moderate size are therefore read whole; of large ones a [`directory`] is made when they are first used.
+//! it. Chunks of moderate size are therefore read whole; of large ones a directory is made when they are first used.
 
 mod column;
 mod corpus;
