@@ -73,7 +73,7 @@ fn report_seek(index: &Index) {
     let start = Instant::now();
     for i in 0..seeks {
         let sequence = i * 7_919_993 % n;
-        let cursor = Cursor { position: sequence, sweep: 0, sequence };
+        let cursor = Cursor { position: sequence, sequence, ..Cursor::default() };
         planner.resume(index, cursor, Some(demand)).expect("the cursor is of this corpus");
         planner.next_batch(index, demand, &mut plan).expect("the demand makes sense");
     }

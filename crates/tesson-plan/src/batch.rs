@@ -1,20 +1,33 @@
 //! What the planner hands out: positions, planned sequences, and minibatches of them.
 
 /// A position in the data, and what comes next there.
+///
+/// On local timelines (§8) position and sweep are those of this rank alone.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cursor {
     /// Samples since the start, over all ranks and sweeps.
     pub position: u64,
     /// The sweep.
     pub sweep: u64,
-    /// Number, in the sweep's order, of the sequence that comes next.
+    /// Number, in the sweep's order, of the sequence that comes next. On local timelines: of the next entry of the window.
     pub sequence: u64,
+    /// On local timelines: where the window was begun.
+    pub window: WindowStart,
+}
+
+/// Where a window of a local timeline (§8) was begun, before it was filled.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct WindowStart {
+    /// As stored the chunk, else the place in the order of the chunks.
+    pub place: u64,
+    /// The sweep whose order of chunks it is; 0 as stored.
+    pub sweep: u64,
 }
 
 impl Cursor {
     /// A position whose sequence nobody has looked up: that of a rank without data.
     pub(crate) fn unplaced(position: u64) -> Cursor {
-        Cursor { position, sweep: u64::MAX, sequence: u64::MAX }
+        Cursor { position, sweep: u64::MAX, sequence: u64::MAX, ..Cursor::default() }
     }
 
     /// Whether the sequence of this position has still to be looked up.

@@ -2,7 +2,7 @@
 
 use tesson_core::Index;
 
-use crate::order::{Next, Order, Walk};
+use crate::order::{Entry, Local, Next, Order, Walk};
 use crate::share::Share;
 use crate::{BatchPlan, Consumed, Cursor, Demand};
 
@@ -133,9 +133,53 @@ impl Cut<'_> {
         at.sequence = sequence;
         if sequence == n {
             out.sweep_end = true;
-            *at = Cursor { position, sweep: at.sweep + 1, sequence: 0 };
+            *at = Cursor { position, sweep: at.sweep + 1, ..Cursor::default() };
         }
         taken
+    }
+
+    /// Cuts a minibatch on a local timeline (§8). `ends` says where its data end.
+    ///
+    /// The cursor is left at an entry of a window, unless the data end.
+    pub(crate) fn local(
+        &self,
+        order: &mut Local,
+        ends: impl Fn(Cursor) -> bool,
+        at: &mut Cursor,
+        out: &mut BatchPlan,
+    ) {
+        let mut taken = 0;
+        out.begin_sweep(at.sweep);
+        while taken < self.room.own && !ends(*at) {
+            match order.at(self.index, self.share, at) {
+                Entry::SweepEnd => {
+                    out.sweep_end = true;
+                    at.sweep += 1;
+                    at.sequence += 1;
+                    if !self.cross_sweep_ends && !out.own.is_empty() {
+                        break;
+                    }
+                    out.begin_sweep(at.sweep);
+                }
+                Entry::Sequence(planned, length) => {
+                    if !out.own.is_empty() && taken + u64::from(length) > self.room.own {
+                        break;
+                    }
+                    if out.own.len() == self.most {
+                        out.too_large = true;
+                        break;
+                    }
+                    out.own.push(planned);
+                    taken += u64::from(length);
+                    at.position += u64::from(length);
+                    at.sequence += 1;
+                }
+            }
+        }
+        out.data_end = ends(*at);
+        if !out.data_end {
+            order.at(self.index, self.share, at);
+        }
     }
 
     /// Cuts a minibatch from the order as stored (§7): one run over sweep ends, that stops when the room is full.
@@ -200,7 +244,7 @@ impl Cut<'_> {
                 if !self.index.is_complete() {
                     return Err(BeyondIndex);
                 }
-                *at = Cursor { position: at.position, sweep: at.sweep + 1, sequence: 0 };
+                *at = Cursor { position: at.position, sweep: at.sweep + 1, ..Cursor::default() };
                 if !self.cross_sweep_ends {
                     break;
                 }

@@ -19,11 +19,12 @@ mod resume;
 mod rng;
 mod share;
 mod spec;
+mod truncate;
 
 #[cfg(test)]
 mod tests;
 
-pub use batch::{BatchPlan, Cursor, Place, Planned};
+pub use batch::{BatchPlan, Cursor, Place, Planned, WindowStart};
 pub use join::{JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary};
 pub use merge::{Consumed, Layer, merge_states};
 pub use order::{OrderSpec, Window};
@@ -32,3 +33,4 @@ pub use resume::{Fingerprint, ORDER_VERSION, ResumeState, STATE_VERSION, index_s
 pub use rng::{DrawKey, Philox};
 pub use share::{Demand, Sharing};
 pub use spec::{Limit, PlanSpec};
+pub use truncate::{Piece, RowState, Rows, RowsState, Waits};

@@ -71,7 +71,8 @@ pub fn merge_states(states: &[ResumeState]) -> Result<ResumeState, ResumeError> 
     layers.push(Layer { positions: in_order.iter().map(|s| s.cursor.position).collect() });
     let consumed = Consumed { layers };
     let consumed = consumed.is_ahead_of(cursor).then(|| Arc::new(consumed));
-    Ok(ResumeState { cursor, share: None, faults, consumed, fingerprint: first.fingerprint.clone() })
+    let fingerprint = first.fingerprint.clone();
+    Ok(ResumeState { cursor, faults, consumed, fingerprint, ..ResumeState::default() })
 }
 
 /// The layers that the states have brought along. Ranks that have got beyond an older layer have dropped it, so the
@@ -84,6 +85,21 @@ fn inherited(states: &[&ResumeState]) -> Vec<Layer> {
 fn rank_of(state: &ResumeState, n_states: usize) -> Result<usize, ResumeError> {
     if state.fingerprint.is_none() {
         return Err(refusal("a state", "a bare position", "a full one"));
+    }
+    if state.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
+        let what = "sequences that wait in the rows of one rank";
+        return Err(refusal(
+            what,
+            "some",
+            "none (truncated reading changes its workers under `sharing = \"position\"`)",
+        ));
+    }
+    if state.fingerprint.as_ref().is_some_and(|f| f.order.is_local()) {
+        return Err(refusal(
+            "the position",
+            "on a timeline of the rank's own",
+            "on one of all ranks together",
+        ));
     }
     let Some((workers, rank)) = state.share else {
         return Err(refusal(

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tesson_core::{Index, UsageError};
 
 use crate::cut::{BeyondIndex, Cut, Room};
-use crate::order::{Global, Order, OrderSpec, Window, Windowed, first_from, only_length};
+use crate::order::{Global, Local, Order, OrderSpec, Window, Windowed, first_from, only_length};
 use crate::share::Share;
 use crate::{BatchPlan, Consumed, Cursor, Demand, PlanSpec, Planned, ResumeState, Sharing};
 
@@ -38,6 +38,7 @@ enum Orders {
     AsStored,
     Windowed(Box<Windowed>),
     Global(Box<Global>),
+    Local(Box<Local>),
 }
 
 impl Planner {
@@ -49,6 +50,10 @@ impl Planner {
                 Orders::Windowed(Box::new(Windowed::new(window.clone(), *seed)))
             }
             OrderSpec::Global { seed } => Orders::Global(Box::new(Global::new(*seed))),
+            OrderSpec::LocalPlain => Orders::Local(Box::new(Local::plain())),
+            OrderSpec::Tumbling { window, seed } => {
+                Orders::Local(Box::new(Local::tumbling(window.clone(), *seed)))
+            }
         };
         Planner {
             spec,
@@ -112,6 +117,9 @@ impl Planner {
             let found = self.find(index, cursor.position, demand)?;
             return Ok(found.map(|cursor| self.stand_at(cursor)));
         }
+        if let Orders::Local(_) = self.order {
+            return Ok(self.local_cursor(index, cursor)?.map(|cursor| self.stand_at(cursor)));
+        }
         let n = index.n_sequences();
         if !self.can_tell(index) || !index.is_complete() && (cursor.sweep > 0 || cursor.sequence > n) {
             return Ok(None);
@@ -145,7 +153,7 @@ impl Planner {
                 "the state is that of rank {rank} of {workers} under sharing by chunk; sharing by position goes on from all ranks' states together, see `merge_states`"
             )));
         }
-        let found = if state.is_bare() {
+        let found = if state.is_bare() && !self.spec.order.is_local() {
             self.seek(index, state.cursor.position, demand)?
         } else {
             self.resume(index, state.cursor, demand)?
@@ -180,7 +188,8 @@ impl Planner {
         // Sharing by position cuts as for a single worker and deals the result out.
         let (share, room) = match self.spec.sharing {
             Sharing::Chunk => {
-                (Share::new(demand.workers, demand.rank), Room::of(demand, self.spec.local_timeline))
+                let local = self.spec.local_timeline || self.spec.order.is_local();
+                (Share::new(demand.workers, demand.rank), Room::of(demand, local))
             }
             Sharing::Position => (Share::ALL, Room { global: demand.samples, own: demand.samples }),
         };
@@ -203,6 +212,16 @@ impl Planner {
                 }
             }
             Orders::Windowed(order) => cut.rounds(&mut **order, &mut self.cursor, out),
+            Orders::Local(order) => {
+                let (at, found) = (self.cursor, order.window_len(index, share, self.cursor.window));
+                if at.sequence > found {
+                    let what = format!("the state's next entry is {}, its window has {found}", at.sequence);
+                    return Err(UsageError(what));
+                }
+                let (workers, rank) = share.workers_and_rank();
+                let ends = |at| self.spec.ends_locally(at, workers, rank);
+                cut.local(order, ends, &mut self.cursor, out);
+            }
             Orders::Global(order) => cut.rounds(&mut **order, &mut self.cursor, out),
         }
         // The end of an epoch is none of the data.
@@ -242,6 +261,7 @@ impl Planner {
             Orders::AsStored => self.retire_as_stored(index, into),
             Orders::Windowed(order) => order.take_retired(cursor, into),
             Orders::Global(_) => {}
+            Orders::Local(order) => order.take_retired(into),
         }
     }
 
@@ -268,12 +288,27 @@ impl Planner {
             Orders::AsStored => 0,
             Orders::Windowed(order) => order.bytes(),
             Orders::Global(order) => order.bytes(),
+            Orders::Local(order) => order.bytes(),
         }
     }
 
     /// [`PlanSpec::first_visit`] of the planner's own specification.
     pub fn first_visit(&self, index: &Index, planned: Planned, sweep: u64, demand: Demand) -> bool {
         self.spec.first_visit(index, planned, sweep, demand)
+    }
+
+    /// A cursor of a local timeline, if it can be one of this corpus.
+    fn local_cursor(&self, index: &Index, cursor: Cursor) -> Result<Option<Cursor>, UsageError> {
+        if !index.is_complete() {
+            return Ok(None);
+        }
+        let (place, n) = (cursor.window.place, index.n_chunks() as u64);
+        if place >= n {
+            return Err(UsageError(format!(
+                "the state's window begins at chunk {place}, the corpus has {n}"
+            )));
+        }
+        Ok(Some(cursor))
     }
 
     fn stand_at(&mut self, cursor: Cursor) -> Cursor {
@@ -298,9 +333,21 @@ impl Planner {
         if index.n_samples() == 0 {
             return Err(UsageError("the corpus has no samples".into()));
         }
-        let OrderSpec::ChunkWindow { window, .. } = &self.spec.order else { return Ok(()) };
-        if *window == Window::Chunks(0) {
-            return Err(UsageError("the randomization window is 0 chunks, at least 1 is expected".into()));
+        if let (Orders::Local(order), Some(demand), Sharing::Chunk) = (&self.order, demand, self.spec.sharing)
+            && !order.has_share(index, demand.rank)
+        {
+            return Err(UsageError(format!(
+                "rank {} of {} gets no data: there are {} chunks with {} sequences; take fewer workers or smaller chunks",
+                demand.rank,
+                demand.workers,
+                index.n_chunks(),
+                index.n_sequences()
+            )));
+        }
+        let Some(window) = self.spec.order.window() else { return Ok(()) };
+        if *window == Window::Chunks(0) || *window == Window::Samples(0) && self.spec.order.is_local() {
+            let unit = if *window == Window::Chunks(0) { "chunks" } else { "samples" };
+            return Err(UsageError(format!("the randomization window is 0 {unit}, at least 1 is expected")));
         }
         if index.n_sequences() > u32::MAX.into() {
             let what =
@@ -313,7 +360,8 @@ impl Planner {
     /// The cursor of a rank without data: its position is the end (§6.3).
     fn without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<Cursor>, UsageError> {
         let Some(demand) = demand else { return Ok(None) };
-        let by_chunk = self.spec.sharing == Sharing::Chunk && !matches!(self.order, Orders::AsStored);
+        let by_chunk =
+            self.spec.sharing == Sharing::Chunk && !matches!(self.order, Orders::AsStored | Orders::Local(_));
         if !by_chunk || demand.rank < index.n_chunks() as u64 {
             return Ok(None);
         }
@@ -344,8 +392,13 @@ impl Planner {
         let (sweep, offset) = (position / samples, position % samples);
         let (sequence, start) = match &mut self.order {
             Orders::AsStored => first_from(index, offset),
+            Orders::Local(_) => {
+                return Err(UsageError(format!(
+                    "position {position} says nothing on a timeline of each rank's own, a whole state is expected"
+                )));
+            }
             Orders::Windowed(order) => {
-                order.rewind(index, Cursor { position, sweep, sequence: 0 });
+                order.rewind(index, Cursor { position, sweep, ..Cursor::default() });
                 scan(&mut **order, index, sweep, offset)
             }
             Orders::Global(order) => match only_length(index) {
@@ -356,7 +409,12 @@ impl Planner {
         if sequence == index.n_sequences() && !index.is_complete() {
             return Ok(None);
         }
-        let cursor = Cursor { position: (sweep * samples).saturating_add(start), sweep, sequence };
+        let cursor = Cursor {
+            position: (sweep * samples).saturating_add(start),
+            sweep,
+            sequence,
+            ..Cursor::default()
+        };
         Ok(Some(if sequence < index.n_sequences() {
             cursor
         } else {

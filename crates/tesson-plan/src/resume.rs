@@ -1,15 +1,18 @@
 //! States: a handful of integers to go on from, and what they belong to.
 //!
-//! Binary form, version 1, little endian; 112 bytes, and 8 more a rank for merged states:
+//! Binary form, version 1, little endian; 112 bytes, and 8 more a rank for merged states, 16 on local timelines, 16 a row
+//! and 8 a sequence in it of truncated reading:
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 4 | `TSNR` |
-//! | 1, 1, 1, 1 | state version; order version; flags (1 share, 2 fingerprint, 4 index, 8 minibatches cross sweep ends, 16 consumed); order (0 as stored, 1 window in chunks, 2 window in samples, 3 global) |
+//! | 1, 1, 1, 1 | state version; order version; flags (1 share, 2 fingerprint, 4 index, 8 minibatches cross sweep ends, 16 consumed, 32 rows, 64 local timeline); order (0 as stored, 1 window in chunks, 2 window in samples, 3 global, 4 local as stored, 5 tumbling window in chunks, 6 in samples) |
 //! | 8 × 4 | position; sweep; sequence; faults |
 //! | 8 × 2 | workers; rank |
 //! | 8 × 5 | corpus; index; options; seed; window |
 //! | 8 + … | layers consumed, if any: their number; of each the number of ranks and their positions |
+//! | 16 | on local timelines: place and sweep at which the window begins |
+//! | 8 + … | truncated: number of rows; of each the cursor, the number of its sequences, and twice their numbers, plus 1 where a sweep ended |
 //! | 8 | checksum of all before |
 
 use std::sync::Arc;
@@ -18,7 +21,7 @@ use serde_json::{Map, Value};
 use tesson_core::{Coded, Index, ResumeError};
 
 use crate::rng::{GOLDEN, mix};
-use crate::{Consumed, Cursor, Demand, Layer, OrderSpec, Window};
+use crate::{Consumed, Cursor, Demand, Layer, OrderSpec, RowState, RowsState, Waits, Window, WindowStart};
 
 /// Version of the forms of a state.
 pub const STATE_VERSION: u8 = 1;
@@ -80,6 +83,8 @@ pub struct ResumeState {
     pub share: Option<(u64, u64)>,
     /// Faults charged so far.
     pub faults: u64,
+    /// In truncated reading: what waits in the rows.
+    pub rows: Option<Arc<RowsState>>,
     /// In merged states: what was consumed beyond the position.
     pub consumed: Option<Arc<Consumed>>,
     /// What the state belongs to; `None` for a bare position, as the reference saves it.
@@ -129,19 +134,30 @@ impl ResumeState {
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = b"TSNR".to_vec();
         let fingerprint = self.fingerprint.as_deref();
-        let (order, seed, window) = order_to_numbers(fingerprint.map(|f| &f.order));
+        let (order, seed, size) = order_to_numbers(fingerprint.map(|f| &f.order));
         bytes.extend([STATE_VERSION, ORDER_VERSION, self.flags(), order]);
         let (workers, rank) = self.share.unwrap_or_default();
-        let Cursor { position, sweep, sequence } = self.cursor;
+        let Cursor { position, sweep, sequence, window } = self.cursor;
         let hashes = fingerprint.map_or([0; 3], |f| [f.corpus, f.index.unwrap_or(0), f.options]);
         let numbers = [position, sweep, sequence, self.faults, workers, rank];
         let mut put = |number: u64| bytes.extend(number.to_le_bytes());
-        numbers.into_iter().chain(hashes).chain([seed, window]).for_each(&mut put);
+        numbers.into_iter().chain(hashes).chain([seed, size]).for_each(&mut put);
         if let Some(consumed) = &self.consumed {
             put(consumed.layers.len() as u64);
             for layer in &consumed.layers {
                 put(layer.positions.len() as u64);
                 layer.positions.iter().for_each(|&position| put(position));
+            }
+        }
+        if self.is_local() {
+            [window.place, window.sweep].into_iter().for_each(&mut put);
+        }
+        if let Some(state) = &self.rows {
+            put(state.rows.len() as u64);
+            for row in &state.rows {
+                put(row.cursor.into());
+                put(row.waiting.len() as u64);
+                row.waiting.iter().for_each(|w| put(w.sequence << 1 | u64::from(w.sweep_end)));
             }
         }
         let checksum = checksum(&bytes);
@@ -156,6 +172,14 @@ impl ResumeState {
             | u8::from(fingerprint.is_some_and(|f| f.index.is_some())) << 2
             | u8::from(fingerprint.is_some_and(|f| f.cross_sweep_ends)) << 3
             | u8::from(self.consumed.is_some()) << 4
+            | u8::from(self.rows.is_some()) << 5
+            | u8::from(self.is_local()) << 6
+    }
+
+    /// Whether the position is one of a local timeline, so that it says where a window begins.
+    fn is_local(&self) -> bool {
+        let order = self.fingerprint.as_ref().map(|f| &f.order);
+        order.map_or(self.cursor.window != WindowStart::default(), OrderSpec::is_local)
     }
 
     /// The state of its binary form.
@@ -172,12 +196,18 @@ impl ResumeState {
         let (found, expected) = (u64::from_le_bytes(*sum), checksum(content));
         same("the checksum", format!("{found:016x}"), format!("{expected:016x}"))?;
         let mut numbers = Numbers { bytes: content.get(8..).unwrap_or_default(), total: bytes.len() };
-        let cursor = Cursor { position: numbers.take()?, sweep: numbers.take()?, sequence: numbers.take()? };
+        let [position, sweep, sequence] = [numbers.take()?, numbers.take()?, numbers.take()?];
         let faults = numbers.take()?;
         let share = (numbers.take()?, numbers.take()?);
         let [corpus, index, options] = [numbers.take()?, numbers.take()?, numbers.take()?];
         let order = order_from_numbers(order, numbers.take()?, numbers.take()?)?;
         let consumed = if flags & 16 != 0 { Some(Arc::new(numbers.consumed()?)) } else { None };
+        let window = match flags & 64 {
+            0 => WindowStart::default(),
+            _ => WindowStart { place: numbers.take()?, sweep: numbers.take()? },
+        };
+        let cursor = Cursor { position, sweep, sequence, window };
+        let rows = if flags & 32 != 0 { Some(Arc::new(numbers.rows()?)) } else { None };
         let fingerprint = Fingerprint {
             corpus,
             index: (flags & 4 != 0).then_some(index),
@@ -189,6 +219,7 @@ impl ResumeState {
             cursor,
             share: (flags & 1 != 0).then_some(share),
             faults,
+            rows,
             consumed,
             fingerprint: (flags & 2 != 0).then(|| Arc::new(fingerprint)),
         })
@@ -198,16 +229,21 @@ impl ResumeState {
     pub fn to_json(&self) -> Value {
         let mut json = Map::new();
         let mut put = |name: &str, value: Value| json.insert(name.into(), value);
-        put("minibatchSourcePosition", self.cursor.position.into());
+        self.position_fields(&mut put);
         let Some(fingerprint) = self.fingerprint.as_deref() else { return json.into() };
         put("stateVersion", STATE_VERSION.into());
         put("orderVersion", ORDER_VERSION.into());
-        put("sweep", self.cursor.sweep.into());
-        put("sequence", self.cursor.sequence.into());
+        if !self.is_local() {
+            put("sweep", self.cursor.sweep.into());
+            put("sequence", self.cursor.sequence.into());
+        }
         put("faults", self.faults.into());
         if let Some((workers, rank)) = self.share {
             put("numberOfWorkers", workers.into());
             put("workerRank", rank.into());
+        }
+        if let Some(state) = &self.rows {
+            put("rows", state.rows.iter().map(row_to_json).collect::<Vec<_>>().into());
         }
         if let Some(consumed) = &self.consumed {
             let layers: Vec<Value> = consumed.layers.iter().map(|l| l.positions.clone().into()).collect();
@@ -231,6 +267,29 @@ impl ResumeState {
         json.into()
     }
 
+    /// The position, under the names that the reference has for it (§11).
+    fn position_fields(&self, put: &mut impl FnMut(&str, Value) -> Option<Value>) {
+        let Cursor { position, sweep, sequence, window } = self.cursor;
+        if !self.is_local() {
+            put("minibatchSourcePosition", position.into());
+            return;
+        }
+        put("baseSampleCount", position.into());
+        put("baseSweepCount", sweep.into());
+        put("baseCurrentSequencePositionInWindow", sequence.into());
+        match self.fingerprint.as_ref().map(|f| &f.order) {
+            Some(OrderSpec::LocalPlain) => {
+                put("currentChunkPosition", window.place.into());
+                // Follows from the chunk; the reference counts it with several workers only.
+                put("currentSequencePosition", 0.into());
+            }
+            _ => {
+                put("chunkPosition", window.place.into());
+                put("sweepIndex", window.sweep.into());
+            }
+        }
+    }
+
     /// The state of its JSON form. An object that only says `minibatchSourcePosition` is a bare position; fields
     /// nobody knows are ignored.
     ///
@@ -238,13 +297,15 @@ impl ResumeState {
     /// [`ResumeError`] with the field that is missing or not what it should be, and for states of other versions.
     pub fn from_json(json: &Value) -> Result<ResumeState, ResumeError> {
         let fields = Fields(json);
-        let position = fields.number("minibatchSourcePosition")?;
+        let local = json.get("baseSampleCount").is_some();
+        let mut cursor = if local { fields.local_cursor()? } else { fields.bare_cursor()? };
         if json.get("stateVersion").is_none() {
-            return Ok(ResumeState::bare(position));
+            return Ok(ResumeState { cursor, ..ResumeState::default() });
         }
         check_versions(fields.number("stateVersion")?, fields.number("orderVersion")?)?;
-        let cursor =
-            Cursor { position, sweep: fields.number("sweep")?, sequence: fields.number("sequence")? };
+        if !local {
+            (cursor.sweep, cursor.sequence) = (fields.number("sweep")?, fields.number("sequence")?);
+        }
         let share = match json.get("numberOfWorkers") {
             None => None,
             Some(_) => Some((fields.number("numberOfWorkers")?, fields.number("workerRank")?)),
@@ -260,6 +321,7 @@ impl ResumeState {
             cursor,
             share,
             faults: fields.number("faults")?,
+            rows: json.get("rows").map(|_| fields.rows().map(Arc::new)).transpose()?,
             consumed: json.get("consumed").map(|_| fields.consumed().map(Arc::new)).transpose()?,
             fingerprint: Some(Arc::new(fingerprint)),
         })
@@ -280,6 +342,19 @@ impl Numbers<'_> {
             .ok_or_else(|| refusal("the length", format_args!("{} bytes", self.total), "more"))?;
         self.bytes = rest;
         Ok(u64::from_le_bytes(*number))
+    }
+
+    fn rows(&mut self) -> Result<RowsState, ResumeError> {
+        let n_rows = self.take()?;
+        let mut rows = Vec::new();
+        for _ in 0..n_rows {
+            let (cursor, n) = (self.take()?, self.take()?);
+            let cursor = u32::try_from(cursor).map_err(|_| refusal("the cursor of a row", cursor, "less"))?;
+            let waits = |number: u64| Waits { sequence: number >> 1, sweep_end: number & 1 == 1 };
+            let waiting = (0..n).map(|_| self.take().map(waits)).collect::<Result<Vec<_>, _>>()?;
+            rows.push(RowState { cursor, waiting });
+        }
+        Ok(RowsState { rows })
     }
 
     fn consumed(&mut self) -> Result<Consumed, ResumeError> {
@@ -329,19 +404,57 @@ impl<'a> Fields<'a> {
         self.get(name, "a hexadecimal number", read)
     }
 
+    fn bare_cursor(&self) -> Result<Cursor, ResumeError> {
+        Ok(Cursor { position: self.number("minibatchSourcePosition")?, ..Cursor::default() })
+    }
+
+    /// A position on a local timeline, of either order.
+    fn local_cursor(&self) -> Result<Cursor, ResumeError> {
+        let window = match self.0.get("chunkPosition") {
+            Some(_) => {
+                WindowStart { place: self.number("chunkPosition")?, sweep: self.number("sweepIndex")? }
+            }
+            None => {
+                self.number("currentSequencePosition")?;
+                WindowStart { place: self.number("currentChunkPosition")?, sweep: 0 }
+            }
+        };
+        Ok(Cursor {
+            position: self.number("baseSampleCount")?,
+            sweep: self.number("baseSweepCount")?,
+            sequence: self.number("baseCurrentSequencePositionInWindow")?,
+            window,
+        })
+    }
+
+    fn rows(&self) -> Result<RowsState, ResumeError> {
+        let read = |v: &'a Value| v.as_array()?.iter().map(row_of_json).collect::<Option<Vec<RowState>>>();
+        let rows = self.get("rows", "a list of rows, [cursor, [[sequence, sweep end], …]] each", read)?;
+        Ok(RowsState { rows })
+    }
+
     fn order(&self) -> Result<OrderSpec, ResumeError> {
         let name = self.get("order", "the name of an order", Value::as_str)?;
         match name {
             "as_stored" => Ok(OrderSpec::AsStored),
             "global" => Ok(OrderSpec::Global { seed: self.number("randomizationSeed")? }),
-            "chunk_window" => {
+            "local_plain" => Ok(OrderSpec::LocalPlain),
+            "chunk_window" | "tumbling" => {
                 let window = match self.0.get("randomizationWindowInSamples") {
                     Some(_) => Window::Samples(self.number("randomizationWindowInSamples")?),
                     None => Window::Chunks(self.number("randomizationWindowInChunks")?),
                 };
-                Ok(OrderSpec::ChunkWindow { window, seed: self.number("randomizationSeed")? })
+                let seed = self.number("randomizationSeed")?;
+                Ok(match name {
+                    "tumbling" => OrderSpec::Tumbling { window, seed },
+                    _ => OrderSpec::ChunkWindow { window, seed },
+                })
             }
-            _ => Err(refusal("the order", name, "one of as_stored, chunk_window, global")),
+            _ => Err(refusal(
+                "the order",
+                name,
+                "one of as_stored, chunk_window, global, local_plain, tumbling",
+            )),
         }
     }
 
@@ -353,12 +466,32 @@ impl<'a> Fields<'a> {
     }
 }
 
+fn row_to_json(row: &RowState) -> Value {
+    let waiting: Vec<Value> =
+        row.waiting.iter().map(|w| Value::Array(vec![w.sequence.into(), w.sweep_end.into()])).collect();
+    Value::Array(vec![row.cursor.into(), waiting.into()])
+}
+
+fn row_of_json(json: &Value) -> Option<RowState> {
+    let [cursor, waiting] = json.as_array()?.as_slice() else { return None };
+    let waits = |json: &Value| {
+        let [sequence, sweep_end] = json.as_array()?.as_slice() else { return None };
+        let sequence = sequence.as_u64().filter(|&n| n < 1 << 63)?;
+        Some(Waits { sequence, sweep_end: sweep_end.as_bool()? })
+    };
+    let waiting = waiting.as_array()?.iter().map(waits).collect::<Option<Vec<_>>>()?;
+    Some(RowState { cursor: u32::try_from(cursor.as_u64()?).ok()?, waiting })
+}
+
 fn order_to_numbers(order: Option<&OrderSpec>) -> (u8, u64, u64) {
     match order {
         None | Some(OrderSpec::AsStored) => (0, 0, 0),
         Some(&OrderSpec::ChunkWindow { window: Window::Chunks(n), seed }) => (1, seed, n),
         Some(&OrderSpec::ChunkWindow { window: Window::Samples(n), seed }) => (2, seed, n),
         Some(&OrderSpec::Global { seed }) => (3, seed, 0),
+        Some(OrderSpec::LocalPlain) => (4, 0, 0),
+        Some(&OrderSpec::Tumbling { window: Window::Chunks(n), seed }) => (5, seed, n),
+        Some(&OrderSpec::Tumbling { window: Window::Samples(n), seed }) => (6, seed, n),
     }
 }
 
@@ -368,7 +501,10 @@ fn order_from_numbers(order: u8, seed: u64, window: u64) -> Result<OrderSpec, Re
         1 => OrderSpec::ChunkWindow { window: Window::Chunks(window), seed },
         2 => OrderSpec::ChunkWindow { window: Window::Samples(window), seed },
         3 => OrderSpec::Global { seed },
-        _ => return Err(refusal("the order", order, "0, 1, 2 or 3")),
+        4 => OrderSpec::LocalPlain,
+        5 => OrderSpec::Tumbling { window: Window::Chunks(window), seed },
+        6 => OrderSpec::Tumbling { window: Window::Samples(window), seed },
+        _ => return Err(refusal("the order", order, "0 to 6")),
     })
 }
 

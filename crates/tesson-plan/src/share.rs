@@ -46,7 +46,7 @@ impl Demand {
 }
 
 /// Which owners' numbers are ours.
-#[derive(Copy, Clone)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Share {
     workers: u64,
     rank: u64,
@@ -60,6 +60,11 @@ impl Share {
 
     /// The share of who takes everything.
     pub(crate) const ALL: Share = Share { workers: 1, rank: 0 };
+
+    /// Of how many workers the rank is, and which.
+    pub(crate) fn workers_and_rank(self) -> (u64, u64) {
+        (self.workers, self.rank)
+    }
 
     /// Whether the sequence of this home (place of its chunk, chunk, or running number: as the order deals) is ours.
     #[inline]

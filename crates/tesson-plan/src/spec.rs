@@ -3,7 +3,7 @@
 use tesson_core::{Index, UsageError};
 
 use crate::order::{OrderSpec, chunk_places};
-use crate::{Demand, Planned, Sharing};
+use crate::{Cursor, Demand, Planned, Sharing};
 
 /// Where the data end (§6.1). Counts the samples of all ranks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -55,7 +55,7 @@ impl PlanSpec {
             Limit::Sweeps(_) if !index.is_complete() => return Ok(None),
             Limit::Sweeps(sweeps) => index.n_samples().saturating_mul(sweeps),
         };
-        if end > ENDLESS && !matches!(self.order, OrderSpec::AsStored) {
+        if end > ENDLESS && !matches!(self.order, OrderSpec::AsStored) && !self.order.is_local() {
             return Err(UsageError(format!(
                 "the data end after {end} samples, at most {ENDLESS} are possible"
             )));
@@ -69,6 +69,15 @@ impl PlanSpec {
         Some((position / samples + 1).saturating_mul(samples))
     }
 
+    /// Whether the data end at a cursor of a local timeline, where each rank counts its own sweeps and samples (§8).
+    pub(crate) fn ends_locally(&self, at: Cursor, workers: u64, rank: u64) -> bool {
+        match self.limit {
+            Limit::Endless => false,
+            Limit::Sweeps(sweeps) => at.sweep >= sweeps,
+            Limit::Samples(n) => at.position >= n / workers + u64::from(rank < n % workers),
+        }
+    }
+
     /// Whether this is the first time that this rank (sharing by chunk) or anybody (sharing by position) meets a
     /// sequence, had it run with this demand from the start: what is charged once is charged then.
     ///
@@ -78,13 +87,17 @@ impl PlanSpec {
         if sweep == 0 || self.sharing == Sharing::Position || demand.workers == 1 {
             return sweep == 0;
         }
+        if self.order == OrderSpec::LocalPlain {
+            // Shares are the same in every sweep.
+            return false;
+        }
         let owner = |earlier: u64| match &self.order {
             OrderSpec::Global { .. } => u64::from(planned.chunk) % demand.workers,
-            OrderSpec::AsStored => {
+            OrderSpec::AsStored | OrderSpec::LocalPlain => {
                 let number = index.chunk(planned.chunk as usize).first_sequence + u64::from(planned.sequence);
                 earlier.wrapping_mul(index.n_sequences()).wrapping_add(number) % demand.workers
             }
-            OrderSpec::ChunkWindow { seed, .. } => {
+            OrderSpec::ChunkWindow { seed, .. } | OrderSpec::Tumbling { seed, .. } => {
                 let places = chunk_places(index.n_chunks(), seed.wrapping_add(earlier));
                 let place = places.iter().position(|&chunk| chunk == planned.chunk);
                 place.map_or(u64::MAX, |place| place as u64 % demand.workers)
@@ -92,7 +105,7 @@ impl PlanSpec {
         };
         // Running numbers deal alike again after as many sweeps as there are workers.
         let last = match self.order {
-            OrderSpec::ChunkWindow { .. } => sweep,
+            OrderSpec::ChunkWindow { .. } | OrderSpec::Tumbling { .. } => sweep,
             _ => sweep.min(demand.workers),
         };
         (0..last).all(|earlier| owner(earlier) != demand.rank)

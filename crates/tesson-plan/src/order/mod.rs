@@ -4,6 +4,7 @@ mod ahead;
 mod as_stored;
 mod chunk_window;
 mod global;
+mod local;
 mod locate;
 mod sample_window;
 mod shuffle;
@@ -17,6 +18,7 @@ use crate::Planned;
 
 pub(crate) use as_stored::{Walk, first_from};
 pub(crate) use global::{Global, only_length};
+pub(crate) use local::{Entry, Local};
 pub(crate) use shuffle::chunk_places;
 pub(crate) use windowed::Windowed;
 
@@ -46,6 +48,15 @@ pub enum OrderSpec {
         /// The seed; each sweep has its own permutation.
         seed: u64,
     },
+    /// As stored, on a timeline of each rank's own (§8.1): for what cannot be joined.
+    LocalPlain,
+    /// Chunks shuffled, and the sequences of so many of them at a time, on a timeline of each rank's own (§8.2).
+    Tumbling {
+        /// How much is shuffled at a time.
+        window: Window,
+        /// The seed; sweep `w` uses `seed + w`.
+        seed: u64,
+    },
 }
 
 impl OrderSpec {
@@ -55,22 +66,46 @@ impl OrderSpec {
             OrderSpec::AsStored => "as_stored",
             OrderSpec::ChunkWindow { .. } => "chunk_window",
             OrderSpec::Global { .. } => "global",
+            OrderSpec::LocalPlain => "local_plain",
+            OrderSpec::Tumbling { .. } => "tumbling",
         }
     }
 
     /// The seed, where there is one.
     pub fn seed(&self) -> Option<u64> {
         match self {
-            OrderSpec::AsStored => None,
-            OrderSpec::ChunkWindow { seed, .. } | OrderSpec::Global { seed } => Some(*seed),
+            OrderSpec::AsStored | OrderSpec::LocalPlain => None,
+            OrderSpec::ChunkWindow { seed, .. }
+            | OrderSpec::Global { seed }
+            | OrderSpec::Tumbling { seed, .. } => Some(*seed),
         }
     }
 
     /// The window, where there is one.
     pub fn window(&self) -> Option<&Window> {
         match self {
-            OrderSpec::ChunkWindow { window, .. } => Some(window),
-            OrderSpec::AsStored | OrderSpec::Global { .. } => None,
+            OrderSpec::ChunkWindow { window, .. } | OrderSpec::Tumbling { window, .. } => Some(window),
+            OrderSpec::AsStored | OrderSpec::Global { .. } | OrderSpec::LocalPlain => None,
+        }
+    }
+
+    /// Whether each rank counts on a timeline of its own (§8).
+    pub fn is_local(&self) -> bool {
+        matches!(self, OrderSpec::LocalPlain | OrderSpec::Tumbling { .. })
+    }
+
+    /// Whether chunks or sequences are shuffled.
+    pub fn is_shuffled(&self) -> bool {
+        !matches!(self, OrderSpec::AsStored | OrderSpec::LocalPlain)
+    }
+
+    /// The order in which what is not composable is read where this one was asked for (§2).
+    #[must_use]
+    pub fn on_local_timeline(self) -> OrderSpec {
+        match self {
+            OrderSpec::AsStored => OrderSpec::LocalPlain,
+            OrderSpec::ChunkWindow { window, seed } => OrderSpec::Tumbling { window, seed },
+            other => other,
         }
     }
 }

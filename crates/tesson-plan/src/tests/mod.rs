@@ -2,11 +2,13 @@
 //! for what must hold of every plan.
 
 mod conformance;
+mod local;
 mod merging;
 mod model;
 mod properties;
 mod rules;
 mod states;
+mod truncating;
 mod twin;
 
 use proptest::prelude::*;

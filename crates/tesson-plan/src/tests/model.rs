@@ -99,6 +99,9 @@ impl Model {
                 (0..items.len()).map(|i| items[permutation.get(i as u64) as usize]).collect()
             }
             OrderSpec::ChunkWindow { window, seed } => self.block_order(window, seed.wrapping_add(sweep)),
+            OrderSpec::LocalPlain | OrderSpec::Tumbling { .. } => {
+                unreachable!("`tests/local.rs` is about these")
+            }
         }
     }
 

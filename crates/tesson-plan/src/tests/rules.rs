@@ -25,7 +25,7 @@ fn a_longer_sequence_than_the_minibatch_comes_alone() {
 fn after_a_sweep_end_inside_a_minibatch_nothing_is_forced() {
     let index = index_of(&[vec![2, 9]]);
     let mut planner = Planner::new(spec(OrderSpec::Global { seed: 0 }));
-    planner.resume(&index, Cursor { position: 0, sweep: 0, sequence: 0 }, None).unwrap();
+    planner.resume(&index, Cursor::default(), None).unwrap();
     let sizes: Vec<_> = (0..6).map(|_| next(&mut planner, &index, demand(11, 1, 0)).0).collect();
     assert!(sizes.iter().all(|lengths| lengths.iter().sum::<u32>() <= 11), "{sizes:?}");
 }
@@ -95,7 +95,15 @@ fn sizes_and_positions_beyond_32_bits_are_exact() {
         let (own, sweep_end, _) = next(&mut planner, &index, demand(16 * n - 1, 1, 0));
         assert_eq!((own.len(), sweep_end), (15, false));
         let cursor = planner.seek(&index, 1_000_000 * 16 * n + n + 1, None).unwrap().unwrap();
-        assert_eq!(cursor, Cursor { position: 1_000_000 * 16 * n + 2 * n, sweep: 1_000_000, sequence: 2 });
+        assert_eq!(
+            cursor,
+            Cursor {
+                position: 1_000_000 * 16 * n + 2 * n,
+                sweep: 1_000_000,
+                sequence: 2,
+                ..Cursor::default()
+            }
+        );
         let (own, ..) = next(&mut planner, &index, demand(1 << 40, 3, 2));
         assert!(own.len() > 50);
     }
@@ -108,7 +116,10 @@ fn a_billion_sequences_are_sought_at_once_in_the_global_order() {
     index.seal();
     let mut planner = Planner::new(spec(OrderSpec::Global { seed: 9 }));
     let cursor = planner.seek(&index, 77_777_777_777, None).unwrap().unwrap();
-    assert_eq!(cursor, Cursor { position: 77_777_777_777, sweep: 77, sequence: 777_777_777 });
+    assert_eq!(
+        cursor,
+        Cursor { position: 77_777_777_777, sweep: 77, sequence: 777_777_777, ..Cursor::default() }
+    );
     let mut plan = BatchPlan::default();
     planner.next_batch(&index, demand(3, 1, 0), &mut plan).unwrap();
     let found = plan.own.clone();
@@ -176,7 +187,7 @@ fn what_can_never_be_read_is_refused() {
 #[test]
 fn a_cursor_of_a_larger_corpus_is_refused() {
     let mut planner = Planner::new(spec(chunk_window(1, 0)));
-    let cursor = Cursor { position: 9, sweep: 0, sequence: 9 };
+    let cursor = Cursor { position: 9, sequence: 9, ..Cursor::default() };
     let error = planner.resume(&index_of(&[vec![1]]), cursor, None).unwrap_err();
     assert_eq!(error.0, "the state's next sequence is 9, the corpus has 1");
 }

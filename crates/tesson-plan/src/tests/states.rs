@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::{Consumed, Cursor, Fingerprint, Layer, ResumeState, index_shape};
+use crate::{
+    Consumed, Cursor, Fingerprint, Layer, ResumeState, RowState, RowsState, Waits, WindowStart, index_shape,
+};
 
 /// A state at the start that belongs to some source.
 pub(super) fn full() -> ResumeState {
@@ -20,19 +22,39 @@ pub(super) fn full() -> ResumeState {
     ResumeState { fingerprint: Some(Arc::new(fingerprint)), ..ResumeState::default() }
 }
 
+fn any_rows() -> impl Strategy<Value = Option<Vec<RowState>>> {
+    let waiting =
+        (0..1u64 << 63, any::<bool>()).prop_map(|(sequence, sweep_end)| Waits { sequence, sweep_end });
+    let row = (any::<u32>(), prop::collection::vec(waiting, 0..3));
+    let row = row.prop_map(|(cursor, waiting)| RowState { cursor, waiting });
+    prop::option::of(prop::collection::vec(row, 0..4))
+}
+
 fn any_state() -> impl Strategy<Value = ResumeState> {
     let numbers = any::<[u64; 4]>();
     let consumed = prop::collection::vec(prop::collection::vec(any::<u64>(), 1..5), 1..3);
-    let rest = (any_order(), any::<bool>(), any::<[u64; 2]>(), prop::option::of(any::<u64>()));
+    let rest = (any_order(), any::<bool>(), any::<[u64; 2]>(), prop::option::of(any::<u64>()), any_rows());
     (numbers, prop::option::of(any::<(u64, u64)>()), prop::option::of(consumed), rest).prop_map(
-        |([position, sweep, sequence, faults], share, consumed, (order, cross_sweep_ends, hashes, index))| {
+        |(
+            [position, sweep, sequence, faults],
+            share,
+            consumed,
+            (order, cross_sweep_ends, hashes, index, rows),
+        )| {
             let [corpus, options] = hashes;
+            let window = match order {
+                OrderSpec::Tumbling { .. } => WindowStart { place: corpus, sweep: options },
+                OrderSpec::LocalPlain => WindowStart { place: corpus, sweep: 0 },
+                _ => WindowStart::default(),
+            };
+            let rows = rows.map(|rows| Arc::new(RowsState { rows }));
             let layers =
                 |layers: Vec<Vec<u64>>| layers.into_iter().map(|positions| Layer { positions }).collect();
             ResumeState {
-                cursor: Cursor { position, sweep, sequence },
+                cursor: Cursor { position, sweep, sequence, window },
                 share,
                 faults,
+                rows,
                 consumed: consumed.map(|c| Arc::new(Consumed { layers: layers(c) })),
                 fingerprint: Some(Arc::new(Fingerprint { corpus, index, order, cross_sweep_ends, options })),
             }
@@ -44,7 +66,7 @@ proptest! {
     #[test]
     fn states_come_back_from_bytes_and_json(state in any_state()) {
         let bytes = state.to_bytes();
-        prop_assert!(state.consumed.is_some() || bytes.len() <= 128);
+        prop_assert!(state.consumed.is_some() || state.rows.is_some() || bytes.len() <= 128);
         prop_assert_eq!(&ResumeState::from_bytes(&bytes).unwrap(), &state);
         let text = state.to_json().to_string();
         prop_assert_eq!(&ResumeState::from_json(&serde_json::from_str(&text).unwrap()).unwrap(), &state);
@@ -164,7 +186,7 @@ fn a_ranks_state_goes_on_as_that_rank_only() {
 #[test]
 fn bytes_of_version_1_stay_what_they_are() {
     let state = ResumeState {
-        cursor: Cursor { position: 100, sweep: 2, sequence: 3 },
+        cursor: Cursor { position: 100, sweep: 2, sequence: 3, ..Cursor::default() },
         share: Some((4, 1)),
         faults: 5,
         ..full()

@@ -1,0 +1,187 @@
+//! Truncated reading (§9.3, §9.4): rows of sequences laid end to end, a piece of equal length of each a minibatch.
+//!
+//! A pure fold: rows ask for sequences, are told how long they turned out to be (the plan knows counted lengths, rows are
+//! filled by parsed ones), and say which samples make the next minibatch. What waits in them is part of the state.
+
+use std::collections::VecDeque;
+
+/// A sequence that waits in a row, or lies in it partly delivered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Waits {
+    /// Number of the sequence in the corpus, below 2^63.
+    pub sequence: u64,
+    /// Whether a sweep ended when it was fetched: told when it has been delivered to its end.
+    pub sweep_end: bool,
+}
+
+/// One row, in a state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowState {
+    /// Samples of the first sequence that have been delivered.
+    pub cursor: u32,
+    /// Its sequences, the first one first.
+    pub waiting: Vec<Waits>,
+}
+
+/// What waits in all rows of a source, in a state.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowsState {
+    /// The rows, in order.
+    pub rows: Vec<RowState>,
+}
+
+impl RowsState {
+    /// Whether nothing waits.
+    pub fn is_empty(&self) -> bool {
+        self.rows.iter().all(|row| row.waiting.is_empty())
+    }
+}
+
+/// Samples that lie together in a minibatch: a place of its layout, and which samples of which sequence they are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Piece<T> {
+    /// The sequence.
+    pub sequence: T,
+    /// The row.
+    pub row: u32,
+    /// The step at which the sequence begins; negative if that was in an earlier minibatch.
+    pub begin: i64,
+    /// The step behind its last; beyond the minibatch if it goes on.
+    pub end: i64,
+    /// The samples, counted within the sequence.
+    pub samples: (u32, u32),
+}
+
+/// A sequence in a row: what it is to the caller, and its length.
+#[derive(Clone)]
+struct Held<T> {
+    what: T,
+    waits: Waits,
+    length: u32,
+}
+
+#[derive(Clone)]
+struct Row<T> {
+    held: VecDeque<Held<T>>,
+    cursor: u32,
+    /// Samples behind the cursor.
+    left: u64,
+}
+
+/// The rows of one worker. `T` is what its caller calls a sequence.
+#[derive(Clone)]
+pub struct Rows<T> {
+    length: u32,
+    right_splice: u32,
+    rows: Vec<Row<T>>,
+    /// A sweep ended in a fetch that brought nothing: told with the next sequence.
+    pending_end: bool,
+}
+
+impl<T: Clone> Rows<T> {
+    /// `n` empty rows for pieces of `length` samples, at least 1, of which a row that holds one sequence only repeats the
+    /// last `right_splice`, fewer than `length`.
+    pub fn new(n: usize, length: u32, right_splice: u32) -> Rows<T> {
+        let row = Row { held: VecDeque::new(), cursor: 0, left: 0 };
+        Rows { length, right_splice, rows: vec![row; n], pending_end: false }
+    }
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether nothing waits in any row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.iter().all(|row| row.held.is_empty())
+    }
+
+    /// The first row that must be given another sequence before a minibatch can be made, as long as there are any. A row
+    /// always holds more samples than it delivers.
+    pub fn hungry(&self) -> Option<usize> {
+        self.rows.iter().position(|row| row.left <= u64::from(self.length))
+    }
+
+    /// Gives a row a sequence of so many samples. One without samples only leaves its end of a sweep behind.
+    pub fn push(&mut self, row: usize, what: T, mut waits: Waits, length: u32) {
+        if length == 0 {
+            self.pending_end |= waits.sweep_end;
+            return;
+        }
+        waits.sweep_end |= std::mem::take(&mut self.pending_end);
+        self.rows[row].left += u64::from(length);
+        self.rows[row].held.push_back(Held { what, waits, length });
+    }
+
+    /// Says that a sweep ended without a sequence.
+    pub fn sweep_ended(&mut self) {
+        self.pending_end = true;
+    }
+
+    /// Puts a row back to where it was saved, its sequences being pushed already.
+    ///
+    /// `false` if the cursor lies beyond the first sequence.
+    #[must_use]
+    pub fn set_cursor(&mut self, row: usize, cursor: u32) -> bool {
+        let row = &mut self.rows[row];
+        if cursor > 0 && row.held.front().is_none_or(|front| cursor >= front.length) {
+            return false;
+        }
+        row.cursor = cursor;
+        row.left -= u64::from(cursor);
+        true
+    }
+
+    /// Appends what the next minibatch holds, row by row; returns whether a sweep ended with one of its sequences.
+    pub fn take(&mut self, into: &mut Vec<Piece<T>>) -> bool {
+        let (length, splice) = (self.length, self.right_splice);
+        self.rows
+            .iter_mut()
+            .zip(0..)
+            .fold(false, |end, (row, number)| row.take(number, length, splice, into) || end)
+    }
+
+    /// What waits, for a state.
+    pub fn state(&self) -> RowsState {
+        let row = |row: &Row<T>| RowState {
+            cursor: row.cursor,
+            waiting: row.held.iter().map(|held| held.waits).collect(),
+        };
+        RowsState { rows: self.rows.iter().map(row).collect() }
+    }
+}
+
+impl<T: Clone> Row<T> {
+    fn take(&mut self, number: u32, length: u32, splice: u32, into: &mut Vec<Piece<T>>) -> bool {
+        let m = self.left.min(length.into()) as u32;
+        let first = into.len();
+        let mut sweep_end = false;
+        let mut at = 0;
+        while at < m {
+            let Some(front) = self.held.front() else { break };
+            let n = (front.length - self.cursor).min(m - at);
+            let begin = i64::from(at) - i64::from(self.cursor);
+            into.push(Piece {
+                sequence: front.what.clone(),
+                row: number,
+                begin,
+                end: begin + i64::from(front.length),
+                samples: (self.cursor, self.cursor + n),
+            });
+            at += n;
+            self.cursor += n;
+            self.left -= u64::from(n);
+            if at == m && m == length && into.len() == first + 1 {
+                // A full row of one sequence goes back before its end is looked at (§9.4).
+                self.cursor -= splice;
+                self.left += u64::from(splice);
+            }
+            if self.cursor == front.length {
+                sweep_end |= front.waits.sweep_end;
+                self.held.pop_front();
+                self.cursor = 0;
+            }
+        }
+        sweep_end
+    }
+}
