@@ -126,16 +126,18 @@ impl Case {
 
     /// What Tesson would have to have, and has not yet, to answer the case; `None` if it must answer.
     pub fn needs(&self) -> Option<String> {
-        let given =
-            |name: &str| self.source.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, v)| v);
-        let on = |name: &str| given(name).is_some_and(|v| v != &Value::Bool(false) && v != &Value::from(0));
-        let types = self.deserializers().iter().filter_map(|d| d["type"].as_str());
-        if let Some(unknown) = types.into_iter().find(|t| !is_built(t)) {
-            return Some(format!("needs {unknown}"));
-        }
-        // A configuration that asks for truncation and frames is refused for that, with or without truncation.
-        let truncated = (on("truncated") || on("truncationLength")) && !on("frameMode");
-        truncated.then(|| "needs truncation".into())
+        let unknown = self.types().find(|t| *t != crate::user::FORMAT.name && !is_built(t))?;
+        Some(format!("needs {unknown}"))
+    }
+
+    /// What the program lacks beyond that: deserializers that are written in a program of one's own.
+    pub fn program_needs(&self) -> Option<String> {
+        let unknown = self.types().find(|t| *t == crate::user::FORMAT.name)?;
+        Some(format!("needs {unknown} in the program"))
+    }
+
+    fn types(&self) -> impl Iterator<Item = &str> {
+        self.deserializers().iter().filter_map(|d| d["type"].as_str())
     }
 }
 
@@ -230,11 +232,11 @@ mod tests {
     fn what_is_not_built_yet_is_needed() {
         assert_eq!(needs(&format!(r#"{{"deserializers": [{CTF}]}}"#)), None);
         assert_eq!(
-            needs(r#"{"deserializers": [{"type": "UserDeserializer"}]}"#).unwrap(),
-            "needs UserDeserializer"
+            needs(r#"{"deserializers": [{"type": "OtherDeserializer"}]}"#).unwrap(),
+            "needs OtherDeserializer"
         );
-        let truncated = format!(r#"{{"deserializers": [{CTF}], "truncated": true, "truncationLength": 3}}"#);
-        assert_eq!(needs(&truncated).unwrap(), "needs truncation");
+        let user = case(r#"{"deserializers": [{"type": "UserDeserializer"}]}"#, "[]").unwrap();
+        assert_eq!(user.program_needs().unwrap(), "needs UserDeserializer in the program");
     }
 
     #[test]

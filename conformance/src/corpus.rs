@@ -6,6 +6,8 @@ use std::sync::Arc;
 use tesson::store::{FakeStore, MemoryStore, Mishap, Store};
 use tesson::{Minibatch, Samples, Source, SourceConfig, config};
 
+use crate::user;
+
 /// The name of the only file.
 pub const FILE: &str = "corpus.ctf";
 
@@ -18,6 +20,17 @@ pub const JOINED: &str = r#""deserializers": [
         "input": {"x": {"dim": 2, "format": "dense"}}},
     {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700,
         "input": {"y": {"dim": 10, "format": "sparse"}}}]"#;
+
+/// As [`JOINED`]: the dense stream alone, whose sequences can be truncated, and with it the sparse one of the other file
+/// that has as many samples.
+pub const TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
+    {"type": "CNTKTextFormatDeserializer", "file": "corpus.ctf", "chunkSizeInBytes": 1024,
+        "input": {"x": {"dim": 2, "format": "dense"}}},
+    {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700,
+        "input": {"x2": {"alias": "x", "dim": 2, "format": "dense"}}}]"#;
+
+/// As [`JOINED`]: the dense stream by a deserializer of one's own, which has a timeline of its own.
+pub const LOCAL: &str = r#""deserializers": [{"type": "UserDeserializer", "file": "chunks.json"}]"#;
 
 /// Bytes of a chunk.
 pub const CHUNK_BYTES: usize = 1024;
@@ -71,13 +84,33 @@ pub fn config_text(options: &str) -> String {
 /// # Panics
 /// If the options mean nothing.
 pub fn config(options: &str) -> SourceConfig {
-    config::from_json(&config_text(options)).expect("the test's configuration is right")
+    let tree = config::json::parse(&config_text(options)).expect("the test's configuration is JSON");
+    let registry = tesson::registry().with(&user::FORMAT);
+    config::lower(config::json::source_section(&tree), &registry).expect("the test's configuration is right")
 }
 
-/// A store with this text, and [`reversed`] as the other file.
+/// The dense stream of a text, in chunks of ten sequences.
+fn in_chunks(text: &str) -> String {
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split(' ').collect()).collect();
+    let sequence = |rows: &[Vec<&str>]| {
+        let samples: Vec<String> = rows.iter().map(|row| format!("[{}, {}]", row[2], row[3])).collect();
+        format!(r#"{{"x": [{}]}}"#, samples.join(", "))
+    };
+    let sequences: Vec<String> = lines.chunk_by(|a, b| a[0] == b[0]).map(sequence).collect();
+    let chunks: Vec<String> = sequences.chunks(10).map(|chunk| format!("[{}]", chunk.join(", "))).collect();
+    format!("[{}]", chunks.join(", "))
+}
+
+/// A store with this text, [`reversed`] as the other file, and the same for [`LOCAL`].
 pub fn store(text: &str) -> Arc<dyn Store> {
     let other = reversed(text).into_bytes();
-    Arc::new(MemoryStore::new().with(FILE, text.as_bytes().to_vec()).with(OTHER, other))
+    let chunks = in_chunks(text).into_bytes();
+    Arc::new(
+        MemoryStore::new()
+            .with(FILE, text.as_bytes().to_vec())
+            .with(OTHER, other)
+            .with("chunks.json", chunks),
+    )
 }
 
 /// The same with reads that come in short pieces, wait for others, and have to be tried again, by a schedule that `seed`

@@ -16,6 +16,7 @@ mod find;
 mod oracle;
 mod reader;
 mod rust_api;
+mod user;
 
 pub use case::{Case, From, Request, Rules, Step, Times};
 pub use cli::Cli;

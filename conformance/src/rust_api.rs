@@ -8,6 +8,7 @@ use tesson::{
 };
 
 use crate::reader::{error, one_by_one};
+use crate::user;
 use crate::{Case, Reader, Request, Times};
 
 /// Reads a case through `tesson::Source`.
@@ -28,7 +29,9 @@ impl RustApi {
     }
 
     fn lower(&self) -> Result<SourceConfig, tesson::Error> {
-        let mut config = config::from_json(&Value::from(self.config.clone()).to_string())?;
+        let tree = config::json::parse(&Value::from(self.config.clone()).to_string())?;
+        let registry = tesson::registry().with(&user::FORMAT);
+        let mut config = config::lower(config::json::source_section(&tree), &registry)?;
         config.resolve_paths(&self.dir)?;
         Ok(config)
     }

@@ -12,7 +12,7 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 use tesson::store::Store;
 use tesson::{Demand, ResumeState, Source};
-use tesson_conformance::corpus::{self, Delivered, JOINED, config, dawdling, rest};
+use tesson_conformance::corpus::{self, Delivered, JOINED, LOCAL, TRUNCATED, config, dawdling, rest};
 
 /// The orders, as options of a source; and joins, which are options here too.
 static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
@@ -26,6 +26,26 @@ static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let joined = orders.iter().enumerate().filter(|(i, _)| [0, 1, 4].contains(i));
     let joined = joined.map(|(_, order)| format!("{JOINED}, {order}"));
     orders.iter().map(|order| order.to_string()).chain(joined).collect()
+});
+
+/// All that a source can be asked for, as options: the orders, and what does not hold whole sequences of a timeline of all
+/// ranks.
+static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let truncated = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3"#,
+        r#""randomize": "global", "rightSplice": 2"#,
+    ];
+    let local = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 3, "randomizationSeed": 3"#,
+        r#""randomizationWindow": 90, "sampleBasedRandomizationWindow": true"#,
+        r#""randomizationWindow": 3, "truncationLength": 4"#,
+        r#""randomize": false, "sharing": "position""#,
+    ];
+    let truncated = truncated.iter().map(|order| format!("{TRUNCATED}, {order}"));
+    let local = local.iter().map(|order| format!("{LOCAL}, {order}"));
+    ORDERS.iter().cloned().chain(truncated).chain(local).collect()
 });
 
 /// Less than the decoded corpus takes, so that blocks are given up and come back.
@@ -68,7 +88,7 @@ fn a_source_with_little_memory_gives_up_blocks() {
 
 #[test]
 fn threads_and_prefetching_change_nothing() {
-    for order in ORDERS.iter() {
+    for order in WAYS.iter() {
         let expected = plainly(order, 20, 1, 0);
         for threads in [1, 2, 8] {
             for prefetch in [false, true] {
@@ -82,7 +102,7 @@ fn threads_and_prefetching_change_nothing() {
 
 #[test]
 fn how_reads_are_cut_changes_nothing() {
-    for order in ORDERS.iter() {
+    for order in WAYS.iter() {
         let expected = plainly(order, 33, 1, 0);
         for seed in 0..5 {
             let found =
@@ -114,21 +134,21 @@ fn check_resumes(order: &str, samples: u64, workers: u64, rank: u64) {
 
 #[test]
 fn a_fresh_source_goes_on_behind_every_minibatch() {
-    for order in ORDERS.iter() {
+    for order in WAYS.iter() {
         check_resumes(order, 40, 1, 0);
     }
 }
 
 #[test]
 fn a_rank_goes_on_behind_every_minibatch_of_its_share() {
-    for order in ORDERS.iter() {
+    for order in WAYS.iter() {
         check_resumes(order, 80, 3, 1);
     }
 }
 
 #[test]
 fn a_source_goes_back_to_any_of_its_states() {
-    for order in ORDERS.iter() {
+    for order in WAYS.iter() {
         let expected = plainly(order, 40, 1, 0);
         let mut source = open(&busy(order, r#""threads": 2"#), &*corpus_store());
         let mut states = vec![source.state().clone()];

@@ -237,7 +237,8 @@ fn truncation(options: &Options<'_>) -> Result<Option<Truncation>, ConfigError> 
     let right_splice = whole(options, "rightSplice")?;
     // Python says only how long (0 is off), BrainScript says whether; then the length alone means nothing.
     let on = if options.given("truncated").is_some() { options.bool("truncated")? } else { length > 0 };
-    Ok(on.then_some(Truncation { length, right_splice }))
+    let keep_sparse = options.bool("keepSparse")?;
+    Ok(on.then_some(Truncation { length, right_splice, keep_sparse }))
 }
 
 /// The type of values: one for the whole reader, though a deserializer may be where it is written.

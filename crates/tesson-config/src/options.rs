@@ -159,6 +159,13 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         "Samples by which a piece of a truncated sequence repeats the end of the piece before it.",
     ),
     option(
+        "keepSparse",
+        &[],
+        OptionKind::Bool,
+        Some("false"),
+        "Whether sparse streams stay sparse when truncating; the reference makes them dense.",
+    ),
+    option(
         "precision",
         &["dtype"],
         OptionKind::OneOf(&["float", "double", "float32", "float64"]),

@@ -57,6 +57,8 @@ pub struct Truncation {
     pub length: u64,
     /// Samples by which a piece repeats the end of the piece before it, fewer than `length`.
     pub right_splice: u64,
+    /// Whether sparse streams stay sparse; otherwise they become dense, as in the reference.
+    pub keep_sparse: bool,
 }
 
 /// What is done with the samples of streams.
@@ -211,20 +213,11 @@ impl SourceConfig {
         }
     }
 
-    /// Refuses what excludes each other, and what Tesson cannot open yet.
-    ///
-    /// # Errors
-    /// The first option that does not fit the others.
-    pub fn check(&self) -> Result<(), ConfigError> {
-        self.check_consistent()?;
-        self.check_built()
-    }
-
     /// Refuses what excludes each other.
     ///
     /// # Errors
     /// The first option that does not fit the others.
-    pub(crate) fn check_consistent(&self) -> Result<(), ConfigError> {
+    pub fn check(&self) -> Result<(), ConfigError> {
         if self.deserializers.is_empty() {
             let what = "found an empty list, expected a deserializer";
             return Err(ConfigError::new("deserializers", what));
@@ -235,17 +228,6 @@ impl SourceConfig {
         }
         self.check_epochs()?;
         self.check_truncation()
-    }
-
-    /// Refuses what has a meaning and no reader.
-    fn check_built(&self) -> Result<(), ConfigError> {
-        let (path, name) = match self.truncation {
-            None => return Ok(()),
-            Some(Truncation { right_splice: 1.., .. }) => ("rightSplice", "right splicing"),
-            Some(_) => ("truncationLength", "truncation"),
-        };
-        let what = format!("{name} is not built yet; leave it out to read whole sequences");
-        Err(ConfigError::new(path, what))
     }
 
     fn check_epochs(&self) -> Result<(), ConfigError> {
@@ -266,7 +248,7 @@ impl SourceConfig {
             let what = "pieces of sequences are not transformed yet; choose either this or truncation";
             return Err(ConfigError::new("transforms", what));
         }
-        let Some(Truncation { length, right_splice }) = self.truncation else { return Ok(()) };
+        let Some(Truncation { length, right_splice, .. }) = self.truncation else { return Ok(()) };
         if self.frame_mode {
             let what = "sequences of one sample cannot be truncated; choose either this or `truncated`";
             return Err(ConfigError::new("frameMode", what));

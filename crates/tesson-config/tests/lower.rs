@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use tesson_config::{Randomize, SourceConfig, StoreKind, json, lower, option_manual};
+use tesson_config::{Randomize, SourceConfig, StoreKind, Truncation, json, lower, option_manual};
 use tesson_core::{
     ConfigError, Element, Format, OptionKind, OptionSpec, OptionTable, Registry, Setting, Value,
     describe_from_table,
@@ -161,23 +161,22 @@ fn the_end_is_given_in_sweeps_or_in_samples() {
 }
 
 #[test]
-fn truncation_is_understood_and_refused_as_not_built_yet() {
+fn truncation_is_a_length_with_or_without_saying_so() {
+    let truncation = |options: &str| reader(options).unwrap().truncation;
+    let plain = Some(Truncation { length: 4, right_splice: 0, keep_sparse: false });
     for options in [r#""truncated": true, "truncationLength": 4"#, r#""truncationLength": 4"#] {
-        assert_eq!(
-            refused(options),
-            "truncationLength: truncation is not built yet; leave it out to read whole sequences"
-        );
+        assert_eq!(truncation(options), plain, "{options}");
     }
-    assert!(reader(r#""truncated": false, "truncationLength": 4"#).is_ok());
+    assert_eq!(truncation(r#""truncated": false, "truncationLength": 4"#), None);
+    assert_eq!(
+        truncation(r#""truncationLength": 4, "rightSplice": 2, "keepSparse": true"#),
+        Some(Truncation { length: 4, right_splice: 2, keep_sparse: true })
+    );
     assert!(refused(r#""truncated": true"#).contains("found 0, expected at least 1 sample"));
     assert!(refused(r#""truncationLength": 4, "frameMode": true"#).starts_with("frameMode: "));
     assert!(
         refused(r#""truncationLength": 4, "rightSplice": 4"#)
             .contains("expected less than `truncationLength` (4)")
-    );
-    assert_eq!(
-        refused(r#""truncationLength": 4, "rightSplice": 2"#),
-        "rightSplice: right splicing is not built yet; leave it out to read whole sequences"
     );
 }
 

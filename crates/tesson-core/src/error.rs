@@ -122,6 +122,15 @@ pub enum DataErrorKind {
         /// Samples found.
         samples: u64,
     },
+    /// In truncated reading, a stream is longer or shorter than another one in the same sequence.
+    UnequalStreams {
+        /// Its samples.
+        samples: u64,
+        /// The other stream.
+        other: String,
+        /// Samples of that.
+        other_samples: u64,
+    },
     /// More faults than the budget forgives; the last one is what is reported, with this in front.
     BudgetSpent {
         /// The fault that was one too many.
@@ -192,6 +201,12 @@ impl fmt::Display for DataErrorKind {
             EmptySequence => f.write_str("no input has a sample in this sequence"),
             NotAFrame { samples } => {
                 write!(f, "frame mode expects sequences of one sample, found one of {samples}")
+            }
+            UnequalStreams { samples, other, other_samples } => {
+                write!(
+                    f,
+                    "streams of one length are truncated together, found {samples} samples beside {other_samples} of stream `{other}`"
+                )
             }
             BudgetSpent { last, budget } => match budget {
                 0 => write!(f, "{last}"),

@@ -9,6 +9,7 @@ mod job;
 mod make;
 mod plan;
 mod residency;
+mod single;
 mod ticket;
 
 use std::cmp::Reverse;

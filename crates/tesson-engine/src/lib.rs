@@ -30,6 +30,6 @@ pub use layout::{Layout, Place};
 pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};
 pub use pool::Buffer;
 pub use report::fault_facts;
-pub use source::{Canceller, FaultRules, Source, SourceSpec, StatsReader};
+pub use source::{Canceller, FaultRules, Source, SourceSpec, StatsReader, TruncationSpec};
 pub use stats::Stats;
 pub use transform::StreamTransforms;

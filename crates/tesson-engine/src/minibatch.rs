@@ -75,6 +75,8 @@ pub struct StreamBatch {
     pub(crate) lengths: Vec<u32>,
     pub(crate) samples: Samples,
     pub(crate) n_samples: usize,
+    /// How truncated sequences lie.
+    pub(crate) layout: Option<Arc<Layout>>,
 }
 
 impl StreamBatch {
@@ -108,9 +110,15 @@ impl StreamBatch {
         &mut self.samples
     }
 
-    /// How the sequences would be laid side by side in rows (spec of the engine, "Sequence packer").
+    /// How the sequences lie side by side in rows: truncated ones as they were cut, others as they would be laid (spec of
+    /// the engine, "Sequence packer").
     pub fn layout(&self) -> Layout {
-        Layout::of(&self.lengths)
+        self.truncated_layout().cloned().unwrap_or_else(|| Layout::of(&self.lengths))
+    }
+
+    /// How truncated sequences lie; `None` for whole ones.
+    pub fn truncated_layout(&self) -> Option<&Layout> {
+        self.layout.as_deref()
     }
 
     /// Bytes of lengths and samples.

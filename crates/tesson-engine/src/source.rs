@@ -1,5 +1,7 @@
 //! The source: what a training loop calls.
 
+mod truncated;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +27,8 @@ use crate::report::Report;
 use crate::stats::{Counters, Stats};
 use crate::store::Store;
 use crate::transform::{StreamTransforms, Transforms};
+use truncated::Truncated;
+pub use truncated::TruncationSpec;
 
 /// Storage bytes of a block, where memory allows: with its columns it fits a core's own cache.
 const BLOCK_BYTES: u64 = 512 << 10;
@@ -60,6 +64,8 @@ pub struct SourceSpec {
     pub transforms: StreamTransforms,
     /// Every sequence must be one sample.
     pub frame_mode: bool,
+    /// Sequences are cut into pieces.
+    pub truncation: Option<TruncationSpec>,
     /// Type of all values.
     pub element: Element,
     /// Bytes for index, plan, blocks and packed minibatches together.
@@ -100,6 +106,7 @@ pub struct Source {
     prefetch: bool,
     fingerprint: Arc<Fingerprint>,
     joint: Option<Joint>,
+    truncated: Option<Truncated>,
     pipeline: Option<Pipeline>,
     /// What the last call asked for, if the pipeline works on it.
     demand: Option<Demand>,
@@ -165,9 +172,10 @@ impl Source {
         let SourceSpec {
             deserializers,
             join,
-            plan,
+            mut plan,
             transforms,
             frame_mode,
+            truncation,
             element,
             memory_limit,
             threads,
@@ -180,10 +188,17 @@ impl Source {
         let files = join::files(&deserializers);
         let resources = Resources::open(files, store, counters.clone(), cancelled.clone(), largest)?;
         let parts = Parts::prepare(deserializers, &resources)?;
+        // Joined to others it is part of a corpus like any other.
+        if parts.list().len() == 1 && !parts.primary().composable() {
+            plan.order = plan.order.on_local_timeline();
+        }
         let corpus = fingerprint::corpus(&resources, 0..resources.files().len())?;
         let mut options = format!("{} frame={frame_mode} element={}", parts.identity(), element.name());
         if join.missing == MissingKeys::Empty {
             options.push_str(" outer");
+        }
+        if let Some(truncation) = truncation {
+            options.push_str(&truncation.identity());
         }
         if join.hash_keys {
             options.push_str(" hashed");
@@ -199,8 +214,12 @@ impl Source {
             options: fingerprint::text(&options),
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let truncated = truncation.map(|t| Truncated::new(t, parts.streams().len()));
         let mut source = Source {
-            streams: transforms.outputs(&stored),
+            streams: match truncation {
+                Some(t) => transforms.outputs(&stored).iter().map(|stream| t.deliver(stream)).collect(),
+                None => transforms.outputs(&stored),
+            },
             transforms: Arc::new(transforms),
             stored,
             parts,
@@ -215,6 +234,7 @@ impl Source {
             prefetch,
             fingerprint: Arc::new(fingerprint),
             joint: None,
+            truncated,
             pipeline: None,
             demand: None,
             state: ResumeState::default(),
@@ -236,7 +256,11 @@ impl Source {
 
     /// Whether the data can be read in order before they are indexed.
     fn may_grow(&self) -> bool {
-        matches!(self.plan.order, OrderSpec::AsStored) && !self.frame_mode && self.parts.growing()
+        matches!(self.plan.order, OrderSpec::AsStored)
+            && !self.frame_mode
+            && self.truncated.is_none()
+            && !self.join.hash_keys
+            && self.parts.growing()
     }
 
     /// The streams, in the order of the configuration.
@@ -377,6 +401,9 @@ impl Source {
         if self.ended {
             return Ok(None);
         }
+        if self.truncated.is_some() {
+            return self.next_truncated(demand, interrupted);
+        }
         if self.demand != Some(demand) {
             self.aim(demand)?;
         }
@@ -423,6 +450,10 @@ impl Source {
         self.restored = true;
         self.state = ResumeState { cursor, ..self.state_at(cursor, state.faults) };
         self.state.consumed = state.consumed.clone();
+        self.state.rows = state.rows.clone();
+        if let Some(truncated) = &mut self.truncated {
+            truncated.reset();
+        }
         self.state.share = state.share;
         Ok(())
     }
@@ -484,7 +515,9 @@ impl Source {
 
     /// Says so if a rank gets nothing because there are fewer chunks than workers.
     fn warn_if_without_data(&self, demand: Demand) {
-        let by_chunk = self.plan.sharing == Sharing::Chunk && !matches!(self.plan.order, OrderSpec::AsStored);
+        let by_chunk = self.plan.sharing == Sharing::Chunk
+            && self.plan.order != OrderSpec::AsStored
+            && !self.plan.order.is_local();
         let n_chunks = self.joint.as_ref().map_or(u64::MAX, |j| j.indexed.index.n_chunks() as u64);
         if by_chunk && demand.rank >= n_chunks {
             tracing::warn!(
@@ -507,22 +540,7 @@ impl Source {
 
     /// Hands a minibatch out: here, and only here, faults are counted, in plan order.
     fn deliver(&mut self, packed: Packed) -> Result<Option<Minibatch>, Error> {
-        let mut faults = self.state.faults;
-        let share = (self.fault_share * packed.passed as f64) as u64;
-        let budget = self.parts.max_errors().max(share);
-        for charge in &packed.charges {
-            faults += 1;
-            if charge.fatal || faults > budget {
-                let error =
-                    if charge.fatal { charge.error.clone() } else { over_budget(&charge.error, budget) };
-                return Err(self.failed.insert(error.into()).clone());
-            }
-            tracing::warn!("{}", charge.error);
-            self.counters.faults.fetch_add(1, Ordering::Relaxed);
-        }
-        if let Some(report) = &mut self.report {
-            packed.charges.iter().try_for_each(|charge| report.append(&charge.error))?;
-        }
+        let faults = self.charge(&packed, self.state.faults)?;
         if let Some(refused) = packed.refused {
             return Err(refused);
         }
@@ -548,13 +566,34 @@ impl Source {
         }))
     }
 
+    /// Counts a minibatch's faults on top of those charged so far; returns how many there are then.
+    fn charge(&mut self, packed: &Packed, mut faults: u64) -> Result<u64, Error> {
+        let share = (self.fault_share * packed.passed as f64) as u64;
+        let budget = self.parts.max_errors().max(share);
+        for charge in &packed.charges {
+            faults += 1;
+            if charge.fatal || faults > budget {
+                let error =
+                    if charge.fatal { charge.error.clone() } else { over_budget(&charge.error, budget) };
+                return Err(self.failed.insert(error.into()).clone());
+            }
+            tracing::warn!("{}", charge.error);
+            self.counters.faults.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(report) = &mut self.report {
+            packed.charges.iter().try_for_each(|charge| report.append(&charge.error))?;
+        }
+        Ok(faults)
+    }
+
     fn state_at(&self, cursor: Cursor, faults: u64) -> ResumeState {
         let share = match (self.plan.sharing, self.demand) {
             (Sharing::Chunk, Some(Demand { workers: workers @ 2.., rank, .. })) => Some((workers, rank)),
             // What a single worker has passed is passed for all: any number of workers may go on from there.
             _ => None,
         };
-        ResumeState { cursor, share, faults, consumed: None, fingerprint: Some(self.fingerprint.clone()) }
+        let fingerprint = Some(self.fingerprint.clone());
+        ResumeState { cursor, share, faults, fingerprint, ..ResumeState::default() }
     }
 
     fn joint(&mut self) -> Result<&Joint, Error> {
@@ -579,7 +618,7 @@ impl Source {
             (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
         let small = storage <= SMALL.min(budget.blocks / 8);
         let keep = self.parts.keep_in_memory();
-        let shuffled = !matches!(self.plan.order, OrderSpec::AsStored);
+        let shuffled = self.plan.order.is_shuffled();
         let long = storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some();
         let by_row = shuffled && long && !small && !keep;
         let retain = keep || small || covers_all(&self.plan.order, &indexed.index);
@@ -658,9 +697,11 @@ impl Budget {
 /// Whether the order may come back to any chunk at any time of a sweep.
 fn covers_all(order: &OrderSpec, index: &Index) -> bool {
     match order {
-        OrderSpec::AsStored => false,
+        OrderSpec::AsStored | OrderSpec::LocalPlain => false,
         OrderSpec::Global { .. } => true,
-        OrderSpec::ChunkWindow { window: Window::Chunks(n), .. } => *n >= index.n_chunks() as u64,
+        OrderSpec::Tumbling { window: Window::Samples(n), .. } => *n >= index.n_samples(),
+        OrderSpec::ChunkWindow { window: Window::Chunks(n), .. }
+        | OrderSpec::Tumbling { window: Window::Chunks(n), .. } => *n >= index.n_chunks() as u64,
         OrderSpec::ChunkWindow { window: Window::Samples(n), .. } => n / 2 >= index.n_samples(),
     }
 }
@@ -674,6 +715,16 @@ fn window_sequences(order: &OrderSpec, index: &Index) -> u64 {
     };
     match order {
         OrderSpec::AsStored | OrderSpec::Global { .. } => 0,
+        OrderSpec::LocalPlain => {
+            (0..index.n_chunks()).map(|c| index.chunk(c).n_sequences).max().unwrap_or(0).into()
+        }
+        // A window may take in a small corpus many times over.
+        OrderSpec::Tumbling { window: Window::Chunks(chunks), .. } => {
+            tumbling(n, *chunks, index.n_chunks() as u64)
+        }
+        OrderSpec::Tumbling { window: Window::Samples(samples), .. } => {
+            tumbling(n, *samples, index.n_samples())
+        }
         OrderSpec::ChunkWindow { window: Window::Chunks(chunks), .. } => {
             share((*chunks).min(index.n_chunks() as u64), index.n_chunks() as u64).min(2 * n)
         }
@@ -681,6 +732,12 @@ fn window_sequences(order: &OrderSpec, index: &Index) -> u64 {
             share((*samples).min(index.n_samples()), index.n_samples()).min(2 * n)
         }
     }
+}
+
+/// Entries of a tumbling window of `window` out of `all`, in units of 4 bytes: each takes 16.
+fn tumbling(n_sequences: u64, window: u64, all: u64) -> u64 {
+    let entries = (u128::from(n_sequences) * u128::from(window)).div_ceil(u128::from(all.max(1)));
+    u64::try_from(entries).unwrap_or(u64::MAX).saturating_add(n_sequences).saturating_mul(8)
 }
 
 fn over_budget(last: &DataError, budget: u64) -> DataError {

@@ -141,6 +141,11 @@ impl<T: Clone> Rows<T> {
             .fold(false, |end, (row, number)| row.take(number, length, splice, into) || end)
     }
 
+    /// The sequences that are held, row by row.
+    pub fn held(&self) -> impl Iterator<Item = &T> {
+        self.rows.iter().flat_map(|row| &row.held).map(|held| &held.what)
+    }
+
     /// What waits, for a state.
     pub fn state(&self) -> RowsState {
         let row = |row: &Row<T>| RowState {

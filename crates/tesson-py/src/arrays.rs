@@ -92,10 +92,11 @@ pub(crate) fn padded(
     py: Python<'_>,
     samples: &SampleArrays,
     lengths: &[u32],
+    longest: u32,
     shape: &[usize],
 ) -> PyResult<Py<PyAny>> {
-    let longest = lengths.iter().copied().max().unwrap_or(0) as usize;
-    let dims: Vec<usize> = [lengths.len(), longest].into_iter().chain(shape.iter().copied()).collect();
+    let dims: Vec<usize> =
+        [lengths.len(), longest as usize].into_iter().chain(shape.iter().copied()).collect();
     match samples {
         SampleArrays::Dense(FloatArray::F32(v)) => dense(py, v, lengths, &dims),
         SampleArrays::Dense(FloatArray::F64(v)) => dense(py, v, lengths, &dims),

@@ -30,11 +30,14 @@ struct Stream {
     /// The samples until arrays are made of them.
     packed: Mutex<Option<Samples>>,
     arrays: PyOnceLock<SampleArrays>,
+    /// How truncated sequences lie; others are laid out when somebody asks.
+    layout: Option<Layout>,
 }
 
 impl Stream {
     fn new(batch: StreamBatch, shape: Arc<[usize]>) -> Stream {
         let n_samples = batch.n_samples();
+        let layout = batch.truncated_layout().cloned();
         let (info, lengths, samples) = batch.into_parts();
         Stream {
             info,
@@ -43,6 +46,7 @@ impl Stream {
             n_samples,
             packed: Mutex::new(Some(samples)),
             arrays: PyOnceLock::new(),
+            layout,
         }
     }
 
@@ -55,7 +59,9 @@ impl Stream {
     }
 
     fn longest(&self) -> u32 {
-        self.lengths.iter().copied().max().unwrap_or(0)
+        let longest = self.lengths.iter().copied().max().unwrap_or(0);
+        // Pieces are padded to the length of a row.
+        self.layout.as_ref().map_or(longest, |layout| layout.steps)
     }
 }
 
@@ -172,7 +178,7 @@ impl Batch {
     /// The samples of a stream in an array `[sequences, longest, *shape]`, zeros behind the end of each sequence.
     fn padded(&self, py: Python<'_>, stream: usize) -> PyResult<Py<PyAny>> {
         let stream = &self.streams[stream];
-        arrays::padded(py, stream.arrays(py)?, &stream.lengths, &stream.shape)
+        arrays::padded(py, stream.arrays(py)?, &stream.lengths, stream.longest(), &stream.shape)
     }
 
     /// Which cells of `padded` hold samples, uint8 `[sequences, longest]`: 2 a first one, 1 a following one, 0 none.
@@ -185,14 +191,16 @@ impl Batch {
         for (sequence, &n) in stream.lengths.iter().enumerate() {
             let row = &mut cells[sequence * longest..][..n as usize];
             row.fill(1);
-            row.iter_mut().take(1).for_each(|first| *first = 2);
+            let begins_here = stream.layout.as_ref().is_none_or(|layout| layout.places[sequence].begin >= 0);
+            row.iter_mut().take(usize::from(begins_here)).for_each(|first| *first = 2);
         }
         Ok(mask)
     }
 
     /// How the sequences of a stream would lie side by side: steps, rows, and int64 `[sequences, 4]` places.
     fn layout<'py>(&self, py: Python<'py>, stream: usize) -> PyResult<(u32, u32, Bound<'py, PyArray2<i64>>)> {
-        let layout = Layout::of(&self.streams[stream].lengths);
+        let stream = &self.streams[stream];
+        let layout = stream.layout.clone().unwrap_or_else(|| Layout::of(&stream.lengths));
         let flat = layout.places.iter().flat_map(|p| [p.sequence.into(), p.row.into(), p.begin, p.end]);
         let places = PyArray1::from_iter(py, flat).reshape([layout.places.len(), 4])?;
         Ok((layout.steps, layout.rows, places))

@@ -134,6 +134,11 @@ impl Source {
                 seed: config.randomization_seed,
             },
             frame_mode: config.frame_mode,
+            truncation: config.truncation.map(|t| tesson_engine::TruncationSpec {
+                length: t.length,
+                right_splice: t.right_splice,
+                keep_sparse: t.keep_sparse,
+            }),
             element: config.precision,
             memory_limit: config.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT),
             threads: config.threads,

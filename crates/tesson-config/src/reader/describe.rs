@@ -28,7 +28,7 @@ impl Reader {
         // Readers of speech take the size of the minibatch for a length of 0.
         let is_open = self.kind == Kind::Speech && truncated && length == 0 && !source.frame_mode;
         if !is_open {
-            source.check_consistent()?;
+            source.check()?;
         }
         let (window, in_samples) = match (source.randomize, &source.randomization_window) {
             (Randomize::Window, Window::Samples(ALL..)) => (json!("all"), json!(true)),

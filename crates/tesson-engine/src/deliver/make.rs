@@ -82,6 +82,7 @@ impl Shared {
         let counters = &self.setup.counters;
         counters.block_hits.fetch_add(held.iter().flatten().count() as u64, Ordering::Relaxed);
         Ok(Packed {
+            first: work.plan.own.first().copied(),
             streams,
             keys,
             sweep_end: work.plan.sweep_end,

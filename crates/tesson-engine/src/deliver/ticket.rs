@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tesson_core::{DataError, Error};
-use tesson_plan::{BatchPlan, Cursor, Demand};
+use tesson_plan::{BatchPlan, Cursor, Demand, Planned};
 
 use crate::block::Resident;
 use crate::minibatch::{BatchKeys, StreamBatch};
@@ -136,6 +136,8 @@ pub(crate) struct Charge {
 
 /// A minibatch as it leaves the workers.
 pub(crate) struct Packed {
+    /// The first sequence that was planned.
+    pub(crate) first: Option<Planned>,
     pub(crate) streams: Vec<StreamBatch>,
     pub(crate) keys: BatchKeys,
     pub(crate) sweep_end: bool,

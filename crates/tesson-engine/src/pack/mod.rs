@@ -1,6 +1,7 @@
 //! Packers: from sequences in decoded blocks to the flat arrays of a minibatch.
 
 mod sequence;
+mod truncated;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +11,8 @@ use tesson_core::{Chunk, Keys, StreamInfo};
 use crate::minibatch::{BatchKeys, StreamBatch};
 use crate::packed::PackedRows;
 use crate::pool::Pool;
+
+pub(crate) use truncated::{Whole, dense_bytes, keys as piece_keys, pack as pack_pieces};
 
 /// A sequence to be packed: the row `row` of block `held`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

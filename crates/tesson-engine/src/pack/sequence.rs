@@ -166,7 +166,7 @@ impl<'a> Writer<'a> {
             Samples::Dense { values } | Samples::Sparse { values, .. } => values.len(),
         };
         pools.expect(number, n_samples, n_values);
-        StreamBatch { info: info.clone(), lengths, samples, n_samples }
+        StreamBatch { info: info.clone(), lengths, samples, n_samples, layout: None }
     }
 }
 

@@ -66,7 +66,8 @@ class MinibatchSource(Source):
     frame_mode : bool
         Every sequence is a single sample.
     truncation_length : int
-        Accepted when 0.
+        Cut sequences into pieces of this many samples, side by side in rows; 0: whole sequences. All streams need
+        sequences of equal length; sparse streams become dense.
     randomize : bool or {"global"}
         ``False``: the data as stored. ``True``: CNTK's order. ``"global"``: all sequences of the sweep, whatever its
         size, without the memory that a window of this size takes.
@@ -83,6 +84,8 @@ class MinibatchSource(Source):
         Refuse several deserializers if one lacks a sequence of the first.
     outer_join : bool
         Keep such sequences, without samples in its streams.
+    keep_sparse : bool
+        Let sparse streams stay sparse when truncating.
     sharing : {"chunk", "position"}, optional
         How workers share the data. ``"chunk"`` is CNTK's way and the default of its order; under ``"position"``, the
         default of ``"global"``, all ranks together get the minibatches that a single worker would.
@@ -144,6 +147,7 @@ class MinibatchSource(Source):
         quarantine: str | os.PathLike[str] | None = None,
         strict_keys: bool = False,
         outer_join: bool = False,
+        keep_sparse: bool = False,
         sharing: str | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
@@ -172,6 +176,7 @@ class MinibatchSource(Source):
             "quarantine": None if quarantine is None else os.fspath(quarantine),
             "strictKeys": strict_keys or None,
             "outerJoin": outer_join or None,
+            "keepSparse": keep_sparse or None,
             "sharing": sharing,
             "memoryLimit": memory_limit,
             "threads": threads,

@@ -112,7 +112,7 @@ def test_a_call_that_can_never_be_right_changes_nothing(ctf: Callable[[str], str
     [
         ({"max_samples": 5, "max_sweeps": 5}, "max"),
         ({"randomization_window_in_samples": 5}, "randomizationWindow"),
-        ({"truncation_length": 5}, "truncat"),
+        ({"truncation_length": 5, "frame_mode": True}, "frameMode"),
         ({"sharing": "fair"}, "sharing"),
         ({"dtype": "int32"}, "precision"),
         ({"store": "tape"}, "store"),

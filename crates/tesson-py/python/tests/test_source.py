@@ -304,3 +304,29 @@ def test_deserializers_are_joined_by_key(files: Path) -> None:
     assert [len(s) for s in outer["b"].as_sequences()] == [2, 0, 1]
     with pytest.raises(ConfigError, match="strictKeys"):
         MinibatchSource([left, right], strict_keys=True)
+
+
+def test_truncated_sequences_lie_in_rows_and_go_on_behind_any_minibatch(ctf: Callable[[str], str]) -> None:
+    rows = [(key, t) for key, length in enumerate([5, 2, 4]) for t in range(length)]
+    name = ctf("".join(f"{key} |x {100 * key + t} |y {t}:1\n" for key, t in rows))
+    streams = StreamDefs(x=StreamDef("x", 1), y=StreamDef("y", 5, is_sparse=True))
+
+    def make(**arguments: Any) -> MinibatchSource:
+        return MinibatchSource(
+            CTFDeserializer(name, streams), randomize=False, max_sweeps=1, truncation_length=3, **arguments
+        )
+
+    source = make()
+    first = source.next_minibatch(6)
+    assert [s.ravel().tolist() for s in first["x"].as_sequences()] == [[0, 1, 2], [100, 101], [200]]
+    assert first["x"].layout.places.tolist() == [[0, 0, 0, 5], [1, 1, 0, 2], [2, 1, 2, 6]]
+    assert first["y"].samples.shape == (6, 5)
+    other = make(keep_sparse=True)
+    assert other.next_minibatch(6)["y"].is_sparse
+    state = json.loads(json.dumps(source.state_dict()))
+    fresh = make()
+    fresh.load_state_dict(state)
+    second = fresh.next_minibatch(6)
+    assert second["x"].mask.tolist() == [[1, 1, 0], [1, 1, 1]]
+    assert second["x"].asarray()[..., 0].tolist() == [[3, 4, 0], [201, 202, 203]]
+    assert not fresh.next_minibatch(6)

@@ -6,4 +6,5 @@ mod common;
 mod faults;
 mod index_cache;
 mod join;
+mod truncation;
 mod ways;

@@ -1,0 +1,168 @@
+//! The user-defined deserializer of the cases: chunks in a file of JSON, each a list of sequences, each an object of
+//! streams of dense samples. It is written against the public trait, as a user would.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tesson::deserializer::{
+    Chunk, Coded, Corpus, Data, Deserializer, Fetch, Format, Index, Indexed, Keys, Lanes, Offsets,
+    OptionKind, OptionSpec, OptionTable, Options, ResourceId, Scratch, Setting, StreamColumn, Values, Wanted,
+    describe_from_table,
+};
+use tesson::{ConfigError, Element, Error, Shape, StreamInfo};
+
+/// What `UserDeserializer` names in the cases.
+pub(crate) static FORMAT: Format = Format {
+    name: "UserDeserializer",
+    aliases: &[],
+    help: "Chunks of sequences in a file of JSON, as the conformance cases have them.",
+    options: &OPTIONS,
+    describe: describe_from_table,
+    open,
+};
+
+static OPTIONS: OptionTable = OptionTable(&[OptionSpec {
+    name: "file",
+    aliases: &[],
+    kind: OptionKind::Path,
+    default: None,
+    help: "The file.",
+}]);
+
+const FILE: ResourceId = ResourceId(0);
+
+fn open(options: &Options<'_>, _: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+    let file = options.text("file")?.unwrap_or_default();
+    Ok(Box::new(User { resources: [file.into()], streams: Vec::new(), chunks: Arc::default() }))
+}
+
+/// A sample of each stream, sample after sample.
+type Sequence = Vec<Vec<Vec<f32>>>;
+
+struct User {
+    resources: [PathBuf; 1],
+    streams: Vec<StreamInfo>,
+    chunks: Arc<Vec<Vec<Sequence>>>,
+}
+
+impl User {
+    fn read(&mut self, text: &str) -> Option<()> {
+        let json: Value = serde_json::from_str(text).ok()?;
+        let chunks = json.as_array()?;
+        let first = chunks.iter().find_map(|chunk| chunk.get(0))?.as_object()?;
+        for (name, samples) in first {
+            let dim = samples.get(0)?.as_array()?.len();
+            let (name, shape) = (name.clone(), Shape::new([dim]));
+            self.streams.push(StreamInfo { name, shape, element: Element::F32, sparse: false });
+        }
+        let sample = |v: &Value| v.as_array()?.iter().map(|x| Some(x.as_f64()? as f32)).collect();
+        let stream =
+            |sequence: &Value, name: &str| sequence.get(name)?.as_array()?.iter().map(sample).collect();
+        let sequence =
+            |v: &Value| self.streams.iter().map(|s| stream(v, &s.name)).collect::<Option<Sequence>>();
+        let chunk = |v: &Value| v.as_array()?.iter().map(sequence).collect::<Option<Vec<_>>>();
+        self.chunks = Arc::new(chunks.iter().map(chunk).collect::<Option<_>>()?);
+        Some(())
+    }
+}
+
+impl Deserializer for User {
+    fn name(&self) -> &'static str {
+        FORMAT.name
+    }
+
+    fn streams(&self) -> &[StreamInfo] {
+        &self.streams
+    }
+
+    fn resources(&self) -> &[PathBuf] {
+        &self.resources
+    }
+
+    fn identity(&self) -> String {
+        "conformance user 1".into()
+    }
+
+    fn max_errors(&self) -> u64 {
+        0
+    }
+
+    fn composable(&self) -> bool {
+        false
+    }
+
+    fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        fetch.read(FILE, 0..fetch.size(FILE), &mut bytes)?;
+        let read = self.read(&String::from_utf8_lossy(&bytes));
+        read.ok_or_else(|| ConfigError::new("file", "found something else than a list of chunks").into())
+    }
+
+    fn index(&self, _: &dyn Fetch, _: &dyn Lanes) -> Result<Indexed, Error> {
+        let longest = |s: &Sequence| s.iter().map(|stream| stream.len() as u32).max().unwrap_or(0).max(1);
+        let mut index = Index::new();
+        for chunk in self.chunks.iter() {
+            index.push(Coded::new(&chunk.iter().map(longest).collect::<Vec<_>>()), 1);
+        }
+        index.seal();
+        let firsts = (0..index.n_chunks()).map(|c| index.chunk(c).first_sequence).collect();
+        Ok(Indexed {
+            index: Arc::new(index),
+            corpus: Arc::new(Loaded { chunks: self.chunks.clone(), firsts }),
+        })
+    }
+
+    fn restore(&self, _: &[u8]) -> Option<Indexed> {
+        None
+    }
+}
+
+struct Loaded {
+    chunks: Arc<Vec<Vec<Sequence>>>,
+    /// Number of each chunk's first sequence, which is its key.
+    firsts: Vec<u64>,
+}
+
+impl Corpus for Loaded {
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: Wanted<'_>,
+        _: &dyn Fetch,
+        _: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let rows: Vec<u32> = match wanted {
+            Wanted::Range(range) => range.collect(),
+            Wanted::Rows(rows) => rows.to_vec(),
+        };
+        let sequences: Vec<&Sequence> =
+            rows.iter().map(|&r| &self.chunks[chunk as usize][r as usize]).collect();
+        *out = Chunk { n_sequences: rows.len() as u32, ..Chunk::empty() };
+        out.lengths =
+            sequences.iter().map(|s| s.iter().map(Vec::len).max().unwrap_or(0).max(1) as u32).collect();
+        out.keys = Keys::Numbers(rows.iter().map(|&r| self.firsts[chunk as usize] + u64::from(r)).collect());
+        for stream in 0..self.chunks[chunk as usize].first().map_or(0, Vec::len) {
+            let mut at = vec![0];
+            let mut values = Vec::new();
+            for sequence in &sequences {
+                at.push(at[at.len() - 1] + sequence[stream].len() as u32);
+                sequence[stream].iter().for_each(|sample| values.extend_from_slice(sample));
+            }
+            let data = Data::Dense { values: Values::F32(values) };
+            out.streams.push(StreamColumn { samples: Offsets::At(at), data });
+        }
+        Ok(())
+    }
+
+    fn span(&self, _: u32, _: u32) -> (ResourceId, std::ops::Range<u64>) {
+        (FILE, 0..0)
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+
+    fn save(&self, _: &Index, _: &mut Vec<u8>) {}
+}

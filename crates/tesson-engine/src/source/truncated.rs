@@ -1,0 +1,310 @@
+//! Truncated reading (§9.3): the pipeline delivers whole sequences, one at a time; rows take pieces of equal length.
+//!
+//! Rows are filled by parsed lengths, which only decoded sequences have, so this happens where minibatches are handed
+//! out, in plan order. What waits in the rows is part of the state behind a minibatch, by number; a restored source
+//! fetches it anew.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tesson_core::{DataError, DataErrorKind, Error, Location, StreamInfo, UsageError};
+use tesson_plan::{Cursor, Demand, Piece, Planned, Rows, RowsState, Sharing, Waits};
+
+use super::Source;
+use crate::deliver::Packed;
+use crate::minibatch::Minibatch;
+use crate::pack::{self, Pools, Whole};
+
+/// How sequences are cut into pieces.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TruncationSpec {
+    /// Samples of a row in one minibatch, at least 1.
+    pub length: u64,
+    /// Samples that a row of one sequence only repeats (§9.4), fewer than `length`.
+    pub right_splice: u64,
+    /// Whether sparse streams stay sparse; in the reference they come out dense.
+    pub keep_sparse: bool,
+}
+
+/// What a row takes in a state and in memory at least.
+const ROW_BYTES: u64 = 256;
+
+/// The rows of a source, and what they are for.
+pub(super) struct Truncated {
+    spec: TruncationSpec,
+    /// What the last call asked for.
+    demand: Option<Demand>,
+    rows: Rows<Arc<Whole>>,
+    /// The plan has come to its end: nothing more is fetched.
+    over: bool,
+    /// Behind the sequences that have been fetched.
+    fetched: Cursor,
+    /// Faults charged so far, those of sequences fetched since the last minibatch included.
+    faults: u64,
+    /// Bytes of sequences fetched since they were last counted.
+    bytes: u64,
+    pools: Pools,
+}
+
+impl TruncationSpec {
+    /// What changes values, for the fingerprint.
+    pub(super) fn identity(&self) -> String {
+        let TruncationSpec { length, right_splice, keep_sparse } = self;
+        format!(" truncationLength={length} rightSplice={right_splice} keepSparse={keep_sparse}")
+    }
+
+    /// A stream as truncated minibatches have it.
+    pub(super) fn deliver(&self, stream: &Arc<StreamInfo>) -> Arc<StreamInfo> {
+        match stream.sparse && !self.keep_sparse {
+            true => Arc::new(StreamInfo { sparse: false, ..StreamInfo::clone(stream) }),
+            false => stream.clone(),
+        }
+    }
+}
+
+impl Truncated {
+    pub(super) fn new(spec: TruncationSpec, n_streams: usize) -> Truncated {
+        Truncated {
+            spec,
+            demand: None,
+            rows: Rows::new(0, 1, 0),
+            over: false,
+            fetched: Cursor::default(),
+            faults: 0,
+            bytes: 0,
+            pools: Pools::new(n_streams),
+        }
+    }
+
+    /// What was asked for is to be worked out again.
+    pub(super) fn reset(&mut self) {
+        self.demand = None;
+    }
+}
+
+/// How many rows there are, and whose.
+struct Share {
+    /// Rows that this worker fills.
+    filled: u64,
+    /// What it fetches.
+    fetch: Demand,
+    /// Of the filled rows it delivers every `workers`-th, from `rank` on.
+    workers: u64,
+    rank: u64,
+}
+
+impl Source {
+    /// The next truncated minibatch.
+    pub(super) fn next_truncated(
+        &mut self,
+        demand: Demand,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Minibatch>, Error> {
+        let share = self.share_of_rows(demand)?;
+        if self.truncated().demand != Some(demand) || self.demand.is_none() {
+            self.aim_rows(demand, &share)?;
+        }
+        while let Some(row) = self.truncated().rows.hungry().filter(|_| !self.truncated().over) {
+            let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
+            match pipeline.take(interrupted) {
+                Ok(Some(packed)) => self.fill(row, packed)?,
+                Ok(None) => self.truncated_mut().over = true,
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(e) => return Err(self.failed.insert(e).clone()),
+            }
+        }
+        if self.truncated().rows.is_empty() {
+            self.ended = true;
+            return Ok(None);
+        }
+        self.hand_out(&share).map(Some)
+    }
+
+    fn truncated(&self) -> &Truncated {
+        self.truncated.as_ref().expect("asked in truncated reading only")
+    }
+
+    fn truncated_mut(&mut self) -> &mut Truncated {
+        self.truncated.as_mut().expect("asked in truncated reading only")
+    }
+
+    fn share_of_rows(&self, demand: Demand) -> Result<Share, UsageError> {
+        let Demand { samples, workers, rank } = demand;
+        let length = self.truncated().spec.length;
+        let all = (samples / length).max(1);
+        if workers > all {
+            return Err(UsageError(format!(
+                "{workers} workers share the rows of a minibatch, and {samples} samples in pieces of {length} are {all}; choose a larger size or fewer workers"
+            )));
+        }
+        let share = match self.plan.sharing {
+            Sharing::Chunk => Share {
+                filled: all / workers + u64::from(rank < all % workers),
+                fetch: Demand { samples: 1, workers, rank },
+                workers: 1,
+                rank: 0,
+            },
+            Sharing::Position => {
+                Share { filled: all, fetch: Demand { samples: 1, workers: 1, rank: 0 }, workers, rank }
+            }
+        };
+        if share.filled > self.memory_limit / ROW_BYTES {
+            return Err(UsageError(format!(
+                "a minibatch of {samples} samples in pieces of {length} has {all} rows, for which memory is too small; choose a smaller size or a larger `memoryLimit`"
+            )));
+        }
+        Ok(share)
+    }
+
+    /// Makes the pipeline deliver sequences from behind the last minibatch handed out, and fills the rows with what waited
+    /// there.
+    fn aim_rows(&mut self, demand: Demand, share: &Share) -> Result<(), Error> {
+        let saved = self.state.rows.clone().unwrap_or_default();
+        let n = saved.rows.len() as u64;
+        if !saved.is_empty() && n != share.filled {
+            return Err(UsageError(format!(
+                "sequences that are not finished wait in {n} rows, the call asks for {}; keep the size and the workers until the data end, or restore a state in which nothing waits",
+                share.filled
+            ))
+            .into());
+        }
+        self.aim(share.fetch)?;
+        let spec = self.truncated().spec;
+        let length = u32::try_from(spec.length).unwrap_or(u32::MAX);
+        let mut rows = Rows::new(share.filled as usize, length, spec.right_splice as u32);
+        self.fetch_again(&saved, &mut rows)?;
+        let (fetched, faults) = (self.state.cursor, self.state.faults);
+        let truncated = self.truncated_mut();
+        truncated.rows = rows;
+        (truncated.demand, truncated.over) = (Some(demand), false);
+        (truncated.fetched, truncated.faults, truncated.bytes) = (fetched, faults, 0);
+        Ok(())
+    }
+
+    /// Fetches what a state says of the rows.
+    fn fetch_again(&mut self, saved: &RowsState, rows: &mut Rows<Arc<Whole>>) -> Result<(), Error> {
+        let index = self.indexed()?.index.clone();
+        let pipeline = self.pipeline.as_ref().ok_or(Error::Cancelled)?;
+        for (number, row) in saved.rows.iter().enumerate() {
+            for &waits in &row.waiting {
+                let n = index.n_sequences();
+                if waits.sequence >= n {
+                    let what =
+                        format!("the state's rows hold sequence {}, the corpus has {n}", waits.sequence);
+                    return Err(UsageError(what).into());
+                }
+                let chunk = index.chunk_of_sequence(waits.sequence);
+                let sequence = waits.sequence - index.chunk(chunk).first_sequence;
+                let planned = Planned { chunk: chunk as u32, sequence: sequence as u32 };
+                let packed = pipeline.single(planned)?;
+                let length = packed.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
+                rows.push(number, whole(packed), waits, length);
+            }
+            if !rows.set_cursor(number, row.cursor) {
+                let what = format!(
+                    "row {number} of the state stands at sample {} of a shorter sequence",
+                    row.cursor
+                );
+                return Err(UsageError(what).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts what was fetched into a row; its faults are charged here.
+    fn fill(&mut self, row: usize, packed: Packed) -> Result<(), Error> {
+        let faults = self.charge(&packed, self.truncated().faults)?;
+        let limit = self.memory_limit / 2;
+        let (data_end, sweep_end, after) = (packed.data_end, packed.sweep_end, packed.after);
+        let unequal = self.unequal(&packed);
+        let waits = packed.first.map(|planned| self.waits(planned, sweep_end)).transpose()?;
+        let truncated = self.truncated_mut();
+        (truncated.faults, truncated.fetched, truncated.over) = (faults, after, data_end);
+        let length = packed.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
+        match waits.filter(|_| !packed.keys.is_empty() && unequal.is_none()) {
+            Some(waits) => {
+                let whole = whole(packed);
+                truncated.bytes += whole.bytes() as u64;
+                truncated.rows.push(row, whole, waits, length);
+            }
+            None if sweep_end => truncated.rows.sweep_ended(),
+            None => {}
+        }
+        if truncated.bytes > limit {
+            truncated.bytes = truncated.rows.held().map(|whole| whole.bytes() as u64).sum();
+            if truncated.bytes > limit {
+                let what = format!(
+                    "the sequences that wait in {} rows take {} bytes; choose a smaller size, or a `memoryLimit` of more than twice as much",
+                    truncated.rows.len(),
+                    truncated.bytes
+                );
+                return Err(self.failed.insert(UsageError(what).into()).clone());
+            }
+        }
+        unequal.map_or(Ok(()), Err)
+    }
+
+    fn waits(&mut self, planned: Planned, sweep_end: bool) -> Result<Waits, Error> {
+        let first = self.indexed()?.index.chunk(planned.chunk as usize).first_sequence;
+        Ok(Waits { sequence: first + u64::from(planned.sequence), sweep_end })
+    }
+
+    /// Streams of different length cannot be cut into the same pieces: the error, if these are.
+    fn unequal(&self, packed: &Packed) -> Option<Error> {
+        let first = packed.streams.first()?;
+        let other = packed.streams.iter().find(|s| s.n_samples() != first.n_samples())?;
+        let planned = packed.first?;
+        let corpus = &self.joint.as_ref()?.indexed.corpus;
+        let (resource, span) = corpus.span(planned.chunk, planned.sequence);
+        let file = self.resources.files().get(resource.0 as usize)?.0.clone();
+        let kind = DataErrorKind::UnequalStreams {
+            samples: other.n_samples() as u64,
+            other: first.info().name.clone(),
+            other_samples: first.n_samples() as u64,
+        };
+        let at = Location { file, offset: span.start, line: None };
+        let key = (!packed.keys.is_empty()).then(|| packed.keys.get(0));
+        Some(DataError::new(kind, at).within(Some(other.info().name.clone()), key).into())
+    }
+
+    /// Packs the next minibatch out of the rows.
+    fn hand_out(&mut self, share: &Share) -> Result<Minibatch, Error> {
+        let (streams, memory_limit) = (self.streams.clone(), self.memory_limit);
+        let truncated = self.truncated_mut();
+        let mut pieces: Vec<Piece<Arc<Whole>>> = Vec::new();
+        let sweep_end = truncated.rows.take(&mut pieces);
+        let (workers, rank) = (share.workers as u32, share.rank as u32);
+        pieces.retain(|piece| piece.row % workers == rank);
+        pieces.iter_mut().for_each(|piece| piece.row /= workers);
+        let n_samples = pieces.iter().map(|p| u64::from(p.samples.1 - p.samples.0)).sum();
+        let bytes = pack::dense_bytes(&streams, n_samples);
+        if bytes > memory_limit / 2 {
+            let what = format!(
+                "the minibatch takes {bytes} bytes, half of `memoryLimit` is {}; choose a smaller size, or `keepSparse` for sparse streams",
+                memory_limit / 2
+            );
+            return Err(self.failed.insert(UsageError(what).into()).clone());
+        }
+        let own = (share.filled + share.workers - 1 - share.rank) / share.workers;
+        let steps = u32::try_from(truncated.spec.length).unwrap_or(u32::MAX);
+        let batches = pack::pack_pieces(&streams, &pieces, (steps, own as u32), &truncated.pools);
+        let keys = pack::piece_keys(&pieces);
+        let (after, faults, state) = (truncated.fetched, truncated.faults, truncated.rows.state());
+        let ended = truncated.over && truncated.rows.is_empty();
+        self.ended = ended;
+        self.counters
+            .samples
+            .fetch_add(batches.first().map_or(0, |s| s.n_samples() as u64), Ordering::Relaxed);
+        self.counters.minibatches.fetch_add(1, Ordering::Relaxed);
+        self.counters.sequences.fetch_add(pieces.len() as u64, Ordering::Relaxed);
+        let consumed = self.state.consumed.take().filter(|c| c.is_ahead_of(after));
+        self.state = self.state_at(after, faults);
+        self.state.consumed = consumed;
+        self.state.rows = Some(Arc::new(state));
+        Ok(Minibatch { streams: batches, keys, sweep_end, resume: self.state.clone() })
+    }
+}
+
+fn whole(packed: Packed) -> Arc<Whole> {
+    Arc::new(Whole { streams: packed.streams, keys: packed.keys })
+}

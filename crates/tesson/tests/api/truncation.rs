@@ -1,0 +1,156 @@
+//! Truncated reading: pieces of equal length out of rows of sequences.
+
+use tesson::store::MemoryStore;
+use tesson::{BatchKeys, Demand, Error, Layout, ResumeState, Samples, Source, config};
+
+/// Sequences of these lengths; sample `t` of sequence `i` is `100 · i + t`, and the pair `t: i` of a sparse stream.
+fn text(lengths: &[u32]) -> String {
+    let row = |(i, t): (usize, u32)| format!("{i} |x {} |s {t}:{i}\n", 100 * i + t as usize);
+    lengths.iter().enumerate().flat_map(|(i, &n)| (0..n).map(move |t| (i, t))).map(row).collect()
+}
+
+fn open(lengths: &[u32], options: &str) -> Source {
+    open_text(&text(lengths), options)
+}
+
+fn open_text(text: &str, options: &str) -> Source {
+    let json = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "f", "chunkSizeInBytes": 60,
+            "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": 20, "format": "sparse"}}}}}}],
+            "truncationLength": 3, "maxSweeps": 1, {options}}}"#
+    );
+    let store = MemoryStore::new().with("f", text.as_bytes().to_vec());
+    let config = config::from_json(&json).expect("the test's configuration is right");
+    Source::open_in(&config, &store).expect("the data are right")
+}
+
+const IN_ORDER: &str = r#""randomize": false"#;
+const BY_POSITION: &str = r#""randomizationWindow": 3, "sharing": "position""#;
+const LENGTHS: [u32; 12] = [7, 1, 4, 9, 2, 2, 5, 3, 8, 1, 6, 4];
+
+/// By row: key, and the steps from and to.
+type Row = Vec<(String, i64, i64)>;
+
+fn rows_of(layout: &Layout, keys: &BatchKeys) -> Vec<Row> {
+    let mut rows = vec![Vec::new(); layout.rows as usize];
+    for place in &layout.places {
+        let key = keys.get(place.sequence as usize).to_string();
+        rows[place.row as usize].push((key, place.begin, place.end));
+    }
+    rows
+}
+
+/// The rows of the next minibatch; `None` at the end.
+fn next(source: &mut Source, samples: u64, workers: u64, rank: u64) -> Option<Vec<Row>> {
+    let minibatch = source.next(Demand { samples, workers, rank }).expect("the data are right")?;
+    Some(rows_of(&minibatch.streams()[0].layout(), minibatch.keys()))
+}
+
+fn all(source: &mut Source, samples: u64, workers: u64, rank: u64) -> Vec<Vec<Row>> {
+    std::iter::from_fn(|| next(source, samples, workers, rank)).collect()
+}
+
+#[test]
+fn by_position_the_rows_of_all_ranks_are_those_of_one() {
+    let whole = all(&mut open(&LENGTHS, BY_POSITION), 15, 1, 0);
+    let ranks: Vec<_> = (0..2).map(|rank| all(&mut open(&LENGTHS, BY_POSITION), 15, 2, rank)).collect();
+    for (i, minibatch) in whole.iter().enumerate() {
+        let dealt: Vec<Row> = (0..5).map(|row| ranks[row % 2][i][row / 2].clone()).collect();
+        assert_eq!(&dealt, minibatch, "minibatch {i}");
+    }
+    assert!(ranks.iter().all(|rank| rank.len() == whole.len()));
+}
+
+#[test]
+fn by_position_any_number_of_workers_goes_on_in_the_middle_of_sequences() {
+    let whole = all(&mut open(&LENGTHS, BY_POSITION), 15, 1, 0);
+    let mut source = open(&LENGTHS, BY_POSITION);
+    for _ in 0..2 {
+        source.next(Demand { samples: 15, workers: 2, rank: 1 }).unwrap();
+    }
+    let state = ResumeState::from_bytes(&source.state().to_bytes()).unwrap();
+    let rest: Vec<_> = (0..3)
+        .map(|rank| {
+            let mut source = open(&LENGTHS, BY_POSITION);
+            source.restore(&state).unwrap();
+            all(&mut source, 15, 3, rank)
+        })
+        .collect();
+    for (i, minibatch) in whole[2..].iter().enumerate() {
+        let dealt: Vec<Row> = (0..5).map(|row| rest[row % 3][i][row / 3].clone()).collect();
+        assert_eq!(&dealt, minibatch, "minibatch {}", i + 2);
+    }
+}
+
+#[test]
+fn another_number_of_rows_is_refused_while_sequences_wait_and_accepted_when_none_do() {
+    let mut source = open(&LENGTHS, IN_ORDER);
+    let first = next(&mut source, 6, 1, 0);
+    let refused = source.next(Demand { samples: 9, workers: 1, rank: 0 }).unwrap_err().to_string();
+    assert!(refused.contains("wait in 2 rows, the call asks for 3"), "{refused}");
+    // As many rows: the same as before.
+    let second = next(&mut source, 7, 1, 0);
+    let mut other = open(&LENGTHS, IN_ORDER);
+    assert_eq!((next(&mut other, 6, 1, 0), next(&mut other, 6, 1, 0)), (first, second));
+    let mut fresh = open(&LENGTHS, IN_ORDER);
+    fresh.restore(&ResumeState::bare(0)).unwrap();
+    assert_eq!(next(&mut fresh, 9, 1, 0).unwrap().len(), 3);
+}
+
+#[test]
+fn a_state_holds_what_waits_and_nothing_is_lost() {
+    let whole = all(&mut open(&LENGTHS, IN_ORDER), 9, 1, 0);
+    let mut source = open(&LENGTHS, IN_ORDER);
+    for behind in 1..whole.len() {
+        next(&mut source, 9, 1, 0);
+        let json = source.state().to_json();
+        assert!(json["rows"].as_array().is_some_and(|rows| rows.len() == 3), "{json}");
+        let mut fresh = open(&LENGTHS, IN_ORDER);
+        fresh.restore(&ResumeState::from_json(&json).unwrap()).unwrap();
+        assert_eq!(all(&mut fresh, 9, 1, 0), whole[behind..], "behind minibatch {behind}");
+    }
+}
+
+#[test]
+fn sparse_streams_become_dense_unless_they_are_to_be_kept() {
+    let (mut dense, mut sparse) =
+        (open(&LENGTHS, IN_ORDER), open(&LENGTHS, &format!(r#"{IN_ORDER}, "keepSparse": true"#)));
+    assert!(!dense.streams()[1].sparse && sparse.streams()[1].sparse);
+    while let Some(d) = dense.next_minibatch(9).unwrap() {
+        let s = sparse.next_minibatch(9).unwrap().expect("both have as many minibatches");
+        let Samples::Dense { values } = d.streams()[1].samples() else { panic!("dense") };
+        let Samples::Sparse { indptr, indices, values: kept } = s.streams()[1].samples() else {
+            panic!("sparse")
+        };
+        let mut expected = vec![0.0; values.len()];
+        for sample in 0..indptr.len() - 1 {
+            for i in indptr[sample] as usize..indptr[sample + 1] as usize {
+                expected[20 * sample + indices[i] as usize] = kept.get(i);
+            }
+        }
+        assert_eq!((0..values.len()).map(|i| values.get(i)).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn streams_of_different_length_are_refused_once_and_left_out() {
+    let text = "0 |x 1 |s 0:1\n1 |x 1 |s 0:1\n1 |x 2\n2 |x 3 |s 1:1\n";
+    let mut source = open_text(text, IN_ORDER);
+    let Err(Error::Data(e)) = source.next_minibatch(3) else { panic!("the second sequence is uneven") };
+    assert_eq!((e.stream(), e.key().map(ToString::to_string)), (Some("s"), Some("1".into())));
+    assert!(e.to_string().contains("found 1 samples beside 2 of stream `x`"), "{e}");
+    let keys = next(&mut source, 3, 1, 0).unwrap();
+    assert_eq!(keys, [[("0".to_string(), 0, 1), ("2".to_string(), 1, 2)]]);
+    assert_eq!(next(&mut source, 3, 1, 0), None);
+}
+
+#[test]
+fn more_workers_than_rows_and_more_rows_than_memory_are_refused() {
+    let mut source = open(&LENGTHS, IN_ORDER);
+    let refused = |samples, workers, source: &mut Source| {
+        source.next(Demand { samples, workers, rank: 0 }).unwrap_err().to_string()
+    };
+    assert!(refused(7, 3, &mut source).starts_with("3 workers share the rows"), "three of two rows");
+    assert!(refused(1 << 60, 1, &mut source).contains("larger `memoryLimit`"));
+    assert_eq!(next(&mut source, 6, 1, 0).unwrap().len(), 2);
+}
