@@ -188,6 +188,10 @@ impl Source {
         let files = join::files(&deserializers);
         let resources = Resources::open(files, store, counters.clone(), cancelled.clone(), largest)?;
         let parts = Parts::prepare(deserializers, &resources)?;
+        if truncation.is_some() {
+            // Rows are filled sequence by sequence, however many samples other ranks pass meanwhile (§9.3).
+            plan.local_timeline = true;
+        }
         // Joined to others it is part of a corpus like any other.
         if parts.list().len() == 1 && !parts.primary().composable() {
             plan.order = plan.order.on_local_timeline();
@@ -312,13 +316,17 @@ impl Source {
         Ok(self.indexed()?.index.n_samples())
     }
 
-    /// Number of minibatches that one worker gets of the first sweep.
+    /// Number of minibatches that one worker gets of the first sweep. Truncated ones are counted as if all sequences were
+    /// as long as the index says.
     ///
     /// # Errors
     /// As [`Source::indexed`], and a demand that can never be met.
     pub fn steps_per_sweep(&mut self, demand: Demand) -> Result<u64, Error> {
         let plan = PlanSpec { limit: Limit::Sweeps(1), ..self.plan.clone() };
         let index = self.indexed()?.index.clone();
+        if self.truncated.is_some() {
+            return self.truncated_steps(plan, &index, demand);
+        }
         let mut steps = 0;
         for_each_plan(plan, &index, demand, |_| {
             steps += 1;
@@ -327,7 +335,7 @@ impl Source {
         Ok(steps)
     }
 
-    /// Shows what comes when, from the start, without reading data. `each` says whether to go on.
+    /// Shows what comes when, from the start, without reading data: whole sequences, from which truncated rows are filled. `each` says whether to go on.
     ///
     /// # Errors
     /// As [`Source::indexed`], and a demand that can never be met.

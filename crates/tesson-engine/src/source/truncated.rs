@@ -7,8 +7,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{DataError, DataErrorKind, Error, Location, StreamInfo, UsageError};
-use tesson_plan::{Cursor, Demand, Piece, Planned, Rows, RowsState, Sharing, Waits};
+use tesson_core::{DataError, DataErrorKind, Error, Index, Location, StreamInfo, UsageError};
+use tesson_plan::{Cursor, Demand, Piece, PlanSpec, Planned, Rows, RowsState, Sharing, Waits};
 
 use super::Source;
 use crate::deliver::Packed;
@@ -118,6 +118,42 @@ impl Source {
             return Ok(None);
         }
         self.hand_out(&share).map(Some)
+    }
+
+    /// Minibatches of a plan, if every sequence is as long as the index says.
+    pub(super) fn truncated_steps(
+        &self,
+        plan: PlanSpec,
+        index: &Index,
+        demand: Demand,
+    ) -> Result<u64, Error> {
+        demand.validate()?;
+        let share = self.share_of_rows(demand)?;
+        let spec = self.truncated().spec;
+        let length = u32::try_from(spec.length).unwrap_or(u32::MAX);
+        let mut rows = Rows::new(share.filled as usize, length, spec.right_splice as u32);
+        let mut steps = 0;
+        let mut pieces = Vec::new();
+        super::for_each_plan(plan, index, share.fetch, |fetched| {
+            for planned in &fetched.own {
+                let length = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
+                // One sequence a plan, and a row that is full gives way to the next one before it is asked for.
+                while rows.hungry().is_none() {
+                    rows.take(&mut pieces);
+                    pieces.clear();
+                    steps += 1;
+                }
+                let row = rows.hungry().expect("looked for above");
+                rows.push(row, (), Waits { sequence: 0, sweep_end: false }, length);
+            }
+            true
+        })?;
+        while !rows.is_empty() {
+            rows.take(&mut pieces);
+            pieces.clear();
+            steps += 1;
+        }
+        Ok(steps)
     }
 
     fn truncated(&self) -> &Truncated {

@@ -16,13 +16,36 @@ from typing import Any
 
 import numpy as np
 
+from tesson import StreamInformation, UserDeserializer
+
 Line = dict[str, Any]
 
 #: Areas that Tesson answers now.
 AREAS = ("cntk/cbf", "cntk/ctf", "cntk/engine")
 #: Deserializers that it has.
-KNOWN = ("CNTKBinaryFormatDeserializer", "CNTKTextFormatDeserializer", "CNTKTextFormatReader")
+KNOWN = ("CNTKBinaryFormatDeserializer", "CNTKTextFormatDeserializer", "CNTKTextFormatReader", "UserDeserializer")
 REPOSITORY = Path(__file__).resolve().parents[4]
+
+
+class Chunks(UserDeserializer):
+    """The user-defined deserializer of the cases: chunks in a file of JSON."""
+
+    def __init__(self, path: Path) -> None:
+        self.chunks: list[list[dict[str, list[list[float]]]]] = json.loads(path.read_text())
+
+    def stream_infos(self) -> list[StreamInformation]:
+        streams = self.chunks[0][0].items()
+        return [
+            StreamInformation(name, number, "dense", np.dtype(np.float32), (len(samples[0]),))
+            for number, (name, samples) in enumerate(streams)
+        ]
+
+    def num_chunks(self) -> int:
+        return len(self.chunks)
+
+    def get_chunk(self, chunk_id: int) -> dict[str, Any]:
+        chunk = self.chunks[chunk_id]
+        return {name: [np.array(sequence[name], np.float32) for sequence in chunk] for name in self.chunks[0][0]}
 
 
 @dataclass(frozen=True)
@@ -41,6 +64,8 @@ class Case:
         for deserializer in source["deserializers"]:
             if self.lenient and deserializer.get("rules") == "cntk":
                 deserializer["rules"] = "lenient"
+            if deserializer["type"] == "UserDeserializer":
+                deserializer["instance"] = Chunks(self.folder / deserializer.pop("file"))
         return source
 
     @property

@@ -145,6 +145,29 @@ fn streams_of_different_length_are_refused_once_and_left_out() {
 }
 
 #[test]
+fn steps_are_foretold_where_lengths_are_as_indexed() {
+    for (options, workers) in [(IN_ORDER, 1), (IN_ORDER, 2), (BY_POSITION, 1), (BY_POSITION, 2)] {
+        for samples in [6, 10, 40] {
+            let mut source = open(&LENGTHS, options);
+            let demand = Demand { samples, workers, rank: 1 % workers };
+            let told = source.steps_per_sweep(demand).unwrap();
+            let found = all(&mut source, samples, workers, demand.rank).len() as u64;
+            assert_eq!(told, found, "{options}, {samples} samples, {workers} workers");
+        }
+    }
+}
+
+#[test]
+fn a_limit_on_all_ranks_together_changes_nothing() {
+    let options = r#""randomizationWindow": 3"#;
+    for rank in 0..2 {
+        let local = all(&mut open(&LENGTHS, options), 12, 2, rank);
+        let global = format!(r#"{options}, "localTimeline": false"#);
+        assert_eq!(all(&mut open(&LENGTHS, &global), 12, 2, rank), local);
+    }
+}
+
+#[test]
 fn more_workers_than_rows_and_more_rows_than_memory_are_refused() {
     let mut source = open(&LENGTHS, IN_ORDER);
     let refused = |samples, workers, source: &mut Source| {
