@@ -74,7 +74,7 @@ pub(crate) fn index(
             first_resource: part.files.start as u32,
             first_stream,
             streams,
-            strict: part.deserializer.max_errors() == 0,
+            strict: part.deserializer.max_errors() == 0 && parts.max_errors() > 0,
         });
         first_stream += n_streams;
     }
