@@ -16,7 +16,7 @@ use tesson::{Demand, Source};
 const USAGE: &str = "usage:
   tesson-bench corpus KIND MEGABYTES FILE        write a corpus (KIND: dense, mnist, sparse, seq)
   tesson-bench limit FILE [ROUNDS]               bare reads of the file in pieces, into one buffer
-  tesson-bench read KIND FILE [OPTIONS]          all minibatches of a sweep (or more), MB of text a second
+  tesson-bench read KIND FILE [OPTIONS]          all minibatches of a sweep (or more), MB of the file a second; FILE.cbf is binary
   tesson-bench first KIND FILE [OPTIONS]         opening and the first minibatch, milliseconds
   tesson-bench step KIND FILE [OPTIONS]          minibatches of one sequence, microseconds each
 options: --randomize window|global  --threads N  --rounds N  --minibatch N  --sweeps N  --memory-limit BYTES  --cache  --mmap";
@@ -98,13 +98,19 @@ fn parse(words: &[&str]) -> Result<Options, Box<dyn std::error::Error>> {
 }
 
 fn config(kind: Kind, file: &str, options: &Options) -> Value {
-    let mut config = json!({
-        "deserializers": [{
+    let deserializer = if file.ends_with(".cbf") {
+        // It says itself what its streams are.
+        json!({"type": "CNTKBinaryFormatDeserializer", "file": file})
+    } else {
+        json!({
             "type": "CNTKTextFormatDeserializer",
             "file": file,
             "input": kind.input(),
             "cacheIndex": options.cache,
-        }],
+        })
+    };
+    let mut config = json!({
+        "deserializers": [deserializer],
         "maxSweeps": options.sweeps,
         "threads": options.threads,
         "store": if options.mmap { "mmap" } else { "file" },
