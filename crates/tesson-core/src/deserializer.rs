@@ -35,6 +35,16 @@ pub trait Fetch: Sync {
     /// [`StoreError`](crate::StoreError) when the bytes cannot be read; [`Error::Cancelled`] when nobody wants them any more.
     fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error>;
 
+    /// Reads the bytes `range` into `into`, over what it holds. Where much is read again and again this saves clearing
+    /// memory that is overwritten anyway.
+    ///
+    /// # Errors
+    /// As [`Fetch::read`].
+    fn read_over(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        into.clear();
+        self.read(resource, range, into)
+    }
+
     /// The bytes `range` in place, if the store has them mapped; otherwise `None`, and [`Fetch::read`] is the way.
     fn mapped(&self, _resource: ResourceId, _range: Range<u64>) -> Option<&[u8]> {
         None

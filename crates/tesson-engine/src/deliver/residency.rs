@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, Weak};
 
 use tesson_core::{Chunk, Corpus, Error, Fetch, Piece, Wanted};
+use tesson_plan::OrderSpec;
 
 use super::growth::Grown;
 use super::job::{Bench, Stock};
@@ -42,6 +43,12 @@ impl Shared {
             Stock::Rows(chunk, range) => {
                 let corpus = self.corpus();
                 let wanted = Wanted::Range(range.clone());
+                if self.passes_by() {
+                    let mut columns = self.spares.take();
+                    corpus.load(*chunk, wanted, resources, &mut bench.scratch, &mut columns)?;
+                    self.note_warnings(bench);
+                    return Ok(Decoded::columns(columns));
+                }
                 corpus.load(*chunk, wanted, resources, &mut bench.scratch, &mut bench.chunk)?;
                 self.note_warnings(bench);
                 Ok(Decoded::packed(&bench.chunk, &self.dims, &mut bench.bytes))
@@ -109,8 +116,8 @@ impl Shared {
         let bytes = decoded.bytes();
         let home = match &self.supply {
             // A narrowed copy is of no use to decode into.
-            Supply::Indexed { .. } => Weak::new(),
-            Supply::Growing => Arc::downgrade(&self.spares),
+            Supply::Indexed { .. } if !self.passes_by() => Weak::new(),
+            Supply::Indexed { .. } | Supply::Growing => Arc::downgrade(&self.spares),
         };
         let resident = Arc::new(Resident::new(decoded, home));
         state.used += bytes;
@@ -150,6 +157,11 @@ impl Shared {
                 (Stock::Piece(piece), 2 * piece.bytes as usize)
             }
         }
+    }
+
+    /// Whether blocks are read in order and given up at once: packing them would cost more than it saves.
+    fn passes_by(&self) -> bool {
+        matches!(self.setup.spec.order, OrderSpec::AsStored) && !self.setup.retain
     }
 
     pub(super) fn corpus(&self) -> &dyn Corpus {

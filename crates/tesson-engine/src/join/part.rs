@@ -41,6 +41,14 @@ impl Fetch for PartFetch<'_> {
         self.fetch.read(self.id(resource), range, into)
     }
 
+    fn read_over(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        self.fetch.read_over(self.id(resource), range, into)
+    }
+
+    fn largest(&self) -> u64 {
+        self.fetch.largest()
+    }
+
     fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {
         self.fetch.mapped(self.id(resource), range)
     }
