@@ -8,7 +8,7 @@
 use tesson_core::{Data, DataErrorKind, Offsets, StreamColumn};
 
 use super::record::{Broken, Form, Head};
-use super::value::{Real, append, value};
+use super::value::{Real, value};
 
 /// A column in the making.
 pub(super) struct Column<E> {
@@ -17,8 +17,8 @@ pub(super) struct Column<E> {
     samples: Vec<u32>,
     /// Sparse: likewise each sample's entries.
     rows: Vec<u32>,
-    columns: Vec<u32>,
-    values: Vec<E>,
+    columns: Tape<u32>,
+    values: Tape<E>,
 }
 
 /// Something wrong with a sequence's entries, which are left out.
@@ -68,15 +68,19 @@ impl<E: Real> Column<E> {
             };
             values = E::memory(memory).unwrap_or_default();
         }
-        columns.clear();
-        values.clear();
         let mut positions = || {
             let mut positions = spare.pop().unwrap_or_default();
             positions.clear();
             positions.push(0);
             positions
         };
-        Column { form, samples: positions(), rows: positions(), columns, values }
+        Column {
+            form,
+            samples: positions(),
+            rows: positions(),
+            columns: Tape::over(columns),
+            values: Tape::over(values),
+        }
     }
 
     /// How its records are written.
@@ -105,16 +109,16 @@ impl<E: Real> Column<E> {
 
     /// How far the column has come.
     pub(super) fn mark(&self) -> Mark {
-        Mark { samples: self.samples.len(), rows: self.rows.len(), values: self.values.len() }
+        Mark { samples: self.samples.len(), rows: self.rows.len(), values: self.values.used }
     }
 
     /// Forgets what was decoded since.
     pub(super) fn go_back(&mut self, mark: Mark) {
         self.samples.truncate(mark.samples);
         self.rows.truncate(mark.rows);
-        self.values.truncate(mark.values);
+        self.values.used = mark.values;
         if self.form.sparse {
-            self.columns.truncate(mark.values);
+            self.columns.used = mark.values;
         }
     }
 
@@ -128,7 +132,7 @@ impl<E: Real> Column<E> {
         self.samples[self.samples.len() - 1]
     }
 
-    /// The next record's head, if the record is whole and its samples can be counted.
+    /// The next record's head, if the record is whole and its samples and entries can be counted.
     #[inline]
     fn head(&self, bytes: &[u8], at: usize, sequence: u32) -> Result<Head, Stopped> {
         let rest = &bytes[at..];
@@ -136,7 +140,7 @@ impl<E: Real> Column<E> {
         let head = self.form.head(rest, rest.len() as u64).map_err(stopped)?;
         // Positions have 32 bits. Samples take bytes, so that only gigabytes at once come here.
         let (samples, values) =
-            (self.end().checked_add(head.samples), self.values.len() + head.entries as usize);
+            (self.end().checked_add(head.samples), self.values.used + head.entries as usize);
         if samples.is_none() || (self.form.sparse && values > u32::MAX as usize) {
             return Err(stopped(Broken::TooLong { needed: head.bytes, left: rest.len() as u64 }));
         }
@@ -148,7 +152,12 @@ impl<E: Real> Column<E> {
         for sequence in 0..n {
             let head = self.head(bytes, at, sequence)?;
             let end = at + head.bytes as usize;
-            append(&bytes[at + 4..end], self.form.double, &mut self.values);
+            let n_values = (end - at - 4) / self.form.value_bytes();
+            if self.form.double {
+                self.values.copy(&bytes[at + 4..], n_values, E::of_double);
+            } else {
+                self.values.copy(&bytes[at + 4..], n_values, E::of_single);
+            }
             self.samples.push(self.end() + head.samples);
             at = end;
         }
@@ -158,17 +167,23 @@ impl<E: Real> Column<E> {
     /// Copies sparse records; `None` if the entries of a sequence's samples do not add up.
     fn copy_sparse(&mut self, bytes: &[u8], n: u32) -> Result<Option<usize>, Stopped> {
         let (mut at, mut add_up) = (0, true);
+        let mut end = u64::from(self.rows[self.rows.len() - 1]);
         for sequence in 0..n {
             let head = self.head(bytes, at, sequence)?;
-            let [values, columns, counts] = self.parts(&bytes[at..], head);
-            append(values, self.form.double, &mut self.values);
-            self.columns.extend(columns.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)));
-            let mut end = u64::from(self.rows[self.rows.len() - 1]);
+            let (columns_at, counts_at) = self.places(head);
+            let entries = head.entries as usize;
+            if self.form.double {
+                self.values.copy(&bytes[at + 8..], entries, E::of_double);
+            } else {
+                self.values.copy(&bytes[at + 8..], entries, E::of_single);
+            }
+            self.columns.copy(&bytes[at + columns_at..], entries, u32::from_le_bytes);
+            let counts = &bytes[at + counts_at..at + head.bytes as usize];
             self.rows.extend(counts.as_chunks().0.iter().map(|&b| {
                 end += u64::from(u32::from_le_bytes(b));
                 end as u32
             }));
-            add_up &= end == self.values.len() as u64;
+            add_up &= end == self.values.used as u64;
             self.samples.push(self.end() + head.samples);
             at += head.bytes as usize;
         }
@@ -192,10 +207,15 @@ impl<E: Real> Column<E> {
     /// Whether all columns since the mark are below the dimension and ascend within their sample.
     fn are_fine(&self, since: Mark) -> bool {
         let first = since.values;
-        let columns = &self.columns[first..];
+        let columns = &self.columns.used()[first..];
         let Some(largest) = columns.iter().copied().max() else { return true };
         if largest >= self.form.dim {
             return false;
+        }
+        // Samples of one entry, such as words, need no order.
+        let rows = &self.rows[since.rows - 1..];
+        if rows.iter().zip(&rows[1..]).fold(0, |most, (a, b)| (b - a).max(most)) <= 1 {
+            return true;
         }
         let falls = |(a, b): (&u32, &u32)| u32::from(a >= b);
         let all: u32 = columns.iter().zip(&columns[1..]).map(falls).sum();
@@ -204,8 +224,9 @@ impl<E: Real> Column<E> {
         let mut last = first as u32;
         for &row in &self.rows[since.rows..] {
             let at = row as usize;
-            if row != last && at < self.columns.len() {
-                between += falls((&self.columns[at - 1], &self.columns[at]));
+            if row != last && at < self.columns.used {
+                let all = self.columns.used();
+                between += falls((&all[at - 1], &all[at]));
             }
             last = row;
         }
@@ -283,21 +304,75 @@ impl<E: Real> Column<E> {
                 self.columns.push(run[0].0);
                 self.values.push(sum);
             }
-            self.rows.push(self.values.len() as u32);
+            self.rows.push(self.values.used as u32);
         }
     }
 
     /// Hands the column over; positions that say nothing are kept for the next one.
     pub(super) fn finish(self, spare: &mut Spare) -> StreamColumn {
-        let values = E::wrap(self.values);
+        let values = E::wrap(self.values.finish());
         let samples = offsets(self.samples, spare);
         let data = if self.form.sparse {
-            Data::Sparse { rows: offsets(self.rows, spare), columns: self.columns, values }
+            Data::Sparse { rows: offsets(self.rows, spare), columns: self.columns.finish(), values }
         } else {
             spare.push(self.rows);
             Data::Dense { values }
         };
         StreamColumn { samples, data }
+    }
+}
+
+/// A column that is written in blocks of one size, some of which reach beyond what is meant: a record has a few entries,
+/// and copying exactly so many takes several times as long.
+struct Tape<T> {
+    items: Vec<T>,
+    used: usize,
+}
+
+/// Entries that are copied at once.
+const BLOCK: usize = 16;
+
+impl<T: Copy + Default> Tape<T> {
+    /// An empty column in old memory, of which what has been written need not be cleared.
+    fn over(items: Vec<T>) -> Tape<T> {
+        Tape { items, used: 0 }
+    }
+
+    fn used(&self) -> &[T] {
+        &self.items[..self.used]
+    }
+
+    fn push(&mut self, item: T) {
+        self.items.truncate(self.used);
+        self.items.push(item);
+        self.used += 1;
+    }
+
+    /// Appends the first `n` items of `bytes`.
+    #[inline]
+    fn copy<const N: usize>(&mut self, bytes: &[u8], n: usize, item: impl Fn([u8; N]) -> T) {
+        let items = bytes.as_chunks().0;
+        let blocks = n.div_ceil(BLOCK) * BLOCK;
+        if self.items.len() < self.used + blocks {
+            self.items.resize((2 * self.items.len()).max(self.used + blocks), T::default());
+        }
+        let room = &mut self.items[self.used..];
+        let (from, to) = (items.get(..blocks).unwrap_or(&items[..n]), &mut room[..blocks]);
+        let (from_blocks, rest) = from.as_chunks::<BLOCK>();
+        let (to_blocks, _) = to.as_chunks_mut::<BLOCK>();
+        for (to, from) in to_blocks.iter_mut().zip(from_blocks) {
+            *to = from.map(&item);
+        }
+        let done = from_blocks.len() * BLOCK;
+        for (to, &from) in to[done..].iter_mut().zip(rest) {
+            *to = item(from);
+        }
+        self.used += n;
+    }
+
+    fn finish(mut self) -> Vec<T> {
+        self.items.truncate(self.used);
+        self.items
     }
 }
 

@@ -259,7 +259,6 @@ fn read<'a>(fetch: &'a dyn Fetch, range: Range<u64>, buffer: &'a mut Vec<u8>) ->
     if let Some(bytes) = fetch.mapped(FILE, range.clone()) {
         return Ok(bytes);
     }
-    buffer.clear();
-    fetch.read(FILE, range, buffer)?;
+    fetch.read_over(FILE, range, buffer)?;
     Ok(buffer)
 }

@@ -180,9 +180,8 @@ impl Walker<'_> {
         let end = self.chunk.end.min(at + n);
         if at < self.start || end > self.start + self.bytes.len() as u64 {
             let read = if self.step >= LONG { GLANCE } else { READ.min(self.fetch.largest()) };
-            self.bytes.clear();
             self.start = at;
-            self.fetch.read(FILE, at..self.chunk.end.min(at + read), self.bytes)?;
+            self.fetch.read_over(FILE, at..self.chunk.end.min(at + read), self.bytes)?;
         }
         Ok(&self.bytes[(at - self.start) as usize..])
     }

@@ -236,7 +236,7 @@ impl Deserializer for Cbf {
             sparse: stream.form.sparse,
         };
         self.streams = streams.iter().filter(|stream| !stream.skip).map(info).collect();
-        let largest = pieces::LARGEST.min(fetch.largest());
+        let largest = pieces::LARGEST.min(fetch.largest() / pieces::AT_ONCE);
         let small_chunks = layout.chunks.iter().all(|chunk| chunk.bytes() <= largest);
         let rules = Arc::make_mut(&mut self.rules);
         (rules.streams, rules.small_chunks) = (streams, small_chunks);

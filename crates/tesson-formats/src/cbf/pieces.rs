@@ -8,8 +8,9 @@ use super::decode::Decoder;
 use super::value::Real;
 use super::{Cbf, FILE, Rules};
 
-/// The largest chunk that is a piece: with its columns it should not push everything else out of the caches.
-pub(super) const LARGEST: u64 = 4 << 20;
+/// The largest chunk that is a piece, and how many of them a read could be: each worker holds one, and its columns.
+pub(super) const LARGEST: u64 = 16 << 20;
+pub(super) const AT_ONCE: u64 = 32;
 
 impl Pieces for Cbf {
     fn cut(
@@ -19,10 +20,9 @@ impl Pieces for Cbf {
         fetch: &dyn Fetch,
         into: &mut Vec<u8>,
     ) -> Result<Option<Piece>, Error> {
-        into.clear();
         let first = after.map_or(0, |piece| chunks_of(&self.rules, piece).end);
         let Some(piece) = piece(&self.rules, first, target.min(fetch.largest())) else { return Ok(None) };
-        fetch.read(FILE, piece.offset..piece.offset + piece.bytes, into)?;
+        fetch.read_over(FILE, piece.offset..piece.offset + piece.bytes, into)?;
         Ok(Some(piece))
     }
 

@@ -3,7 +3,7 @@
 use tesson_core::Values;
 
 /// A type of values that readers may ask for.
-pub(super) trait Real: Copy + PartialEq + std::ops::AddAssign {
+pub(super) trait Real: Copy + Default + PartialEq + std::ops::AddAssign {
     fn of_single(bytes: [u8; 4]) -> Self;
 
     fn of_double(bytes: [u8; 8]) -> Self;
@@ -54,17 +54,7 @@ impl Real for f64 {
     }
 }
 
-/// Appends the values in `bytes`, which are whole ones, of eight bytes each if `double`.
-#[inline]
-pub(super) fn append<E: Real>(bytes: &[u8], double: bool, into: &mut Vec<E>) {
-    if double {
-        into.extend(bytes.as_chunks().0.iter().map(|&b| E::of_double(b)));
-    } else {
-        into.extend(bytes.as_chunks().0.iter().map(|&b| E::of_single(b)));
-    }
-}
-
-/// The value number `i` in `bytes`, likewise.
+/// The value number `i` in `bytes`, each of eight bytes if `double`, else of four.
 #[inline]
 pub(super) fn value<E: Real>(bytes: &[u8], double: bool, i: usize) -> E {
     if double { E::of_double(bytes.as_chunks().0[i]) } else { E::of_single(bytes.as_chunks().0[i]) }
