@@ -1,8 +1,12 @@
 //! Corpora for tests that hold for every source: many small chunks, little memory, a store that dawdles.
 
 use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use tesson::convert::{self, Corpus, Form};
 use tesson::store::{FakeStore, MemoryStore, Mishap, Store};
 use tesson::{Minibatch, Samples, Source, SourceConfig, config};
 
@@ -99,6 +103,24 @@ fn in_chunks(text: &str) -> String {
     let sequences: Vec<String> = lines.chunk_by(|a, b| a[0] == b[0]).map(sequence).collect();
     let chunks: Vec<String> = sequences.chunks(10).map(|chunk| format!("[{}]", chunk.join(", "))).collect();
     format!("[{}]", chunks.join(", "))
+}
+
+/// The corpus of these lengths in CNTK's binary format, in chunks of about [`CHUNK_BYTES`]. It is converted in a folder.
+///
+/// # Panics
+/// If the folder cannot be written.
+pub fn binary(lengths: &[u32], folder: &Path) -> Vec<u8> {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let output = folder.join(format!("corpus-{}-{number}.cbf", std::process::id()));
+    let config = config(r#""randomize": false, "maxSweeps": 1, "threads": 1"#);
+    let source = Source::open_in(&config, &*store(&text(lengths))).expect("the data are right");
+    let form = Form::Binary { chunk_bytes: CHUNK_BYTES as u64 };
+    let written = convert::write(&mut Corpus::new(source, |s| s.element), &output, form, &mut |_| ());
+    written.expect("the folder can be written");
+    let bytes = fs::read(&output).expect("the file was written just now");
+    fs::remove_file(&output).expect("the file is ours");
+    bytes
 }
 
 /// A store with this text, [`reversed`] as the other file, and the same for [`LOCAL`].

@@ -151,6 +151,36 @@ pub fn ctf_decode(bytes: &[u8]) {
     }
 }
 
+/// A binary file, its first byte choosing options: read in pieces, in chunks, and sequence by sequence it holds the same
+/// sequences with the same faults.
+pub fn cbf_decode(bytes: &[u8]) {
+    let Some((&choice, file)) = bytes.split_first() else { return };
+    let file = Memory(file);
+    let options = Section(vec![("file".into(), Value::Text("input.cbf".into()))]);
+    let setting = Setting {
+        element: if choice & 1 == 1 { Element::F64 } else { Element::F32 },
+        frame_mode: false,
+        numeric_keys: true,
+        cache_index: false,
+    };
+    let registry = tesson::registry();
+    let format = registry.find("CNTKBinaryFormatDeserializer", "").expect("the format is there");
+    let options = Options::new(format.options, &options, "").expect("the options are right");
+    let mut deserializer = (format.open)(&options, &setting).expect("the options are right");
+    if deserializer.prepare(&file).is_err() {
+        return;
+    }
+    let Ok(indexed) = deserializer.index(&file, &Cores(1)) else { return };
+    // A chunk of one sequence shows only now that the table says something else of it.
+    let Ok(in_chunks) = sequences_of(&*deserializer, &indexed, &file) else { return };
+    assert_eq!(in_chunks, one_by_one(&*deserializer, &indexed, &file), "sequence by sequence");
+    let Some(pieces) = deserializer.pieces() else { return };
+    for target in [1, 40, u64::MAX / 2] {
+        let in_pieces = sequences_in_pieces(&*deserializer, pieces, target, &file);
+        assert_eq!(in_pieces.expect("indexing found no error"), in_chunks, "in pieces of {target} bytes");
+    }
+}
+
 /// A file in memory.
 struct Memory<'a>(&'a [u8]);
 
@@ -225,6 +255,7 @@ struct Sequence {
     streams: Vec<Vec<Vec<(u32, u64)>>>,
     /// Their lines counted from the beginning of the file.
     faults: Vec<Fault>,
+    damage: Option<String>,
 }
 
 fn sequences_of(
@@ -301,6 +332,7 @@ fn sequences(deserializer: &dyn Deserializer, chunk: &Chunk) -> Vec<Sequence> {
             .iter()
             .map(|f| Fault { sequence: 0, line: f.line.map(|line| line + chunk.first_line), ..f.clone() })
             .collect(),
+        damage: chunk.damage_of(i).map(ToString::to_string),
     };
     (0..chunk.n_sequences).map(sequence).collect()
 }

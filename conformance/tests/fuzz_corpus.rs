@@ -41,6 +41,11 @@ fn text_is_indexed_the_same_in_all_ways() {
 }
 
 #[test]
+fn binary_files_are_decoded_the_same_in_all_ways() {
+    replay("cbf_decode", entry::cbf_decode);
+}
+
+#[test]
 fn states_are_taken_or_refused() {
     replay("resume_state", entry::resume_state);
 }
@@ -50,5 +55,8 @@ fn every_target_is_replayed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
     let mut targets: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
     targets.sort();
-    assert_eq!(targets, ["brainscript", "config_json", "ctf_decode", "ctf_index", "resume_state"]);
+    assert_eq!(
+        targets,
+        ["brainscript", "cbf_decode", "config_json", "ctf_decode", "ctf_index", "resume_state"]
+    );
 }

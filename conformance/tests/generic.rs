@@ -211,6 +211,37 @@ fn a_fresh_process_goes_on_behind_every_tenth_minibatch() {
     }
 }
 
+#[test]
+fn a_binary_corpus_depends_on_neither_threads_nor_memory_nor_where_it_was_left() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let bytes = corpus::binary(&corpus::lengths(), folder);
+    let store: Arc<dyn Store> = Arc::new(tesson::store::MemoryStore::new().with("f.cbf", bytes));
+    let open = |options: &str, store: &dyn Store| {
+        let text = format!(
+            r#"{{"deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": "f.cbf"}}], "maxSweeps": 2, {options}}}"#
+        );
+        Source::open_in(&tesson::config::from_json(&text).unwrap(), store).unwrap()
+    };
+    for order in [r#""randomize": false"#, r#""randomizationWindow": 4"#, r#""randomize": "global""#] {
+        let expected =
+            rest(&mut open(&format!(r#"{order}, "threads": 1, "prefetch": false"#), &*store), 20, 1, 0);
+        for threads in [1, 2, 8] {
+            let options = format!(r#"{order}, "memoryLimit": 40000, "threads": {threads}"#);
+            let found = rest(&mut open(&options, &dawdling(store.clone(), threads)), 20, 1, 0);
+            assert!(found == expected, "{options}");
+        }
+        let mut source = open(order, &*store);
+        for behind in 1..expected.len() {
+            source.next_minibatch(20).unwrap();
+            if behind % 7 == 0 {
+                let mut fresh = open(order, &*store);
+                fresh.restore(&ResumeState::from_bytes(&source.state().to_bytes()).unwrap()).unwrap();
+                assert!(rest(&mut fresh, 20, 1, 0) == expected[behind..], "{order}, behind {behind}");
+            }
+        }
+    }
+}
+
 fn keys(all: &[Delivered]) -> Vec<String> {
     all.iter().flat_map(|m| m.keys.iter().cloned()).collect()
 }

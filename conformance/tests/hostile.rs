@@ -163,6 +163,59 @@ fn corpus_state() -> Vec<u8> {
     source.state().to_bytes()
 }
 
+/// Reads a binary file in two orders, within the limit.
+fn check_binary(bytes: &[u8]) -> Vec<Result<usize, String>> {
+    let store = MemoryStore::new().with("f.cbf", bytes.to_vec());
+    let read = |randomize: bool| {
+        let text = format!(
+            r#"{{"deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": "f.cbf"}}],
+                "maxSweeps": 2, "threads": 2, "memoryLimit": {LIMIT}, "randomize": {randomize}}}"#
+        );
+        let mut source = Source::open_in(&config::from_json(&text)?, &store)?;
+        let mut n = 0;
+        while let Some(minibatch) = source.next_minibatch(16)? {
+            n += minibatch.n_sequences();
+        }
+        Ok::<_, Error>(n)
+    };
+    [false, true]
+        .map(|randomize| {
+            let (answer, most) = peak(|| read(randomize));
+            assert!(most <= LIMIT + BESIDE, "{most} bytes, randomize {randomize}");
+            answer.map_err(|e| e.to_string())
+        })
+        .into()
+}
+
+/// The good file in CNTK's binary format, in chunks of about a kilobyte.
+fn good_binary() -> Vec<u8> {
+    corpus::binary(&corpus::lengths(), std::path::Path::new(env!("CARGO_TARGET_TMPDIR")))
+}
+
+#[test]
+fn a_binary_file_cut_short_anywhere_is_an_answer() {
+    let _alone = alone();
+    let good = good_binary();
+    let n = 2 * corpus::lengths().len();
+    assert_eq!(check_binary(&good), [Ok(n), Ok(n)]);
+    for end in (0..good.len()).step_by(good.len() / 50) {
+        assert!(check_binary(&good[..end]).iter().all(Result::is_err), "{end}");
+    }
+}
+
+#[test]
+fn wild_numbers_in_a_binary_file_are_an_answer() {
+    let _alone = alone();
+    let good = good_binary();
+    for at in (8..good.len() - 4).step_by(101) {
+        for wild in [u32::MAX, 1 << 31, 1 << 24, 0] {
+            let mut bytes = good.clone();
+            bytes[at..at + 4].copy_from_slice(&wild.to_le_bytes());
+            check_binary(&bytes);
+        }
+    }
+}
+
 /// Bytes that mean something in text, with others between them.
 fn tokens() -> impl Strategy<Value = Vec<u8>> {
     let token = prop_oneof![
@@ -243,6 +296,20 @@ proptest! {
             bytes[at] = byte;
         }
         check(&bytes, STREAMS);
+    }
+
+    #[test]
+    fn binary_files_with_some_bytes_changed_are_decoded_the_same_in_all_ways(
+        choice: u8,
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),
+    ) {
+        let _alone = alone();
+        let mut bytes = good_binary();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        entry::cbf_decode(&[&[choice], &bytes[..]].concat());
     }
 
     #[test]
