@@ -181,9 +181,12 @@ impl Shared {
 }
 
 impl State {
-    /// Takes a ticket's work on, with the blocks that are there.
+    /// Takes a ticket's work on, with the blocks that are there. It does not wait for the others any more.
     fn start(&mut self, number: u64) -> Option<Task> {
         let (work, held) = self.ticket(number)?.start()?;
+        for (&block, _) in work.blocks.iter().zip(&held).filter(|(_, held)| held.is_none()) {
+            self.blocks[block as usize].waiters.retain(|&(waiter, _)| waiter != number);
+        }
         Some(Task { number, work, held })
     }
 }
