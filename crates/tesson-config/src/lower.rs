@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tesson_core::{ConfigError, Element, Options, Registry, Section, Transform, Value, split_type};
-use tesson_plan::{Limit, MissingKeys, Sharing, Window};
+use tesson_plan::{Ending, LastSequence, Limit, MissingKeys, Sharing, Window};
 
 use crate::reader::types;
 use crate::source::{
@@ -38,6 +38,7 @@ pub(crate) fn understand(tree: &Section, registry: &Registry) -> Result<SourceCo
     config.epoch_size = options.whole("epochSize")?.filter(|&samples| samples > 0);
     config.minibatch_size = minibatch_size(&options)?;
     config.limit = limit(&options, config.epoch_size)?;
+    config.ending = ending(&options)?;
     config.frame_mode = options.bool("frameMode")?;
     config.transforms = transforms(&options)?;
     config.truncation = truncation(&options)?;
@@ -230,6 +231,15 @@ fn limit(options: &Options<'_>, epoch_size: Option<u64>) -> Result<Limit, Config
             Err(ConfigError::new("maxSamples", what))
         }
     }
+}
+
+fn ending(options: &Options<'_>) -> Result<Ending, ConfigError> {
+    let last_sequence = match options.text("maxSamplesEnd")?.as_deref() {
+        Some("before") => LastSequence::LeftOut,
+        Some("inside") => LastSequence::Cut,
+        _ => LastSequence::Whole,
+    };
+    Ok(Ending { last_sequence, drop_last: options.bool("dropLast")? })
 }
 
 fn truncation(options: &Options<'_>) -> Result<Option<Truncation>, ConfigError> {

@@ -131,6 +131,21 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         "What is done with the samples of streams: a section with a list of transforms for each.",
     ),
     option(
+        "maxSamplesEnd",
+        &[],
+        OptionKind::OneOf(&["after", "before", "inside"]),
+        Some("after"),
+        "Where the data end if `maxSamples` lies inside a sequence: after it, as in the reference, before it, or inside, \
+         which cuts it.",
+    ),
+    option(
+        "dropLast",
+        &[],
+        OptionKind::Bool,
+        Some("false"),
+        "Whether the last minibatch of the data is left out if more would have fit into it.",
+    ),
+    option(
         "frameMode",
         &[],
         OptionKind::Bool,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_core::{ConfigError, Element, Format, Section, Setting, Transform};
-use tesson_plan::{Limit, MissingKeys, OrderSpec, PlanSpec, Sharing, Window};
+use tesson_plan::{Ending, LastSequence, Limit, MissingKeys, OrderSpec, PlanSpec, Sharing, Window};
 
 use crate::{Schedule, paths};
 
@@ -105,6 +105,8 @@ pub struct SourceConfig {
     pub epoch_size: Option<u64>,
     /// Sizes of minibatches by epoch, for calls that give none; by default none.
     pub minibatch_size: Option<Schedule>,
+    /// How the data end there; by default the last sequence is given whole, and the last minibatch whatever it holds.
+    pub ending: Ending,
     /// Whether every sequence is one sample. Default false.
     pub frame_mode: bool,
     /// Transforms of streams, by name; by default none.
@@ -153,6 +155,7 @@ impl SourceConfig {
             limit: Limit::Endless,
             epoch_size: None,
             minibatch_size: None,
+            ending: Ending::default(),
             frame_mode: false,
             transforms: Transforms::default(),
             truncation: None,
@@ -207,6 +210,7 @@ impl SourceConfig {
             order: self.order(),
             sharing: self.resolved_sharing(),
             limit: self.limit,
+            ending: self.ending,
             cross_sweep_ends: self.cross_sweep_ends,
             epoch_size: self.epoch_size,
             local_timeline: self.local_timeline,
@@ -225,6 +229,10 @@ impl SourceConfig {
         if self.hash_sequence_keys && self.use_numeric_sequence_keys {
             let what = "only text keys are hashed, `useNumericSequenceKeys` must be false with it";
             return Err(ConfigError::new("hashSequenceKeys", what));
+        }
+        if self.epoch_size.is_some() && self.ending.last_sequence != LastSequence::Whole {
+            let what = "a sequence across the end of an epoch is given whole; leave it out, or `epochSize`";
+            return Err(ConfigError::new("maxSamplesEnd", what));
         }
         self.check_epochs()?;
         self.check_truncation()
@@ -252,6 +260,15 @@ impl SourceConfig {
         if self.frame_mode {
             let what = "sequences of one sample cannot be truncated; choose either this or `truncated`";
             return Err(ConfigError::new("frameMode", what));
+        }
+        if self.ending.drop_last {
+            let what =
+                "the last rows of truncated minibatches are filled as far as the data go; leave it out";
+            return Err(ConfigError::new("dropLast", what));
+        }
+        if self.ending.last_sequence == LastSequence::Cut {
+            let what = "truncated rows hold whole sequences; choose `before` or `after`";
+            return Err(ConfigError::new("maxSamplesEnd", what));
         }
         if length == 0 {
             return Err(ConfigError::new("truncationLength", "found 0, expected at least 1 sample"));

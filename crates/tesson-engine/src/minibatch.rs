@@ -40,6 +40,13 @@ impl Floats {
         }
     }
 
+    fn truncate(&mut self, n: usize) {
+        match self {
+            Floats::F32(v) => v.items().truncate(n),
+            Floats::F64(v) => v.items().truncate(n),
+        }
+    }
+
     /// Bytes of the values.
     pub fn bytes(&self) -> usize {
         match self {
@@ -119,6 +126,23 @@ impl StreamBatch {
     /// How truncated sequences lie; `None` for whole ones.
     pub fn truncated_layout(&self) -> Option<&Layout> {
         self.layout.as_deref()
+    }
+
+    /// Keeps the first `keep` samples of the last sequence.
+    pub(crate) fn shorten_last(&mut self, keep: u32) {
+        let Some(last) = self.lengths.last_mut() else { return };
+        let cut = last.saturating_sub(keep) as usize;
+        *last -= cut as u32;
+        self.n_samples -= cut;
+        match &mut self.samples {
+            Samples::Dense { values } => values.truncate(self.n_samples * self.info.shape.len()),
+            Samples::Sparse { indptr, indices, values } => {
+                indptr.items().truncate(self.n_samples + 1);
+                let n = indptr[self.n_samples] as usize;
+                indices.items().truncate(n);
+                values.truncate(n);
+            }
+        }
     }
 
     /// Bytes of lengths and samples.

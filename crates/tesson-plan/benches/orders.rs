@@ -7,7 +7,7 @@
 use std::time::Instant;
 
 use tesson_core::{Coded, Index};
-use tesson_plan::{BatchPlan, Cursor, Demand, Limit, OrderSpec, PlanSpec, Planner, Sharing, Window};
+use tesson_plan::{BatchPlan, Cursor, Demand, Ending, Limit, OrderSpec, PlanSpec, Planner, Sharing, Window};
 
 const ALONE: Demand = Demand { samples: 256, workers: 1, rank: 0 };
 const RUNS: usize = 5;
@@ -25,6 +25,7 @@ fn planner(order: OrderSpec) -> Planner {
         order,
         sharing,
         limit,
+        ending: Ending::default(),
         cross_sweep_ends: true,
         epoch_size: None,
         local_timeline: true,

@@ -70,6 +70,10 @@ pub struct BatchPlan {
     pub data_end: bool,
     /// The position after the minibatch.
     pub after: Cursor,
+    /// Samples to keep of the last of the own sequences, where the data end inside it.
+    pub keep_of_last: Option<u32>,
+    /// Whether more would have fit.
+    pub(crate) has_room: bool,
     /// Whether it was given up because it would have held too many sequences.
     pub(crate) too_large: bool,
     /// Where sweeps begin: their number, and the number of their first sequence in the minibatch.
@@ -115,6 +119,16 @@ impl BatchPlan {
         self.sweep_end = false;
         self.data_end = false;
         self.too_large = false;
+        self.keep_of_last = None;
+        self.has_room = false;
+    }
+
+    /// Makes the plan the end itself.
+    pub(crate) fn drop_all(&mut self) {
+        self.own.clear();
+        self.foreign.clear();
+        self.sweep_end = false;
+        self.keep_of_last = None;
     }
 
     /// Says that what is added from now on belongs to this sweep.
@@ -128,6 +142,8 @@ impl BatchPlan {
             return;
         }
         self.dealt = (workers, rank);
+        let last = self.own.len().wrapping_sub(1) as u64;
+        self.keep_of_last = self.keep_of_last.filter(|_| last % workers == rank);
         let (mut turn, mut kept) = (0, 0);
         for i in 0..self.own.len() {
             let planned = self.own[i];

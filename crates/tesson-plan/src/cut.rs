@@ -4,7 +4,7 @@ use tesson_core::Index;
 
 use crate::order::{Entry, Local, Next, Order, Walk};
 use crate::share::Share;
-use crate::{BatchPlan, Consumed, Cursor, Demand};
+use crate::{BatchPlan, Consumed, Cursor, Demand, LastSequence};
 
 /// How large a minibatch may get, in samples.
 #[derive(Copy, Clone)]
@@ -44,6 +44,7 @@ pub(crate) struct Cut<'a> {
     /// Where the data end; `None` if that is beyond all that is known.
     pub(crate) end: Option<u64>,
     pub(crate) cross_sweep_ends: bool,
+    pub(crate) last_sequence: LastSequence,
     pub(crate) consumed: Option<&'a Consumed>,
     /// Sequences that a minibatch may hold.
     pub(crate) most: usize,
@@ -53,6 +54,19 @@ pub(crate) struct Cut<'a> {
 pub(crate) struct BeyondIndex;
 
 impl Cut<'_> {
+    /// Looks at a sequence that the end of the data lies in, `left` samples behind its beginning; whether nothing is
+    /// given of it.
+    #[cold]
+    fn ends_in(&self, left: u64, own: bool, out: &mut BatchPlan) -> bool {
+        match self.last_sequence {
+            LastSequence::Whole => {}
+            LastSequence::LeftOut => out.data_end = true,
+            // Less than the sequence has, so it fits.
+            LastSequence::Cut => out.keep_of_last = own.then_some(left as u32),
+        }
+        self.last_sequence == LastSequence::LeftOut
+    }
+
     /// Cuts a minibatch from a shuffled order (§6.2): rounds, each within one sweep.
     pub(crate) fn rounds<O: Order>(&self, order: &mut O, at: &mut Cursor, out: &mut BatchPlan) {
         let mut left = self.room;
@@ -110,7 +124,7 @@ impl Cut<'_> {
             if !forced && !consumed && room.is_exceeded_by(taken, length, own) {
                 break;
             }
-            if position >= end {
+            if position >= end || end - position < length && self.ends_in(end - position, own, out) {
                 break;
             }
             if own {
@@ -129,6 +143,7 @@ impl Cut<'_> {
             sequence += 1;
         }
         out.data_end |= position >= end;
+        out.has_room = taken.own < room.own && taken.global < room.global;
         at.position = position;
         at.sequence = sequence;
         if sequence == n {
@@ -138,13 +153,14 @@ impl Cut<'_> {
         taken
     }
 
-    /// Cuts a minibatch on a local timeline (§8). `ends` says where its data end.
+    /// Cuts a minibatch on a local timeline (§8). `ends` says where its data end, `end` after how many samples.
     ///
     /// The cursor is left at an entry of a window, unless the data end.
     pub(crate) fn local(
         &self,
         order: &mut Local,
         ends: impl Fn(Cursor) -> bool,
+        end: Option<u64>,
         at: &mut Cursor,
         out: &mut BatchPlan,
     ) {
@@ -169,6 +185,10 @@ impl Cut<'_> {
                         out.too_large = true;
                         break;
                     }
+                    let left = end.map_or(u64::MAX, |end| end - at.position);
+                    if left < length.into() && self.ends_in(left, true, out) {
+                        break;
+                    }
                     out.own.push(planned);
                     taken += u64::from(length);
                     at.position += u64::from(length);
@@ -176,7 +196,8 @@ impl Cut<'_> {
                 }
             }
         }
-        out.data_end = ends(*at);
+        out.data_end |= ends(*at);
+        out.has_room = taken < self.room.own;
         if !out.data_end {
             order.at(self.index, self.share, at);
         }
@@ -222,7 +243,8 @@ impl Cut<'_> {
             if !forced && !consumed && self.room.is_exceeded_by(taken, length, own) {
                 break;
             }
-            if self.end.is_some_and(|end| at.position >= end) {
+            let left = self.end.map_or(u64::MAX, |end| end.saturating_sub(at.position));
+            if left == 0 || left < length && self.ends_in(left, own, out) {
                 break;
             }
             if own {
@@ -252,6 +274,7 @@ impl Cut<'_> {
                 out.begin_sweep(at.sweep);
             }
         }
+        out.has_room = taken.global < self.room.global && taken.own < self.room.own;
         Ok(())
     }
 }

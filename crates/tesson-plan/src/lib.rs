@@ -32,5 +32,5 @@ pub use planner::{Planner, Progress};
 pub use resume::{Fingerprint, ORDER_VERSION, ResumeState, STATE_VERSION, index_shape};
 pub use rng::{DrawKey, Philox};
 pub use share::{Demand, Sharing};
-pub use spec::{Limit, PlanSpec};
+pub use spec::{Ending, LastSequence, Limit, PlanSpec};
 pub use truncate::{Piece, RowState, Rows, RowsState, Waits};

@@ -7,7 +7,7 @@ use tesson_core::{Index, UsageError};
 use crate::cut::{BeyondIndex, Cut, Room};
 use crate::order::{Global, Local, Order, OrderSpec, Window, Windowed, first_from, only_length};
 use crate::share::Share;
-use crate::{BatchPlan, Consumed, Cursor, Demand, PlanSpec, Planned, ResumeState, Sharing};
+use crate::{BatchPlan, Consumed, Cursor, Demand, LastSequence, PlanSpec, Planned, ResumeState, Sharing};
 
 /// Whether a minibatch has been planned.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -201,6 +201,11 @@ impl Planner {
             room,
             end: epoch_end.map_or(end, |e| Some(end.map_or(e, |end| end.min(e)))),
             cross_sweep_ends: self.spec.cross_sweep_ends,
+            // A sequence across the end of an epoch belongs to the earlier one, whole.
+            last_sequence: match epoch_end {
+                None => self.spec.ending.last_sequence,
+                Some(_) => LastSequence::Whole,
+            },
             consumed: self.consumed.as_deref(),
             most: self.most,
         };
@@ -220,7 +225,7 @@ impl Planner {
                 }
                 let (workers, rank) = share.workers_and_rank();
                 let ends = |at| self.spec.ends_locally(at, workers, rank);
-                cut.local(order, ends, &mut self.cursor, out);
+                cut.local(order, ends, self.spec.local_end(workers, rank), &mut self.cursor, out);
             }
             Orders::Global(order) => cut.rounds(&mut **order, &mut self.cursor, out),
         }
@@ -231,6 +236,9 @@ impl Planner {
                 "a minibatch of {} samples would hold more than {} sequences, for which memory is too small; choose a smaller size or a larger `memoryLimit`",
                 demand.samples, self.most
             )));
+        }
+        if self.spec.ending.drop_last && out.data_end && out.has_room {
+            out.drop_all();
         }
         self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
         if self.spec.sharing == Sharing::Position {

@@ -16,6 +16,27 @@ pub enum Limit {
     Samples(u64),
 }
 
+/// What becomes of the sequence in which [`Limit::Samples`] ends.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub enum LastSequence {
+    /// It is given whole, as the reference does: the data end after their limit.
+    #[default]
+    Whole,
+    /// It is not given: the data end before their limit.
+    LeftOut,
+    /// Its first samples are given: the data end exactly there.
+    Cut,
+}
+
+/// How the data end, beside where.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ending {
+    /// The sequence that the limit cuts through.
+    pub last_sequence: LastSequence,
+    /// Whether a last minibatch with room left is not given.
+    pub drop_last: bool,
+}
+
 /// Everything that decides which sequence comes when, beside the index and what each call asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanSpec {
@@ -25,6 +46,8 @@ pub struct PlanSpec {
     pub sharing: Sharing,
     /// Where the data end.
     pub limit: Limit,
+    /// How they end there.
+    pub ending: Ending,
     /// Whether a minibatch goes on with the next sweep when one ends.
     pub cross_sweep_ends: bool,
     /// Samples of all ranks in an epoch, whose end ends a minibatch, too (§14). A sequence that lies across it belongs to the
@@ -72,10 +95,15 @@ impl PlanSpec {
     /// Whether the data end at a cursor of a local timeline, where each rank counts its own sweeps and samples (§8).
     pub(crate) fn ends_locally(&self, at: Cursor, workers: u64, rank: u64) -> bool {
         match self.limit {
-            Limit::Endless => false,
             Limit::Sweeps(sweeps) => at.sweep >= sweeps,
-            Limit::Samples(n) => at.position >= n / workers + u64::from(rank < n % workers),
+            _ => self.local_end(workers, rank).is_some_and(|end| at.position >= end),
         }
+    }
+
+    /// After how many of its own samples a rank's data end on a local timeline, if samples are what ends them.
+    pub(crate) fn local_end(&self, workers: u64, rank: u64) -> Option<u64> {
+        let Limit::Samples(n) = self.limit else { return None };
+        Some(n / workers + u64::from(rank < n % workers))
     }
 
     /// Whether this is the first time that this rank (sharing by chunk) or anybody (sharing by position) meets a

@@ -73,8 +73,13 @@ impl Shared {
                 own.filter(|(item, _)| !is_left_out(item)).map(|(_, place)| place).collect()
             }
         };
+        // The data may end inside the last sequence; one that is left out leaves nothing to be cut.
+        let last = work.items.last().is_some_and(|i| !is_left_out(i));
         work.items.retain(|i| !is_left_out(i));
         let mut streams = pack::pack(&self.setup.streams, &work.items, &sources, &self.pools);
+        if let Some(keep) = work.plan.keep_of_last.filter(|_| last) {
+            streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
+        }
         let keys = pack::keys(&work.items, &sources);
         self.setup.transforms.apply(&mut streams, &keys, &places, &mut bench.scratch, &self.pools)?;
         let refused = if self.setup.frame_mode { self.not_frames(work, &streams, &keys) } else { None };

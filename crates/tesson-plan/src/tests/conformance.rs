@@ -77,6 +77,7 @@ fn spec_of(source: &Value) -> PlanSpec {
         _ => Limit::Endless,
     };
     PlanSpec {
+        ending: Ending::default(),
         order,
         sharing: Sharing::Chunk,
         limit,

@@ -71,7 +71,8 @@ fn reads(chunks: &[Vec<u32>], spec: &PlanSpec, demand: Demand) -> Vec<Read> {
         Sharing::Position => (1, 0),
         Sharing::Chunk => (demand.workers, demand.rank),
     };
-    let entries = timeline(chunks, &spec.order, share, 12);
+    // Every sweep has a sample of every rank, and no limit here is more than 60.
+    let entries = timeline(chunks, &spec.order, share, 62);
     let limit = demand.samples / share.0 + u64::from(share.1 < demand.samples % share.0);
     let (mut at, mut samples, mut sweeps) = (0, 0, 0);
     let mut all = Vec::new();

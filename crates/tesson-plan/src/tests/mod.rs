@@ -2,6 +2,7 @@
 //! for what must hold of every plan.
 
 mod conformance;
+mod ending;
 mod local;
 mod merging;
 mod model;
@@ -14,7 +15,7 @@ mod twin;
 use proptest::prelude::*;
 use tesson_core::{Coded, Index};
 
-use crate::{Demand, Limit, OrderSpec, PlanSpec, Planned, Planner, Sharing, Window};
+use crate::{Demand, Ending, Limit, OrderSpec, PlanSpec, Planned, Planner, Sharing, Window};
 
 /// A complete index of these chunks, each given by the lengths of its sequences.
 fn index_of(chunks: &[Vec<u32>]) -> Index {
@@ -34,6 +35,7 @@ fn spec(order: OrderSpec) -> PlanSpec {
         order,
         sharing: Sharing::Chunk,
         limit: Limit::Endless,
+        ending: Ending::default(),
         cross_sweep_ends: true,
         epoch_size: None,
         local_timeline: true,
@@ -105,6 +107,7 @@ fn any_spec() -> impl Strategy<Value = PlanSpec> {
             order,
             sharing,
             limit,
+            ending: Ending::default(),
             cross_sweep_ends,
             epoch_size: None,
             local_timeline,

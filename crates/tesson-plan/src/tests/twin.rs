@@ -89,7 +89,15 @@ proptest! {
         demand in any_demand(),
         pieces in prop::collection::vec(0usize..3, 80),
     ) {
-        let spec = PlanSpec { order: OrderSpec::AsStored, sharing, limit, cross_sweep_ends, epoch_size: None, local_timeline };
+        let spec = PlanSpec {
+            order: OrderSpec::AsStored,
+            sharing,
+            limit,
+            ending: Ending::default(),
+            cross_sweep_ends,
+            epoch_size: None,
+            local_timeline,
+        };
         let complete = index_of(&chunks);
         let (mut one, mut other) = (Planner::new(spec.clone()), Planner::new(spec));
         let (mut expected, mut plan) = (BatchPlan::default(), BatchPlan::default());

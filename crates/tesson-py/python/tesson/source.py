@@ -84,6 +84,10 @@ class MinibatchSource(Source):
         Refuse several deserializers if one lacks a sequence of the first.
     outer_join : bool
         Keep such sequences, without samples in its streams.
+    max_samples_end : {"after", "before", "inside"}
+        Where the data end if `max_samples` lies inside a sequence: after it, before it, or inside, which cuts it.
+    drop_last : bool
+        Leave out the last minibatch of the data if more would have fit into it.
     keep_sparse : bool
         Let sparse streams stay sparse when truncating.
     sharing : {"chunk", "position"}, optional
@@ -148,6 +152,8 @@ class MinibatchSource(Source):
         strict_keys: bool = False,
         outer_join: bool = False,
         keep_sparse: bool = False,
+        max_samples_end: str = "after",
+        drop_last: bool = False,
         sharing: str | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
@@ -177,6 +183,8 @@ class MinibatchSource(Source):
             "strictKeys": strict_keys or None,
             "outerJoin": outer_join or None,
             "keepSparse": keep_sparse or None,
+            "maxSamplesEnd": None if max_samples_end == "after" else max_samples_end,
+            "dropLast": drop_last or None,
             "sharing": sharing,
             "memoryLimit": memory_limit,
             "threads": threads,

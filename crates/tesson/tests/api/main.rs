@@ -3,6 +3,7 @@
 mod brainscript;
 mod calls;
 mod common;
+mod ending;
 mod faults;
 mod index_cache;
 mod join;

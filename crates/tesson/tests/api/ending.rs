@@ -1,0 +1,28 @@
+//! How the data end.
+
+use crate::common::{rest, rows, source};
+use tesson::Source;
+
+/// What is left of `x` after so many samples; sequences of 1, 2, 3, 4, 1, … samples.
+fn read(test: &str, options: &str, size: u64) -> Vec<Vec<f64>> {
+    let (_, config) = source(test, &rows(8), &format!(r#", "randomize": false, {options}"#), "");
+    rest(&mut Source::open(&config).expect("the file is right"), size)
+}
+
+#[test]
+fn the_data_end_after_before_or_inside_a_sequence() {
+    let after = read("ending-after", r#""maxSamples": 8"#, 100);
+    assert_eq!(after, [[0., 100., 101., 200., 201., 202., 300., 301., 302., 303.]]);
+    let before = read("ending-before", r#""maxSamples": 8, "maxSamplesEnd": "before""#, 100);
+    assert_eq!(before, [after[0][..6].to_vec()]);
+    let inside = read("ending-inside", r#""maxSamples": 8, "maxSamplesEnd": "inside""#, 100);
+    assert_eq!(inside, [after[0][..8].to_vec()]);
+}
+
+#[test]
+fn a_last_minibatch_with_room_left_is_dropped() {
+    let all = read("ending-all", r#""maxSweeps": 1"#, 6);
+    let full = read("ending-full", r#""maxSweeps": 1, "dropLast": true"#, 6);
+    assert_eq!(all.iter().map(Vec::len).collect::<Vec<_>>(), [6, 5, 5, 4]);
+    assert_eq!(full, all[..3]);
+}
