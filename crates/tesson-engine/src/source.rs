@@ -40,6 +40,10 @@ const SMALL: u64 = 16 << 20;
 /// more than reading it, and memory that is new to the process costs more than both.
 const LONG: u64 = 1 << 10;
 
+/// Storage bytes of a dense value below which it is most likely a small whole number: kept in one byte, it takes less
+/// memory than its text does, and less time than fetching that again.
+const NARROW: u64 = 4;
+
 /// What a sequence costs in a minibatch at least: its place in the plan, in the blocks and in the batch.
 const SEQUENCE_BYTES: u64 = 64;
 
@@ -627,12 +631,18 @@ impl Source {
         let small = storage <= SMALL.min(budget.blocks / 8);
         let keep = self.parts.keep_in_memory();
         let shuffled = self.plan.order.is_shuffled();
-        let long = storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some();
-        let by_row = shuffled && long && !small && !keep;
+        let by_row = shuffled && !small && !keep && self.is_long(&indexed, storage);
         let retain = keep || small || covers_all(&self.plan.order, &indexed.index);
         let supply = Supply::Indexed { index: indexed.index, corpus: indexed.corpus, table };
         self.pipeline = Some(self.pipeline_of(supply, &budget, retain, by_row));
         Ok(())
+    }
+
+    /// Whether sequences are better fetched one by one than kept ([`LONG`], [`NARROW`]).
+    fn is_long(&self, indexed: &Indexed, storage: u64) -> bool {
+        let values: u64 = self.streams.iter().filter(|s| !s.sparse).map(|s| s.shape.len() as u64).sum();
+        let narrow = storage < NARROW * values.saturating_mul(indexed.index.n_samples());
+        !narrow && storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some()
     }
 
     fn growing_pipeline(&self) -> Pipeline {
