@@ -547,6 +547,8 @@ fn what_cannot_be_converted_is_told_with_its_line_and_leaves_no_file() {
         assert!(!left.iter().any(|f| f.to_string_lossy().starts_with("out")), "{left:?}");
     };
     check("a.csv", "1,2\n3,x\n", "", 1, "a.csv:2: field 1 is `x`, expected a number");
+    let nowhere = refused(&folder, "convert a.csv nowhere/out.cbf", 1);
+    assert!(nowhere.contains("nowhere/out.cbf: "), "{nowhere}");
     check("a.csv", "1,2\n3\n", "", 1, "a.csv:2: found 1 fields, expected 2");
     check("a.csv", "1,2\n", "--label-column 2", 2, "column `2`: the table has 2 columns, counted from 0");
     check(

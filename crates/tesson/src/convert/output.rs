@@ -44,7 +44,8 @@ impl Output {
         let mut name = OsString::from(path);
         name.push(".tmp");
         let temporary = PathBuf::from(name);
-        let file = File::create(&temporary).map_err(|e| ConvertError::file(&temporary, e))?;
+        // Named as the caller did, who knows nothing of another file.
+        let file = File::create(&temporary).map_err(|e| ConvertError::file(path, e))?;
         let out = BufWriter::with_capacity(BUFFER, file);
         let writer: Result<Box<dyn SequenceWriter>, WriteError> = match form {
             Form::Text => ctf::write::Writer::new(out, streams).map(|w| Box::new(w) as _),
