@@ -91,7 +91,8 @@ fn leftover(line: &str) -> Option<String> {
 }
 
 /// The layers that only compute. The engine lends them bytes and cores.
-const PURE: &[&str] = &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image", "tesson-config"];
+const PURE: &[&str] =
+    &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image", "tesson-tfds", "tesson-config"];
 
 const IMPURE: &[&str] = &[
     "std::fs",
@@ -121,6 +122,7 @@ const SILENT: &[&str] = &[
     "tesson-plan",
     "tesson-formats",
     "tesson-image",
+    "tesson-tfds",
     "tesson-config",
     "tesson-engine",
     "tesson",
@@ -149,11 +151,20 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tesson-plan", &["tesson-core"]),
     ("tesson-formats", &["tesson-core"]),
     ("tesson-image", &["tesson-core"]),
+    ("tesson-tfds", &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image"]),
     ("tesson-config", &["tesson-core", "tesson-plan"]),
     ("tesson-engine", &["tesson-core", "tesson-plan"]),
     (
         "tesson",
-        &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image", "tesson-engine", "tesson-config"],
+        &[
+            "tesson-core",
+            "tesson-plan",
+            "tesson-formats",
+            "tesson-image",
+            "tesson-tfds",
+            "tesson-engine",
+            "tesson-config",
+        ],
     ),
     ("tesson-cli", &["tesson", "tesson-core", "tesson-plan", "tesson-config", "tesson-engine"]),
     ("tesson-py", &["tesson", "tesson-cli", "tesson-core", "tesson-plan", "tesson-config"]),
@@ -168,6 +179,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tesson-config",
             "tesson-engine",
             "tesson-formats",
+            "tesson-tfds",
         ],
     ),
     ("xtask", &[]),

@@ -72,6 +72,11 @@ pub mod deserializer {
     }
 }
 
+/// Datasets prepared by TensorFlow Datasets.
+pub mod tfds {
+    pub use tesson_tfds::{features, ids, info, read_config, split};
+}
+
 /// Memory for everything together where the configuration sets no `memoryLimit`: 4 GiB.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 

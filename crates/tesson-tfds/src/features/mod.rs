@@ -1,0 +1,1 @@
+//! The tree of features, and what records hold for them (§1.3, §6).

@@ -1,0 +1,1 @@
+//! What each example is called: `tfds_id` (§8.10).

@@ -1,0 +1,1 @@
+//! How a split is read: `ReadConfig` (§9).

@@ -1,0 +1,1 @@
+//! Splits: from strings and objects to the records of files (§7).
