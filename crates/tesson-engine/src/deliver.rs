@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 use tesson_core::{Corpus, Deserializer, Error, Index, StreamInfo, UsageError};
 use tesson_plan::{Cursor, Demand, PlanSpec, Planner};
 
+use crate::arrays::Depot;
 use crate::block::{BlockTable, Resident, Spares};
 use crate::fetch::Resources;
 use crate::pack::Pools;
@@ -202,6 +203,8 @@ struct State {
     batch_bytes: usize,
     /// A caller waits for the ticket in front.
     awaited: bool,
+    /// Workers that wait for something to do.
+    resting: usize,
     /// A worker has panicked.
     broken: bool,
 }
@@ -212,6 +215,7 @@ struct Shared {
     /// What fetching a sequence by itself costs, in bytes of reading.
     row_cost: u64,
     pools: Pools,
+    depot: Arc<Depot>,
     /// Values in a sample of each stream.
     dims: Vec<usize>,
     spares: Arc<Spares>,
@@ -259,6 +263,7 @@ impl Pipeline {
             growth,
             batch_bytes: 0,
             awaited: false,
+            resting: 0,
             broken: false,
         };
         let row_cost = match &supply {
@@ -272,6 +277,7 @@ impl Pipeline {
             supply,
             row_cost: row_cost.max(ROW_COST),
             pools: Pools::new(dims.len()),
+            depot: Arc::default(),
             dims,
             spares: Arc::new(Spares::new(spare_bytes)),
             state: Mutex::new(state),
@@ -327,8 +333,8 @@ impl Pipeline {
         let mut since: Option<Instant> = None;
         let mut state = shared.lock();
         loop {
-            if let Some(outcome) = state.pop() {
-                let wake = state.tickets.len() <= shared.depth(&state) / 2;
+            if let Some(made) = state.pop() {
+                let wake = state.resting > 0 && state.tickets.len() <= shared.depth(&state) / 2;
                 shared.setup.counters.queued.store(state.tickets.len() as u64, Ordering::Relaxed);
                 drop(state);
                 if wake {
@@ -339,7 +345,7 @@ impl Pipeline {
                     shared.setup.counters.stalls.fetch_add(1, Ordering::Relaxed);
                     shared.setup.counters.stalled_us.fetch_add(us, Ordering::Relaxed);
                 }
-                return outcome.into_result().map(Some);
+                return made.map(Some);
             }
             shared.check(&state)?;
             if state.plan_over && state.tickets.is_empty() {
@@ -347,7 +353,9 @@ impl Pipeline {
             }
             since.get_or_insert_with(Instant::now);
             state.awaited = true;
-            shared.work.notify_one();
+            if state.resting > 0 {
+                shared.work.notify_one();
+            }
             let waited = shared.done.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner);
             state = waited.0;
             state.awaited = false;
@@ -442,16 +450,19 @@ impl State {
     }
 
     /// The ticket in front, if it is done.
-    fn pop(&mut self) -> Option<Outcome> {
+    fn pop(&mut self) -> Option<Result<Packed, Error>> {
         if !self.tickets.front()?.is_done() {
             return None;
         }
         self.front += 1;
-        let outcome = self.tickets.pop_front().and_then(Ticket::into_outcome);
-        if let Some(Outcome::Made(packed)) = &outcome {
-            self.delivered = packed.after;
-        }
-        outcome
+        let mut work = match self.tickets.pop_front()?.into_outcome()? {
+            Outcome::Made(work) => work,
+            Outcome::Failed(e) => return Some(Err(e)),
+        };
+        let packed = work.packed.take()?;
+        self.works.push(work);
+        self.delivered = packed.after;
+        Some(Ok(packed))
     }
 
     fn ticket(&mut self, number: u64) -> Option<&mut Ticket> {

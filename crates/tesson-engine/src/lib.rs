@@ -4,6 +4,7 @@
 //! memory and how reads are cut changes when a minibatch is ready, never what it holds. This crate follows the `tesson`
 //! façade and has no stability promise of its own.
 
+mod arrays;
 mod block;
 mod check;
 mod deliver;

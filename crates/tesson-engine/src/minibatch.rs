@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tesson_core::{Chunk, Key, StreamInfo};
 use tesson_plan::ResumeState;
 
+use crate::arrays::Arrays;
 use crate::layout::Layout;
 use crate::pack::{self, Item, Pools, Source};
 use crate::pool::Buffer;
@@ -171,6 +172,12 @@ pub enum BatchKeys {
     Texts(Vec<String>),
 }
 
+impl Default for BatchKeys {
+    fn default() -> BatchKeys {
+        BatchKeys::Numbers(Vec::new())
+    }
+}
+
 impl BatchKeys {
     /// The key of sequence `i`.
     pub fn get(&self, i: usize) -> Key {
@@ -197,8 +204,7 @@ impl BatchKeys {
 /// One minibatch: its streams, and the state to continue after it.
 #[derive(Debug)]
 pub struct Minibatch {
-    pub(crate) streams: Vec<StreamBatch>,
-    pub(crate) keys: BatchKeys,
+    pub(crate) arrays: Arrays,
     pub(crate) sweep_end: bool,
     pub(crate) resume: ResumeState,
 }
@@ -211,32 +217,30 @@ impl Minibatch {
     pub fn of_chunk(streams: &[Arc<StreamInfo>], chunk: &Chunk, sweep_end: bool) -> Minibatch {
         let items: Vec<Item> = (0..chunk.n_sequences).map(|row| Item { held: 0, row }).collect();
         let sources = [Source { chunk, rows: None, line_base: 0 }];
-        Minibatch {
-            streams: pack::pack(streams, &items, &sources, &Pools::new(streams.len())),
-            keys: pack::keys(&items, &sources),
-            sweep_end,
-            resume: ResumeState::default(),
-        }
+        let mut arrays = Arrays::new(Vec::new(), BatchKeys::default());
+        pack::pack(streams, &items, &sources, &Pools::new(streams.len()), &mut arrays.streams);
+        pack::keys(&items, &sources, &mut arrays.keys);
+        Minibatch { arrays, sweep_end, resume: ResumeState::default() }
     }
 
     /// The streams, in the order of the configuration.
     pub fn streams(&self) -> &[StreamBatch] {
-        &self.streams
+        &self.arrays.streams
     }
 
     /// The stream of this name.
     pub fn stream(&self, name: &str) -> Option<&StreamBatch> {
-        self.streams.iter().find(|s| s.info.name == name)
+        self.arrays.streams.iter().find(|s| s.info.name == name)
     }
 
     /// Number of sequences. 0 is possible: a worker's share may be empty though others' are not.
     pub fn n_sequences(&self) -> usize {
-        self.keys.len()
+        self.arrays.keys.len()
     }
 
     /// The keys of the sequences.
     pub fn keys(&self) -> &BatchKeys {
-        &self.keys
+        &self.arrays.keys
     }
 
     /// Whether a sweep ends in or with this minibatch.
@@ -251,6 +255,7 @@ impl Minibatch {
 
     /// Takes the minibatch apart: streams, keys, the end of a sweep, and the state behind it.
     pub fn into_parts(self) -> (Vec<StreamBatch>, BatchKeys, bool, ResumeState) {
-        (self.streams, self.keys, self.sweep_end, self.resume)
+        let (streams, keys) = self.arrays.into_parts();
+        (streams, keys, self.sweep_end, self.resume)
     }
 }

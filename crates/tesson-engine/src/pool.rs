@@ -48,7 +48,7 @@ impl<T> Pool<T> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // The latest ones are the likeliest to be in the cache; one that is much too large stays for larger requests.
         let latest = idle.buffers.len().saturating_sub(LOOKED_AT);
-        let fits = |v: &Vec<T>| v.capacity() >= capacity && v.capacity() / 4 <= capacity.max(256);
+        let fits = |v: &Vec<T>| v.capacity() >= capacity && !is_too_large(v, capacity);
         let mut items = match idle.buffers[latest..].iter().rposition(fits) {
             Some(at) => idle.take(latest + at),
             // One that is too small grows: otherwise small ones would fill the pool for ever.
@@ -62,6 +62,11 @@ impl<T> Pool<T> {
     }
 }
 
+/// Whether a buffer would be wasted on so few elements.
+fn is_too_large<T>(buffer: &Vec<T>, capacity: usize) -> bool {
+    buffer.capacity() / 4 > capacity.max(256)
+}
+
 /// A pooled, exclusively owned array of numbers. Dropping it gives its memory back for the next minibatch.
 #[derive(Debug)]
 pub struct Buffer<T> {
@@ -72,6 +77,16 @@ pub struct Buffer<T> {
 impl<T> Buffer<T> {
     pub(crate) fn items(&mut self) -> &mut Vec<T> {
         &mut self.items
+    }
+
+    /// The buffer without its elements, with room for `capacity`; one of the pool if it is much too large for them.
+    pub(crate) fn emptied(mut self, capacity: usize, pool: &Arc<Pool<T>>) -> Buffer<T> {
+        if is_too_large(&self.items, capacity) {
+            return pool.take(capacity);
+        }
+        self.items.clear();
+        self.items.reserve(capacity);
+        self
     }
 }
 

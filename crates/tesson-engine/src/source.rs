@@ -556,8 +556,8 @@ impl Source {
         if let Some(refused) = packed.refused {
             return Err(refused);
         }
-        let n_sequences = packed.keys.len() as u64;
-        let n_samples = packed.streams.iter().map(|s| s.n_samples()).max().unwrap_or(0) as u64;
+        let n_sequences = packed.arrays.keys.len() as u64;
+        let n_samples = packed.arrays.streams.iter().map(|s| s.n_samples()).max().unwrap_or(0) as u64;
         self.counters.samples.fetch_add(n_samples, Ordering::Relaxed);
         self.counters.minibatches.fetch_add(1, Ordering::Relaxed);
         self.counters.sequences.fetch_add(n_sequences, Ordering::Relaxed);
@@ -570,12 +570,7 @@ impl Source {
                 return Ok(None);
             }
         }
-        Ok(Some(Minibatch {
-            streams: packed.streams,
-            keys: packed.keys,
-            sweep_end: packed.sweep_end,
-            resume: self.state.clone(),
-        }))
+        Ok(Some(Minibatch { arrays: packed.arrays, sweep_end: packed.sweep_end, resume: self.state.clone() }))
     }
 
     /// Counts a minibatch's faults on top of those charged so far; returns how many there are then.

@@ -7,8 +7,9 @@ use std::sync::atomic::Ordering;
 use tesson_core::{Chunk, Piece, Scratch, UsageError};
 
 use super::plan::PLANNED_AT_ONCE;
-use super::ticket::{Holdings, Ticket, Work};
+use super::ticket::{Ticket, Work};
 use super::{Brain, Presence, Shared, State, Supply};
+use crate::arrays::Arrays;
 
 /// A minibatch that misses this many blocks does not wait for them while the allowance for rows lasts.
 const MANY_BLOCKS: usize = 8;
@@ -32,7 +33,6 @@ pub(super) enum Job {
 pub(super) struct Task {
     pub(super) number: u64,
     pub(super) work: Box<Work>,
-    pub(super) held: Holdings,
 }
 
 /// What a block is loaded from.
@@ -46,24 +46,34 @@ pub(super) struct Bench {
     pub(super) scratch: Scratch,
     pub(super) bytes: Vec<u8>,
     pub(super) chunk: Chunk,
+    /// What the next minibatches are packed into.
+    pub(super) arrays: Vec<Arrays>,
+}
+
+impl Bench {
+    pub(super) fn new() -> Bench {
+        Bench { scratch: Scratch::default(), bytes: Vec::new(), chunk: Chunk::empty(), arrays: Vec::new() }
+    }
 }
 
 impl Shared {
     /// A worker's life.
     pub(super) fn work(&self) {
         let _alarm = Alarm(self);
-        let mut bench = Bench { scratch: Scratch::default(), bytes: Vec::new(), chunk: Chunk::empty() };
+        let mut bench = Bench::new();
         let mut state = self.lock();
         while !self.stop.load(Ordering::SeqCst)
             && !self.setup.cancelled.load(Ordering::SeqCst)
             && !state.broken
         {
             let Some(job) = self.pick(&mut state) else {
+                state.resting += 1;
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
+                state.resting -= 1;
                 continue;
             };
             let generation = state.generation;
-            let more = self.has_more(&state);
+            let more = state.resting > 0 && self.has_more(&state);
             drop(state);
             if more {
                 self.work.notify_one();
@@ -183,11 +193,11 @@ impl Shared {
 impl State {
     /// Takes a ticket's work on, with the blocks that are there. It does not wait for the others any more.
     fn start(&mut self, number: u64) -> Option<Task> {
-        let (work, held) = self.ticket(number)?.start()?;
-        for (&block, _) in work.blocks.iter().zip(&held).filter(|(_, held)| held.is_none()) {
+        let work = self.ticket(number)?.start()?;
+        for (&block, _) in work.blocks.iter().zip(&work.held).filter(|(_, held)| held.is_none()) {
             self.blocks[block as usize].waiters.retain(|&(waiter, _)| waiter != number);
         }
-        Some(Task { number, work, held })
+        Some(Task { number, work })
     }
 }
 

@@ -9,6 +9,7 @@ use tesson_plan::{Place, Planned};
 use super::job::{Bench, Task};
 use super::ticket::{Charge, Held, Outcome, Packed, Ticket, Work};
 use super::{Shared, State, Supply};
+use crate::arrays::Arrays;
 use crate::fault;
 use crate::minibatch::{BatchKeys, StreamBatch};
 use crate::pack::{self, Item, Source};
@@ -16,8 +17,9 @@ use crate::pack::{self, Item, Source};
 impl Shared {
     /// Makes minibatches and puts them where their caller finds them.
     pub(super) fn make(&self, tasks: Vec<Task>, generation: u64, bench: &mut Bench) -> MutexGuard<'_, State> {
+        self.depot.take(tasks.len().saturating_sub(bench.arrays.len()), &mut bench.arrays);
         let made = tasks.into_iter().map(|mut task| {
-            let packed = self.assemble(&mut task.work, &task.held, bench);
+            let packed = self.assemble(&mut task.work, bench);
             (task.number, task.work, packed)
         });
         let made: Vec<_> = made.collect();
@@ -25,17 +27,20 @@ impl Shared {
         if state.generation != generation {
             return state;
         }
-        for (number, work, packed) in made {
+        for (number, mut work, packed) in made {
             for &block in &work.retired {
                 state.retire(block, number, &self.setup);
             }
-            state.works.push(work);
             let outcome = match packed {
                 Ok(packed) => {
-                    state.note_size(packed.bytes());
-                    Outcome::Made(Box::new(packed))
+                    state.note_size(packed.arrays.bytes());
+                    work.packed = Some(packed);
+                    Outcome::Made(work)
                 }
-                Err(e) => Outcome::Failed(e),
+                Err(e) => {
+                    state.works.push(work);
+                    Outcome::Failed(e)
+                }
             };
             if let Some(ticket) = state.ticket(number) {
                 ticket.finish(outcome);
@@ -48,14 +53,11 @@ impl Shared {
     }
 
     /// Brings together what a minibatch is made of, rows that are in no block in memory included, and packs it.
-    pub(super) fn assemble(
-        &self,
-        work: &mut Work,
-        held: &[Option<Held>],
-        bench: &mut Bench,
-    ) -> Result<Packed, Error> {
+    pub(super) fn assemble(&self, work: &mut Work, bench: &mut Bench) -> Result<Packed, Error> {
+        // Whoever waits for the blocks' memory is not to wait until the minibatch is taken.
+        let mut held = std::mem::take(&mut work.held);
         let named = work.items.iter_mut().chain(&mut work.others);
-        let fetched = self.fetch(&work.blocks, held, named, bench)?;
+        let fetched = self.fetch(&work.blocks, &held, named, bench)?;
         let nothing = Chunk::empty();
         let held_sources = held.iter().map(|held| match held {
             Some(held) => held.block.source(held.line_base),
@@ -76,20 +78,24 @@ impl Shared {
         // The data may end inside the last sequence; one that is left out leaves nothing to be cut.
         let last = work.items.last().is_some_and(|i| !is_left_out(i));
         work.items.retain(|i| !is_left_out(i));
-        let mut streams = pack::pack(&self.setup.streams, &work.items, &sources, &self.pools);
+        let mut arrays = bench.arrays.pop().unwrap_or_else(|| self.depot.fresh());
+        let Arrays { streams, keys, .. } = &mut arrays;
+        pack::pack(&self.setup.streams, &work.items, &sources, &self.pools, streams);
         if let Some(keep) = work.plan.keep_of_last.filter(|_| last) {
             streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
         }
-        let keys = pack::keys(&work.items, &sources);
-        self.setup.transforms.apply(&mut streams, &keys, &places, &mut bench.scratch, &self.pools)?;
-        let refused = if self.setup.frame_mode { self.not_frames(work, &streams, &keys) } else { None };
+        pack::keys(&work.items, &sources, keys);
+        self.setup.transforms.apply(streams, keys, &places, &mut bench.scratch, &self.pools)?;
+        let refused = if self.setup.frame_mode { self.not_frames(work, streams, keys) } else { None };
+        drop(sources);
         fetched.into_iter().for_each(|chunk| self.spares.give(chunk));
         let counters = &self.setup.counters;
         counters.block_hits.fetch_add(held.iter().flatten().count() as u64, Ordering::Relaxed);
+        held.clear();
+        work.held = held;
         Ok(Packed {
             first: work.plan.own.first().copied(),
-            streams,
-            keys,
+            arrays,
             sweep_end: work.plan.sweep_end,
             data_end: work.plan.data_end,
             is_empty: work.items.is_empty() && work.plan.foreign.is_empty(),

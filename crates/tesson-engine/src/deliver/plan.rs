@@ -6,7 +6,7 @@ use std::sync::MutexGuard;
 use tesson_core::{Error, Fetch};
 use tesson_plan::{Planned, Progress};
 
-use super::ticket::{Held, Holdings, Outcome, Ticket, Work};
+use super::ticket::{Held, Outcome, Ticket, Work};
 use super::{Brain, Presence, Setup, Shared, State, Supply};
 use crate::pack::Item;
 
@@ -138,7 +138,7 @@ impl State {
     /// Takes a planned minibatch in: what it needs is looked up, queued and waited for.
     fn admit(&mut self, work: Result<Box<Work>, Error>, setup: &Setup) {
         let number = self.front + self.tickets.len() as u64;
-        let work = match work {
+        let mut work = match work {
             Ok(work) => work,
             Err(e) => return self.tickets.push_back(Ticket::done(Outcome::Failed(e))),
         };
@@ -146,11 +146,10 @@ impl State {
             growth.reached = last.chunk;
         }
         if setup.by_row {
-            let holdings = work.blocks.iter().map(|_| None).collect();
+            work.held.extend(work.blocks.iter().map(|_| None));
             self.ready.push(Reverse(number));
-            return self.tickets.push_back(Ticket::waiting(work, holdings));
+            return self.tickets.push_back(Ticket::waiting(work));
         }
-        let mut holdings = Holdings::with_capacity(work.blocks.len());
         for &number_of_block in &work.blocks {
             let line_base = self.line_base(number_of_block);
             let block = &mut self.blocks[number_of_block as usize];
@@ -161,17 +160,17 @@ impl State {
                 block.presence = Presence::Queued;
                 self.queue.push_back(number_of_block);
             }
-            holdings.push(match &block.presence {
+            work.held.push(match &block.presence {
                 Presence::Resident(resident) => Some(Held { block: resident.clone(), line_base }),
                 Presence::Absent | Presence::Queued | Presence::Loading => {
-                    block.waiters.push((number, holdings.len() as u32));
+                    block.waiters.push((number, work.held.len() as u32));
                     None
                 }
             });
         }
-        if holdings.iter().all(Option::is_some) {
+        if work.held.iter().all(Option::is_some) {
             self.ready.push(Reverse(number));
         }
-        self.tickets.push_back(Ticket::waiting(work, holdings));
+        self.tickets.push_back(Ticket::waiting(work));
     }
 }

@@ -1,6 +1,6 @@
 //! Single sequences beside the plan: what waited in the rows of truncated reading when a state was saved.
 
-use tesson_core::{Chunk, Error, Scratch};
+use tesson_core::Error;
 use tesson_plan::{Demand, Planned};
 
 use super::Pipeline;
@@ -19,7 +19,7 @@ impl Pipeline {
         work.plan.own.push(planned);
         work.items.push(Item { held: 0, row });
         work.blocks.push(block);
-        let mut bench = Bench { scratch: Scratch::default(), bytes: Vec::new(), chunk: Chunk::empty() };
-        self.shared.assemble(&mut work, &[None], &mut bench)
+        work.held.push(None);
+        self.shared.assemble(&mut work, &mut Bench::new())
     }
 }

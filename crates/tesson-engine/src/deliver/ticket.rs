@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tesson_core::{DataError, Error};
 use tesson_plan::{BatchPlan, Cursor, Demand, Planned};
 
+use crate::arrays::Arrays;
 use crate::block::Resident;
-use crate::minibatch::{BatchKeys, StreamBatch};
 use crate::pack::Item;
 
 /// What a planned minibatch needs.
@@ -22,8 +22,12 @@ pub(super) struct Work {
     pub(super) others: Vec<Item>,
     /// The blocks needed, each once.
     pub(super) blocks: Vec<u32>,
+    /// Those of them that are in memory.
+    pub(super) held: Vec<Option<Held>>,
     /// Blocks that this sweep does not come back to after this minibatch.
     pub(super) retired: Vec<u32>,
+    /// The minibatch, once it is made.
+    pub(super) packed: Option<Packed>,
 }
 
 impl Work {
@@ -35,7 +39,9 @@ impl Work {
             items: Vec::new(),
             others: Vec::new(),
             blocks: Vec::new(),
+            held: Vec::new(),
             retired: Vec::new(),
+            packed: None,
         }
     }
 
@@ -44,6 +50,7 @@ impl Work {
         self.items.clear();
         self.others.clear();
         self.blocks.clear();
+        self.held.clear();
         self.retired.clear();
     }
 }
@@ -54,13 +61,10 @@ pub(super) struct Held {
     pub(super) line_base: u64,
 }
 
-/// The blocks of a ticket that are in memory, in the order of [`Work::blocks`].
-pub(super) type Holdings = Vec<Option<Held>>;
-
 /// Where a ticket stands.
 enum Stage {
     /// For the blocks it does not hold yet, and how many those are.
-    Waiting(Box<Work>, Holdings, usize),
+    Waiting(Box<Work>, usize),
     /// Somebody makes it.
     Making,
     /// It can be handed out.
@@ -71,9 +75,9 @@ enum Stage {
 pub(super) struct Ticket(Stage);
 
 impl Ticket {
-    pub(super) fn waiting(work: Box<Work>, holdings: Holdings) -> Ticket {
-        let missing = holdings.iter().filter(|h| h.is_none()).count();
-        Ticket(Stage::Waiting(work, holdings, missing))
+    pub(super) fn waiting(work: Box<Work>) -> Ticket {
+        let missing = work.held.iter().filter(|h| h.is_none()).count();
+        Ticket(Stage::Waiting(work, missing))
     }
 
     pub(super) fn done(outcome: Outcome) -> Ticket {
@@ -97,8 +101,8 @@ impl Ticket {
 
     /// Block `at` of the ticket's is there; whether it was the last one the ticket waited for.
     pub(super) fn arrived(&mut self, at: u32, held: Held) -> bool {
-        let Stage::Waiting(_, holdings, missing) = &mut self.0 else { return false };
-        let place = &mut holdings[at as usize];
+        let Stage::Waiting(work, missing) = &mut self.0 else { return false };
+        let place = &mut work.held[at as usize];
         if place.replace(held).is_none() {
             *missing -= 1;
         }
@@ -107,14 +111,14 @@ impl Ticket {
 
     /// Sequences and missing blocks, while it waits.
     pub(super) fn wait(&self) -> Option<(usize, usize)> {
-        let Stage::Waiting(work, _, missing) = &self.0 else { return None };
+        let Stage::Waiting(work, missing) = &self.0 else { return None };
         Some((work.items.len(), *missing))
     }
 
     /// Takes the work and what there is for it, to make the minibatch.
-    pub(super) fn start(&mut self) -> Option<(Box<Work>, Holdings)> {
+    pub(super) fn start(&mut self) -> Option<Box<Work>> {
         match std::mem::replace(&mut self.0, Stage::Making) {
-            Stage::Waiting(work, holdings, _) => Some((work, holdings)),
+            Stage::Waiting(work, _) => Some(work),
             other => {
                 self.0 = other;
                 None
@@ -138,8 +142,7 @@ pub(crate) struct Charge {
 pub(crate) struct Packed {
     /// The first sequence that was planned.
     pub(crate) first: Option<Planned>,
-    pub(crate) streams: Vec<StreamBatch>,
-    pub(crate) keys: BatchKeys,
+    pub(crate) arrays: Arrays,
     pub(crate) sweep_end: bool,
     pub(crate) data_end: bool,
     /// Whether no rank has a sequence in it.
@@ -153,24 +156,8 @@ pub(crate) struct Packed {
     pub(crate) refused: Option<Error>,
 }
 
-impl Packed {
-    /// Bytes of what has been packed.
-    pub(super) fn bytes(&self) -> usize {
-        self.streams.iter().map(StreamBatch::bytes).sum::<usize>() + self.keys.len() * 8
-    }
-}
-
-/// What became of a ticket.
+/// What became of a ticket: the minibatch lies with its work.
 pub(super) enum Outcome {
-    Made(Box<Packed>),
+    Made(Box<Work>),
     Failed(Error),
-}
-
-impl Outcome {
-    pub(super) fn into_result(self) -> Result<Packed, Error> {
-        match self {
-            Outcome::Made(packed) => Ok(*packed),
-            Outcome::Failed(e) => Err(e),
-        }
-    }
 }

@@ -6,12 +6,13 @@ mod truncated;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tesson_core::{Chunk, Keys, StreamInfo};
+use tesson_core::{Chunk, Keys};
 
-use crate::minibatch::{BatchKeys, StreamBatch};
+use crate::minibatch::BatchKeys;
 use crate::packed::PackedRows;
 use crate::pool::Pool;
 
+pub(crate) use sequence::pack;
 pub(crate) use truncated::{Whole, dense_bytes, keys as piece_keys, pack as pack_pieces};
 
 /// A sequence to be packed: the row `row` of block `held`.
@@ -51,31 +52,26 @@ impl Pools {
         (samples.load(Ordering::Relaxed), values.load(Ordering::Relaxed))
     }
 
-    /// Says how large a stream's batch was. A little is added, so that the next one seldom has to grow.
+    /// Says how large a stream's batch was. A little is added, so that the next one seldom has to grow; what fits
+    /// already is left, as all threads look at it.
     fn expect(&self, stream: usize, n_samples: usize, n_values: usize) {
         let (samples, values) = &self.sizes[stream];
-        samples.store(n_samples + n_samples / 8, Ordering::Relaxed);
-        values.store(n_values + n_values / 8, Ordering::Relaxed);
+        for (expected, n) in [(samples, n_samples), (values, n_values)] {
+            let before = expected.load(Ordering::Relaxed);
+            if n > before || n < before / 2 {
+                expected.store(n + n / 8, Ordering::Relaxed);
+            }
+        }
     }
 }
 
-/// Packs the items, in order, into one batch a stream.
-pub(crate) fn pack(
-    streams: &[Arc<StreamInfo>],
-    items: &[Item],
-    sources: &[Source<'_>],
-    pools: &Pools,
-) -> Vec<StreamBatch> {
-    sequence::pack(streams, items, sources, pools)
-}
-
-/// The keys of the items.
-pub(crate) fn keys(items: &[Item], sources: &[Source<'_>]) -> BatchKeys {
+/// The keys of the items, in place of those in `keys`.
+pub(crate) fn keys(items: &[Item], sources: &[Source<'_>], keys: &mut BatchKeys) {
     let texts = items.iter().any(|i| matches!(sources[i.held as usize].chunk.keys, Keys::Texts { .. }));
     if texts {
-        return BatchKeys::Texts(
-            items.iter().map(|i| sources[i.held as usize].chunk.key(i.row as usize).to_string()).collect(),
-        );
+        let text = |i: &Item| sources[i.held as usize].chunk.key(i.row as usize).to_string();
+        *keys = BatchKeys::Texts(items.iter().map(text).collect());
+        return;
     }
     let number = |i: &Item| {
         let source = &sources[i.held as usize];
@@ -83,5 +79,11 @@ pub(crate) fn keys(items: &[Item], sources: &[Source<'_>]) -> BatchKeys {
         let base = if chunk.keys_are_lines { chunk.first_line + source.line_base } else { 0 };
         base + chunk.keys.number(i.row as usize).expect("texts are handled above")
     };
-    BatchKeys::Numbers(items.iter().map(number).collect())
+    let mut numbers = match std::mem::take(keys) {
+        BatchKeys::Numbers(numbers) => numbers,
+        BatchKeys::Texts(_) => Vec::new(),
+    };
+    numbers.clear();
+    numbers.extend(items.iter().map(number));
+    *keys = BatchKeys::Numbers(numbers);
 }

@@ -28,21 +28,25 @@ fn runs(items: &[Item]) -> Vec<Run> {
     runs
 }
 
-/// Packs the items, in order, into one batch a stream.
-pub(super) fn pack(
+/// Packs the items, in order, into one batch a stream, which take the place of those in `batches`; their memory is used
+/// again.
+pub(crate) fn pack(
     streams: &[Arc<StreamInfo>],
     items: &[Item],
     sources: &[Source<'_>],
     pools: &Pools,
-) -> Vec<StreamBatch> {
+    batches: &mut Vec<StreamBatch>,
+) {
     let runs = runs(items);
     (0..2 * AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch_place));
     (0..AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch));
-    let mut writers: Vec<Writer<'_>> = streams
+    let mut old = batches.drain(..);
+    let mut writers: Vec<Writer> = streams
         .iter()
         .enumerate()
-        .map(|(number, info)| Writer::new(number, info, items.len(), pools))
+        .map(|(number, info)| Writer::new(number, info, items.len(), pools, old.next()))
         .collect();
+    drop(old);
     for (i, run) in runs.iter().enumerate() {
         prefetch(runs.get(i + 2 * AHEAD), sources, PackedRows::prefetch_place);
         prefetch(runs.get(i + AHEAD), sources, PackedRows::prefetch);
@@ -52,7 +56,7 @@ pub(super) fn pack(
             None => append_columns(&mut writers, source.chunk, run.rows.clone()),
         }
     }
-    writers.into_iter().map(|writer| writer.finish(pools)).collect()
+    batches.extend(writers.into_iter().map(|writer| writer.finish(pools)));
 }
 
 /// Packed runs lie all over memory. So many runs ahead they are asked for, twice as many ahead their places, while the
@@ -66,13 +70,13 @@ fn prefetch(run: Option<&Run>, sources: &[Source<'_>], ask: impl Fn(&PackedRows,
     }
 }
 
-fn append_columns(writers: &mut [Writer<'_>], chunk: &Chunk, rows: Range<u32>) {
+fn append_columns(writers: &mut [Writer], chunk: &Chunk, rows: Range<u32>) {
     for (writer, column) in writers.iter_mut().zip(&chunk.streams) {
         writer.columns(column, rows.clone());
     }
 }
 
-fn append_packed(writers: &mut [Writer<'_>], packed: &PackedRows, rows: Range<u32>) {
+fn append_packed(writers: &mut [Writer], packed: &PackedRows, rows: Range<u32>) {
     for row in rows {
         let mut sequence = packed.sequence(row as usize);
         for writer in writers.iter_mut() {
@@ -94,9 +98,9 @@ fn append_packed(writers: &mut [Writer<'_>], packed: &PackedRows, rows: Range<u3
 }
 
 /// One stream of a minibatch in the making.
-struct Writer<'a> {
+struct Writer {
     number: usize,
-    info: &'a Arc<StreamInfo>,
+    info: Arc<StreamInfo>,
     /// Values in a dense sample.
     dim: usize,
     lengths: Vec<u32>,
@@ -104,19 +108,45 @@ struct Writer<'a> {
     samples: Samples,
 }
 
-impl<'a> Writer<'a> {
-    fn new(number: usize, info: &'a Arc<StreamInfo>, n_sequences: usize, pools: &Pools) -> Writer<'a> {
+impl Writer {
+    /// A writer of a stream, into the memory of a batch of the same stream if there is one.
+    fn new(
+        number: usize,
+        info: &Arc<StreamInfo>,
+        n_sequences: usize,
+        pools: &Pools,
+        old: Option<StreamBatch>,
+    ) -> Writer {
         let (n_samples, n_values) = pools.expected(number);
-        let values = Floats::with_capacity(info.element, n_values, pools);
-        let samples = if info.sparse {
-            let mut indptr = pools.i32s.take(n_samples + 1);
-            indptr.items().push(0);
-            Samples::Sparse { indptr, indices: pools.i32s.take(n_values), values }
-        } else {
-            Samples::Dense { values }
+        let (named, mut lengths, old) = match old {
+            Some(StreamBatch { info, lengths, samples, .. }) => (Some(info), lengths, Some(samples)),
+            None => (None, Vec::new(), None),
         };
-        let lengths = Vec::with_capacity(n_sequences);
-        Writer { number, info, dim: info.shape.len(), lengths, n_samples: 0, samples }
+        let samples = match old {
+            Some(Samples::Sparse { indptr, indices, values }) if info.sparse => Samples::Sparse {
+                indptr: indptr.emptied(n_samples + 1, &pools.i32s),
+                indices: indices.emptied(n_values, &pools.i32s),
+                values: values.emptied(info.element, n_values, pools),
+            },
+            Some(Samples::Dense { values }) if !info.sparse => {
+                Samples::Dense { values: values.emptied(info.element, n_values, pools) }
+            }
+            _ if info.sparse => Samples::Sparse {
+                indptr: pools.i32s.take(n_samples + 1),
+                indices: pools.i32s.take(n_values),
+                values: Floats::with_capacity(info.element, n_values, pools),
+            },
+            _ => Samples::Dense { values: Floats::with_capacity(info.element, n_values, pools) },
+        };
+        lengths.clear();
+        lengths.reserve(n_sequences);
+        // Counting users of what all threads share is an exchange between them.
+        let info = named.filter(|named| Arc::ptr_eq(named, info)).unwrap_or_else(|| info.clone());
+        let mut writer = Writer { number, dim: info.shape.len(), info, lengths, n_samples: 0, samples };
+        if let Samples::Sparse { indptr, .. } = &mut writer.samples {
+            indptr.items().push(0);
+        }
+        writer
     }
 
     /// Counts a sequence of so many samples.
@@ -166,7 +196,7 @@ impl<'a> Writer<'a> {
             Samples::Dense { values } | Samples::Sparse { values, .. } => values.len(),
         };
         pools.expect(number, n_samples, n_values);
-        StreamBatch { info: info.clone(), lengths, samples, n_samples, layout: None }
+        StreamBatch { info, lengths, samples, n_samples, layout: None }
     }
 }
 
@@ -175,6 +205,15 @@ impl Floats {
         match element {
             Element::F32 => Floats::F32(pools.f32s.take(n)),
             Element::F64 => Floats::F64(pools.f64s.take(n)),
+        }
+    }
+
+    /// These without their values, with room for `n`.
+    fn emptied(self, element: Element, n: usize, pools: &Pools) -> Floats {
+        match (self, element) {
+            (Floats::F32(v), Element::F32) => Floats::F32(v.emptied(n, &pools.f32s)),
+            (Floats::F64(v), Element::F64) => Floats::F64(v.emptied(n, &pools.f64s)),
+            _ => Floats::with_capacity(element, n, pools),
         }
     }
 
@@ -243,7 +282,9 @@ mod tests {
             .collect();
         let pools = Pools::new(1);
         let one = |sources: &[Source<'_>]| {
-            super::pack(std::slice::from_ref(info), &items, sources, &pools).pop().expect("one stream")
+            let mut batches = Vec::new();
+            super::pack(std::slice::from_ref(info), &items, sources, &pools, &mut batches);
+            batches.pop().expect("one stream")
         };
         let (from_columns, from_rows) = (one(&columns), one(&rows));
         assert_eq!(format!("{from_columns:?}"), format!("{from_rows:?}"));

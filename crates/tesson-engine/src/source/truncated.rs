@@ -11,6 +11,7 @@ use tesson_core::{DataError, DataErrorKind, Error, Index, Location, StreamInfo, 
 use tesson_plan::{Cursor, Demand, Piece, PlanSpec, Planned, Rows, RowsState, Sharing, Waits};
 
 use super::Source;
+use crate::arrays::Arrays;
 use crate::deliver::Packed;
 use crate::minibatch::Minibatch;
 use crate::pack::{self, Pools, Whole};
@@ -233,7 +234,7 @@ impl Source {
                 let sequence = waits.sequence - index.chunk(chunk).first_sequence;
                 let planned = Planned { chunk: chunk as u32, sequence: sequence as u32 };
                 let packed = pipeline.single(planned)?;
-                let length = packed.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
+                let length = packed.arrays.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
                 rows.push(number, whole(packed), waits, length);
             }
             if !rows.set_cursor(number, row.cursor) {
@@ -256,8 +257,8 @@ impl Source {
         let waits = packed.first.map(|planned| self.waits(planned, sweep_end)).transpose()?;
         let truncated = self.truncated_mut();
         (truncated.faults, truncated.fetched, truncated.over) = (faults, after, data_end);
-        let length = packed.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
-        match waits.filter(|_| !packed.keys.is_empty() && unequal.is_none()) {
+        let length = packed.arrays.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
+        match waits.filter(|_| !packed.arrays.keys.is_empty() && unequal.is_none()) {
             Some(waits) => {
                 let whole = whole(packed);
                 truncated.bytes += whole.bytes() as u64;
@@ -287,8 +288,8 @@ impl Source {
 
     /// Streams of different length cannot be cut into the same pieces: the error, if these are.
     fn unequal(&self, packed: &Packed) -> Option<Error> {
-        let first = packed.streams.first()?;
-        let other = packed.streams.iter().find(|s| s.n_samples() != first.n_samples())?;
+        let first = packed.arrays.streams.first()?;
+        let other = packed.arrays.streams.iter().find(|s| s.n_samples() != first.n_samples())?;
         let planned = packed.first?;
         let corpus = &self.joint.as_ref()?.indexed.corpus;
         let (resource, span) = corpus.span(planned.chunk, planned.sequence);
@@ -299,7 +300,7 @@ impl Source {
             other_samples: first.n_samples() as u64,
         };
         let at = Location { file, offset: span.start, line: None };
-        let key = (!packed.keys.is_empty()).then(|| packed.keys.get(0));
+        let key = (!packed.arrays.keys.is_empty()).then(|| packed.arrays.keys.get(0));
         Some(DataError::new(kind, at).within(Some(other.info().name.clone()), key).into())
     }
 
@@ -337,10 +338,11 @@ impl Source {
         self.state = self.state_at(after, faults);
         self.state.consumed = consumed;
         self.state.rows = Some(Arc::new(state));
-        Ok(Minibatch { streams: batches, keys, sweep_end, resume: self.state.clone() })
+        Ok(Minibatch { arrays: Arrays::new(batches, keys), sweep_end, resume: self.state.clone() })
     }
 }
 
 fn whole(packed: Packed) -> Arc<Whole> {
-    Arc::new(Whole { streams: packed.streams, keys: packed.keys })
+    let (streams, keys) = packed.arrays.into_parts();
+    Arc::new(Whole { streams, keys })
 }

@@ -1,0 +1,85 @@
+//! The arrays of a minibatch, which are used again as a whole.
+//!
+//! A minibatch is packed by one thread and given up by another. Giving each of its arrays back by itself costs several
+//! exchanges between the two cores, which for small minibatches is a good part of the whole work; together they cost one.
+
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+use crate::minibatch::{BatchKeys, StreamBatch};
+
+/// Bytes kept for reuse, at most.
+const KEPT_BYTES: usize = 16 << 20;
+
+/// Streams and keys of a minibatch. Dropping them gives them back for another minibatch of the same streams.
+#[derive(Debug)]
+pub(crate) struct Arrays {
+    pub(crate) streams: Vec<StreamBatch>,
+    pub(crate) keys: BatchKeys,
+    home: Weak<Depot>,
+}
+
+impl Arrays {
+    /// Arrays that nobody will use again.
+    pub(crate) fn new(streams: Vec<StreamBatch>, keys: BatchKeys) -> Arrays {
+        Arrays { streams, keys, home: Weak::new() }
+    }
+
+    /// Takes them apart: each is somebody's own from now on.
+    pub(crate) fn into_parts(mut self) -> (Vec<StreamBatch>, BatchKeys) {
+        self.home = Weak::new();
+        (std::mem::take(&mut self.streams), std::mem::take(&mut self.keys))
+    }
+
+    /// Bytes in use.
+    pub(crate) fn bytes(&self) -> usize {
+        self.streams.iter().map(StreamBatch::bytes).sum::<usize>() + self.keys.len() * 8
+    }
+}
+
+impl Drop for Arrays {
+    fn drop(&mut self) {
+        let Some(depot) = self.home.upgrade() else { return };
+        let home = std::mem::take(&mut self.home);
+        let (streams, keys) = (std::mem::take(&mut self.streams), std::mem::take(&mut self.keys));
+        depot.give(Arrays { streams, keys, home });
+    }
+}
+
+/// Where the arrays of one pipeline's minibatches wait to be used again.
+#[derive(Debug, Default)]
+pub(crate) struct Depot {
+    idle: Mutex<Idle>,
+}
+
+#[derive(Debug, Default)]
+struct Idle {
+    arrays: Vec<Arrays>,
+    bytes: usize,
+}
+
+impl Depot {
+    /// Takes as many as are there, up to `most`; the latest ones, which are the likeliest to be in the cache.
+    pub(crate) fn take(&self, most: usize, into: &mut Vec<Arrays>) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = idle.arrays.len().saturating_sub(most);
+        idle.bytes -= idle.arrays[from..].iter().map(Arrays::bytes).sum::<usize>();
+        into.extend(idle.arrays.drain(from..));
+    }
+
+    /// Arrays without any memory yet, which come back here when they are dropped.
+    pub(crate) fn fresh(self: &Arc<Self>) -> Arrays {
+        Arrays { streams: Vec::new(), keys: BatchKeys::default(), home: Arc::downgrade(self) }
+    }
+
+    fn give(&self, mut arrays: Arrays) {
+        let bytes = arrays.bytes();
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if idle.bytes + bytes <= KEPT_BYTES {
+            idle.bytes += bytes;
+            idle.arrays.push(arrays);
+        } else {
+            drop(idle);
+            arrays.home = Weak::new();
+        }
+    }
+}
