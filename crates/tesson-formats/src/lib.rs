@@ -11,6 +11,8 @@ pub mod image_map;
 pub mod mlf;
 mod options;
 mod pictures;
+pub mod record;
+pub mod tfrecord;
 pub mod user;
 pub mod write;
 

@@ -1,0 +1,70 @@
+//! Records of sharded datasets: what files of them have in common, whatever their format.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `records` | a block of records, as one run of bytes and a column of places |
+//! | `problem` | what can be wrong with one of them |
+//!
+//! A file of records is read in blocks. Nothing is allocated and nothing is called through a table for a single record;
+//! bad data are not errors but [`Fault`]s in the block, with the record's number and the byte.
+
+mod problem;
+mod records;
+#[cfg(test)]
+pub(crate) mod testing;
+
+use tesson_core::{Error, Fetch};
+
+pub use problem::{Fault, Problem};
+pub use records::{End, Place, Records};
+
+/// Which records are to be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Want {
+    /// The first one, from 0.
+    pub first: u64,
+    /// At most so many.
+    pub most: u64,
+    /// No further record is begun when the block has so many bytes.
+    pub bytes: u64,
+}
+
+/// A file of records. What is read never depends on what was read before, nor on how it was cut into blocks.
+pub trait RecordFile: Send + Sync {
+    /// Reads a run of records into `into`, which is overwritten but keeps its memory. [`Records::end`] says why it is not
+    /// longer.
+    ///
+    /// # Errors
+    /// Only when bytes cannot be had; bad data are faults in `into`.
+    fn read(&self, want: Want, fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error>;
+
+    /// Reads these records in this order, each by itself, as many as fit into one buffer, the first one always; a record
+    /// that is not there is a fault in its place.
+    ///
+    /// # Errors
+    /// As [`RecordFile::read`].
+    fn read_rows(&self, rows: &[u64], fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error>;
+
+    /// How many records can be told apart, and what is wrong behind the last one. A format without a table of its own
+    /// walks from record to record.
+    ///
+    /// # Errors
+    /// As [`RecordFile::read`].
+    fn count(&self, fetch: &dyn Fetch) -> Result<(u64, Option<Fault>), Error>;
+
+    /// Whether a record is found without reading all that stand before it.
+    ///
+    /// # Errors
+    /// As [`RecordFile::read`].
+    fn random_access(&self, fetch: &dyn Fetch) -> Result<bool, Error>;
+
+    /// Bytes of memory held.
+    fn memory(&self) -> usize;
+
+    /// What is known of where records lie, once [`RecordFile::count`] has been asked for and found nothing wrong; `None` if
+    /// that is not worth keeping, because the file says so itself.
+    fn save(&self) -> Option<Vec<u8>>;
+
+    /// Takes what [`RecordFile::save`] gave for the same file, of `size` bytes. False if these bytes cannot be that.
+    fn restore(&self, saved: &[u8], size: u64) -> bool;
+}

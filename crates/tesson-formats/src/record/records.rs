@@ -1,0 +1,154 @@
+//! A block of records: one run of bytes and a column of places.
+
+use super::{Fault, Problem};
+
+/// Where the data of a record lie in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Its first byte.
+    pub start: u32,
+    /// Its size in bytes.
+    pub size: u32,
+}
+
+/// Why a block has no further record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum End {
+    /// As many as were wanted, or as fit.
+    #[default]
+    More,
+    /// The file has no further one.
+    File,
+    /// Neither the next record nor any behind it can be told from each other.
+    Damaged(Fault),
+}
+
+/// Where in the file the records of a block stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    /// The first record of the run, counted within the block, and its number in the file.
+    index: usize,
+    record: u64,
+    /// What is added to a place's first byte to have the record's place in the file.
+    shift: i64,
+}
+
+/// Records of one file, as one block of bytes and a column of places.
+#[derive(Clone, Debug, Default)]
+pub struct Records {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) places: Vec<Place>,
+    /// Ascending by index.
+    runs: Vec<Run>,
+    faults: Vec<(usize, Fault)>,
+    pub(crate) end: End,
+    /// Memory for looking at the file without keeping what is read.
+    pub(crate) scratch: Vec<u8>,
+}
+
+impl Records {
+    /// A block without records.
+    pub fn new() -> Records {
+        Records::default()
+    }
+
+    /// Number of records, the damaged ones included.
+    pub fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.places.is_empty()
+    }
+
+    /// The bytes that the places are in, among others.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Where each record lies in [`Records::bytes`]; a damaged one has no bytes.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
+    /// The data of record `i` of the block.
+    #[inline]
+    pub fn get(&self, i: usize) -> &[u8] {
+        let Place { start, size } = self.places[i];
+        &self.bytes[start as usize..][..size as usize]
+    }
+
+    /// The data of all records, damaged ones being empty.
+    pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        (0..self.len()).map(|i| self.get(i))
+    }
+
+    /// The number in the file of record `i` of the block.
+    pub fn number(&self, i: usize) -> u64 {
+        let run = self.run(i);
+        run.record + (i - run.index) as u64
+    }
+
+    /// Where record `i` of the block begins in the file, or the part of the file that holds it alone.
+    pub fn offset(&self, i: usize) -> u64 {
+        (i64::from(self.places[i].start) + self.run(i).shift) as u64
+    }
+
+    /// The damaged records, by their places in the block, ascending.
+    pub fn faults(&self) -> &[(usize, Fault)] {
+        &self.faults
+    }
+
+    /// What is wrong with record `i` of the block.
+    pub fn fault(&self, i: usize) -> Option<&Fault> {
+        let at = self.faults.binary_search_by_key(&i, |(index, _)| *index).ok()?;
+        Some(&self.faults[at].1)
+    }
+
+    /// Why there is no further record.
+    pub fn end(&self) -> &End {
+        &self.end
+    }
+
+    /// Bytes of memory held.
+    pub fn memory(&self) -> usize {
+        self.bytes.capacity() + self.places.capacity() * size_of::<Place>() + self.scratch.capacity()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.bytes.clear();
+        self.places.clear();
+        self.runs.clear();
+        self.faults.clear();
+        self.end = End::More;
+    }
+
+    /// Says that the records from here on are consecutive from `record`, and that what stands at `start` in the block
+    /// stands at `offset` in the file.
+    pub(crate) fn begin_run(&mut self, record: u64, start: usize, offset: u64) {
+        let run = Run { index: self.places.len(), record, shift: offset as i64 - start as i64 };
+        self.runs.pop_if(|last| last.index == run.index);
+        self.runs.push(run);
+    }
+
+    /// Adds a record that cannot be had, which begins at `start`.
+    pub(crate) fn push_damaged(&mut self, start: usize, offset: u64, problem: Problem) {
+        let index = self.places.len();
+        self.places.push(Place { start: start as u32, size: 0 });
+        let record = self.number(index);
+        self.faults.push((index, Fault { record, offset, problem }));
+    }
+
+    /// Says what is wrong with a record that is in the block already.
+    pub(crate) fn push_fault(&mut self, index: usize, offset: u64, problem: Problem) {
+        self.places[index].size = 0;
+        let record = self.number(index);
+        self.faults.push((index, Fault { record, offset, problem }));
+    }
+
+    fn run(&self, i: usize) -> Run {
+        let behind = self.runs.partition_point(|run| run.index <= i);
+        self.runs[behind - 1]
+    }
+}

@@ -1,0 +1,110 @@
+//! Files in memory, and all that can be asked of a file of records, for tests.
+
+use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tesson_core::{Error, Fetch, ResourceId};
+
+use super::{End, Fault, RecordFile, Records, Want};
+
+/// A file in memory, which remembers how much was read at once.
+pub(crate) struct Memory {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) largest: u64,
+    pub(crate) longest_read: AtomicU64,
+}
+
+impl Memory {
+    pub(crate) fn new(bytes: impl Into<Vec<u8>>) -> Memory {
+        Memory { bytes: bytes.into(), largest: 1 << 30, longest_read: AtomicU64::new(0) }
+    }
+}
+
+impl Fetch for Memory {
+    fn size(&self, _: ResourceId) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn largest(&self) -> u64 {
+        self.largest
+    }
+
+    fn read(&self, _: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        assert!(range.end <= self.bytes.len() as u64, "{range:?} of {} bytes", self.bytes.len());
+        assert!(into.len() as u64 + range.end - range.start <= self.largest, "{range:?} is too much");
+        self.longest_read.fetch_max(range.end - range.start, Ordering::Relaxed);
+        into.extend_from_slice(&self.bytes[range.start as usize..range.end as usize]);
+        Ok(())
+    }
+}
+
+/// A record, or what is wrong with it.
+pub(crate) type Found = Result<Vec<u8>, Fault>;
+
+/// The records of a block.
+pub(crate) fn found(records: &Records) -> Vec<Found> {
+    let found = |i: usize| records.fault(i).map_or_else(|| Ok(records.get(i).to_vec()), |f| Err(f.clone()));
+    (0..records.len()).map(found).collect()
+}
+
+/// All records from `first` on, in blocks of so many records and bytes, and how the file ends.
+pub(crate) fn read_all(
+    file: &dyn RecordFile,
+    bytes: &Memory,
+    first: u64,
+    most: u64,
+    block: u64,
+) -> (Vec<Found>, End) {
+    let (mut records, mut all) = (Records::new(), Vec::new());
+    loop {
+        let want = Want { first: first + all.len() as u64, most, bytes: block };
+        file.read(want, bytes, &mut records).expect("the bytes are in memory");
+        for i in 0..records.len() {
+            assert_eq!(records.number(i), want.first + i as u64);
+        }
+        all.extend(found(&records));
+        if *records.end() != End::More {
+            return (all, records.end().clone());
+        }
+        assert!(!records.is_empty(), "a block without a record and without an end");
+    }
+}
+
+/// These records, each by itself.
+pub(crate) fn read_rows(file: &dyn RecordFile, bytes: &Memory, rows: &[u64]) -> Vec<Found> {
+    let (mut records, mut all) = (Records::new(), Vec::new());
+    while all.len() < rows.len() {
+        file.read_rows(&rows[all.len()..], bytes, &mut records).expect("the bytes are in memory");
+        assert!(!records.is_empty(), "the first one always comes");
+        let numbers: Vec<u64> = (0..records.len()).map(|i| records.number(i)).collect();
+        assert_eq!(numbers, rows[all.len()..][..records.len()]);
+        all.extend(found(&records));
+    }
+    all
+}
+
+/// Checks that a file gives the same however it is read, and returns that: by blocks of any size, by rows forwards and
+/// backwards, by a file object that knows nothing and one that knows all.
+pub(crate) fn read_every_way(new: &dyn Fn() -> Box<dyn RecordFile>, bytes: &Memory) -> (Vec<Found>, End) {
+    let whole = read_all(&*new(), bytes, 0, u64::MAX, u64::MAX);
+    let n = whole.0.len() as u64;
+    let known = new();
+    for (most, block) in [(1, 1), (3, u64::MAX), (u64::MAX, 1), (u64::MAX, 100), (7, 5000)] {
+        assert_eq!(read_all(&*known, bytes, 0, most, block), whole, "by {most} and {block} bytes");
+        for first in 0..n.min(12) {
+            let from = read_all(&*new(), bytes, first, most, block);
+            assert_eq!((&from.0[..], &from.1), (&whole.0[first as usize..], &whole.1), "from {first}");
+        }
+    }
+    let forwards: Vec<u64> = (0..n).collect();
+    let backwards: Vec<u64> = (0..n).rev().collect();
+    for file in [&known, &new()] {
+        assert_eq!(read_rows(&**file, bytes, &forwards), whole.0);
+        let mut found = read_rows(&**file, bytes, &backwards);
+        found.reverse();
+        assert_eq!(found, whole.0);
+    }
+    let fault = if let End::Damaged(fault) = &whole.1 { Some(fault.clone()) } else { None };
+    assert_eq!(new().count(bytes).expect("the bytes are in memory"), (n, fault));
+    whole
+}

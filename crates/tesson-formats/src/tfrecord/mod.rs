@@ -1,0 +1,25 @@
+//! TFRecord: records with checksums, back to back (specification of TFDS datasets, §2).
+//!
+//! | file | subject |
+//! |---|---|
+//! | `scan` | one pass over a block: places of records, both checksums checked |
+//! | `crc` | the checksum, and kernels for short records |
+//! | `places` | where records lie, as far as is known |
+//! | `file` | reading runs and single records of a file |
+//! | `inflate` | compressed files, which are streams |
+//! | `write` | the way back |
+//!
+//! For the next editor: what is said of a record depends on the file's bytes alone. [`places`] only saves looking at
+//! headers again; a file is read alike with and without what it knows.
+
+mod crc;
+mod file;
+mod inflate;
+mod places;
+mod scan;
+pub mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use file::TfRecordFile;
