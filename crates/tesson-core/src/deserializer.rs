@@ -41,7 +41,21 @@ pub trait Fetch: Sync {
     /// # Errors
     /// As [`Fetch::read`].
     fn read_over(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        into.clear();
+        self.read_behind(resource, range, 0, into)
+    }
+
+    /// As [`Fetch::read_over`], over what `into` holds behind its first `from` bytes.
+    ///
+    /// # Errors
+    /// As [`Fetch::read`].
+    fn read_behind(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        from: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        into.truncate(from);
         self.read(resource, range, into)
     }
 

@@ -15,13 +15,13 @@ use crate::packed::PackedRows;
 pub(crate) struct BlockTable {
     /// Number of each chunk's first block; one entry more than there are chunks.
     first: Vec<u32>,
-    /// Sequences of each chunk.
-    n_sequences: Vec<u32>,
+    /// Sequences of each chunk, and of each of its blocks but the last, which may have fewer.
+    n_sequences: Vec<(u32, u32)>,
 }
 
 impl BlockTable {
-    /// Divides each chunk into blocks of equally many sequences and about `target` storage bytes; into one where chunks
-    /// are had only as a whole.
+    /// Divides each chunk into blocks of equally many sequences and at most about `target` storage bytes; into one where
+    /// chunks are had only as a whole.
     pub(crate) fn of(indexed: &Indexed, target: u64) -> BlockTable {
         let index = &indexed.index;
         let target = if indexed.corpus.whole_chunks() { u64::MAX } else { target };
@@ -39,9 +39,10 @@ impl BlockTable {
 
     /// Appends a chunk that is about `blocks` blocks.
     fn push(&mut self, n_sequences: u32, blocks: u64) {
-        let blocks = blocks.clamp(1, u64::from(n_sequences.max(1))) as u32;
-        self.first.push(self.first[self.first.len() - 1] + blocks);
-        self.n_sequences.push(n_sequences);
+        let n = n_sequences.max(1);
+        let of_each = n.div_ceil(blocks.clamp(1, u64::from(n)) as u32);
+        self.first.push(self.first[self.first.len() - 1] + n.div_ceil(of_each));
+        self.n_sequences.push((n_sequences, of_each));
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -50,13 +51,8 @@ impl BlockTable {
 
     /// The block that holds a sequence of a chunk, and where it lies in it.
     pub(crate) fn find(&self, chunk: u32, sequence: u32) -> (u32, u32) {
-        let (first, next) = (self.first[chunk as usize], self.first[chunk as usize + 1]);
-        if next - first == 1 {
-            return (first, sequence);
-        }
-        let (blocks, n) = (u64::from(next - first), u64::from(self.n_sequences[chunk as usize]));
-        let k = u64::from(sequence) * blocks / n;
-        (first + k as u32, sequence - (k * n).div_ceil(blocks) as u32)
+        let (first, (_, of_each)) = (self.first[chunk as usize], self.n_sequences[chunk as usize]);
+        (first + sequence / of_each, sequence % of_each)
     }
 
     /// The blocks of a chunk.
@@ -67,11 +63,9 @@ impl BlockTable {
     /// The chunk of a block, and its sequences within the chunk.
     pub(crate) fn place(&self, block: u32) -> (u32, Range<u32>) {
         let chunk = self.first.partition_point(|&f| f <= block) - 1;
-        let (first, next) = (self.first[chunk], self.first[chunk + 1]);
-        let (blocks, n) = (u64::from(next - first), u64::from(self.n_sequences[chunk]));
-        let k = u64::from(block - first);
-        let range = (k * n).div_ceil(blocks) as u32..((k + 1) * n).div_ceil(blocks) as u32;
-        (chunk as u32, range)
+        let (n, of_each) = self.n_sequences[chunk];
+        let start = (block - self.first[chunk]) * of_each;
+        (chunk as u32, start..start.saturating_add(of_each).min(n))
     }
 }
 
@@ -165,6 +159,7 @@ mod tests {
         index.seal();
         let table = BlockTable::by_bytes(&index, 10);
         assert_eq!(table.len(), 1 + 7 + 10 + 3 + 64);
+        assert_eq!((table.place(1), table.place(17)), ((1, 0..1), (2, 90..100)));
         let mut next = (0, 0);
         for block in 0..table.len() as u32 {
             let (chunk, range) = table.place(block);

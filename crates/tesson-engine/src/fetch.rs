@@ -48,33 +48,6 @@ impl Resources {
         &self.files
     }
 
-    /// Reads into a buffer behind its first `from` bytes, over what is there.
-    fn read_behind(
-        &self,
-        resource: ResourceId,
-        range: Range<u64>,
-        from: usize,
-        into: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        let (path, file) = &self.files[resource.0 as usize];
-        if range.start > range.end || range.end > file.size() {
-            let what = format!("bytes {}..{} of {} are asked for", range.start, range.end, file.size());
-            let e = io::Error::new(io::ErrorKind::UnexpectedEof, what);
-            return Err(StoreError::new(path.clone(), Some(range.start), e).into());
-        }
-        let n = (range.end - range.start) as usize;
-        if (from + n) as u64 > self.largest {
-            let offset = range.start.saturating_sub(from as u64);
-            let at = Location { file: path.clone(), offset, line: None };
-            let kind = DataErrorKind::SequenceTooLarge { found: (from + n) as u64, limit: self.largest };
-            return Err(DataError::new(kind, at).into());
-        }
-        into.resize(from + n, 0);
-        self.read_fully(resource, range.start, &mut into[from..])?;
-        self.counters.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
-        Ok(())
-    }
-
     fn read_fully(&self, resource: ResourceId, offset: u64, mut into: &mut [u8]) -> Result<(), Error> {
         let (path, file) = &self.files[resource.0 as usize];
         let mut at = offset;
@@ -122,8 +95,30 @@ impl Fetch for Resources {
         self.read_behind(resource, range, into.len(), into)
     }
 
-    fn read_over(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        self.read_behind(resource, range, 0, into)
+    fn read_behind(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        from: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let (path, file) = &self.files[resource.0 as usize];
+        if range.start > range.end || range.end > file.size() {
+            let what = format!("bytes {}..{} of {} are asked for", range.start, range.end, file.size());
+            let e = io::Error::new(io::ErrorKind::UnexpectedEof, what);
+            return Err(StoreError::new(path.clone(), Some(range.start), e).into());
+        }
+        let n = (range.end - range.start) as usize;
+        if (from + n) as u64 > self.largest {
+            let offset = range.start.saturating_sub(from as u64);
+            let at = Location { file: path.clone(), offset, line: None };
+            let kind = DataErrorKind::SequenceTooLarge { found: (from + n) as u64, limit: self.largest };
+            return Err(DataError::new(kind, at).into());
+        }
+        into.resize(from + n, 0);
+        self.read_fully(resource, range.start, &mut into[from..])?;
+        self.counters.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(())
     }
 
     fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {

@@ -54,9 +54,8 @@ impl Shared {
                 Ok(Decoded::packed(&bench.chunk, &self.dims, &mut bench.bytes))
             }
             Stock::Piece(piece) => {
-                bench.bytes.clear();
                 let extent = piece.offset..piece.offset + piece.bytes;
-                resources.read(piece.resource, extent, &mut bench.bytes)?;
+                resources.read_over(piece.resource, extent, &mut bench.bytes)?;
                 self.decode_piece(*piece, bench).map(Decoded::columns)
             }
         }

@@ -41,8 +41,14 @@ impl Fetch for PartFetch<'_> {
         self.fetch.read(self.id(resource), range, into)
     }
 
-    fn read_over(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        self.fetch.read_over(self.id(resource), range, into)
+    fn read_behind(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        from: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        self.fetch.read_behind(self.id(resource), range, from, into)
     }
 
     fn largest(&self) -> u64 {

@@ -36,7 +36,6 @@ fn cut(
     fetch: &dyn Fetch,
     into: &mut Vec<u8>,
 ) -> Result<Option<Piece>, Error> {
-    into.clear();
     let size = fetch.size(FILE);
     let offset = after.map_or(0, |piece| piece.offset + piece.bytes);
     if offset >= size {
@@ -45,16 +44,18 @@ fn cut(
     // The first piece begins with what comes before the first row.
     let skipped = rules.prologue.start.saturating_sub(offset);
     let mut wanted = skipped + target.max(1);
+    let mut filled = 0;
     loop {
         let end = offset.saturating_add(wanted).min(size);
-        fetch.read(FILE, offset + into.len() as u64..end, into)?;
+        fetch.read_behind(FILE, offset + filled as u64..end, filled, into)?;
+        filled = into.len();
         let boundary =
             if end == size { Some(into.len()) } else { boundary(&rules.rows, into, skipped as usize) };
         if let Some(n) = boundary {
             into.truncate(n);
             return Ok(Some(Piece { resource: FILE, offset, bytes: n as u64 }));
         }
-        let found = into.len() as u64 - skipped;
+        let found = filled as u64 - skipped;
         if found > LIMIT {
             let kind = DataErrorKind::SequenceTooLarge { found, limit: LIMIT };
             return Err(located(rules, kind, offset + skipped, 0));

@@ -41,10 +41,12 @@ pub(crate) fn rows(
     let mut base = if first { reads.from } else { reads.from - 1 };
     let mut passing = !first;
     let mut buffer = Vec::new();
+    // The buffer is read over: what is good of it ends with `filled`.
+    let mut filled = 0;
     let mut row = 0;
     let mut searched = 0;
     loop {
-        for feed in Feeds::new(&buffer, searched) {
+        for feed in Feeds::new(&buffer[..filled], searched) {
             if !std::mem::take(&mut passing) {
                 let offset = base + row as u64;
                 if !each(Row { bytes: &buffer[row..=feed], offset })? {
@@ -56,7 +58,7 @@ pub(crate) fn rows(
                 return Ok(());
             }
         }
-        let read_to = base + buffer.len() as u64;
+        let read_to = base + filled as u64;
         if read_to == size {
             break;
         }
@@ -64,20 +66,21 @@ pub(crate) fn rows(
             if read_to >= reads.end {
                 return Ok(());
             }
-            row = buffer.len();
+            row = filled;
         }
-        buffer.drain(..row);
+        buffer.copy_within(row..filled, 0);
         base += row as u64;
+        searched = filled - row;
         row = 0;
-        searched = buffer.len();
         if searched as u64 > LIMIT {
             let kind = DataErrorKind::SequenceTooLarge { found: searched as u64, limit: LIMIT };
             return Err(located(rules, kind, base, 0));
         }
-        fetch.read(FILE, read_to..(read_to + reads.bytes).min(size), &mut buffer)?;
+        fetch.read_behind(FILE, read_to..(read_to + reads.bytes).min(size), searched, &mut buffer)?;
+        filled = buffer.len();
     }
-    if !passing && row < buffer.len() {
-        each(Row { bytes: &buffer[row..], offset: base + row as u64 })?;
+    if !passing && row < filled {
+        each(Row { bytes: &buffer[row..filled], offset: base + row as u64 })?;
     }
     Ok(())
 }
