@@ -22,6 +22,8 @@ static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomizationWindow": 128"#,
         r#""randomizationWindow": 150, "sampleBasedRandomizationWindow": true, "randomizationSeed": 9"#,
         r#""randomize": "global", "randomizationSeed": 5"#,
+        r#""randomizationWindow": 4, "minibatchSizeInSequences": 5"#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "bucketing": 20"#,
     ];
     let joined = orders.iter().enumerate().filter(|(i, _)| [0, 1, 4].contains(i));
     let joined = joined.map(|(_, order)| format!("{JOINED}, {order}"));

@@ -60,13 +60,15 @@ Examples:
 const INFO_EXAMPLES: &str = "\
 Examples:
   tesson info train.ctf --stream features:784 --stream labels:10:sparse
-  tesson info reader.json --minibatch-size 1024 --json";
+  tesson info reader.json --minibatch-size 1024 --json
+  tesson info reader.json --minibatch-size 1024 --bucketing";
 
 const PLAN_EXAMPLES: &str = "\
 Each sequence is shown as chunk.sequence, both counted from 0 as stored.
 
 Examples:
   tesson plan train.ctf --stream features:784 --minibatch 256 --take 5
+  tesson plan reader.json --minibatch-size-in-sequences 32 --take 5
   tesson plan reader.json --minibatch 256 --workers 2 --rank 0 --sweeps 2 --json";
 
 const CHECK_EXAMPLES: &str = "\
@@ -195,6 +197,14 @@ pub(crate) struct OrderArgs {
     #[arg(long, value_name = "N", conflicts_with = "sweeps")]
     pub(crate) samples: Option<u64>,
 
+    /// Sequences that a minibatch may hold over all workers; its size if no samples are given
+    #[arg(long, value_name = "N")]
+    pub(crate) minibatch_size_in_sequences: Option<u64>,
+
+    /// Puts sequences of similar length together: samples of a bucket, by default the size of minibatches
+    #[arg(long, value_name = "SAMPLES", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) bucketing: Option<String>,
+
     /// How workers share the data: `chunk` or `position`
     #[arg(long, value_name = "SHARING")]
     pub(crate) sharing: Option<String>,
@@ -257,9 +267,9 @@ pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) order: OrderArgs,
 
-    /// Samples in the minibatches whose padding is computed
-    #[arg(long, value_name = "N", default_value_t = 256)]
-    pub(crate) minibatch_size: u64,
+    /// Samples in the minibatches whose padding is computed; 256, or as configured
+    #[arg(long, value_name = "N")]
+    pub(crate) minibatch_size: Option<u64>,
 }
 
 #[derive(Debug, Args)]
@@ -273,9 +283,9 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) worker: WorkerArgs,
 
-    /// Samples in a minibatch over all workers
-    #[arg(long, visible_alias = "minibatch-size", value_name = "N", default_value_t = 256)]
-    pub(crate) minibatch: u64,
+    /// Samples in a minibatch over all workers; 256, or as configured
+    #[arg(long, visible_alias = "minibatch-size", value_name = "N")]
+    pub(crate) minibatch: Option<u64>,
 
     /// Ends after this many minibatches
     #[arg(long, value_name = "N")]

@@ -1,8 +1,9 @@
 //! `tesson info`: what a dataset holds.
 
+use tesson::config::Randomize;
 use tesson::deserializer::Index;
-use tesson::{Demand, JoinReport, Key, Layout, Source, StreamInfo};
-use tesson_plan::Limit;
+use tesson::{Demand, JoinReport, Key, Layout, Source, SourceConfig, StreamInfo};
+use tesson_plan::{Bucketing, Limit, PlanSpec};
 
 use crate::args::InfoArgs;
 use crate::failure::Failure;
@@ -12,6 +13,7 @@ use crate::{input, log, read};
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<(), Failure> {
     let mut config = input::config(&args.input, Some(&args.order))?;
+    input::size_buckets(&mut config, &args.order, args.minibatch_size);
     config.limit = Limit::Sweeps(1);
     log::show(config.trace_level);
     let mut source = read::open(&config, &args.input)?;
@@ -21,9 +23,10 @@ pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<(), Failure> {
         (indexed.index.clone(), (indexed.index.bytes() + indexed.corpus.bytes()) as u64)
     };
     let lengths = Lengths::of(&index);
-    let padding = Padding::of(&mut source, &index, args.minibatch_size)?;
+    let minibatch_size = input::first_size(args.minibatch_size, &config);
+    let padding = Paddings::of(&mut source, &index, &config, minibatch_size)?;
     let join = source.join_report()?.cloned();
-    let info = Info { index: &index, memory, join, lengths, padding, minibatch_size: args.minibatch_size };
+    let info = Info { index: &index, memory, join, lengths, padding };
     if out.is_json() { info.json(&source, out) } else { info.text(&source, out) }
 }
 
@@ -34,8 +37,7 @@ struct Info<'a> {
     /// What could not be joined, where there are several deserializers.
     join: Option<JoinReport>,
     lengths: Lengths,
-    padding: Padding,
-    minibatch_size: u64,
+    padding: Paddings,
 }
 
 impl Info<'_> {
@@ -64,15 +66,17 @@ impl Info<'_> {
             "bytes",
             &format!("{} in storage, {} of index in memory", size(bytes(index)), size(self.memory)),
         )?;
-        out.pair(
-            "padding",
-            &format!(
-                "{:.1} % of minibatches of {} samples, {:.1} % with sequences side by side",
-                100.0 * self.padding.padded,
-                self.minibatch_size,
-                100.0 * self.padding.packed
-            ),
-        )?;
+        let Paddings { without, with, .. } = &self.padding;
+        let shares = |padding: &Padding| {
+            let (padded, packed) = (100.0 * padding.padded, 100.0 * padding.packed);
+            format!("{padded:.1} % of {}, {packed:.1} % with sequences side by side", self.padding.size())
+        };
+        out.pair("padding", &shares(without))?;
+        if let Some((_, padding)) = with {
+            let saved = 100.0 * (without.padded - padding.padded);
+            let is_on = if self.padding.is_on { "" } else { "would " };
+            out.pair("in buckets", &format!("{}; `bucketing` {is_on}save {saved:.1} %", shares(padding)))?;
+        }
         Ok(())
     }
 
@@ -106,11 +110,7 @@ impl Info<'_> {
             "lengths": {"min": self.lengths.min, "mean": self.lengths.mean, "max": self.lengths.max},
             "bytes": bytes(self.index),
             "indexBytes": self.memory,
-            "padding": {
-                "minibatchSize": self.minibatch_size,
-                "padded": self.padding.padded,
-                "packed": self.padding.packed,
-            },
+            "padding": self.padding.json(),
         });
         out.line(&answer.to_string())?;
         Ok(())
@@ -155,6 +155,67 @@ impl Lengths {
     }
 }
 
+/// What is padding, in the order that is configured, and with and without buckets.
+struct Paddings {
+    /// Samples of a minibatch, and sequences where they are limited.
+    samples: u64,
+    sequences: Option<u64>,
+    /// Whether the configuration has buckets.
+    is_on: bool,
+    without: Padding,
+    /// Samples of a bucket and what is padding then, in orders that can have buckets.
+    with: Option<(u64, Padding)>,
+}
+
+impl Paddings {
+    fn of(
+        source: &mut Source,
+        index: &Index,
+        config: &SourceConfig,
+        samples: u64,
+    ) -> Result<Paddings, Failure> {
+        let bucketing = Bucketing {
+            samples: config.bucketing.unwrap_or(samples),
+            sequences: config.minibatch_size_in_sequences.unwrap_or(u64::MAX),
+        };
+        let may_be =
+            config.randomize != Randomize::Off && config.truncation.is_none() && source.shares_a_timeline();
+        let with = match may_be {
+            true => Some((bucketing.samples, Padding::of(source, index, samples, Some(bucketing))?)),
+            false => None,
+        };
+        Ok(Paddings {
+            samples,
+            sequences: config.minibatch_size_in_sequences,
+            is_on: config.bucketing.is_some(),
+            without: Padding::of(source, index, samples, None)?,
+            with,
+        })
+    }
+
+    fn size(&self) -> String {
+        let samples = format!("{} samples", self.samples);
+        match self.sequences {
+            None => format!("minibatches of {samples}"),
+            Some(n) if self.samples == Demand::ANY_SAMPLES => format!("minibatches of {n} sequences"),
+            Some(n) => format!("minibatches of {samples}, in {n} sequences"),
+        }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let shares = |p: &Padding| serde_json::json!({"padded": p.padded, "packed": p.packed});
+        let now = self.with.as_ref().filter(|_| self.is_on).map_or(&self.without, |(_, with)| with);
+        let mut answer = shares(now);
+        answer["minibatchSize"] = self.samples.into();
+        answer["withoutBucketing"] = shares(&self.without);
+        if let Some((samples, with)) = &self.with {
+            answer["withBucketing"] = shares(with);
+            answer["withBucketing"]["bucketing"] = (*samples).into();
+        }
+        answer
+    }
+}
+
 /// Share of cells without a sample, in minibatches cut by counted lengths.
 #[derive(Clone, Copy)]
 struct Padding {
@@ -165,11 +226,17 @@ struct Padding {
 }
 
 impl Padding {
-    fn of(source: &mut Source, index: &Index, minibatch_size: u64) -> Result<Padding, Failure> {
+    fn of(
+        source: &mut Source,
+        index: &Index,
+        minibatch_size: u64,
+        bucketing: Option<Bucketing>,
+    ) -> Result<Padding, Failure> {
         let (mut samples, mut padded, mut packed) = (0, 0, 0);
         let demand = Demand { samples: minibatch_size, workers: 1, rank: 0 };
         let mut lengths: Vec<u32> = Vec::new();
-        source.plan(demand, |plan| {
+        let in_buckets = |plan: &mut PlanSpec| plan.bucketing = bucketing;
+        source.plan_with(in_buckets, demand, |plan| {
             lengths.clear();
             lengths.extend(plan.own.iter().map(|p| index.lengths(p.chunk as usize).get(p.sequence as usize)));
             let layout = Layout::of(&lengths);

@@ -36,6 +36,18 @@ pub(crate) fn config(input: &InputArgs, order: Option<&OrderArgs>) -> Result<Sou
     Ok(config)
 }
 
+/// Samples of a minibatch of the first epoch, for a command that has no schedule.
+pub(crate) fn first_size(given: Option<u64>, config: &SourceConfig) -> u64 {
+    given.unwrap_or_else(|| config.default_sizes().at(0))
+}
+
+/// Makes buckets of the size of minibatches, where the command line asks for buckets without saying of which size.
+pub(crate) fn size_buckets(config: &mut SourceConfig, order: &OrderArgs, minibatch_size: Option<u64>) {
+    if order.bucketing.as_deref() == Some("true") && config.bucketing.is_some() {
+        config.bucketing = minibatch_size.or(config.bucketing);
+    }
+}
+
 /// The configuration in a file, with what stands behind it.
 pub(crate) fn load(path: &Path, arguments: &[String], choice: &ChoiceArgs) -> Result<Loaded, Failure> {
     let Some(name) = path.to_str() else {
@@ -222,6 +234,8 @@ fn put_order(tree: &mut Section, order: &OrderArgs) -> Result<(), Failure> {
         ("randomizationSeed", order.seed.map(whole)),
         ("maxSweeps", order.sweeps.map(whole)),
         ("maxSamples", order.samples.map(whole)),
+        ("minibatchSizeInSequences", order.minibatch_size_in_sequences.map(whole)),
+        ("bucketing", order.bucketing.as_deref().map(text)),
         ("sharing", order.sharing.as_deref().map(text)),
     ];
     put_all(tree, given)

@@ -13,13 +13,18 @@ use crate::{input, line, log, read};
 
 pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
     let mut config = input::config(&args.input, Some(&args.order))?;
+    input::size_buckets(&mut config, &args.order, args.minibatch);
     if config.limit == Limit::Endless && args.take.is_none() {
         config.limit = Limit::Sweeps(1);
     }
     log::show(config.trace_level);
     let mut source = read::open(&config, &args.input)?;
     let index = source.indexed()?.index.clone();
-    let demand = Demand { samples: args.minibatch, workers: args.worker.workers, rank: args.worker.rank };
+    let demand = Demand {
+        samples: input::first_size(args.minibatch, &config),
+        workers: args.worker.workers,
+        rank: args.worker.rank,
+    };
     let mut shown = 0;
     let mut written = Ok(());
     source.plan(demand, |plan| {

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
-use tesson::config::{Randomize, Schedule};
+use tesson::config::Randomize;
 use tesson::{Demand, Minibatch, ResumeState, Source, SourceConfig};
 use tesson_plan::Limit;
 
@@ -37,6 +37,7 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
 
 fn configure(args: &ReadArgs) -> Result<SourceConfig, Failure> {
     let mut config = input::config(&args.input, Some(&args.order))?;
+    input::size_buckets(&mut config, &args.order, args.minibatch_size.as_ref().map(|sizes| sizes.at(0)));
     if let Some(epochs) = args.epochs {
         config.limit = match config.epoch_size {
             Some(samples) if epochs > 0 => Limit::Samples(samples.saturating_mul(epochs)),
@@ -56,9 +57,6 @@ pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, F
     Source::open(config).map_err(|e| input::beside(&e, input).unwrap_or(e.into()))
 }
 
-/// Samples of a minibatch where nobody says (spec of the engine, §14).
-const DEFAULT_MINIBATCH: u64 = 256;
-
 /// What has been read.
 #[derive(Default)]
 struct Read {
@@ -74,8 +72,7 @@ fn read(
     out: &mut Output,
 ) -> Result<Read, Failure> {
     let mut read = Read::default();
-    let schedule = args.minibatch_size.as_ref().or(config.minibatch_size.as_ref());
-    let schedule = schedule.cloned().map_or_else(|| Schedule::constant(DEFAULT_MINIBATCH), Ok)?;
+    let schedule = args.minibatch_size.clone().unwrap_or_else(|| config.default_sizes());
     let mut epoch = config.epoch_size.map_or(0, |samples| source.state().cursor.position / samples);
     let mut text = String::new();
     if !out.is_json() {

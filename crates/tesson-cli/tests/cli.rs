@@ -210,6 +210,23 @@ fn people_get_a_table_and_a_summary() {
 }
 
 #[test]
+fn a_size_in_sequences_is_a_limit_beside_samples_or_the_size_itself() {
+    let folder = many("sequences");
+    let read = |more: &str| {
+        let all = answers(&folder, &format!("read many.json --json --randomize false {more}"));
+        let sizes = all.iter().filter_map(|line| line["streams"]["x"]["numberOfSequences"].as_u64());
+        sizes.collect::<Vec<_>>()
+    };
+    assert_eq!(read("--minibatch-size-in-sequences 16"), [16, 16, 8]);
+    assert_eq!(read("--minibatch-size-in-sequences 16 --minibatch-size 21"), [14, 14, 12]);
+    assert_eq!(read("--set minibatchSizeInSequences=16 --minibatch-size 1000 --take 1"), [16]);
+    let planned = answers(&folder, "plan many.json --json --minibatch-size-in-sequences 16");
+    assert_eq!(planned[0]["numberOfSequences"], 16);
+    let e = refused(&folder, "read many.json --minibatch-size-in-sequences 0", 2);
+    assert!(e.contains("minibatchSizeInSequences: found 0, expected at least 1 sequence"), "{e}");
+}
+
+#[test]
 fn info_describes_streams_and_lengths() {
     let folder = many("info");
     let found = answers(&folder, "info many.json --json --minibatch-size 30 --randomize false");
@@ -217,11 +234,40 @@ fn info_describes_streams_and_lengths() {
     assert_eq!(info["streams"], json!([{"name": "x", "shape": [1], "dtype": "float32", "sparse": false}]));
     assert_eq!((&info["sequences"], &info["samples"]), (&json!(40), &json!(60)));
     assert_eq!(info["lengths"], json!({"min": 1, "mean": 1.5, "max": 2}));
-    assert_eq!(info["padding"], json!({"minibatchSize": 30, "padded": 0.25, "packed": 0.0}));
+    let shares = json!({"padded": 0.25, "packed": 0.0});
+    assert_eq!(
+        info["padding"],
+        json!({"minibatchSize": 30, "padded": 0.25, "packed": 0.0, "withoutBucketing": shares})
+    );
     assert!(info["chunks"].as_u64() > Some(5));
     let output = tesson(&folder, "info many.json");
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("x dense 1 float32") && text.contains("1 to 2 samples, 1.5 on average"), "{text}");
+}
+
+#[test]
+fn info_tells_what_bucketing_saves() {
+    let folder = many("buckets");
+    let padding = |more: &str| {
+        answers(&folder, &format!("info many.json --json --minibatch-size 10 {more}"))[0]["padding"].clone()
+    };
+    let (off, on) = (padding(""), padding("--bucketing"));
+    assert_eq!(off["withBucketing"], on["withBucketing"]);
+    assert_eq!(off["withoutBucketing"], on["withoutBucketing"]);
+    assert_eq!(
+        (&off["padded"], &on["padded"]),
+        (&off["withoutBucketing"]["padded"], &off["withBucketing"]["padded"])
+    );
+    assert!(off["padded"].as_f64() > Some(0.1) && on["padded"] == json!(0.0), "{off} {on}");
+    assert_eq!(on["withBucketing"]["bucketing"], 10);
+    let output = tesson(&folder, "info many.json --minibatch-size-in-sequences 5");
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(
+        text.contains("% of minibatches of 5 sequences") && text.contains("`bucketing` would save"),
+        "{text}"
+    );
+    let e = refused(&folder, "read many.json --bucketing some", 2);
+    assert!(e.contains("bucketing: found `some`, expected `true`, `false` or a number of samples"), "{e}");
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub(crate) fn understand(tree: &Section, registry: &Registry) -> Result<SourceCo
     config.local_timeline = options.bool("localTimeline")?;
     config.epoch_size = options.whole("epochSize")?.filter(|&samples| samples > 0);
     config.minibatch_size = minibatch_size(&options)?;
+    config.minibatch_size_in_sequences = options.whole("minibatchSizeInSequences")?;
+    config.bucketing = bucketing(&options, &config)?;
     config.limit = limit(&options, config.epoch_size)?;
     config.ending = ending(&options)?;
     config.frame_mode = options.bool("frameMode")?;
@@ -205,6 +207,20 @@ fn minibatch_size(options: &Options<'_>) -> Result<Option<Schedule>, ConfigError
         Some(_) => options.text(name)?.unwrap_or_default(),
     };
     schedule::parse(&text).map(Some)
+}
+
+/// Samples of a bucket.
+fn bucketing(options: &Options<'_>, config: &SourceConfig) -> Result<Option<u64>, ConfigError> {
+    let name = "bucketing";
+    let text = options.text(name)?.unwrap_or_default();
+    match text.to_ascii_lowercase().as_str() {
+        "false" => Ok(None),
+        "true" => Ok(Some(config.default_sizes().at(0))),
+        number => number.parse().map(Some).map_err(|_| {
+            let what = format!("found `{text}`, expected `true`, `false` or a number of samples");
+            ConfigError::new(options.path(name), what)
+        }),
+    }
 }
 
 fn limit(options: &Options<'_>, epoch_size: Option<u64>) -> Result<Limit, ConfigError> {

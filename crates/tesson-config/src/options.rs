@@ -71,7 +71,7 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         OptionKind::OneOf(&["chunk", "position"]),
         Some(""),
         "How workers share the data: each takes whole chunks, as the reference does, or every n-th sequence of each \
-         minibatch (`position`, the default of `global` order).",
+         minibatch (`position`, the default of `global` order and of `bucketing`).",
     ),
     option(
         "crossSweepEnds",
@@ -108,6 +108,22 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         Some(""),
         "Samples of a minibatch over all workers where a call does not say, or a schedule over epochs such as \
          `128*2:1024`.",
+    ),
+    option(
+        "minibatchSizeInSequences",
+        &[],
+        OptionKind::Whole,
+        Some(""),
+        "Sequences of a minibatch over all workers, at most; beside a size in samples the smaller limit wins, without one \
+         it is the size.",
+    ),
+    option(
+        "bucketing",
+        &[],
+        OptionKind::Text,
+        Some("false"),
+        "Puts sequences of similar length together, within what a window takes in: samples of a bucket, best the size of a \
+         minibatch, or `true` for `minibatchSize`, `minibatchSizeInSequences` or 256.",
     ),
     option(
         "epochSize",

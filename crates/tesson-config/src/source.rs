@@ -5,12 +5,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_core::{ConfigError, Element, Format, Section, Setting, Transform};
-use tesson_plan::{Ending, LastSequence, Limit, MissingKeys, OrderSpec, PlanSpec, Sharing, Window};
+use tesson_plan::{
+    Bucketing, Demand, Ending, LastSequence, Limit, MissingKeys, OrderSpec, PlanSpec, Sharing, Window,
+};
 
 use crate::{Schedule, paths};
 
 /// The window where none is given, as in CNTK's Python interface.
 pub const DEFAULT_WINDOW: Window = Window::Chunks(128);
+
+/// Samples of a minibatch where nobody says (§14).
+const DEFAULT_MINIBATCH: u64 = 256;
 
 /// "No end", as a value of `maxSamples` and `maxSweeps`.
 pub const INFINITELY_REPEAT: u64 = u64::MAX;
@@ -93,7 +98,8 @@ pub struct SourceConfig {
     pub randomization_seed: u64,
     /// The window of [`Randomize::Window`]; by default 128 chunks.
     pub randomization_window: Window,
-    /// How workers share the data; `None` (the default): by position under [`Randomize::Global`], else by chunk.
+    /// How workers share the data; `None` (the default): by position under [`Randomize::Global`] and in buckets, else by
+    /// chunk.
     pub sharing: Option<Sharing>,
     /// Whether a minibatch may hold the end of one sweep and the beginning of the next. Default true.
     pub cross_sweep_ends: bool,
@@ -105,6 +111,10 @@ pub struct SourceConfig {
     pub epoch_size: Option<u64>,
     /// Sizes of minibatches by epoch, for calls that give none; by default none.
     pub minibatch_size: Option<Schedule>,
+    /// Sequences that a minibatch of all workers may hold, at least 1; by default any number.
+    pub minibatch_size_in_sequences: Option<u64>,
+    /// Samples of a bucket of sequences of similar length; by default there are no buckets.
+    pub bucketing: Option<u64>,
     /// How the data end there; by default the last sequence is given whole, and the last minibatch whatever it holds.
     pub ending: Ending,
     /// Whether every sequence is one sample. Default false.
@@ -155,6 +165,8 @@ impl SourceConfig {
             limit: Limit::Endless,
             epoch_size: None,
             minibatch_size: None,
+            minibatch_size_in_sequences: None,
+            bucketing: None,
             ending: Ending::default(),
             frame_mode: false,
             transforms: Transforms::default(),
@@ -199,6 +211,8 @@ impl SourceConfig {
     pub fn resolved_sharing(&self) -> Sharing {
         let by_order = match self.randomize {
             Randomize::Global => Sharing::Position,
+            // A bucket is a minibatch of all workers together.
+            Randomize::Window if self.bucketing.is_some() => Sharing::Position,
             Randomize::Off | Randomize::Window => Sharing::Chunk,
         };
         self.sharing.unwrap_or(by_order)
@@ -214,7 +228,26 @@ impl SourceConfig {
             cross_sweep_ends: self.cross_sweep_ends,
             epoch_size: self.epoch_size,
             local_timeline: self.local_timeline,
+            most_sequences: self.minibatch_size_in_sequences,
+            bucketing: self.bucketing.map(|samples| Bucketing {
+                samples,
+                sequences: self.minibatch_size_in_sequences.unwrap_or(u64::MAX),
+            }),
         }
+    }
+
+    /// Sizes of minibatches in samples for who gives none: as configured; any number where only sequences are limited;
+    /// else 256 (§14).
+    ///
+    /// # Panics
+    /// Never: the default sizes are possible ones.
+    pub fn default_sizes(&self) -> Schedule {
+        let samples = match self.minibatch_size_in_sequences {
+            Some(_) => Demand::ANY_SAMPLES,
+            None => DEFAULT_MINIBATCH,
+        };
+        let default = || Schedule::constant(samples).expect("the default is a possible size");
+        self.minibatch_size.clone().unwrap_or_else(default)
     }
 
     /// Refuses what excludes each other.
@@ -234,8 +267,28 @@ impl SourceConfig {
             let what = "a sequence across the end of an epoch is given whole; leave it out, or `epochSize`";
             return Err(ConfigError::new("maxSamplesEnd", what));
         }
+        if self.minibatch_size_in_sequences == Some(0) {
+            let what = "found 0, expected at least 1 sequence";
+            return Err(ConfigError::new("minibatchSizeInSequences", what));
+        }
+        self.check_bucketing()?;
         self.check_epochs()?;
         self.check_truncation()
+    }
+
+    fn check_bucketing(&self) -> Result<(), ConfigError> {
+        let what = match self.bucketing {
+            None => return Ok(()),
+            Some(0) => "found 0, expected at least 1 sample in a bucket",
+            Some(_) if self.randomize == Randomize::Off => {
+                "data that are read as stored stay in their order; set `randomize`, or leave it out"
+            }
+            Some(_) if self.truncation.is_some() => {
+                "pieces of truncated sequences are of one length; leave it out"
+            }
+            Some(_) => return Ok(()),
+        };
+        Err(ConfigError::new("bucketing", what))
     }
 
     fn check_epochs(&self) -> Result<(), ConfigError> {

@@ -11,8 +11,8 @@ use tesson_core::{
     UsageError,
 };
 use tesson_plan::{
-    BatchPlan, Cursor, Demand, Fingerprint, JoinReport, Limit, MissingKeys, OrderSpec, PlanSpec, Planner,
-    Progress, ResumeState, Sharing, Window,
+    BatchPlan, Bucketing, Cursor, Demand, Fingerprint, JoinReport, Limit, MissingKeys, OrderSpec, PlanSpec,
+    Planner, Progress, ResumeState, Sharing, Window,
 };
 
 use crate::block::BlockTable;
@@ -200,6 +200,10 @@ impl Source {
         if parts.list().len() == 1 && !parts.primary().composable() {
             plan.order = plan.order.on_local_timeline();
         }
+        if plan.bucketing.is_some() && plan.order.is_local() {
+            let what = "sequences of a deserializer that is not composable have an order of their own; make it composable";
+            return Err(ConfigError::new("bucketing", what).into());
+        }
         let corpus = fingerprint::corpus(&resources, 0..resources.files().len())?;
         let mut options = format!("{} frame={frame_mode} element={}", parts.identity(), element.name());
         if join.missing == MissingKeys::Empty {
@@ -207,6 +211,9 @@ impl Source {
         }
         if let Some(truncation) = truncation {
             options.push_str(&truncation.identity());
+        }
+        if let Some(Bucketing { samples, sequences }) = plan.bucketing {
+            options.push_str(&format!(" bucketing={samples}/{sequences}"));
         }
         if join.hash_keys {
             options.push_str(" hashed");
@@ -274,6 +281,11 @@ impl Source {
     /// The streams, in the order of the configuration.
     pub fn streams(&self) -> &[Arc<StreamInfo>] {
         &self.streams
+    }
+
+    /// Whether all ranks count on one timeline: each on its own where the only deserializer is not composable.
+    pub fn shares_a_timeline(&self) -> bool {
+        !self.plan.order.is_local()
     }
 
     /// What has been done so far.
@@ -344,8 +356,23 @@ impl Source {
     /// # Errors
     /// As [`Source::indexed`], and a demand that can never be met.
     pub fn plan(&mut self, demand: Demand, each: impl FnMut(&BatchPlan) -> bool) -> Result<(), Error> {
+        self.plan_with(|_| (), demand, each)
+    }
+
+    /// The same for a plan that is changed first: what would come when.
+    ///
+    /// # Errors
+    /// As [`Source::plan`].
+    pub fn plan_with(
+        &mut self,
+        change: impl FnOnce(&mut PlanSpec),
+        demand: Demand,
+        each: impl FnMut(&BatchPlan) -> bool,
+    ) -> Result<(), Error> {
         let index = self.indexed()?.index.clone();
-        for_each_plan(self.plan.clone(), &index, demand, each)
+        let mut plan = self.plan.clone();
+        change(&mut plan);
+        for_each_plan(plan, &index, demand, each)
     }
 
     /// Decodes every sequence once and tells everything that is found, in the order of the data, and how bad it is.
@@ -519,10 +546,22 @@ impl Source {
             }
         };
         self.warn_if_without_data(demand);
+        self.warn_of_other_buckets(demand);
         self.demand = Some(demand);
         self.restored = false;
         self.state.cursor = cursor;
         Ok(())
+    }
+
+    /// Says so if minibatches are not those that buckets are made for.
+    fn warn_of_other_buckets(&self, demand: Demand) {
+        match self.plan.bucketing {
+            Some(Bucketing { samples, .. }) if samples != demand.samples => tracing::warn!(
+                "minibatches of {} samples are made of buckets of {samples}; most padding is saved where both are the same",
+                demand.samples
+            ),
+            _ => {}
+        }
     }
 
     /// Says so if a rank gets nothing because there are fewer chunks than workers.
@@ -676,7 +715,8 @@ impl Source {
     /// Divides the memory that index and plan leave.
     fn budget(&self, indexed: &Indexed) -> Result<Budget, Error> {
         let index = (indexed.index.bytes() + indexed.corpus.bytes()) as u64;
-        let plan = 4 * window_sequences(&self.plan.order, &indexed.index);
+        let buckets = self.plan.bucketing.map_or(0, |_| Bucketing::bytes(indexed.index.n_sequences()));
+        let plan = 4 * window_sequences(&self.plan.order, &indexed.index) + buckets;
         let rest = self.memory_limit.saturating_sub(index + plan);
         if rest == 0 {
             let what = format!(

@@ -29,6 +29,8 @@ fn planner(order: OrderSpec) -> Planner {
         cross_sweep_ends: true,
         epoch_size: None,
         local_timeline: true,
+        most_sequences: None,
+        bucketing: None,
     })
 }
 

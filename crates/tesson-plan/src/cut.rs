@@ -6,33 +6,86 @@ use crate::order::{Entry, Local, Next, Order, Walk};
 use crate::share::Share;
 use crate::{BatchPlan, Consumed, Cursor, Demand, LastSequence};
 
-/// How large a minibatch may get, in samples.
+/// So many samples, in so many sequences.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Size {
+    pub(crate) samples: u64,
+    pub(crate) sequences: u64,
+}
+
+impl Size {
+    pub(crate) const NOTHING: Size = Size { samples: 0, sequences: 0 };
+    pub(crate) const ANY: Size = Size { samples: u64::MAX, sequences: u64::MAX };
+
+    /// Whether another sequence of this length fits beside what was taken.
+    #[inline]
+    pub(crate) fn fits(self, taken: Size, length: u64) -> bool {
+        taken.samples + length <= self.samples && taken.sequences < self.sequences
+    }
+
+    /// Whether what was taken leaves nothing over.
+    #[inline]
+    fn is_used_up_by(self, taken: Size) -> bool {
+        taken.samples >= self.samples || taken.sequences >= self.sequences
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, length: u64) {
+        self.samples += length;
+        self.sequences += 1;
+    }
+
+    /// Whether all of this fits beside what was taken.
+    fn fits_into(self, room: Size, taken: Size) -> bool {
+        taken.samples + self.samples <= room.samples
+            && taken.sequences.saturating_add(self.sequences) <= room.sequences
+    }
+
+    fn minus(self, taken: Size) -> Size {
+        Size { samples: self.samples - taken.samples, sequences: self.sequences - taken.sequences }
+    }
+}
+
+/// How large a minibatch may get; the smaller limit wins.
 #[derive(Copy, Clone)]
 pub(crate) struct Room {
     /// Of all ranks.
-    pub(crate) global: u64,
+    pub(crate) global: Size,
     /// Of this rank.
-    pub(crate) own: u64,
+    pub(crate) own: Size,
 }
 
 impl Room {
-    /// The room that a demand leaves to its rank (§6.1).
+    const EMPTY: Room = Room { global: Size::NOTHING, own: Size::NOTHING };
+
+    /// The room that a demand and the most sequences of a minibatch leave to its rank (§6.1).
     ///
-    /// On a local timeline the size is divided among the workers, and every one gets at least a sample.
-    pub(crate) fn of(demand: Demand, local_timeline: bool) -> Room {
+    /// On a local timeline either size is divided among the workers, and every one gets at least a sample and a sequence.
+    pub(crate) fn of(demand: Demand, most_sequences: u64, local_timeline: bool) -> Room {
         let Demand { samples, workers, rank } = demand;
         if local_timeline {
-            let own = samples / workers + u64::from(rank < samples % workers);
-            Room { global: u64::MAX, own: own.max(1) }
+            let share = |n: u64| (n / workers + u64::from(rank < n % workers)).max(1);
+            let own = Size { samples: share(samples), sequences: share(most_sequences) };
+            Room { global: Size::ANY, own }
         } else {
-            Room { global: samples, own: samples }
+            Room::all(Size { samples, sequences: most_sequences })
         }
+    }
+
+    /// The room of all ranks together.
+    pub(crate) fn all(size: Size) -> Room {
+        Room { global: size, own: size }
     }
 
     /// Whether a sequence does not fit any more, after what was taken.
     #[inline]
     fn is_exceeded_by(self, taken: Room, length: u64, own: bool) -> bool {
-        taken.global + length > self.global || own && taken.own + length > self.own
+        !self.global.fits(taken.global, length) || own && !self.own.fits(taken.own, length)
+    }
+
+    #[inline]
+    fn is_used_up_by(self, taken: Room) -> bool {
+        self.global.is_used_up_by(taken.global) || self.own.is_used_up_by(taken.own)
     }
 }
 
@@ -85,10 +138,10 @@ impl Cut<'_> {
             if !self.cross_sweep_ends || !out.sweep_end || out.data_end || out.too_large {
                 break;
             }
-            if taken.global >= left.global || taken.own >= left.own {
+            if left.is_used_up_by(taken) {
                 break;
             }
-            left = Room { global: left.global - taken.global, own: left.own - taken.own };
+            left = Room { global: left.global.minus(taken.global), own: left.own.minus(taken.own) };
         }
     }
 
@@ -104,7 +157,7 @@ impl Cut<'_> {
     ) -> Room {
         let (samples, n) = (self.index.n_samples(), self.index.n_sequences());
         let end = self.end.unwrap_or(u64::MAX);
-        let mut taken = Room { global: 0, own: 0 };
+        let mut taken = Room::EMPTY;
         if at.position >= end {
             out.data_end = true;
             out.sweep_end |= at.position >= samples && at.position.is_multiple_of(samples);
@@ -124,6 +177,13 @@ impl Cut<'_> {
             if !forced && !consumed && room.is_exceeded_by(taken, length, own) {
                 break;
             }
+            // A bucket that has to be divided is begun by the next minibatch. What is one rank's of it is not known.
+            if !forced
+                && let Some(bucket) = order.bucket_at(sequence).filter(|_| self.share == Share::ALL)
+                && !bucket.fits_into(room.own, taken.own)
+            {
+                break;
+            }
             if position >= end || end - position < length && self.ends_in(end - position, own, out) {
                 break;
             }
@@ -133,17 +193,17 @@ impl Cut<'_> {
                     break;
                 }
                 out.own.push(planned);
-                taken.own += length;
+                taken.own.add(length);
                 forced = false;
             }
             if !consumed {
-                taken.global += length;
+                taken.global.add(length);
             }
             position += length;
             sequence += 1;
         }
         out.data_end |= position >= end;
-        out.has_room = taken.own < room.own && taken.global < room.global;
+        out.has_room = !room.is_used_up_by(taken);
         at.position = position;
         at.sequence = sequence;
         if sequence == n {
@@ -164,9 +224,9 @@ impl Cut<'_> {
         at: &mut Cursor,
         out: &mut BatchPlan,
     ) {
-        let mut taken = 0;
+        let mut taken = Size::NOTHING;
         out.begin_sweep(at.sweep);
-        while taken < self.room.own && !ends(*at) {
+        while !self.room.own.is_used_up_by(taken) && !ends(*at) {
             match order.at(self.index, self.share, at) {
                 Entry::SweepEnd => {
                     out.sweep_end = true;
@@ -178,7 +238,7 @@ impl Cut<'_> {
                     out.begin_sweep(at.sweep);
                 }
                 Entry::Sequence(planned, length) => {
-                    if !out.own.is_empty() && taken + u64::from(length) > self.room.own {
+                    if !out.own.is_empty() && !self.room.own.fits(taken, length.into()) {
                         break;
                     }
                     if out.own.len() == self.most {
@@ -190,14 +250,14 @@ impl Cut<'_> {
                         break;
                     }
                     out.own.push(planned);
-                    taken += u64::from(length);
+                    taken.add(length.into());
                     at.position += u64::from(length);
                     at.sequence += 1;
                 }
             }
         }
         out.data_end |= ends(*at);
-        out.has_room = taken < self.room.own;
+        out.has_room = !self.room.own.is_used_up_by(taken);
         if !out.data_end {
             order.at(self.index, self.share, at);
         }
@@ -231,12 +291,12 @@ impl Cut<'_> {
     fn fill(&self, at: &mut Cursor, out: &mut BatchPlan) -> Result<(), BeyondIndex> {
         let n = self.index.n_sequences();
         let mut walk = Walk::new(self.index, at.sequence);
-        let mut taken = Room { global: 0, own: 0 };
+        let mut taken = Room::EMPTY;
         let mut forced = true;
         // Counts over sweep ends and since the start, so that shares do not change when a run is gone on with.
         let mut number = at.sweep.wrapping_mul(n).wrapping_add(at.sequence);
         out.begin_sweep(at.sweep);
-        while taken.global < self.room.global && taken.own < self.room.own {
+        while !self.room.is_used_up_by(taken) {
             let (planned, length) = walk.step();
             let consumed = self.consumed.is_some_and(|c| c.holds(at.position, number));
             let own = !consumed && self.share.owns(number);
@@ -253,11 +313,11 @@ impl Cut<'_> {
                     break;
                 }
                 out.own.push(planned);
-                taken.own += length;
+                taken.own.add(length);
                 forced = false;
             }
             if !consumed {
-                taken.global += length;
+                taken.global.add(length);
             }
             at.position += length;
             at.sequence += 1;
@@ -274,7 +334,7 @@ impl Cut<'_> {
                 out.begin_sweep(at.sweep);
             }
         }
-        out.has_room = taken.global < self.room.global && taken.own < self.room.own;
+        out.has_room = !self.room.is_used_up_by(taken);
         Ok(())
     }
 }

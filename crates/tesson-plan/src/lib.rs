@@ -27,7 +27,7 @@ mod tests;
 pub use batch::{BatchPlan, Cursor, Place, Planned, WindowStart};
 pub use join::{JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary};
 pub use merge::{Consumed, Layer, merge_states};
-pub use order::{OrderSpec, Window};
+pub use order::{Bucketing, OrderSpec, Window};
 pub use planner::{Planner, Progress};
 pub use resume::{Fingerprint, ORDER_VERSION, ResumeState, STATE_VERSION, index_shape};
 pub use rng::{DrawKey, Philox};

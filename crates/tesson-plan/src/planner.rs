@@ -4,10 +4,14 @@ use std::sync::Arc;
 
 use tesson_core::{Index, UsageError};
 
-use crate::cut::{BeyondIndex, Cut, Room};
-use crate::order::{Global, Local, Order, OrderSpec, Window, Windowed, first_from, only_length};
+use crate::cut::{BeyondIndex, Cut, Room, Size};
+use crate::order::{
+    Bucketed, Global, Local, Order, OrderSpec, Shuffled, Window, Windowed, first_from, only_length,
+};
 use crate::share::Share;
-use crate::{BatchPlan, Consumed, Cursor, Demand, LastSequence, PlanSpec, Planned, ResumeState, Sharing};
+use crate::{
+    BatchPlan, Bucketing, Consumed, Cursor, Demand, LastSequence, PlanSpec, Planned, ResumeState, Sharing,
+};
 
 /// Whether a minibatch has been planned.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -39,19 +43,28 @@ enum Orders {
     Windowed(Box<Windowed>),
     Global(Box<Global>),
     Local(Box<Local>),
+    Bucketed(Box<Bucketed>),
 }
 
 impl Planner {
     /// A planner that stands at the start of the data. [`Planner::start`] applies the rules of a demand to that.
     pub fn new(spec: PlanSpec) -> Planner {
-        let order = match &spec.order {
-            OrderSpec::AsStored => Orders::AsStored,
-            OrderSpec::ChunkWindow { window, seed } => {
+        let order = match (&spec.order, spec.bucketing) {
+            (OrderSpec::ChunkWindow { window, seed }, Some(size)) => {
+                let inner = Shuffled::Windowed(Box::new(Windowed::new(window.clone(), *seed)));
+                Orders::Bucketed(Box::new(Bucketed::new(inner, *seed, size)))
+            }
+            (OrderSpec::Global { seed }, Some(size)) => {
+                let inner = Shuffled::Global(Box::new(Global::new(*seed)));
+                Orders::Bucketed(Box::new(Bucketed::new(inner, *seed, size)))
+            }
+            (OrderSpec::AsStored, _) => Orders::AsStored,
+            (OrderSpec::ChunkWindow { window, seed }, None) => {
                 Orders::Windowed(Box::new(Windowed::new(window.clone(), *seed)))
             }
-            OrderSpec::Global { seed } => Orders::Global(Box::new(Global::new(*seed))),
-            OrderSpec::LocalPlain => Orders::Local(Box::new(Local::plain())),
-            OrderSpec::Tumbling { window, seed } => {
+            (OrderSpec::Global { seed }, None) => Orders::Global(Box::new(Global::new(*seed))),
+            (OrderSpec::LocalPlain, _) => Orders::Local(Box::new(Local::plain())),
+            (OrderSpec::Tumbling { window, seed }, _) => {
                 Orders::Local(Box::new(Local::tumbling(window.clone(), *seed)))
             }
         };
@@ -129,10 +142,12 @@ impl Planner {
             return Err(UsageError(what));
         }
         let cursor = self.without_data(index, demand)?.unwrap_or(cursor);
-        if let Orders::Windowed(order) = &mut self.order
-            && !cursor.is_unplaced()
-        {
-            order.rewind(index, cursor);
+        if !cursor.is_unplaced() {
+            match &mut self.order {
+                Orders::Windowed(order) => order.rewind(index, cursor),
+                Orders::Bucketed(order) => order.rewind(index, cursor),
+                Orders::AsStored | Orders::Global(_) | Orders::Local(_) => {}
+            }
         }
         Ok(Some(self.stand_at(cursor)))
     }
@@ -186,12 +201,13 @@ impl Planner {
             self.cursor = nowhere;
         }
         // Sharing by position cuts as for a single worker and deals the result out.
+        let sequences = self.spec.most_sequences.unwrap_or(u64::MAX);
         let (share, room) = match self.spec.sharing {
             Sharing::Chunk => {
                 let local = self.spec.local_timeline || self.spec.order.is_local();
-                (Share::new(demand.workers, demand.rank), Room::of(demand, local))
+                (Share::new(demand.workers, demand.rank), Room::of(demand, sequences, local))
             }
-            Sharing::Position => (Share::ALL, Room { global: demand.samples, own: demand.samples }),
+            Sharing::Position => (Share::ALL, Room::all(Size { samples: demand.samples, sequences })),
         };
         let end = self.spec.end(index)?;
         let epoch_end = self.spec.epoch_end(self.cursor.position);
@@ -217,6 +233,7 @@ impl Planner {
                 }
             }
             Orders::Windowed(order) => cut.rounds(&mut **order, &mut self.cursor, out),
+            Orders::Bucketed(order) => cut.rounds(&mut **order, &mut self.cursor, out),
             Orders::Local(order) => {
                 let (at, found) = (self.cursor, order.window_len(index, share, self.cursor.window));
                 if at.sequence > found {
@@ -256,8 +273,10 @@ impl Planner {
     /// Says that nobody will [`Planner::resume`] at a cursor before this one, so that what is held for that can go.
     /// Until the first call about a window is held.
     pub fn released(&mut self, oldest: Cursor) {
-        if let Orders::Windowed(order) = &mut self.order {
-            order.release(oldest);
+        match &mut self.order {
+            Orders::Windowed(order) => order.release(oldest),
+            Orders::Bucketed(order) => order.release(oldest),
+            Orders::AsStored | Orders::Global(_) | Orders::Local(_) => {}
         }
     }
 
@@ -268,6 +287,7 @@ impl Planner {
         match &mut self.order {
             Orders::AsStored => self.retire_as_stored(index, into),
             Orders::Windowed(order) => order.take_retired(cursor, into),
+            Orders::Bucketed(order) => order.take_retired(cursor, into),
             Orders::Global(_) => {}
             Orders::Local(order) => order.take_retired(into),
         }
@@ -295,6 +315,7 @@ impl Planner {
         match &self.order {
             Orders::AsStored => 0,
             Orders::Windowed(order) => order.bytes(),
+            Orders::Bucketed(order) => order.bytes(),
             Orders::Global(order) => order.bytes(),
             Orders::Local(order) => order.bytes(),
         }
@@ -330,6 +351,10 @@ impl Planner {
         index.is_complete() || matches!(self.order, Orders::AsStored)
     }
 
+    fn can_be_bucketed(&self) -> bool {
+        matches!(self.spec.order, OrderSpec::ChunkWindow { .. } | OrderSpec::Global { .. })
+    }
+
     /// What must hold for anything to be read.
     fn check(&self, index: &Index, demand: Option<Demand>) -> Result<(), UsageError> {
         if let Some(demand) = demand {
@@ -350,6 +375,22 @@ impl Planner {
                 demand.workers,
                 index.n_chunks(),
                 index.n_sequences()
+            )));
+        }
+        if self.spec.most_sequences == Some(0) {
+            return Err(UsageError(
+                "minibatches of 0 sequences are asked for, at least 1 is expected".into(),
+            ));
+        }
+        if let Some(Bucketing { samples: 0, .. } | Bucketing { sequences: 0, .. }) = self.spec.bucketing {
+            return Err(UsageError(
+                "buckets are to hold 0 samples or sequences, at least 1 is expected".into(),
+            ));
+        }
+        if self.spec.bucketing.is_some() && !self.can_be_bucketed() {
+            return Err(UsageError(format!(
+                "bucketing is for shuffled orders, this one is {}",
+                self.spec.order.name()
             )));
         }
         let Some(window) = self.spec.order.window() else { return Ok(()) };
@@ -406,6 +447,10 @@ impl Planner {
                 )));
             }
             Orders::Windowed(order) => {
+                order.rewind(index, Cursor { position, sweep, ..Cursor::default() });
+                scan(&mut **order, index, sweep, offset)
+            }
+            Orders::Bucketed(order) => {
                 order.rewind(index, Cursor { position, sweep, ..Cursor::default() });
                 scan(&mut **order, index, sweep, offset)
             }

@@ -66,7 +66,11 @@ impl Fingerprint {
             same("the index (a hash of chunks and lengths)", hex(one), hex(other))?;
         }
         same("whether minibatches cross sweep ends", self.cross_sweep_ends, source.cross_sweep_ends)?;
-        same("the deserializers' options (a hash)", hex(self.options), hex(source.options))
+        same(
+            "the options (a hash of those that change order or values)",
+            hex(self.options),
+            hex(source.options),
+        )
     }
 }
 

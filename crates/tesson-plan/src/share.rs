@@ -26,6 +26,9 @@ pub struct Demand {
 }
 
 impl Demand {
+    /// A number of samples that limits nothing, for minibatches whose size is given in sequences.
+    pub const ANY_SAMPLES: u64 = MAX_SAMPLES;
+
     /// Whether the demand makes sense.
     ///
     /// # Errors

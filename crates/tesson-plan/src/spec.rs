@@ -3,7 +3,7 @@
 use tesson_core::{Index, UsageError};
 
 use crate::order::{OrderSpec, chunk_places};
-use crate::{Cursor, Demand, Planned, Sharing};
+use crate::{Bucketing, Cursor, Demand, Planned, Sharing};
 
 /// Where the data end (§6.1). Counts the samples of all ranks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -56,6 +56,12 @@ pub struct PlanSpec {
     /// Whether the size of a minibatch is divided among the workers beforehand (the default of CNTK) or limits the
     /// samples that all pass together.
     pub local_timeline: bool,
+    /// Sequences of all ranks that a minibatch may hold beside the samples that a call asks for, at least 1; divided among
+    /// the workers as the samples are. `None`: any number.
+    pub most_sequences: Option<u64>,
+    /// Whether sequences of similar length are put together, within what a window takes in. Only in shuffled orders on
+    /// the timeline of all ranks.
+    pub bucketing: Option<Bucketing>,
 }
 
 /// "For ever", in samples: the largest position that CNTK's shuffled orders reach.

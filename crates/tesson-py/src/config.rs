@@ -163,7 +163,7 @@ fn kind(kind: OptionKind) -> String {
 
 /// Sizes of minibatches by epoch.
 #[pyclass(frozen, module = "tesson._tesson")]
-pub struct Schedule(tesson::config::Schedule);
+pub struct Schedule(pub(crate) tesson::config::Schedule);
 
 #[pymethods]
 impl Schedule {

@@ -13,6 +13,7 @@ use tesson_core::StreamInfo;
 
 use crate::batch::Batch;
 use crate::calls::PATIENCE_WITH_USERS;
+use crate::config::Schedule;
 use crate::turn::{NoTurn, PATIENCE, Turn};
 use crate::{config, errors, log, state};
 
@@ -39,6 +40,8 @@ pub struct Source {
     counters: StatsReader,
     streams: Vec<Arc<StreamInfo>>,
     shapes: Vec<Arc<[usize]>>,
+    /// Sizes of minibatches for calls that give none.
+    default_sizes: tesson::config::Schedule,
     trace_level: u8,
     /// Whether worker threads call a user's code, which nobody can call off.
     user_code: bool,
@@ -219,6 +222,7 @@ impl Source {
         log::install();
         let canceller = Canceller::new();
         let trace_level = config.trace_level;
+        let default_sizes = config.default_sizes();
         let (source, signal) = attentive(py, |interrupted| open_attentively(config, &canceller, interrupted));
         log::flush(py, trace_level);
         let source = match signal {
@@ -235,6 +239,7 @@ impl Source {
             turn: Turn::new(source),
             streams,
             shapes,
+            default_sizes,
             trace_level,
             user_code,
             process: std::process::id(),
@@ -278,6 +283,11 @@ impl Source {
     /// Samples before the next minibatch, counted over all workers and sweeps.
     fn position(&self, py: Python<'_>) -> PyResult<u64> {
         self.with(py, |source, _| Ok(source.state().cursor.position))
+    }
+
+    /// Sizes of minibatches in samples for calls that give none.
+    fn default_sizes(&self) -> Schedule {
+        Schedule(self.default_sizes.clone())
     }
 
     /// Goes on from a state.

@@ -168,10 +168,11 @@ impl Source {
     fn share_of_rows(&self, demand: Demand) -> Result<Share, UsageError> {
         let Demand { samples, workers, rank } = demand;
         let length = self.truncated().spec.length;
-        let all = (samples / length).max(1);
+        // A row holds a sequence at a time.
+        let all = (samples / length).min(self.plan.most_sequences.unwrap_or(u64::MAX)).max(1);
         if workers > all {
             return Err(UsageError(format!(
-                "{workers} workers share the rows of a minibatch, and {samples} samples in pieces of {length} are {all}; choose a larger size or fewer workers"
+                "{workers} workers share the rows of a minibatch, of which a size of {samples} samples in pieces of {length} has {all}; choose a larger size or fewer workers"
             )));
         }
         let share = match self.plan.sharing {

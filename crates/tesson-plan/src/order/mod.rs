@@ -2,6 +2,7 @@
 
 mod ahead;
 mod as_stored;
+mod bucketed;
 mod chunk_window;
 mod global;
 mod local;
@@ -15,8 +16,10 @@ use std::fmt;
 use tesson_core::Index;
 
 use crate::Planned;
+use crate::cut::Size;
 
 pub(crate) use as_stored::{Walk, first_from};
+pub(crate) use bucketed::{Bucketed, MOST as MOST_POOLED, POOL_BYTES, Shuffled};
 pub(crate) use global::{Global, only_length};
 pub(crate) use local::{Entry, Local};
 pub(crate) use shuffle::chunk_places;
@@ -29,6 +32,22 @@ pub enum Window {
     Chunks(u64),
     /// In samples.
     Samples(u64),
+}
+
+/// Size of the buckets in which sequences of similar length are put together; both limits hold, a longer sequence is alone.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Bucketing {
+    /// Samples, best those of a minibatch.
+    pub samples: u64,
+    /// Sequences, best those of a minibatch; [`u64::MAX`] for any number.
+    pub sequences: u64,
+}
+
+impl Bucketing {
+    /// Bytes of memory that bucketing takes for a corpus of so many sequences.
+    pub fn bytes(n_sequences: u64) -> u64 {
+        POOL_BYTES * n_sequences.min(MOST_POOLED)
+    }
 }
 
 /// Which order, and its parameters.
@@ -140,4 +159,10 @@ pub(crate) trait Order {
 
     /// Sequence number `sequence` of the current sweep, for which has been prepared.
     fn get(&self, sequence: u64) -> Next;
+
+    /// What the bucket holds that begins with sequence number `sequence`, for which has been prepared, where one does.
+    #[inline]
+    fn bucket_at(&self, _sequence: u64) -> Option<Size> {
+        None
+    }
 }

@@ -115,6 +115,27 @@ impl Shuffle {
         }
     }
 
+    /// Where as many places begin as fill a window, one window after the other, and where the sweep ends.
+    pub(super) fn pools(&self, index: &Index, window: &Window) -> Vec<u64> {
+        let (most, in_samples) = match *window {
+            Window::Chunks(chunks) => (chunks, false),
+            Window::Samples(samples) => (samples, true),
+        };
+        let mut begins = Vec::new();
+        let mut taken: u64 = 0;
+        let (end, places) = self.places.split_last().expect("there is a place where the sweep ends");
+        for place in places {
+            let size = if in_samples { index.chunk(place.chunk as usize).n_samples } else { 1 };
+            if begins.is_empty() || taken + size > most {
+                begins.push(place.first.into());
+                taken = 0;
+            }
+            taken += size;
+        }
+        begins.push(end.first.into());
+        begins
+    }
+
     /// Takes in the windows of all places. Both of their ends only ever move forward, so the places whose windows hold
     /// a place follow each other, too.
     fn set_windows(&mut self, windows: impl Iterator<Item = (usize, usize)>) {

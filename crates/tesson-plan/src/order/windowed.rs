@@ -59,6 +59,13 @@ impl Windowed {
         into.append(&mut self.retired);
     }
 
+    /// Where the runs of sequences of the current sweep begin that a window takes in, one after the other; the last one
+    /// begins where the sweep ends.
+    pub(super) fn pools(&self, index: &Index) -> Vec<u64> {
+        let current = self.current.as_ref().expect("a sweep is entered before it is asked");
+        current.pools(index, &self.window)
+    }
+
     /// Bytes of memory held.
     pub(crate) fn bytes(&self) -> usize {
         [&self.current, &self.previous].into_iter().flatten().map(Shuffle::bytes).sum()

@@ -84,6 +84,8 @@ fn spec_of(source: &Value) -> PlanSpec {
         cross_sweep_ends: true,
         epoch_size: None,
         local_timeline: source["localTimeline"] != Value::Bool(false),
+        most_sequences: None,
+        bucketing: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the whole crate: against a plain model of the specification, against recorded answers of CNTK 2.7, and
 //! for what must hold of every plan.
 
+mod bucketing;
 mod conformance;
 mod ending;
 mod local;
@@ -8,6 +9,7 @@ mod merging;
 mod model;
 mod properties;
 mod rules;
+mod sizes;
 mod states;
 mod truncating;
 mod twin;
@@ -39,6 +41,8 @@ fn spec(order: OrderSpec) -> PlanSpec {
         cross_sweep_ends: true,
         epoch_size: None,
         local_timeline: true,
+        most_sequences: None,
+        bucketing: None,
     }
 }
 
@@ -102,8 +106,9 @@ fn any_sharing() -> impl Strategy<Value = Sharing> {
 }
 
 fn any_spec() -> impl Strategy<Value = PlanSpec> {
-    (any_order(), any_sharing(), any_limit(), any::<bool>(), any::<bool>()).prop_map(
-        |(order, sharing, limit, cross_sweep_ends, local_timeline)| PlanSpec {
+    let most_sequences = prop_oneof![3 => Just(None), 1 => (1u64..9).prop_map(Some)];
+    (any_order(), any_sharing(), any_limit(), any::<bool>(), any::<bool>(), most_sequences).prop_map(
+        |(order, sharing, limit, cross_sweep_ends, local_timeline, most_sequences)| PlanSpec {
             order,
             sharing,
             limit,
@@ -111,6 +116,8 @@ fn any_spec() -> impl Strategy<Value = PlanSpec> {
             cross_sweep_ends,
             epoch_size: None,
             local_timeline,
+            most_sequences,
+            bucketing: None,
         },
     )
 }

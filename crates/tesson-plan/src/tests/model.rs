@@ -54,6 +54,33 @@ pub(super) struct Batch {
     pub(super) after: u64,
 }
 
+/// What a minibatch may still take: G and L of §6 and §7, and the same in sequences.
+#[derive(Clone, Copy)]
+struct Room {
+    g: u64,
+    l: u64,
+    g_sequences: u64,
+    l_sequences: u64,
+}
+
+impl Room {
+    fn is_too_small_for(self, n: u64, own: bool) -> bool {
+        n > self.g || self.g_sequences == 0 || own && (n > self.l || self.l_sequences == 0)
+    }
+
+    fn is_used_up(self) -> bool {
+        [self.g, self.l, self.g_sequences, self.l_sequences].contains(&0)
+    }
+
+    fn take(&mut self, n: u64, own: bool) {
+        // A sequence that is forced may be longer than all that is left.
+        (self.g, self.g_sequences) = (self.g.saturating_sub(n), self.g_sequences.saturating_sub(1));
+        if own {
+            (self.l, self.l_sequences) = (self.l.saturating_sub(n), self.l_sequences.saturating_sub(1));
+        }
+    }
+}
+
 pub(super) struct Model {
     chunks: Vec<Vec<u32>>,
     spec: PlanSpec,
@@ -203,17 +230,18 @@ impl Model {
         self.apply_rank_rule(demand);
         let position_shared = self.spec.sharing == Sharing::Position;
         let (w, r) = if position_shared { (1, 0) } else { (demand.workers, demand.rank) };
-        let mb = demand.samples;
-        let (g, l) = if position_shared || !self.spec.local_timeline {
-            (mb, mb)
+        let (mb, most) = (demand.samples, self.spec.most_sequences.unwrap_or(u64::MAX));
+        let room = if position_shared || !self.spec.local_timeline {
+            Room { g: mb, l: mb, g_sequences: most, l_sequences: most }
         } else {
-            (u64::MAX, (mb / w + u64::from(r < mb % w)).max(1))
+            let share = |n: u64| (n / w + u64::from(r < n % w)).max(1);
+            Room { g: u64::MAX, l: share(mb), g_sequences: u64::MAX, l_sequences: share(most) }
         };
         let mut out = Batch::default();
         if self.spec.order == OrderSpec::AsStored {
-            self.read_plain(g, l, w, r, &mut out);
+            self.read_plain(room, w, r, &mut out);
         } else {
-            self.read_block(g, l, w, r, &mut out);
+            self.read_block(room, w, r, &mut out);
         }
         out.after = self.position;
         if position_shared {
@@ -227,24 +255,22 @@ impl Model {
     }
 
     /// §6.2, `read`.
-    fn read_block(&mut self, gg: u64, ll: u64, w: u64, r: u64, out: &mut Batch) {
-        let (mut g, mut l) = (0, 0);
+    fn read_block(&mut self, mut left: Room, w: u64, r: u64, out: &mut Batch) {
         loop {
             let forced = !out.sweep_end;
-            let (dg, dl) = self.round(gg - g, ll - l, forced, w, r, out);
-            if !forced && dg == 0 {
+            let before = self.position;
+            left = self.round(left, forced, w, r, out);
+            if !forced && self.position == before {
                 break;
             }
-            g += dg;
-            l += dl;
-            if !(self.spec.cross_sweep_ends && out.sweep_end && !out.data_end && g < gg && l < ll) {
+            if !self.spec.cross_sweep_ends || !out.sweep_end || out.data_end || left.is_used_up() {
                 break;
             }
         }
     }
 
-    /// §6.2, `round`.
-    fn round(&mut self, g: u64, l: u64, mut forced: bool, w: u64, r: u64, out: &mut Batch) -> (u64, u64) {
+    /// §6.2, `round`; returns what is left.
+    fn round(&mut self, mut left: Room, mut forced: bool, w: u64, r: u64, out: &mut Batch) -> Room {
         let (s, end) = (self.samples(), self.end());
         let off = self.position % s;
         if self.position >= end {
@@ -252,10 +278,9 @@ impl Model {
             if self.position >= s && off == 0 {
                 out.sweep_end = true;
             }
-            return (0, 0);
+            return left;
         }
-        let g = g.min(s - off);
-        let (mut dg, mut dl) = (0, 0);
+        let mut dg = 0;
         let mut start = 0;
         for q in self.order(self.position / s) {
             start += q.n;
@@ -263,16 +288,16 @@ impl Model {
                 continue;
             }
             let own = q.home % w == r;
-            if !forced && (dg + q.n > g || own && dl + q.n > l) {
+            if !forced && left.is_too_small_for(q.n, own) {
                 break;
             }
             if self.position + dg >= end {
                 out.data_end = true;
                 break;
             }
+            left.take(q.n, own);
             if own {
                 out.own.push(q.planned);
-                dl += q.n;
                 forced = false;
             }
             dg += q.n;
@@ -280,11 +305,11 @@ impl Model {
         out.sweep_end |= off + dg >= s;
         out.data_end |= self.position + dg >= end;
         self.position += dg;
-        (dg, dl)
+        left
     }
 
     /// §7, with shares by running number (§16, 3).
-    fn read_plain(&mut self, mut gg: u64, ll: u64, w: u64, r: u64, out: &mut Batch) {
+    fn read_plain(&mut self, mut left: Room, w: u64, r: u64, out: &mut Batch) {
         let (s, end) = (self.samples(), self.end());
         if self.position >= end {
             out.data_end = true;
@@ -292,10 +317,10 @@ impl Model {
             return;
         }
         if !self.spec.cross_sweep_ends {
-            gg = gg.min(s - self.position % s);
+            left.g = left.g.min(s - self.position % s);
         }
         let order = self.order(0);
-        let (mut g, mut l, mut forced) = (0, 0, true);
+        let mut forced = true;
         let w0 = self.position / s;
         let mut index = 0;
         let mut start = 0;
@@ -304,22 +329,21 @@ impl Model {
             index += 1;
         }
         let mut number = w0 * order.len() as u64 + index as u64;
-        while g < gg && l < ll {
+        while !left.is_used_up() {
             let q = order[index % order.len()];
             let own = number % w == r;
-            if !forced && (g + q.n > gg || own && l + q.n > ll) {
+            if !forced && left.is_too_small_for(q.n, own) {
                 break;
             }
             if self.position >= end {
                 out.data_end = true;
                 break;
             }
+            left.take(q.n, own);
             if own {
                 out.own.push(q.planned);
-                l += q.n;
                 forced = false;
             }
-            g += q.n;
             self.position += q.n;
             number += 1;
             index += 1;

@@ -165,7 +165,10 @@ fn what_differs_is_named_with_both_values() {
         Some(("the index (a hash of chunks and lengths)", &hashes.0, &hashes.1)),
     );
     let hashes = (format!("{zeros}123"), format!("{zeros}003"));
-    check_mismatch(|f| f.options = 3, Some(("the deserializers' options (a hash)", &hashes.0, &hashes.1)));
+    check_mismatch(
+        |f| f.options = 3,
+        Some(("the options (a hash of those that change order or values)", &hashes.0, &hashes.1)),
+    );
 }
 
 #[test]

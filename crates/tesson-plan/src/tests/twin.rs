@@ -97,6 +97,8 @@ proptest! {
             cross_sweep_ends,
             epoch_size: None,
             local_timeline,
+            most_sequences: None,
+        bucketing: None,
         };
         let complete = index_of(&chunks);
         let (mut one, mut other) = (Planner::new(spec.clone()), Planner::new(spec));

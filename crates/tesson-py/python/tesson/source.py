@@ -88,11 +88,17 @@ class MinibatchSource(Source):
         Where the data end if `max_samples` lies inside a sequence: after it, before it, or inside, which cuts it.
     drop_last : bool
         Leave out the last minibatch of the data if more would have fit into it.
+    minibatch_size_in_sequences : int, optional
+        Sequences that a minibatch may hold, over all workers. A call that asks for samples, too, gets what keeps both
+        limits; one that does not gets this many sequences.
+    bucketing : bool or int
+        Put sequences of similar length together, within what the window takes in, so that minibatches hold little padding:
+        samples of a bucket, best those of a minibatch. ``True``: the size of minibatches where calls give none.
     keep_sparse : bool
         Let sparse streams stay sparse when truncating.
     sharing : {"chunk", "position"}, optional
         How workers share the data. ``"chunk"`` is CNTK's way and the default of its order; under ``"position"``, the
-        default of ``"global"``, all ranks together get the minibatches that a single worker would.
+        default of ``"global"`` and of `bucketing`, all ranks together get the minibatches that a single worker would.
     memory_limit : int or str, optional
         Bytes that the source may hold, also as ``"512MB"`` or ``"2GiB"``.
     threads : int, optional
@@ -154,6 +160,8 @@ class MinibatchSource(Source):
         keep_sparse: bool = False,
         max_samples_end: str = "after",
         drop_last: bool = False,
+        minibatch_size_in_sequences: int | None = None,
+        bucketing: bool | int = False,
         sharing: str | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
@@ -185,6 +193,8 @@ class MinibatchSource(Source):
             "keepSparse": keep_sparse or None,
             "maxSamplesEnd": None if max_samples_end == "after" else max_samples_end,
             "dropLast": drop_last or None,
+            "minibatchSizeInSequences": minibatch_size_in_sequences,
+            "bucketing": None if bucketing is False else bucketing,
             "sharing": sharing,
             "memoryLimit": memory_limit,
             "threads": threads,
@@ -276,6 +286,8 @@ class MinibatchSource(Source):
         randomization_window_in_samples: int = 0,
         frame_mode: bool = False,
         truncation_length: int = 0,
+        minibatch_size_in_sequences: int | None = None,
+        bucketing: bool | int = False,
         sharing: str | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
@@ -290,7 +302,8 @@ class MinibatchSource(Source):
         data : mapping, optional
             Streams whose names are no keywords, or are those of options.
         max_samples, max_sweeps, randomize, randomization_seed, randomization_window_in_chunks, \
-randomization_window_in_samples, frame_mode, truncation_length, sharing, memory_limit, threads, dtype, transforms
+randomization_window_in_samples, frame_mode, truncation_length, minibatch_size_in_sequences, bucketing, sharing, \
+memory_limit, threads, dtype, transforms
             As in :class:`MinibatchSource`. There are at least 64 chunks, where there are as many sequences.
         **streams
             Each an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``, whose
@@ -314,6 +327,8 @@ randomization_window_in_samples, frame_mode, truncation_length, sharing, memory_
             randomization_window_in_samples=randomization_window_in_samples,
             frame_mode=frame_mode,
             truncation_length=truncation_length,
+            minibatch_size_in_sequences=minibatch_size_in_sequences,
+            bucketing=bucketing,
             transforms=transforms,
             sharing=sharing,
             memory_limit=memory_limit,
@@ -331,7 +346,7 @@ randomization_window_in_samples, frame_mode, truncation_length, sharing, memory_
 
     def next_minibatch(
         self,
-        minibatch_size_in_samples: int,
+        minibatch_size_in_samples: int | None = None,
         input_map: Mapping[Any, StreamInformation | str] | None = None,
         device: object = None,
         num_data_partitions: int | None = None,
@@ -341,8 +356,9 @@ randomization_window_in_samples, frame_mode, truncation_length, sharing, memory_
 
         Parameters
         ----------
-        minibatch_size_in_samples : int
-            Samples over all workers. A sequence longer than this still comes, alone.
+        minibatch_size_in_samples : int, optional
+            Samples over all workers. A sequence longer than this still comes, alone. By default the size of the
+            configuration, or 256; any number of samples where the source has a size in sequences.
         input_map : mapping, optional
             Keys for the result, and for each the stream it stands for, as :class:`StreamInformation` or by name.
         device : object, optional
@@ -373,11 +389,24 @@ randomization_window_in_samples, frame_mode, truncation_length, sharing, memory_
         >>> list(minibatch)
         ['the input']
         """
+        if minibatch_size_in_samples is None:
+            minibatch_size_in_samples = self._default_size()
         batch = self._source.next(minibatch_size_in_samples, num_data_partitions, partition_index)
         if input_map is None:
             return Minibatch(batch, self._numbers, self._names)
         numbers = {key: self._number(stream) for key, stream in input_map.items()}
         return Minibatch(batch, numbers, tuple(numbers))
+
+    def _default_size(self) -> int:
+        """The size due where a call gives none."""
+        schedule = self._source.default_sizes()
+        size = schedule.constant()
+        return schedule.at(self._epoch(None)) if size is None else size
+
+    def _epoch(self, epoch_size: int | None) -> int:
+        """The epoch that comes next, counted from the start of the data."""
+        samples = epoch_size or int(self._option("epochSize") or 0) or self.num_samples_per_sweep
+        return self._source.position() // samples
 
     def _number(self, stream: StreamInformation | str) -> int:
         try:
@@ -401,7 +430,7 @@ randomization_window_in_samples, frame_mode, truncation_length, sharing, memory_
         minibatch_size_in_samples : int, iterable of int, or str
             One size, or a schedule: the size for each epoch, of which the last holds for ever. 128 for two epochs and
             then 1024 is ``[128, 128, 1024]``, or with numbers of epochs ``[(2, 128), (1, 1024)]``, or the text
-            ``"128*2:1024"``. By default that of the configuration, or 256.
+            ``"128*2:1024"``. By default as for :meth:`next_minibatch`.
         input_map, num_data_partitions, partition_index
             As for :meth:`next_minibatch`.
         epoch_size : int, optional
@@ -413,14 +442,11 @@ randomization_window_in_samples, frame_mode, truncation_length, sharing, memory_
         >>> [minibatch["features"].num_samples for minibatch in source.minibatches("2:3", epoch_size=6)]
         [2, 2, 2, 3, 3]
         """
-        if minibatch_size_in_samples is None:
-            minibatch_size_in_samples = self._option("minibatchSize") or 256
-        schedule = _schedule(minibatch_size_in_samples)
-        epoch_size = epoch_size or int(self._option("epochSize") or 0)
+        sizes = minibatch_size_in_samples
+        schedule = self._source.default_sizes() if sizes is None else _schedule(sizes)
         size = schedule.constant()
-        samples = epoch_size or (self.num_samples_per_sweep if size is None else 1)
         while minibatch := self.next_minibatch(
-            size or schedule.at(self._source.position() // samples),
+            schedule.at(self._epoch(epoch_size)) if size is None else size,
             input_map,
             None,
             num_data_partitions,

@@ -78,6 +78,33 @@ def test_the_order_depends_on_the_seed_and_not_on_threads(corpus: Make) -> None:
     assert keys(corpus(max_sweeps=2, randomization_seed=1).minibatches(10)) != order
 
 
+def test_a_size_in_sequences_limits_minibatches_or_is_their_size(corpus: Make) -> None:
+    order = {"randomize": False, "max_sweeps": 1}
+    source = corpus(minibatch_size_in_sequences=7, **order)
+    assert [len(part) for part in keys(source.minibatches())] == [7] * 8 + [4]
+    source = corpus(minibatch_size_in_sequences=7, **order)
+    assert source.next_minibatch()["x"].num_sequences == 7
+    assert source.next_minibatch(1000)["x"].num_sequences == 7
+    assert source.next_minibatch(6)["x"].num_samples <= 6
+    # Without it a call that gives no size gets 256 samples, here the whole corpus.
+    assert corpus(**order).next_minibatch()["x"].num_sequences == 60
+    with pytest.raises(ConfigError, match="minibatchSizeInSequences"):
+        corpus(minibatch_size_in_sequences=0)
+
+
+@pytest.mark.parametrize("order", [{}, {"randomize": "global"}])
+def test_buckets_hold_sequences_of_similar_length(corpus: Make, order: dict[str, Any]) -> None:
+    def spread(**arguments: Any) -> int:
+        lengths = [m["x"].lengths for m in corpus(max_sweeps=1, **order, **arguments).minibatches(8)]
+        return sum(int(n.max() * len(n) - n.sum()) for n in lengths)
+
+    assert spread(bucketing=8) * 2 < spread()
+    assert sorted(flat(corpus(max_sweeps=1, bucketing=8, **order).minibatches(8))) == list(range(60))
+    with pytest.raises(ConfigError, match="bucketing: data that are read as stored"):
+        corpus(randomize=False, bucketing=True)
+    assert corpus(bucketing=True, **order).config["bucketing"] is True
+
+
 def test_limits_end_the_data(corpus: Make) -> None:
     samples = corpus().num_samples_per_sweep
     for limit in ({"max_sweeps": 1}, {"max_samples": FULL_DATA_SWEEP}, {"max_samples": samples}):

@@ -168,6 +168,14 @@ fn a_limit_on_all_ranks_together_changes_nothing() {
 }
 
 #[test]
+fn a_size_in_sequences_is_one_in_rows() {
+    let mut source = open(&LENGTHS, r#""randomize": false, "minibatchSizeInSequences": 2"#);
+    assert_eq!(next(&mut source, Demand::ANY_SAMPLES, 1, 0).unwrap().len(), 2);
+    let mut source = open(&LENGTHS, r#""randomize": false, "minibatchSizeInSequences": 2"#);
+    assert_eq!(next(&mut source, 3, 1, 0).unwrap().len(), 1);
+}
+
+#[test]
 fn more_workers_than_rows_and_more_rows_than_memory_are_refused() {
     let mut source = open(&LENGTHS, IN_ORDER);
     let refused = |samples, workers, source: &mut Source| {
