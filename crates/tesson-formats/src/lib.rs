@@ -6,6 +6,7 @@
 pub mod base64_image;
 pub mod cbf;
 pub mod ctf;
+pub mod example;
 pub mod htk;
 pub mod image_map;
 pub mod mlf;

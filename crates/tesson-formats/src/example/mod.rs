@@ -1,0 +1,24 @@
+//! `tf.train.Example` messages: from their bytes straight into columns, and the way back (§5).
+//!
+//! A message is a map from keys to lists of bytes, floats or integers. Whoever reads says which keys it wants and which
+//! kind of list each has ([`Wanted`]); a [`Parser`] then appends one row a message to each of the [`Columns`]. No map is
+//! made and nothing is allocated for a record: what is not wanted is stepped over unread, and byte strings stay where they
+//! are, as [`Span`]s of the bytes that were handed in.
+//!
+//! `wire.rs` takes protobuf's wire format apart, `list.rs` the three kinds of lists, `parse.rs` is the message itself,
+//! `write.rs` the way back.
+
+mod columns;
+mod error;
+mod list;
+mod parse;
+mod wire;
+mod write;
+
+#[cfg(test)]
+mod tests;
+
+pub use columns::{Column, Columns, Kind, List, Span};
+pub use error::{ExampleError, Fault};
+pub use parse::{Parser, Wanted};
+pub use write::{Value, write};

@@ -1,0 +1,132 @@
+//! Random messages, with keys in any order, against what they were made of; and damaged ones.
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+use crate::example::{Kind, List, Parser, Span, Value, Wanted, write};
+
+const KEYS: &[(&str, Kind)] =
+    &[("ints", Kind::Ints), ("floats", Kind::Floats), ("texts", Kind::Bytes), ("", Kind::Ints)];
+
+#[derive(Clone, Debug)]
+enum Made {
+    Ints(Vec<i64>),
+    Floats(Vec<f32>),
+    Texts(Vec<Vec<u8>>),
+}
+
+/// A message: for each key whether it stands there and what it holds, and where the entries are cut and turned round.
+#[derive(Clone, Debug)]
+struct Message {
+    entries: Vec<(usize, Made)>,
+}
+
+fn made(key: usize) -> BoxedStrategy<Made> {
+    let ints = prop_oneof![any::<i64>(), 0..128i64, -3..300i64];
+    match key {
+        0 | 3 => vec(ints, 0..20).prop_map(Made::Ints).boxed(),
+        1 => vec(-1e9f32..1e9, 0..20).prop_map(Made::Floats).boxed(),
+        _ => vec(vec(any::<u8>(), 0..20), 0..5).prop_map(Made::Texts).boxed(),
+    }
+}
+
+fn a_message() -> impl Strategy<Value = Message> {
+    let entry = (0..KEYS.len() + 1).prop_flat_map(|key| (Just(key), made(key)));
+    vec(entry, 0..8).prop_map(|entries| Message { entries })
+}
+
+impl Message {
+    fn written(&self) -> Vec<u8> {
+        let texts: Vec<Vec<&[u8]>> = self.entries.iter().map(|(_, made)| made.texts()).collect();
+        let entries: Vec<(&str, Value<'_>)> = self
+            .entries
+            .iter()
+            .zip(&texts)
+            .map(|((key, made), texts)| {
+                let value = match made {
+                    Made::Ints(v) => Value::Ints(v),
+                    Made::Floats(v) => Value::Floats(v),
+                    Made::Texts(_) => Value::Bytes(texts),
+                };
+                (KEYS.get(*key).map_or("unwanted", |k| k.0), value)
+            })
+            .collect();
+        let mut out = Vec::new();
+        write(&entries, &mut out);
+        out
+    }
+
+    fn last(&self, key: usize) -> Option<&Made> {
+        self.entries.iter().rev().find(|(k, _)| *k == key).map(|(_, made)| made)
+    }
+}
+
+impl Made {
+    fn texts(&self) -> Vec<&[u8]> {
+        match self {
+            Made::Texts(v) => v.iter().map(Vec::as_slice).collect(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn parser() -> Parser {
+    Parser::new(KEYS.iter().map(|(key, kind)| Wanted { key: (*key).to_owned(), kind: *kind }).collect())
+}
+
+proptest! {
+    #[test]
+    fn columns_hold_what_the_messages_hold(messages in vec(a_message(), 0..6)) {
+        let mut block = Vec::new();
+        let mut parser = parser();
+        let mut columns = parser.columns();
+        let mut records = Vec::new();
+        for message in &messages {
+            let written = message.written();
+            records.push(Span { start: block.len(), len: written.len() });
+            block.extend(written);
+        }
+        for record in &records {
+            parser.parse(&block, *record, &mut columns).unwrap();
+        }
+        prop_assert_eq!(columns.rows(), messages.len());
+        for (row, message) in messages.iter().enumerate() {
+            for (key, column) in columns.of.iter().enumerate() {
+                let expected = message.last(key);
+                prop_assert_eq!(column.is_absent(row), expected.is_none());
+                let range = column.row(row);
+                match (&column.values, expected) {
+                    (_, None) => prop_assert!(range.is_empty()),
+                    (List::Ints(v), Some(Made::Ints(e))) => prop_assert_eq!(&v[range], &e[..]),
+                    (List::Floats(v), Some(Made::Floats(e))) => prop_assert_eq!(&v[range], &e[..]),
+                    (List::Bytes(v), Some(Made::Texts(e))) => {
+                        let found: Vec<&[u8]> = v[range].iter().map(|s| &block[s.range()]).collect();
+                        prop_assert_eq!(found, e.iter().map(Vec::as_slice).collect::<Vec<_>>());
+                    }
+                    other => prop_assert!(false, "{:?}", other),
+                }
+            }
+        }
+    }
+
+    /// Whatever the bytes, a row is added or none is; places lie within the record.
+    #[test]
+    fn damaged_messages_add_a_row_or_none(message in a_message(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+        let mut record = message.written();
+        let at = at.index(record.len());
+        record[at] = byte;
+        let mut parser = parser();
+        let mut columns = parser.columns();
+        let parsed = parser.parse(&record, Span { start: 0, len: record.len() }, &mut columns);
+        prop_assert_eq!(columns.rows(), usize::from(parsed.is_ok()));
+        if let Err(error) = parsed {
+            prop_assert!(error.offset <= record.len());
+        }
+        for column in &columns.of {
+            prop_assert_eq!(column.ends.len(), columns.rows());
+            if let List::Bytes(spans) = &column.values {
+                prop_assert!(spans.iter().all(|s| s.start + s.len <= record.len()));
+            }
+        }
+    }
+}
