@@ -1,12 +1,14 @@
-//! Pictures: the transforms that configurations name, one file each.
+//! Pictures: from files to pixels ([`decode`]), and the transforms that configurations name, one file each.
 //!
-//! So far their options and what these mean; applying them is still to be written. One line of [`TRANSFORMS`] for each.
+//! Of the transforms so far their options and what these mean; applying them is still to be written. One line of
+//! [`TRANSFORMS`] for each.
 
 #![forbid(unsafe_code)]
 
 mod cast;
 mod color;
 mod crop;
+pub mod decode;
 mod intensity;
 mod mean;
 mod options;

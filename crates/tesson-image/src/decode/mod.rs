@@ -1,0 +1,93 @@
+//! Files of pictures to pixels, with exactly the values that TensorFlow gives (specification of TFDS datasets, §6.4).
+//!
+//! PNG, JPEG, GIF and BMP are told apart by their first bytes, one file here for each. `pixels.rs` has what they share:
+//! where pixels are written. Nothing is repaired: a file with a damaged checksum or a missing end is an error.
+
+mod bmp;
+mod error;
+mod gif;
+#[cfg(feature = "jpeg")]
+mod jpeg;
+mod pixels;
+mod png;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::PictureError;
+
+/// What pixels are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Want {
+    /// Values a pixel: 1 grey, 3 colour, 4 colour and alpha; `None`: as the file has it.
+    pub channels: Option<usize>,
+    /// Bits of a value.
+    pub depth: Depth,
+    /// The largest picture, in bytes when it is decoded.
+    pub limit: usize,
+}
+
+/// How many bits a value has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Depth {
+    /// From 0 to 255.
+    Eight,
+    /// From 0 to 65535, little-endian.
+    Sixteen,
+}
+
+impl Depth {
+    /// Bytes of a value.
+    pub fn bytes(self) -> usize {
+        match self {
+            Depth::Eight => 1,
+            Depth::Sixteen => 2,
+        }
+    }
+}
+
+/// The shape of a decoded picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PictureShape {
+    /// For files of several pictures their number, even if it is one.
+    pub frames: Option<usize>,
+    /// Rows.
+    pub height: usize,
+    /// Pixels of a row.
+    pub width: usize,
+    /// Values of a pixel.
+    pub channels: usize,
+}
+
+impl PictureShape {
+    /// The dimensions: frames if the file has them, height, width, channels.
+    pub fn dims(self) -> impl Iterator<Item = usize> {
+        self.frames.into_iter().chain([self.height, self.width, self.channels])
+    }
+}
+
+/// Appends the pixels of a file to `out`, row after row from the top, and returns their shape.
+///
+/// # Errors
+/// The file is none of the four kinds, is damaged or cut, cannot have so many channels, or is larger than the limit. What
+/// was appended to `out` before that is without meaning.
+pub fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+    if !matches!(want.channels, None | Some(1 | 3 | 4)) {
+        return Err(PictureError::Channels { kind: "any", wanted: want.channels.unwrap_or(0) });
+    }
+    match file {
+        [0x89, b'P', b'N', b'G', ..] => png::decode(file, want, out),
+        [0xff, 0xd8, 0xff, ..] => jpeg(file, want, out),
+        [b'G', b'I', b'F', b'8', ..] => gif::decode(file, want, out),
+        [b'B', b'M', ..] => bmp::decode(file, want, out),
+        _ => Err(PictureError::Unknown { begin: file[..file.len().min(8)].to_vec() }),
+    }
+}
+
+#[cfg(feature = "jpeg")]
+use jpeg::decode as jpeg;
+
+#[cfg(not(feature = "jpeg"))]
+fn jpeg(_: &[u8], _: Want, _: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+    Err(PictureError::NotBuilt { kind: "JPEG", feature: "jpeg" })
+}

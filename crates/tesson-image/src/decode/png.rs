@@ -1,0 +1,229 @@
+//! PNG, in the steps of libpng as TensorFlow sets it up (§6.4).
+//!
+//! The library undoes filters and interlacing; everything that concerns values is here, a row at a time: samples to pixels
+//! of 16 bits with alpha, channels, depth.
+
+use std::io::Cursor;
+
+use ::png::{BitDepth, ColorType, DecodeOptions, Decoder, Limits, Transformations};
+
+use super::pixels::room;
+use super::{Depth, PictureError, PictureShape, Want};
+
+/// No stream of zlib becomes more than so many times its size.
+const INFLATED: usize = 1032;
+
+fn damaged(what: impl ToString) -> PictureError {
+    PictureError::Damaged { kind: "PNG", what: what.to_string() }
+}
+
+pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+    let mut options = DecodeOptions::default();
+    options.set_ignore_adler32(false);
+    options.set_ignore_text_chunk(true);
+    let mut decoder = Decoder::new_with_options(Cursor::new(file), options);
+    decoder.set_transformations(Transformations::IDENTITY);
+    decoder.set_limits(Limits { bytes: want.limit });
+    let mut reader = decoder.read_info().map_err(damaged)?;
+    let source = Source::of(reader.info())?;
+    let channels = want.channels.unwrap_or(source.channels());
+    let shape = PictureShape { frames: None, height: source.height, width: source.width, channels };
+    // A row has a byte of its own, whatever its width; a byte has up to eight pixels of four values each.
+    let from_file = file.len().saturating_mul(INFLATED * 8 * 4);
+    let start = room(shape, want, from_file, out)?;
+    if source.is_wanted(want.depth, channels) {
+        reader.next_frame(&mut out[start..]).map_err(damaged)?;
+    } else {
+        let raw = reader.output_buffer_size().filter(|n| *n <= want.limit);
+        let mut raw = vec![0; raw.ok_or_else(|| damaged("more bytes than are allowed"))?];
+        let line = reader.next_frame(&mut raw).map_err(damaged)?.line_size;
+        source.convert(&raw, line, channels, want.depth, &mut out[start..]);
+    }
+    reader.finish().map_err(damaged)?;
+    if want.depth == Depth::Sixteen && source.is_wanted(want.depth, channels) {
+        out[start..].as_chunks_mut::<2>().0.iter_mut().for_each(|value| value.reverse());
+    }
+    Ok(shape)
+}
+
+/// What the file holds.
+struct Source {
+    height: usize,
+    width: usize,
+    color: ColorType,
+    /// Bits of a sample in the file.
+    depth: usize,
+    palette: Vec<[u16; 4]>,
+    /// The one colour that is transparent.
+    transparent: Option<[u16; 3]>,
+    /// Whether a palette has transparent colours.
+    see_through: bool,
+}
+
+/// A pixel: colour and alpha, in the depth of its file, but at least 8 bits.
+type Pixel = [u16; 4];
+
+impl Source {
+    fn of(info: &::png::Info<'_>) -> Result<Source, PictureError> {
+        let depth = match info.bit_depth {
+            BitDepth::One => 1,
+            BitDepth::Two => 2,
+            BitDepth::Four => 4,
+            BitDepth::Eight => 8,
+            BitDepth::Sixteen => 16,
+        };
+        let trns = info.trns.as_deref();
+        let mut source = Source {
+            height: info.height as usize,
+            width: info.width as usize,
+            color: info.color_type,
+            depth,
+            palette: Vec::new(),
+            transparent: None,
+            see_through: false,
+        };
+        // The library keeps the lower bytes alone where samples have no more.
+        let key = |i: usize| match (trns, depth) {
+            (Some(t), 16) => t.get(2 * i..2 * i + 2).map(|b| u16::from_be_bytes([b[0], b[1]])),
+            (Some(t), _) => t.get(i).copied().map(u16::from),
+            (None, _) => None,
+        };
+        match info.color_type {
+            ColorType::Indexed => {
+                let palette = info.palette.as_deref().ok_or_else(|| damaged("no palette"))?;
+                source.see_through = trns.is_some();
+                source.palette = colors(palette, trns, source.filler());
+            }
+            ColorType::Grayscale => source.transparent = key(0).map(|v| [v; 3]),
+            ColorType::Rgb => {
+                source.transparent = key(0).zip(key(1)).zip(key(2)).map(|((r, g), b)| [r, g, b])
+            }
+            ColorType::GrayscaleAlpha | ColorType::Rgba => {}
+        }
+        Ok(source)
+    }
+
+    /// The channels that a reader gets who does not ask for any number.
+    fn channels(&self) -> usize {
+        match self.color {
+            ColorType::Grayscale => 1,
+            ColorType::GrayscaleAlpha => 2,
+            ColorType::Indexed if self.see_through => 4,
+            ColorType::Indexed | ColorType::Rgb => 3,
+            ColorType::Rgba => 4,
+        }
+    }
+
+    /// Whether the file's samples are what is wanted.
+    fn is_wanted(&self, depth: Depth, channels: usize) -> bool {
+        let plain = matches!(
+            (self.color, channels),
+            (ColorType::Grayscale, 1)
+                | (ColorType::GrayscaleAlpha, 2)
+                | (ColorType::Rgb, 3)
+                | (ColorType::Rgba, 4)
+        );
+        plain && self.depth == depth.bytes() * 8
+    }
+
+    /// What stands for an alpha that the file does not have: the largest sample of the *file's* depth.
+    fn filler(&self) -> u16 {
+        ((1_u32 << self.depth) - 1) as u16
+    }
+
+    fn convert(&self, raw: &[u8], line: usize, channels: usize, depth: Depth, out: &mut [u8]) {
+        let row = self.width * channels * depth.bytes();
+        if row == 0 || line == 0 {
+            return;
+        }
+        for (from, to) in raw.chunks_exact(line).zip(out.chunks_exact_mut(row)) {
+            for (x, to) in to.chunks_exact_mut(channels * depth.bytes()).enumerate() {
+                let pixel = self.pixel(from, x);
+                let (values, n) = self.as_channels(pixel, channels);
+                for (value, to) in values[..n].iter().zip(to.chunks_exact_mut(depth.bytes())) {
+                    self.store(*value, depth, to);
+                }
+            }
+        }
+    }
+
+    /// Pixel `x` of a row, grey ones as three equal colours.
+    fn pixel(&self, row: &[u8], x: usize) -> Pixel {
+        let sample = |i: usize| self.sample(row, i);
+        let alpha = |color: [u16; 3]| match self.transparent {
+            Some(key) if key == color => 0,
+            Some(_) => self.largest(),
+            None => self.filler(),
+        };
+        match self.color {
+            ColorType::Indexed => {
+                self.palette.get(usize::from(sample(x))).copied().unwrap_or([0, 0, 0, self.filler()])
+            }
+            ColorType::Grayscale => {
+                let (value, a) = (sample(x), alpha([sample(x); 3]));
+                // 1, 2 and 4 bits are spread over 0 … 255.
+                let grey = if self.depth < 8 { value * (255 / self.filler()) } else { value };
+                [grey, grey, grey, a]
+            }
+            ColorType::GrayscaleAlpha => [sample(2 * x), sample(2 * x), sample(2 * x), sample(2 * x + 1)],
+            ColorType::Rgb => {
+                let color = [0, 1, 2].map(|c| sample(3 * x + c));
+                [color[0], color[1], color[2], alpha(color)]
+            }
+            ColorType::Rgba => [0, 1, 2, 3].map(|c| sample(4 * x + c)),
+        }
+    }
+
+    /// Sample `i` of a row, as it is written.
+    fn sample(&self, row: &[u8], i: usize) -> u16 {
+        match self.depth {
+            16 => u16::from_be_bytes([row[2 * i], row[2 * i + 1]]),
+            8 => u16::from(row[i]),
+            depth => {
+                let bit = i * depth;
+                u16::from(row[bit / 8] >> (8 - depth - bit % 8)) & self.filler()
+            }
+        }
+    }
+
+    /// The largest value of a pixel.
+    fn largest(&self) -> u16 {
+        if self.depth == 16 { u16::MAX } else { 255 }
+    }
+
+    /// The channels of a pixel, and how many there are.
+    fn as_channels(&self, pixel: Pixel, channels: usize) -> ([u16; 4], usize) {
+        let [r, g, b, a] = pixel;
+        match channels {
+            1 | 2 => ([self.grey(pixel), a, 0, 0], channels),
+            _ => ([r, g, b, a], channels),
+        }
+    }
+
+    fn grey(&self, [r, g, b, _]: Pixel) -> u16 {
+        if r == g && g == b {
+            return r;
+        }
+        let half = if self.depth == 16 { 1 << 14 } else { 0 };
+        ((9797 * u32::from(r) + 19234 * u32::from(g) + 3737 * u32::from(b) + half) >> 15) as u16
+    }
+
+    fn store(&self, value: u16, depth: Depth, to: &mut [u8]) {
+        match (self.depth == 16, depth) {
+            (true, Depth::Eight) => to[0] = (value >> 8) as u8,
+            (true, Depth::Sixteen) => to.copy_from_slice(&value.to_le_bytes()),
+            (false, Depth::Eight) => to[0] = value as u8,
+            (false, Depth::Sixteen) => to.copy_from_slice(&(value * 257).to_le_bytes()),
+        }
+    }
+}
+
+/// The colours of a palette. Those without an alpha of their own have `filler`, or are opaque if others have one.
+fn colors(palette: &[u8], alphas: Option<&[u8]>, filler: u16) -> Vec<[u16; 4]> {
+    let alpha = |i: usize| match alphas {
+        Some(alphas) => u16::from(alphas.get(i).copied().unwrap_or(255)),
+        None => filler,
+    };
+    let color = |(i, c): (usize, &[u8; 3])| [c[0].into(), c[1].into(), c[2].into(), alpha(i)];
+    palette.as_chunks::<3>().0.iter().enumerate().map(color).collect()
+}
