@@ -1,1 +1,35 @@
 //! The tree of features, and what records hold for them (§1.3, §6).
+//!
+//! | file | subject |
+//! |---|---|
+//! | `json` | features.json, in all its forms |
+//! | `tree`, `dtype` | what it says: a tree of features, their shapes and types |
+//! | `schema` | what is read of an example: selected features, and the keys that hold them |
+//! | `decode` | records into columns |
+//! | `column`, `cast` | decoded values, flat; from stored numbers to those of a type |
+//! | `value` | one example of a batch, as the tree that people see |
+//! | `node` | the same as JSON |
+//! | `fault` | what can be wrong with an example |
+
+mod cast;
+mod column;
+mod decode;
+mod dtype;
+mod fault;
+pub mod json;
+mod node;
+mod schema;
+mod tree;
+mod value;
+
+pub use column::{Batch, Column, Data, Shapes, Splits};
+pub use decode::{Decoder, Failed, Limits};
+pub use dtype::DType;
+pub use fault::{FeatureError, FeatureFault};
+pub use node::node;
+pub use schema::{Node, Plan, Schema, Selection};
+pub use tree::{Coding, Dim, Feature, Leaf, shape_text, unknown};
+pub use value::{Array, Ragged, Slice, Stream, Value};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,245 @@
+//! Decoded examples as columns: for each feature the values of all rows, flat, and where rows, parts and items end.
+
+use super::dtype::DType;
+
+/// Where the parts of things end: thing `i` has the parts `range(i)`.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Splits {
+    /// Each has so many.
+    Every(usize),
+    /// One position more than there are things, ascending from 0.
+    At(Vec<usize>),
+}
+
+impl Splits {
+    pub(super) fn new(length: Option<usize>) -> Splits {
+        length.map_or_else(|| Splits::At(vec![0]), Splits::Every)
+    }
+
+    /// The first part of thing `i`; for the number of things, the number of parts.
+    pub fn start(&self, i: usize) -> usize {
+        match self {
+            Splits::Every(n) => i * n,
+            Splits::At(v) => v[i],
+        }
+    }
+
+    /// The parts of thing `i`.
+    pub fn range(&self, i: usize) -> std::ops::Range<usize> {
+        self.start(i)..self.start(i + 1)
+    }
+
+    /// Adds a thing of so many parts.
+    pub(super) fn push(&mut self, parts: usize) {
+        if let Splits::At(v) = self {
+            v.push(v[v.len() - 1] + parts);
+        }
+    }
+
+    fn truncate(&mut self, things: usize) {
+        if let Splits::At(v) = self {
+            v.truncate(things + 1);
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Splits::Every(_) => 0,
+            Splits::At(v) => v.capacity() * size_of::<usize>(),
+        }
+    }
+}
+
+/// The shapes of a column's items. An item is one value of the feature: a scalar, a picture, a box.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Shapes {
+    /// All have this one.
+    Same(Vec<usize>),
+    /// Item `i` has the shape `dims[i * rank..][..rank]` and the values `values.range(i)`.
+    Each {
+        /// Number of dimensions.
+        rank: usize,
+        /// The shapes, one after the other.
+        dims: Vec<usize>,
+        /// Where each item's values are.
+        values: Splits,
+    },
+}
+
+/// Values, flat.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Data {
+    /// Values of a fixed size, little-endian.
+    Fixed {
+        /// Bytes of a value.
+        size: usize,
+        /// The values.
+        bytes: Vec<u8>,
+    },
+    /// Byte strings: value `i` is `bytes[ends[i - 1]..ends[i]]`.
+    Strings {
+        /// The strings, one after the other.
+        bytes: Vec<u8>,
+        /// Where each ends.
+        ends: Vec<usize>,
+    },
+}
+
+impl Data {
+    fn new(dtype: DType) -> Data {
+        match dtype.size() {
+            Some(size) => Data::Fixed { size, bytes: Vec::new() },
+            None => Data::Strings { bytes: Vec::new(), ends: Vec::new() },
+        }
+    }
+
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self {
+            Data::Fixed { size, bytes } => bytes.len() / size,
+            Data::Strings { ends, .. } => ends.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn truncate(&mut self, values: usize) {
+        match self {
+            Data::Fixed { size, bytes } => bytes.truncate(values * *size),
+            Data::Strings { bytes, ends } => {
+                ends.truncate(values);
+                bytes.truncate(ends.last().copied().unwrap_or(0));
+            }
+        }
+    }
+}
+
+/// One feature of a batch of examples.
+///
+/// Rows have parts, parts have parts, one level for each sequence around the feature; the parts of the last level are
+/// items, and items have values. Without sequences a row is an item.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Column {
+    /// The type of the values.
+    pub dtype: DType,
+    /// Level by level, outermost first.
+    pub levels: Vec<Splits>,
+    /// The shapes of the items.
+    pub shapes: Shapes,
+    /// The values.
+    pub data: Data,
+    /// Rows whose optional feature is absent, ascending; their values stand in its place. `None` if the feature is not
+    /// optional.
+    pub missing: Option<Vec<usize>>,
+    pub(super) rows: usize,
+}
+
+impl Column {
+    pub(super) fn new(plan: &super::Plan) -> Column {
+        let leaf = &plan.leaf;
+        let known: Option<Vec<usize>> = leaf.shape.iter().copied().collect();
+        let each = || Shapes::Each { rank: leaf.shape.len(), dims: Vec::new(), values: Splits::new(None) };
+        Column {
+            dtype: leaf.dtype,
+            levels: plan.levels.iter().map(|length| Splits::new(*length)).collect(),
+            shapes: known.map_or_else(each, Shapes::Same),
+            data: Data::new(leaf.dtype),
+            missing: leaf.optional.then(Vec::new),
+            rows: 0,
+        }
+    }
+
+    /// Number of rows.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Number of items in the first so many rows.
+    pub(super) fn items(&self, rows: usize) -> usize {
+        self.levels.iter().fold(rows, |things, level| level.start(things))
+    }
+
+    /// The values of these items.
+    pub(super) fn values(&self, items: std::ops::Range<usize>) -> std::ops::Range<usize> {
+        match &self.shapes {
+            Shapes::Same(shape) => {
+                let each = shape.iter().product::<usize>();
+                items.start * each..items.end * each
+            }
+            Shapes::Each { values, .. } => values.start(items.start)..values.start(items.end),
+        }
+    }
+
+    pub(super) fn truncate(&mut self, rows: usize) {
+        let items = self.items(rows);
+        let values = self.values(0..items).end;
+        let mut things = rows;
+        for level in &mut self.levels {
+            let parts = level.start(things);
+            level.truncate(things);
+            things = parts;
+        }
+        if let Shapes::Each { rank, dims, values } = &mut self.shapes {
+            dims.truncate(items * *rank);
+            values.truncate(items);
+        }
+        self.data.truncate(values);
+        if let Some(missing) = &mut self.missing {
+            missing.truncate(missing.partition_point(|row| *row < rows));
+        }
+        self.rows = rows;
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        let shapes = match &self.shapes {
+            Shapes::Same(_) => 0,
+            Shapes::Each { dims, values, .. } => dims.capacity() * size_of::<usize>() + values.bytes(),
+        };
+        let data = match &self.data {
+            Data::Fixed { bytes, .. } => bytes.capacity(),
+            Data::Strings { bytes, ends } => bytes.capacity() + ends.capacity() * size_of::<usize>(),
+        };
+        let missing = self.missing.as_ref().map_or(0, |m| m.capacity() * size_of::<usize>());
+        self.levels.iter().map(Splits::bytes).sum::<usize>() + shapes + data + missing
+    }
+}
+
+/// Decoded examples: one column for each feature that is read, all of the same number of rows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Batch {
+    /// The columns, in the order of the schema.
+    pub columns: Vec<Column>,
+    pub(super) rows: usize,
+}
+
+impl Batch {
+    /// Empty columns for a schema.
+    pub fn new(schema: &super::Schema) -> Batch {
+        Batch { columns: schema.columns.iter().map(Column::new).collect(), rows: 0 }
+    }
+
+    /// Number of examples.
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Forgets examples from the end.
+    pub fn truncate(&mut self, rows: usize) {
+        self.columns.iter_mut().for_each(|c| c.truncate(rows));
+        self.rows = rows;
+    }
+
+    /// Forgets all examples and keeps the memory.
+    pub fn clear(&mut self) {
+        self.truncate(0);
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        self.columns.iter().map(Column::bytes).sum()
+    }
+}

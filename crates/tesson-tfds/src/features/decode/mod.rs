@@ -1,0 +1,154 @@
+//! Records into columns: what is stored of each feature becomes its values (§6.2–6.4).
+//!
+//! Records are taken in bulk. The parser makes lists of them; then each column in turn is filled for all records at once,
+//! in two steps: `layout.rs` finds out from the lists' lengths how many parts and items each row has, and values are cast,
+//! copied or decoded: `numbers.rs`, `strings.rs`, and `encoded.rs` for what is an item in each byte string: memory of
+//! arrays, pictures, sound (`wave.rs`).
+//!
+//! For the next editor: a record that cannot be decoded must leave nothing behind in any column, and what is said of it must
+//! not depend on the records decoded beside it.
+
+mod encoded;
+mod layout;
+mod numbers;
+mod stack;
+mod streams;
+mod strings;
+mod wave;
+
+use std::sync::Arc;
+
+use tesson_formats::example::{Columns, List, Parser, Span};
+
+use super::column::{Batch, Column};
+use super::fault::{FeatureError, FeatureFault};
+use super::schema::{Plan, Schema};
+use super::tree::Coding;
+use layout::{Layout, Stored};
+
+/// The first record of several that cannot be decoded. Those before it are in the batch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Failed {
+    /// Its place among the records.
+    pub record: usize,
+    /// What is wrong with it; boxed, since it is rare.
+    pub error: Box<FeatureError>,
+}
+
+/// Decodes records by a schema. One for each thread.
+pub struct Decoder {
+    schema: Arc<Schema>,
+    parser: Parser,
+    lists: Columns,
+    limits: Limits,
+}
+
+/// Sizes beyond which nothing is decoded, whatever a record declares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of one decoded value: a picture, an array.
+    pub value_bytes: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Limits {
+        Limits { value_bytes: 1 << 30 }
+    }
+}
+
+impl Decoder {
+    /// A decoder for a schema.
+    pub fn new(schema: Arc<Schema>, limits: Limits) -> Decoder {
+        let parser = Parser::new(schema.wanted.clone());
+        let lists = parser.columns();
+        Decoder { schema, parser, lists, limits }
+    }
+
+    /// What it decodes.
+    pub fn schema(&self) -> &Arc<Schema> {
+        &self.schema
+    }
+
+    /// Appends the examples of these records, which are places in `block`, to a batch.
+    ///
+    /// # Errors
+    /// The first record that is no example of this schema; the batch has the examples of the records before it.
+    pub fn decode(
+        &mut self,
+        block: &[u8],
+        records: impl IntoIterator<Item = Span>,
+        batch: &mut Batch,
+    ) -> Result<(), Failed> {
+        self.lists.clear();
+        let mut failed = None;
+        for (record, span) in records.into_iter().enumerate() {
+            if let Err(error) = self.parser.parse(block, span, &mut self.lists) {
+                let error = FeatureError { path: None, fault: FeatureFault::Example(error) };
+                failed = Some(Failed { record, error: Box::new(error) });
+                break;
+            }
+        }
+        let before = batch.rows;
+        for (plan, column) in self.schema.columns.iter().zip(&mut batch.columns) {
+            // A later column has nothing to say of what comes after an earlier one's failure.
+            let records = failed.as_ref().map_or(self.lists.rows(), |f| f.record);
+            let lists = Lists { schema: &self.schema, lists: &self.lists, block, records };
+            if let Err((record, fault)) = fill(plan, &lists, self.limits, column) {
+                let error = FeatureError { path: Some(plan.path.clone()), fault };
+                failed = Some(Failed { record, error: Box::new(error) });
+            }
+        }
+        let records = failed.as_ref().map_or(self.lists.rows(), |f| f.record);
+        batch.truncate(before + records);
+        if let Err((row, error)) = streams::check(&self.schema, &batch.columns, before..before + records) {
+            batch.truncate(row);
+            failed = Some(Failed { record: row - before, error: Box::new(error) });
+        }
+        failed.map_or(Ok(()), Err)
+    }
+}
+
+/// What the parser found in the records that are being decoded.
+struct Lists<'a> {
+    schema: &'a Schema,
+    lists: &'a Columns,
+    block: &'a [u8],
+    /// Only the first so many records count.
+    records: usize,
+}
+
+/// What is wrong with a record, and which one it is.
+type Fill<T> = Result<T, (usize, FeatureFault)>;
+
+/// Appends the rows of one column. After an error the column may have rows too many, which the caller takes away.
+fn fill(plan: &Plan, lists: &Lists<'_>, limits: Limits, column: &mut Column) -> Fill<()> {
+    let before = column.rows;
+    let mut layout = Layout::new(plan, lists, column);
+    let stored = &lists.lists.of[plan.keys.values];
+    let run = |rows: &Stored| stored.row(rows.first).start..stored.row(rows.last()).end;
+    let mut next = 0;
+    while next < lists.records {
+        // Rows up to one whose layout is wrong are filled nevertheless: their values may be wrong before it.
+        let rows = layout.rows(next, column);
+        if rows.count > 0 {
+            match (&stored.values, plan.leaf.coding) {
+                (List::Ints(v), _) => numbers::ints(&v[run(&rows)], column),
+                (List::Floats(v), _) => numbers::floats(&v[run(&rows)], column),
+                (List::Bytes(v), Coding::Plain) => strings::copy(&v[run(&rows)], lists.block, column),
+                (List::Bytes(_), _) => encoded::items(plan, lists, limits, &rows, column)?,
+            }
+        }
+        next = rows.first + rows.count;
+        column.rows = before + next;
+        match rows.then {
+            layout::Then::End => {}
+            layout::Then::Missing => {
+                layout.fill_missing(column);
+                next += 1;
+                column.rows = before + next;
+            }
+            layout::Then::Wrong(fault) => return Err((next, fault)),
+        }
+    }
+    stack::check(plan, column, before..before + lists.records).map_err(|(row, fault)| (row - before, fault))
+}

@@ -1,0 +1,75 @@
+//! Members of a nested stream go together, element by element, so they have the same number of elements.
+
+use std::ops::Range;
+
+use super::super::column::Column;
+use super::super::fault::{FeatureError, FeatureFault};
+use super::super::schema::{Node, Schema};
+
+/// The first row in which members of a nested stream do not go together.
+pub(super) fn check(
+    schema: &Schema,
+    columns: &[Column],
+    rows: Range<usize>,
+) -> Result<(), (usize, FeatureError)> {
+    let mut groups = Vec::new();
+    collect(&schema.root, 0, &mut groups);
+    let mut first = Ok(());
+    for (depth, leaves) in &groups {
+        let limit = first.as_ref().map_or_else(|(row, _): &(usize, _)| *row, |()| rows.end);
+        for other in &leaves[1..] {
+            let unequal = (rows.start..limit).find_map(|row| {
+                let (a, b) = (&columns[leaves[0]], &columns[*other]);
+                Some((row, unequal(a, b, *depth, row)?))
+            });
+            if let Some((row, (expected, found))) = unequal {
+                let name = |leaf: usize| schema.columns[leaf].path.clone();
+                let fault = FeatureFault::Elements { found, other: name(leaves[0]), expected };
+                first = Err((row, FeatureError { path: Some(name(*other)), fault }));
+                break;
+            }
+        }
+    }
+    first
+}
+
+/// The leaves below each nested stream that has several, and how many levels down its elements are.
+fn collect(node: &Node, depth: usize, groups: &mut Vec<(usize, Vec<usize>)>) {
+    match node {
+        Node::Dict(members) => members.iter().for_each(|(_, node)| collect(node, depth, groups)),
+        Node::Stream(of) => {
+            let mut leaves = Vec::new();
+            below(of, &mut leaves);
+            if leaves.len() > 1 {
+                groups.push((depth + 1, leaves));
+            }
+            collect(of, depth + 1, groups);
+        }
+        Node::Leaf(_) => {}
+    }
+}
+
+fn below(node: &Node, leaves: &mut Vec<usize>) {
+    match node {
+        Node::Dict(members) => members.iter().for_each(|(_, node)| below(node, leaves)),
+        Node::Stream(of) => below(of, leaves),
+        Node::Leaf(leaf) => leaves.push(*leaf),
+    }
+}
+
+/// The numbers of parts in which two columns first differ, down to some level of a row.
+fn unequal(a: &Column, b: &Column, depth: usize, row: usize) -> Option<(usize, usize)> {
+    let (mut of_a, mut of_b) = (row..row + 1, row..row + 1);
+    for (a, b) in a.levels[..depth].iter().zip(&b.levels[..depth]) {
+        let differ = of_a.clone().zip(of_b.clone()).find_map(|(x, y)| {
+            let (parts_a, parts_b) = (a.range(x).len(), b.range(y).len());
+            (parts_a != parts_b).then_some((parts_a, parts_b))
+        });
+        if differ.is_some() {
+            return differ;
+        }
+        of_a = a.start(of_a.start)..a.start(of_a.end);
+        of_b = b.start(of_b.start)..b.start(of_b.end);
+    }
+    None
+}

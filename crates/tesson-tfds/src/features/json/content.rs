@@ -1,0 +1,172 @@
+//! Today's form: a class and one content message.
+
+use serde_json::Value;
+use tesson_core::ConfigError;
+
+use super::super::dtype::DType;
+use super::super::tree::{Coding, Feature, Leaf, join};
+use super::{Fields, Reader, number};
+
+/// Classes, the content message of each, and whether a class of that content is taken for this one if it is unknown.
+const CLASSES: &[(&str, &str)] = &[
+    ("FeaturesDict", "featuresDict"),
+    ("Tensor", "tensor"),
+    ("Scalar", "tensor"),
+    ("Text", "text"),
+    ("ClassLabel", "classLabel"),
+    ("Image", "image"),
+    ("LabeledImage", "image"),
+    ("Video", "video"),
+    ("Audio", "audio"),
+    ("BBoxFeature", "boundingBox"),
+    ("Sequence", "sequence"),
+    ("Dataset", "sequence"),
+    ("Translation", "translation"),
+    ("TranslationVariableLanguages", "translation"),
+];
+
+impl Reader {
+    /// A node of a class; `full` is the class as it is written.
+    pub(super) fn new_node(
+        &mut self,
+        class: &str,
+        full: &str,
+        node: &Fields<'_>,
+        path: &str,
+    ) -> Result<Feature, ConfigError> {
+        if let Some((class, key)) = CLASSES.iter().find(|(name, _)| *name == class) {
+            let content = node.get(key);
+            let content = content.ok_or_else(|| node.error(format!("a {class} without `{key}`")))?;
+            return self.content(class, content, path);
+        }
+        // The first class of each content is the plainest one.
+        let by_content = CLASSES.iter().find_map(|(name, key)| Some((name, node.get(key)?)));
+        let Some((plain, content)) = by_content else {
+            return Err(node.error(format!("unknown feature class `{full}`, and no content that is known")));
+        };
+        self.warnings.push(format!("feature `{path}`: unknown class `{full}` is read as {plain}"));
+        self.content(plain, content, path)
+    }
+
+    /// What a content message of a known class means.
+    pub(super) fn content(
+        &mut self,
+        class: &str,
+        content: &Value,
+        path: &str,
+    ) -> Result<Feature, ConfigError> {
+        let fields = Fields::of(content, path)?;
+        match class {
+            "FeaturesDict" => match fields.get("features") {
+                Some(members) => self.members(members, path),
+                None => Ok(Feature::Dict(Vec::new())),
+            },
+            "Sequence" | "Dataset" => {
+                let feature = fields.get("feature");
+                let feature = feature.ok_or_else(|| fields.error(format!("a {class} without `feature`")))?;
+                let length = match fields.get("length") {
+                    Some(length) => fields.dim(length)?,
+                    None => Some(0),
+                };
+                let of = Box::new(self.node(feature, path)?);
+                Ok(Feature::Sequence { of, length, dataset: class == "Dataset" })
+            }
+            "Translation" | "TranslationVariableLanguages" => {
+                translation(class == "TranslationVariableLanguages", fields.get("languages"), &fields)
+            }
+            _ => leaf(class, &fields),
+        }
+    }
+
+    pub(super) fn members(&mut self, members: &Value, path: &str) -> Result<Feature, ConfigError> {
+        let Value::Object(members) = members else {
+            return Err(ConfigError::new(path, format!("found `{members}`, expected features by name")));
+        };
+        let member = |(name, node)| Ok((String::clone(name), self.node(node, &join(path, name))?));
+        members.iter().map(member).collect::<Result<_, _>>().map(Feature::Dict)
+    }
+}
+
+/// Classes whose values are one array. The names of fields are the same in both forms.
+pub(super) fn leaf(class: &str, fields: &Fields<'_>) -> Result<Feature, ConfigError> {
+    let shape = || Ok::<_, ConfigError>(fields.shape()?.unwrap_or_default());
+    let leaf = match class {
+        "Tensor" | "Scalar" => Leaf {
+            coding: fields.coding()?,
+            optional: fields.flag("optional")?,
+            ..Leaf::plain(fields.dtype(None)?, shape()?)
+        },
+        "Text" => Leaf::plain(DType::String, Vec::new()),
+        "ClassLabel" => {
+            Leaf { classes: classes(fields, "numClasses")?, ..Leaf::plain(DType::Int64, Vec::new()) }
+        }
+        "Image" => picture(fields, 3)?,
+        "LabeledImage" => {
+            let message =
+                fields.get("label").and_then(|label| label.get("numClasses").or(label.get("num_classes")));
+            let written = message.and_then(number).and_then(|n| u64::try_from(n).ok());
+            Leaf { classes: written.or(classes(fields, "labels")?), ..picture(fields, 1)? }
+        }
+        "Video" => return video(fields),
+        "Audio" => audio(fields)?,
+        "BBoxFeature" => Leaf::plain(DType::Float32, vec![Some(4)]),
+        other => return Err(fields.error(format!("unknown feature class `{other}`"))),
+    };
+    Ok(Feature::Leaf(leaf))
+}
+
+fn classes(fields: &Fields<'_>, name: &str) -> Result<Option<u64>, ConfigError> {
+    Ok(fields.integer(name)?.and_then(|n| u64::try_from(n).ok()))
+}
+
+fn picture(fields: &Fields<'_>, channels: usize) -> Result<Leaf, ConfigError> {
+    let shape = fields.shape()?.unwrap_or_else(|| vec![None, None, Some(channels)]);
+    let leaf = Leaf { coding: Coding::Picture, ..Leaf::plain(fields.dtype(Some(DType::UInt8))?, shape) };
+    match (leaf.dtype, leaf.shape.len()) {
+        (DType::UInt8 | DType::UInt16 | DType::Float32, 3 | 4) => Ok(leaf),
+        (DType::UInt8 | DType::UInt16 | DType::Float32, n) => {
+            Err(fields.error(format!("a picture of {n} dimensions, expected height, width and channels")))
+        }
+        (other, _) => {
+            Err(fields
+                .error(format!("a picture of `{}`, expected `uint8`, `uint16` or `float32`", other.name())))
+        }
+    }
+}
+
+/// A video is a sequence of pictures; its first dimension counts them.
+fn video(fields: &Fields<'_>) -> Result<Feature, ConfigError> {
+    let shape = fields.shape()?.unwrap_or_else(|| vec![None, None, None, Some(3)]);
+    let [frames, frame @ ..] = &shape[..] else {
+        return Err(fields.error("a video without dimensions, expected frames, height, width and channels"));
+    };
+    let dtype = fields.dtype(Some(DType::UInt8))?;
+    let frame = Leaf { coding: Coding::Picture, ..Leaf::plain(dtype, frame.to_vec()) };
+    Ok(Feature::sequence(Feature::Leaf(frame), *frames))
+}
+
+fn audio(fields: &Fields<'_>) -> Result<Leaf, ConfigError> {
+    let shape = fields.shape()?.unwrap_or_else(|| vec![None]);
+    let coding = if fields.flag("lazyDecode")? { Coding::Sound } else { fields.coding()? };
+    Ok(Leaf { coding, ..Leaf::plain(fields.dtype(Some(DType::Int64))?, shape) })
+}
+
+/// Texts by language, or, where each example has its own languages, two sequences side by side.
+pub(super) fn translation(
+    variable: bool,
+    languages: Option<&Value>,
+    fields: &Fields<'_>,
+) -> Result<Feature, ConfigError> {
+    if variable {
+        let pair = ["language", "translation"].map(|name| (name.to_owned(), Feature::text()));
+        return Ok(Feature::sequence(Feature::Dict(pair.into()), None));
+    }
+    let Some(Value::Array(languages)) = languages else {
+        return Err(fields.error("a Translation without a list of `languages`"));
+    };
+    let language = |l: &Value| match l {
+        Value::String(name) => Ok((name.clone(), Feature::text())),
+        other => Err(fields.error(format!("`{other}` is no language"))),
+    };
+    languages.iter().map(language).collect::<Result<_, _>>().map(Feature::Dict)
+}

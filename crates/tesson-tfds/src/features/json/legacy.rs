@@ -1,0 +1,39 @@
+//! The older form: a class and the arguments of its constructor.
+
+use serde_json::Value;
+use tesson_core::ConfigError;
+
+use super::super::tree::Feature;
+use super::content::{leaf, translation};
+use super::{Fields, Reader};
+
+impl Reader {
+    /// What the arguments of a class mean.
+    pub(super) fn legacy(
+        &mut self,
+        class: &str,
+        content: &Value,
+        path: &str,
+    ) -> Result<Feature, ConfigError> {
+        if class == "FeaturesDict" {
+            return self.members(content, path);
+        }
+        let fields = Fields::of(content, path)?;
+        match class {
+            "Sequence" | "Dataset" => {
+                let feature = fields.get("feature");
+                let feature = feature.ok_or_else(|| fields.error(format!("a {class} without `feature`")))?;
+                let length = fields.dim(fields.get("length").unwrap_or(&Value::Null))?;
+                let of = Box::new(self.node(feature, path)?);
+                Ok(Feature::Sequence { of, length, dataset: class == "Dataset" })
+            }
+            "Translation" | "TranslationVariableLanguages" => {
+                translation(class == "TranslationVariableLanguages", fields.get("languages"), &fields)
+            }
+            "Text" if fields.get("useEncoder").is_some_and(|v| v != &Value::Bool(false)) => {
+                Err(fields.error("this text was encoded by TFDS' sub-word encoders, which no longer exist"))
+            }
+            _ => leaf(class, &fields),
+        }
+    }
+}

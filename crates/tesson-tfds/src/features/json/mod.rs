@@ -1,0 +1,83 @@
+//! features.json: from its text to the tree of features (§1.3).
+//!
+//! Two forms are in use. In today's, a node names its class and has one content message, in protobuf's JSON
+//! (`content.rs`). In the older one, `type` and `content` are a class and the arguments of its constructor (`legacy.rs`).
+//! Of a class only the last component counts; a class that is not TFDS' own is taken for what its content says.
+
+mod content;
+mod fields;
+mod legacy;
+
+use serde_json::Value;
+use tesson_core::ConfigError;
+
+use super::tree::Feature;
+use fields::{Fields, number};
+
+/// A parsed features.json.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Parsed {
+    /// The tree.
+    pub root: Feature,
+    /// What was understood by guessing, a sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// Parses the text of a features.json.
+///
+/// # Errors
+/// The text is no JSON, or a node of the tree has a class, type, shape or encoding that nobody knows; the path says which.
+pub fn parse(text: &str) -> Result<Parsed, ConfigError> {
+    let value = serde_json::from_str(text)
+        .map_err(|e| ConfigError::new("", format!("features.json is no JSON: {e}")))?;
+    from_value(&value)
+}
+
+/// The same from parsed JSON, such as the `features` of a dataset_info.json.
+///
+/// # Errors
+/// As [`parse`].
+pub fn from_value(value: &Value) -> Result<Parsed, ConfigError> {
+    let mut reader = Reader { warnings: Vec::new() };
+    let root = reader.node(value, "")?;
+    match root {
+        Feature::Leaf(_) => Err(ConfigError::new("", "the root of features.json is a dict or a sequence")),
+        root => Ok(Parsed { root, warnings: reader.warnings }),
+    }
+}
+
+/// Walks over nodes; paths are those of features.
+struct Reader {
+    warnings: Vec<String>,
+}
+
+impl Reader {
+    fn node(&mut self, value: &Value, path: &str) -> Result<Feature, ConfigError> {
+        let node = Fields::of(value, path)?;
+        if let Some(class) = node.text("type")? {
+            return self.legacy_node(class, &node, path);
+        }
+        let class = node.text("pythonClassName")?.unwrap_or("");
+        self.new_node(last(class), class, &node, path)
+    }
+
+    fn legacy_node(&mut self, class: &str, node: &Fields<'_>, path: &str) -> Result<Feature, ConfigError> {
+        let empty = Value::Object(serde_json::Map::new());
+        let content = node.get("content").unwrap_or(&empty);
+        let is_message = node.text("proto_cls")?.is_some_and(|c| !c.is_empty());
+        match content {
+            Value::String(text) if is_message => {
+                let message: Value = serde_json::from_str(text)
+                    .map_err(|e| node.error(format!("`content` is no JSON: {e}")))?;
+                self.content(last(class), &message, path)
+            }
+            content if is_message => self.content(last(class), content, path),
+            content => self.legacy(last(class), content, path),
+        }
+    }
+}
+
+/// The last component of a class's name.
+fn last(class: &str) -> &str {
+    class.rsplit('.').next().unwrap_or(class)
+}

@@ -1,0 +1,158 @@
+//! Examples as JSON: what `tesson read --json` prints of them, and what conformance cases hold.
+
+use serde_json::{Map, Value as Json, json};
+use sha2::{Digest, Sha256};
+
+use super::dtype::DType;
+use super::value::{Array, Slice, Value};
+
+/// Arrays of more values are given by their digest and some of the values.
+const LARGE: usize = 4096;
+
+/// A part of an example.
+///
+/// An array is `{"dtype", "shape", "data"}`, a ragged one `{"dtype", "row_lengths", "values"}`, a dict `{"fields"}`, a nested
+/// stream `{"dataset"}`. Large arrays have `sha256` of their little-endian values and `spot`, pairs of flat index and
+/// value, in place of `data`.
+pub fn node(value: &Value<'_>) -> Json {
+    match value {
+        Value::Dict(members) => {
+            let members: Map<String, Json> =
+                members.iter().map(|(name, value)| ((*name).to_owned(), node(value))).collect();
+            json!({ "fields": members })
+        }
+        Value::Array(of) => array(of),
+        Value::Ragged(ragged) => json!({
+            "dtype": ragged.values.dtype.name(),
+            "row_lengths": ragged.row_lengths,
+            "values": array(&ragged.values),
+        }),
+        Value::Stream(stream) => {
+            let elements: Vec<Json> = stream.iter().map(|element| node(&element)).collect();
+            json!({ "dataset": elements })
+        }
+    }
+}
+
+fn array(array: &Array<'_>) -> Json {
+    let (dtype, shape) = (array.dtype.name(), &array.shape);
+    match array.values {
+        Slice::Fixed(bytes) => {
+            let size = array.dtype.size().unwrap_or(1);
+            let values = bytes.len() / size;
+            let one = |i: usize| number(array.dtype, &bytes[i * size..][..size]);
+            if values > LARGE {
+                let spot: Vec<Json> = [0, values / 2, values - 1].map(|i| json!([i, one(i)])).into();
+                return json!({ "dtype": dtype, "shape": shape, "sha256": digest(bytes), "spot": spot });
+            }
+            json!({ "dtype": dtype, "shape": shape, "data": (0..values).map(one).collect::<Vec<_>>() })
+        }
+        strings => {
+            let data: Vec<Json> = strings.strings().map(text).collect();
+            json!({ "dtype": dtype, "shape": shape, "data": data })
+        }
+    }
+}
+
+fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A value of a fixed size, from its bytes.
+fn number(dtype: DType, bytes: &[u8]) -> Json {
+    /// The first bytes, as many as a type has.
+    fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+        bytes.first_chunk().copied().unwrap_or([0; N])
+    }
+    match dtype {
+        DType::Bool => json!(bytes[0] != 0),
+        DType::Int8 => json!(bytes[0] as i8),
+        DType::Int16 => json!(i16::from_le_bytes(first(bytes))),
+        DType::Int32 => json!(i32::from_le_bytes(first(bytes))),
+        DType::Int64 => json!(i64::from_le_bytes(first(bytes))),
+        DType::UInt8 => json!(bytes[0]),
+        DType::UInt16 => json!(u16::from_le_bytes(first(bytes))),
+        DType::UInt32 => json!(u32::from_le_bytes(first(bytes))),
+        DType::UInt64 => json!(u64::from_le_bytes(first(bytes))),
+        DType::Float16 => float(half(u16::from_le_bytes(first(bytes)))),
+        DType::BFloat16 => float(f32::from_bits(u32::from(u16::from_le_bytes(first(bytes))) << 16).into()),
+        DType::Float32 => single(first(bytes)),
+        DType::Float64 => float(f64::from_le_bytes(first(bytes))),
+        DType::Complex64 => json!([single(first(bytes)), single(first(&bytes[4..]))]),
+        DType::Complex128 => {
+            json!([float(f64::from_le_bytes(first(bytes))), float(f64::from_le_bytes(first(&bytes[8..])))])
+        }
+        DType::String => Json::Null,
+    }
+}
+
+/// A 16-bit float, exactly.
+fn half(bits: u16) -> f64 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+    let magnitude = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        e => (1024.0 + fraction) * 2f64.powi(e - 25),
+    };
+    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+}
+
+/// A 32-bit float, with the fewest digits that bring it back.
+fn single(bytes: [u8; 4]) -> Json {
+    let value = f32::from_le_bytes(bytes);
+    float(value.to_string().parse().unwrap_or(f64::from(value)))
+}
+
+/// JSON has no infinities and nothing that is no number: these are words.
+fn float(value: f64) -> Json {
+    match value {
+        v if v.is_nan() => json!("nan"),
+        f64::INFINITY => json!("inf"),
+        f64::NEG_INFINITY => json!("-inf"),
+        v => json!(v),
+    }
+}
+
+/// A byte string: as text if it can be read, else in base 64.
+fn text(bytes: &[u8]) -> Json {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(|c| c.is_control() && !c.is_whitespace()) => json!(text),
+        _ => json!({ "b64": base64(bytes) }),
+    }
+}
+
+fn base64(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut out = String::with_capacity(bytes.len().div_ceil(3) * 4);
+    for three in bytes.chunks(3) {
+        let bits = three.iter().fold(0_u32, |bits, b| bits << 8 | u32::from(*b)) << (8 * (3 - three.len()));
+        for i in 0..4 {
+            let digit = DIGITS[(bits >> (18 - 6 * i) & 63) as usize];
+            out.push(if i <= three.len() { char::from(digit) } else { '=' });
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_that_are_no_text_are_base_64() {
+        assert_eq!(text("bêta\n".as_bytes()), json!("bêta\n"));
+        assert_eq!(text(&[0xff]), json!({ "b64": "/w==" }));
+        assert_eq!(text(&[0, 1]), json!({ "b64": "AAE=" }));
+        assert_eq!(text(b"\0\x01\x02"), json!({ "b64": "AAEC" }));
+    }
+
+    #[test]
+    fn floats_come_back() {
+        assert_eq!(single(0.1f32.to_le_bytes()), json!(0.1));
+        assert_eq!(single(f32::NEG_INFINITY.to_le_bytes()), json!("-inf"));
+        assert_eq!(half(0x3c01), 1.0009765625);
+        assert_eq!(half(0xfc00), f64::NEG_INFINITY);
+        assert_eq!(half(0x0001), 2f64.powi(-24));
+    }
+}

@@ -1,0 +1,220 @@
+//! What is read of each example: the tree of features, the features that are asked for, and the keys that hold them.
+
+use tesson_core::{ConfigError, nearest};
+use tesson_formats::example::{Kind, Wanted};
+
+use super::dtype::DType;
+use super::tree::{Coding, Dim, Feature, Leaf, join, shape_text, unknown};
+
+/// Which features are read, and which of them are not decoded. Names are paths, `objects/bbox`; a path stands for all below
+/// it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The features that are read; `None`: all of them. What is not read is not even parsed.
+    pub features: Option<Vec<String>>,
+    /// Features whose stored value is handed out: the bytes of a picture's file, say.
+    pub raw: Vec<String>,
+}
+
+/// A place in the tree of what is handed out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Node {
+    /// Named parts.
+    Dict(Vec<(String, Node)>),
+    /// A nested stream: an element of it is what the node holds.
+    Stream(Box<Node>),
+    /// A column, by number.
+    Leaf(usize),
+}
+
+/// A column of what is handed out, and where it is stored.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The path of the feature.
+    pub path: String,
+    /// What it is.
+    pub leaf: Leaf,
+    /// The lengths of the sequences around it, outermost first.
+    pub levels: Vec<Dim>,
+    /// How many of the levels, outermost first, are nested streams.
+    pub streams: usize,
+    pub(super) keys: Keys,
+}
+
+/// The keys of a column, by their numbers among those wanted of the parser (§6.1, §6.2).
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Keys {
+    pub(super) values: usize,
+    /// For each level but the outermost, how many parts each of the parts above it has.
+    pub(super) row_lengths: Vec<usize>,
+    /// The shapes of tensors with several unknown dimensions.
+    pub(super) shape: Option<usize>,
+}
+
+/// All that is read of an example.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Schema {
+    /// The tree of what is handed out.
+    pub root: Node,
+    /// Its columns.
+    pub columns: Vec<Plan>,
+    pub(super) wanted: Vec<Wanted>,
+}
+
+impl Schema {
+    /// What is read of examples with these features.
+    ///
+    /// # Errors
+    /// A selected feature does not exist, or a feature cannot have been stored as it is described.
+    pub fn new(root: &Feature, selection: &Selection) -> Result<Schema, ConfigError> {
+        selection.check(root)?;
+        let mut builder = Builder { selection, columns: Vec::new(), wanted: Vec::new() };
+        let root = builder.node(root, "", &[], 0)?.unwrap_or(Node::Dict(Vec::new()));
+        Ok(Schema { root, columns: builder.columns, wanted: builder.wanted })
+    }
+
+    /// The keys that are parsed, and the kind of list of each.
+    pub fn wanted(&self) -> &[Wanted] {
+        &self.wanted
+    }
+
+    /// The number of the column of a path.
+    pub fn column(&self, path: &str) -> Option<usize> {
+        self.columns.iter().position(|c| c.path == path)
+    }
+}
+
+impl Selection {
+    fn check(&self, root: &Feature) -> Result<(), ConfigError> {
+        let leaves = root.leaves();
+        let known = |path: &str| leaves.iter().any(|(leaf, _)| covers(path, leaf));
+        let named = self.features.iter().flatten().chain(&self.raw);
+        let Some(unknown) = named.into_iter().find(|path| !known(path)) else { return Ok(()) };
+        let near = nearest(unknown, leaves.iter().map(|(path, _)| path.as_str()));
+        let hint = near.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+        Err(ConfigError::new("features", format!("the dataset has no feature `{unknown}`{hint}")))
+    }
+
+    fn wants(&self, path: &str) -> bool {
+        self.features.as_ref().is_none_or(|wanted| wanted.iter().any(|w| covers(w, path)))
+    }
+
+    fn is_raw(&self, path: &str) -> bool {
+        self.raw.iter().any(|raw| covers(raw, path))
+    }
+}
+
+/// Whether a path is that of a leaf or of a part of the tree above it.
+fn covers(path: &str, leaf: &str) -> bool {
+    leaf.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+struct Builder<'a> {
+    selection: &'a Selection,
+    columns: Vec<Plan>,
+    wanted: Vec<Wanted>,
+}
+
+impl Builder<'_> {
+    /// A feature below so many levels, of which the outer ones are nested streams. `None` if nothing of it is wanted.
+    ///
+    /// A sequence of dicts is a dict of sequences, so levels sink to the leaves; nested streams stay where they are, and
+    /// sequences of nested streams are nested streams, too.
+    fn node(
+        &mut self,
+        feature: &Feature,
+        path: &str,
+        levels: &[Dim],
+        streams: usize,
+    ) -> Result<Option<Node>, ConfigError> {
+        match feature {
+            Feature::Dict(members) => {
+                let mut nodes = Vec::with_capacity(members.len());
+                for (name, member) in members {
+                    let node = self.node(member, &join(path, name), levels, streams)?;
+                    nodes.extend(node.map(|node| (name.clone(), node)));
+                }
+                Ok((!nodes.is_empty() || members.is_empty()).then_some(Node::Dict(nodes)))
+            }
+            Feature::Sequence { of, length, dataset } => {
+                let levels = [levels, &[*length]].concat();
+                let inside = if *dataset { levels.len() } else { streams };
+                let node = self.node(of, path, &levels, inside)?;
+                let wrapped = inside - streams;
+                Ok(node.map(|node| (0..wrapped).fold(node, |node, _| Node::Stream(Box::new(node)))))
+            }
+            Feature::Leaf(_) if !self.selection.wants(path) => Ok(None),
+            Feature::Leaf(leaf) => self.leaf(leaf, path, levels, streams).map(Some),
+        }
+    }
+
+    fn leaf(&mut self, leaf: &Leaf, path: &str, levels: &[Dim], streams: usize) -> Result<Node, ConfigError> {
+        let (value, shape) = match leaf.stores_shape() {
+            true => (join(path, "value"), Some(join(path, "shape"))),
+            false => (path.to_owned(), None),
+        };
+        let raw = self.selection.is_raw(path);
+        let read = if raw { leaf.clone().undecoded() } else { leaf.clone() };
+        let kind = storage(&read, path, levels)?;
+        let ragged = levels.len() > 1;
+        let flat = |key: &str| if ragged { join(key, "ragged_flat_values") } else { key.to_owned() };
+        let values = self.want(&flat(&value), kind)?;
+        let lengths = 0..levels.len().saturating_sub(1);
+        let length = |k| self.want(&join(&value, &format!("ragged_row_lengths_{k}")), Kind::Ints);
+        let row_lengths = lengths.map(length).collect::<Result<_, _>>()?;
+        let shape = match shape.filter(|_| !raw) {
+            Some(key) => Some(self.want(&flat(&key), Kind::Ints)?),
+            None => None,
+        };
+        let keys = Keys { values, row_lengths, shape };
+        self.columns.push(Plan { path: path.to_owned(), leaf: read, levels: levels.to_vec(), streams, keys });
+        Ok(Node::Leaf(self.columns.len() - 1))
+    }
+
+    /// The number of a wanted key. Two features may have one: a dict in a dict, and a key with a slash.
+    fn want(&mut self, key: &str, kind: Kind) -> Result<usize, ConfigError> {
+        match self.wanted.iter().position(|w| w.key == key) {
+            Some(at) if self.wanted[at].kind == kind => Ok(at),
+            Some(_) => Err(ConfigError::new(key, "two features of different types have this one key")),
+            None => {
+                self.wanted.push(Wanted { key: key.to_owned(), kind });
+                Ok(self.wanted.len() - 1)
+            }
+        }
+    }
+}
+
+/// The kind of list that holds a leaf; an error for what no writer can have stored (§6.2).
+fn storage(leaf: &Leaf, path: &str, levels: &[Dim]) -> Result<Kind, ConfigError> {
+    let error = |what: String| Err(ConfigError::new(path, what));
+    let known = leaf.shape.iter().flatten().chain(levels.iter().flatten());
+    if known.copied().try_fold(16_usize, |n, d| n.checked_mul(d.max(1))).is_none() {
+        return error(format!("the shape {} has more values than memory", shape_text(&leaf.shape)));
+    }
+    match leaf.coding {
+        Coding::Plain => {}
+        Coding::Raw | Coding::Zlib if leaf.dtype == DType::String => {
+            return error("strings have no encoding, found one".to_owned());
+        }
+        Coding::Raw | Coding::Zlib | Coding::Picture => return Ok(Kind::Bytes),
+        Coding::Sound if matches!(leaf.shape[..], [_] | [_, _]) => return Ok(Kind::Bytes),
+        Coding::Sound => {
+            let shape = shape_text(&leaf.shape);
+            return error(format!("sound of shape {shape}, expected samples, or samples and channels"));
+        }
+    }
+    let Some(kind) = leaf.dtype.stored_in() else {
+        return error(format!("values of type `{}` need an encoding", leaf.dtype.name()));
+    };
+    let around = match levels {
+        [] => 0,
+        [length] => usize::from(length.is_none()),
+        // Row lengths tell where items end, but not how an item's values fall into rows and columns.
+        _ => 1,
+    };
+    if around + unknown(&leaf.shape) > 1 && unknown(&leaf.shape) > 0 {
+        let shape = shape_text(&[levels, &leaf.shape].concat());
+        return error(format!("the shape {shape} has several unknown dimensions, which needs an encoding"));
+    }
+    Ok(kind)
+}

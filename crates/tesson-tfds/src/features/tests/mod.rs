@@ -1,0 +1,6 @@
+//! The recorded examples, and rules that no recorded one shows.
+
+mod cases;
+mod decode;
+mod json;
+mod tools;
