@@ -19,6 +19,7 @@ mod resume;
 mod rng;
 mod share;
 mod spec;
+mod stream;
 mod truncate;
 
 #[cfg(test)]
@@ -33,4 +34,7 @@ pub use resume::{Fingerprint, ORDER_VERSION, ResumeState, STATE_VERSION, index_s
 pub use rng::{DrawKey, Philox};
 pub use share::{Demand, Sharing};
 pub use spec::{Ending, LastSequence, Limit, PlanSpec};
+pub use stream::{
+    CountMismatch, GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec, StreamState,
+};
 pub use truncate::{Piece, RowState, Rows, RowsState, Waits};

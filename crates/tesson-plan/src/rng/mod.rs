@@ -1,14 +1,18 @@
 //! Generators and permutations of our own: nobody else's release changes an order.
 
 mod feistel;
+mod mt19937;
 mod mt19937_64;
 mod philox;
 mod remainder;
+mod words;
 
 pub(crate) use feistel::Feistel;
+pub(crate) use mt19937::Mt19937;
 pub(crate) use mt19937_64::Mt19937_64;
 pub use philox::{DrawKey, Philox};
 pub(crate) use remainder::Remainder;
+pub(crate) use words::Words;
 
 /// Spreads the bits of a number over all 64: the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
 ///

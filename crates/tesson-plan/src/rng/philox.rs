@@ -57,7 +57,8 @@ impl Draw for Philox {
 }
 
 /// The ten rounds.
-fn rounds(mut c: [u32; 4], mut k: [u32; 2]) -> [u32; 4] {
+#[inline(always)]
+pub(super) fn rounds(mut c: [u32; 4], mut k: [u32; 2]) -> [u32; 4] {
     for _ in 0..10 {
         let (a, b) = (u64::from(c[0]) * 0xd251_1f53, u64::from(c[2]) * 0xcd9e_8d57);
         c = [(b >> 32) as u32 ^ c[1] ^ k[0], b as u32, (a >> 32) as u32 ^ c[3] ^ k[1], a as u32];

@@ -1,0 +1,92 @@
+//! The random words of tf.data's shuffles: Philox4x32-10 with one seed as the key and the other in the counter
+//! (spec of prepared datasets, §8.3).
+
+use super::philox::rounds;
+
+/// Words made at once: four blocks, so that the rounds of one fill the gaps of another.
+const AHEAD: usize = 16;
+
+/// The words of a pair of seeds, from any place on.
+#[derive(Clone, Debug)]
+pub(crate) struct Words {
+    key: [u32; 2],
+    high: [u32; 2],
+    block: u64,
+    ready: [u32; AHEAD],
+    used: usize,
+}
+
+impl Words {
+    /// The words of `G(s, t)`, from the first on.
+    pub(crate) fn new((s, t): (u64, u64)) -> Words {
+        let halves = |x: u64| [x as u32, (x >> 32) as u32];
+        Words { key: halves(s), high: halves(t), block: 0, ready: [0; AHEAD], used: AHEAD }
+    }
+
+    /// Word `i`, from 0.
+    pub(crate) fn at(&self, i: u64) -> u32 {
+        self.block(i / 4)[(i % 4) as usize]
+    }
+
+    /// The next word.
+    #[inline]
+    pub(crate) fn draw(&mut self) -> u32 {
+        if self.used == AHEAD {
+            self.renew();
+        }
+        self.used += 1;
+        self.ready[self.used - 1]
+    }
+
+    /// The block so many blocks behind the first. The counter has 128 bits: the carry into the second seed never
+    /// comes in 2^64 blocks.
+    #[inline(always)]
+    fn block(&self, n: u64) -> [u32; 4] {
+        rounds([n as u32, (n >> 32) as u32, self.high[0], self.high[1]], self.key)
+    }
+
+    #[inline(never)]
+    fn renew(&mut self) {
+        let first = self.block;
+        let blocks: [[u32; 4]; AHEAD / 4] = std::array::from_fn(|i| self.block(first + i as u64));
+        self.ready.as_chunks_mut::<4>().0.copy_from_slice(&blocks);
+        self.block += AHEAD as u64 / 4;
+        self.used = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn first(pair: (u64, u64), n: usize) -> Vec<u32> {
+        let mut words = Words::new(pair);
+        (0..n).map(|_| words.draw()).collect()
+    }
+
+    #[test]
+    fn first_words_are_those_of_the_specification() {
+        let zero = [
+            0x6627_e8d5,
+            0xe169_c58d,
+            0xbc57_ac4c,
+            0x9b00_dbd8,
+            0xf8e4_cca4,
+            0x5cb2_00db,
+            0xb1a5_74eb,
+            0x097e_ff67,
+        ];
+        assert_eq!(first((0, 0), 8), zero);
+        let page = [0x8e7c_5c71, 0x5c06_bd31, 0x2b2c_ed7d, 0x1f71_864d, 0x1bbd_6067, 0xb152_684b];
+        assert_eq!(first((87654321, 32), 6), page);
+        let pass = [519241869, 2319468927, 3230456732, 377758397, 793673165, 2015755741];
+        assert_eq!(first((2390514801, 1543945521), 6), pass);
+    }
+
+    #[test]
+    fn any_word_is_found_without_those_before_it() {
+        let words = Words::new((5, 1 << 40));
+        let found: Vec<u32> = (0..100).map(|i| words.at(i)).collect();
+        assert_eq!(found, first((5, 1 << 40), 100));
+    }
+}

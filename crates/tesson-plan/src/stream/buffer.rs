@@ -1,0 +1,73 @@
+//! tf.data's shuffle (§8.5): an item is drawn from a buffer, the front one moves into its place, the next one joins.
+
+use crate::rng::Words;
+
+/// The buffer of one pass. Items are numbered as they come; number `j` has place `j mod size`.
+#[derive(Clone, Debug)]
+pub(super) struct Buffer {
+    items: Vec<u64>,
+    size: u64,
+    /// The item at the front, its place, and how many there are.
+    front: usize,
+    held: u64,
+    words: Words,
+}
+
+impl Buffer {
+    /// An empty buffer of `size` items, at least one. Memory grows with what it really holds.
+    pub(super) fn new(size: u64, words: Words) -> Buffer {
+        Buffer { items: Vec::new(), size, front: 0, held: 0, words }
+    }
+
+    /// Whether another item has a place in it.
+    #[inline]
+    pub(super) fn has_room(&self) -> bool {
+        self.held < self.size
+    }
+
+    /// Adds an item behind all others. There is room for it.
+    #[inline]
+    pub(super) fn push(&mut self, item: u64) {
+        debug_assert!(self.has_room());
+        // Places are used for the first time in order, so none is skipped.
+        let place = self.place(self.held);
+        if place == self.items.len() {
+            self.items.push(item);
+        } else {
+            self.items[place] = item;
+        }
+        self.held += 1;
+    }
+
+    /// Draws an item; `None` when the buffer is empty.
+    #[inline]
+    pub(super) fn draw(&mut self) -> Option<u64> {
+        if self.held == 0 {
+            return None;
+        }
+        let word = self.words.draw();
+        // A division of 32 bits is several times faster than one of 64.
+        let offset = match u32::try_from(self.held) {
+            Ok(held) => u64::from(word % held),
+            Err(_) => u64::from(word),
+        };
+        let place = self.place(offset);
+        let item = self.items[place];
+        self.items[place] = self.items[self.front];
+        self.front = self.place(1);
+        self.held -= 1;
+        Some(item)
+    }
+
+    /// The place of the item so many behind the front, at most `size`.
+    #[inline]
+    fn place(&self, behind: u64) -> usize {
+        let place = self.front as u64 + behind;
+        (if place >= self.size { place - self.size } else { place }) as usize
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn bytes(&self) -> usize {
+        self.items.capacity() * size_of::<u64>()
+    }
+}

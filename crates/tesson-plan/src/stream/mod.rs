@@ -1,0 +1,26 @@
+//! Streams of examples as tf.data composes them: which record comes when, from lengths, seeds and counts alone.
+//!
+//! A [`StreamSpec`] says what is read: stretches of files, shuffled or not, interleaved, and operations on the examples
+//! behind that. A [`Stream`] is traversed any number of times; each traversal is the next *pass* of every shuffle in it.
+//! Nothing here depends on data, so where a stream stands is a handful of integers ([`StreamState`]), and any place of it
+//! is found again without reading.
+//!
+//! Numbers in brackets, §8.2, are those of the specification of prepared datasets. Start reading at `chain.rs`;
+//! `interleave` and `buffer` are the two orders, `seeds` what they are seeded with.
+
+mod buffer;
+mod chain;
+mod files;
+mod interleave;
+mod passes;
+mod seeds;
+mod spec;
+mod state;
+
+#[cfg(test)]
+mod tests;
+
+pub use chain::{CountMismatch, Stream};
+pub use seeds::{GlobalSeeds, SeedPair, Seeding};
+pub use spec::{Span, StreamOp, StreamSpec};
+pub use state::StreamState;

@@ -1,0 +1,369 @@
+//! Streams against a plain model of the specification, and against themselves: every place is found again.
+
+use std::num::NonZeroU64;
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::rng::Words;
+
+fn one_or_more(n: u64) -> NonZeroU64 {
+    NonZeroU64::new(n).unwrap()
+}
+
+fn seeding(seed: i128, reshuffle: bool) -> Seeding {
+    Seeding { pair: SeedPair::new(seed, None), reshuffle }
+}
+
+/// Files of these lengths, one after the other, and nothing done with them.
+fn spec(lengths: &[u64]) -> StreamSpec {
+    let mut first = 0;
+    let span = |&len: &u64| {
+        first += len;
+        Span { first: first - len, len }
+    };
+    StreamSpec {
+        files: lengths.iter().map(span).collect(),
+        shuffle_files: None,
+        repeat_files: false,
+        cycle: one_or_more(1),
+        block: one_or_more(1),
+        expected: None,
+        ops: Vec::new(),
+    }
+}
+
+/// A traversal of at most so many examples.
+fn read(stream: &mut Stream, most: usize) -> Vec<u64> {
+    let mut records = Vec::new();
+    stream.fill(most, &mut records).unwrap();
+    records
+}
+
+#[test]
+fn passes_of_a_shuffle_are_those_of_the_specification() {
+    let check = |n: u64, buffer: u64, seed: i128, reshuffle: bool, passes: &[&[u64]]| {
+        let shuffle = StreamOp::Shuffle { buffer: one_or_more(buffer), seeding: seeding(seed, reshuffle) };
+        let mut stream = Stream::new(StreamSpec { ops: vec![shuffle], ..spec(&[n]) }).unwrap();
+        for pass in passes {
+            assert!(read(&mut stream, usize::MAX).starts_with(pass), "{n} {buffer} {seed}");
+            stream.begin();
+        }
+    };
+    let small: [&[u64]; 3] =
+        [&[9, 7, 6, 5, 0, 2, 3, 1, 4, 8], &[3, 7, 1, 9, 0, 6, 8, 2, 4, 5], &[9, 8, 2, 1, 6, 5, 3, 4, 0, 7]];
+    check(10, 10, 32, true, &small);
+    let large: [&[u64]; 3] = [
+        &[141, 568, 582, 652, 969, 516, 650, 889],
+        &[777, 46, 87, 451, 885, 399, 622, 277],
+        &[445, 809, 568, 208, 558],
+    ];
+    check(1024, 1024, 32, true, &large);
+    let same: [&[u64]; 2] = [&[113, 163, 709, 305, 419, 445]; 2];
+    check(1024, 1024, 32, false, &same);
+    check(10, 4, 5, true, &[&[1, 4, 5, 6, 2, 7, 0, 3, 9, 8], &[0, 4, 5, 1, 7, 6, 2, 9, 8, 3]]);
+}
+
+#[test]
+fn a_position_deep_in_many_files_is_found_in_few_steps() {
+    let end = |i: u64| ((1281167.0 * i as f64) / 1024.0).round_ties_even() as u64;
+    let lengths: Vec<u64> = (0..1024).map(|i| end(i + 1) - end(i)).collect();
+    let spec = StreamSpec {
+        shuffle_files: Some(seeding(32, true)),
+        cycle: one_or_more(16),
+        block: one_or_more(16),
+        ops: vec![StreamOp::Repeat(-1)],
+        ..spec(&lengths)
+    };
+    let (mut one, mut other) = (Stream::new(spec.clone()).unwrap(), Stream::new(spec).unwrap());
+    let position = 1281167 * 2 + 1200000;
+    assert_eq!(read(&mut one, position).len(), position);
+    assert_eq!(other.skip(position as u64), Ok(position as u64));
+    assert_eq!(read(&mut one, 100), read(&mut other, 100));
+}
+
+#[test]
+fn counts_that_differ_fail_where_the_reference_does() {
+    let counted = |expected| StreamSpec { expected: Some(expected), ..spec(&[3, 2]) };
+    for (expected, found, given) in [(4, 5, 4), (6, 5, 5)] {
+        let mut stream = Stream::new(counted(expected)).unwrap();
+        let mut records = Vec::new();
+        assert_eq!(stream.fill(100, &mut records), Err(CountMismatch { expected, found }));
+        assert_eq!(records.len(), given);
+        assert!(stream.next().is_err(), "it stays failed");
+        let mut other = Stream::new(counted(expected)).unwrap();
+        assert_eq!(other.skip(100), Err(CountMismatch { expected, found }));
+        assert_eq!(other.state(), stream.state());
+    }
+    assert_eq!(read(&mut Stream::new(counted(5)).unwrap(), 100).len(), 5);
+}
+
+#[test]
+fn files_without_examples_never_repeat() {
+    let empty = StreamSpec { repeat_files: true, ops: vec![StreamOp::Repeat(-1)], ..spec(&[0, 0]) };
+    assert_eq!(read(&mut Stream::new(empty).unwrap(), 5), [0u64; 0]);
+}
+
+#[test]
+fn a_state_of_another_stream_is_refused() {
+    let shuffle = StreamOp::Shuffle { buffer: one_or_more(3), seeding: seeding(1, true) };
+    let mut shuffled = Stream::new(StreamSpec { ops: vec![shuffle], ..spec(&[5]) }).unwrap();
+    let mut plain = Stream::new(spec(&[5])).unwrap();
+    assert!(plain.restore(&shuffled.state()).is_err());
+    let beyond = StreamState { started: vec![0, 0], delivered: 6, ended: false };
+    assert_eq!(shuffled.restore(&beyond).unwrap_err().source, "at most 5");
+}
+
+/// The model: whole traversals as lists, as §8 says it, with as little cleverness as possible.
+struct Model {
+    spec: StreamSpec,
+    passes: Vec<u64>,
+}
+
+impl Model {
+    fn new(mut spec: StreamSpec) -> Model {
+        spec.ops.retain(|op| !op.is_idle());
+        Model { spec, passes: vec![0; 9] }
+    }
+
+    /// The number of the pass that begins.
+    fn begin(&mut self, source: usize) -> u64 {
+        self.passes[source] += 1;
+        self.passes[source] - 1
+    }
+
+    fn traverse(&mut self) -> Vec<u64> {
+        let files = self.spec.files.clone();
+        let order: Vec<u64> = (0..files.len() as u64).collect();
+        self.layer(self.spec.ops.len(), &files, &order)
+    }
+
+    fn layer(&mut self, n_ops: usize, files: &[Span], order: &[u64]) -> Vec<u64> {
+        let Some(last) = n_ops.checked_sub(1) else { return self.files(files, order) };
+        let source =
+            |ops: &[StreamOp]| ops.iter().filter(|op| matches!(op, StreamOp::Shuffle { .. })).count();
+        match self.spec.ops[last] {
+            StreamOp::Shuffle { buffer, seeding } => {
+                let source = source(&self.spec.ops[..=last]);
+                let pass = self.begin(source);
+                let input = self.layer(last, files, order);
+                shuffle(&input, buffer.get(), seeding.words(pass))
+            }
+            StreamOp::Repeat(n) => {
+                let stands_on_shuffle =
+                    last > 0 && matches!(self.spec.ops[last - 1], StreamOp::Shuffle { .. });
+                let all: Vec<u64> = (0..n).flat_map(|_| self.layer(last, files, order)).collect();
+                if n > 1 && !stands_on_shuffle {
+                    self.begin_unread(last);
+                }
+                all
+            }
+            StreamOp::Skip(n) => self.layer(last, files, order).into_iter().skip(n as usize).collect(),
+            StreamOp::Take(n) => self.layer(last, files, order).into_iter().take(n as usize).collect(),
+            StreamOp::Shard { count, index } => {
+                let input = self.layer(last, files, order);
+                input.into_iter().skip(index as usize).step_by(count.get() as usize).collect()
+            }
+        }
+    }
+
+    /// A pass that begins and of which nothing is read: it ends at the first shuffle below.
+    fn begin_unread(&mut self, n_ops: usize) {
+        let shuffles: Vec<usize> =
+            (0..n_ops).filter(|&i| matches!(self.spec.ops[i], StreamOp::Shuffle { .. })).collect();
+        self.begin(shuffles.len());
+    }
+
+    fn files(&mut self, files: &[Span], order: &[u64]) -> Vec<u64> {
+        let pass = self.begin(0);
+        let order = match self.spec.shuffle_files {
+            None => order.to_vec(),
+            Some(seeding) => shuffle(order, order.len() as u64, seeding.words(pass)),
+        };
+        let mut next_files = order.into_iter().map(|i| files[i as usize]);
+        let (cycle, block) = (self.spec.cycle.get() as usize, self.spec.block.get());
+        let mut slots: Vec<Option<Span>> = vec![None; cycle];
+        let (mut c, mut k, mut done) = (0, 0, false);
+        let mut out = Vec::new();
+        while !done || slots.iter().any(Option::is_some) {
+            let Some(slot) = &mut slots[c] else {
+                if !done {
+                    slots[c] = next_files.next();
+                    done = slots[c].is_none();
+                } else {
+                    (c, k) = ((c + 1) % cycle, 0);
+                }
+                continue;
+            };
+            if slot.len == 0 {
+                slots[c] = None;
+                (c, k) = ((c + 1) % cycle, 0);
+                continue;
+            }
+            out.push(slot.first);
+            *slot = Span { first: slot.first + 1, len: slot.len - 1 };
+            k += 1;
+            if k == block {
+                (c, k) = ((c + 1) % cycle, 0);
+            }
+        }
+        out
+    }
+}
+
+fn shuffle(input: &[u64], size: u64, mut words: Words) -> Vec<u64> {
+    let mut buffer = vec![0; size as usize];
+    let (mut a, mut b) = (0u64, 0u64);
+    let mut out = Vec::new();
+    loop {
+        while b - a < size && (b as usize) < input.len() {
+            buffer[(b % size) as usize] = input[b as usize];
+            b += 1;
+        }
+        if a == b {
+            return out;
+        }
+        let i = (a + u64::from(words.draw()) % (b - a)) % size;
+        out.push(buffer[i as usize]);
+        buffer[i as usize] = buffer[(a % size) as usize];
+        a += 1;
+    }
+}
+
+fn any_seeding() -> impl Strategy<Value = Seeding> {
+    (0..4i128, any::<bool>()).prop_map(|(seed, reshuffle)| seeding(seed, reshuffle))
+}
+
+/// Operations that the model follows exactly: takes are last, where nothing is cut short that is traversed again.
+fn finite_op() -> impl Strategy<Value = StreamOp> {
+    prop_oneof![
+        (1..12u64, any_seeding())
+            .prop_map(|(n, seeding)| StreamOp::Shuffle { buffer: one_or_more(n), seeding }),
+        (1..4i64).prop_map(StreamOp::Repeat),
+        (0..9i64).prop_map(StreamOp::Skip),
+        (1..4u64, 0..4u64).prop_map(|(n, i)| StreamOp::Shard { count: one_or_more(n), index: i % n }),
+    ]
+}
+
+fn any_op() -> impl Strategy<Value = StreamOp> {
+    prop_oneof![
+        4 => finite_op(),
+        1 => (-1..30i64).prop_map(StreamOp::Take),
+        1 => Just(StreamOp::Repeat(-1)),
+        1 => Just(StreamOp::Repeat(0)),
+        1 => Just(StreamOp::Skip(-1)),
+    ]
+}
+
+prop_compose! {
+    fn any_files()(
+        lengths in prop::collection::vec(0..20u64, 1..9),
+        shuffle_files in prop::option::of(any_seeding()),
+        cycle in 1..7u64,
+        block in 1..6u64,
+    ) -> StreamSpec {
+        StreamSpec { shuffle_files, cycle: one_or_more(cycle), block: one_or_more(block), ..spec(&lengths) }
+    }
+}
+
+/// The next examples, or that there are none, or that the stream has failed.
+fn ahead(stream: &mut Stream, n: usize) -> (Vec<u64>, bool) {
+    let mut records = Vec::new();
+    let failed = stream.fill(n, &mut records).is_err();
+    (records, failed)
+}
+
+proptest! {
+    #[test]
+    fn traversals_are_those_of_the_model(
+        files in any_files(),
+        ops in prop::collection::vec(finite_op(), 0..4),
+        take in prop::option::of(0..40i64),
+    ) {
+        let spec = StreamSpec { ops, ..files };
+        let mut model = Model::new(spec.clone());
+        let mut stream = Stream::new(spec.clone()).unwrap();
+        for traversal in 0..3 {
+            let expected = model.traverse();
+            prop_assert_eq!(stream.len(), Some(expected.len() as u64));
+            prop_assert_eq!(read(&mut stream, usize::MAX), expected, "traversal {}", traversal);
+            stream.begin();
+        }
+        if let Some(n) = take {
+            let mut ops = spec.ops.clone();
+            ops.push(StreamOp::Take(n));
+            let mut cut = Stream::new(StreamSpec { ops, ..spec.clone() }).unwrap();
+            let whole = Model::new(spec).traverse();
+            prop_assert_eq!(read(&mut cut, usize::MAX), &whole[..whole.len().min(n as usize)]);
+        }
+    }
+
+    #[test]
+    fn every_place_is_found_again(
+        files in any_files(),
+        repeat_files in prop::bool::weighted(0.2),
+        expected in prop::option::weighted(0.2, 0..60u64),
+        ops in prop::collection::vec(any_op(), 0..5),
+        reads in prop::collection::vec((0..80usize, any::<bool>()), 1..5),
+    ) {
+        let spec = StreamSpec { repeat_files, expected, ops, ..files };
+        let mut stream = Stream::new(spec.clone()).unwrap();
+        for (n, begins) in reads {
+            ahead(&mut stream, n);
+            let state = StreamState::from_json(&stream.state().to_json()).unwrap();
+            let mut other = Stream::new(spec.clone()).unwrap();
+            other.restore(&state).unwrap();
+            prop_assert_eq!(other.state(), state);
+            let mut straight = stream.clone();
+            prop_assert_eq!(ahead(&mut straight, 60), ahead(&mut other, 60));
+            // What has begun on the way there has begun in both.
+            straight.begin();
+            other.begin();
+            prop_assert_eq!(straight.started(), other.started());
+            prop_assert_eq!(ahead(&mut straight, 60), ahead(&mut other, 60));
+            if begins {
+                stream.begin();
+            }
+        }
+    }
+
+    #[test]
+    fn skipping_is_reading_without_looking(
+        files in any_files(),
+        repeat_files in prop::bool::weighted(0.2),
+        expected in prop::option::weighted(0.2, 0..60u64),
+        ops in prop::collection::vec(any_op(), 0..5),
+        steps in prop::collection::vec((0..100usize, 0..5usize), 1..4),
+    ) {
+        let spec = StreamSpec { repeat_files, expected, ops, ..files };
+        let (mut read, mut skipped) = (Stream::new(spec.clone()).unwrap(), Stream::new(spec).unwrap());
+        for (skip, look) in steps {
+            let (passed, failed) = ahead(&mut read, skip);
+            let before = skipped.delivered();
+            prop_assert_eq!(skipped.skip(skip as u64).is_err(), failed);
+            prop_assert_eq!(skipped.delivered() - before, passed.len() as u64);
+            prop_assert_eq!(ahead(&mut read, look), ahead(&mut skipped, look));
+            prop_assert_eq!(read.state(), skipped.state());
+        }
+        read.begin();
+        skipped.begin();
+        prop_assert_eq!(read.state(), skipped.state());
+    }
+
+    #[test]
+    fn a_traversal_of_a_number_is_the_one_after_those_before_it(
+        files in any_files(),
+        ops in prop::collection::vec(finite_op(), 0..4),
+        n in 0..4u64,
+    ) {
+        let spec = StreamSpec { ops, ..files };
+        let (mut one, mut other) = (Stream::new(spec.clone()).unwrap(), Stream::new(spec).unwrap());
+        for _ in 0..n {
+            ahead(&mut one, usize::MAX);
+            one.begin();
+        }
+        other.begin_traversal(n).unwrap();
+        prop_assert_eq!(one.state(), other.state());
+        prop_assert_eq!(ahead(&mut one, 99), ahead(&mut other, 99));
+    }
+}
