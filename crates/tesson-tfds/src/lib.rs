@@ -10,4 +10,7 @@ pub mod features;
 pub mod ids;
 pub mod info;
 pub mod read_config;
+pub mod reading;
 pub mod split;
+
+mod json;

@@ -33,6 +33,7 @@
 
 pub mod config;
 pub mod convert;
+pub mod tfds;
 
 use std::ops::{Deref, DerefMut};
 
@@ -70,11 +71,6 @@ pub mod deserializer {
     pub mod user {
         pub use tesson_formats::user::{ChunkSource, FORMAT, UserDeserializer, UserError, checked, instance};
     }
-}
-
-/// Datasets prepared by TensorFlow Datasets.
-pub mod tfds {
-    pub use tesson_tfds::{features, ids, info, read_config, split};
 }
 
 /// Memory for everything together where the configuration sets no `memoryLimit`: 4 GiB.

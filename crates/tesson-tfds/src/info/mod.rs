@@ -1,1 +1,18 @@
 //! What a dataset says of itself: names and versions, dataset_info.json, shard files, labels (§1).
+
+mod dataset;
+mod dataset_info;
+mod labels;
+mod name;
+mod resolve;
+mod shards;
+mod template;
+mod version;
+
+pub use dataset::{Dataset, Shard, Split, rounded_lengths};
+pub use dataset_info::{DatasetInfo, FileFormat, Nest, SplitInfo};
+pub use labels::{label_file, labels};
+pub use name::DatasetName;
+pub use resolve::{Folders, Resolved, resolve};
+pub use template::Template;
+pub use version::{Version, VersionPattern};

@@ -1,1 +1,80 @@
 //! Splits: from strings and objects to the records of files (§7).
+
+mod absolute;
+mod files;
+mod grammar;
+mod instruction;
+mod json;
+
+pub use absolute::Absolute;
+pub use files::{FileInstruction, file_instructions};
+pub use instruction::{Bound, Range, ReadInstruction, Rounding, Unit};
+
+use tesson_core::ConfigError;
+
+use crate::info::Dataset;
+
+/// Which examples of a dataset: what a user wrote, as a string or as objects.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Selection {
+    /// Every split, in the order of the dataset.
+    All,
+    /// A split or a slice of it.
+    Part(ReadInstruction),
+    /// One after the other.
+    Sum(Vec<Selection>),
+    /// One of `n` shares of nearly equal size; each part is cut for itself (§7.4).
+    Even {
+        /// What is cut.
+        of: Box<Selection>,
+        /// Into how many shares.
+        n: u64,
+        /// Which of them, from 0.
+        index: u64,
+        /// All shares have the same size, and what is left over is in none.
+        drop_remainder: bool,
+    },
+}
+
+impl Selection {
+    /// What a string stands for.
+    ///
+    /// # Errors
+    /// A string that is no split.
+    pub fn parse(text: &str) -> Result<Selection, ConfigError> {
+        grammar::parse(text)
+    }
+
+    /// From a string, or from the JSON form of objects: `{"read_instruction": …}`, `{"even_splits": …}`, `{"add": […]}`.
+    ///
+    /// # Errors
+    /// Anything else.
+    pub fn from_json(value: &serde_json::Value) -> Result<Selection, ConfigError> {
+        json::selection(value)
+    }
+
+    /// The shares of [`Selection::Even`], all of them.
+    ///
+    /// # Errors
+    /// There are to be none.
+    pub fn even_splits(self, n: u64, drop_remainder: bool) -> Result<Vec<Selection>, ConfigError> {
+        if n == 0 {
+            return Err(wrong("0 shares of a split cannot be made, at least 1 is expected"));
+        }
+        let share = |index| Selection::Even { of: Box::new(self.clone()), n, index, drop_remainder };
+        Ok((0..n).map(share).collect())
+    }
+
+    /// The stretches of records that are meant.
+    ///
+    /// # Errors
+    /// An unknown split, or a slice that is not within it.
+    pub fn resolve(&self, dataset: &Dataset) -> Result<Vec<Absolute>, ConfigError> {
+        absolute::resolve(self, dataset)
+    }
+}
+
+/// An error of the option `split`.
+fn wrong(what: impl Into<String>) -> ConfigError {
+    ConfigError::new("split", what)
+}

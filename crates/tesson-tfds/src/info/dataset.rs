@@ -1,0 +1,167 @@
+//! A dataset as it is read: its splits and their shards, from one directory or from several (§1.5, §7.5).
+
+use tesson_core::ConfigError;
+
+use super::{DatasetInfo, FileFormat, shards};
+
+/// A data file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shard {
+    /// Which of the dataset's directories it lies in.
+    pub directory: usize,
+    /// Its path below that.
+    pub file: String,
+    /// The number of its first record in the whole dataset.
+    pub first: u64,
+    /// Records that it holds.
+    pub len: u64,
+}
+
+/// A split with its shards, in their order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Split {
+    /// Its name.
+    pub name: String,
+    /// Its shards.
+    pub shards: Vec<Shard>,
+}
+
+impl Split {
+    /// Records of all shards.
+    pub fn n_examples(&self) -> u64 {
+        self.shards.iter().map(|shard| shard.len).sum()
+    }
+
+    /// The number of its first record in the whole dataset.
+    pub fn first(&self) -> u64 {
+        self.shards.first().map_or(0, |shard| shard.first)
+    }
+
+    /// The shard that holds a record of this split, by its number in the whole dataset.
+    pub fn shard_of(&self, record: u64) -> Option<&Shard> {
+        // Of shards without records, which begin where the next one does, the last one is found.
+        let n = self.shards.partition_point(|shard| shard.first <= record);
+        self.shards[..n].last().filter(|shard| record - shard.first < shard.len)
+    }
+}
+
+/// A prepared dataset. Its records are numbered through: splits and shards in their order.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Dataset {
+    /// What the first directory says of it.
+    pub info: DatasetInfo,
+    /// The directories, as they were named, with `/` between folders.
+    pub directories: Vec<String>,
+    /// The format that is read, which file names follow.
+    pub file_format: FileFormat,
+    /// The splits, in the order in which `all` goes through them.
+    pub splits: Vec<Split>,
+}
+
+impl Dataset {
+    /// A dataset of one directory, or of several whose splits of the same name are joined. `format` picks among the
+    /// formats that there are.
+    ///
+    /// # Errors
+    /// No directory, directories of different datasets, or a format in which there are no shards.
+    pub fn new(
+        parts: Vec<(String, DatasetInfo)>,
+        format: Option<FileFormat>,
+    ) -> Result<Dataset, ConfigError> {
+        let (directories, infos): (Vec<String>, Vec<DatasetInfo>) = parts.into_iter().unzip();
+        let Some(info) = infos.first() else {
+            return Err(ConfigError::new("dirs", "there is no directory, at least one is expected"));
+        };
+        for (other, directory) in infos.iter().zip(&directories).skip(1) {
+            check_same(info, other, directory)?;
+        }
+        let file_format = choose(info, format)?;
+        let mut splits: Vec<Split> = Vec::new();
+        for (directory, info) in infos.iter().enumerate() {
+            for described in &info.splits {
+                let files = shards::files(&info.name, described, file_format);
+                let with_lengths = files.into_iter().zip(&described.shard_lengths);
+                let shards = with_lengths.map(|(file, &len)| Shard { directory, file, first: 0, len });
+                match splits.iter_mut().find(|split| split.name == described.name) {
+                    Some(split) => split.shards.extend(shards),
+                    None => splits.push(Split { name: described.name.clone(), shards: shards.collect() }),
+                }
+            }
+        }
+        let mut first = 0u64;
+        for shard in splits.iter_mut().flat_map(|split| &mut split.shards) {
+            shard.first = first;
+            first = first
+                .checked_add(shard.len)
+                .ok_or_else(|| ConfigError::new("splits", "there are 2^64 records or more"))?;
+        }
+        let info = info.clone();
+        Ok(Dataset { info, directories, file_format, splits })
+    }
+
+    /// A split by its name.
+    pub fn split(&self, name: &str) -> Option<&Split> {
+        self.splits.iter().find(|split| split.name == name)
+    }
+
+    /// Records of all splits.
+    pub fn n_examples(&self) -> u64 {
+        self.splits.iter().map(Split::n_examples).sum()
+    }
+
+    /// The split that holds a record, by its number in the whole dataset.
+    pub fn split_of(&self, record: u64) -> Option<&Split> {
+        self.splits
+            .iter()
+            .find(|split| record.checked_sub(split.first()).is_some_and(|i| i < split.n_examples()))
+    }
+}
+
+fn check_same(info: &DatasetInfo, other: &DatasetInfo, directory: &str) -> Result<(), ConfigError> {
+    let identity = |info: &DatasetInfo| format!("{} {} in {}", info.name, info.version, info.file_format);
+    if identity(info) == identity(other) {
+        return Ok(());
+    }
+    let what = format!("{directory} holds {}, the first directory {}", identity(other), identity(info));
+    Err(ConfigError::new("dirs", what))
+}
+
+fn choose(info: &DatasetInfo, wanted: Option<FileFormat>) -> Result<FileFormat, ConfigError> {
+    let format = wanted.unwrap_or(info.file_format);
+    if format != info.file_format && !info.alternative_formats.contains(&format) {
+        let there = [info.file_format]
+            .iter()
+            .chain(&info.alternative_formats)
+            .map(|f| f.suffix())
+            .collect::<Vec<_>>();
+        let what = format!("the dataset has no {format} files, there are {}", there.join(", "));
+        return Err(ConfigError::new("file_format", what));
+    }
+    if format == FileFormat::Riegeli {
+        let what =
+            "the files are Riegeli, which is not supported; write the dataset as tfrecord or array_record";
+        return Err(ConfigError::new("file_format", what));
+    }
+    Ok(format)
+}
+
+/// The shard lengths of `n` records in `shards` shards as TFDS writes them: shard `i` ends at `n · (i + 1) / shards`,
+/// rounded, halves to even.
+pub fn rounded_lengths(n: u64, shards: usize) -> Vec<u64> {
+    let end = |i: usize| ((n as f64 * i as f64) / shards as f64).round_ties_even() as u64;
+    (0..shards).map(|i| end(i + 1) - end(i)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shards_end_at_rounded_places() {
+        assert_eq!(rounded_lengths(5, 2), [2, 3]);
+        assert_eq!(rounded_lengths(23, 4), [6, 6, 5, 6]);
+        let imagenet = rounded_lengths(1281167, 1024);
+        assert!(imagenet.iter().all(|len| [1251, 1252].contains(len)));
+        assert_eq!(imagenet.iter().sum::<u64>(), 1281167);
+    }
+}

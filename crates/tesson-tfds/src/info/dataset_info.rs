@@ -1,0 +1,284 @@
+//! dataset_info.json (§1.2).
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use tesson_core::DataError;
+
+use super::{Template, Version};
+use crate::json::{Message, parse};
+
+/// What the files of a dataset are.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// TFRecord (§2).
+    TfRecord,
+    /// ArrayRecord (§3).
+    ArrayRecord,
+    /// Parquet (§4).
+    Parquet,
+    /// Riegeli (§4), which cannot be read.
+    Riegeli,
+}
+
+impl FileFormat {
+    const ALL: [FileFormat; 4] =
+        [FileFormat::TfRecord, FileFormat::ArrayRecord, FileFormat::Parquet, FileFormat::Riegeli];
+
+    /// The format of a name; empty is TFRecord.
+    ///
+    /// # Errors
+    /// No such format: a sentence.
+    pub fn parse(name: &str) -> Result<FileFormat, String> {
+        if name.is_empty() {
+            return Ok(FileFormat::TfRecord);
+        }
+        FileFormat::ALL.into_iter().find(|format| format.suffix() == name).ok_or_else(|| {
+            let all: Vec<&str> = FileFormat::ALL.iter().map(|format| format.suffix()).collect();
+            format!("unknown file format `{name}`, expected one of {}", all.join(", "))
+        })
+    }
+
+    /// Its name, which is also that of files.
+    pub fn suffix(self) -> &'static str {
+        match self {
+            FileFormat::TfRecord => "tfrecord",
+            FileFormat::ArrayRecord => "array_record",
+            FileFormat::Parquet => "parquet",
+            FileFormat::Riegeli => "riegeli",
+        }
+    }
+}
+
+impl fmt::Display for FileFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.suffix())
+    }
+}
+
+/// A split, as it is described.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SplitInfo {
+    /// Its name.
+    pub name: String,
+    /// Records of each shard.
+    pub shard_lengths: Vec<u64>,
+    /// How its files are named.
+    pub template: Template,
+    /// Bytes of all of it, if that is said.
+    pub n_bytes: u64,
+}
+
+/// Features put together: those that `as_supervised` hands out (`supervisedKeys`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Nest {
+    /// A feature.
+    Key(String),
+    /// Several in their order.
+    Tuple(Vec<Nest>),
+    /// Several by name, as written.
+    Dict(Vec<(String, Nest)>),
+}
+
+/// What dataset_info.json says, as far as reading needs it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DatasetInfo {
+    /// The name that goes into file names.
+    pub name: String,
+    /// The version.
+    pub version: Version,
+    /// The variant.
+    pub config: Option<String>,
+    /// What the files are.
+    pub file_format: FileFormat,
+    /// The same shards exist in these formats, too.
+    pub alternative_formats: Vec<FileFormat>,
+    /// The examples were written in an order that means something (`disableShuffling`).
+    pub disable_shuffling: bool,
+    /// The splits, in the order in which `all` goes through them.
+    pub splits: Vec<SplitInfo>,
+    /// What `as_supervised` hands out.
+    pub supervised_keys: Option<Nest>,
+    /// The features, where they are described here and not in features.json.
+    pub features: Option<Value>,
+}
+
+impl DatasetInfo {
+    /// Reads the text of a dataset_info.json.
+    ///
+    /// # Errors
+    /// Text that is no such description, and a dataset that its makers have blocked.
+    pub fn parse(file: &Arc<Path>, text: &[u8]) -> Result<DatasetInfo, DataError> {
+        let fields = parse(file, text)?;
+        let info = Message::root(file, &fields);
+        let blocked = info.text("isBlocked")?;
+        if !blocked.is_empty() {
+            return Err(info.malformed("isBlocked", format!("the dataset is blocked: {blocked}")));
+        }
+        let name = required(&info, "name")?;
+        let version = required(&info, "version")?;
+        let version = version.parse().map_err(|()| {
+            info.malformed("version", format!("found `{version}`, expected three numbers `x.y.z`"))
+        })?;
+        let format = |name: &str| FileFormat::parse(name);
+        let file_format =
+            format(info.text("fileFormat")?).map_err(|what| info.malformed("fileFormat", what))?;
+        let splits = info.messages("splits")?.iter().map(split).collect::<Result<Vec<_>, _>>()?;
+        for (i, split) in splits.iter().enumerate() {
+            if splits[..i].iter().any(|other| other.name == split.name) {
+                return Err(info.malformed("splits", format!("split `{}` stands there twice", split.name)));
+            }
+        }
+        let others = info.texts("alternativeFileFormats")?;
+        let config = info.text("configName")?;
+        Ok(DatasetInfo {
+            name: name.to_owned(),
+            version,
+            config: (!config.is_empty()).then(|| config.to_owned()),
+            file_format,
+            // A format of a later version that nobody asks for does no harm.
+            alternative_formats: others.iter().filter_map(|name| format(name).ok()).collect(),
+            disable_shuffling: info.truth("disableShuffling")?,
+            splits,
+            supervised_keys: info
+                .message("supervisedKeys")?
+                .map(|keys| supervised(&keys))
+                .transpose()?
+                .flatten(),
+            features: info.get("features").cloned(),
+        })
+    }
+}
+
+fn required<'a>(message: &Message<'a>, name: &str) -> Result<&'a str, DataError> {
+    match message.text(name)? {
+        "" => Err(message.malformed(name, "is missing")),
+        text => Ok(text),
+    }
+}
+
+fn split(split: &Message<'_>) -> Result<SplitInfo, DataError> {
+    let name = required(split, "name")?;
+    let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if name == "all" || !name.chars().all(is_plain) {
+        let what =
+            format!("`{name}` is no name of a split; letters, digits, `_` and `-` are, other than `all`");
+        return Err(split.malformed("name", what));
+    }
+    let lengths =
+        split.integers("shardLengths")?.into_iter().map(u64::try_from).collect::<Result<Vec<u64>, _>>();
+    let shard_lengths = lengths.map_err(|_| split.malformed("shardLengths", "a length is negative"))?;
+    // Numbers of records are added up everywhere.
+    if shard_lengths.iter().try_fold(0i64, |sum, &len| sum.checked_add_unsigned(len)).is_none() {
+        return Err(split.malformed("shardLengths", "there are 2^63 records or more"));
+    }
+    let template = split.text("filepathTemplate")?;
+    Ok(SplitInfo {
+        name: name.to_owned(),
+        shard_lengths,
+        template: Template::parse(template).map_err(|what| split.malformed("filepathTemplate", what))?,
+        n_bytes: split.integer("numBytes")?.unwrap_or(0).try_into().unwrap_or(0),
+    })
+}
+
+/// The features of a supervised pair, in today's form or as `input` and `output`.
+fn supervised(keys: &Message<'_>) -> Result<Option<Nest>, DataError> {
+    if let Some(nest) = nest(keys, 0)? {
+        return Ok(Some(nest));
+    }
+    let (input, output) = (keys.text("input")?, keys.text("output")?);
+    let pair = || Nest::Tuple(vec![Nest::Key(input.to_owned()), Nest::Key(output.to_owned())]);
+    Ok((!input.is_empty() && !output.is_empty()).then(pair))
+}
+
+/// Nests deeper than this are no description of a dataset.
+const DEEPEST: usize = 64;
+
+fn nest(message: &Message<'_>, depth: usize) -> Result<Option<Nest>, DataError> {
+    if depth == DEEPEST {
+        return Err(message.malformed("", "is nested too deeply"));
+    }
+    let whole = |message: &Message<'_>| {
+        nest(message, depth + 1)?
+            .ok_or_else(|| message.malformed("", "holds neither `featureKey` nor `tuple` nor `dict`"))
+    };
+    let key = message.text("featureKey")?;
+    if !key.is_empty() {
+        return Ok(Some(Nest::Key(key.to_owned())));
+    }
+    if let Some(tuple) = message.message("tuple")? {
+        return Ok(Some(Nest::Tuple(tuple.messages("items")?.iter().map(whole).collect::<Result<_, _>>()?)));
+    }
+    let Some(dict) = message.message("dict")? else { return Ok(None) };
+    let Some(dict) = dict.message("dict")? else { return Ok(Some(Nest::Dict(Vec::new()))) };
+    let entries = dict.fields().iter();
+    let entries = entries.map(|(name, value)| Ok((name.clone(), whole(&dict.within(name, value)?)?)));
+    Ok(Some(Nest::Dict(entries.collect::<Result<_, DataError>>()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<DatasetInfo, DataError> {
+        DatasetInfo::parse(&Path::new("dataset_info.json").into(), text.as_bytes())
+    }
+
+    #[test]
+    fn either_spelling_is_read_and_unknown_fields_are_not() {
+        let info = read(
+            r#"{"name": "d", "version": "1.2.3", "config_name": "c", "file_format": "array_record",
+                "splits": [{"name": "train", "shard_lengths": ["2", 0, 3], "filepathTemplate": "{SPLIT}"}],
+                "new": {}, "supervisedKeys": {"input": "x", "output": "y"}}"#,
+        )
+        .unwrap();
+        assert_eq!((info.config.as_deref(), info.file_format), (Some("c"), FileFormat::ArrayRecord));
+        assert_eq!(info.splits[0].shard_lengths, [2, 0, 3]);
+        let pair = [Nest::Key("x".into()), Nest::Key("y".into())];
+        assert_eq!(info.supervised_keys, Some(Nest::Tuple(pair.into())));
+    }
+
+    #[test]
+    fn supervised_keys_nest() {
+        let info = read(
+            r#"{"name": "d", "version": "1.2.3", "supervisedKeys": {"tuple": {"items": [
+                {"featureKey": "x"}, {"dict": {"dict": {"b": {"featureKey": "z"}, "a": {"tuple": {}}}}}]}}}"#,
+        );
+        let dict = vec![("b".into(), Nest::Key("z".into())), ("a".into(), Nest::Tuple(Vec::new()))];
+        let expected = Nest::Tuple(vec![Nest::Key("x".into()), Nest::Dict(dict)]);
+        assert_eq!(info.unwrap().supervised_keys, Some(expected));
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        let cases = [
+            (r#"{"version": "1.0.0"}"#, "name: is missing"),
+            (r#"{"name": "d", "version": "1"}"#, "version: found `1`, expected three numbers `x.y.z`"),
+            (
+                r#"{"name": "d", "version": "1.0.0", "fileFormat": "bagz"}"#,
+                "fileFormat: unknown file format `bagz`, expected one of tfrecord, array_record, parquet, riegeli",
+            ),
+            (
+                r#"{"name": "d", "version": "1.0.0", "isBlocked": "gone"}"#,
+                "isBlocked: the dataset is blocked: gone",
+            ),
+            (
+                r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "all"}]}"#,
+                "splits[0].name: `all` is no name of a split; letters, digits, `_` and `-` are, other than `all`",
+            ),
+            (
+                r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "a", "shardLengths": [-1]}]}"#,
+                "splits[0].shardLengths: a length is negative",
+            ),
+            (
+                r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "a"}, {"name": "a"}]}"#,
+                "splits: split `a` stands there twice",
+            ),
+        ];
+        for (text, what) in cases {
+            assert_eq!(read(text).unwrap_err().kind().to_string(), what);
+        }
+    }
+}

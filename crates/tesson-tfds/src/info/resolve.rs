@@ -1,0 +1,87 @@
+//! Which directory a name stands for (§1.1).
+
+use std::io;
+
+use super::{DatasetName, Version};
+
+/// What resolving has to know of a data directory. Paths are below it, with `/` between folders.
+pub trait Folders {
+    /// Whether there is such a file.
+    fn has_file(&self, path: &str) -> bool;
+
+    /// The text of a file; `None` if there is none.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>>;
+
+    /// Names of the folders in a folder, in any order; none if there is no such folder.
+    ///
+    /// # Errors
+    /// It cannot be listed.
+    fn folders(&self, path: &str) -> io::Result<Vec<String>>;
+}
+
+/// A directory that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// Below the data directory.
+    pub path: String,
+    /// Newer versions that were passed over, since they do not hold both JSON files.
+    pub incomplete: Vec<String>,
+}
+
+/// Looks for a dataset in one data directory; `None`: it is not there.
+///
+/// # Errors
+/// What [`Folders`] says.
+pub fn resolve(folders: &dyn Folders, name: &DatasetName) -> io::Result<Option<Resolved>> {
+    let exact = name.version.and_then(|version| version.exact());
+    let asked = match &name.config {
+        None => name.name.clone(),
+        Some(config) => format!("{}/{config}", name.name),
+    };
+    let at = |base: &str, version: Version| format!("{base}/{version}");
+    let found = |path| Some(Resolved { path, incomplete: Vec::new() });
+    if let Some(version) = exact
+        && is_dataset(folders, &at(&asked, version))
+    {
+        return Ok(found(at(&asked, version)));
+    }
+    let config = match name.config {
+        None => default_config(folders, &name.name)?,
+        Some(_) => None,
+    };
+    let base = config.map_or(asked, |config| format!("{}/{config}", name.name));
+    if let Some(version) = exact {
+        let path = at(&base, version);
+        return Ok(is_dataset(folders, &path).then(|| Resolved { path, incomplete: Vec::new() }));
+    }
+    let wanted = |version: &Version| name.version.is_none_or(|pattern| pattern.matches(*version));
+    let mut versions: Vec<Version> =
+        folders.folders(&base)?.iter().filter_map(|folder| folder.parse().ok()).filter(wanted).collect();
+    versions.sort_unstable();
+    // TFDS looks at the newest only; a half-written one must not hide the others.
+    let mut incomplete = Vec::new();
+    for version in versions.into_iter().rev() {
+        let path = at(&base, version);
+        if is_dataset(folders, &path) {
+            return Ok(Some(Resolved { path, incomplete }));
+        }
+        incomplete.push(path);
+    }
+    Ok(None)
+}
+
+fn is_dataset(folders: &dyn Folders, path: &str) -> bool {
+    ["features.json", "dataset_info.json"].iter().all(|file| folders.has_file(&format!("{path}/{file}")))
+}
+
+fn default_config(folders: &dyn Folders, name: &str) -> io::Result<Option<String>> {
+    let Some(text) = folders.read(&format!("{name}/.config/metadata.json"))? else { return Ok(None) };
+    let json: Option<serde_json::Value> = serde_json::from_slice(&text).ok();
+    let config = json.as_ref().and_then(|json| json.get("default_config_name")?.as_str());
+    // The name of a folder, not a way out of the data directory.
+    let is_folder = |config: &&str| !config.is_empty() && !config.contains('/') && *config != "..";
+    Ok(config.filter(is_folder).map(str::to_owned))
+}

@@ -1,0 +1,322 @@
+//! A split as it is read: which files, in which order, and what is done with the examples then (§8).
+
+use std::num::NonZeroU64;
+
+use serde_json::Value;
+use tesson_core::ConfigError;
+use tesson_plan::{GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec};
+
+use crate::info::{Dataset, Shard};
+use crate::json::integer;
+use crate::read_config::{ReadConfig, Sort};
+use crate::split::{FileInstruction, Selection, file_instructions};
+
+/// An operation on examples as users write it; see [`StreamOp`].
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// `shuffle(buffer_size, seed, reshuffle_each_iteration)`.
+    Shuffle {
+        /// Examples that each one is drawn from.
+        buffer_size: NonZeroU64,
+        /// The shuffle's own seed.
+        seed: Option<i128>,
+        /// Each pass has another order.
+        reshuffle: bool,
+    },
+    /// `repeat(n)`; -1 is for ever.
+    Repeat(i64),
+    /// `skip(n)`.
+    Skip(i64),
+    /// `take(n)`; -1 is all.
+    Take(i64),
+    /// `shard(num_shards, index)`.
+    Shard {
+        /// Into how many shares the stream is dealt.
+        num_shards: NonZeroU64,
+        /// Which of them it is, from 0.
+        index: u64,
+    },
+}
+
+/// What is read of a dataset, and how.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reading {
+    /// The split.
+    pub selection: Selection,
+    /// The files are shuffled.
+    pub shuffle_files: bool,
+    /// How files are read.
+    pub config: ReadConfig,
+    /// What is done with the examples, in this order.
+    pub ops: Vec<Op>,
+    /// What `tf.random.set_seed` was given just before.
+    pub global_seed: Option<i128>,
+}
+
+impl Reading {
+    /// A split, read as it is read where nothing else is said.
+    pub fn of(selection: Selection) -> Reading {
+        Reading {
+            selection,
+            shuffle_files: false,
+            config: ReadConfig::default(),
+            ops: Vec::new(),
+            global_seed: None,
+        }
+    }
+}
+
+/// A seed that was not given and so was drawn: with it in its place the same order comes again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DrawnSeed {
+    /// Where it belongs, such as `read_config.shuffle_seed` or `ops[0].seed`.
+    pub path: String,
+    /// The seed.
+    pub seed: i128,
+}
+
+/// What is read, file by file, and what has to be known for its order. Everything about it is decided.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// What is read of each file, after the sort function; [`crate::ids::Ids`] are made from these.
+    pub files: Vec<FileInstruction>,
+    /// Those of them that this pipeline reads (§8.8), by their places.
+    pub own: Vec<usize>,
+    /// Seeds that nobody gave.
+    pub drawn: Vec<DrawnSeed>,
+    spec: StreamSpec,
+}
+
+impl Plan {
+    /// Decides what is read. `draw` gives random bits where a seed is missing.
+    ///
+    /// # Errors
+    /// A split, a read configuration or operations that mean nothing for this dataset.
+    pub fn new(
+        dataset: &Dataset,
+        reading: &Reading,
+        draw: &mut dyn FnMut() -> u64,
+    ) -> Result<Plan, ConfigError> {
+        let config = &reading.config;
+        let parts = reading.selection.resolve(dataset)?;
+        let files = sorted(file_instructions(&parts, dataset)?, config.sort.as_ref())?;
+        if files.is_empty() {
+            return Err(ConfigError::new("split", "it corresponds to no data: there are no examples in it"));
+        }
+        let own = own_files(&files, config)?;
+        let cycle = cycle(dataset, reading)?;
+        let mut seeds = Seeds { global: reading.global_seed.map(GlobalSeeds::new), draw, drawn: Vec::new() };
+        let shuffle_files = reading.shuffle_files.then(|| Seeding {
+            pair: seeds.pair(config.shuffle_seed, || "read_config.shuffle_seed".into()),
+            reshuffle: config.shuffle_reshuffle_each_iteration,
+        });
+        if reading.shuffle_files && own.len() == 1 {
+            tracing::warn!("shuffle_files changes nothing: there is one file; shuffle the examples instead");
+        }
+        let ops = reading.ops.iter().enumerate().map(|(i, op)| seeds.op(i, *op)).collect();
+        let checks = config.assert_cardinality && config.input_context.is_none() && !config.repeat_filenames;
+        let total = files.iter().try_fold(0u64, |sum, file| sum.checked_add(file.take));
+        let total = total.ok_or_else(|| ConfigError::new("split", "it counts 2^64 examples or more"))?;
+        let drawn = seeds.drawn;
+        let spec = StreamSpec {
+            files: Vec::new(),
+            shuffle_files,
+            repeat_files: config.repeat_filenames,
+            cycle,
+            block: config.interleave_block_length,
+            expected: checks.then_some(total),
+            ops,
+        };
+        let mut plan = Plan { files, own, drawn, spec };
+        plan.spec.files = plan.spans(dataset, &|shard| shard.len);
+        Ok(plan)
+    }
+
+    /// What is read as the plan knows it: every shard holds as many records as the dataset says.
+    pub fn spec(&self) -> &StreamSpec {
+        &self.spec
+    }
+
+    /// The stream of record numbers, at its beginning.
+    ///
+    /// # Errors
+    /// An operation that means nothing.
+    pub fn stream(&self) -> Result<Stream, ConfigError> {
+        self.stream_of(self.spec.clone())
+    }
+
+    /// The same, where shards hold as many records as `len_of` says.
+    ///
+    /// # Errors
+    /// As [`Plan::stream`].
+    pub fn stream_with(
+        &self,
+        dataset: &Dataset,
+        len_of: &dyn Fn(&Shard) -> u64,
+    ) -> Result<Stream, ConfigError> {
+        self.stream_of(StreamSpec { files: self.spans(dataset, len_of), ..self.spec.clone() })
+    }
+
+    fn stream_of(&self, spec: StreamSpec) -> Result<Stream, ConfigError> {
+        Stream::new(spec).map_err(|error| ConfigError::new("ops", error.0))
+    }
+
+    /// What of each file comes, if it holds so many records. Whether takes are applied is decided for all files
+    /// together (§8.2).
+    fn spans(&self, dataset: &Dataset, len_of: &dyn Fn(&Shard) -> u64) -> Vec<Span> {
+        let to_the_end = self.files.iter().all(FileInstruction::reaches_the_end);
+        let span = |&place: &usize| {
+            let file = &self.files[place];
+            let shard = file.shard(dataset);
+            let left = len_of(shard).saturating_sub(file.skip);
+            Span { first: shard.first + file.skip, len: if to_the_end { left } else { left.min(file.take) } }
+        };
+        self.own.iter().map(span).collect()
+    }
+}
+
+fn sorted(plan: Vec<FileInstruction>, sort: Option<&Sort>) -> Result<Vec<FileInstruction>, ConfigError> {
+    match sort {
+        None => Ok(plan),
+        Some(Sort::Reverse) => Ok(plan.into_iter().rev().collect()),
+        Some(Sort::List(list)) => {
+            let place = |s: &crate::read_config::Sorted| {
+                let file = plan.get(s.place).ok_or_else(|| {
+                    let what = format!("place {} is none of the plan's {} files", s.place, plan.len());
+                    ConfigError::new("read_config.interleave_sort", what)
+                })?;
+                Ok(FileInstruction { skip: s.skip, take: s.take, ..*file })
+            };
+            list.iter().map(place).collect()
+        }
+    }
+}
+
+fn own_files(files: &[FileInstruction], config: &ReadConfig) -> Result<Vec<usize>, ConfigError> {
+    let Some(context) = config.input_context else { return Ok((0..files.len()).collect()) };
+    let n = context.n_pipelines.get();
+    if n > 1 && (files.len() as u64) < n {
+        let what = format!(
+            "{n} pipelines share {} files, so some would read nothing; read shares of the split (`even_splits`), or one stream that is dealt to workers",
+            files.len()
+        );
+        return Err(ConfigError::new("read_config.input_context", what));
+    }
+    Ok((0..files.len()).filter(|&place| place as u64 % n == context.pipeline).collect())
+}
+
+fn cycle(dataset: &Dataset, reading: &Reading) -> Result<NonZeroU64, ConfigError> {
+    const SIXTEEN: NonZeroU64 = NonZeroU64::new(16).expect("it is not 0");
+    let (given, ordered) = (reading.config.interleave_cycle_length, dataset.info.disable_shuffling);
+    let cycle = given.unwrap_or(if ordered { NonZeroU64::MIN } else { SIXTEEN });
+    if !ordered {
+        return Ok(cycle);
+    }
+    let broken = [
+        (reading.shuffle_files, "shuffle_files"),
+        (cycle != NonZeroU64::MIN, "read_config.interleave_cycle_length"),
+    ];
+    for (_, path) in broken.into_iter().filter(|(is_broken, _)| *is_broken) {
+        let what = "the dataset's order means something (`disable_shuffling`) and would be lost";
+        if reading.config.enable_ordering_guard {
+            return Err(ConfigError::new(
+                path,
+                format!("{what}; set `enable_ordering_guard` to false if that is meant"),
+            ));
+        }
+        tracing::warn!("{path}: {what}");
+    }
+    Ok(cycle)
+}
+
+/// Where seeds come from, in the order in which shuffles are made (§8.4).
+struct Seeds<'a> {
+    global: Option<GlobalSeeds>,
+    draw: &'a mut dyn FnMut() -> u64,
+    drawn: Vec<DrawnSeed>,
+}
+
+impl Seeds<'_> {
+    fn pair(&mut self, own: Option<i128>, path: impl FnOnce() -> String) -> SeedPair {
+        let global = self.global.as_ref().map(GlobalSeeds::seed);
+        let seed = match (own, &mut self.global) {
+            (Some(seed), _) => seed,
+            (None, Some(global)) => global.draw().into(),
+            (None, None) => {
+                // As many bits as TensorFlow keeps.
+                let seed = i128::from((self.draw)() % ((1 << 31) - 1));
+                self.drawn.push(DrawnSeed { path: path(), seed });
+                seed
+            }
+        };
+        SeedPair::new(seed, global)
+    }
+
+    fn op(&mut self, i: usize, op: Op) -> StreamOp {
+        match op {
+            Op::Shuffle { buffer_size, seed, reshuffle } => {
+                let pair = self.pair(seed, || format!("ops[{i}].seed"));
+                StreamOp::Shuffle { buffer: buffer_size, seeding: Seeding { pair, reshuffle } }
+            }
+            Op::Repeat(n) => StreamOp::Repeat(n),
+            Op::Skip(n) => StreamOp::Skip(n),
+            Op::Take(n) => StreamOp::Take(n),
+            Op::Shard { num_shards, index } => StreamOp::Shard { count: num_shards, index },
+        }
+    }
+}
+
+impl Op {
+    /// From its JSON form: an object with one field, such as `{"take": 5}` or
+    /// `{"shuffle": {"buffer_size": 8, "seed": 3}}`.
+    ///
+    /// # Errors
+    /// Anything else, at `path`.
+    pub fn from_json(value: &Value, path: &str) -> Result<Op, ConfigError> {
+        let wrong = |what: String| ConfigError::new(path, what);
+        let entry =
+            value.as_object().filter(|fields| fields.len() == 1).and_then(|fields| fields.iter().next());
+        let Some((name, value)) = entry else {
+            return Err(wrong(format!("found {value}, expected an object with one operation")));
+        };
+        let whole = |value: &Value| {
+            let what = || wrong(format!("`{name}` is {value}, a whole number is expected"));
+            // `None`, as in `repeat(None)`, is for ever.
+            if value.is_null() { Ok(-1) } else { integer(value).ok_or_else(what) }
+        };
+        let at_least_one = |field: &str| {
+            let found = value.get(field).and_then(integer);
+            let what = || wrong(format!("`{field}` of `{name}` is no number from 1 on"));
+            found.and_then(|n| NonZeroU64::new(n.try_into().ok()?)).ok_or_else(what)
+        };
+        match name.as_str() {
+            "repeat" => whole(value).map(Op::Repeat),
+            "skip" => whole(value).map(Op::Skip),
+            "take" => whole(value).map(Op::Take),
+            "shard" => {
+                let num_shards = at_least_one("num_shards")?;
+                let index = value.get("index").and_then(Value::as_u64).filter(|i| *i < num_shards.get());
+                let index = index.ok_or_else(|| {
+                    wrong(format!("`index` of `shard` is no number from 0 to {}", num_shards.get() - 1))
+                })?;
+                Ok(Op::Shard { num_shards, index })
+            }
+            "shuffle" => {
+                let seed = match value.get("seed") {
+                    None | Some(Value::Null) => None,
+                    Some(seed) => {
+                        let seed = integer(seed)
+                            .ok_or_else(|| wrong(format!("`seed` is {seed}, a whole number is expected")))?;
+                        Some(seed.into())
+                    }
+                };
+                let reshuffle =
+                    value.get("reshuffle_each_iteration").and_then(Value::as_bool).unwrap_or(true);
+                Ok(Op::Shuffle { buffer_size: at_least_one("buffer_size")?, seed, reshuffle })
+            }
+            other => Err(wrong(format!(
+                "unknown operation `{other}`, expected one of shuffle, repeat, skip, take, shard"
+            ))),
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! From slices to stretches of records (§7.2, §7.4).
+
+use tesson_core::{ConfigError, nearest};
+
+use super::{Range, ReadInstruction, Rounding, Selection, wrong};
+use crate::info::{Dataset, Split};
+
+/// Records `from … to - 1` of a split; none if `from` is not below `to`.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Absolute {
+    /// Which split of the dataset.
+    pub split: usize,
+    /// The first record.
+    pub from: i64,
+    /// The record behind the last one.
+    pub to: i64,
+}
+
+pub(super) fn resolve(selection: &Selection, dataset: &Dataset) -> Result<Vec<Absolute>, ConfigError> {
+    match selection {
+        Selection::All => {
+            let whole = |(split, s): (usize, &Split)| Absolute { split, from: 0, to: s.n_examples() as i64 };
+            Ok(dataset.splits.iter().enumerate().map(whole).collect())
+        }
+        Selection::Part(instruction) => Ok(vec![part(instruction, dataset)?]),
+        Selection::Sum(parts) => {
+            let parts = parts.iter().map(|part| resolve(part, dataset));
+            Ok(parts.collect::<Result<Vec<_>, _>>()?.concat())
+        }
+        Selection::Even { of, n, index, drop_remainder } => {
+            if index >= n {
+                return Err(wrong(format!("share {index} is none of {n} even splits")));
+            }
+            let share = |part| even(part, *n, *index, *drop_remainder);
+            Ok(resolve(of, dataset)?.into_iter().map(share).collect())
+        }
+    }
+}
+
+fn part(instruction: &ReadInstruction, dataset: &Dataset) -> Result<Absolute, ConfigError> {
+    let name = &instruction.split;
+    let Some(split) = dataset.splits.iter().position(|split| split.name == *name) else {
+        return Err(unknown(name, dataset));
+    };
+    let lengths: Vec<i64> = dataset.splits[split].shards.iter().map(|shard| shard.len as i64).collect();
+    let n: i64 = lengths.iter().sum();
+    let (from, to) =
+        bounds(instruction.range, &lengths, n).map_err(|what| wrong(format!("{name}: {what}")))?;
+    if from.unsigned_abs() > n.unsigned_abs() || to.unsigned_abs() > n.unsigned_abs() {
+        return Err(wrong(format!(
+            "{name}: the slice [{from}:{to}] goes beyond the {n} examples of the split"
+        )));
+    }
+    let from_start = |bound: i64| if bound < 0 { bound + n } else { bound };
+    Ok(Absolute { split, from: from_start(from), to: from_start(to) })
+}
+
+/// The bounds in examples; negative ones count from the end.
+fn bounds(range: Range, lengths: &[i64], n: i64) -> Result<(i64, i64), String> {
+    match range {
+        Range::Examples(from, to) => Ok((from.unwrap_or(0), to.unwrap_or(n))),
+        Range::Percent(from, to, rounding) => {
+            let of = |bound: Option<f64>| bound.map(|p| percent(p, n, rounding)).transpose();
+            Ok((of(from)?.unwrap_or(0), of(to)?.unwrap_or(n)))
+        }
+        Range::Shards(from, to) => {
+            let n_shards = lengths.len() as i64;
+            // Nothing but the end can be meant by an upper bound of 0.
+            let end = to.map(|to| if to <= 0 { to.saturating_add(n_shards) } else { to });
+            Ok((
+                from.map_or(0, |from| sum_below(lengths, from)),
+                end.map_or(n, |end| sum_below(lengths, end)),
+            ))
+        }
+    }
+}
+
+fn percent(percent: f64, n: i64, rounding: Rounding) -> Result<i64, String> {
+    match rounding {
+        Rounding::Closest => Ok((percent * n as f64 / 100.0).round_ties_even() as i64),
+        Rounding::DropRemainder if n < 100 => {
+            Err(format!("`pct1_dropremainder` needs 100 examples or more, the split has {n}"))
+        }
+        Rounding::DropRemainder if percent.fract() != 0.0 => {
+            Err(format!("`pct1_dropremainder` needs whole percents, found {percent}%"))
+        }
+        Rounding::DropRemainder => Ok(percent as i64 * (n / 100)),
+    }
+}
+
+/// The sum of `lengths[..end]` as Python slices: a negative end counts from the back, one beyond an end is that end.
+fn sum_below(lengths: &[i64], end: i64) -> i64 {
+    let n = lengths.len() as i64;
+    let end = if end < 0 { end.saturating_add(n).max(0) } else { end.min(n) };
+    lengths[..end as usize].iter().sum()
+}
+
+/// One share of a part. The first ones take what is left over, unless it is dropped.
+fn even(part: Absolute, n: u64, index: u64, drop_remainder: bool) -> Absolute {
+    let (n, index) = (i128::from(n), i128::from(index));
+    let m = i128::from(part.to - part.from);
+    let (size, rest) = (m.div_euclid(n), if drop_remainder { 0 } else { m.rem_euclid(n) });
+    // Not beyond the part, so it fits.
+    let at = |i: i128| part.from + (size * i + i.min(rest)) as i64;
+    Absolute { split: part.split, from: at(index), to: at(index + 1) }
+}
+
+fn unknown(name: &str, dataset: &Dataset) -> ConfigError {
+    let names = || dataset.splits.iter().map(|split| split.name.as_str());
+    wrong(match nearest(name, names()) {
+        Some(near) => format!("unknown split `{name}`, did you mean `{near}`?"),
+        None => format!("unknown split `{name}`, expected one of {}", names().collect::<Vec<_>>().join(", ")),
+    })
+}

@@ -1,0 +1,74 @@
+//! From stretches of records to what is read of each file (§7.3).
+
+use tesson_core::ConfigError;
+
+use super::{Absolute, wrong};
+use crate::info::{Dataset, Shard};
+
+/// What is read of a file.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct FileInstruction {
+    /// Which split of the dataset the file belongs to.
+    pub split: usize,
+    /// Which shard of that.
+    pub shard: usize,
+    /// Records left out at its beginning.
+    pub skip: u64,
+    /// Records read then.
+    pub take: u64,
+    /// Records that the file holds.
+    pub examples_in_shard: u64,
+}
+
+impl FileInstruction {
+    /// The file.
+    pub fn shard<'a>(&self, dataset: &'a Dataset) -> &'a Shard {
+        &dataset.splits[self.split].shards[self.shard]
+    }
+
+    /// Whether the file is read to its end.
+    pub fn reaches_the_end(&self) -> bool {
+        self.skip.checked_add(self.take) == Some(self.examples_in_shard)
+    }
+}
+
+/// What is read of which files, part after part.
+///
+/// # Errors
+/// A slice that ends before it begins, within one file: TFDS fails on it when it is read.
+pub fn file_instructions(parts: &[Absolute], dataset: &Dataset) -> Result<Vec<FileInstruction>, ConfigError> {
+    let mut plan = Vec::new();
+    for part in parts {
+        if part.from > part.to {
+            let name = &dataset.splits[part.split].name;
+            tracing::warn!("{name}[{}:{}] ends before it begins and selects nothing", part.from, part.to);
+        }
+        of_part(*part, dataset, &mut plan)?;
+    }
+    Ok(plan)
+}
+
+fn of_part(part: Absolute, dataset: &Dataset, plan: &mut Vec<FileInstruction>) -> Result<(), ConfigError> {
+    let split = &dataset.splits[part.split];
+    let mut start = 0;
+    for (shard, file) in split.shards.iter().enumerate() {
+        let len = file.len as i64;
+        let end = start + len;
+        if len > 0 && part.from < end && part.to > start {
+            let skip = (part.from - start).max(0);
+            let take = if part.to < end { part.to - start - skip } else { len - skip };
+            let Ok(take) = u64::try_from(take) else {
+                return Err(wrong(format!(
+                    "{}[{}:{}] ends before it begins; a start that is not beyond the end is expected",
+                    split.name, part.from, part.to
+                )));
+            };
+            if take > 0 {
+                let (skip, examples_in_shard) = (skip as u64, file.len);
+                plan.push(FileInstruction { split: part.split, shard, skip, take, examples_in_shard });
+            }
+        }
+        start = end;
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! A slice of a split as users give it (§7.1).
+
+use tesson_core::ConfigError;
+
+use super::wrong;
+
+/// What the bounds of a slice count.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Examples.
+    Examples,
+    /// Hundredths of the split.
+    Percent,
+    /// Files.
+    Shards,
+}
+
+/// How hundredths become examples.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Rounding {
+    /// To the closest example.
+    Closest,
+    /// All of the same size, what is left over in none (`pct1_dropremainder`).
+    DropRemainder,
+}
+
+/// A bound of a slice; negative ones count from the end.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum Bound {
+    /// Examples or files.
+    Count(i64),
+    /// Hundredths.
+    Percent(f64),
+}
+
+/// The bounds of a slice; both in the same unit. A missing one is the beginning or the end.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub enum Range {
+    /// In examples.
+    Examples(Option<i64>, Option<i64>),
+    /// In hundredths.
+    Percent(Option<f64>, Option<f64>, Rounding),
+    /// In files.
+    Shards(Option<i64>, Option<i64>),
+}
+
+/// A split or a slice of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReadInstruction {
+    /// The split's name.
+    pub split: String,
+    /// What of it.
+    pub range: Range,
+}
+
+impl ReadInstruction {
+    /// A slice with bounds in a unit.
+    ///
+    /// # Errors
+    /// A bound of examples or files that is no whole number; hundredths beyond the whole.
+    pub fn new(
+        split: impl Into<String>,
+        from: Option<Bound>,
+        to: Option<Bound>,
+        unit: Unit,
+        rounding: Rounding,
+    ) -> Result<ReadInstruction, ConfigError> {
+        let counts = |unit| -> Result<_, ConfigError> {
+            Ok((from.map(|b| count(b, unit)).transpose()?, to.map(|b| count(b, unit)).transpose()?))
+        };
+        let range = match unit {
+            Unit::Examples => counts("examples").map(|(from, to)| Range::Examples(from, to))?,
+            Unit::Shards => counts("shards").map(|(from, to)| Range::Shards(from, to))?,
+            Unit::Percent => {
+                let (from, to) = (from.map(percent).transpose()?, to.map(percent).transpose()?);
+                Range::Percent(from, to, rounding)
+            }
+        };
+        Ok(ReadInstruction { split: split.into(), range })
+    }
+
+    /// A whole split.
+    pub fn whole(split: impl Into<String>) -> ReadInstruction {
+        ReadInstruction { split: split.into(), range: Range::Examples(None, None) }
+    }
+}
+
+fn count(bound: Bound, unit: &str) -> Result<i64, ConfigError> {
+    match bound {
+        Bound::Count(n) => Ok(n),
+        Bound::Percent(x) => Err(wrong(format!("found {x} {unit}, a whole number is expected"))),
+    }
+}
+
+fn percent(bound: Bound) -> Result<f64, ConfigError> {
+    let percent = match bound {
+        Bound::Count(n) => n as f64,
+        Bound::Percent(x) => x,
+    };
+    if (-100.0..=100.0).contains(&percent) {
+        return Ok(percent);
+    }
+    Err(wrong(format!("found {percent}%, a number from -100 to 100 is expected")))
+}

@@ -1,0 +1,76 @@
+//! Splits as JSON: strings, and objects for what Python writes as objects.
+
+use serde_json::Value;
+use tesson_core::ConfigError;
+
+use super::{Bound, ReadInstruction, Rounding, Selection, Unit, wrong};
+use crate::json::integer;
+
+pub(super) fn selection(value: &Value) -> Result<Selection, ConfigError> {
+    if let Some(text) = value.as_str() {
+        return Selection::parse(text);
+    }
+    let entry = value.as_object().filter(|fields| fields.len() == 1).and_then(|fields| fields.iter().next());
+    match entry.map(|(name, value)| (name.as_str(), value)) {
+        Some(("read_instruction", fields)) => read_instruction(fields).map(Selection::Part),
+        Some(("even_splits", fields)) => even_splits(fields),
+        Some(("add", Value::Array(parts))) => {
+            Ok(Selection::Sum(parts.iter().map(selection).collect::<Result<_, _>>()?))
+        }
+        _ => Err(wrong(format!(
+            "found {value}, expected a string, `read_instruction`, `even_splits` or `add`"
+        ))),
+    }
+}
+
+fn read_instruction(fields: &Value) -> Result<ReadInstruction, ConfigError> {
+    let unit = match text(fields, "unit")? {
+        None | Some("abs") => Unit::Examples,
+        Some("%") => Unit::Percent,
+        Some("shard") => Unit::Shards,
+        Some(other) => return Err(wrong(format!("unknown unit `{other}`, expected one of abs, %, shard"))),
+    };
+    let rounding = match text(fields, "rounding")? {
+        None | Some("closest") => Rounding::Closest,
+        Some("pct1_dropremainder") => Rounding::DropRemainder,
+        Some(other) => {
+            let what = format!("unknown rounding `{other}`, expected one of closest, pct1_dropremainder");
+            return Err(wrong(what));
+        }
+    };
+    let name = text(fields, "split_name")?.ok_or_else(|| wrong("`split_name` is missing"))?;
+    ReadInstruction::new(name, bound(fields, "from")?, bound(fields, "to")?, unit, rounding)
+}
+
+fn even_splits(fields: &Value) -> Result<Selection, ConfigError> {
+    let of = selection(fields.get("split").ok_or_else(|| wrong("`split` is missing in `even_splits`"))?)?;
+    let number = |name: &str| {
+        let found = fields.get(name).and_then(Value::as_u64);
+        found.ok_or_else(|| wrong(format!("`{name}` of `even_splits` is no number of shares")))
+    };
+    let (n, index) = (number("n")?, number("index")?);
+    let drop_remainder = fields.get("drop_remainder").and_then(Value::as_bool).unwrap_or(false);
+    if index >= n {
+        return Err(wrong(format!("share {index} is none of {n} even splits")));
+    }
+    Ok(Selection::Even { of: Box::new(of), n, index, drop_remainder })
+}
+
+fn text<'a>(fields: &'a Value, name: &str) -> Result<Option<&'a str>, ConfigError> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(other) => Err(wrong(format!("`{name}` is {other}, text is expected"))),
+    }
+}
+
+fn bound(fields: &Value, name: &str) -> Result<Option<Bound>, ConfigError> {
+    match fields.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value @ Value::Number(number)) => {
+            let count = number.is_i64().then(|| integer(value)).flatten().map(Bound::Count);
+            Ok(count.or_else(|| number.as_f64().map(Bound::Percent)))
+        }
+        Some(other) => Err(wrong(format!("`{name}` is {other}, a number is expected"))),
+    }
+}

@@ -1,0 +1,148 @@
+//! Datasets prepared by TensorFlow Datasets: found by name, opened by directory.
+//!
+//! ```
+//! # fn main() -> Result<(), tesson::Error> {
+//! # let dir = std::env::temp_dir().join(format!("tesson-tfds-doc-{}", std::process::id()));
+//! # std::fs::create_dir_all(&dir).expect("a temporary folder");
+//! # std::fs::write(dir.join("features.json"), "{}").expect("a file");
+//! # std::fs::write(dir.join("dataset_info.json"), r#"{"name": "d", "version": "1.0.0",
+//! #     "splits": [{"name": "train", "shardLengths": ["3", "4"]}]}"#).expect("a file");
+//! use tesson::tfds::{Plan, Reading, Selection};
+//!
+//! let dataset = tesson::tfds::open(&dir)?;
+//! let reading = Reading::of(Selection::parse("train[50%:]")?);
+//! let mut stream = Plan::new(&dataset, &reading, &mut tesson::tfds::random_seed)?.stream()?;
+//! let mut records = Vec::new();
+//! stream.fill(100, &mut records).expect("the plan counts what it reads");
+//! assert_eq!(records, [4, 5, 6]);
+//! # std::fs::remove_dir_all(&dir).expect("the folder is ours");
+//! # Ok(())
+//! # }
+//! ```
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use tesson_core::{ConfigError, Error, StoreError};
+
+pub use tesson_plan::{CountMismatch, Stream, StreamState};
+pub use tesson_tfds::features;
+pub use tesson_tfds::ids::Ids;
+pub use tesson_tfds::info::{self, Dataset, DatasetInfo, DatasetName, FileFormat, Resolved, Shard, Split};
+pub use tesson_tfds::read_config::{InputContext, ReadConfig, Sort, Sorted};
+pub use tesson_tfds::reading::{DrawnSeed, Op, Plan, Reading};
+pub use tesson_tfds::split::{self, FileInstruction, Selection, file_instructions};
+
+/// Opens the dataset of a version directory. No shard is opened.
+///
+/// # Errors
+/// A description that is missing or cannot be read.
+pub fn open(directory: impl AsRef<Path>) -> Result<Dataset, Error> {
+    open_all(&[directory], None)
+}
+
+/// Opens the dataset of one or several directories whose splits are joined, in one of its formats; by default the one
+/// that it names.
+///
+/// # Errors
+/// As [`open`]; directories of different datasets; a format in which there are no shards.
+pub fn open_all(directories: &[impl AsRef<Path>], format: Option<FileFormat>) -> Result<Dataset, Error> {
+    let describe = |directory: &Path| {
+        let name = directory.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+        Ok::<_, Error>((name, read_info(directory)?))
+    };
+    let parts = directories.iter().map(|directory| describe(directory.as_ref()));
+    Ok(Dataset::new(parts.collect::<Result<_, _>>()?, format)?)
+}
+
+/// Reads dataset_info.json, and sees that features.json is there.
+fn read_info(directory: &Path) -> Result<DatasetInfo, Error> {
+    let file = directory.join("dataset_info.json");
+    let text = fs::read(&file).map_err(|error| StoreError::new(file.as_path().into(), None, error))?;
+    let info = DatasetInfo::parse(&file.as_path().into(), &text)?;
+    let features = directory.join("features.json");
+    if info.features.is_none() && !features.is_file() {
+        let what = "there is no such file; TFDS 3.2.1 and older wrote none, prepare the dataset anew";
+        return Err(
+            StoreError::new(features.into(), None, io::Error::new(io::ErrorKind::NotFound, what)).into()
+        );
+    }
+    Ok(info)
+}
+
+/// The version directory that a name such as `mnist` or `ds/config:1.*.*` stands for, below one of several data
+/// directories.
+///
+/// # Errors
+/// A name that is none; one that is found nowhere or in more than one directory; folders that cannot be listed.
+pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error> {
+    let name: DatasetName = name.parse()?;
+    let mut found: Vec<PathBuf> = Vec::new();
+    for dir in data_dirs.iter().map(AsRef::as_ref) {
+        let in_dir = info::resolve(&DataDir(dir), &name);
+        let Some(resolved) = in_dir.map_err(|error| StoreError::new(dir.into(), None, error))? else {
+            continue;
+        };
+        for path in &resolved.incomplete {
+            tracing::warn!("{}: passed over, it holds no whole dataset", dir.join(path).display());
+        }
+        found.push(dir.join(resolved.path));
+    }
+    let several = || found.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    match &found[..] {
+        [one] => Ok(one.clone()),
+        [] => {
+            let looked: Vec<String> =
+                data_dirs.iter().map(|dir| dir.as_ref().display().to_string()).collect();
+            Err(ConfigError::new("name", format!("`{name}` is not found in {}", looked.join(", "))).into())
+        }
+        _ => Err(ConfigError::new("name", format!("`{name}` is found in {}; name one directory", several()))
+            .into()),
+    }
+}
+
+/// Where datasets are looked for when nothing is said: `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.
+pub fn default_data_dir() -> PathBuf {
+    let home = || env::home_dir().unwrap_or_default().join("tensorflow_datasets");
+    env::var_os("TFDS_DATA_DIR").filter(|dir| !dir.is_empty()).map_or_else(home, PathBuf::from)
+}
+
+/// Random bits for seeds that nobody gave; what is drawn is told in [`Plan::drawn`].
+pub fn random_seed() -> u64 {
+    // Each `RandomState` has new keys that came from the system.
+    RandomState::new().hash_one(0u8)
+}
+
+/// A data directory of the file system.
+struct DataDir<'a>(&'a Path);
+
+impl info::Folders for DataDir<'_> {
+    fn has_file(&self, path: &str) -> bool {
+        self.0.join(path).is_file()
+    }
+
+    fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
+        match fs::read(self.0.join(path)) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn folders(&self, path: &str) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(self.0.join(path)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut folders = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            if entry.path().is_dir() {
+                folders.extend(entry.file_name().into_string().ok());
+            }
+        }
+        Ok(folders)
+    }
+}
