@@ -16,6 +16,7 @@ mod find;
 mod oracle;
 mod reader;
 mod rust_api;
+pub mod tfds;
 mod user;
 
 pub use case::{Case, From, Request, Rules, Step, Times};

@@ -1,0 +1,146 @@
+//! The request of a case.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use tesson::tfds::{Op, ReadConfig, Reading, Selection};
+
+/// What is asked of a dataset.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Query {
+    /// The number of each example in its split.
+    Ids,
+    /// The id of each example.
+    TfdsIds,
+    /// What is read of each file.
+    FileInstructions,
+    /// The examples themselves.
+    Examples,
+    /// What the dataset says of itself.
+    Info,
+    /// The directory that a name stands for.
+    Resolve,
+}
+
+/// What a case reads.
+#[derive(Clone, Debug)]
+pub enum Source {
+    /// A description without data.
+    Fake(Value),
+    /// Directories that are read as one dataset.
+    Directories(Vec<PathBuf>),
+    /// A name, to be found in a data directory.
+    Named {
+        /// Where it is looked for.
+        data_dir: PathBuf,
+        /// The name.
+        name: String,
+    },
+}
+
+/// A case: the request as it is written, and where.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// The folder.
+    pub folder: PathBuf,
+    /// case.json.
+    pub fields: Map<String, Value>,
+    /// What it asks.
+    pub query: Query,
+}
+
+impl Case {
+    /// Reads a case.
+    ///
+    /// # Errors
+    /// A sentence: no such file, or a request that is not understood.
+    pub fn load(folder: &Path) -> Result<Case, String> {
+        let file = folder.join("case.json");
+        let text = std::fs::read_to_string(&file).map_err(|e| format!("{}: {e}", file.display()))?;
+        let fields: Map<String, Value> =
+            serde_json::from_str(&text).map_err(|e| format!("{}: {e}", file.display()))?;
+        let query = match fields.get("query").and_then(Value::as_str).unwrap_or("ids") {
+            "ids" => Query::Ids,
+            "tfds_ids" => Query::TfdsIds,
+            "file_instructions" => Query::FileInstructions,
+            "examples" => Query::Examples,
+            "info" => Query::Info,
+            "resolve" => Query::Resolve,
+            other => return Err(format!("unknown query `{other}`")),
+        };
+        Ok(Case { folder: folder.to_path_buf(), fields, query })
+    }
+
+    /// How Tesson is meant to differ.
+    pub fn deviation(&self) -> Option<&str> {
+        self.fields.get("deviation")?.as_str()
+    }
+
+    /// What it reads.
+    ///
+    /// # Errors
+    /// Something unknown.
+    pub fn source(&self) -> Result<Source, String> {
+        let dataset = self.fields.get("dataset").ok_or("`dataset` is missing")?;
+        let path = |value: &Value| Some(self.folder.join(value.as_str()?));
+        let source = || {
+            if let Some(fake) = dataset.get("fake") {
+                return Some(Source::Fake(fake.clone()));
+            }
+            if let Some(dir) = dataset.get("dir") {
+                return Some(Source::Directories(vec![path(dir)?]));
+            }
+            if let Some(dirs) = dataset.get("dirs") {
+                return Some(Source::Directories(dirs.as_array()?.iter().map(path).collect::<Option<_>>()?));
+            }
+            let (data_dir, name) =
+                (path(dataset.get("data_dir")?)?, dataset.get("name")?.as_str()?.to_owned());
+            Some(Source::Named { data_dir, name })
+        };
+        source().ok_or_else(|| format!("`dataset` is {dataset}"))
+    }
+
+    /// How often the dataset is iterated.
+    pub fn epochs(&self) -> u64 {
+        self.fields.get("epochs").and_then(Value::as_u64).unwrap_or(1)
+    }
+
+    /// The splits that are asked for, as they are written.
+    pub fn splits(&self) -> Vec<&Value> {
+        match self.fields.get("splits").and_then(Value::as_array) {
+            Some(splits) => splits.iter().collect(),
+            None => self.fields.get("split").into_iter().collect(),
+        }
+    }
+
+    /// The operations on examples, in their JSON form, `skip` and `take` among them.
+    pub fn ops(&self) -> Vec<Value> {
+        let mut ops = self.fields.get("ops").and_then(Value::as_array).cloned().unwrap_or_default();
+        for name in ["skip", "take"] {
+            if let Some(n) = self.fields.get(name).filter(|n| !n.is_null()) {
+                ops.push(Value::Object(Map::from_iter([(name.to_owned(), n.clone())])));
+            }
+        }
+        ops
+    }
+
+    /// What is read, and how.
+    ///
+    /// # Errors
+    /// What Tesson refuses.
+    pub fn reading(&self) -> Result<Reading, tesson::ConfigError> {
+        let field = |name: &str| self.fields.get(name).unwrap_or(&Value::Null);
+        let config = match field("read_config") {
+            Value::Null => ReadConfig::default(),
+            fields => ReadConfig::from_json(fields)?,
+        };
+        let ops = self.ops().iter().map(|op| Op::from_json(op, "ops")).collect::<Result<_, _>>()?;
+        Ok(Reading {
+            selection: Selection::from_json(field("split"))?,
+            shuffle_files: field("shuffle_files").as_bool().unwrap_or(false),
+            config,
+            ops,
+            global_seed: field("global_seed").as_i64().map(i128::from),
+        })
+    }
+}

@@ -1,0 +1,161 @@
+//! Cases through the Rust API.
+
+use serde_json::{Map, Value, json};
+use tesson::tfds::info::{DatasetInfo, rounded_lengths};
+use tesson::tfds::{self, Dataset, Ids, Plan, Selection, Stream, file_instructions};
+
+use super::answer::{Answers, error, ids_line};
+use super::{Case, Query, Source};
+
+/// All answers to a case; `None`: it asks for what is not built yet.
+pub fn answers(case: &Case) -> Option<Answers> {
+    let answers = match case.query {
+        Query::Ids | Query::TfdsIds => order(case),
+        Query::FileInstructions => instructions(case),
+        Query::Resolve => resolve(case).map(|line| vec![line]),
+        Query::Info => info(case).map(|line| vec![line]),
+        Query::Examples => return None,
+    };
+    Some(answers.unwrap_or_else(|what| vec![error(what)]))
+}
+
+/// The dataset of a case.
+///
+/// # Errors
+/// What opening it answers.
+pub fn dataset(case: &Case) -> Result<Dataset, String> {
+    match case.source()? {
+        Source::Fake(fake) => fake_dataset(&fake),
+        Source::Directories(dirs) => tfds::open_all(&dirs, None).map_err(|e| e.to_string()),
+        Source::Named { data_dir, name } => {
+            let found = tfds::find(&name, &[data_dir]).map_err(|e| e.to_string())?;
+            tfds::open(found).map_err(|e| e.to_string())
+        }
+    }
+}
+
+/// The plan of a case.
+///
+/// # Errors
+/// What making it answers.
+pub fn plan(case: &Case, dataset: &Dataset) -> Result<Plan, String> {
+    let reading = case.reading().map_err(|e| e.to_string())?;
+    let mut no_seed = || panic!("a case with an order has seeds");
+    Plan::new(dataset, &reading, &mut no_seed).map_err(|e| e.to_string())
+}
+
+/// dataset_info.json of a description without data.
+pub(super) fn fake_info(fake: &Value) -> Value {
+    let text =
+        |name: &str, default: &str| fake.get(name).and_then(Value::as_str).unwrap_or(default).to_owned();
+    let split = |(name, described): (&String, &Value)| {
+        let number = |name: &str| described.get(name).and_then(Value::as_u64);
+        let lengths = match (number("num_examples"), number("num_shards")) {
+            (Some(n), Some(shards)) => json!(rounded_lengths(n, shards as usize)),
+            _ => described["shard_lengths"].clone(),
+        };
+        json!({"name": name, "shardLengths": lengths, "filepathTemplate": text("filepath_template", "")})
+    };
+    let splits = fake["splits"].as_object().map(|splits| splits.iter().map(split).collect::<Vec<_>>());
+    json!({
+        "name": text("name", "fake"), "version": text("version", "1.0.0"), "configName": text("config", ""),
+        "fileFormat": "tfrecord", "disableShuffling": fake.get("disable_shuffling"), "splits": splits,
+    })
+}
+
+fn fake_dataset(fake: &Value) -> Result<Dataset, String> {
+    let text = fake_info(fake).to_string();
+    let file = std::path::Path::new("dataset_info.json").into();
+    let info = DatasetInfo::parse(&file, text.as_bytes()).map_err(|e| e.to_string())?;
+    Dataset::new(vec![("fake".into(), info)], None).map_err(|e| e.to_string())
+}
+
+fn order(case: &Case) -> Result<Answers, String> {
+    let dataset = dataset(case)?;
+    let plan = plan(case, &dataset)?;
+    let mut stream = plan.stream().map_err(|e| e.to_string())?;
+    let ids = Ids::new(&dataset, &plan.files);
+    let mut lines = Vec::new();
+    for epoch in 0..case.epochs() {
+        if epoch > 0 {
+            stream.begin();
+        }
+        let (records, failed) = read(&mut stream);
+        let mut line = match case.query {
+            Query::TfdsIds => json!({"tfds_ids": records.iter().map(|&r| ids.id(r)).collect::<Vec<_>>()}),
+            _ => ids_line(&records.iter().map(|&r| in_split(&dataset, r)).collect::<Vec<_>>()),
+        };
+        if let Some(failed) = failed {
+            line["error"] = failed.into();
+            lines.push(line);
+            break;
+        }
+        lines.push(line);
+    }
+    Ok(lines)
+}
+
+fn read(stream: &mut Stream) -> (Vec<u64>, Option<String>) {
+    let mut records = Vec::new();
+    let failed = stream.fill(usize::MAX, &mut records).err();
+    (records, failed.map(|e| e.to_string()))
+}
+
+/// The number of a record in its split.
+fn in_split(dataset: &Dataset, record: u64) -> u64 {
+    record - dataset.split_of(record).expect("each record is of a split").first()
+}
+
+fn instructions(case: &Case) -> Result<Answers, String> {
+    let dataset = dataset(case)?;
+    let line = |split: &&Value| match of_split(split, &dataset) {
+        Ok(files) => json!({"split": split, "file_instructions": files}),
+        Err(what) => json!({"split": split, "error": what}),
+    };
+    Ok(case.splits().iter().map(line).collect())
+}
+
+fn of_split(split: &Value, dataset: &Dataset) -> Result<Vec<Value>, String> {
+    let planned = || file_instructions(&Selection::from_json(split)?.resolve(dataset)?, dataset);
+    let plan = planned().map_err(|e: tesson::ConfigError| e.to_string())?;
+    let file = |f: &tfds::FileInstruction| {
+        json!({"filename": f.shard(dataset).file, "skip": f.skip, "take": f.take,
+            "examples_in_shard": f.examples_in_shard})
+    };
+    Ok(plan.iter().map(file).collect())
+}
+
+fn resolve(case: &Case) -> Result<Value, String> {
+    let Source::Named { data_dir, name } = case.source()? else { return Err("nothing to resolve".into()) };
+    let found = tfds::find(&name, &[&data_dir]).map_err(|e| e.to_string())?;
+    let below = found.strip_prefix(&data_dir).map_err(|e| e.to_string())?;
+    Ok(json!({"resolved": below.to_string_lossy()}))
+}
+
+/// What is described of a dataset, but for its features and their labels.
+fn info(case: &Case) -> Result<Value, String> {
+    let dataset = dataset(case)?;
+    let splits = dataset.splits.iter().map(|split| {
+        let lengths: Vec<u64> = split.shards.iter().map(|shard| shard.len).collect();
+        let names: Vec<&str> = split.shards.iter().take(4).map(|shard| shard.file.as_str()).collect();
+        let described =
+            json!({"num_examples": split.n_examples(), "shard_lengths": lengths, "filenames": names});
+        (split.name.clone(), described)
+    });
+    let info = &dataset.info;
+    Ok(json!({
+        "name": info.name, "version": info.version.to_string(), "config": info.config,
+        "file_format": dataset.file_format.suffix(), "disable_shuffling": info.disable_shuffling,
+        "supervised_keys": info.supervised_keys.as_ref().map(nest),
+        "splits": Value::Object(splits.collect::<Map<_, _>>()),
+    }))
+}
+
+fn nest(nest: &tfds::info::Nest) -> Value {
+    use tfds::info::Nest;
+    match nest {
+        Nest::Key(key) => json!(key),
+        Nest::Tuple(items) => items.iter().map(self::nest).collect(),
+        Nest::Dict(fields) => fields.iter().map(|(name, n)| (name.clone(), self::nest(n))).collect(),
+    }
+}
