@@ -3,6 +3,7 @@
 //! Nothing here opens a file or starts a thread: a format is lent bytes and cores by the engine
 //! ([`tesson_core::Fetch`], [`tesson_core::Lanes`]). One folder a format, one line of [`FORMATS`].
 
+pub mod array_record;
 pub mod base64_image;
 pub mod cbf;
 pub mod ctf;

@@ -12,6 +12,9 @@ mod problem;
 mod records;
 #[cfg(test)]
 pub(crate) mod testing;
+#[cfg(test)]
+mod tests;
+pub(crate) mod varint;
 
 use tesson_core::{Error, Fetch};
 

@@ -1,6 +1,7 @@
 //! A block of records: one run of bytes and a column of places.
 
 use super::{Fault, Problem};
+use crate::array_record::Bench;
 
 /// Where the data of a record lie in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,18 +24,26 @@ pub enum End {
     Damaged(Fault),
 }
 
-/// Where in the file the records of a block stand.
+/// Consecutive records of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Run {
-    /// The first record of the run, counted within the block, and its number in the file.
+    /// The first one, counted within the block, and its number in the file.
     index: usize,
     record: u64,
-    /// What is added to a place's first byte to have the record's place in the file.
-    shift: i64,
+    offset: Offset,
+}
+
+/// Where in the file the records of a run stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Offset {
+    /// So far from their places in the block.
+    Shifted(i64),
+    /// In a part of the file that begins here and holds them all.
+    Within(u64),
 }
 
 /// Records of one file, as one block of bytes and a column of places.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Records {
     pub(crate) bytes: Vec<u8>,
     pub(crate) places: Vec<Place>,
@@ -44,6 +53,8 @@ pub struct Records {
     pub(crate) end: End,
     /// Memory for looking at the file without keeping what is read.
     pub(crate) scratch: Vec<u8>,
+    /// Memory for decompressing.
+    pub(crate) bench: Bench,
 }
 
 impl Records {
@@ -90,9 +101,12 @@ impl Records {
         run.record + (i - run.index) as u64
     }
 
-    /// Where record `i` of the block begins in the file, or the part of the file that holds it alone.
+    /// Where the data of record `i` of the block begin in the file, or the chunk that they are compressed in.
     pub fn offset(&self, i: usize) -> u64 {
-        (i64::from(self.places[i].start) + self.run(i).shift) as u64
+        match self.run(i).offset {
+            Offset::Shifted(shift) => (i64::from(self.places[i].start) + shift) as u64,
+            Offset::Within(chunk) => chunk,
+        }
     }
 
     /// The damaged records, by their places in the block, ascending.
@@ -127,7 +141,16 @@ impl Records {
     /// Says that the records from here on are consecutive from `record`, and that what stands at `start` in the block
     /// stands at `offset` in the file.
     pub(crate) fn begin_run(&mut self, record: u64, start: usize, offset: u64) {
-        let run = Run { index: self.places.len(), record, shift: offset as i64 - start as i64 };
+        self.push_run(record, Offset::Shifted(offset as i64 - start as i64));
+    }
+
+    /// Says that the records from here on are consecutive from `record`, in a chunk that begins at `offset` in the file.
+    pub(crate) fn begin_chunk(&mut self, record: u64, offset: u64) {
+        self.push_run(record, Offset::Within(offset));
+    }
+
+    fn push_run(&mut self, record: u64, offset: Offset) {
+        let run = Run { index: self.places.len(), record, offset };
         self.runs.pop_if(|last| last.index == run.index);
         self.runs.push(run);
     }

@@ -108,3 +108,13 @@ pub(crate) fn read_every_way(new: &dyn Fn() -> Box<dyn RecordFile>, bytes: &Memo
     assert_eq!(new().count(bytes).expect("the bytes are in memory"), (n, fault));
     whole
 }
+
+/// Records of sizes that follow no pattern, `largest` at most.
+pub(crate) fn some_records(n: usize, largest: usize) -> Vec<Vec<u8>> {
+    let mut state = 7_u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize
+    };
+    (0..n).map(|_| (0..next() % (largest + 1)).map(|_| next() as u8).collect()).collect()
+}

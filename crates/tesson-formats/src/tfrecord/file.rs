@@ -179,7 +179,7 @@ impl<'a> Run<'a> {
         into: &'a mut Records,
     ) -> Run<'a> {
         let (base, index) = (into.bytes.len(), into.places.len());
-        into.begin_run(want.first, base + HEAD, offset);
+        into.begin_run(want.first, base, offset);
         Run { file, want, fetch, into, base, offset, index, at: base, wrong: Vec::new() }
     }
 

@@ -4,6 +4,7 @@
 //! looking at no more than 4 KiB of the file and the record itself, at 16 bytes for so much of it: 0.4 % of small
 //! records, less of large ones.
 
+use crate::record::varint::{put, take};
 use crate::record::{Fault, Place};
 
 use super::scan::HEAD;
@@ -108,8 +109,8 @@ impl Places {
         self.anchors.capacity() * size_of::<Anchor>()
     }
 
-    /// Number of records, the file's size, then the anchors behind the first as distances: whole numbers of seven bits a
-    /// byte, the lowest first. Only of a file that ends well.
+    /// Number of records, the file's size, then the anchors behind the first as distances, all of variable length.
+    /// Only of a file that ends well.
     pub(super) fn save(&self) -> Option<Vec<u8>> {
         if self.finish != Some(Finish::Whole) {
             return None;
@@ -143,31 +144,6 @@ impl Places {
         }
         Some(Places { anchors, frontier, finish: Some(Finish::Whole) })
     }
-}
-
-fn put(mut n: u64, into: &mut Vec<u8>) {
-    while n >= 0x80 {
-        into.push(n as u8 | 0x80);
-        n >>= 7;
-    }
-    into.push(n as u8);
-}
-
-fn take(from: &mut &[u8]) -> Option<u64> {
-    let mut n = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = from.split_first()?;
-        *from = rest;
-        let part = u64::from(byte & 0x7F);
-        if part << shift >> shift != part {
-            return None;
-        }
-        n |= part << shift;
-        if byte < 0x80 {
-            return Some(n);
-        }
-    }
-    None
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@ use std::io::Write;
 use flate2::Compression;
 use flate2::write::{GzEncoder, ZlibEncoder};
 
-use super::{file_of, new, records};
+use super::{file_of, new};
 use crate::record::End;
-use crate::record::testing::{Memory, read_all, read_every_way};
+use crate::record::testing::{Memory, read_all, read_every_way, some_records};
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
@@ -21,7 +21,7 @@ fn zlib(bytes: &[u8]) -> Vec<u8> {
 
 #[test]
 fn compressed_files_hold_what_was_compressed() {
-    for data in [records(30, 60), records(40, 3000), vec![vec![5; 300_000]; 9], Vec::new()] {
+    for data in [some_records(30, 60), some_records(40, 3000), vec![vec![5; 300_000]; 9], Vec::new()] {
         let whole = file_of(&data);
         for bytes in [gzip(&whole), zlib(&whole)] {
             let bytes = Memory::new(bytes);
@@ -35,7 +35,7 @@ fn compressed_files_hold_what_was_compressed() {
 
 #[test]
 fn members_of_a_gzip_file_follow_each_other() {
-    let data = records(20, 60);
+    let data = some_records(20, 60);
     let (one, other) = data.split_at(11);
     let bytes = [gzip(&file_of(one)), gzip(&file_of(other))].concat();
     let (found, end) = read_every_way(&new, &Memory::new(bytes));
@@ -44,7 +44,7 @@ fn members_of_a_gzip_file_follow_each_other() {
 
 #[test]
 fn damage_of_a_compressed_file_is_found() {
-    let data = records(8, 40);
+    let data = some_records(8, 40);
     for whole in [gzip(&file_of(&data)), zlib(&file_of(&data))] {
         for cut in 12..whole.len() {
             let (found, end) = read_all(&*new(), &Memory::new(&whole[..cut]), 0, u64::MAX, u64::MAX);

@@ -1,7 +1,7 @@
 use std::sync::atomic::Ordering;
 
-use super::{file_of, new, records};
-use crate::record::testing::{Memory, read_every_way, read_rows};
+use super::{file_of, new};
+use crate::record::testing::{Memory, read_every_way, read_rows, some_records};
 use crate::record::{End, Fault, Problem};
 use crate::tfrecord::crc::masked;
 
@@ -14,7 +14,7 @@ fn header(length: u64) -> Vec<u8> {
 
 #[test]
 fn every_flipped_bit_is_found_where_it_is() {
-    let data = records(4, 30);
+    let data = some_records(4, 30);
     let whole = file_of(&data);
     let starts: Vec<usize> =
         data.iter().scan(0, |at, r| Some(std::mem::replace(at, *at + r.len() + 16))).collect();
@@ -45,7 +45,7 @@ fn every_flipped_bit_is_found_where_it_is() {
 
 #[test]
 fn a_file_that_is_cut_anywhere_says_where() {
-    let data = records(4, 30);
+    let data = some_records(4, 30);
     let whole = file_of(&data);
     let mut start = 0;
     for (n, record) in data.iter().enumerate() {
@@ -77,7 +77,7 @@ fn a_length_beyond_the_file_reads_and_allocates_nothing() {
 
 #[test]
 fn skipped_records_are_checked_by_their_lengths_alone() {
-    let data = records(6, 30);
+    let data = some_records(6, 30);
     let whole = file_of(&data);
     let mut bytes = whole.clone();
     bytes[13] ^= 0x10;

@@ -17,16 +17,6 @@ fn file_of<T: AsRef<[u8]>>(records: &[T]) -> Vec<u8> {
     writer.finish().expect("memory takes all")
 }
 
-/// Records of sizes that follow no pattern, `largest` at most.
-fn records(n: usize, largest: usize) -> Vec<Vec<u8>> {
-    let mut state = 7_u64;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (state >> 33) as usize
-    };
-    (0..n).map(|_| (0..next() % (largest + 1)).map(|_| next() as u8).collect()).collect()
-}
-
 fn new() -> Box<dyn RecordFile> {
     Box::new(TfRecordFile::new(ResourceId(0)))
 }

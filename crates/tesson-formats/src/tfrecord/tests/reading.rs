@@ -2,8 +2,8 @@ use std::sync::atomic::Ordering;
 
 use proptest::prelude::*;
 
-use super::{file_of, new, records};
-use crate::record::testing::{Memory, read_all, read_every_way, read_rows};
+use super::{file_of, new};
+use crate::record::testing::{Memory, read_all, read_every_way, read_rows, some_records};
 use crate::record::{End, Place, Problem};
 use crate::tfrecord::crc::{Kernel, Plain, masked};
 use crate::tfrecord::scan::{Stop, scan, scan_with};
@@ -28,14 +28,14 @@ fn a_record_is_written_as_the_specification_shows_it() {
 fn files_are_the_same_however_they_are_read() {
     check(&[]);
     check(&[vec![]]);
-    check(&records(40, 60));
-    check(&records(25, 9000));
+    check(&some_records(40, 60));
+    check(&some_records(25, 9000));
     check(&[vec![1; 70_000], vec![], vec![2; 200_000], vec![3; 5], vec![4; 66_000]]);
 }
 
 #[test]
 fn kernels_agree_on_data_of_any_size() {
-    let data: Vec<u8> = records(1, 4096).concat().into_iter().cycle().take(1500).collect();
+    let data: Vec<u8> = some_records(1, 4096).concat().into_iter().cycle().take(1500).collect();
     for size in 0..1400 {
         // Data stand anywhere, and with as little behind them as there can be.
         for from in [0, 1, 3, 7] {
@@ -80,7 +80,7 @@ fn a_pass_ends_where_it_was_told_to() {
 
 #[test]
 fn what_is_behind_the_last_record_wanted_is_not_looked_at() {
-    let mut bytes = file_of(&records(30, 50));
+    let mut bytes = file_of(&some_records(30, 50));
     let end = bytes.len();
     let whole = read_all(&*new(), &Memory::new(bytes.clone()), 0, u64::MAX, u64::MAX).0;
     bytes[end - 1] ^= 1;
@@ -93,7 +93,7 @@ fn what_is_behind_the_last_record_wanted_is_not_looked_at() {
 
 #[test]
 fn single_records_cost_little_reading_once_the_file_is_known() {
-    let bytes = Memory::new(file_of(&records(3000, 60)));
+    let bytes = Memory::new(file_of(&some_records(3000, 60)));
     let file = new();
     file.count(&bytes).expect("the bytes are in memory");
     let restored = new();

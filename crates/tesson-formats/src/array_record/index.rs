@@ -1,0 +1,203 @@
+//! Postscript and footer: where the chunks of a file are.
+
+use tesson_core::{Coded, Error, Fetch, ResourceId};
+
+use crate::record::{Fault, Place, Problem};
+
+use super::SIGNATURE;
+use super::block::{BLOCK, advance};
+use super::chunk::{self, Bench, HEADER, Raw};
+use super::message::{Field, field, numbers};
+
+/// What the postscript's records say beside the footer's place.
+pub(super) const MAGIC: u64 = 0x7193_0E70_4FDA_E05E;
+
+/// Chunks from one whole offset to the next; between them distances are kept.
+const STRIDE: usize = 64;
+
+/// Where the chunks of a file are, and how many records each has.
+#[derive(Debug)]
+pub(super) struct Index {
+    /// The offset of every 64th chunk.
+    offsets: Vec<u64>,
+    /// From each chunk to the next, the last one to the footer.
+    steps: Coded,
+    /// Records of each chunk but the last.
+    pub(super) group: u64,
+    pub(super) n_records: u64,
+}
+
+/// Bytes that are read at once before it is known how many are needed.
+const FIRST_READ: u64 = 4 << 10;
+
+impl Index {
+    /// Reads a file's index; what is wrong with it is a fault of its first record.
+    pub(super) fn read(
+        resource: ResourceId,
+        fetch: &dyn Fetch,
+        bench: &mut Bench,
+    ) -> Result<Result<Index, Fault>, Error> {
+        let fault = |offset, problem| Ok(Err(Fault { record: 0, offset, problem }));
+        let size = fetch.size(resource);
+        let mut raw = Vec::new();
+        if let Err(problem) = check_size(size) {
+            fetch.read(resource, 0..size.min(SIGNATURE.len() as u64), &mut raw)?;
+            // Something else altogether is told from a file that was cut.
+            return fault(0, if raw.starts_with(&SIGNATURE) { problem } else { no_signature() });
+        }
+        fetch.read(resource, 0..SIGNATURE.len() as u64, &mut raw)?;
+        if raw != SIGNATURE {
+            return fault(0, no_signature());
+        }
+        let postscript = size - BLOCK;
+        let mut bytes = Vec::new();
+        if let Err(problem) = simple_chunk(resource, postscript, size, fetch, bench, &mut bytes)? {
+            return fault(postscript, problem);
+        }
+        let footer = match footer_offset(&bytes, &bench.places, postscript) {
+            Ok(footer) => footer,
+            Err(what) => return fault(postscript, Problem::Malformed(what)),
+        };
+        if let Err(problem) = simple_chunk(resource, footer, postscript, fetch, bench, &mut bytes)? {
+            return fault(footer, problem);
+        }
+        match Index::parse(&bytes, &bench.places, footer) {
+            Ok(index) => Ok(Ok(index)),
+            Err(what) => fault(footer, Problem::Malformed(format!("the file's index is wrong: {what}"))),
+        }
+    }
+
+    fn parse(bytes: &[u8], places: &[Place], footer: u64) -> Result<Index, String> {
+        let message = |place: &Place| &bytes[place.start as usize..][..place.size as usize];
+        let (head, entries) = places.split_first().ok_or("it has no records")?;
+        let [version, n_chunks, n_records] = match field(&mut message(head)) {
+            Some((1, Field::Bytes(metadata))) => numbers(metadata).ok_or("its head is no message")?,
+            _ => return Err("its head is no message".into()),
+        };
+        if version != 1 {
+            return Err(format!("its version is {version}, 1 is expected"));
+        }
+        if n_chunks != entries.len() as u64 {
+            return Err(format!("{n_chunks} chunks are said, {} are listed", entries.len()));
+        }
+        let mut index = Index { offsets: Vec::new(), steps: Coded::constant(0, 0), group: 1, n_records };
+        let mut steps = Vec::with_capacity(entries.len());
+        let (mut last, mut records) = (0, 0_u64);
+        for (n, place) in entries.iter().enumerate() {
+            let [offset, _, in_chunk] = numbers(message(place)).ok_or("an entry is no message")?;
+            if n == 0 {
+                index.group = in_chunk;
+            }
+            let is_last = n + 1 == entries.len();
+            if in_chunk == 0 || in_chunk > index.group || (!is_last && in_chunk != index.group) {
+                return Err(format!("chunk {n} has {in_chunk} records, {} are expected", index.group));
+            }
+            if offset <= last || offset < SIGNATURE.len() as u64 || offset >= footer {
+                return Err(format!("chunk {n} is at byte {offset}, the one before it at {last}"));
+            }
+            if n > 0 {
+                steps.push(step(offset - last)?);
+            }
+            if n.is_multiple_of(STRIDE) {
+                index.offsets.push(offset);
+            }
+            last = offset;
+            records = records.saturating_add(in_chunk);
+        }
+        if records != n_records {
+            return Err(format!("{n_records} records are said, its chunks have {records}"));
+        }
+        if !entries.is_empty() {
+            steps.push(step(footer - last)?);
+        }
+        index.steps = Coded::new(&steps);
+        Ok(index)
+    }
+
+    /// Number of chunks.
+    pub(super) fn n_chunks(&self) -> u64 {
+        self.steps.len() as u64
+    }
+
+    /// Where a chunk lies, up to the next.
+    pub(super) fn span(&self, chunk: u64) -> (u64, u64) {
+        let chunk = chunk as usize;
+        let begin = chunk / STRIDE * STRIDE;
+        let from = self.offsets[chunk / STRIDE] + self.steps.sum(begin..chunk);
+        (from, from + u64::from(self.steps.get(chunk)))
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn memory(&self) -> usize {
+        self.offsets.capacity() * 8 + self.steps.bytes()
+    }
+}
+
+fn step(bytes: u64) -> Result<u32, String> {
+    u32::try_from(bytes).map_err(|_| format!("a chunk takes {bytes} bytes, less than 4 GiB is expected"))
+}
+
+fn no_signature() -> Problem {
+    Problem::Malformed("the file does not begin as ArrayRecord files do".into())
+}
+
+fn check_size(size: u64) -> Result<(), Problem> {
+    if size >= 2 * BLOCK && size.is_multiple_of(BLOCK) {
+        return Ok(());
+    }
+    Err(Problem::Malformed(format!(
+        "the file has {size} bytes, a multiple of 65536 and 131072 or more is expected: it has been cut"
+    )))
+}
+
+/// The place of the footer, of which all records of the postscript say the same.
+fn footer_offset(bytes: &[u8], places: &[Place], postscript: u64) -> Result<u64, String> {
+    let mut said = places.iter().map(|place| numbers(&bytes[place.start as usize..][..place.size as usize]));
+    let first = said.next().flatten();
+    let Some([footer, MAGIC]) = first else {
+        return Err("the file does not end as ArrayRecord files do: it has been cut".into());
+    };
+    if said.any(|other| other != first) {
+        return Err("the file's last records differ, the same one several times is expected".into());
+    }
+    if footer < SIGNATURE.len() as u64 || footer >= postscript {
+        return Err(format!(
+            "the index is said to be at byte {footer} of the {postscript} in front of its end"
+        ));
+    }
+    Ok(footer)
+}
+
+/// Reads the records of a chunk that ends before `end`; their places are in [`Bench::places`].
+fn simple_chunk(
+    resource: ResourceId,
+    chunk: u64,
+    end: u64,
+    fetch: &dyn Fetch,
+    bench: &mut Bench,
+    into: &mut Vec<u8>,
+) -> Result<Result<(), Problem>, Error> {
+    let limit = fetch.largest().min(u64::from(u32::MAX));
+    let mut bytes = Vec::new();
+    let first = end.min(chunk + FIRST_READ);
+    fetch.read(resource, chunk..first, &mut bytes)?;
+    let header = match chunk::header(Raw { bytes: &bytes, base: chunk, chunk }) {
+        Ok(header) => header,
+        Err(problem) => return Ok(Err(problem)),
+    };
+    if header.data_size > end {
+        return Ok(Err(Problem::Truncated { needed: header.data_size, left: end - chunk }));
+    }
+    let needed = advance(chunk, HEADER + header.data_size);
+    if needed > end {
+        return Ok(Err(Problem::Truncated { needed: needed - chunk, left: end - chunk }));
+    }
+    if needed - chunk > limit {
+        return Ok(Err(Problem::TooLarge { found: needed - chunk, limit }));
+    }
+    if needed > first {
+        fetch.read(resource, first..needed, &mut bytes)?;
+    }
+    into.clear();
+    Ok(chunk::records(Raw { bytes: &bytes, base: chunk, chunk }, limit, bench, into).map(|_| ()))
+}
