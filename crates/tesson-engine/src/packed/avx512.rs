@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use tesson_core::Values;
 
-use super::{BYTES, F32, ONES};
+use super::{BYTES, CACHE_LINE, F32, Items, ONES};
 
 /// Items handled at once.
 const LANES: usize = 16;
@@ -67,16 +67,16 @@ impl Avx512 {
 
     /// As [`super::Kernel::columns`].
     #[inline]
-    pub(super) fn columns(self, bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+    pub(super) fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
         // SAFETY: `self` is the proof that the processor has the features.
-        unsafe { columns(bytes, width, n, chained, out) }
+        unsafe { columns(items, width, n, chained, out) }
     }
 
     /// As [`super::Kernel::f32s`].
     #[inline]
-    pub(super) fn f32s(self, bytes: &[u8], form: u8, n: usize, out: &mut Vec<f32>) {
+    pub(super) fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
         // SAFETY: `self` is the proof that the processor has the features.
-        unsafe { f32s(bytes, form, n, out) }
+        unsafe { f32s(items, form, n, out) }
     }
 }
 
@@ -252,6 +252,30 @@ fn pack_f32s(values: &[f32], room: &mut [u8]) -> (u8, usize) {
     }
 }
 
+/// For each width, where sixteen 32-bit lanes come from among the bytes of packed items, and which bytes do.
+static WIDEN: [([u8; 64], u64); 3] =
+    [(widen(1), 0x1111_1111_1111_1111), (widen(2), 0x3333_3333_3333_3333), (widen(4), u64::MAX)];
+
+const fn widen(size: u8) -> [u8; 64] {
+    let mut table = [0; 64];
+    let mut i = 0;
+    while i < 64 {
+        table[i as usize] = i / 4 * size + i % 4;
+        i += 1;
+    }
+    table
+}
+
+/// Sixteen items of `1 << width` bytes that begin at `from` in a line; what would lie behind the line is taken from its
+/// beginning. Nothing but the line is read.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn lanes_of(line: __m512i, from: usize, width: u8) -> __m512i {
+    let (table, kept) = &WIDEN[usize::from(width)];
+    let places = _mm512_add_epi8(load4(table), _mm512_set1_epi8(from as i8));
+    _mm512_maskz_permutexvar_epi8(*kept, places, line)
+}
+
 /// Sums of all lanes up to each.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
@@ -281,7 +305,7 @@ fn append<T: Copy>(out: &mut Vec<T>, n: usize, mut lanes: impl FnMut(usize) -> _
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-fn columns(bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+fn columns(items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
     let mut before = _mm512_setzero_si512();
     let mut columns = |distances| {
         if !chained {
@@ -291,6 +315,11 @@ fn columns(bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>)
         before = _mm512_permutexvar_epi32(_mm512_set1_epi32(15), columns);
         columns
     };
+    let bytes = items.bytes;
+    if let Some(line) = items.line {
+        let (line, from) = (load4(line), CACHE_LINE - bytes.len());
+        return append(out, n, |at| columns(lanes_of(line, from + (at << width), width)));
+    }
     match width {
         0 => append(out, n, |at| columns(load1(&bytes[at..]))),
         1 => append(out, n, |at| columns(load2(&bytes[2 * at..]))),
@@ -299,8 +328,18 @@ fn columns(bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>)
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
-fn f32s(bytes: &[u8], form: u8, n: usize, out: &mut Vec<f32>) {
+fn f32s(items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
     let value = |lanes| _mm512_castps_si512(_mm512_cvtepu32_ps(lanes));
+    let bytes = items.bytes;
+    if let Some(line) = items.line {
+        let (line, from) = (load4(line), CACHE_LINE - bytes.len());
+        if form == F32 {
+            return append(out, n, |at| lanes_of(line, from + 4 * at, 2));
+        }
+        // Whether all are 1 changes too often for a branch.
+        let (ones, one) = (u16::from(form == ONES).wrapping_neg(), _mm512_set1_epi32(1));
+        return append(out, n, |at| value(_mm512_mask_mov_epi32(lanes_of(line, from + at, 0), ones, one)));
+    }
     match form {
         ONES => append(out, n, |_| value(_mm512_set1_epi32(1))),
         BYTES => append(out, n, |at| value(load1(&bytes[at..]))),

@@ -5,8 +5,8 @@
 //!
 //! | what | form |
 //! |---|---|
-//! | head | one byte: values (0 ones, 1 bytes, 2 float32, 3 float64) + 4 · columns (0 one byte each, 1 two, 2 four) + 16 if all samples have the same number of pairs |
-//! | number of samples | variable length, 7 bits a byte |
+//! | head | one byte: values (0 ones, 1 bytes, 2 float32, 3 float64) + 4 · columns (0 one byte each, 1 two, 2 four) + 16 if all samples have the same number of pairs + 32 if there is one sample |
+//! | number of samples, if it is not one | variable length, 7 bits a byte |
 //! | sparse: number of pairs of each sample | likewise; a single one if the head says that they are alike |
 //! | sparse: columns | the distance from the column before in the same sample, little-endian |
 //! | values | 0, 1, 4 or 8 bytes each |
@@ -17,10 +17,12 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod places;
 mod plain;
 
 use std::ops::Range;
 
+use places::Places;
 use tesson_core::{Chunk, Data, Offsets, StreamColumn, Values};
 
 /// Bytes behind the last sequence, so that sixteen items can be read wherever one begins.
@@ -36,6 +38,8 @@ const F64: u8 = 3;
 const WIDTH: u8 = 2;
 /// All samples have the same number of pairs.
 const ALIKE: u8 = 16;
+/// There is one sample.
+const SINGLE: u8 = 32;
 
 /// What works on many items of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,23 +81,23 @@ impl Kernel {
         }
     }
 
-    /// Appends `n` columns. `bytes` begins with their distances and goes on for [`SLACK`].
+    /// Appends `n` columns, whose distances are given.
     #[inline]
-    fn columns(self, bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+    fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
         match self {
-            Kernel::Plain => plain::columns(bytes, width, n, chained, out),
+            Kernel::Plain => plain::columns(items.bytes, width, n, chained, out),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512(kernel) => kernel.columns(bytes, width, n, chained, out),
+            Kernel::Avx512(kernel) => kernel.columns(items, width, n, chained, out),
         }
     }
 
-    /// Appends `n` values. `bytes` begins with them and goes on for [`SLACK`].
+    /// Appends `n` values, which are given.
     #[inline]
-    fn f32s(self, bytes: &[u8], form: u8, n: usize, out: &mut Vec<f32>) {
+    fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
         match self {
-            Kernel::Plain => plain::values(bytes, form, n, out, f32::from_le_bytes),
+            Kernel::Plain => plain::values(items.bytes, form, n, out, f32::from_le_bytes),
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512(kernel) => kernel.f32s(bytes, form, n, out),
+            Kernel::Avx512(kernel) => kernel.f32s(items, form, n, out),
         }
     }
 }
@@ -117,10 +121,7 @@ fn prefetch<T>(place: Option<&T>) {
 /// The sequences of a chunk, packed.
 #[derive(Clone, Debug)]
 pub(crate) struct PackedRows {
-    /// Where each sequence begins; one entry more than there are sequences.
-    starts: Vec<u32>,
-    /// All sequences, and [`SLACK`].
-    bytes: Box<[u8]>,
+    places: Places,
     kernel: Kernel,
 }
 
@@ -132,46 +133,47 @@ impl PackedRows {
     }
 
     fn by(kernel: Kernel, chunk: &Chunk, dims: &[usize], scratch: &mut Vec<u8>) -> Option<PackedRows> {
-        let mut packer = Packer { kernel, bytes: scratch, used: 0 };
-        let mut starts = Vec::with_capacity(chunk.n_sequences as usize + 1);
-        starts.push(0);
-        for sequence in 0..chunk.n_sequences as usize {
-            for (stream, &dim) in chunk.streams.iter().zip(dims) {
-                packer.push(stream, sequence, dim);
-            }
-            starts.push(u32::try_from(packer.used).ok()?);
-        }
-        let used = packer.used;
-        packer.room(0)[..SLACK].fill(0);
-        Some(PackedRows { starts, bytes: scratch[..used + SLACK].into(), kernel })
+        let starts = pack(kernel, chunk, dims, scratch)?;
+        Some(PackedRows { places: Places::of(starts, scratch), kernel })
     }
 
     /// Has the place of a sequence brought into the cache.
     #[inline]
     pub(crate) fn prefetch_place(&self, sequence: usize) {
-        prefetch(self.starts.get(sequence));
+        self.places.prefetch_place(sequence);
     }
 
     /// Has a sequence, whose place is in the cache, brought there as well.
     #[inline]
     pub(crate) fn prefetch(&self, sequence: usize) {
-        let (start, end) = (self.starts[sequence] as usize, self.starts[sequence + 1] as usize);
-        for at in (start..end).step_by(CACHE_LINE) {
-            prefetch(self.bytes.get(at));
-        }
-        prefetch(self.bytes.get(end));
+        self.places.prefetch(sequence);
     }
 
     /// The streams of a sequence, to be read one after the other.
     #[inline]
     pub(crate) fn sequence(&self, sequence: usize) -> PackedSequence<'_> {
-        PackedSequence { rest: &self.bytes[self.starts[sequence] as usize..], kernel: self.kernel }
+        PackedSequence { rest: self.places.items(sequence), kernel: self.kernel }
     }
 
     /// Bytes of memory held.
     pub(crate) fn bytes(&self) -> usize {
-        self.starts.capacity() * 4 + self.bytes.len()
+        self.places.bytes()
     }
+}
+
+/// Packs the sequences of a chunk one behind the other, and [`SLACK`]; says where each begins and the last one ends.
+fn pack(kernel: Kernel, chunk: &Chunk, dims: &[usize], into: &mut Vec<u8>) -> Option<Vec<u32>> {
+    let mut packer = Packer { kernel, bytes: into, used: 0 };
+    let mut starts = Vec::with_capacity(chunk.n_sequences as usize + 1);
+    starts.push(0);
+    for sequence in 0..chunk.n_sequences as usize {
+        for (stream, &dim) in chunk.streams.iter().zip(dims) {
+            packer.push(stream, sequence, dim);
+        }
+        starts.push(u32::try_from(packer.used).ok()?);
+    }
+    packer.room(0)[..SLACK].fill(0);
+    Some(starts)
 }
 
 /// Most bytes of a count.
@@ -193,15 +195,15 @@ impl Packer<'_> {
             Data::Dense { values } => {
                 let range = samples.start * dim..samples.end * dim;
                 let room = self.room(1 + COUNT + 8 * range.len());
-                let at = count(samples.len(), room, 1);
+                let (single, at) = n_samples(samples.len(), room);
                 let (form, bytes) = kernel.pack_values(values, range, &mut room[at..]);
-                room[0] = form;
+                room[0] = form | single;
                 at + bytes
             }
             Data::Sparse { rows, columns, values } => {
                 let pairs = rows.start(samples.start)..rows.start(samples.end);
                 let room = self.room(1 + (2 + samples.len()) * COUNT + (4 + 8) * pairs.len());
-                let at = count(samples.len(), room, 1);
+                let (single, at) = n_samples(samples.len(), room);
                 let each = alike(rows, samples.clone());
                 let columns = &columns[pairs.clone()];
                 let (width, mut at) = match each {
@@ -213,7 +215,7 @@ impl Packer<'_> {
                     _ => plain::pack_samples(columns, rows, samples, each, room, at),
                 };
                 let (form, bytes) = kernel.pack_values(values, pairs, &mut room[at..]);
-                room[0] = form | width << WIDTH | if each.is_some() { ALIKE } else { 0 };
+                room[0] = form | width << WIDTH | if each.is_some() { ALIKE } else { 0 } | single;
                 at += bytes;
                 at
             }
@@ -228,6 +230,15 @@ impl Packer<'_> {
             self.bytes.resize(end * 2, 0);
         }
         &mut self.bytes[self.used..]
+    }
+}
+
+/// Writes the number of samples behind the head, unless it is one; says what the head is to say, and where it ends.
+#[inline]
+fn n_samples(n: usize, room: &mut [u8]) -> (u8, usize) {
+    match n {
+        1 => (SINGLE, 1),
+        _ => (0, count(n, room, 1)),
     }
 }
 
@@ -258,10 +269,27 @@ fn alike(rows: &Offsets, samples: Range<usize>) -> Option<usize> {
     }
 }
 
+/// Packed items of a stream, and what lies behind them.
+#[derive(Clone, Copy, Debug)]
+struct Items<'a> {
+    /// From the first item on. If they are not in a line, it goes on for [`SLACK`] behind the last one.
+    bytes: &'a [u8],
+    /// The line that `bytes` is the end of, if the sequence has one of its own.
+    line: Option<&'a [u8; CACHE_LINE]>,
+}
+
+impl<'a> Items<'a> {
+    /// What lies behind the first `n` bytes.
+    #[inline]
+    fn behind(self, n: usize) -> Items<'a> {
+        Items { bytes: &self.bytes[n..], line: self.line }
+    }
+}
+
 /// A packed sequence being read.
 pub(crate) struct PackedSequence<'a> {
-    /// From the next stream to the end of all sequences.
-    rest: &'a [u8],
+    /// From the next stream on.
+    rest: Items<'a>,
     kernel: Kernel,
 }
 
@@ -269,19 +297,18 @@ impl<'a> PackedSequence<'a> {
     /// The next stream, a dense one of `dim` values a sample.
     #[inline]
     pub(crate) fn dense(&mut self, dim: usize) -> PackedStream<'a> {
-        let head = self.byte();
-        let n_samples = self.count();
+        let (head, n_samples) = self.head();
         let n_values = n_samples * dim;
+        let columns = self.rest;
         let values = self.take(n_values * value_size(head));
         let kernel = self.kernel;
-        PackedStream { n_samples, n_values, head, counts: Counts::Alike(dim), columns: &[], values, kernel }
+        PackedStream { n_samples, n_values, head, counts: Counts::Alike(dim), columns, values, kernel }
     }
 
     /// The next stream, a sparse one.
     #[inline]
     pub(crate) fn sparse(&mut self) -> PackedStream<'a> {
-        let head = self.byte();
-        let n_samples = self.count();
+        let (head, n_samples) = self.head();
         let (counts, n_values) = if head & ALIKE != 0 {
             let n = self.count();
             (Counts::Alike(n), n * n_samples)
@@ -295,10 +322,17 @@ impl<'a> PackedSequence<'a> {
         PackedStream { n_samples, n_values, head, counts, columns, values, kernel: self.kernel }
     }
 
+    /// The head, and the number of samples.
+    #[inline]
+    fn head(&mut self) -> (u8, usize) {
+        let head = self.byte();
+        (head, if head & SINGLE != 0 { 1 } else { self.count() })
+    }
+
     #[inline]
     fn byte(&mut self) -> u8 {
-        let byte = self.rest[0];
-        self.rest = &self.rest[1..];
+        let byte = self.rest.bytes[0];
+        self.rest = self.rest.behind(1);
         byte
     }
 
@@ -315,11 +349,11 @@ impl<'a> PackedSequence<'a> {
         }
     }
 
-    /// Passes over some bytes; what comes back begins with them and goes on to the end.
+    /// Passes over some bytes; what comes back begins with them.
     #[inline]
-    fn take(&mut self, n: usize) -> &'a [u8] {
+    fn take(&mut self, n: usize) -> Items<'a> {
         let from = self.rest;
-        self.rest = &from[n..];
+        self.rest = from.behind(n);
         from
     }
 }
@@ -342,7 +376,7 @@ fn value_size(head: u8) -> usize {
 enum Counts<'a> {
     Alike(usize),
     /// Still packed.
-    Each(&'a [u8]),
+    Each(Items<'a>),
 }
 
 /// One stream of a packed sequence.
@@ -354,10 +388,9 @@ pub(crate) struct PackedStream<'a> {
     pub(crate) n_values: usize,
     head: u8,
     counts: Counts<'a>,
-    /// Distances of columns, and what lies behind them.
-    columns: &'a [u8],
-    /// The values, and what lies behind them.
-    values: &'a [u8],
+    /// Distances of columns.
+    columns: Items<'a>,
+    values: Items<'a>,
     kernel: Kernel,
 }
 
@@ -371,7 +404,7 @@ impl PackedStream<'_> {
     /// Appends the values, which were packed from 64-bit floats or small whole numbers.
     #[inline]
     pub(crate) fn f64s(&self, out: &mut Vec<f64>) {
-        plain::values(self.values, self.head & 3, self.n_values, out, f64::from_le_bytes);
+        plain::values(self.values.bytes, self.head & 3, self.n_values, out, f64::from_le_bytes);
     }
 
     /// Appends the columns of all pairs, and for each sample where its pairs end among all columns.
@@ -404,7 +437,7 @@ impl PackedStream<'_> {
             let n = count(sample);
             self.kernel.columns(rest, width, n, true, columns);
             ends.push(columns.len() as i32);
-            rest = &rest[n << width..];
+            rest = rest.behind(n << width);
         }
     }
 }

@@ -13,13 +13,18 @@ fn pack(n_sequences: u32, streams: Vec<StreamColumn>, dims: &[usize]) -> Vec<Pac
     let chunk = Chunk { n_sequences, streams, ..Chunk::empty() };
     let mut kernels = vec![Kernel::Plain, Kernel::detect()];
     kernels.dedup();
+    let mut first: Option<(Vec<u32>, Vec<u8>)> = None;
     let pack = |kernel| {
         // What the scratch has held before must not matter.
         let mut scratch = vec![0xa5; 700];
-        PackedRows::by(kernel, &chunk, dims, &mut scratch).expect("less than 4 GiB")
+        let starts = super::pack(kernel, &chunk, dims, &mut scratch).expect("less than 4 GiB");
+        let end = starts[starts.len() - 1] as usize + SLACK;
+        let places = Places::of(starts.clone(), &scratch);
+        let made = (starts, scratch[..end].to_vec());
+        assert_eq!(first.get_or_insert_with(|| made.clone()), &made);
+        PackedRows { places, kernel }
     };
     let rows: Vec<PackedRows> = kernels.into_iter().map(pack).collect();
-    assert!(rows.iter().all(|r| r.bytes == rows[0].bytes && r.starts == rows[0].starts));
     rows
 }
 
@@ -59,7 +64,7 @@ fn dense_values_come_back_in_the_narrowest_form() {
     for rows in pack(pairs.len() as u32, vec![dense(Offsets::Every(1), Values::F32(all))], &[2]) {
         for (i, (values, form)) in pairs.iter().enumerate() {
             let stream = rows.sequence(i).dense(2);
-            assert_eq!((stream.head, stream.n_samples, stream.n_values), (*form, 1, 2));
+            assert_eq!((stream.head & 3, stream.n_samples, stream.n_values), (*form, 1, 2));
             assert_eq!(
                 f32s(&stream).iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
                 values.map(f32::to_bits)
@@ -69,7 +74,7 @@ fn dense_values_come_back_in_the_narrowest_form() {
     for rows in pack(pairs.len() as u32, vec![dense(Offsets::Every(1), Values::F64(wide))], &[2]) {
         for (i, (values, form)) in pairs.iter().enumerate() {
             let stream = rows.sequence(i).dense(2);
-            assert_eq!(stream.head, if *form == F32 { F64 } else { *form });
+            assert_eq!(stream.head & 3, if *form == F32 { F64 } else { *form });
             let bits = values.map(|x| f64::from(x).to_bits());
             assert_eq!(f64s(&stream).iter().map(|x| x.to_bits()).collect::<Vec<_>>(), bits);
         }
@@ -152,6 +157,82 @@ fn every_number_of_samples_and_pairs_comes_back() {
                     sample += sequence.len();
                 }
             }
+        }
+    }
+}
+
+#[test]
+fn sequences_of_about_a_line_lie_in_lines_and_longer_ones_elsewhere() {
+    // One sample of so many pairs: 4 bytes beside 3 a pair.
+    let lengths = [14, 19, 20, 21, 17, 18, 16, 40, 15, 19];
+    let mut rows = vec![0];
+    lengths.iter().for_each(|n| rows.push(rows[rows.len() - 1] + n));
+    let columns: Vec<u32> = lengths.iter().flat_map(|&n| (1..=n).map(|i| 1000 * i)).collect();
+    let values = Values::F32((0..columns.len()).map(|i| i as f32 % 251.0).collect());
+    let stream = sparse(Offsets::Every(1), rows.clone(), columns.clone(), values.clone());
+    let Values::F32(values) = values else { unreachable!("as made above") };
+    for packed in pack(lengths.len() as u32, vec![stream], &[50_000]) {
+        assert!(matches!(packed.places, Places::Lines { .. }));
+        for (i, w) in rows.windows(2).enumerate() {
+            packed.prefetch_place(i);
+            packed.prefetch(i);
+            let range = w[0] as usize..w[1] as usize;
+            let stream = packed.sequence(i).sparse();
+            assert_eq!((stream.n_samples, stream.n_values), (1, range.len()));
+            assert_eq!(f32s(&stream), values[range.clone()]);
+            let (ends, found) = pairs(&stream, 3);
+            assert_eq!((ends, found.len()), (vec![3 + range.len() as i32], range.len()));
+            assert!(found.iter().zip(&columns[range]).all(|(&a, &b)| a as u32 == b));
+        }
+    }
+}
+
+#[test]
+fn lines_hold_several_streams_samples_and_widths() {
+    // 1 + 4 * n bytes of floats, then samples of one and of several pairs, with columns of each width.
+    let n = 12u32;
+    let floats = dense(Offsets::Every(1), Values::F32((0..n * 8).map(|i| i as f32 / 3.0).collect()));
+    for scale in [3, 300, 70_000] {
+        let columns: Vec<u32> = (0..n).flat_map(|_| (1..=5).map(|i| i * scale)).collect();
+        let stream = |samples, rows, values| sparse(samples, rows, columns.clone(), values);
+        let every = |by: u32| (0..=5 * n).step_by(by as usize).collect::<Vec<u32>>();
+        let uneven: Vec<u32> = (0..n).flat_map(|i| [5 * i, 5 * i + 2]).chain([5 * n]).collect();
+        let ones = || Values::Ones(columns.len());
+        let bytes = || Values::Bytes((0..columns.len()).map(|i| i as u8).collect());
+        let cases = [
+            (stream(Offsets::Every(5), every(1), ones()), 5, vec![1, 2, 3, 4, 5]),
+            (stream(Offsets::Every(1), every(5), bytes()), 1, vec![5]),
+            (stream(Offsets::Every(2), uneven, bytes()), 2, vec![2, 5]),
+        ];
+        for (case, n_samples, sample_ends) in cases {
+            let Data::Sparse { values, .. } = case.data.clone() else { unreachable!("as made above") };
+            for packed in pack(n, vec![floats.clone(), case.clone()], &[8, 0]) {
+                assert!(matches!(packed.places, Places::Lines { .. }), "{scale} {n_samples}");
+                for i in 0..n as usize {
+                    let mut sequence = packed.sequence(i);
+                    let dense = f32s(&sequence.dense(8));
+                    assert!((0..8).all(|k| dense[k] == (8 * i + k) as f32 / 3.0));
+                    let stream = sequence.sparse();
+                    assert_eq!((stream.n_samples, stream.n_values), (n_samples, 5));
+                    let expected = match &values {
+                        Values::Bytes(v) => v[5 * i..5 * i + 5].iter().map(|&x| f32::from(x)).collect(),
+                        _ => vec![1.0; 5],
+                    };
+                    assert_eq!(f32s(&stream), expected);
+                    let found: Vec<i32> = (1..=5).map(|k| k * scale as i32).collect();
+                    assert_eq!(pairs(&stream, 0), (sample_ends.clone(), found));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn sequences_lie_one_behind_the_other_where_lines_would_waste_memory() {
+    for n in [1u32, 60] {
+        let values = Values::F32((0..20 * n).map(|i| i as f32 + 0.5).collect());
+        for packed in pack(20, vec![dense(Offsets::Every(1), values.clone())], &[n as usize]) {
+            assert!(matches!(packed.places, Places::Dense { .. }), "{n}");
         }
     }
 }
