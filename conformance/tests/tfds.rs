@@ -1,11 +1,13 @@
-//! Every case of a prepared dataset as a test, through the Rust API.
+//! Every case of a prepared dataset as a test, through the Rust API; those with an order are stopped and gone on with, too.
 
 #![forbid(unsafe_code)]
 
 use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use tesson_conformance::tfds::{Case, Query, answers, compare, expected};
+use tesson_conformance::tfds::{
+    Case, Query, answers, check_places, check_workers, compare, expected, has_order,
+};
 use tesson_conformance::{Folder, case_folders, shared_cases};
 
 fn main() {
@@ -25,16 +27,28 @@ fn skipped(name: &str, why: &str) -> Trial {
 
 fn trials(whose: &str, root: &Path) -> Vec<Trial> {
     let folders = case_folders(root, &["tfds"]).expect("the folder of cases can be read");
-    folders.into_iter().map(|folder| of_case(whose, folder)).collect()
+    folders.into_iter().flat_map(|folder| of_case(whose, folder)).collect()
 }
 
-fn of_case(whose: &str, folder: Folder) -> Trial {
+fn of_case(whose: &str, folder: Folder) -> Vec<Trial> {
     let name = format!("{whose}/{}", folder.name);
-    match Case::load(&folder.path) {
-        Err(what) => Trial::test(name, move || Err(Failed::from(what))),
-        Ok(case) if case.query == Query::Examples => skipped(&name, "needs the examples' own bytes"),
-        Ok(case) => Trial::test(format!("{name}/rust"), move || rust(&case)),
+    let case = match Case::load(&folder.path) {
+        Ok(case) => case,
+        Err(what) => return vec![Trial::test(name, move || Err(Failed::from(what)))],
+    };
+    if case.query == Query::Examples {
+        return vec![skipped(&name, "needs the examples' own bytes")];
     }
+    let mut trials = Vec::new();
+    if has_order(&case) {
+        let (resumed, shared) = (case.clone(), case.clone());
+        let resume = move || Ok(check_places(&resumed)?);
+        let workers = move || Ok(check_workers(&shared)?);
+        trials.push(Trial::test(format!("{name}/resume"), resume));
+        trials.push(Trial::test(format!("{name}/workers"), workers));
+    }
+    trials.push(Trial::test(format!("{name}/rust"), move || rust(&case)));
+    trials
 }
 
 fn rust(case: &Case) -> Result<(), Failed> {

@@ -2,9 +2,11 @@
 
 mod answer;
 mod case;
+mod resume;
 mod rust_api;
 
 pub use answer::{Answers, compare, expected};
 pub use case::{Case, Query, Source};
+pub use resume::{check_places, check_workers, has_order};
 pub use rust_api::answers;
 pub use rust_api::{dataset, plan};

@@ -9,6 +9,7 @@ use super::files::Files;
 use super::interleave::Interleave;
 use super::passes::{Facts, sum};
 use super::{Seeding, StreamOp, StreamSpec};
+use crate::Demand;
 
 /// The files do not give as many examples as the plan says (§8.11).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -217,6 +218,29 @@ impl Stream {
             }
         }
         Ok(())
+    }
+
+    /// Goes past the next minibatch, of `demand.samples` examples over all workers, and appends the share of the demand's
+    /// rank: every `workers`-th example from `rank` on (§12.5). Returns how many examples the minibatch has; 0 at the end.
+    ///
+    /// The order is that of one worker, and all ranks stand at the same place behind it, so a run may go on with any
+    /// number of them.
+    ///
+    /// # Errors
+    /// As [`Stream::next`]; the share of what comes before is appended.
+    pub fn fill_share(&mut self, demand: Demand, into: &mut Vec<u64>) -> Result<u64, CountMismatch> {
+        let mut n = 0;
+        // The rank's place in the round of workers, without a division for each example.
+        let mut turn = 0;
+        while n < demand.samples {
+            let Some(record) = self.next()? else { break };
+            if turn == demand.rank {
+                into.push(record);
+            }
+            n += 1;
+            turn = if turn + 1 == demand.workers { 0 } else { turn + 1 };
+        }
+        Ok(n)
     }
 
     /// Goes past `n` examples and says how many there were; fewer at the end. Without shuffle of examples that takes a
