@@ -5,8 +5,9 @@
 use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use tesson::tfds::FileFormat;
 use tesson_conformance::tfds::{
-    Case, Query, answers, check_places, check_workers, compare, expected, has_order,
+    Case, Query, answers, check_places, check_workers, compare, dataset, expected, has_order,
 };
 use tesson_conformance::{Folder, case_folders, shared_cases};
 
@@ -36,8 +37,8 @@ fn of_case(whose: &str, folder: Folder) -> Vec<Trial> {
         Ok(case) => case,
         Err(what) => return vec![Trial::test(name, move || Err(Failed::from(what)))],
     };
-    if case.query == Query::Examples {
-        return vec![skipped(&name, "needs the examples' own bytes")];
+    if other_files(&case) {
+        return vec![skipped(&name, "parquet is not read yet")];
     }
     let mut trials = Vec::new();
     if has_order(&case) {
@@ -51,7 +52,12 @@ fn of_case(whose: &str, folder: Folder) -> Vec<Trial> {
     trials
 }
 
+/// Whether examples are asked for that lie in files of another format.
+fn other_files(case: &Case) -> bool {
+    let format = |dataset: &tesson::tfds::Dataset| dataset.file_format == FileFormat::Parquet;
+    case.query == Query::Examples && dataset(case).as_ref().is_ok_and(format)
+}
+
 fn rust(case: &Case) -> Result<(), Failed> {
-    let found = answers(case).ok_or("nothing answers this query")?;
-    Ok(compare(case, &expected(case)?, &found)?)
+    Ok(compare(case, &expected(case)?, &answers(case))?)
 }

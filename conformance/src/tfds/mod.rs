@@ -2,6 +2,7 @@
 
 mod answer;
 mod case;
+mod examples;
 mod resume;
 mod rust_api;
 

@@ -7,16 +7,16 @@ use tesson::tfds::{self, Dataset, Ids, Plan, Selection, Stream, file_instruction
 use super::answer::{Answers, error, ids_line};
 use super::{Case, Query, Source};
 
-/// All answers to a case; `None`: it asks for what is not built yet.
-pub fn answers(case: &Case) -> Option<Answers> {
+/// All answers to a case.
+pub fn answers(case: &Case) -> Answers {
     let answers = match case.query {
         Query::Ids | Query::TfdsIds => order(case),
         Query::FileInstructions => instructions(case),
         Query::Resolve => resolve(case).map(|line| vec![line]),
         Query::Info => info(case).map(|line| vec![line]),
-        Query::Examples => return None,
+        Query::Examples => super::examples::examples(case),
     };
-    Some(answers.unwrap_or_else(|what| vec![error(what)]))
+    answers.unwrap_or_else(|what| vec![error(what)])
 }
 
 /// The dataset of a case.
@@ -132,7 +132,7 @@ fn resolve(case: &Case) -> Result<Value, String> {
     Ok(json!({"resolved": below.to_string_lossy()}))
 }
 
-/// What is described of a dataset, but for its features and their labels.
+/// What is described of a dataset.
 fn info(case: &Case) -> Result<Value, String> {
     let dataset = dataset(case)?;
     let splits = dataset.splits.iter().map(|split| {
@@ -143,12 +143,27 @@ fn info(case: &Case) -> Result<Value, String> {
         (split.name.clone(), described)
     });
     let info = &dataset.info;
+    let described = described(&dataset, case)?;
     Ok(json!({
         "name": info.name, "version": info.version.to_string(), "config": info.config,
         "file_format": dataset.file_format.suffix(), "disable_shuffling": info.disable_shuffling,
         "supervised_keys": info.supervised_keys.as_ref().map(nest),
         "splits": Value::Object(splits.collect::<Map<_, _>>()),
+        "features": described.0,
+        "labels": described.1,
     }))
+}
+
+/// The tree of features, and the names of classes.
+fn described(dataset: &Dataset, case: &Case) -> Result<(Value, Value), String> {
+    if let Source::Fake(_) = case.source()? {
+        return Ok((json!({"fields": {"id": {"shape": [], "dtype": "int64"}}}), json!({})));
+    }
+    let features = tfds::features_of(dataset).map_err(|e| e.to_string())?;
+    let labels = tfds::labels_of(dataset, &features).map_err(|e| e.to_string())?;
+    let named =
+        |(path, names): (String, Vec<String>)| (path, json!({"num_classes": names.len(), "names": names}));
+    Ok((features.describe(), Value::Object(labels.into_iter().map(named).collect())))
 }
 
 fn nest(nest: &tfds::info::Nest) -> Value {

@@ -20,13 +20,18 @@
 //! # }
 //! ```
 
+mod loader;
+mod reader;
+mod shards;
+
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use tesson_core::{ConfigError, Error, StoreError};
 
-pub use tesson_plan::{CountMismatch, Stream, StreamState};
+pub use reader::{OnDamage, Reader, Rows};
+pub use tesson_plan::{CountMismatch, GlobalSeeds, Stream, StreamState};
 pub use tesson_tfds::features;
 pub use tesson_tfds::ids::Ids;
 pub use tesson_tfds::info::{self, Dataset, DatasetInfo, DatasetName, FileFormat, Resolved, Shard, Split};
@@ -69,6 +74,57 @@ fn read_info(directory: &Path) -> Result<DatasetInfo, Error> {
         );
     }
     Ok(info)
+}
+
+/// The features of a dataset: what its description says of them, or features.json beside it. What was understood by
+/// guessing is warned of.
+///
+/// # Errors
+/// A file that cannot be read, or features that nobody knows.
+pub fn features_of(dataset: &Dataset) -> Result<features::Feature, Error> {
+    let parsed = match &dataset.info.features {
+        Some(inline) => features::json::from_value(inline)?,
+        None => {
+            let file = Path::new(&dataset.directories[0]).join("features.json");
+            let text = fs::read_to_string(&file);
+            let text = text.map_err(|error| StoreError::new(file.as_path().into(), None, error))?;
+            let named = |e: ConfigError| ConfigError { what: format!("{}: {}", file.display(), e.what), ..e };
+            features::json::parse(&text).map_err(named)?
+        }
+    };
+    parsed.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
+    Ok(parsed.root)
+}
+
+/// The names of classes, for each feature that has any: the keys to it, joined by `/`, and its names. A feature without a
+/// label file has the numbers of its classes for names (§1.4).
+///
+/// # Errors
+/// A file that cannot be read, or has another number of names than the feature has classes.
+pub fn labels_of(
+    dataset: &Dataset,
+    features: &features::Feature,
+) -> Result<Vec<(String, Vec<String>)>, Error> {
+    features.classes().into_iter().map(|(keys, n)| Ok((keys.join("/"), labels(dataset, &keys, n)?))).collect()
+}
+
+fn labels(dataset: &Dataset, keys: &[&str], classes: u64) -> Result<Vec<String>, Error> {
+    let name = info::label_file(keys.iter().copied());
+    let file = Path::new(&dataset.directories[0]).join(&name);
+    match fs::read(&file) {
+        Ok(text) => {
+            let names = info::labels(&text);
+            if classes > 0 && names.len() as u64 != classes {
+                let what = format!("{} has {} names for {classes} classes", file.display(), names.len());
+                return Err(ConfigError::new(keys.join("/"), what).into());
+            }
+            Ok(names)
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok((0..classes).map(|n| n.to_string()).collect())
+        }
+        Err(error) => Err(StoreError::new(file.into(), None, error).into()),
+    }
 }
 
 /// The version directory that a name such as `mnist` or `ds/config:1.*.*` stands for, below one of several data

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `json` | features.json, in all its forms |
 //! | `tree`, `dtype` | what it says: a tree of features, their shapes and types |
+//! | `describe` | the tree as JSON |
 //! | `schema` | what is read of an example: selected features, and the keys that hold them |
 //! | `decode` | records into columns |
 //! | `column`, `cast` | decoded values, flat; from stored numbers to those of a type |
@@ -14,6 +15,7 @@
 mod cast;
 mod column;
 mod decode;
+mod describe;
 mod dtype;
 mod fault;
 pub mod json;

@@ -103,7 +103,12 @@ impl Place {
 impl Batch {
     /// An example of the batch.
     pub fn value<'a>(&'a self, schema: &'a Schema, row: usize) -> Value<'a> {
-        value(self, schema, &schema.root, 0, &Place { row, steps: Vec::new() })
+        self.part(schema, &schema.root, row)
+    }
+
+    /// A part of an example: what a member of the schema's root holds.
+    pub fn part<'a>(&'a self, schema: &'a Schema, node: &'a Node, row: usize) -> Value<'a> {
+        value(self, schema, node, 0, &Place { row, steps: Vec::new() })
     }
 }
 

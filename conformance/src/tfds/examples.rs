@@ -1,0 +1,147 @@
+//! Cases that ask for the examples themselves.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tesson::tfds::features::{Schema, Selection, node};
+use tesson::tfds::{OnDamage, Reader, Rows, features_of};
+
+use super::answer::error;
+use super::{Answers, Case, dataset, expected, plan};
+
+/// Examples that are read at once. What is delivered does not depend on it.
+const AT_ONCE: usize = 5;
+
+/// The examples of each epoch, as far as they can be read.
+///
+/// # Errors
+/// What opening the dataset answers.
+pub(super) fn examples(case: &Case) -> Result<Answers, String> {
+    let (mut reader, mut rows) = open(case)?;
+    if case.fields.get("backend").and_then(Value::as_str) == Some("data_source") {
+        let all: Vec<u64> = (0..reader.split_len()).collect();
+        let listed = case.fields.get("indices").and_then(Value::as_array);
+        let places = listed.map_or(all, |list| list.iter().filter_map(Value::as_u64).collect());
+        let failed = reader.read_at(&places, &mut rows).err();
+        return Ok(vec![line(&reader, &rows, failed)]);
+    }
+    let mut lines = Vec::new();
+    for epoch in 0..case.epochs() {
+        if epoch > 0 {
+            reader.begin();
+        }
+        rows.clear();
+        let failed = loop {
+            let before = rows.len();
+            match reader.read(AT_ONCE, &mut rows) {
+                Ok(()) if rows.len() == before => break None,
+                Ok(()) => {}
+                Err(failed) => break Some(failed),
+            }
+        };
+        let ends = failed.is_some();
+        lines.push(line(&reader, &rows, failed));
+        if ends {
+            break;
+        }
+    }
+    Ok(lines)
+}
+
+fn open(case: &Case) -> Result<(Reader, Rows), String> {
+    let dataset = Arc::new(dataset(case)?);
+    let features = features_of(&dataset).map_err(|e| e.to_string())?;
+    let schema = Schema::new(&features, &Selection::default()).map_err(|e| e.to_string())?;
+    let schema = Arc::new(schema);
+    let plan = plan(case, &dataset)?;
+    let rows = Rows::new(&schema);
+    let reader = Reader::new(dataset, plan, schema, OnDamage::Fail).map_err(|e| e.to_string())?;
+    Ok((reader, rows))
+}
+
+fn line(reader: &Reader, rows: &Rows, failed: Option<tesson::Error>) -> Value {
+    let example = |row| node(&rows.batch.value(reader.schema(), row))["fields"].take();
+    let examples: Vec<Value> = (0..rows.len()).map(example).collect();
+    match failed {
+        Some(failed) => json!({"examples": examples, "error": failed.to_string()}),
+        None => json!({"examples": examples}),
+    }
+}
+
+/// The answers under a deviation that is told in a sentence. Some sentences say only that the examples are read: then those
+/// that are found are right if they are as many as the split counts.
+pub(super) fn deviating(case: &Case, deviation: &str, recorded: Answers) -> Result<Answers, String> {
+    let says = |what: &str| deviation.contains(what);
+    if says("when the dataset is opened") {
+        return Ok(vec![error(deviation)]);
+    }
+    if says("the examples of case array-record") {
+        return expected(&Case::load(&case.folder.join("../array-record"))?);
+    }
+    if says("then fails") {
+        return Ok(recorded
+            .into_iter()
+            .map(|line| json!({"examples": line["examples"], "error": deviation}))
+            .collect());
+    }
+    if says("after the 7 examples before it") {
+        let first = |line: &Value| line["examples"].as_array().map(|all| all[..7].to_vec());
+        return Ok(vec![json!({"examples": first(&recorded[0]), "error": deviation})]);
+    }
+    if says("gives 1, 2, 3, 4") {
+        return Ok(vec![
+            json!({"examples": [{"s": {"dtype": "int64", "shape": [4], "data": [1, 2, 3, 4]}}]}),
+        ]);
+    }
+    if says("gives 7 and 4294967295") {
+        return Ok(vec![
+            json!({"examples": [{"s": {"dtype": "uint32", "shape": [2], "data": [7, u32::MAX]}}]}),
+        ]);
+    }
+    let only_read = ["reads them", "ignores fields", "here it reads text", "gives the 2 by 3 array"];
+    if !only_read.into_iter().any(says) {
+        return Ok(recorded);
+    }
+    let found = examples(case)?;
+    let given = found[0]["examples"].as_array().map_or(0, Vec::len) as u64;
+    let counted = open(case)?.0.split_len();
+    let array = |line: &Value| {
+        line["examples"][0].as_object().is_some_and(|e| e.values().any(|v| v["shape"] == json!([2, 3])))
+    };
+    let agrees = given == counted && found[0].get("error").is_none() && (!says("2 by 3") || array(&found[0]));
+    if agrees { Ok(found) } else { Err(format!("{deviation} Found {}", found[0])) }
+}
+
+/// Whether two lists of examples are the same, but for tolerances of named features.
+pub(super) fn same(case: &Case, expected: &Value, found: &Value) -> bool {
+    let none = Vec::new();
+    let (a, b) = (expected.as_array().unwrap_or(&none), found.as_array().unwrap_or(&none));
+    let tolerance = |name: &str| case.fields.get("tolerance").and_then(|t| t[name].as_f64()).unwrap_or(0.0);
+    let feature = |found: &Value, (name, value): (&String, &Value)| {
+        found.get(name).is_some_and(|found| same_node(value, found, tolerance(name)))
+    };
+    let example = |(a, b): (&Value, &Value)| match (a.as_object(), b.as_object()) {
+        (Some(a), Some(of)) => a.len() == of.len() && a.iter().all(|member| feature(b, member)),
+        _ => false,
+    };
+    a.len() == b.len() && a.iter().zip(b).all(example)
+}
+
+/// Nodes are compared value by value; those beside a digest are in it.
+fn same_node(a: &Value, b: &Value, tolerance: f64) -> bool {
+    match (a, b) {
+        (Value::Object(x), Value::Object(y)) => {
+            let member = |(name, v): (&String, &Value)| {
+                name == "spot" || y.get(name).is_some_and(|w| same_node(v, w, tolerance))
+            };
+            x.len() == y.len() && x.iter().all(member)
+        }
+        (Value::Array(x), Value::Array(y)) => {
+            x.len() == y.len() && x.iter().zip(y).all(|(v, w)| same_node(v, w, tolerance))
+        }
+        (Value::Number(x), Value::Number(y)) => {
+            x == y || x.as_f64().zip(y.as_f64()).is_some_and(|(x, y)| (x - y).abs() <= tolerance)
+        }
+        _ => a == b,
+    }
+}

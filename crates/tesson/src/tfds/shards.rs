@@ -1,0 +1,148 @@
+//! The files of a plan, opened when they are first read.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::{fs, io};
+
+use tesson_core::{ConfigError, Error, Fetch, ResourceId, StoreError};
+use tesson_engine::store::{FileStore, Resource, Store};
+use tesson_formats::array_record::ArrayRecordFile;
+use tesson_formats::record::RecordFile;
+use tesson_formats::tfrecord::TfRecordFile;
+use tesson_tfds::info::{Dataset, FileFormat, Shard};
+
+/// Files that are open at the same time. A plan may have thousands, and a process not as many handles.
+const OPEN: usize = 64;
+
+/// Bytes of one read, and so of a record.
+const LARGEST: u64 = 1 << 30;
+
+/// A shard that is read.
+pub(super) struct ShardFile {
+    path: Arc<Path>,
+    size: u64,
+    pub(super) records: Box<dyn RecordFile>,
+}
+
+/// The shards of a plan: resource `i` is the `i`-th of them.
+pub(super) struct Shards {
+    files: Vec<ShardFile>,
+    open: Mutex<VecDeque<(usize, Arc<dyn Resource>)>>,
+}
+
+impl Shards {
+    /// Looks at all files, without opening any.
+    ///
+    /// # Errors
+    /// Files that are not there, all of them by name; a format that is not read.
+    pub(super) fn new(dataset: &Dataset, shards: &[&Shard]) -> Result<Shards, Error> {
+        let path = |shard: &Shard| PathBuf::from(&dataset.directories[shard.directory]).join(&shard.file);
+        let (mut files, mut missing) = (Vec::with_capacity(shards.len()), Vec::new());
+        for (i, shard) in shards.iter().enumerate() {
+            let path: Arc<Path> = path(shard).into();
+            match fs::metadata(&path) {
+                Ok(metadata) => {
+                    let records = open_records(dataset.file_format, ResourceId(i as u32))?;
+                    files.push(ShardFile { path, size: metadata.len(), records });
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(path),
+                Err(error) => return Err(StoreError::new(path, None, error).into()),
+            }
+        }
+        match missing.first() {
+            Some(first) => Err(StoreError::new(Arc::clone(first), None, absent(&missing)).into()),
+            None => Ok(Shards { files, open: Mutex::new(VecDeque::new()) }),
+        }
+    }
+
+    pub(super) fn file(&self, i: usize) -> &ShardFile {
+        &self.files[i]
+    }
+
+    /// The open file. The one that was opened longest ago is closed for it, if there are many.
+    fn opened(&self, i: usize) -> Result<Arc<dyn Resource>, Error> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, resource)) = open.iter().find(|(file, _)| *file == i) {
+            return Ok(Arc::clone(resource));
+        }
+        let path = &self.files[i].path;
+        let resource =
+            FileStore.open(path).map_err(|error| StoreError::new(Arc::clone(path), None, error))?;
+        let resource: Arc<dyn Resource> = resource.into();
+        if open.len() == OPEN {
+            open.pop_front();
+        }
+        open.push_back((i, Arc::clone(&resource)));
+        Ok(resource)
+    }
+}
+
+impl ShardFile {
+    pub(super) fn path(&self) -> &Arc<Path> {
+        &self.path
+    }
+}
+
+fn open_records(format: FileFormat, resource: ResourceId) -> Result<Box<dyn RecordFile>, ConfigError> {
+    match format {
+        FileFormat::TfRecord => Ok(Box::new(TfRecordFile::new(resource))),
+        FileFormat::ArrayRecord => Ok(Box::new(ArrayRecordFile::new(resource))),
+        other => Err(ConfigError::new("file_format", format!("{other} files are not read yet"))),
+    }
+}
+
+fn absent(missing: &[Arc<Path>]) -> io::Error {
+    let names = missing.iter().skip(1).map(|path| path.display().to_string()).collect::<Vec<_>>();
+    let what = match names.len() {
+        0 => "the shard is missing".to_owned(),
+        n => format!("the shard is missing, and {n} more: {}", names.join(", ")),
+    };
+    io::Error::new(io::ErrorKind::NotFound, what)
+}
+
+impl Fetch for Shards {
+    fn size(&self, resource: ResourceId) -> u64 {
+        self.files[resource.0 as usize].size
+    }
+
+    fn largest(&self) -> u64 {
+        LARGEST
+    }
+
+    fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        self.read_behind(resource, range, into.len(), into)
+    }
+
+    fn read_behind(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        from: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let i = resource.0 as usize;
+        let file = self.opened(i)?;
+        into.resize(from + (range.end - range.start) as usize, 0);
+        let (mut at, mut rest) = (range.start, &mut into[from..]);
+        while !rest.is_empty() {
+            let error = match file.read_at(at, rest) {
+                Ok(0) => {
+                    let what =
+                        format!("the file ends here, it had {} bytes when it was opened", self.files[i].size);
+                    io::Error::new(io::ErrorKind::UnexpectedEof, what)
+                }
+                Ok(n) => {
+                    rest = &mut rest[n..];
+                    at += n as u64;
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => error,
+            };
+            return Err(StoreError::new(Arc::clone(&self.files[i].path), Some(at), error).into());
+        }
+        Ok(())
+    }
+}
