@@ -1,4 +1,5 @@
-//! Every case of a prepared dataset as a test, through the Rust API; those with an order are stopped and gone on with, too.
+//! Every case of a prepared dataset as a test, through the Rust API and the program; those with an
+//! order are stopped and gone on with, too.
 
 #![forbid(unsafe_code)]
 
@@ -7,7 +8,8 @@ use std::path::Path;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tesson::tfds::FileFormat;
 use tesson_conformance::tfds::{
-    Case, Query, answers, check_places, check_workers, compare, dataset, expected, has_order,
+    Case, Query, answers, answers_of_program, check_places, check_workers, compare, dataset, expected,
+    has_order,
 };
 use tesson_conformance::{Folder, case_folders, shared_cases};
 
@@ -48,6 +50,9 @@ fn of_case(whose: &str, folder: Folder) -> Vec<Trial> {
         trials.push(Trial::test(format!("{name}/resume"), resume));
         trials.push(Trial::test(format!("{name}/workers"), workers));
     }
+    let program = case.clone();
+    let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name.replace('/', "-"));
+    trials.push(Trial::test(format!("{name}/cli"), move || cli(&program, &scratch)));
     trials.push(Trial::test(format!("{name}/rust"), move || rust(&case)));
     trials
 }
@@ -60,4 +65,10 @@ fn other_files(case: &Case) -> bool {
 
 fn rust(case: &Case) -> Result<(), Failed> {
     Ok(compare(case, &expected(case)?, &answers(case))?)
+}
+
+fn cli(case: &Case, scratch: &Path) -> Result<(), Failed> {
+    let program = Path::new(env!("CARGO_BIN_EXE_tesson-under-test"));
+    let found = answers_of_program(program, case, scratch)?;
+    Ok(compare(case, &expected(case)?, &found)?)
 }

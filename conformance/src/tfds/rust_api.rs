@@ -1,6 +1,6 @@
 //! Cases through the Rust API.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tesson::tfds::info::{DatasetInfo, rounded_lengths};
 use tesson::tfds::{self, Dataset, Ids, Plan, Selection, Stream, file_instructions};
 
@@ -135,42 +135,11 @@ fn resolve(case: &Case) -> Result<Value, String> {
 /// What is described of a dataset.
 fn info(case: &Case) -> Result<Value, String> {
     let dataset = dataset(case)?;
-    let splits = dataset.splits.iter().map(|split| {
-        let lengths: Vec<u64> = split.shards.iter().map(|shard| shard.len).collect();
-        let names: Vec<&str> = split.shards.iter().take(4).map(|shard| shard.file.as_str()).collect();
-        let described =
-            json!({"num_examples": split.n_examples(), "shard_lengths": lengths, "filenames": names});
-        (split.name.clone(), described)
-    });
-    let info = &dataset.info;
-    let described = described(&dataset, case)?;
-    Ok(json!({
-        "name": info.name, "version": info.version.to_string(), "config": info.config,
-        "file_format": dataset.file_format.suffix(), "disable_shuffling": info.disable_shuffling,
-        "supervised_keys": info.supervised_keys.as_ref().map(nest),
-        "splits": Value::Object(splits.collect::<Map<_, _>>()),
-        "features": described.0,
-        "labels": described.1,
-    }))
-}
-
-/// The tree of features, and the names of classes.
-fn described(dataset: &Dataset, case: &Case) -> Result<(Value, Value), String> {
     if let Source::Fake(_) = case.source()? {
-        return Ok((json!({"fields": {"id": {"shape": [], "dtype": "int64"}}}), json!({})));
+        let mut described = dataset.describe();
+        described["features"] = json!({"fields": {"id": {"shape": [], "dtype": "int64"}}});
+        described["labels"] = json!({});
+        return Ok(described);
     }
-    let features = tfds::features_of(dataset).map_err(|e| e.to_string())?;
-    let labels = tfds::labels_of(dataset, &features).map_err(|e| e.to_string())?;
-    let named =
-        |(path, names): (String, Vec<String>)| (path, json!({"num_classes": names.len(), "names": names}));
-    Ok((features.describe(), Value::Object(labels.into_iter().map(named).collect())))
-}
-
-fn nest(nest: &tfds::info::Nest) -> Value {
-    use tfds::info::Nest;
-    match nest {
-        Nest::Key(key) => json!(key),
-        Nest::Tuple(items) => items.iter().map(self::nest).collect(),
-        Nest::Dict(fields) => fields.iter().map(|(name, n)| (name.clone(), self::nest(n))).collect(),
-    }
+    tfds::describe(&dataset).map_err(|e| e.to_string())
 }

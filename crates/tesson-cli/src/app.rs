@@ -8,7 +8,7 @@ use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::note;
-use crate::{check, config, convert, index, info, line, plan, read};
+use crate::{check, config, convert, dataset, index, info, line, plan, read};
 
 /// Runs the command. `args` are the program's name and what follows it; returns the exit code: 0, 1 (an error of data or
 /// storage) or 2 (an error of usage or configuration).
@@ -33,8 +33,13 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 
 fn run(command: &Command, out: &mut Output) -> Result<(), Failure> {
     match command {
+        Command::Read(args) if dataset::is_named(&args.input, &args.dataset) => dataset::read(args, out),
         Command::Read(args) => read::run(args, out),
+        Command::Info(args) if dataset::is_named(&args.input, &args.dataset) => {
+            dataset::info(&args.input, &args.dataset, out)
+        }
         Command::Info(args) => info::run(args, out),
+        Command::Plan(args) if dataset::is_named(&args.input, &args.dataset) => dataset::plan(args, out),
         Command::Plan(args) => plan::run(args, out),
         Command::Check(args) => check::run(args, out),
         Command::Index(args) => index::run(args, out),

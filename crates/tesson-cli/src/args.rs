@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use tesson::config::{Schedule, schedule};
 
+use crate::dataset::DatasetArgs;
+
 /// Turns datasets into minibatches: deterministic, exactly resumable, fast.
 #[derive(Debug, Parser)]
 #[command(name = "tesson", version, after_help = EXIT_CODES)]
@@ -55,12 +57,15 @@ Examples:
   tesson read reader.json --workers 4 --rank 1 --sharing position --json
   tesson read train.cntk DataDir=data --section Train/reader --take 3
   tesson read reader.json --take 100 --save-state at100.json
+  tesson read mnist/3.0.1 --split train[67%:84%] --take 20
   tesson read reader.json --state at100.json --take 100 --set deserializers[0].rules=cntk";
 
 const INFO_EXAMPLES: &str = "\
 Examples:
   tesson info train.ctf --stream features:784 --stream labels:10:sparse
   tesson info reader.json --minibatch-size 1024 --json
+  tesson info mnist/3.0.1
+  tesson info mnist --data-dir tensorflow_datasets
   tesson info reader.json --minibatch-size 1024 --bucketing";
 
 const PLAN_EXAMPLES: &str = "\
@@ -69,6 +74,8 @@ Each sequence is shown as chunk.sequence, both counted from 0 as stored.
 Examples:
   tesson plan train.ctf --stream features:784 --minibatch 256 --take 5
   tesson plan reader.json --minibatch-size-in-sequences 32 --take 5
+  tesson plan mnist/3.0.1 --split train[67%:84%] --shuffle-files --read-config shuffle_seed=32 --take 20
+  tesson plan mnist/3.0.1 --split train[44%:45%] --files
   tesson plan reader.json --minibatch 256 --workers 2 --rank 0 --sweeps 2 --json";
 
 const CHECK_EXAMPLES: &str = "\
@@ -234,6 +241,9 @@ pub(crate) struct ReadArgs {
     #[command(flatten)]
     pub(crate) worker: WorkerArgs,
 
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArgs,
+
     /// Samples in a minibatch over all workers, or a schedule over epochs such as 128*2:1024; 256, or as configured
     #[arg(long, value_name = "SCHEDULE", value_parser = schedule_of)]
     pub(crate) minibatch_size: Option<Schedule>,
@@ -242,7 +252,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["sweeps", "samples"])]
     pub(crate) epochs: Option<u64>,
 
-    /// Ends after this many minibatches
+    /// Ends after this many minibatches, or examples of a prepared dataset
     #[arg(long, value_name = "N")]
     pub(crate) take: Option<u64>,
 
@@ -267,6 +277,9 @@ pub(crate) struct InfoArgs {
     #[command(flatten)]
     pub(crate) order: OrderArgs,
 
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArgs,
+
     /// Samples in the minibatches whose padding is computed; 256, or as configured
     #[arg(long, value_name = "N")]
     pub(crate) minibatch_size: Option<u64>,
@@ -283,11 +296,26 @@ pub(crate) struct PlanArgs {
     #[command(flatten)]
     pub(crate) worker: WorkerArgs,
 
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArgs,
+
+    /// Shows so many traversals of a prepared dataset, each the next pass of its shuffles
+    #[arg(long, value_name = "N", help_heading = "Prepared datasets")]
+    pub(crate) epochs: Option<u64>,
+
+    /// Shows examples of a prepared dataset by their numbers in their splits, not by `tfds_id`
+    #[arg(long, help_heading = "Prepared datasets")]
+    pub(crate) numbers: bool,
+
+    /// Shows what is read of each file of a prepared dataset
+    #[arg(long, help_heading = "Prepared datasets", conflicts_with = "numbers")]
+    pub(crate) files: bool,
+
     /// Samples in a minibatch over all workers; 256, or as configured
     #[arg(long, visible_alias = "minibatch-size", value_name = "N")]
     pub(crate) minibatch: Option<u64>,
 
-    /// Ends after this many minibatches
+    /// Ends after this many minibatches, or examples of a prepared dataset
     #[arg(long, value_name = "N")]
     pub(crate) take: Option<u64>,
 }

@@ -7,6 +7,7 @@ mod args;
 mod check;
 mod config;
 mod convert;
+mod dataset;
 mod failure;
 mod guess;
 mod index;

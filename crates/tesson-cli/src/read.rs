@@ -188,13 +188,16 @@ fn load_state(path: &Path) -> Result<ResumeState, Failure> {
         .map_err(|e| Failure::Usage(format!("{}: no saved state: {e}", path.display())))
 }
 
-/// Writes a state so that the file holds the old state or the new one, never half of one.
 fn save_state(path: &Path, state: &ResumeState) -> Result<(), Failure> {
+    replace(path, &state.to_json().to_string())
+}
+
+/// Writes a state so that the file holds the old state or the new one, never half of one.
+pub(crate) fn replace(path: &Path, state: &str) -> Result<(), Failure> {
     let mut name = path.as_os_str().to_owned();
     name.push(".tmp");
     let new = Path::new(&name);
-    let text = format!("{}\n", state.to_json());
-    fs::write(new, text).and_then(|()| fs::rename(new, path)).map_err(|e| {
+    fs::write(new, format!("{state}\n")).and_then(|()| fs::rename(new, path)).map_err(|e| {
         let _ = fs::remove_file(new);
         Failure::file(path, &e)
     })

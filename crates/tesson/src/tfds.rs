@@ -23,6 +23,7 @@
 mod loader;
 mod reader;
 mod shards;
+mod state;
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -106,6 +107,22 @@ pub fn labels_of(
     features: &features::Feature,
 ) -> Result<Vec<(String, Vec<String>)>, Error> {
     features.classes().into_iter().map(|(keys, n)| Ok((keys.join("/"), labels(dataset, &keys, n)?))).collect()
+}
+
+/// What a dataset is, for other programs: name, version, format, splits, features and names of classes.
+///
+/// # Errors
+/// As [`features_of`] and [`labels_of`].
+pub fn describe(dataset: &Dataset) -> Result<serde_json::Value, Error> {
+    let features = features_of(dataset)?;
+    let named = |(path, names): (String, Vec<String>)| {
+        (path, serde_json::json!({"num_classes": names.len(), "names": names}))
+    };
+    let labels: serde_json::Map<_, _> = labels_of(dataset, &features)?.into_iter().map(named).collect();
+    let mut described = dataset.describe();
+    described["features"] = features.describe();
+    described["labels"] = labels.into();
+    Ok(described)
 }
 
 fn labels(dataset: &Dataset, keys: &[&str], classes: u64) -> Result<Vec<String>, Error> {

@@ -2,6 +2,7 @@
 
 mod dataset;
 mod dataset_info;
+mod describe;
 mod labels;
 mod name;
 mod resolve;

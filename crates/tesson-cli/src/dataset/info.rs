@@ -1,0 +1,47 @@
+//! `tesson info` on a prepared dataset.
+
+use tesson::tfds::{self, Dataset, Split};
+
+use super::{DatasetArgs, find, open};
+use crate::args::InputArgs;
+use crate::failure::Failure;
+use crate::output::{Output, count};
+
+pub(crate) fn run(input: &InputArgs, args: &DatasetArgs, out: &mut Output) -> Result<(), Failure> {
+    let dataset = open(input, args)?;
+    if out.is_json() {
+        let mut described = tfds::describe(&dataset)?;
+        if let Some(data_dir) = &args.data_dir {
+            let found = find(&input.input, data_dir)?;
+            let below = found.strip_prefix(data_dir).unwrap_or(&found);
+            described["resolved"] = below.to_string_lossy().into();
+        }
+        return Ok(out.line(&described.to_string())?);
+    }
+    text(&dataset, out)
+}
+
+fn text(dataset: &Dataset, out: &mut Output) -> Result<(), Failure> {
+    let info = &dataset.info;
+    let config = info.config.as_ref().map_or(String::new(), |config| format!("/{config}"));
+    out.pair("dataset", &format!("{}{config} {}", info.name, info.version))?;
+    out.pair("format", dataset.file_format.suffix())?;
+    if info.disable_shuffling {
+        out.pair("order", "as it was written, which means something")?;
+    }
+    for (i, directory) in dataset.directories.iter().enumerate() {
+        out.pair(if i == 0 { "directory" } else { "" }, directory)?;
+    }
+    for (i, split) in dataset.splits.iter().enumerate() {
+        out.pair(if i == 0 { "splits" } else { "" }, &describe(split))?;
+    }
+    Ok(())
+}
+
+fn describe(split: &Split) -> String {
+    let lengths = split.shards.iter().map(|shard| shard.len);
+    let (least, most) = (lengths.clone().min().unwrap_or(0), lengths.max().unwrap_or(0));
+    let each = if least == most { count(most) } else { format!("{} to {}", count(least), count(most)) };
+    let n_shards = count(split.shards.len() as u64);
+    format!("{}: {} examples in {n_shards} shards of {each}", split.name, count(split.n_examples()))
+}

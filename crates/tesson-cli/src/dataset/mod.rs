@@ -1,0 +1,40 @@
+//! The commands on datasets prepared by TensorFlow Datasets: on a version directory, on several that are read as one, or
+//! on a name with `--data-dir`.
+
+mod args;
+mod info;
+mod plan;
+mod read;
+
+use std::path::{Path, PathBuf};
+
+use tesson::tfds::{self, Dataset};
+
+pub(crate) use args::DatasetArgs;
+pub(crate) use info::run as info;
+pub(crate) use plan::run as plan;
+pub(crate) use read::run as read;
+
+use crate::args::InputArgs;
+use crate::failure::Failure;
+
+/// Whether the arguments name a prepared dataset.
+pub(crate) fn is_named(input: &InputArgs, dataset: &DatasetArgs) -> bool {
+    dataset.data_dir.is_some() || input.input.is_dir()
+}
+
+/// Opens what the arguments name.
+fn open(input: &InputArgs, args: &DatasetArgs) -> Result<Dataset, Failure> {
+    let format = args.config()?.file_format;
+    let others = || input.arguments.iter().map(PathBuf::from);
+    let directories: Vec<PathBuf> = match &args.data_dir {
+        None => std::iter::once(input.input.clone()).chain(others()).collect(),
+        Some(data_dir) => vec![find(&input.input, data_dir)?],
+    };
+    Ok(tfds::open_all(&directories, format)?)
+}
+
+/// The version directory of a name.
+fn find(name: &Path, data_dir: &Path) -> Result<PathBuf, Failure> {
+    Ok(tfds::find(&name.to_string_lossy(), &[data_dir])?)
+}

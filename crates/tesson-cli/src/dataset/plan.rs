@@ -1,0 +1,112 @@
+//! `tesson plan` on a prepared dataset: which examples come when, without opening a data file.
+
+use serde_json::{Value, json};
+use tesson::tfds::{self, Dataset, FileInstruction, Ids, Plan, file_instructions};
+use tesson::{DataError, DataErrorKind, Error, Location};
+
+use super::{DatasetArgs, open};
+use crate::args::PlanArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::progress::note;
+
+pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
+    let dataset = open(&args.input, &args.dataset)?;
+    if args.files {
+        return files(&args.dataset, &dataset, out);
+    }
+    let plan = Plan::new(&dataset, &args.dataset.reading()?, &mut tfds::random_seed)?;
+    for drawn in &plan.drawn {
+        note(&format!("{} was not given; {} was drawn", drawn.path, drawn.seed));
+    }
+    let mut stream = plan.stream()?;
+    if stream.len().is_none() && args.take.is_none() {
+        return Err(Failure::Usage(
+            "the order has no end; say with --take how many examples are to be shown".into(),
+        ));
+    }
+    let ids = Ids::new(&dataset, &plan.files);
+    let name = |record| match args.numbers {
+        true => json!(number(&dataset, record)),
+        false => json!(ids.id(record)),
+    };
+    for epoch in 0..args.epochs.unwrap_or(1) {
+        if epoch > 0 {
+            stream.begin();
+        }
+        let mut left = args.take.unwrap_or(u64::MAX);
+        let mut shown: Vec<Value> = Vec::new();
+        let ended = loop {
+            if left == 0 {
+                break Ok(());
+            }
+            match stream.next() {
+                Ok(Some(record)) => shown.push(name(record)),
+                Ok(None) => break Ok(()),
+                Err(mismatch) => break Err(mismatch),
+            }
+            left -= 1;
+            if !out.is_json() {
+                shown.drain(..).try_for_each(|id| out.line(&text(&id)))?;
+            }
+        };
+        if out.is_json() {
+            let form = if args.numbers { "ids" } else { "tfds_ids" };
+            out.line(&json!({form: shown}).to_string())?;
+        }
+        ended.map_err(|mismatch| wrong_count(&dataset, &mismatch.to_string()))?;
+    }
+    Ok(())
+}
+
+/// What is read of each file, split by split.
+fn files(args: &DatasetArgs, dataset: &Dataset, out: &mut Output) -> Result<(), Failure> {
+    for (split, selection) in args.selections() {
+        let planned = selection
+            .and_then(|selection| file_instructions(&selection.resolve(dataset)?, dataset))
+            .map_err(Error::from);
+        match (planned, out.is_json()) {
+            (Ok(files), false) => {
+                for file in files {
+                    let FileInstruction { skip, take, examples_in_shard, .. } = file;
+                    let name = &file.shard(dataset).file;
+                    out.line(&format!("{name}  {skip}+{take} of {examples_in_shard}"))?;
+                }
+            }
+            (Ok(files), true) => {
+                let files: Vec<Value> = files.iter().map(|file| json_of(file, dataset)).collect();
+                out.line(&json!({"split": split, "file_instructions": files}).to_string())?;
+            }
+            // One that cannot be read does not hide the others.
+            (Err(error), true) => {
+                out.line(&json!({"split": split, "error": error.to_string()}).to_string())?;
+            }
+            (Err(error), false) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+fn json_of(file: &FileInstruction, dataset: &Dataset) -> Value {
+    json!({
+        "filename": file.shard(dataset).file,
+        "skip": file.skip,
+        "take": file.take,
+        "examples_in_shard": file.examples_in_shard,
+    })
+}
+
+/// The number of a record in its split.
+fn number(dataset: &Dataset, record: u64) -> Option<u64> {
+    dataset.split_of(record).map(|split| record - split.first())
+}
+
+fn text(id: &Value) -> String {
+    id.as_str().map_or_else(|| id.to_string(), str::to_owned)
+}
+
+fn wrong_count(dataset: &Dataset, what: &str) -> Failure {
+    let file = std::path::Path::new(&dataset.directories[0]).into();
+    let at = Location { file, offset: 0, line: None };
+    Error::from(DataError::new(DataErrorKind::Malformed { what: what.to_owned() }, at)).into()
+}
