@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from prepare import tensor, write_dataset
 
 import tesson
 from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
@@ -69,6 +70,8 @@ def namespace(request: pytest.FixtureRequest, files: Path, doctest_namespace: di
     if not isinstance(request.node, pytest.DoctestItem):
         yield
         return
+    digits = [[{"label": 2 * shard + i} for i in range(2)] for shard in range(2)]
+    write_dataset(files / "digits" / "1.0.0", {"label": tensor("int64")}, {"train": digits})
     with train(randomize=False, max_sweeps=2) as source, tagging(randomize=False) as tagged:
         doctest_namespace.update({name: getattr(tesson, name) for name in tesson.__all__})
         doctest_namespace.update(np=np, MemoryDeserializer=MemoryDeserializer, source=source, minibatch=tagged.next_minibatch(5))

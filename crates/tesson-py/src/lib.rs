@@ -12,6 +12,7 @@ mod errors;
 mod log;
 mod source;
 mod state;
+mod tfds;
 mod transform;
 mod turn;
 mod user;
@@ -29,6 +30,9 @@ mod _tesson {
     use crate::source::Source;
     #[pymodule_export]
     use crate::state::merge_states;
+
+    #[pymodule_export]
+    use crate::tfds::{ExampleReader, GlobalSeeds, PreparedDataset, Stream, find_dataset};
 
     #[pymodule_export]
     use crate::user::batch_of;

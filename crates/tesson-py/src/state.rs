@@ -30,7 +30,8 @@ pub(crate) fn merge_states<'py>(
     to_dict(py, &merged)
 }
 
-fn to_python<'py>(py: Python<'py>, json: &Value) -> PyResult<Bound<'py, PyAny>> {
+/// JSON as Python's values.
+pub(crate) fn to_python<'py>(py: Python<'py>, json: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match json {
         Value::Null => py.None().into_bound(py),
         Value::Bool(b) => PyBool::new(py, *b).to_owned().into_any(),
@@ -57,7 +58,8 @@ fn to_python<'py>(py: Python<'py>, json: &Value) -> PyResult<Bound<'py, PyAny>> 
     })
 }
 
-fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+/// Python's values as JSON.
+pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_none() {
         return Ok(Value::Null);
     }

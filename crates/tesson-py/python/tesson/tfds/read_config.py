@@ -1,0 +1,96 @@
+"""How a split is read: the fields of TFDS' ``ReadConfig`` that change examples or their order."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .info import FileInstruction
+
+
+@dataclass(frozen=True)
+class InputContext:
+    """One of several pipelines that share the files among them."""
+
+    num_input_pipelines: int = 1
+    input_pipeline_id: int = 0
+
+
+@dataclass
+class ReadConfig:
+    """How a split is read.
+
+    Parameters
+    ----------
+    add_tfds_id : bool
+        Each example has ``"tfds_id"``: its file, and its number in that, as bytes.
+    shuffle_seed : int, optional
+        The seed of the file shuffle. Without it, :func:`set_random_seed` decides, or chance.
+    shuffle_reshuffle_each_iteration : bool, optional
+        Whether each iteration shuffles files anew; ``None`` is the same as true.
+    interleave_cycle_length : int, optional
+        Files that are read in turns: 16, or 1 for datasets whose order means something.
+    interleave_block_length : int, optional
+        Examples of a turn.
+    input_context : InputContext, optional
+        This pipeline among several that share the files.
+    experimental_interleave_sort_fn : callable, optional
+        Takes the list of :class:`FileInstruction` and gives back the ones to read, in their order; ``replace`` changes what is
+        read of one.
+    repeat_filenames : bool
+        Files are read again and again.
+    enable_ordering_guard : bool
+        Whether datasets whose order means something refuse to be shuffled.
+    assert_cardinality : bool
+        Whether the files must hold as many examples as the dataset says.
+    file_format : str, optional
+        Which of the formats that there are is read.
+    options, try_autocache, skip_prefetch, num_parallel_calls_for_decode, num_parallel_calls_for_interleave_files,
+    override_buffer_size
+        Accepted, and without effect: nothing of it changes examples or their order.
+    """
+
+    options: Any = None
+    try_autocache: bool = True
+    repeat_filenames: bool = False
+    add_tfds_id: bool = False
+    shuffle_seed: int | None = None
+    shuffle_reshuffle_each_iteration: bool | None = None
+    interleave_cycle_length: int | None = None
+    interleave_block_length: int | None = 16
+    input_context: InputContext | None = None
+    experimental_interleave_sort_fn: Callable[[list[FileInstruction]], Sequence[FileInstruction]] | None = None
+    skip_prefetch: bool = False
+    num_parallel_calls_for_decode: int | None = None
+    num_parallel_calls_for_interleave_files: int | None = None
+    enable_ordering_guard: bool = True
+    assert_cardinality: bool = True
+    override_buffer_size: int | None = None
+    file_format: str | None = None
+
+    def replace(self, **changes: Any) -> ReadConfig:
+        """The same but for some fields."""
+        return dataclasses.replace(self, **changes)
+
+    def to_json(self, plan: Callable[[], list[FileInstruction]]) -> dict[str, Any]:
+        """The form that is understood below; ``plan`` gives what the sort function takes."""
+        fields: dict[str, Any] = {
+            "repeat_filenames": self.repeat_filenames,
+            "add_tfds_id": self.add_tfds_id,
+            "shuffle_seed": self.shuffle_seed,
+            "interleave_block_length": self.interleave_block_length,
+            "enable_ordering_guard": self.enable_ordering_guard,
+            "assert_cardinality": self.assert_cardinality,
+        }
+        if self.shuffle_reshuffle_each_iteration is not None:
+            fields["shuffle_reshuffle_each_iteration"] = self.shuffle_reshuffle_each_iteration
+        if self.interleave_cycle_length is not None:
+            fields["interleave_cycle_length"] = self.interleave_cycle_length
+        if self.input_context is not None:
+            fields["input_context"] = dataclasses.asdict(self.input_context)
+        if self.experimental_interleave_sort_fn is not None:
+            files = self.experimental_interleave_sort_fn(plan())
+            fields["interleave_sort"] = [[file.position, file.skip, file.take] for file in files]
+        return fields

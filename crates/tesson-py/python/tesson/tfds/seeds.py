@@ -1,0 +1,39 @@
+"""The global seed: what ``tf.random.set_seed`` is to shuffles without a seed of their own."""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+
+from .. import _tesson
+
+
+@dataclass
+class _Global:
+    seed: int | None = None
+    draws: _tesson.GlobalSeeds | None = None
+
+
+_GLOBAL = _Global()
+
+
+def set_random_seed(seed: int | None) -> None:
+    """Set the global seed, or with ``None`` forget it.
+
+    Shuffles that are made from now on and have no seed of their own draw one from it, in the order in which they are made, as
+    they do after ``tf.random.set_seed``.
+    """
+    _GLOBAL.seed = seed
+    _GLOBAL.draws = None if seed is None else _tesson.GlobalSeeds(seed)
+
+
+def global_seed() -> int | None:
+    """The global seed, if one is set."""
+    return _GLOBAL.seed
+
+
+def draw() -> int:
+    """A seed for a shuffle that was given none: from the global one, or a random one."""
+    if _GLOBAL.draws is not None:
+        return _GLOBAL.draws.draw()
+    return secrets.randbelow(2**31 - 1)

@@ -1,0 +1,232 @@
+"""Prepared TFDS datasets: values, orders, states, errors. What TFDS itself gave is held by the conformance cases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from prepare import node, tensor, write_dataset
+
+import tesson
+from tesson import tfds
+
+TEXT = node("text_feature.Text", text={})
+
+
+def sequence(of: dict, **kind: Any) -> dict:
+    return node(kind.get("kind", "sequence_feature.Sequence"), sequence={"feature": of, "length": "-1"})
+
+
+def number(n: int) -> dict[str, Any]:
+    return {"n": n, "t": b"%d" % n}
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> tfds.Builder:
+    """Twenty numbers in four shards of five, and three more for tests."""
+    features = {"n": tensor("int64"), "t": TEXT}
+    train = [[number(5 * shard + i) for i in range(5)] for shard in range(4)]
+    splits = {"train": train, "test": [[number(100 + i) for i in range(3)]]}
+    folder = write_dataset(
+        tmp_path / "numbers" / "1.0.0",
+        features,
+        splits,
+        supervisedKeys={"tuple": {"items": [{"featureKey": "t"}, {"featureKey": "n"}]}},
+    )
+    return tfds.builder_from_directory(folder)
+
+
+def values(ds: Any) -> list[int]:
+    return [int(example["n"]) for example in ds]
+
+
+def test_scalars_are_numpys_and_texts_are_bytes(numbers: tfds.Builder) -> None:
+    first = next(iter(numbers.as_dataset("test")))
+    assert isinstance(first["n"], np.int64) and first["n"] == 100
+    assert first["t"] == b"100"
+
+
+def test_what_is_read_is_what_the_order_says(numbers: tfds.Builder) -> None:
+    config = tfds.ReadConfig(shuffle_seed=3, interleave_cycle_length=3, interleave_block_length=2)
+    ds = numbers.as_dataset("train[:90%]", shuffle_files=True, read_config=config).shuffle(4, seed=1).repeat(2)
+    first = values(ds)
+    assert first == ds.ids().tolist() and sorted(first) == sorted(list(range(18)) * 2)
+    second = values(ds)
+    assert second == ds.ids().tolist() and first != second
+    assert ds.ids(epoch=0).tolist() == first
+
+
+def test_an_iterator_goes_on_exactly_where_its_state_was_taken(numbers: tfds.Builder) -> None:
+    def dataset() -> tfds.Dataset:
+        config = tfds.ReadConfig(shuffle_seed=3, interleave_cycle_length=2, interleave_block_length=3)
+        return numbers.as_dataset("train", shuffle_files=True, read_config=config).shuffle(7, seed=1).skip(2)
+
+    whole = dataset()
+    passes = [values(whole), values(whole)]
+    for k in range(19):
+        ds = dataset()
+        next(iter(ds))
+        ds = dataset()
+        assert values(ds) == passes[0]
+        iterator = iter(ds)
+        assert [int(next(iterator)["n"]) for _ in range(k)] == passes[1][:k]
+        state = json.loads(json.dumps(iterator.state_dict()))
+        other = iter(dataset())
+        other.load_state_dict(state)
+        assert values(other) == passes[1][k:]
+
+
+def test_a_state_of_something_else_is_refused(numbers: tfds.Builder) -> None:
+    state = iter(numbers.as_dataset("train")).state_dict()
+    with pytest.raises(tesson.ResumeError, match="files"):
+        iter(numbers.as_dataset("test")).load_state_dict(state)
+    config = tfds.ReadConfig(interleave_block_length=2)
+    with pytest.raises(tesson.ResumeError, match="order.*block 16"):
+        iter(numbers.as_dataset("train", read_config=config)).load_state_dict(state)
+
+
+def test_the_global_seed_decides_for_shuffles_without_one(numbers: tfds.Builder) -> None:
+    def order() -> list[int]:
+        return numbers.as_dataset("train", shuffle_files=True).shuffle(20).ids().tolist()
+
+    try:
+        tfds.set_random_seed(1234)
+        first = [order(), order()]
+        tfds.set_random_seed(1234)
+        assert [order(), order()] == first and first[0] != first[1]
+    finally:
+        tfds.set_random_seed(None)
+    ds = numbers.as_dataset("train", shuffle_files=True)
+    again = numbers.as_dataset("train", shuffle_files=True, read_config=tfds.ReadConfig(**_file_seed(ds)))
+    assert ds.ids().tolist() == again.ids().tolist()
+
+
+def _file_seed(ds: tfds.Dataset) -> dict:
+    return {"shuffle_seed": ds.seeds["shuffle_seed"]}
+
+
+def test_examples_are_had_by_their_places(numbers: tfds.Builder) -> None:
+    source = numbers.as_data_source("train[5:15]")
+    assert len(source) == 10
+    assert [int(source[i]["n"]) for i in (3, 0, -1)] == [8, 5, 14]
+    assert [int(e["n"]) for e in source.__getitems__([9, 9, 0])] == [14, 14, 5]
+    with pytest.raises(IndexError):
+        source[10]
+    ds = numbers.as_dataset("train", read_config=tfds.ReadConfig(interleave_block_length=1)).skip(1)
+    assert [int(ds[i]["n"]) for i in range(len(ds))] == values(ds)
+    with pytest.raises(TypeError, match="no end"):
+        len(ds.repeat())
+
+
+def test_only_what_is_asked_for_is_read(numbers: tfds.Builder) -> None:
+    assert next(iter(numbers.as_dataset("test", features=["n"]))).keys() == {"n"}
+    partial = tfds.PartialDecoding({"t": True, "n": False})
+    assert next(iter(numbers.as_dataset("test", decoders=partial))) == {"t": b"100"}
+    text, number = next(iter(numbers.as_dataset("test", as_supervised=True)))
+    assert (text, number) == (b"100", 100)
+    with pytest.raises(tesson.ConfigError, match="did you mean `n`"):
+        iter(numbers.as_dataset("test", features=["m"]))
+
+
+def test_raw_features_are_handed_out_as_they_are_stored(tmp_path: Path) -> None:
+    image = node("image_feature.Image", image={"dtype": "uint8", "shape": {"dimensions": ["-1", "-1", "3"]}})
+    folder = write_dataset(tmp_path / "x" / "1.0.0", {"i": image}, {"train": [[{"i": b"no picture"}]]})
+    builder = tfds.builder_from_directory(folder)
+    assert list(builder.as_dataset("train", raw=["i"])) == [{"i": b"no picture"}]
+    assert list(builder.as_dataset("train", decoders={"i": tfds.SkipDecoding()})) == [{"i": b"no picture"}]
+    with pytest.raises(tesson.DataError, match=r"feature `i`.*begins with `no pictu`") as error:
+        list(builder.as_dataset("train"))
+    assert error.value.key == "x-train.tfrecord-00000-of-00001__0" and error.value.stream == "i"
+
+
+def test_ragged_and_nested_features_have_types_of_their_own(tmp_path: Path) -> None:
+    steps = node("features_dict.FeaturesDict", featuresDict={"features": {"a": tensor("int32")}})
+    features = {
+        "r": sequence(sequence(tensor("int64"))),
+        "s": sequence(TEXT),
+        "steps": sequence(steps, kind="dataset_feature.Dataset"),
+    }
+    stored = {
+        "r/ragged_flat_values": [1, 2, 3],
+        "r/ragged_row_lengths_0": [2, 0, 1],
+        "s": [b"x", b"yz"],
+        "steps/a": [7, 8],
+    }
+    folder = write_dataset(tmp_path / "x" / "1.0.0", features, {"train": [[stored]]})
+    builder = tfds.builder_from_directory(folder)
+    (example,) = builder.as_dataset("train")
+    assert example["r"].to_list() == [[1, 2], [], [3]]
+    assert [row.tolist() for row in example["r"]] == [[1, 2], [], [3]]
+    assert example["s"].tolist() == [b"x", b"yz"] and example["s"].dtype == object
+    assert [int(step["a"]) for step in example["steps"]] == [7, 8] and len(example["steps"]) == 2
+    assert builder.info.features["r"] == tfds.FeatureInfo((None, None), "int64", sequence_rank=2)
+
+
+def test_arrays_are_writable_and_ones_own(tmp_path: Path) -> None:
+    features = {"x": tensor("float32", 2)}
+    shard = [{"x": np.float32([i, i + 0.5])} for i in range(3)]
+    folder = write_dataset(tmp_path / "x" / "1.0.0", features, {"train": [shard]})
+    examples = list(tfds.builder_from_directory(folder).as_dataset("train"))
+    examples[0]["x"][:] = 9
+    assert [e["x"].tolist() for e in examples] == [[9, 9], [1, 1.5], [2, 2.5]]
+
+
+def test_damage_is_found_at_its_place(numbers: tfds.Builder) -> None:
+    file = Path(numbers.info.splits["train"].filepaths[1])
+    data = bytearray(file.read_bytes())
+    data[-6] ^= 1
+    file.write_bytes(data)
+    iterator = iter(numbers.as_dataset("train"))
+    assert [int(next(iterator)["n"]) for _ in range(9)] == list(range(9))
+    for _ in range(2):
+        with pytest.raises(tesson.DataError, match="record 4: corrupted record") as error:
+            next(iterator)
+    assert error.value.key == "numbers-train.tfrecord-00001-of-00004__4"
+    iterator = iter(numbers.as_dataset("train", on_damage="skip"))
+    assert values(iterator) == [n for n in range(20) if n != 9] and iterator.skipped == 1
+
+
+def test_missing_shards_are_all_named_before_anything_is_read(numbers: tfds.Builder) -> None:
+    for path in numbers.info.splits["train"].filepaths[1:3]:
+        Path(path).unlink()
+    with pytest.raises(tesson.StoreError, match="00001-of-00004.*and 1 more.*00002-of-00004"):
+        iter(numbers.as_dataset("train"))
+
+
+def test_splits_know_their_files(numbers: tfds.Builder) -> None:
+    train = numbers.info.splits["train"]
+    assert (train.num_shards, train.num_examples, train.shard_lengths) == (4, 20, [5, 5, 5, 5])
+    part = numbers.info.splits["train[7:12]"].file_instructions
+    assert [(Path(f.filename).name[-14:], f.skip, f.take, f.examples_in_shard) for f in part] == [
+        ("00001-of-00004", 2, 3, 5),
+        ("00002-of-00004", 0, 2, 5),
+    ]
+    with pytest.raises(KeyError):
+        numbers.info.splits["validation"]
+    thirds = tfds.even_splits("train", 3)
+    assert [len(numbers.as_dataset(part)) for part in thirds] == [7, 7, 6]
+    assert len(numbers.as_dataset(thirds[0] + "test")) == 10
+    instruction = tfds.ReadInstruction("train", from_=50, unit="%")
+    assert numbers.as_dataset(instruction).ids().tolist() == list(range(10, 20))
+    assert [len(ds) for ds in numbers.as_dataset(["train", "test"])] == [20, 3]
+    assert numbers.as_dataset().keys() == {"train", "test"}
+
+
+def test_a_sort_function_says_what_is_read_of_which_files(numbers: tfds.Builder) -> None:
+    def backwards(files: list[tfds.FileInstruction]) -> list[tfds.FileInstruction]:
+        return [file.replace(skip=1, take=2) for file in files[::-1]]
+
+    config = tfds.ReadConfig(experimental_interleave_sort_fn=backwards, assert_cardinality=False)
+    assert values(numbers.as_dataset("train", read_config=config)) == [16, 17, 11, 12, 6, 7, 1, 2]
+
+
+def test_datasets_are_found_by_name(numbers: tfds.Builder) -> None:
+    root = Path(numbers.data_path).parent.parent
+    assert tfds.builder("numbers:1.*.*", data_dir=root).info.full_name == "numbers/1.0.0"
+    ds, info = tfds.load("numbers", split="test", data_dir=root, with_info=True)
+    assert values(ds) == [100, 101, 102] and info.name == "numbers"
+    with pytest.raises(tesson.ConfigError, match="not found"):
+        tfds.builder("nothing", data_dir=root)

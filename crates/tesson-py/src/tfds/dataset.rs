@@ -1,0 +1,234 @@
+//! What is known of a dataset without reading its shards: its description, and any order of it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use numpy::{PyArray1, ToPyArray};
+use pyo3::prelude::*;
+use serde_json::{Map, Value, json};
+use tesson::tfds::features::{Feature, Schema};
+use tesson::tfds::info::Nest;
+use tesson::tfds::{self, Dataset, FileFormat, Ids, OnDamage, Op, Plan, ReadConfig, Reading, Selection};
+use tesson::{ConfigError, Error};
+
+use super::reader::ExampleReader;
+use crate::errors::{self, misuse, raise};
+use crate::state::{from_python, to_python};
+
+/// The version directory of a dataset's name.
+#[pyfunction]
+pub(crate) fn find_dataset(py: Python<'_>, name: &str, data_dirs: Option<Vec<PathBuf>>) -> PyResult<PathBuf> {
+    let dirs = data_dirs.unwrap_or_else(|| vec![tfds::default_data_dir()]);
+    py.detach(|| tfds::find(name, &dirs)).map_err(|e| raise(py, e))
+}
+
+/// The numbers that shuffles without a seed of their own draw under a global one.
+#[pyclass(frozen, module = "tesson._tesson")]
+pub(crate) struct GlobalSeeds(Mutex<tfds::GlobalSeeds>);
+
+#[pymethods]
+impl GlobalSeeds {
+    #[new]
+    fn new(seed: i128) -> GlobalSeeds {
+        GlobalSeeds(Mutex::new(tfds::GlobalSeeds::new(seed)))
+    }
+
+    /// The next one.
+    fn draw(&self) -> i64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).draw()
+    }
+}
+
+/// A prepared dataset.
+#[pyclass(frozen, module = "tesson._tesson")]
+pub(crate) struct PreparedDataset {
+    pub(super) dataset: Arc<Dataset>,
+    features: Feature,
+}
+
+#[pymethods]
+impl PreparedDataset {
+    /// Opens the dataset of one or several version directories.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        directories: Vec<PathBuf>,
+        file_format: Option<&str>,
+    ) -> PyResult<PreparedDataset> {
+        let open = || {
+            let format = file_format.map(FileFormat::parse).transpose();
+            let format = format.map_err(|what| ConfigError::new("file_format", what))?;
+            let dataset = tfds::open_all(&directories, format)?;
+            let features = tfds::features_of(&dataset)?;
+            Ok::<_, Error>(PreparedDataset { dataset: Arc::new(dataset), features })
+        };
+        py.detach(open).map_err(|e| raise(py, e))
+    }
+
+    /// What the dataset says of itself, as dictionaries and lists.
+    fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let labels = tfds::labels_of(&self.dataset, &self.features).map_err(|e| raise(py, e))?;
+        to_python(py, &described(&self.dataset, &self.features, labels))
+    }
+
+    /// What is read of which files for a split: name, skip, take, examples in the shard.
+    fn file_instructions(&self, split: &Bound<'_, PyAny>) -> PyResult<Vec<(String, u64, u64, u64)>> {
+        let py = split.py();
+        let planned = || {
+            let selection = Selection::from_json(&from_python(split)?).map_err(|e| raise(py, e))?;
+            let parts = selection.resolve(&self.dataset).map_err(|e| raise(py, e))?;
+            tfds::file_instructions(&parts, &self.dataset).map_err(|e| raise(py, e))
+        };
+        let of = |f: tfds::FileInstruction| {
+            let shard = f.shard(&self.dataset);
+            let file = PathBuf::from(&self.dataset.directories[shard.directory]).join(&shard.file);
+            (file.to_string_lossy().into_owned(), f.skip, f.take, f.examples_in_shard)
+        };
+        Ok(planned()?.into_iter().map(of).collect())
+    }
+
+    /// The order of a reading, without any shard.
+    fn stream(&self, reading: &Bound<'_, PyAny>) -> PyResult<Stream> {
+        let plan = self.plan(reading)?;
+        let stream = plan.stream().map_err(|e| raise(reading.py(), e))?;
+        let ids = Ids::new(&self.dataset, &plan.files);
+        Ok(Stream { dataset: Arc::clone(&self.dataset), ids, stream })
+    }
+
+    /// A reader of these features; `raw` ones are not decoded.
+    fn reader(
+        &self,
+        reading: &Bound<'_, PyAny>,
+        features: Option<Vec<String>>,
+        raw: Vec<String>,
+        on_damage: &str,
+    ) -> PyResult<ExampleReader> {
+        let py = reading.py();
+        let on_damage = match on_damage {
+            "fail" => OnDamage::Fail,
+            "skip" => OnDamage::Skip,
+            "stop_shard" => OnDamage::StopShard,
+            other => {
+                let what = format!("unknown `on_damage` \"{other}\", expected fail, skip or stop_shard");
+                return Err(misuse(py, what));
+            }
+        };
+        let plan = self.plan(reading)?;
+        let selection = tfds::features::Selection { features, raw };
+        let schema = Schema::new(&self.features, &selection).map_err(|e| raise(py, e))?;
+        let open = || tfds::Reader::new(Arc::clone(&self.dataset), plan, Arc::new(schema), on_damage);
+        let reader = py.detach(open).map_err(|e| raise(py, e))?;
+        ExampleReader::new(py, reader)
+    }
+}
+
+impl PreparedDataset {
+    /// The plan of a reading in its JSON form: split, shuffle_files, read_config, ops, global_seed.
+    fn plan(&self, reading: &Bound<'_, PyAny>) -> PyResult<Plan> {
+        let json = from_python(reading)?;
+        let plan = || {
+            let null = &Value::Null;
+            let field = |name: &str| json.get(name).unwrap_or(null);
+            let ops = field("ops").as_array().map(Vec::as_slice).unwrap_or_default();
+            let reading = Reading {
+                selection: Selection::from_json(field("split"))?,
+                shuffle_files: field("shuffle_files").as_bool().unwrap_or(false),
+                config: ReadConfig::from_json(field("read_config"))?,
+                ops: ops.iter().map(|op| Op::from_json(op, "ops")).collect::<Result<_, _>>()?,
+                global_seed: field("global_seed").as_i64().map(i128::from),
+            };
+            Plan::new(&self.dataset, &reading, &mut tfds::random_seed)
+        };
+        plan().map_err(|e| raise(reading.py(), e))
+    }
+}
+
+fn described(dataset: &Dataset, features: &Feature, labels: Vec<(String, Vec<String>)>) -> Value {
+    let info = &dataset.info;
+    let splits = dataset.splits.iter().map(|split| {
+        let path = |shard: &tfds::Shard| {
+            PathBuf::from(&dataset.directories[shard.directory])
+                .join(&shard.file)
+                .to_string_lossy()
+                .into_owned()
+        };
+        let lengths: Vec<u64> = split.shards.iter().map(|shard| shard.len).collect();
+        let paths: Vec<String> = split.shards.iter().map(path).collect();
+        json!({"name": split.name, "shard_lengths": lengths, "filepaths": paths})
+    });
+    let labels = labels.into_iter().map(|(path, names)| (path, json!(names))).collect::<Map<_, _>>();
+    json!({
+        "name": info.name,
+        "version": info.version.to_string(),
+        "config": info.config,
+        "file_format": dataset.file_format.suffix(),
+        "disable_shuffling": info.disable_shuffling,
+        "supervised_keys": info.supervised_keys.as_ref().map(nest),
+        "directories": dataset.directories,
+        "splits": splits.collect::<Vec<_>>(),
+        "features": features.describe(),
+        "labels": labels,
+    })
+}
+
+/// Features put together: a name, or a pair of a word and what it is of.
+fn nest(of: &Nest) -> Value {
+    match of {
+        Nest::Key(key) => json!(key),
+        Nest::Tuple(items) => items.iter().map(nest).collect(),
+        Nest::Dict(fields) => {
+            Value::Object(fields.iter().map(|(name, of)| (name.clone(), nest(of))).collect())
+        }
+    }
+}
+
+/// An order, from its plan alone.
+#[pyclass(frozen, module = "tesson._tesson")]
+pub(crate) struct Stream {
+    dataset: Arc<Dataset>,
+    ids: Ids,
+    stream: tfds::Stream,
+}
+
+impl Stream {
+    /// The records of a traversal, as numbers in the whole dataset.
+    fn records(&self, py: Python<'_>, traversal: u64) -> PyResult<Vec<u64>> {
+        let mut stream = self.stream.clone();
+        let fill = || {
+            stream.begin_traversal(traversal)?;
+            if stream.len().is_none() {
+                let what = "the stream has no end: take some of it";
+                return Err(Error::Usage(tesson::UsageError(what.into())));
+            }
+            let mut records = Vec::new();
+            let filled = stream.fill(usize::MAX, &mut records);
+            filled.map_err(|e| Error::Usage(tesson::UsageError(e.to_string())))?;
+            Ok(records)
+        };
+        py.detach(fill).map_err(|e: Error| raise(py, e))
+    }
+}
+
+#[pymethods]
+impl Stream {
+    /// Examples of a traversal; None if it has no end.
+    fn length(&self) -> Option<u64> {
+        self.stream.len()
+    }
+
+    /// For each example of a traversal its number in its split.
+    fn ids<'py>(&self, py: Python<'py>, traversal: u64) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let records = self.records(py, traversal)?;
+        let first = |r: u64| self.dataset.split_of(r).map_or(0, |split| split.first());
+        let ids: Vec<i64> = records.into_iter().map(|r| (r - first(r)) as i64).collect();
+        Ok(ids.to_pyarray(py))
+    }
+
+    /// The id of each example of a traversal.
+    fn tfds_ids(&self, py: Python<'_>, traversal: u64) -> PyResult<Vec<String>> {
+        let records = self.records(py, traversal)?;
+        let id =
+            |r: u64| self.ids.id(r).ok_or_else(|| errors::misuse(py, format!("record {r} is of no file")));
+        records.into_iter().map(id).collect()
+    }
+}

@@ -1,0 +1,185 @@
+//! Reading examples: batches of them without the GIL, and then as Python's values.
+
+use std::sync::{Mutex, PoisonError};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use serde_json::{Value, json};
+use tesson::tfds::{Reader, Rows, StreamState};
+use tesson::{Error, ResumeError};
+
+use super::value::Kit;
+use crate::errors::raise;
+use crate::state::{from_python, to_python};
+
+/// Reads examples of a plan.
+#[pyclass(frozen, module = "tesson._tesson")]
+pub(crate) struct ExampleReader {
+    inner: Mutex<Inner>,
+    kit: Kit,
+}
+
+struct Inner {
+    reader: Reader,
+    rows: Rows,
+    /// Where the reader stood in front of the rows.
+    before: StreamState,
+}
+
+/// The version of states.
+const STATE: u64 = 1;
+
+impl ExampleReader {
+    pub(super) fn new(py: Python<'_>, reader: Reader) -> PyResult<ExampleReader> {
+        let rows = Rows::new(reader.schema());
+        let before = reader.state();
+        Ok(ExampleReader { inner: Mutex::new(Inner { reader, rows, before }), kit: Kit::new(py)? })
+    }
+
+    /// Uses the reader without the GIL.
+    fn with<R: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut Inner) -> R + Send) -> R {
+        py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+
+    /// The examples that were read, with ids if they are asked for.
+    fn examples<'py>(&self, py: Python<'py>, ids: bool) -> PyResult<Bound<'py, PyList>> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let examples = self.kit.examples(py, inner.reader.schema(), &inner.rows.batch)?;
+        if ids {
+            for (row, example) in examples.iter().enumerate() {
+                let id = PyBytes::new(py, inner.reader.id(&inner.rows, row).as_bytes());
+                example.cast::<PyDict>()?.set_item("tfds_id", id)?;
+            }
+        }
+        Ok(examples)
+    }
+}
+
+#[pymethods]
+impl ExampleReader {
+    /// The next `n` examples, and what went wrong behind them. Fewer and no error: the traversal has ended.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        n: usize,
+        ids: bool,
+    ) -> PyResult<(Bound<'py, PyList>, Option<Py<PyAny>>)> {
+        let failed = self.with(py, |inner| {
+            inner.before = inner.reader.state();
+            inner.rows.clear();
+            inner.reader.read(n, &mut inner.rows).err()
+        });
+        let failed = failed.map(|e| raise(py, e).into_value(py).into_any());
+        Ok((self.examples(py, ids)?, failed))
+    }
+
+    /// The examples at these places of the split.
+    fn read_at<'py>(&self, py: Python<'py>, places: Vec<u64>, ids: bool) -> PyResult<Bound<'py, PyList>> {
+        self.random(py, ids, |inner| inner.reader.read_at(&places, &mut inner.rows))
+    }
+
+    /// The example at a place of the first traversal.
+    fn read_nth<'py>(&self, py: Python<'py>, place: u64, ids: bool) -> PyResult<Bound<'py, PyList>> {
+        self.random(py, ids, |inner| inner.reader.read_nth(place, &mut inner.rows))
+    }
+
+    /// Examples of a traversal; None if it has no end.
+    fn traversal_length(&self, py: Python<'_>) -> Option<u64> {
+        self.with(py, |inner| inner.reader.traversal_len())
+    }
+
+    /// Examples of the split.
+    fn split_length(&self, py: Python<'_>) -> u64 {
+        self.with(py, |inner| inner.reader.split_len())
+    }
+
+    /// Records left out because they are damaged.
+    fn skipped(&self, py: Python<'_>) -> u64 {
+        self.with(py, |inner| inner.reader.skipped())
+    }
+
+    /// Bytes that the examples of the last call take.
+    fn batch_bytes(&self, py: Python<'_>) -> usize {
+        self.with(py, |inner| inner.rows.batch.bytes())
+    }
+
+    /// Begins the next traversal; with a state, the one after that.
+    fn begin(&self, py: Python<'_>, after: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+        let after = after
+            .map(|state| StreamState::from_json(&from_python(state)?["stream"]).map_err(|e| raise(py, e)));
+        let after = after.transpose()?;
+        let begun = self.with(py, |inner| {
+            if let Some(after) = after {
+                inner.reader.restore(&after)?;
+            }
+            inner.reader.begin();
+            inner.rows.clear();
+            inner.before = inner.reader.state();
+            Ok::<_, ResumeError>(())
+        });
+        begun.map_err(|e| raise(py, e))
+    }
+
+    /// Where the reader stands when so many of the examples of the last `read` have been taken; `None`: the traversal has
+    /// ended, and that was seen.
+    fn state<'py>(&self, py: Python<'py>, taken: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
+        let state = self.with(py, |inner| {
+            let stream = match taken {
+                None => inner.reader.state(),
+                Some(0) => inner.before.clone(),
+                Some(n) => inner.reader.state_behind(&inner.rows, n - 1),
+            };
+            let mut state = json!({"tfds": STATE, "stream": stream.to_json()});
+            for (name, what) in inner.reader.identity() {
+                state[name] = json!(what);
+            }
+            state
+        });
+        to_python(py, &state)
+    }
+
+    /// Goes to where a state was taken.
+    fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        let state = from_python(state)?;
+        let restored = self.with(py, |inner| {
+            check(&inner.reader, &state)?;
+            inner.reader.restore(&StreamState::from_json(&state["stream"])?)?;
+            inner.rows.clear();
+            inner.before = inner.reader.state();
+            Ok::<_, ResumeError>(())
+        });
+        restored.map_err(|e| raise(py, e))
+    }
+}
+
+impl ExampleReader {
+    fn random<'py>(
+        &self,
+        py: Python<'py>,
+        ids: bool,
+        read: impl FnOnce(&mut Inner) -> Result<(), Error> + Send,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let done = self.with(py, |inner| {
+            inner.rows.clear();
+            read(inner)
+        });
+        done.map_err(|e| raise(py, e))?;
+        self.examples(py, ids)
+    }
+}
+
+/// Whether a state belongs to a reader; the error says what differs.
+fn check(reader: &Reader, state: &Value) -> Result<(), ResumeError> {
+    let differs = |what: &str, found: &Value, expected: String| ResumeError {
+        what: what.to_owned(),
+        state: found.as_str().map_or_else(|| found.to_string(), str::to_owned),
+        source: expected,
+    };
+    if state["tfds"] != json!(STATE) {
+        return Err(differs("the version of the state", &state["tfds"], STATE.to_string()));
+    }
+    match reader.identity().into_iter().find(|(name, of)| state[name] != json!(of)) {
+        Some((name, of)) => Err(differs(&format!("the {name}"), &state[name], of)),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,96 @@
+"""The order of a prepared dataset: what decides it, and going on anywhere in it.
+
+Walks through the points of TFDS' page on determinism, on a dataset of 1,024 shards that is written first. The only line that
+another program would have otherwise is the import: `import tensorflow_datasets as tfds`. Prints:
+
+the order of the files, 16 at a time: 0 1 2 3 4 5 6 7
+twice the same without a shuffle: True
+a part of the split: 13722 13723 13724 13725 13726 13727
+three files in turns, two examples a turn: 0 1 20 21 40 41 2 3
+take(25) of the stream is not train[:25]: True
+shuffled files: 2820 2821 2822 2823 2824 2825
+the same seed, made anew: True
+the next pass over the same dataset: 15540 15541 15542 15543 15544 15545
+files from the last to the first: 20460 20461 20462 20463 20464 20465
+skip(40) of the stream is not train[40:]: True
+stopped after 1000 examples, gone on in another iterator: True
+the order from the plan alone: True
+"""
+
+import json
+import re
+import tempfile
+from pathlib import Path
+
+import prepare
+
+import tesson.tfds as tfds
+
+
+def id_to_number(tfds_id, builder):
+    """The number of an example in its split, from its file and its number in that."""
+    split, shard, record = re.match(r"\w+-(\w+)\.\w+-(\d+)-of-\d+__(\d+)", tfds_id).groups()
+    return sum(builder.info.splits[split].shard_lengths[: int(shard)]) + int(record)
+
+
+def first_ids(builder, *, take, skip=0, split="train", read_config=None, **options):
+    """The numbers of the first examples of a split."""
+    read_config = (read_config or tfds.ReadConfig()).replace(add_tfds_id=True)
+    ds = builder.as_dataset(split=split, read_config=read_config, **options)
+    return ids_of(builder, ds.skip(skip).take(take))
+
+
+def ids_of(builder, ds):
+    return [id_to_number(example["tfds_id"].decode(), builder) for example in ds]
+
+
+def show(what, ids):
+    print(f"{what}:", *ids)
+
+
+def main(folder):
+    shards = [[{"n": 20 * shard + i} for i in range(20)] for shard in range(1024)]
+    features = {"n": prepare.tensor("int64")}
+    directory = prepare.write_dataset(folder / "numbers" / "1.0.0", features, {"train": shards})
+    builder = tfds.builder_from_directory(directory)
+
+    show("the order of the files, 16 at a time", first_ids(builder, take=8))
+    print("twice the same without a shuffle:", first_ids(builder, take=300) == first_ids(builder, take=300))
+    show("a part of the split", first_ids(builder, take=6, split="train[67%:84%]"))
+    in_turns = tfds.ReadConfig(interleave_cycle_length=3, interleave_block_length=2)
+    show("three files in turns, two examples a turn", first_ids(builder, take=8, read_config=in_turns))
+    part = first_ids(builder, take=25, split="train[:25]")
+    print("take(25) of the stream is not train[:25]:", first_ids(builder, take=25) != part)
+
+    seeded = tfds.ReadConfig(shuffle_seed=32, add_tfds_id=True)
+    shuffled = builder.as_dataset(split="train", shuffle_files=True, read_config=seeded)
+    first = ids_of(builder, shuffled.take(6))
+    show("shuffled files", first)
+    again = first_ids(builder, take=6, shuffle_files=True, read_config=seeded)
+    print("the same seed, made anew:", again == first)
+    taken = shuffled.take(6)
+    ids_of(builder, taken)
+    show("the next pass over the same dataset", ids_of(builder, taken))
+
+    backwards = tfds.ReadConfig(experimental_interleave_sort_fn=lambda files: files[::-1])
+    show("files from the last to the first", first_ids(builder, take=6, read_config=backwards))
+    rest = first_ids(builder, take=22, split="train[40:]")
+    print("skip(40) of the stream is not train[40:]:", first_ids(builder, take=22, skip=40) != rest)
+
+    def pipeline():
+        return builder.as_dataset(split="train", shuffle_files=True, read_config=seeded).shuffle(500, seed=7)
+
+    ids = ids_of(builder, pipeline())
+    stopped = iter(pipeline())
+    for _ in range(1000):
+        next(stopped)
+    state = json.dumps(stopped.state_dict())
+    gone_on = iter(pipeline())
+    gone_on.load_state_dict(json.loads(state))
+    print("stopped after 1000 examples, gone on in another iterator:", ids_of(builder, gone_on) == ids[1000:])
+    print("the order from the plan alone:", pipeline().ids().tolist() == ids)
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as folder:
+        main(Path(folder))
