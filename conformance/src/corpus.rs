@@ -25,6 +25,11 @@ pub const JOINED: &str = r#""deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700,
         "input": {"y": {"dim": 10, "format": "sparse"}}}]"#;
 
+/// As an option among others: both files, one behind the other, as one corpus.
+pub const SEVERAL: &str = r#""deserializers": [
+    {"type": "CNTKTextFormatDeserializer", "file": ["corpus.ctf", "other.ctf"], "chunkSizeInBytes": 1024,
+        "input": {"x": {"dim": 2, "format": "dense"}, "y": {"dim": 10, "format": "sparse"}}}]"#;
+
 /// As [`JOINED`]: the dense stream alone, whose sequences can be truncated, and with it the sparse one of the other file
 /// that has as many samples.
 pub const TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [

@@ -12,7 +12,9 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 use tesson::store::Store;
 use tesson::{Demand, ResumeState, Source};
-use tesson_conformance::corpus::{self, Delivered, JOINED, LOCAL, TRUNCATED, config, dawdling, rest};
+use tesson_conformance::corpus::{
+    self, Delivered, JOINED, LOCAL, SEVERAL, TRUNCATED, config, dawdling, rest,
+};
 
 /// The orders, as options of a source; and joins, which are options here too.
 static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
@@ -45,9 +47,10 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomizationWindow": 3, "truncationLength": 4"#,
         r#""randomize": false, "sharing": "position""#,
     ];
+    let several = ORDERS[..5].iter().map(|order| format!("{SEVERAL}, {order}"));
     let truncated = truncated.iter().map(|order| format!("{TRUNCATED}, {order}"));
     let local = local.iter().map(|order| format!("{LOCAL}, {order}"));
-    ORDERS.iter().cloned().chain(truncated).chain(local).collect()
+    ORDERS.iter().cloned().chain(several).chain(truncated).chain(local).collect()
 });
 
 /// Less than the decoded corpus takes, so that blocks are given up and come back.

@@ -145,9 +145,10 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
         return Err(Failure::Usage(format!("found `{argument}` behind {}: {what}", path.display())));
     }
     // A missing file is the likelier slip than a missing stream.
-    fs::metadata(path).map_err(|e| Failure::file(path, &e))?;
+    let files = tesson::files::matching(utf8(path)?, "file")?;
+    fs::metadata(&files[0]).map_err(|e| Failure::file(&files[0], &e))?;
     if input.streams.is_empty() {
-        return Err(Failure::Usage(guess::missing_streams(path)));
+        return Err(Failure::Usage(guess::missing_streams(&files[0])));
     }
     let mut streams = Section::default();
     for text in &input.streams {

@@ -115,6 +115,17 @@ fn a_stream_may_have_another_name_in_the_file() {
 }
 
 #[test]
+fn a_pattern_is_several_files() {
+    let folder = folder("pattern");
+    fs::write(folder.join("part-a.ctf"), "1 |x 1\n").unwrap();
+    fs::write(folder.join("part-b.ctf"), "1 |x 2\n").unwrap();
+    let found = answers(&folder, "read part-*.ctf --stream x:1 --randomize false --json");
+    assert_eq!(found[0]["streams"]["x"]["sequences"], json!([[[1]], [[2]]]));
+    let error = refused(&folder, "read missing-*.ctf --stream x:1", 2);
+    assert!(error.contains("missing-*.ctf") && error.contains("no file matches"), "{error}");
+}
+
+#[test]
 fn a_configuration_reads_as_the_same_options_do() {
     let folder = many("configuration");
     let by_file = answers(&folder, "read many.json --json --minibatch-size 5 --seed 3");

@@ -68,6 +68,7 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::Numbers => "numbers".into(),
         OptionKind::Text => "text".into(),
         OptionKind::Path => "file name".into(),
+        OptionKind::Files => "file name, pattern, or list of them".into(),
         OptionKind::Paths => "file names".into(),
         OptionKind::Unused => "anything".into(),
         OptionKind::Bytes => "size in bytes".into(),

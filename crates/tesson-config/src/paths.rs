@@ -19,8 +19,10 @@ pub(crate) fn resolve(
         let Some(spec) = table.find(name) else { continue };
         let path = format!("{path}.{name}");
         match (spec.kind, value) {
-            (OptionKind::Path, Value::Text(file)) => *file = joined(base_dir, file, &path)?,
-            (OptionKind::Paths, Value::List(files)) => {
+            (OptionKind::Path | OptionKind::Files, Value::Text(file)) => {
+                *file = joined(base_dir, file, &path)?
+            }
+            (OptionKind::Paths | OptionKind::Files, Value::List(files)) => {
                 for file in files {
                     if let Value::Text(file) = file {
                         *file = joined(base_dir, file, &path)?;

@@ -44,6 +44,7 @@ impl Options<'_> {
                 self.numbers(name)?.map(|n| Value::List(n.into_iter().map(Value::Real).collect()))
             }
             OptionKind::Text | OptionKind::Path | OptionKind::Bytes => self.text(name)?.map(Value::Text),
+            OptionKind::Files => Some(self.described_files(name)?),
             OptionKind::OneOf(_) => self.text(name)?.map(|t| Value::Text(t.to_ascii_lowercase())),
             OptionKind::Paths => self.items(name)?.map(Value::List),
             OptionKind::Sections(_) | OptionKind::Streams(_) => {
@@ -55,6 +56,19 @@ impl Options<'_> {
             OptionKind::Object => self.given(name).cloned(),
             OptionKind::Formats | OptionKind::Unused => None,
         })
+    }
+
+    /// File names as they were given: one, or a list.
+    ///
+    /// # Errors
+    /// As [`Options::files`].
+    pub fn described_files(&self, name: &str) -> Result<Value, ConfigError> {
+        let mut files: Vec<Value> =
+            self.files(name)?.iter().map(|file| Value::Text(file.to_string_lossy().into_owned())).collect();
+        match files.len() {
+            1 => Ok(files.remove(0)),
+            _ => Ok(Value::List(files)),
+        }
     }
 
     /// The transforms of a list, described.

@@ -1,5 +1,7 @@
 //! Options: tables that formats declare, values that configurations give, and the match between them.
 
+use std::path::PathBuf;
+
 use crate::number::real;
 use crate::{ConfigError, Name, Object, Place};
 
@@ -109,6 +111,8 @@ pub enum OptionKind {
     Text,
     /// A file name.
     Path,
+    /// A file name, or a list of them; a name may be a pattern for whoever opens files.
+    Files,
     /// Several file names as a list or with `:` between them, or one file that lists them.
     Paths,
     /// Accepted whatever it is, and read by nobody.
@@ -321,6 +325,26 @@ impl<'a> Options<'a> {
             items.extend(std::iter::repeat_n(Value::Text(item.into()), count as usize));
         }
         Ok(Some(items))
+    }
+
+    /// The file names of an option of kind [`OptionKind::Files`], at least one.
+    ///
+    /// # Errors
+    /// A required one that is missing, an empty list, and items that are no names.
+    pub fn files(&self, name: &str) -> Result<Vec<PathBuf>, ConfigError> {
+        let files = match self.value(name)? {
+            Some(Value::List(files)) => files,
+            Some(one) => vec![one],
+            None => Vec::new(),
+        };
+        if files.is_empty() {
+            return Err(ConfigError::new(self.path(name), "found no file, expected at least one"));
+        }
+        let file = |value: Value| match value {
+            Value::Text(file) => Ok(PathBuf::from(file)),
+            other => Err(self.wrong(name, &other, "a file name")),
+        };
+        files.into_iter().map(file).collect()
     }
 
     /// The numbers of a list, if given or defaulted.

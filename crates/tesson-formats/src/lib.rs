@@ -14,6 +14,7 @@ pub mod mlf;
 mod options;
 mod pictures;
 pub mod record;
+mod several;
 pub mod tfrecord;
 pub mod user;
 pub mod write;

@@ -150,6 +150,7 @@ fn kind(kind: OptionKind) -> String {
         OptionKind::Numbers => "numbers".into(),
         OptionKind::Text => "str".into(),
         OptionKind::Path => "path".into(),
+        OptionKind::Files => "files".into(),
         OptionKind::Paths => "paths".into(),
         OptionKind::Unused => "unused".into(),
         OptionKind::OneOf(words) => words.join(" | "),

@@ -33,6 +33,7 @@
 
 pub mod config;
 pub mod convert;
+pub mod files;
 pub mod tfds;
 
 use std::ops::{Deref, DerefMut};
@@ -123,7 +124,8 @@ impl Source {
         config.check()?;
         let setting = config.setting();
         let open = |d: &tesson_config::DeserializerConfig| {
-            let options = deserializer::Options::new(d.format.options, &d.options, d.path.clone())?;
+            let options = files::expanded(&d.options, d.format.options, &d.path)?;
+            let options = deserializer::Options::new(d.format.options, &options, d.path.clone())?;
             (d.format.open)(&options, &setting)
         };
         let spec = tesson_engine::SourceSpec {

@@ -74,7 +74,7 @@ impl Growth {
         let (_, e) = self.failed.as_ref().filter(|(at, _)| *at == self.committed && self.fresh.is_empty())?;
         Some(match e.clone() {
             // The piece was cut or decoded before anybody knew the line it begins at.
-            Error::Data(e) => Error::Data(e.lines_down(self.line)),
+            Error::Data(e) => Error::Data(e.lines_down(self.line_of_next())),
             other => other,
         })
     }
@@ -116,10 +116,21 @@ impl Growth {
             Err(e) => self.fail(number, e),
         }
         while let Some(grown) = self.arrived.remove(&self.committed) {
+            self.line = self.line_of_next();
             self.pieces[self.committed as usize].1 = self.line;
             self.line += grown.n_lines;
             self.committed += 1;
             self.fresh.push(grown);
+        }
+    }
+
+    /// The line that the next piece to be told of begins at; every resource has lines of its own.
+    fn line_of_next(&self) -> u64 {
+        let at = self.committed as usize;
+        let resource = |at: usize| self.pieces.get(at).map(|(piece, _)| piece.resource);
+        match at.checked_sub(1).map(resource) {
+            Some(before) if resource(at).is_some_and(|own| before != Some(own)) => 0,
+            _ => self.line,
         }
     }
 

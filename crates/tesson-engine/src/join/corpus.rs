@@ -4,13 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, Damage, Error, Fault, Fetch, Index, Indexed, Keys, ResourceId, Scattered, Scratch,
-    UsageError, Wanted,
+    Chunk, Corpus, Damage, Error, Fault, Fetch, Index, Indexed, Keys, PartFetch, ResourceId, Scattered,
+    Scratch, UsageError, Wanted,
 };
 use tesson_plan::JoinedChunk;
 
 use super::gather::{Pick, gather};
-use super::part::PartFetch;
 
 /// A corpus made of several.
 pub(super) struct JoinedCorpus {

@@ -17,14 +17,13 @@ mod part;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tesson_core::{Chunk, ConfigError, Error, Indexed, Key, Keys, Lanes, Scratch};
+use tesson_core::{Chunk, ConfigError, Error, Indexed, Key, Keys, Lanes, PartFetch, Scratch};
 use tesson_plan::{JoinReport, Joined, Joiner, KeyColumns, MissingKeys, Secondary};
 
 use crate::fetch::Resources;
 use crate::lanes::Threads;
 use corpus::{JoinedCorpus, JoinedPart};
 use hashed::Hashed;
-use part::PartFetch;
 pub(crate) use part::{Parts, files};
 
 /// How several deserializers go together.

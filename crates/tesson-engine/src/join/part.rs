@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tesson_core::{ConfigError, Deserializer, Error, Fetch, Indexed, ResourceId, StoreError, StreamInfo};
+use tesson_core::{ConfigError, Deserializer, Error, Indexed, PartFetch, StoreError, StreamInfo};
 
 use crate::fetch::Resources;
 use crate::lanes::Threads;
@@ -18,59 +18,6 @@ pub(crate) struct Part {
 
 /// The deserializers of a source. The first one is the primary.
 pub(crate) struct Parts(Vec<Part>);
-
-/// The files of one part.
-pub(crate) struct PartFetch<'a> {
-    pub(crate) fetch: &'a dyn Fetch,
-    /// Number of the part's first file.
-    pub(crate) first: u32,
-}
-
-impl PartFetch<'_> {
-    fn id(&self, resource: ResourceId) -> ResourceId {
-        ResourceId(self.first + resource.0)
-    }
-}
-
-impl Fetch for PartFetch<'_> {
-    fn size(&self, resource: ResourceId) -> u64 {
-        self.fetch.size(self.id(resource))
-    }
-
-    fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        self.fetch.read(self.id(resource), range, into)
-    }
-
-    fn read_behind(
-        &self,
-        resource: ResourceId,
-        range: Range<u64>,
-        from: usize,
-        into: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        self.fetch.read_behind(self.id(resource), range, from, into)
-    }
-
-    fn largest(&self) -> u64 {
-        self.fetch.largest()
-    }
-
-    fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {
-        self.fetch.mapped(self.id(resource), range)
-    }
-
-    fn will_need(&self, resource: ResourceId, range: Range<u64>) {
-        self.fetch.will_need(self.id(resource), range);
-    }
-
-    fn progress(&self, bytes: u64) {
-        self.fetch.progress(bytes);
-    }
-
-    fn cancelled(&self) -> bool {
-        self.fetch.cancelled()
-    }
-}
 
 /// The names of the files of all deserializers.
 pub(crate) fn files(deserializers: &[Box<dyn Deserializer>]) -> impl Iterator<Item = Arc<Path>> {

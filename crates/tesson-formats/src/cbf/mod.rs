@@ -38,6 +38,7 @@ use tesson_core::{
     Location, Options, Pieces, ResourceId, Setting, Shape, StreamInfo,
 };
 
+use crate::several;
 use layout::{ChunkPlace, Layout};
 use options::{OPTIONS, Settings};
 use record::{Broken, Form};
@@ -53,7 +54,8 @@ pub static FORMAT: Format = Format {
 };
 
 fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
-    Ok(Box::new(Cbf::new(Settings::new(options, setting)?)))
+    let settings = Settings::new(options, setting)?;
+    Ok(several::open(&settings.files, |file| Cbf::new(settings.clone(), file)))
 }
 
 /// The streams of a file, by their names in it, and the type that each one's values are written in.
@@ -158,16 +160,16 @@ struct Cbf {
 }
 
 impl Cbf {
-    fn new(settings: Settings) -> Cbf {
+    fn new(settings: Settings, file: PathBuf) -> Cbf {
         let rules = Rules {
-            file: settings.file.as_path().into(),
+            file: file.as_path().into(),
             element: settings.element,
             streams: Vec::new(),
             chunks: Vec::new(),
             by_offset: Vec::new(),
             small_chunks: false,
         };
-        let resources = [settings.file.clone()];
+        let resources = [file];
         Cbf { settings, resources, streams: Vec::new(), rules: Arc::new(rules) }
     }
 

@@ -43,9 +43,10 @@ pub(super) static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec {
         name: "file",
         aliases: &[],
-        kind: OptionKind::Path,
+        kind: OptionKind::Files,
         default: None,
-        help: "The file, relative to the working directory.",
+        help: "The file, relative to the working directory; a pattern such as `part-*`, or a list, for several that are \
+               one corpus, in this order (those of a pattern by name). The same id in two files is two sequences.",
     },
     OptionSpec {
         name: "input",
@@ -96,7 +97,7 @@ pub(super) struct Input {
 /// The options, resolved.
 #[derive(Clone, Debug)]
 pub(super) struct Settings {
-    pub(super) file: PathBuf,
+    pub(super) files: Vec<PathBuf>,
     pub(super) inputs: Vec<Input>,
     pub(super) element: Element,
     pub(super) keep: bool,
@@ -114,8 +115,8 @@ impl Settings {
             Some(_) => Element::F32,
             None => setting.element,
         };
-        let file = PathBuf::from(options.text("file")?.unwrap_or_default());
-        Ok(Settings { file, inputs: inputs(options)?, element, keep: options.bool("keepDataInMemory")? })
+        let files = options.files("file")?;
+        Ok(Settings { files, inputs: inputs(options)?, element, keep: options.bool("keepDataInMemory")? })
     }
 }
 
@@ -150,7 +151,7 @@ pub(super) fn describe(
         (input.name.as_str(), Value::Section(stream))
     });
     Ok(Section::from_iter([
-        ("file", Value::Text(settings.file.to_string_lossy().into_owned())),
+        ("file", options.described_files("file")?),
         ("traceLevel", Value::Whole(options.whole("traceLevel")?.unwrap_or_default().into())),
         ("keepDataInMemory", Value::Bool(settings.keep)),
         ("input", Value::Section(Section::from_iter(input))),

@@ -39,6 +39,7 @@ use tesson_core::{
     Location, Options, Pieces, ResourceId, Setting, StreamInfo,
 };
 
+use crate::several;
 use options::{EmptyInputs, Input, OPTIONS, Settings};
 use prologue::Prologue;
 use rows::{Keying, RowRules};
@@ -56,7 +57,8 @@ pub static FORMAT: Format = Format {
 };
 
 fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
-    Ok(Box::new(Ctf::new(Settings::new(options, setting)?)))
+    let settings = Settings::new(options, setting)?;
+    Ok(several::open(&settings.files, |file| Ctf::new(settings.clone(), file)))
 }
 
 /// What decoding needs to know, settled by [`Deserializer::prepare`].
@@ -124,9 +126,9 @@ struct Ctf {
 }
 
 impl Ctf {
-    fn new(settings: Settings) -> Ctf {
+    fn new(settings: Settings, file: PathBuf) -> Ctf {
         let rules = Rules {
-            file: settings.file.as_path().into(),
+            file: file.as_path().into(),
             inputs: settings.inputs.clone(),
             names: settings.inputs.iter().map(|input| Name::new(&input.alias)).collect(),
             main: settings.main,
@@ -146,7 +148,7 @@ impl Ctf {
             element: settings.element,
             kernel: Kernel::best(),
         };
-        let resources = vec![settings.file.clone()];
+        let resources = vec![file];
         Ctf { settings, resources, rules: Arc::new(rules), cut: index::Cut::default() }
     }
 }

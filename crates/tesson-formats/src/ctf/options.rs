@@ -46,9 +46,10 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec {
         name: "file",
         aliases: &[],
-        kind: OptionKind::Path,
+        kind: OptionKind::Files,
         default: None,
-        help: "The file, relative to the working directory.",
+        help: "The file, relative to the working directory; a pattern such as `part-*`, or a list, for several that are \
+               one corpus, in this order (those of a pattern by name). The same id in two files is two sequences.",
     },
     OptionSpec {
         name: "input",
@@ -163,7 +164,7 @@ pub(crate) struct Input {
 /// The options, resolved.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) file: PathBuf,
+    pub(crate) files: Vec<PathBuf>,
     pub(crate) streams: Vec<StreamInfo>,
     pub(crate) inputs: Vec<Input>,
     pub(crate) element: Element,
@@ -193,7 +194,7 @@ impl Settings {
             _ => setting.element,
         };
         let mut settings = Settings {
-            file: PathBuf::from(word("file")?),
+            files: options.files("file")?,
             streams: Vec::new(),
             inputs: Vec::new(),
             element,
@@ -315,7 +316,7 @@ pub(crate) fn describe(
     let settings = Settings::new(options, setting)?;
     let word = |name: &str| Ok(Value::Text(options.text(name)?.unwrap_or_default().to_ascii_lowercase()));
     let mut section = Section::from_iter([
-        ("file", Value::Text(settings.file.to_string_lossy().into_owned())),
+        ("file", options.described_files("file")?),
         ("skipSequenceIds", Value::Bool(settings.skip_ids)),
         ("maxErrors", Value::Whole(settings.max_errors.into())),
         ("traceLevel", Value::Whole(options.whole("traceLevel")?.unwrap_or_default().into())),

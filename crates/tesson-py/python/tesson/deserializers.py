@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, SupportsIndex
 
 from .errors import ConfigError
@@ -41,8 +41,9 @@ class CTFDeserializer(Deserializer):
 
     Parameters
     ----------
-    filename : str or os.PathLike
-        The file, relative to the working directory.
+    filename : str or os.PathLike, or a list of them
+        The file, relative to the working directory. A list of files, or a pattern such as ``"part-*.ctf"``, is one
+        corpus: the files one behind the other (those of a pattern by name); the same id in two files is two sequences.
     streams : mapping of str to StreamDef, optional
         The streams by name, usually :class:`StreamDefs`. :meth:`map_input` adds more.
     rules : {"lenient", "cntk"}, optional
@@ -82,7 +83,7 @@ class CTFDeserializer(Deserializer):
 
     def __init__(
         self,
-        filename: str | os.PathLike[str],
+        filename: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         streams: Mapping[str, StreamDef] | None = None,
         *,
         rules: str | None = None,
@@ -99,7 +100,7 @@ class CTFDeserializer(Deserializer):
         num_chunks_to_cache: int | None = None,
     ) -> None:
         super().__init__({
-            "file": os.fspath(filename),
+            "file": _files(filename),
             "rules": rules,
             "empty_inputs": empty_inputs,
             "numbers": numbers,
@@ -160,8 +161,9 @@ class CBFDeserializer(Deserializer):
 
     Parameters
     ----------
-    filename : str or os.PathLike
-        The file, relative to the working directory.
+    filename : str or os.PathLike, or a list of them
+        The file, relative to the working directory. A list of files, or a pattern such as ``"part-*.ctf"``, is one
+        corpus: the files one behind the other (those of a pattern by name); the same id in two files is two sequences.
     streams : mapping of str to StreamDef, optional
         Streams to be renamed, by their new names: ``StreamDefs(features=StreamDef(field="x"))``. Shapes and forms are
         those of the file; only a shape of several dimensions is kept, for the arrays. All other streams of the file come
@@ -188,7 +190,7 @@ class CBFDeserializer(Deserializer):
 
     def __init__(
         self,
-        filename: str | os.PathLike[str],
+        filename: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
         streams: Mapping[str, StreamDef] | None = None,
         *,
         skip: Iterable[str] = (),
@@ -198,7 +200,7 @@ class CBFDeserializer(Deserializer):
         cache_index: bool | None = None,
     ) -> None:
         super().__init__({
-            "file": os.fspath(filename),
+            "file": _files(filename),
             "keep_data_in_memory": keep_data_in_memory,
             "trace_level": trace_level,
             "precision": precision,
@@ -229,6 +231,11 @@ def camel_case(name: str) -> str:
     """The spelling of configurations: ``max_errors`` is ``maxErrors``."""
     first, *others = name.split("_")
     return first + "".join(word.capitalize() for word in others)
+
+
+def _files(names: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> str | list[str]:
+    """A file name, or a list of them, as configurations have it."""
+    return os.fspath(names) if isinstance(names, str | os.PathLike) else [os.fspath(name) for name in names]
 
 
 def _input(stream: StreamDef) -> dict[str, Any]:

@@ -39,6 +39,12 @@ CLASSES = [CBFDeserializer, CTFDeserializer]
 
 
 @pytest.mark.parametrize("deserializer", CLASSES)
+def test_several_files_are_a_list(deserializer: type[CBFDeserializer | CTFDeserializer]) -> None:
+    assert deserializer([Path("d") / "a", "b-*"]).config["file"] == ["d/a", "b-*"]
+    assert "['d/a', 'b-*']" in repr(deserializer([Path("d") / "a", "b-*"]))
+
+
+@pytest.mark.parametrize("deserializer", CLASSES)
 def test_every_option_of_the_table_is_a_keyword(deserializer: type[Deserializer]) -> None:
     table = {row["name"] for row in _tesson.option_table(deserializer.type)}
     # What is skipped is written in `input`.

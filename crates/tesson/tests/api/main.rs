@@ -5,6 +5,7 @@ mod calls;
 mod common;
 mod ending;
 mod faults;
+mod files;
 mod index_cache;
 mod join;
 mod truncation;

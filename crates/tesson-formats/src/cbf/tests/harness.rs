@@ -157,7 +157,9 @@ pub(super) fn opened(options: &str, file: &Memory) -> Result<Cbf, String> {
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
     let setting =
         Setting { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
-    let mut cbf = Cbf::new(Settings::new(&options, &setting).map_err(|e| e.to_string())?);
+    let settings = Settings::new(&options, &setting).map_err(|e| e.to_string())?;
+    let file = settings.files[0].clone();
+    let mut cbf = Cbf::new(settings, file);
     cbf.prepare(file).map_err(|e| e.to_string())?;
     Ok(cbf)
 }

@@ -1,0 +1,287 @@
+//! Several files of one format as one corpus, one behind the other.
+//!
+//! Each file is a deserializer of its own; here their chunks are counted through. So sequences never run from one file
+//! into the next, and an id that is in two files is two sequences.
+
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use tesson_core::{
+    Chunk, Corpus, DataError, DataErrorKind, Deserializer, Error, Fault, Fetch, Index, Indexed, Keys, Lanes,
+    Location, PartFetch, Piece, Pieces, Repeated, ResourceId, Scratch, StreamInfo, Wanted,
+};
+
+/// Opens files as one corpus, each by `open`.
+pub(crate) fn open<D: Deserializer + 'static>(
+    files: &[PathBuf],
+    open: impl Fn(PathBuf) -> D,
+) -> Box<dyn Deserializer> {
+    match files {
+        [file] => Box::new(open(file.clone())),
+        _ => Box::new(Several { parts: files.iter().cloned().map(open).collect(), files: files.to_vec() }),
+    }
+}
+
+/// One deserializer a file; file `k` is resource `k`.
+struct Several<D> {
+    parts: Vec<D>,
+    files: Vec<PathBuf>,
+}
+
+/// The resource of one file.
+fn only(fetch: &dyn Fetch, file: usize) -> PartFetch<'_> {
+    PartFetch { fetch, first: file as u32 }
+}
+
+/// Puts what one file's deserializer has decoded among all files.
+fn placed(out: &mut Chunk, file: usize) {
+    let place = |fault: &mut Fault| fault.resource.0 += file as u32;
+    out.faults.iter_mut().for_each(place);
+    out.notes.iter_mut().for_each(place);
+}
+
+impl<D: Deserializer> Several<D> {
+    /// Whether all files have the streams of the first.
+    fn check_streams(&self) -> Result<(), Error> {
+        let first = self.parts[0].streams();
+        let Some(file) = self.parts.iter().position(|part| part.streams() != first) else { return Ok(()) };
+        let what = format!(
+            "the streams are {}, those of {} are {}; files that are one corpus have the same",
+            listed(self.parts[file].streams()),
+            self.files[0].display(),
+            listed(first)
+        );
+        let at = Location { file: self.files[file].as_path().into(), offset: 0, line: None };
+        Err(DataError::new(DataErrorKind::Malformed { what }, at).into())
+    }
+
+    fn together(&self, parts: Vec<Indexed>) -> Indexed {
+        let mut index = Index::new();
+        let mut first_chunk = vec![0];
+        for part in &parts {
+            for chunk in 0..part.index.n_chunks() {
+                index.push(part.index.lengths(chunk).clone(), part.index.chunk(chunk).bytes);
+            }
+            first_chunk.push(index.n_chunks() as u32);
+        }
+        index.seal();
+        Indexed { index: Arc::new(index), corpus: Arc::new(SeveralCorpus { parts, first_chunk }) }
+    }
+}
+
+fn listed(streams: &[StreamInfo]) -> String {
+    let one = |s: &StreamInfo| format!("`{}` {}{}", s.name, if s.sparse { "sparse " } else { "" }, s.shape);
+    streams.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+impl<D: Deserializer> Deserializer for Several<D> {
+    fn name(&self) -> &'static str {
+        self.parts[0].name()
+    }
+
+    fn streams(&self) -> &[StreamInfo] {
+        self.parts[0].streams()
+    }
+
+    fn resources(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    fn identity(&self) -> String {
+        format!("{} files={}", self.parts[0].identity(), self.files.len())
+    }
+
+    fn max_errors(&self) -> u64 {
+        self.parts[0].max_errors()
+    }
+
+    fn keep_in_memory(&self) -> bool {
+        self.parts[0].keep_in_memory()
+    }
+
+    fn cache_index(&self) -> bool {
+        self.parts[0].cache_index()
+    }
+
+    fn can_cache_index(&self) -> bool {
+        self.parts[0].can_cache_index()
+    }
+
+    fn defines_size(&self) -> bool {
+        self.parts[0].defines_size()
+    }
+
+    fn repeated_keys(&self) -> Repeated {
+        self.parts[0].repeated_keys()
+    }
+
+    fn composable(&self) -> bool {
+        self.parts[0].composable()
+    }
+
+    fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        for (file, part) in self.parts.iter_mut().enumerate() {
+            part.prepare(&only(fetch, file))?;
+        }
+        self.check_streams()
+    }
+
+    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
+        let n = self.parts.len();
+        let indexed: Vec<OnceLock<Result<Indexed, Error>>> = (0..n).map(|_| OnceLock::new()).collect();
+        let index = |file: usize, lanes: &dyn Lanes| {
+            indexed[file].get_or_init(|| self.parts[file].index(&only(fetch, file), lanes)).is_ok()
+        };
+        if n >= 2 * lanes.width() {
+            let memory = lanes.memory() / lanes.width().max(1) as u64;
+            lanes.run(n, &|file| {
+                index(file, &OneLane { memory });
+            });
+        } else {
+            // Few files: all cores work on each.
+            (0..n).all(|file| index(file, lanes));
+        }
+        // The first error counts, in the order of the files.
+        let parts = indexed.into_iter().map_while(OnceLock::into_inner);
+        Ok(self.together(parts.collect::<Result<_, _>>()?))
+    }
+
+    fn restore(&self, mut saved: &[u8]) -> Option<Indexed> {
+        let mut parts = Vec::with_capacity(self.parts.len());
+        for part in &self.parts {
+            let (n, rest) = saved.split_first_chunk()?;
+            let (one, rest) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*n)).ok()?)?;
+            parts.push(part.restore(one)?);
+            saved = rest;
+        }
+        saved.is_empty().then(|| self.together(parts))
+    }
+
+    fn pieces(&self) -> Option<&dyn Pieces> {
+        self.parts.iter().all(|part| part.pieces().is_some()).then_some(self)
+    }
+}
+
+/// A core of its own for each file.
+struct OneLane {
+    memory: u64,
+}
+
+impl Lanes for OneLane {
+    fn width(&self) -> usize {
+        1
+    }
+
+    fn memory(&self) -> u64 {
+        self.memory
+    }
+
+    fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
+        (0..n).for_each(job);
+    }
+}
+
+impl<D: Deserializer> Several<D> {
+    fn pieces_of(&self, file: usize) -> &dyn Pieces {
+        self.parts[file].pieces().expect("asked for before anything is cut")
+    }
+}
+
+impl<D: Deserializer> Pieces for Several<D> {
+    fn cut(
+        &self,
+        after: Option<Piece>,
+        target: u64,
+        fetch: &dyn Fetch,
+        into: &mut Vec<u8>,
+    ) -> Result<Option<Piece>, Error> {
+        let mut before = after.map(|piece| Piece { resource: ResourceId(0), ..piece });
+        for file in after.map_or(0, |piece| piece.resource.0 as usize)..self.parts.len() {
+            if let Some(piece) = self.pieces_of(file).cut(before.take(), target, &only(fetch, file), into)? {
+                return Ok(Some(Piece { resource: ResourceId(file as u32), ..piece }));
+            }
+        }
+        Ok(None)
+    }
+
+    fn decode(
+        &self,
+        piece: Piece,
+        bytes: &[u8],
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let file = piece.resource.0 as usize;
+        let own = Piece { resource: ResourceId(0), ..piece };
+        self.pieces_of(file).decode(own, bytes, scratch, out)?;
+        placed(out, file);
+        Ok(())
+    }
+}
+
+/// The files' corpora, chunks counted through.
+struct SeveralCorpus {
+    parts: Vec<Indexed>,
+    /// Number of each file's first chunk; one entry more than there are files.
+    first_chunk: Vec<u32>,
+}
+
+impl SeveralCorpus {
+    /// The file of a chunk, its corpus, and the chunk's number there.
+    fn find(&self, chunk: u32) -> (usize, &dyn Corpus, u32) {
+        let file = self.first_chunk.partition_point(|&first| first <= chunk) - 1;
+        (file, &*self.parts[file].corpus, chunk - self.first_chunk[file])
+    }
+}
+
+impl Corpus for SeveralCorpus {
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: Wanted<'_>,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let (file, corpus, own) = self.find(chunk);
+        corpus.load(own, wanted, &only(fetch, file), scratch, out)?;
+        placed(out, file);
+        Ok(())
+    }
+
+    fn keys(
+        &self,
+        chunk: u32,
+        n_sequences: u32,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<Keys, Error> {
+        let (file, corpus, own) = self.find(chunk);
+        corpus.keys(own, n_sequences, &only(fetch, file), scratch, out)
+    }
+
+    fn whole_chunks(&self) -> bool {
+        self.parts.iter().any(|part| part.corpus.whole_chunks())
+    }
+
+    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, std::ops::Range<u64>) {
+        let (file, corpus, own) = self.find(chunk);
+        (ResourceId(file as u32), corpus.span(own, sequence).1)
+    }
+
+    fn bytes(&self) -> usize {
+        let part = |part: &Indexed| part.index.bytes() + part.corpus.bytes();
+        self.first_chunk.capacity() * 4 + self.parts.iter().map(part).sum::<usize>()
+    }
+
+    fn save(&self, _index: &Index, into: &mut Vec<u8>) {
+        for part in &self.parts {
+            let at = into.len();
+            into.extend([0; 8]);
+            part.corpus.save(&part.index, into);
+            let n = (into.len() - at - 8) as u64;
+            into[at..at + 8].copy_from_slice(&n.to_le_bytes());
+        }
+    }
+}
