@@ -16,20 +16,17 @@
 //! | 8 | XXH3 of the payload |
 //! | … | payload: the format's own |
 
-use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_core::{Deserializer, Indexed};
-use xxhash_rust::xxh3::xxh3_64;
 
-use crate::fingerprint;
 use crate::store::Resource;
+use crate::{cache_file, fingerprint};
 
 const MAGIC: &[u8; 8] = b"TESSIDX\0";
 const VERSION: u32 = 1;
-const HEADER: usize = 8 + 4 + 8 + 16 + 8 + 8 + 8;
 
 /// A name and the open file.
 type File = (Arc<Path>, Box<dyn Resource>);
@@ -55,22 +52,18 @@ fn header(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Vec<u
 /// The cached index, if there is one that fits.
 pub(crate) fn read(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Option<Indexed> {
     let file = path(&files.first()?.0);
-    let all = fs::read(&file).ok()?;
-    let wanted = header(deserializer, files, corpus);
-    let head = all.get(..HEADER)?;
-    let (size, sum) = head[wanted.len()..].split_at(8);
-    let payload = &all[HEADER..];
-    let fits = head.starts_with(&wanted)
-        && size == (payload.len() as u64).to_le_bytes()
-        && sum == xxh3_64(payload).to_le_bytes();
-    let indexed = fits.then(|| deserializer.restore(payload)).flatten();
+    if !file.exists() {
+        return None;
+    }
+    let payload = cache_file::read(&file, &header(deserializer, files, corpus));
+    let indexed = payload.and_then(|payload| deserializer.restore(&payload));
     if indexed.is_none() {
         tracing::info!(file = %file.display(), "index cache does not fit the input or the options, it is made anew");
     }
     indexed
 }
 
-/// Writes the cache: to a temporary file that replaces the old one when it is whole.
+/// Writes the cache.
 ///
 /// # Errors
 /// What the file system answers.
@@ -85,19 +78,7 @@ pub(crate) fn write(
     };
     let mut payload = Vec::new();
     indexed.corpus.save(&indexed.index, &mut payload);
-    let mut head = header(deserializer, files, corpus);
-    head.extend((payload.len() as u64).to_le_bytes());
-    head.extend(xxh3_64(&payload).to_le_bytes());
     let target = path(input);
-    let mut temporary = target.clone().into_os_string();
-    temporary.push(format!(".{}.tmp", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let written = fs::File::create(&temporary)
-        .and_then(|mut f| f.write_all(&head).and_then(|()| f.write_all(&payload)))
-        .and_then(|()| fs::rename(&temporary, &target));
-    if written.is_err() {
-        // What is left of it is of no use; that it cannot be removed either changes nothing.
-        let _ = fs::remove_file(&temporary);
-    }
-    written.map(|()| target)
+    cache_file::write(&target, &header(deserializer, files, corpus), &payload)?;
+    Ok(target)
 }

@@ -6,6 +6,7 @@
 
 mod arrays;
 mod block;
+mod cache_file;
 mod check;
 mod deliver;
 mod fault;
@@ -16,9 +17,11 @@ mod join;
 mod lanes;
 mod layout;
 mod minibatch;
+mod open_files;
 mod pack;
 mod packed;
 mod pool;
+pub mod record_index;
 mod report;
 mod source;
 mod stats;
@@ -29,6 +32,7 @@ pub use check::{Checked, Severity};
 pub use join::JoinRules;
 pub use layout::{Layout, Place};
 pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};
+pub use open_files::OpenFiles;
 pub use pool::Buffer;
 pub use report::fault_facts;
 pub use source::{Canceller, FaultRules, Source, SourceSpec, StatsReader, TruncationSpec};

@@ -134,7 +134,7 @@ impl Drop for Source {
 
 /// Ends a blocked call from another thread, and the source with it.
 #[derive(Clone, Default)]
-pub struct Canceller(Arc<AtomicBool>);
+pub struct Canceller(pub(crate) Arc<AtomicBool>);
 
 impl Canceller {
     /// For a source that is yet to be opened, with [`Source::open_with`].

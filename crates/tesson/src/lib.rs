@@ -34,6 +34,7 @@
 pub mod config;
 pub mod convert;
 pub mod files;
+pub mod records;
 pub mod tfds;
 
 use std::ops::{Deref, DerefMut};

@@ -1,0 +1,44 @@
+//! Every checksum of a file.
+
+use tesson_core::{DataError, Error};
+use tesson_formats::record::End;
+
+use super::RecordsFile;
+
+/// What a check has seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CheckedRecords {
+    /// Records, the damaged ones included.
+    pub records: u64,
+    /// Bytes of the good ones.
+    pub bytes: u64,
+    /// Damaged ones, and what cannot be told apart behind the last one as one more.
+    pub faults: u64,
+}
+
+/// Reads all of a file and tells what is damaged, in order; `progress` is told how many records have been looked at.
+///
+/// # Errors
+/// Unreadable storage.
+pub fn check(
+    file: &RecordsFile,
+    each: &mut dyn FnMut(&DataError),
+    progress: &mut dyn FnMut(u64),
+) -> Result<CheckedRecords, Error> {
+    let mut seen = CheckedRecords::default();
+    file.for_each_block(|block| {
+        seen.records += block.len() as u64;
+        seen.bytes += block.places().iter().map(|place| u64::from(place.size)).sum::<u64>();
+        for (_, fault) in block.faults() {
+            each(&fault.in_file(file.path()));
+        }
+        seen.faults += block.faults().len() as u64;
+        if let End::Damaged(fault) = block.end() {
+            each(&fault.in_file(file.path()));
+            seen.faults += 1;
+        }
+        progress(seen.records);
+        Ok::<(), Error>(())
+    })?;
+    Ok(seen)
+}

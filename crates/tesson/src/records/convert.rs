@@ -1,0 +1,166 @@
+//! From one format to another, record by record.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+use tesson_core::Error;
+use tesson_formats::record::End;
+use tesson_formats::{array_record, tfrecord};
+
+use super::{Records, RecordsFile};
+use crate::convert::ConvertError;
+
+/// How records are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordForm {
+    /// TFRecord.
+    TfRecord,
+    /// ArrayRecord, in so large and so compressed chunks.
+    ArrayRecord(array_record::write::Options),
+}
+
+/// What was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConvertedRecords {
+    /// Number of records.
+    pub records: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+}
+
+/// Bytes that are handed to the system at once.
+const BUFFER: usize = 1 << 20;
+
+/// A file in the making, under a temporary name until it is whole. What is there of it is removed if it is never finished.
+pub(crate) struct RecordOutput {
+    path: PathBuf,
+    temporary: PathBuf,
+    writer: Option<Writer>,
+}
+
+enum Writer {
+    TfRecord(tfrecord::write::Writer<BufWriter<File>>),
+    ArrayRecord(Box<array_record::write::Writer<BufWriter<File>>>),
+}
+
+impl RecordOutput {
+    pub(crate) fn create(path: &Path, form: RecordForm) -> io::Result<RecordOutput> {
+        let mut temporary = OsString::from(path);
+        temporary.push(".tmp");
+        let temporary = PathBuf::from(temporary);
+        let out = BufWriter::with_capacity(BUFFER, File::create(&temporary)?);
+        let mut output = RecordOutput { path: path.into(), temporary, writer: None };
+        output.writer = Some(match form {
+            RecordForm::TfRecord => Writer::TfRecord(tfrecord::write::Writer::new(out)),
+            RecordForm::ArrayRecord(options) => {
+                Writer::ArrayRecord(Box::new(array_record::write::Writer::new(out, options)?))
+            }
+        });
+        Ok(output)
+    }
+
+    pub(crate) fn record(&mut self, data: &[u8]) -> io::Result<()> {
+        match &mut self.writer {
+            Some(Writer::TfRecord(writer)) => writer.record(data),
+            Some(Writer::ArrayRecord(writer)) => writer.record(data),
+            None => Ok(()),
+        }
+    }
+
+    /// Ends the file, makes sure that it is kept, and gives it its name; returns its size.
+    pub(crate) fn finish(mut self) -> io::Result<u64> {
+        let file = match self.writer.take() {
+            Some(Writer::TfRecord(writer)) => writer.finish()?,
+            Some(Writer::ArrayRecord(writer)) => writer.finish()?,
+            None => return Ok(0),
+        };
+        let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.sync_data()?;
+        fs::rename(&self.temporary, &self.path)?;
+        let size = file.metadata()?.len();
+        self.temporary.clear();
+        Ok(size)
+    }
+}
+
+impl Drop for RecordOutput {
+    fn drop(&mut self) {
+        if !self.temporary.as_os_str().is_empty() {
+            // Why it is not whole has been told; that a part of it lies about is the lesser trouble.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Writes the records of a file to another one, which appears under its name when it is whole. `progress` is told how many
+/// records have been read.
+///
+/// # Errors
+/// Damaged records, unreadable storage, what cannot be written. An old file of the name is then as it was.
+pub fn convert(
+    input: &RecordsFile,
+    output: &Path,
+    form: RecordForm,
+    progress: &mut dyn FnMut(u64),
+) -> Result<ConvertedRecords, ConvertError> {
+    let failed = |e| ConvertError::File { file: output.into(), source: e };
+    let mut out = RecordOutput::create(output, form).map_err(failed)?;
+    let mut records = 0;
+    input.for_each_block(|block| {
+        undamaged(input, block)?;
+        block.iter().try_for_each(|record| out.record(record)).map_err(failed)?;
+        records += block.len() as u64;
+        progress(records);
+        Ok::<(), ConvertError>(())
+    })?;
+    Ok(ConvertedRecords { records, bytes: out.finish().map_err(failed)? })
+}
+
+/// Reads two files side by side and compares their records.
+///
+/// # Errors
+/// The first difference ([`ConvertError::Differs`]), damage, unreadable storage.
+pub fn verify(
+    input: &RecordsFile,
+    output: &RecordsFile,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), ConvertError> {
+    let (mut block, mut first, mut at) = (Records::new(), 0, 0);
+    output.read(0, &mut block)?;
+    input.for_each_block(|expected| {
+        undamaged(input, expected)?;
+        for record in expected.iter() {
+            if at == block.len() {
+                first += at as u64;
+                at = 0;
+                output.read(first, &mut block)?;
+                undamaged(output, &block)?;
+            }
+            if at == block.len() || block.get(at) != record {
+                return Err(ConvertError::Differs(format!("record {}", first + at as u64)));
+            }
+            at += 1;
+        }
+        progress(first + at as u64);
+        Ok(())
+    })?;
+    let (records, fault) = output.count()?;
+    match fault {
+        Some(fault) => Err(Error::from(fault.in_file(output.path())).into()),
+        None if records != first + at as u64 => {
+            Err(ConvertError::Differs(format!("{records} records were written")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The first damage of a block as an error.
+fn undamaged(file: &RecordsFile, block: &Records) -> Result<(), Error> {
+    let at_the_end = if let End::Damaged(fault) = block.end() { Some(fault) } else { None };
+    match block.faults().first().map(|(_, fault)| fault).or(at_the_end) {
+        Some(fault) => Err(fault.in_file(file.path()).into()),
+        None => Ok(()),
+    }
+}
