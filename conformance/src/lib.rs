@@ -15,6 +15,7 @@ mod expected;
 mod find;
 mod oracle;
 mod reader;
+mod records;
 mod rust_api;
 pub mod tfds;
 mod user;

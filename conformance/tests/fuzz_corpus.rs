@@ -51,12 +51,27 @@ fn states_are_taken_or_refused() {
 }
 
 #[test]
+fn files_of_records_are_read_the_same_in_all_ways() {
+    replay("tfrecord_read", entry::tfrecord_read);
+    replay("array_record_read", entry::array_record_read);
+}
+
+#[test]
 fn every_target_is_replayed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
     let mut targets: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
     targets.sort();
     assert_eq!(
         targets,
-        ["brainscript", "cbf_decode", "config_json", "ctf_decode", "ctf_index", "resume_state"]
+        [
+            "array_record_read",
+            "brainscript",
+            "cbf_decode",
+            "config_json",
+            "ctf_decode",
+            "ctf_index",
+            "resume_state",
+            "tfrecord_read"
+        ]
     );
 }

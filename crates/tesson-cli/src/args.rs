@@ -66,6 +66,7 @@ Examples:
   tesson info reader.json --minibatch-size 1024 --json
   tesson info mnist/3.0.1
   tesson info mnist --data-dir tensorflow_datasets
+  tesson info mnist-train.tfrecord-00000-of-00001
   tesson info reader.json --minibatch-size 1024 --bucketing";
 
 const PLAN_EXAMPLES: &str = "\
@@ -81,14 +82,16 @@ Examples:
 const CHECK_EXAMPLES: &str = "\
 Examples:
   tesson check train.ctf --stream features:784 --stream labels:10:sparse
-  tesson check train.ctf --stream labels:10:sparse --rules cntk --json";
+  tesson check train.ctf --stream labels:10:sparse --rules cntk --json
+  tesson check mnist-train.tfrecord-00000-of-00001 mnist-test.tfrecord-00000-of-00001";
 
 const INDEX_EXAMPLES: &str = "\
-A source with `cacheIndex` uses the cache as long as the file does not change.
+A source with `cacheIndex` uses the cache as long as the file does not change. TFRecord files have an index each.
 
 Examples:
   tesson index train.ctf --stream features:784 --stream labels:10:sparse
-  tesson index reader.json --json";
+  tesson index reader.json --json
+  tesson index mnist-train.tfrecord-00000-of-00001 --cache-dir indexes";
 
 const CONFIG_EXAMPLES: &str = "\
 The answer is {\"tree\": …, \"readers\": {path: …}}: variables replaced, options typed, defaults filled in. Options that
@@ -102,6 +105,7 @@ Examples:
 
 const CONVERT_EXAMPLES: &str = "\
 OUT appears when it is whole. The formats are known by their names: ctf, txt (text), cbf (binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
+Files of records (tfrecord, array_record) are converted to each other, record by record.
 In tables each row is a sequence of one sample, or with --key-column the rows of a key that follow each other are one.
 
 Examples:
@@ -110,13 +114,15 @@ Examples:
   tesson convert train.csv train.cbf --label-column 0 --one-hot 10
   tesson convert train.csv train.ctf --header --key-column id --streams x=a,b,c --streams y=label
   tesson convert train.svm train.cbf --one-hot 2 --dim 95589
-  tesson convert train.jsonl train.ctf --label-column class --one-hot 5";
+  tesson convert train.jsonl train.ctf --label-column class --one-hot 5
+  tesson convert mnist.tfrecord mnist.array_record --verify
+  tesson convert mnist.array_record mnist.tfrecord";
 
 /// What is read.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct InputArgs {
     /// A configuration (*.cntk, *.bs, *.json, *.toml), a file in CNTK's binary format, or one in its text format with its
-    /// streams as options
+    /// streams as options; files of records (*.tfrecord*, *.array_record*) where that makes sense
     #[arg(value_name = "CONFIG|FILE")]
     pub(crate) input: PathBuf,
 
@@ -330,6 +336,10 @@ pub(crate) struct CheckArgs {
 pub(crate) struct IndexArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+
+    /// The folder for the indexes of files of records, by default beside each
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache_dir: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -370,11 +380,11 @@ pub(crate) struct ConvertArgs {
     #[arg(skip)]
     pub(crate) output: PathBuf,
 
-    /// The input's format, if its name does not say it: csv, tsv, svm, jsonl
+    /// The input's format, if its name does not say it: csv, tsv, svm, jsonl, tfrecord, array_record
     #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
     pub(crate) from: Option<String>,
 
-    /// The output's format, if its name does not say it: ctf or cbf
+    /// The output's format, if its name does not say it: ctf or cbf; of records tfrecord or array_record
     #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
     pub(crate) to: Option<String>,
 
@@ -385,6 +395,14 @@ pub(crate) struct ConvertArgs {
     /// A chunk of a binary file is closed when it has so many bytes, by default 32MiB
     #[arg(long, value_name = "BYTES", help_heading = "Conversion")]
     pub(crate) chunk_size: Option<String>,
+
+    /// Records in a chunk of an ArrayRecord file; a single one costs decompressing all of them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Conversion")]
+    pub(crate) group_size: u32,
+
+    /// Leaves the chunks of an ArrayRecord file uncompressed
+    #[arg(long, help_heading = "Conversion")]
+    pub(crate) uncompressed: bool,
 
     /// Reads both files again and compares them bit by bit
     #[arg(long, help_heading = "Conversion")]

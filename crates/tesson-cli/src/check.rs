@@ -8,9 +8,12 @@ use crate::args::{CheckArgs, InputArgs};
 use crate::failure::Failure;
 use crate::output::{Output, count};
 use crate::progress::Progress;
-use crate::{input, log};
+use crate::{input, log, records};
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
+    if let Some(files) = records::files(&args.input)? {
+        return records::check(&files, out);
+    }
     let mut config = input::config(&args.input, None)?;
     // Stored order opens at once; the check makes the index itself, and shows what is wrong with it.
     config.randomize = Randomize::Off;
@@ -53,7 +56,8 @@ fn check(config: &SourceConfig, input: &InputArgs, out: &mut Output) -> Result<O
     }
 }
 
-fn show(error: &DataError, severity: Severity, out: &mut Output) -> std::io::Result<()> {
+/// Writes what is wrong, and how bad it is.
+pub(crate) fn show(error: &DataError, severity: Severity, out: &mut Output) -> std::io::Result<()> {
     if out.is_json() {
         return out.line(&json(error, severity).to_string());
     }

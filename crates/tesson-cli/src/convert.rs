@@ -16,7 +16,7 @@ use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
-use crate::{input, log};
+use crate::{input, log, records};
 
 pub(crate) fn run(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
     let mut args = args.clone();
@@ -24,7 +24,14 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
         return Err(Failure::Usage("the file to be written is missing, name it behind the input".into()));
     };
     args.output = output.into();
-    convert(&args, out)
+    if same_file(&args.input.input, &args.output) {
+        let what = "input and output are one file";
+        return Err(Failure::Usage(format!("{}: {what}", args.input.input.display())));
+    }
+    match records::convert(&args, out)? {
+        Some(()) => Ok(()),
+        None => convert(&args, out),
+    }
 }
 
 fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
@@ -77,9 +84,6 @@ fn form(args: &ConvertArgs) -> Result<Form, Failure> {
 fn open(args: &ConvertArgs) -> Result<Opened, Failure> {
     let path = &args.input.input;
     let bytes = fs::metadata(path).map_err(|e| Failure::file(path, &e))?.len();
-    if same_file(path, &args.output) {
-        return Err(Failure::Usage(format!("{}: input and output are one file", path.display())));
-    }
     let kind = args.from.clone().unwrap_or_else(|| input::extension(path));
     let sequences: Box<dyn Sequences> = match kind.as_str() {
         "csv" | "tsv" => Box::new(Csv::open(path, &table(args, kind == "tsv")?)?),

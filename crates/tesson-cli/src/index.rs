@@ -7,9 +7,16 @@ use crate::args::IndexArgs;
 use crate::failure::Failure;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
-use crate::{input, log, read};
+use crate::{input, log, read, records};
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
+    if let Some(files) = records::files(&args.input)? {
+        return records::index(&files, args, out);
+    }
+    if let Some(folder) = &args.cache_dir {
+        let what = "is for files of records; other indexes lie beside their files";
+        return Err(Failure::Usage(format!("--cache-dir {}: {what}", folder.display())));
+    }
     let config = input::config(&args.input, None)?;
     log::show(config.trace_level);
     let mut source = read::open(&config, &args.input)?;

@@ -9,9 +9,12 @@ use crate::args::InfoArgs;
 use crate::failure::Failure;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
-use crate::{input, log, read};
+use crate::{input, log, read, records};
 
 pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<(), Failure> {
+    if let Some(files) = records::files(&args.input)? {
+        return records::info(&files, out);
+    }
     let mut config = input::config(&args.input, Some(&args.order))?;
     input::size_buckets(&mut config, &args.order, args.minibatch_size);
     config.limit = Limit::Sweeps(1);

@@ -20,5 +20,6 @@ mod output;
 mod plan;
 mod progress;
 mod read;
+mod records;
 
 pub use app::main;

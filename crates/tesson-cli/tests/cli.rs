@@ -638,3 +638,75 @@ fn what_cannot_be_converted_is_told_with_its_line_and_leaves_no_file() {
     check("a.ctf", "|x 1\n", "--stream x:1 --header", 2, "--header is for tables");
     check("a.ctf", "|x 1\n", "--stream x:1 --to xyz", 2, "found the format `xyz`, expected `ctf` or `cbf`");
 }
+
+/// A TFRecord file of these records.
+fn tfrecord(folder: &Path, name: &str, records: &[&str]) {
+    let mut writer = tesson::records::TfRecordWriter::new(fs::File::create(folder.join(name)).unwrap());
+    records.iter().for_each(|record| writer.record(record.as_bytes()).unwrap());
+    writer.finish().unwrap();
+}
+
+#[test]
+fn files_of_records_are_converted_to_each_other_and_back() {
+    let folder = folder("records-convert");
+    tfrecord(&folder, "a.tfrecord", &["one", "", "three"]);
+    let found = answers(&folder, "convert a.tfrecord b.array_record-00000-of-00001 --verify --json");
+    assert_eq!((&found[0]["records"], &found[0]["bytes"]), (&json!(3), &json!(131_072)));
+    answers(&folder, "convert b.array_record-00000-of-00001 c.tfrecord --group-size 2 --json");
+    assert_eq!(fs::read(folder.join("a.tfrecord")).unwrap(), fs::read(folder.join("c.tfrecord")).unwrap());
+    answers(&folder, "convert a.tfrecord d --to array_record --group-size 2 --uncompressed --verify --json");
+    // Nothing but its first bytes says what it is.
+    assert_eq!(answers(&folder, "info d --json")[0]["format"], "array_record");
+    let e = refused(&folder, "convert a.tfrecord a.tfrecord", 2);
+    assert!(e.contains("one file"), "{e}");
+    let e = refused(&folder, "convert a.tfrecord a.cbf", 2);
+    assert!(e.contains("--to"), "{e}");
+}
+
+#[test]
+fn damaged_records_are_listed_and_not_converted() {
+    let folder = folder("records-check");
+    tfrecord(&folder, "good.tfrecord", &["one", "two", "three"]);
+    let found = answers(&folder, "check good.tfrecord good.tfrecord --json");
+    assert_eq!(found, [json!({"files": 2, "records": 6, "bytes": 22, "faults": 0})]);
+    let mut bytes = fs::read(folder.join("good.tfrecord")).unwrap();
+    bytes[19 + 12] ^= 1;
+    bytes.extend([0; 3]);
+    fs::write(folder.join("bad.tfrecord"), bytes).unwrap();
+    let output = tesson(&folder, "check bad.tfrecord --json");
+    assert_eq!(output.status.code(), Some(1));
+    let found = lines(&output);
+    assert_eq!((&found[0]["offset"], &found[1]["offset"]), (&json!(31), &json!(59)));
+    assert!(found[0]["fault"].as_str().unwrap().starts_with("record 1: corrupted record"), "{found:?}");
+    assert!(found[1]["fault"].as_str().unwrap().starts_with("record 3: truncated record"), "{found:?}");
+    assert_eq!(found[2]["faults"], 2);
+    let e = refused(&folder, "convert bad.tfrecord x.array_record", 1);
+    assert!(e.contains("bad.tfrecord (byte 31): record 1"), "{e}");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2, "nothing half done lies about");
+    let e = refused(&folder, "check good.tfrecord other.ctf", 2);
+    assert!(e.contains("other.ctf: expected one more file of records"), "{e}");
+}
+
+#[test]
+fn an_index_of_records_is_used_as_long_as_it_fits() {
+    let folder = folder("records-index");
+    tfrecord(&folder, "a.tfrecord", &["one", "two", "three"]);
+    let found = answers(&folder, "index a.tfrecord --json");
+    assert_eq!(found[0]["records"], 3);
+    let cache = folder.join(found[0]["cache"].as_str().unwrap());
+    assert_eq!(cache, folder.join("a.tfrecord.tesson-index"));
+    let found = answers(&folder, "index a.tfrecord --cache-dir caches --json");
+    assert!(folder.join(found[0]["cache"].as_str().unwrap()).starts_with(folder.join("caches")));
+    let saved = fs::read(&cache).unwrap();
+    for changed in [&saved[..10], &[], &[7; 90], &saved[..saved.len() - 1]] {
+        fs::write(&cache, changed).unwrap();
+        assert_eq!(answers(&folder, "info a.tfrecord --json")[0]["records"], 3);
+    }
+    fs::write(&cache, &saved).unwrap();
+    tfrecord(&folder, "a.tfrecord", &["one", "two", "three", "four"]);
+    assert_eq!(answers(&folder, "info a.tfrecord --json")[0]["records"], 4);
+    answers(&folder, "convert a.tfrecord b.array_record --json");
+    assert_eq!(answers(&folder, "index b.array_record --json")[0]["cache"], Value::Null);
+    let e = refused(&folder, "index two.ctf --stream a:2 --cache-dir caches", 2);
+    assert!(e.contains("--cache-dir"), "{e}");
+}

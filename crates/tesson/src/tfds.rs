@@ -24,6 +24,7 @@ mod loader;
 mod reader;
 mod shards;
 mod state;
+mod write;
 
 use std::hash::{BuildHasher, RandomState};
 use std::path::{Path, PathBuf};
@@ -32,13 +33,17 @@ use std::{env, fs, io};
 use tesson_core::{ConfigError, Error, StoreError};
 
 pub use reader::{OnDamage, Reader, Rows};
+pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_plan::{CountMismatch, GlobalSeeds, Stream, StreamState};
 pub use tesson_tfds::features;
 pub use tesson_tfds::ids::Ids;
-pub use tesson_tfds::info::{self, Dataset, DatasetInfo, DatasetName, FileFormat, Resolved, Shard, Split};
+pub use tesson_tfds::info::{
+    self, Dataset, DatasetInfo, DatasetName, FileFormat, Resolved, Shard, Split, Version,
+};
 pub use tesson_tfds::read_config::{InputContext, ReadConfig, Sort, Sorted};
 pub use tesson_tfds::reading::{DrawnSeed, Op, Plan, Reading};
 pub use tesson_tfds::split::{self, FileInstruction, Selection, file_instructions};
+pub use write::{DatasetWriter, NewDataset, NewSplit};
 
 /// Opens the dataset of a version directory. No shard is opened.
 ///

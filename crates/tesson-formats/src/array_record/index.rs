@@ -82,7 +82,7 @@ impl Index {
         }
         let mut index = Index { offsets: Vec::new(), steps: Coded::constant(0, 0), group: 1, n_records };
         let mut steps = Vec::with_capacity(entries.len());
-        let (mut last, mut records) = (0, 0_u64);
+        let (mut last, mut last_records, mut records) = (0, 0, 0_u64);
         for (n, place) in entries.iter().enumerate() {
             let [offset, _, in_chunk] = numbers(message(place)).ok_or("an entry is no message")?;
             if n == 0 {
@@ -96,19 +96,19 @@ impl Index {
                 return Err(format!("chunk {n} is at byte {offset}, the one before it at {last}"));
             }
             if n > 0 {
-                steps.push(step(offset - last)?);
+                steps.push(step(offset - last, last_records)?);
             }
             if n.is_multiple_of(STRIDE) {
                 index.offsets.push(offset);
             }
-            last = offset;
+            (last, last_records) = (offset, in_chunk);
             records = records.saturating_add(in_chunk);
         }
         if records != n_records {
             return Err(format!("{n_records} records are said, its chunks have {records}"));
         }
         if !entries.is_empty() {
-            steps.push(step(footer - last)?);
+            steps.push(step(footer - last, last_records)?);
         }
         index.steps = Coded::new(&steps);
         Ok(index)
@@ -133,7 +133,12 @@ impl Index {
     }
 }
 
-fn step(bytes: u64) -> Result<u32, String> {
+/// The bytes from a chunk to the next. Each of its records has a byte of the file to itself (§3.1, "Chunk end"), so what
+/// is said of their number can be believed before they are looked at.
+fn step(bytes: u64, records: u64) -> Result<u32, String> {
+    if records > bytes {
+        return Err(format!("a chunk of {bytes} bytes is said to have {records} records"));
+    }
     u32::try_from(bytes).map_err(|_| format!("a chunk takes {bytes} bytes, less than 4 GiB is expected"))
 }
 

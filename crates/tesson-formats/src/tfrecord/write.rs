@@ -4,6 +4,9 @@ use std::io::{self, Write};
 
 use super::crc::masked;
 
+/// Bytes around the data of each record.
+pub const AROUND: u64 = super::scan::AROUND as u64;
+
 /// Writes records to anything that takes bytes.
 pub struct Writer<W> {
     out: W,
@@ -28,7 +31,7 @@ impl<W: Write> Writer<W> {
         self.out.write_all(data)?;
         self.out.write_all(&masked(crc32c::crc32c(data)).to_le_bytes())?;
         self.records += 1;
-        self.bytes += data.len() as u64 + 16;
+        self.bytes += data.len() as u64 + AROUND;
         Ok(())
     }
 
@@ -40,6 +43,11 @@ impl<W: Write> Writer<W> {
     /// Bytes written.
     pub fn bytes(&self) -> u64 {
         self.bytes
+    }
+
+    /// What is written to.
+    pub fn get_mut(&mut self) -> &mut W {
+        &mut self.out
     }
 
     /// Hands everything over, and the output back.

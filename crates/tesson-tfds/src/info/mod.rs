@@ -9,6 +9,7 @@ mod resolve;
 mod shards;
 mod template;
 mod version;
+mod write;
 
 pub use dataset::{Dataset, Shard, Split, rounded_lengths};
 pub use dataset_info::{DatasetInfo, FileFormat, Nest, SplitInfo};

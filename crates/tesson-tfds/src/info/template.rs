@@ -1,6 +1,6 @@
 //! Names of shard files (§1.5).
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// The template of a split that names none.
 const DEFAULT: &str = "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}";
@@ -24,6 +24,15 @@ pub(crate) struct Names<'a> {
     pub split: &'a str,
     pub suffix: &'a str,
     pub n_shards: usize,
+}
+
+impl fmt::Display for Template {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|part| match part {
+            Part::Text(text) => f.write_str(text),
+            Part::Variable(name) => write!(f, "{{{name}}}"),
+        })
+    }
 }
 
 impl Template {

@@ -128,14 +128,14 @@ pub fn verify(
     progress: &mut dyn FnMut(u64),
 ) -> Result<(), ConvertError> {
     let (mut block, mut first, mut at) = (Records::new(), 0, 0);
-    output.read(0, &mut block)?;
+    output.read(0, u64::MAX, &mut block)?;
     input.for_each_block(|expected| {
         undamaged(input, expected)?;
         for record in expected.iter() {
             if at == block.len() {
                 first += at as u64;
                 at = 0;
-                output.read(first, &mut block)?;
+                output.read(first, u64::MAX, &mut block)?;
                 undamaged(output, &block)?;
             }
             if at == block.len() || block.get(at) != record {
@@ -157,7 +157,7 @@ pub fn verify(
 }
 
 /// The first damage of a block as an error.
-fn undamaged(file: &RecordsFile, block: &Records) -> Result<(), Error> {
+pub(crate) fn undamaged(file: &RecordsFile, block: &Records) -> Result<(), Error> {
     let at_the_end = if let End::Damaged(fault) = block.end() { Some(fault) } else { None };
     match block.faults().first().map(|(_, fault)| fault).or(at_the_end) {
         Some(fault) => Err(fault.in_file(file.path()).into()),

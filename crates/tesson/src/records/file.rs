@@ -62,12 +62,12 @@ impl RecordsFile {
         self.bytes.size(FILE)
     }
 
-    /// Reads the next records from `first` on, as many as make a block of a good size.
+    /// Reads the next records from `first` on, at most so many, and no more than make a block of a good size.
     ///
     /// # Errors
     /// Unreadable storage; damage is in the block.
-    pub fn read(&self, first: u64, into: &mut Records) -> Result<(), Error> {
-        self.reader.read(Want { first, most: u64::MAX, bytes: BLOCK }, &self.bytes, into)
+    pub fn read(&self, first: u64, most: u64, into: &mut Records) -> Result<(), Error> {
+        self.reader.read(Want { first, most, bytes: BLOCK }, &self.bytes, into)
     }
 
     /// Reads these records, each by itself.
@@ -120,7 +120,7 @@ impl RecordsFile {
     ) -> Result<(), E> {
         let (mut block, mut next) = (Records::new(), 0);
         loop {
-            self.read(next, &mut block)?;
+            self.read(next, u64::MAX, &mut block)?;
             each(&block)?;
             next += block.len() as u64;
             if *block.end() != End::More {

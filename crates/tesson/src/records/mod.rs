@@ -16,8 +16,12 @@ mod kind;
 
 pub use check::{CheckedRecords, check};
 pub use convert::{ConvertedRecords, RecordForm, convert, verify};
+pub(crate) use convert::{RecordOutput, undamaged};
 pub use file::RecordsFile;
 pub use kind::RecordKind;
 pub use tesson_engine::record_index;
-pub use tesson_formats::array_record::write::{Compression, Options as ArrayRecordOptions};
+pub use tesson_formats::array_record::write::{
+    Compression, Options as ArrayRecordOptions, Writer as ArrayRecordWriter,
+};
 pub use tesson_formats::record::{End, Fault, Place, Problem, RecordFile, Records, Want};
+pub use tesson_formats::tfrecord::write::Writer as TfRecordWriter;

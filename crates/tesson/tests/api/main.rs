@@ -8,5 +8,6 @@ mod faults;
 mod files;
 mod index_cache;
 mod join;
+mod preparing;
 mod truncation;
 mod ways;

@@ -1,0 +1,191 @@
+//! `tesson check`, `index`, `info` and `convert` on files of records.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tesson::config::bytes;
+use tesson::records::{
+    self, ArrayRecordOptions, CheckedRecords, Compression, RecordForm, RecordKind, RecordsFile,
+};
+use tesson::{DEFAULT_MEMORY_LIMIT, Error};
+use tesson_engine::Severity;
+
+use crate::args::{ConvertArgs, IndexArgs, InputArgs};
+use crate::check::show;
+use crate::failure::Failure;
+use crate::output::{Output, count, size};
+use crate::progress::Progress;
+
+/// The files of records that the arguments name; `None` if the first is something else.
+pub(crate) fn files(input: &InputArgs) -> Result<Option<Vec<RecordsFile>>, Failure> {
+    if RecordKind::of(&input.input).is_none() {
+        return Ok(None);
+    }
+    if let Some(option) = input.streams.first().or(input.aliases.first()) {
+        let what = "files of records have no streams, leave the option out";
+        return Err(Failure::Usage(format!("found `{option}` beside {}: {what}", input.input.display())));
+    }
+    let others = input.arguments.iter().map(PathBuf::from);
+    let paths = std::iter::once(input.input.clone()).chain(others);
+    paths.map(|path| open(&path, input)).collect::<Result<_, _>>().map(Some)
+}
+
+fn open(path: &Path, input: &InputArgs) -> Result<RecordsFile, Failure> {
+    let Some(kind) = RecordKind::of(path) else {
+        let what = "expected one more file of records, *.tfrecord* or *.array_record*";
+        return Err(Failure::Usage(format!("{}: {what}", path.display())));
+    };
+    Ok(RecordsFile::open(path, kind, memory_limit(input)?)?)
+}
+
+fn memory_limit(input: &InputArgs) -> Result<u64, Failure> {
+    let Some(text) = &input.memory_limit else { return Ok(DEFAULT_MEMORY_LIMIT) };
+    let wrong = || Failure::Usage(format!("--memory-limit {text}: expected a size in bytes such as `2GiB`"));
+    bytes::parse(text).filter(|&limit| limit > 0).ok_or_else(wrong)
+}
+
+/// Looks at every checksum.
+pub(crate) fn check(files: &[RecordsFile], out: &mut Output) -> Result<(), Failure> {
+    let mut sum = CheckedRecords::default();
+    for file in files {
+        let _progress = Progress::spinner("checking");
+        let mut written = Ok(());
+        let checked = records::check(
+            file,
+            &mut |error| {
+                if written.is_ok() {
+                    written = show(error, Severity::Fault, out);
+                }
+            },
+            &mut |_| {},
+        )?;
+        written?;
+        sum.records += checked.records;
+        sum.bytes += checked.bytes;
+        sum.faults += checked.faults;
+    }
+    if out.is_json() {
+        let summary = serde_json::json!({
+            "files": files.len(), "records": sum.records, "bytes": sum.bytes, "faults": sum.faults,
+        });
+        out.line(&summary.to_string())?;
+    } else {
+        let faults = if sum.faults == 0 { "no".into() } else { count(sum.faults) };
+        out.line(&format!("{} records, {}, {faults} faults", count(sum.records), size(sum.bytes)))?;
+    }
+    if sum.faults > 0 { Err(Failure::FaultsFound) } else { Ok(()) }
+}
+
+/// Says what the files are.
+pub(crate) fn info(files: &[RecordsFile], out: &mut Output) -> Result<(), Failure> {
+    for file in files {
+        file.take_index(None);
+        let (n, fault) = {
+            let _progress = Progress::spinner("counting");
+            file.count()?
+        };
+        if let Some(fault) = fault {
+            return Err(Error::from(fault.in_file(file.path())).into());
+        }
+        let name = file.path().to_string_lossy();
+        if out.is_json() {
+            let answer = serde_json::json!({
+                "file": name, "format": file.kind().name(), "records": n, "bytes": file.size(),
+            });
+            out.line(&answer.to_string())?;
+        } else {
+            out.pair("file", &format!("{name} ({}, {})", file.kind().name(), size(file.size())))?;
+            out.pair("records", &count(n))?;
+        }
+    }
+    Ok(())
+}
+
+/// Keeps where records are.
+pub(crate) fn index(files: &[RecordsFile], args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
+    for file in files {
+        let cache = {
+            let _progress = Progress::spinner("indexing");
+            file.write_index(args.cache_dir.as_deref())?
+        };
+        let (n, _) = file.count()?;
+        if out.is_json() {
+            let answer = serde_json::json!({
+                "file": file.path().to_string_lossy(),
+                "cache": cache.as_ref().map(|path| path.to_string_lossy()),
+                "records": n,
+            });
+            out.line(&answer.to_string())?;
+            continue;
+        }
+        match cache {
+            Some(path) => {
+                let bytes = fs::metadata(&path).map_err(|e| Failure::file(&path, &e))?.len();
+                out.pair("cache", &format!("{} ({})", path.display(), size(bytes)))?;
+            }
+            None if file.kind() == RecordKind::ArrayRecord => {
+                out.pair("cache", "none: the file holds its own index")?;
+            }
+            None => out.pair("cache", "none: the file is compressed, and read as a stream")?,
+        }
+        out.pair("records", &count(n))?;
+    }
+    Ok(())
+}
+
+/// Converts a file, if it is one of records; `None` if it is not.
+pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<Option<()>, Failure> {
+    let path = &args.input.input;
+    let from = match args.from.as_deref() {
+        Some(name) => RecordKind::parse(name),
+        None => RecordKind::of(path),
+    };
+    let Some(from) = from else { return Ok(None) };
+    let form = form(args)?;
+    let limit = memory_limit(&args.input)?;
+    let input = RecordsFile::open(path, from, limit)?;
+    let written = {
+        let _progress = Progress::spinner("converting");
+        records::convert(&input, &args.output, form, &mut |_| {})?
+    };
+    if args.verify {
+        let _progress = Progress::spinner("verifying");
+        let kind = match form {
+            RecordForm::TfRecord => RecordKind::TfRecord,
+            RecordForm::ArrayRecord(_) => RecordKind::ArrayRecord,
+        };
+        records::verify(&input, &RecordsFile::open(&args.output, kind, limit)?, &mut |_| {})?;
+    }
+    if out.is_json() {
+        let answer = serde_json::json!({
+            "output": args.output.to_string_lossy(), "bytes": written.bytes, "records": written.records,
+            "verified": args.verify,
+        });
+        out.line(&answer.to_string())?;
+    } else {
+        out.pair("output", &format!("{} ({})", args.output.display(), size(written.bytes)))?;
+        out.pair("records", &count(written.records))?;
+        if args.verify {
+            out.pair("verified", "every record, byte for byte")?;
+        }
+    }
+    Ok(Some(()))
+}
+
+fn form(args: &ConvertArgs) -> Result<RecordForm, Failure> {
+    let to = match args.to.as_deref() {
+        Some(name) => RecordKind::parse(name),
+        None => RecordKind::of_name(&args.output),
+    };
+    match to {
+        Some(RecordKind::TfRecord) => Ok(RecordForm::TfRecord),
+        Some(RecordKind::ArrayRecord) => Ok(RecordForm::ArrayRecord(ArrayRecordOptions {
+            group_size: args.group_size,
+            compression: if args.uncompressed { Compression::None } else { Compression::Zstd },
+        })),
+        None => Err(Failure::Usage(format!(
+            "{}: records are written to `tfrecord` or `array_record`; name the format with --to",
+            args.output.display()
+        ))),
+    }
+}

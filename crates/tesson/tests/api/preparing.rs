@@ -1,0 +1,154 @@
+//! Datasets that are written from examples, through kills.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::json;
+use tesson::Error;
+use tesson::records::{RecordKind, Records, RecordsFile};
+use tesson::tfds::{DatasetWriter, ExampleValue, FileFormat, NewDataset, NewSplit, Version};
+
+use super::common::folder;
+
+fn new(format: FileFormat) -> NewDataset {
+    NewDataset {
+        name: "ds".into(),
+        config: Some("small".into()),
+        version: Version([1, 0, 2]),
+        file_format: format,
+        disable_shuffling: true,
+        supervised_keys: None,
+        description: "Numbers.".into(),
+        features: json!({
+            "type": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
+            "content": {"n": {
+                "type": "tensorflow_datasets.core.features.class_label_feature.ClassLabel",
+                "content": {"num_classes": 2},
+            }},
+        }),
+        labels: vec![(vec!["n".into()], vec!["no".into(), "yes".into()])],
+        splits: vec![
+            NewSplit { name: "train".into(), shards: Some(3) },
+            NewSplit { name: "test".into(), shards: None },
+        ],
+    }
+}
+
+/// Writes examples from where the writer stands, up to `train` and `test`.
+fn write(writer: &mut DatasetWriter, train: u64, test: u64) {
+    for (split, n) in [("train", train), ("test", test)] {
+        for n in writer.written(split).expect("there is such a split")..n {
+            writer.example(split, &[("n", ExampleValue::Ints(&[n as i64]))]).expect("there is room");
+        }
+    }
+}
+
+fn open(data_dir: &Path, format: FileFormat) -> DatasetWriter {
+    DatasetWriter::open(data_dir, new(format)).expect("it can be written")
+}
+
+/// All files of a folder, with their bytes.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(folder).expect("the folder is there");
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    paths
+        .map(|path| (path.file_name().expect("it has one").into(), fs::read(&path).expect("a file")))
+        .collect()
+}
+
+#[test]
+fn a_dataset_is_cut_into_shards_by_the_rounding_rule() {
+    for format in [FileFormat::TfRecord, FileFormat::ArrayRecord] {
+        let data_dir = folder(&format!("prepare-{format}"));
+        let mut writer = open(&data_dir, format);
+        write(&mut writer, 10, 1);
+        let made = writer.finish().expect("it can be written");
+        assert_eq!(made, data_dir.join("ds/small/1.0.2"));
+        let dataset = tesson::tfds::open(&made).expect("it is a dataset");
+        assert_eq!(tesson::tfds::find("ds/small", &[&data_dir]).expect("it is found"), made);
+        let lengths: Vec<Vec<u64>> =
+            dataset.splits.iter().map(|split| split.shards.iter().map(|shard| shard.len).collect()).collect();
+        assert_eq!(lengths, [vec![3, 4, 3], vec![1]]);
+        let mut found = Vec::new();
+        for shard in &dataset.splits[0].shards {
+            let kind = RecordKind::of(&made.join(&shard.file)).expect("its name says it");
+            let file = RecordsFile::open(&made.join(&shard.file), kind, 1 << 30).expect("it is there");
+            let mut block = Records::new();
+            file.read(0, u64::MAX, &mut block).expect("it can be read");
+            assert_eq!(block.len() as u64, shard.len);
+            // The last byte of such a message is its number.
+            found.extend(block.iter().map(|record| record[record.len() - 1]));
+        }
+        assert_eq!(found, (0..10).collect::<Vec<u8>>());
+        let names: Vec<String> = files(&made).keys().map(|path| path.display().to_string()).collect();
+        assert!(names.contains(&"n.labels.txt".to_string()), "{names:?}");
+        assert_eq!(names.len(), 3 + 1 + 3, "nothing else lies about: {names:?}");
+        fs::remove_dir_all(&data_dir).expect("the folder is ours");
+    }
+}
+
+#[test]
+fn a_writer_that_was_killed_anywhere_goes_on_behind_the_last_whole_example() {
+    let format = FileFormat::TfRecord;
+    let whole_dir = folder("prepare-whole");
+    let mut writer = open(&whole_dir, format);
+    write(&mut writer, 7, 2);
+    let expected = files(&writer.finish().expect("it can be written"));
+
+    let data_dir = folder("prepare-killed");
+    let mut writer = open(&data_dir, format);
+    write(&mut writer, 5, 2);
+    writer.sync().expect("it can be written");
+    drop(writer);
+    let kept = data_dir.join("ds/small/1.0.2.incomplete/.tesson/train");
+    let bytes = fs::read(&kept).expect("what was written is kept");
+    let each = bytes.len() / 5;
+    // A finish that was killed leaves shards that nobody wants.
+    let left = data_dir.join("ds/small/1.0.2.incomplete/ds-train.tfrecord-00000-of-00009");
+    fs::write(&left, "left").expect("the folder is ours");
+    for cut in 0..=bytes.len() {
+        fs::write(&kept, &bytes[..cut]).expect("the folder is ours");
+        assert_eq!(open(&data_dir, format).written("train").expect("it has one"), (cut / each) as u64);
+        // What never reached the disk may be there as zeros.
+        fs::write(&kept, [&bytes[..cut], &[0; 40]].concat()).expect("the folder is ours");
+        assert_eq!(open(&data_dir, format).written("train").expect("it has one"), (cut / each) as u64);
+    }
+    fs::write(&kept, &bytes[..bytes.len() - 3]).expect("the folder is ours");
+    let mut writer = open(&data_dir, format);
+    write(&mut writer, 7, 2);
+    assert_eq!(files(&writer.finish().expect("it can be written")), expected);
+    for folder in [whole_dir, data_dir] {
+        fs::remove_dir_all(folder).expect("the folder is ours");
+    }
+}
+
+#[test]
+fn what_cannot_be_a_dataset_is_refused() {
+    let data_dir = folder("prepare-refused");
+    let refused = |change: &dyn Fn(&mut NewDataset)| {
+        let mut new = new(FileFormat::TfRecord);
+        change(&mut new);
+        DatasetWriter::open(&data_dir, new).err().expect("it is refused")
+    };
+    let e = refused(&|new| new.name = "../ds".into());
+    assert!(matches!(e, Error::Config(_)) && e.to_string().contains("`../ds`"), "{e}");
+    let e = refused(&|new| new.splits[1].name = "train".into());
+    assert!(e.to_string().contains("twice"), "{e}");
+    let e = refused(&|new| new.splits[0].shards = Some(0));
+    assert!(e.to_string().contains("0 shards"), "{e}");
+    let e = refused(&|new| new.file_format = FileFormat::Riegeli);
+    assert!(e.to_string().contains("`riegeli`"), "{e}");
+    let e = refused(&|new| new.features = json!({"type": "nothing"}));
+    assert!(matches!(e, Error::Config(_)), "{e}");
+    let mut writer = open(&data_dir, FileFormat::TfRecord);
+    let e = writer.record("valid", b"").expect_err("there is no such split");
+    assert_eq!(e.to_string(), "there is no split `valid`, expected one of train, test");
+    drop(writer);
+    let e = refused(&|new| new.splits.truncate(1));
+    assert!(matches!(e, Error::Resume(_)) && e.to_string().contains("`splits`"), "{e}");
+    open(&data_dir, FileFormat::TfRecord).finish().expect("a dataset may be empty");
+    let e = refused(&|_| {});
+    assert!(matches!(e, Error::Usage(_)) && e.to_string().contains("exists already"), "{e}");
+    fs::remove_dir_all(&data_dir).expect("the folder is ours");
+}
