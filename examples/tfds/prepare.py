@@ -44,13 +44,16 @@ def _field(number: int, value: bytes) -> bytes:
 
 
 def _feature(value: Any) -> bytes:
-    values = value.ravel().tolist() if isinstance(value, np.ndarray) else value
-    values = values if isinstance(values, list) else [values]
-    if values and isinstance(values[0], bytes):
+    values = [value] if isinstance(value, bytes) else value
+    if isinstance(values, list) and not values:
+        # Nothing says what there is none of; a feature without a list is an absent one.
+        return b""
+    if isinstance(values, list) and isinstance(values[0], bytes):
         return _field(1, b"".join(_field(1, v) for v in values))
-    if values and isinstance(values[0], float):
-        return _field(2, _field(1, struct.pack(f"<{len(values)}f", *values)))
-    return _field(3, _field(1, b"".join(_varint(v) for v in values)))
+    numbers = np.ravel(values)
+    if numbers.dtype.kind == "f":
+        return _field(2, _field(1, numbers.astype("<f4").tobytes()))
+    return _field(3, _field(1, b"".join(_varint(int(v)) for v in numbers)))
 
 
 def example(features: dict[str, Any]) -> bytes:

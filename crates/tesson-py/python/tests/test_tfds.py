@@ -196,6 +196,42 @@ def test_missing_shards_are_all_named_before_anything_is_read(numbers: tfds.Buil
         iter(numbers.as_dataset("train"))
 
 
+def test_minibatches_are_arrays_padded_where_examples_differ(tmp_path: Path) -> None:
+    features = {"n": tensor("int64"), "x": tensor("float32", -1, 2), "s": sequence(TEXT)}
+    shard = [{"n": i, "x": np.full((i, 2), i + 1.0), "s": [b"a"] * i} for i in range(3)]
+    folder = write_dataset(tmp_path / "x" / "1.0.0", features, {"train": [shard]})
+    ds = tfds.builder_from_directory(folder).as_dataset("train")
+    first, last = ds.minibatches(2)
+    assert first["n"].tolist() == [0, 1] and first["n"].dtype == np.int64
+    assert first["x"].tolist() == [[[0, 0]], [[2, 2]]]
+    assert first["s"].tolist() == [[b""], [b"a"]]
+    assert last["x"].shape == (1, 2, 2) and last["s"].tolist() == [[b"a", b"a"]]
+    assert len(list(ds.minibatches(2, drop_remainder=True))) == 1
+
+
+def test_workers_share_minibatches_and_may_change_in_number(numbers: tfds.Builder) -> None:
+    def minibatches(workers: int, rank: int, state: Any = None) -> tfds.MinibatchIterator:
+        ds = numbers.as_dataset("train").shuffle(7, seed=1).repeat(2)
+        iterator = ds.minibatches(6, num_data_partitions=workers, partition_index=rank)
+        if state is not None:
+            iterator.load_state_dict(state)
+        return iterator
+
+    def dealt(shares: list[Any]) -> list[int]:
+        return [int(shares[i % len(shares)]["n"][i // len(shares)]) for i in range(sum(len(s["n"]) for s in shares))]
+
+    whole = [m["n"].tolist() for m in minibatches(1, 0)]
+    found, state = [], None
+    for workers in (1, 3, 2):
+        iterators = [minibatches(workers, rank, state) for rank in range(workers)]
+        for _ in range(2 if workers != 2 else 3):
+            found.append(dealt([next(iterator) for iterator in iterators]))
+        states = [iterator.state_dict() for iterator in iterators]
+        assert all(s == states[0] for s in states)
+        state = states[0]
+    assert found == whole and len(whole) == 7
+
+
 def test_splits_know_their_files(numbers: tfds.Builder) -> None:
     train = numbers.info.splits["train"]
     assert (train.num_shards, train.num_examples, train.shard_lengths) == (4, 20, [5, 5, 5, 5])

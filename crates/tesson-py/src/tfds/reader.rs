@@ -4,12 +4,11 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
-use serde_json::{Value, json};
 use tesson::tfds::{Reader, Rows, StreamState};
 use tesson::{Error, ResumeError};
 
 use super::value::Kit;
-use crate::errors::raise;
+use crate::errors::{misuse, raise};
 use crate::state::{from_python, to_python};
 
 /// Reads examples of a plan.
@@ -25,9 +24,6 @@ struct Inner {
     /// Where the reader stood in front of the rows.
     before: StreamState,
 }
-
-/// The version of states.
-const STATE: u64 = 1;
 
 impl ExampleReader {
     pub(super) fn new(py: Python<'_>, reader: Reader) -> PyResult<ExampleReader> {
@@ -71,6 +67,39 @@ impl ExampleReader {
         });
         let failed = failed.map(|e| raise(py, e).into_value(py).into_any());
         Ok((self.examples(py, ids)?, failed))
+    }
+
+    /// One worker's share of the next `n` examples, feature by feature: arrays of all of them, padded where they differ in
+    /// shape. And how many examples all workers together get.
+    fn read_batch<'py>(
+        &self,
+        py: Python<'py>,
+        n: usize,
+        workers: usize,
+        rank: usize,
+        ids: bool,
+    ) -> PyResult<(Bound<'py, PyAny>, usize)> {
+        if workers == 0 || rank >= workers {
+            return Err(misuse(py, format!("found partition_index {rank} of {workers} partitions")));
+        }
+        let all = self.with(py, |inner| {
+            inner.before = inner.reader.state();
+            inner.rows.clear();
+            match workers {
+                1 => inner.reader.read(n, &mut inner.rows).map(|()| inner.rows.len()),
+                _ => inner.reader.read_share(n, workers, rank, &mut inner.rows),
+            }
+        });
+        let all = all.map_err(|e| raise(py, e))?;
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        let batch = self.kit.batch(py, inner.reader.schema(), &inner.rows.batch)?;
+        if ids {
+            let all_ids = (0..inner.rows.len()).map(|row| inner.reader.id(&inner.rows, row));
+            let list =
+                PyList::new(py, all_ids.map(|id| PyBytes::new(py, id.as_bytes())).collect::<Vec<_>>())?;
+            batch.cast::<PyDict>()?.set_item("tfds_id", list)?;
+        }
+        Ok((batch, all))
     }
 
     /// The examples at these places of the split.
@@ -129,11 +158,7 @@ impl ExampleReader {
                 Some(0) => inner.before.clone(),
                 Some(n) => inner.reader.state_behind(&inner.rows, n - 1),
             };
-            let mut state = json!({"tfds": STATE, "stream": stream.to_json()});
-            for (name, what) in inner.reader.identity() {
-                state[name] = json!(what);
-            }
-            state
+            inner.reader.to_json(&stream)
         });
         to_python(py, &state)
     }
@@ -142,8 +167,7 @@ impl ExampleReader {
     fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         let state = from_python(state)?;
         let restored = self.with(py, |inner| {
-            check(&inner.reader, &state)?;
-            inner.reader.restore(&StreamState::from_json(&state["stream"])?)?;
+            inner.reader.restore_json(&state)?;
             inner.rows.clear();
             inner.before = inner.reader.state();
             Ok::<_, ResumeError>(())
@@ -165,21 +189,5 @@ impl ExampleReader {
         });
         done.map_err(|e| raise(py, e))?;
         self.examples(py, ids)
-    }
-}
-
-/// Whether a state belongs to a reader; the error says what differs.
-fn check(reader: &Reader, state: &Value) -> Result<(), ResumeError> {
-    let differs = |what: &str, found: &Value, expected: String| ResumeError {
-        what: what.to_owned(),
-        state: found.as_str().map_or_else(|| found.to_string(), str::to_owned),
-        source: expected,
-    };
-    if state["tfds"] != json!(STATE) {
-        return Err(differs("the version of the state", &state["tfds"], STATE.to_string()));
-    }
-    match reader.identity().into_iter().find(|(name, of)| state[name] != json!(of)) {
-        Some((name, of)) => Err(differs(&format!("the {name}"), &state[name], of)),
-        None => Ok(()),
     }
 }

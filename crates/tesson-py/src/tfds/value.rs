@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 use tesson::tfds::features::{
-    Array, Batch, Column, DType, Data, Node, Ragged, Schema, Shapes, Slice, Stream, Value,
+    Array, Batch, Column, DType, Data, Node, Padding, Ragged, Schema, Shapes, Slice, Stream, Value,
 };
 
 /// What values are made with.
@@ -62,6 +62,86 @@ impl Kit {
             examples.append(example)?;
         }
         Ok(examples)
+    }
+
+    /// All examples of a batch together: an array for each feature, padded with 0, "" or false where examples differ in
+    /// shape. Ragged features have one level more, and nested streams are a list.
+    pub(super) fn batch<'py>(
+        &self,
+        py: Python<'py>,
+        schema: &Schema,
+        batch: &Batch,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.batch_node(py, schema, batch, &schema.root)
+    }
+
+    fn batch_node<'py>(
+        &self,
+        py: Python<'py>,
+        schema: &Schema,
+        batch: &Batch,
+        node: &Node,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        match node {
+            Node::Dict(members) => {
+                let dict = PyDict::new(py);
+                for (name, node) in members {
+                    dict.set_item(name, self.batch_node(py, schema, batch, node)?)?;
+                }
+                Ok(dict.into_any())
+            }
+            Node::Stream(_) => self.one_by_one(py, schema, batch, node),
+            Node::Leaf(at) => {
+                let (plan, column) = (&schema.columns[*at], &batch.columns[*at]);
+                match Padding::of(plan, column) {
+                    Some(padding) => self.padded(py, column, padding),
+                    None => self.one_by_one(py, schema, batch, node),
+                }
+            }
+        }
+    }
+
+    fn one_by_one<'py>(
+        &self,
+        py: Python<'py>,
+        schema: &Schema,
+        batch: &Batch,
+        node: &Node,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let parts = (0..batch.rows()).map(|row| self.value(py, &batch.part(schema, node, row)));
+        Ok(PyList::new(py, parts.collect::<PyResult<Vec<_>>>()?)?.into_any())
+    }
+
+    fn padded<'py>(&self, py: Python<'py>, column: &Column, padding: Padding) -> PyResult<Bound<'py, PyAny>> {
+        let values: usize = padding.shape.iter().product();
+        match &column.data {
+            Data::Fixed { size, bytes } => {
+                if let [all] = &padding.runs[..]
+                    && all.from == (0..values)
+                {
+                    return self.fixed(py, column.dtype, &padding.shape, &bytes[..values * size]);
+                }
+                let mut memory = vec![0; values * size];
+                for run in &padding.runs {
+                    let from = &bytes[run.from.start * size..run.from.end * size];
+                    memory[run.to * size..][..from.len()].copy_from_slice(from);
+                }
+                self.fixed(py, column.dtype, &padding.shape, &memory)
+            }
+            Data::Strings { bytes, ends } => {
+                let numpy = self.numpy.bind(py);
+                let shape = (padding.shape.clone(), PyBytes::new(py, b""), "O");
+                let objects = numpy.call_method1(intern!(py, "full"), shape)?;
+                let flat = objects.getattr(intern!(py, "flat"))?;
+                for run in &padding.runs {
+                    for (i, value) in run.from.clone().enumerate() {
+                        let start = if value == 0 { 0 } else { ends[value - 1] };
+                        flat.set_item(run.to + i, PyBytes::new(py, &bytes[start..ends[value]]))?;
+                    }
+                }
+                Ok(objects)
+            }
+        }
     }
 
     /// The values of a column whose rows all have one shape, as a list with a value for each row.

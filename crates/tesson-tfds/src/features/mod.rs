@@ -9,6 +9,7 @@
 //! | `decode` | records into columns |
 //! | `column`, `cast` | decoded values, flat; from stored numbers to those of a type |
 //! | `value` | one example of a batch, as the tree that people see |
+//! | `pad` | rows of different shapes as one array |
 //! | `node` | the same as JSON |
 //! | `fault` | what can be wrong with an example |
 
@@ -20,6 +21,7 @@ mod dtype;
 mod fault;
 pub mod json;
 mod node;
+mod pad;
 mod schema;
 mod tree;
 mod value;
@@ -29,6 +31,7 @@ pub use decode::{Decoder, Failed, Limits};
 pub use dtype::DType;
 pub use fault::{FeatureError, FeatureFault};
 pub use node::node;
+pub use pad::{Padding, Run};
 pub use schema::{Node, Plan, Schema, Selection};
 pub use tree::{Coding, Dim, Feature, Leaf, shape_text, unknown};
 pub use value::{Array, Ragged, Slice, Stream, Value};

@@ -184,6 +184,41 @@ impl Reader {
         result
     }
 
+    /// Appends one worker's share of the next `n` examples of all workers: those at places `i` with `i mod workers = rank`
+    /// (§12.5). Every worker goes through the same order and reads its own records alone. Returns how many examples all
+    /// workers together get: fewer than `n` at the end.
+    ///
+    /// # Errors
+    /// As [`Reader::read`].
+    pub fn read_share(
+        &mut self,
+        n: usize,
+        workers: usize,
+        rank: usize,
+        rows: &mut Rows,
+    ) -> Result<usize, Error> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let mut all = Vec::with_capacity(n.min(1 << 16));
+        let result = (|| {
+            while all.len() < n {
+                match self.stream.next() {
+                    Ok(Some(number)) => all.push(number),
+                    Ok(None) => break,
+                    Err(mismatch) => return Err(self.count_error(mismatch)),
+                }
+            }
+            let start = rows.len();
+            let delivered = self.stream.delivered();
+            rows.numbers.extend(all.iter().skip(rank).step_by(workers));
+            rows.positions.resize(rows.numbers.len(), delivered);
+            self.load_known(start, rows)
+        })();
+        self.failed = result.as_ref().err().cloned();
+        result.map(|()| all.len())
+    }
+
     /// Appends the examples at these places of the split, files in the order of the plan.
     ///
     /// # Errors
@@ -195,6 +230,11 @@ impl Reader {
             rows.numbers.push(number);
             rows.positions.push(0);
         }
+        self.load_known(start, rows)
+    }
+
+    /// Loads records that are known to be there.
+    fn load_known(&mut self, start: usize, rows: &mut Rows) -> Result<(), Error> {
         let loaded = self.loader.load(&rows.numbers[start..], &mut rows.batch);
         let Err((done, stop)) = loaded else { return Ok(()) };
         let bad = RecordId::of(rows.numbers[start + done]);

@@ -13,7 +13,7 @@ in another process.
 """
 
 from .builder import Builder, builder, builder_from_directories, builder_from_directory, load
-from .dataset import Dataset, DatasetIterator, DataSource
+from .dataset import Dataset, DatasetIterator, DataSource, MinibatchIterator
 from .decode import PartialDecoding, SkipDecoding
 from .info import ClassLabel, DatasetInfo, FeatureInfo, FileInstruction, SplitInfo
 from .read_config import InputContext, ReadConfig
@@ -32,6 +32,7 @@ __all__ = [
     "FeatureInfo",
     "FileInstruction",
     "InputContext",
+    "MinibatchIterator",
     "NestedDataset",
     "PartialDecoding",
     "Ragged",

@@ -73,7 +73,7 @@ class Dataset:
         self._request = request
         self._stream: _tesson.Stream | None = None
         self._random: _tesson.ExampleReader | None = None
-        self._last: DatasetIterator | None = None
+        self._last: DatasetIterator | MinibatchIterator | None = None
         self._listed = 0
 
     def _with(self, **op: Any) -> Dataset:
@@ -133,8 +133,9 @@ class Dataset:
 
     def __iter__(self) -> DatasetIterator:
         after = None if self._last is None else self._last.state_dict()
-        self._last = DatasetIterator(self._request.reader(self._prepared), self._request, after)
-        return self._last
+        iterator = DatasetIterator(self._request.reader(self._prepared), self._request, after)
+        self._last = iterator
+        return iterator
 
     def __len__(self) -> int:
         """Examples of an iteration."""
@@ -151,6 +152,40 @@ class Dataset:
         if self._random is None:
             self._random = self._request.reader(self._prepared)
         return self._request.shaped(self._random.read_nth(i % n, self._request.with_ids)[0])
+
+    def minibatches(
+        self,
+        size: int,
+        *,
+        num_data_partitions: int = 1,
+        partition_index: int = 0,
+        drop_remainder: bool = False,
+    ) -> MinibatchIterator:
+        """Examples many at a time: a dictionary with an array for each feature, ``[examples, *shape]``.
+
+        Parameters
+        ----------
+        size : int
+            Examples over all workers; fewer at the end.
+        num_data_partitions, partition_index : int
+            Number of workers, and whose share this is. A worker has every ``num_data_partitions``-th example of each
+            minibatch, so the minibatches of all workers together do not depend on their number.
+        drop_remainder : bool
+            Whether a smaller minibatch at the end is left out.
+
+        Returns
+        -------
+        MinibatchIterator
+            One pass. Where examples differ in shape, arrays are padded at their ends with 0, ``b""`` or false; ragged features
+            and nested datasets are lists with a value for each example. ``state_dict()`` is exact behind each
+            minibatch, and the same on every worker.
+        """
+        after = None if self._last is None else self._last.state_dict()
+        share = (num_data_partitions, partition_index)
+        reader = self._request.reader(self._prepared)
+        iterator = MinibatchIterator(reader, self._request, after, size, share, drop_remainder)
+        self._last = iterator
+        return iterator
 
     @property
     def seeds(self) -> dict[str, Any]:
@@ -220,6 +255,43 @@ class DatasetIterator(Iterator[Any]):
     def skipped(self) -> int:
         """Records left out because they are damaged (``on_damage="skip"``)."""
         return self._reader.skipped()
+
+
+class MinibatchIterator(Iterator[Any]):
+    """One pass over a dataset, many examples at a time."""
+
+    def __init__(
+        self,
+        reader: _tesson.ExampleReader,
+        request: Request,
+        after: dict[str, Any] | None,
+        size: int,
+        share: tuple[int, int],
+        drop_remainder: bool,
+    ) -> None:
+        if size < 1:
+            raise ValueError(f"found size={size}, expected at least one example")
+        self._reader = reader
+        self._request = request
+        self._size = size
+        self._share = share
+        self._drop_remainder = drop_remainder
+        if after is not None:
+            reader.begin(after)
+
+    def __next__(self) -> Any:
+        batch, examples = self._reader.read_batch(self._size, *self._share, self._request.with_ids)
+        if examples == 0 or (self._drop_remainder and examples < self._size):
+            raise StopIteration
+        return self._request.shaped(batch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the iterator stands; another number of workers may go on from there."""
+        return self._reader.state(None)
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to where a state was taken."""
+        self._reader.restore(state)
 
 
 class DataSource:

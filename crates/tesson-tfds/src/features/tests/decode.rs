@@ -202,6 +202,40 @@ fn the_first_bad_record_is_told_and_those_before_it_stay() {
 }
 
 #[test]
+fn rows_of_different_shapes_are_padded_at_their_ends() {
+    let schema = schema(json!({
+        "columns": tensor("int64", &[2, -1]),
+        "pairs": sequence(tensor("int64", &[2]), -1),
+        "ragged": sequence(sequence(tensor("int64", &[]), -1), -1),
+        "one": tensor("int64", &[]),
+    }));
+    let schema = std::sync::Arc::new(schema.unwrap());
+    let row = |columns, pairs| [("columns", Ints(columns)), ("pairs", Ints(pairs)), ("one", Ints(&[7]))];
+    let (block, spans) =
+        records(&[&row(&[1, 2, 3, 4], &[]), &row(&[5, 6], &[1, 2, 3, 4]), &row(&[], &[8, 9])]);
+    let mut batch = super::super::Batch::new(&schema);
+    let limits = super::super::Limits::default();
+    super::super::Decoder::new(std::sync::Arc::clone(&schema), limits)
+        .decode(&block, spans, &mut batch)
+        .unwrap();
+    let padded = |path: &str| {
+        let at = schema.column(path).unwrap();
+        let padding = super::super::Padding::of(&schema.columns[at], &batch.columns[at])?;
+        let super::super::Data::Fixed { bytes, .. } = &batch.columns[at].data else { panic!("numbers") };
+        let values: Vec<u8> = bytes.chunks(8).map(|v| v[0]).collect();
+        let mut array = vec![0; padding.shape.iter().product()];
+        for run in padding.runs {
+            array[run.to..][..run.from.len()].copy_from_slice(&values[run.from]);
+        }
+        Some((padding.shape, array))
+    };
+    assert_eq!(padded("columns"), Some((vec![3, 2, 2], vec![1, 2, 3, 4, 5, 0, 6, 0, 0, 0, 0, 0])));
+    assert_eq!(padded("pairs"), Some((vec![3, 2, 2], vec![0, 0, 0, 0, 1, 2, 3, 4, 8, 9, 0, 0])));
+    assert_eq!(padded("one"), Some((vec![3], vec![7, 7, 7])));
+    assert_eq!(padded("ragged"), None);
+}
+
+#[test]
 fn what_cannot_have_been_stored_is_refused_before_anything_is_read() {
     let refused = |node| schema(json!({ "x": node })).unwrap_err();
     assert_eq!(refused(tensor("complex64", &[])), "x: values of type `complex64` need an encoding");

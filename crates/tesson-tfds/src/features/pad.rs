@@ -1,0 +1,94 @@
+//! Rows of different shapes as one array, padded at their ends (§10).
+
+use std::ops::Range;
+
+use super::column::{Column, Shapes};
+use super::schema::Plan;
+
+/// How the rows of a column lie in an array that holds them all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Padding {
+    /// The shape of the array; the first dimension counts rows.
+    pub shape: Vec<usize>,
+    /// What is copied, in values; all else is padding.
+    pub runs: Vec<Run>,
+}
+
+/// Values that stay together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Run {
+    /// Where they are in the column.
+    pub from: Range<usize>,
+    /// Where the first one goes in the array.
+    pub to: usize,
+}
+
+impl Padding {
+    /// How the rows of a column become one array, each dimension as long as the longest row's. `None` for ragged features
+    /// and nested streams, whose rows are no arrays.
+    pub fn of(plan: &Plan, column: &Column) -> Option<Padding> {
+        let inner: Option<Vec<usize>> = plan.levels.iter().skip(1).copied().collect();
+        let inner = inner.filter(|_| plan.streams == 0)?;
+        let rows = column.rows();
+        let dims: Vec<Vec<usize>> =
+            (0..rows).map(|row| dims_of(plan, column, &inner, row)).collect::<Option<_>>()?;
+        let rank = usize::from(!plan.levels.is_empty()) + inner.len() + plan.leaf.shape.len();
+        let longest = |d: usize| dims.iter().map(|of| of[d]).max().unwrap_or(0);
+        let most: Vec<usize> = (0..rank).map(longest).collect();
+        let shape = [&[rows], &most[..]].concat();
+        if dims.iter().all(|of| *of == most) {
+            let all = 0..shape.iter().product();
+            return Some(Padding { shape, runs: vec![Run { from: all, to: 0 }] });
+        }
+        let each: usize = most.iter().product();
+        let mut runs = Vec::new();
+        for (row, of) in dims.iter().enumerate() {
+            let items = column.items(row)..column.items(row + 1);
+            runs_of(of, &most, column.values(items).start, row * each, &mut runs);
+        }
+        Some(Padding { shape, runs })
+    }
+}
+
+/// The dimensions of a row; `None` if its items differ in shape.
+fn dims_of(plan: &Plan, column: &Column, inner: &[usize], row: usize) -> Option<Vec<usize>> {
+    let mut dims: Vec<usize> =
+        column.levels.first().map(|level| level.range(row).len()).into_iter().collect();
+    dims.extend(inner);
+    match &column.shapes {
+        Shapes::Same(shape) => dims.extend(shape),
+        Shapes::Each { rank, dims: all, .. } => {
+            let mut shapes = (column.items(row)..column.items(row + 1)).map(|i| &all[i * rank..][..*rank]);
+            match shapes.next() {
+                Some(first) if shapes.all(|shape| shape == first) => dims.extend(first),
+                Some(_) => return None,
+                None => dims.extend(plan.leaf.shape.iter().map(|d| d.unwrap_or(0))),
+            }
+        }
+    }
+    Some(dims)
+}
+
+/// The runs of a row of some dimensions in one of the largest.
+fn runs_of(dims: &[usize], most: &[usize], from: usize, to: usize, runs: &mut Vec<Run>) {
+    // From the last dimension that is not as long as it could be, what lies together stays together.
+    let Some(split) = dims.iter().zip(most).rposition(|(d, m)| d != m) else {
+        runs.push(Run { from: from..from + dims.iter().product::<usize>(), to });
+        return;
+    };
+    let len: usize = dims[split..].iter().product();
+    let outer: usize = dims[..split].iter().product();
+    if len == 0 {
+        return;
+    }
+    for i in 0..outer {
+        // The place of the run's first value, dimension by dimension from the inside.
+        let (mut left, mut stride, mut place) = (i, most[split..].iter().product::<usize>(), 0);
+        for d in (0..split).rev() {
+            place += left % dims[d] * stride;
+            left /= dims[d];
+            stride *= most[d];
+        }
+        runs.push(Run { from: from + i * len..from + (i + 1) * len, to: to + place });
+    }
+}
