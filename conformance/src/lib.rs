@@ -12,6 +12,7 @@ mod compare;
 pub mod corpus;
 pub mod entry;
 mod expected;
+mod features;
 mod find;
 mod oracle;
 mod reader;

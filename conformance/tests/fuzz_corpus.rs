@@ -57,6 +57,21 @@ fn files_of_records_are_read_the_same_in_all_ways() {
 }
 
 #[test]
+fn examples_are_decoded_the_same_alone_and_together() {
+    replay("example_decode", entry::example_decode);
+}
+
+#[test]
+fn features_are_understood_or_refused() {
+    replay("features_json", entry::features_json);
+}
+
+#[test]
+fn pictures_are_decoded_or_refused() {
+    replay("picture_decode", entry::picture_decode);
+}
+
+#[test]
 fn every_target_is_replayed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
     let mut targets: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -70,6 +85,9 @@ fn every_target_is_replayed() {
             "config_json",
             "ctf_decode",
             "ctf_index",
+            "example_decode",
+            "features_json",
+            "picture_decode",
             "resume_state",
             "tfrecord_read"
         ]

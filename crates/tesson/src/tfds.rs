@@ -34,6 +34,7 @@ use tesson_core::{ConfigError, Error, StoreError};
 
 pub use reader::{OnDamage, Reader, Rows};
 pub use tesson_formats::example::{self, Value as ExampleValue};
+pub use tesson_image::decode as pictures;
 pub use tesson_plan::{CountMismatch, GlobalSeeds, Stream, StreamState};
 pub use tesson_tfds::features;
 pub use tesson_tfds::ids::Ids;
