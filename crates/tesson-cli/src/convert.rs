@@ -1,7 +1,7 @@
 //! `tesson convert`: sequences from one format to another.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tesson::Source;
 use tesson::config::{Randomize, SourceConfig, bytes};
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
         return Err(Failure::Usage("the file to be written is missing, name it behind the input".into()));
     };
     args.output = output.into();
-    if same_file(&args.input.input, &args.output) {
+    if input::files(&args.input)?.iter().any(|file| same_file(file, &args.output)) {
         let what = "input and output are one file";
         return Err(Failure::Usage(format!("{}: {what}", args.input.input.display())));
     }
@@ -82,8 +82,10 @@ fn form(args: &ConvertArgs) -> Result<Form, Failure> {
 
 /// Opens the input at its beginning.
 fn open(args: &ConvertArgs) -> Result<Opened, Failure> {
+    let files = input::files(&args.input)?;
+    let size = |path: &PathBuf| Ok(fs::metadata(path).map_err(|e| Failure::file(path, &e))?.len());
+    let bytes = files.iter().map(size).sum::<Result<u64, Failure>>()?;
     let path = &args.input.input;
-    let bytes = fs::metadata(path).map_err(|e| Failure::file(path, &e))?.len();
     let kind = args.from.clone().unwrap_or_else(|| input::extension(path));
     let sequences: Box<dyn Sequences> = match kind.as_str() {
         "csv" | "tsv" => Box::new(Csv::open(path, &table(args, kind == "tsv")?)?),
@@ -162,7 +164,7 @@ fn doubles(config: &mut SourceConfig, args: &ConvertArgs) -> Result<Option<Vec<S
         Some("double") => config.precision = Element::F64,
         Some(_) => config.precision = Element::F32,
         None if input::is_binary(&args.input.input, &input::extension(&args.input.input)) => {
-            let all = convert::binary_elements(&args.input.input)?;
+            let all = convert::binary_elements(&input::files(&args.input)?[0])?;
             let doubles: Vec<String> =
                 all.into_iter().filter(|(_, e)| *e == Element::F64).map(|(name, _)| name).collect();
             if !doubles.is_empty() && config.precision == Element::F32 {

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{ErrorKind, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tesson::Error;
 use tesson::config::{Choices, Loaded, SourceConfig, assignment, load as load_config, lower, set, set_value};
@@ -126,6 +126,11 @@ fn from_binary(input: &InputArgs) -> Result<Section, Failure> {
     Ok(section([("deserializers", Value::List(vec![Value::Section(deserializer)]))]))
 }
 
+/// The files that the input stands for, of which there is at least one: a pattern has several.
+pub(crate) fn files(input: &InputArgs) -> Result<Vec<PathBuf>, Failure> {
+    Ok(tesson::files::matching(utf8(&input.input)?, "file")?)
+}
+
 fn utf8(path: &Path) -> Result<&str, Failure> {
     path.to_str()
         .ok_or_else(|| Failure::Usage(format!("{}: the name is no UTF-8, rename the file", path.display())))
@@ -145,7 +150,7 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
         return Err(Failure::Usage(format!("found `{argument}` behind {}: {what}", path.display())));
     }
     // A missing file is the likelier slip than a missing stream.
-    let files = tesson::files::matching(utf8(path)?, "file")?;
+    let files = files(input)?;
     fs::metadata(&files[0]).map_err(|e| Failure::file(&files[0], &e))?;
     if input.streams.is_empty() {
         return Err(Failure::Usage(guess::missing_streams(&files[0])));

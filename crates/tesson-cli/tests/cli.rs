@@ -121,6 +121,11 @@ fn a_pattern_is_several_files() {
     fs::write(folder.join("part-b.ctf"), "1 |x 2\n").unwrap();
     let found = answers(&folder, "read part-*.ctf --stream x:1 --randomize false --json");
     assert_eq!(found[0]["streams"]["x"]["sequences"], json!([[[1]], [[2]]]));
+    let converted = folder.join("all.cbf");
+    let to = format!("convert part-*.ctf {} --stream x:1", converted.display());
+    assert!(tesson(&folder, &to).status.success());
+    let again = answers(&folder, "read all.cbf --randomize false --json");
+    assert_eq!(again[0]["streams"]["x"]["sequences"], json!([[[1]], [[2]]]));
     let error = refused(&folder, "read missing-*.ctf --stream x:1", 2);
     assert!(error.contains("missing-*.ctf") && error.contains("no file matches"), "{error}");
 }
