@@ -48,9 +48,17 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomize": false, "sharing": "position""#,
     ];
     let several = ORDERS[..5].iter().map(|order| format!("{SEVERAL}, {order}"));
+    let equal = [
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "drop""#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "repeat""#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "empty""#,
+        r#""randomize": false, "equalSteps": "repeat""#,
+        r#""randomize": "global", "equalSteps": "drop", "minibatchSizeInSequences": 7"#,
+    ];
     let truncated = truncated.iter().map(|order| format!("{TRUNCATED}, {order}"));
     let local = local.iter().map(|order| format!("{LOCAL}, {order}"));
-    ORDERS.iter().cloned().chain(several).chain(truncated).chain(local).collect()
+    let equal = equal.iter().map(|order| order.to_string());
+    ORDERS.iter().cloned().chain(several).chain(truncated).chain(local).chain(equal).collect()
 });
 
 /// Less than the decoded corpus takes, so that blocks are given up and come back.
@@ -276,6 +284,36 @@ fn the_shares_of_all_ranks_are_the_whole() {
 }
 
 #[test]
+fn equal_steps_are_as_many_for_every_rank() {
+    // Of each way how many orders it makes a difference in.
+    let (mut dropped, mut repeated, mut empty) = (0, 0, 0);
+    for order in ORDERS.iter() {
+        for (mode, sharing) in
+            [("drop", "chunk"), ("repeat", "chunk"), ("empty", "chunk"), ("repeat", "position")]
+        {
+            let order = format!(r#"{order}, "equalSteps": "{mode}", "sharing": "{sharing}""#);
+            let shares: Vec<_> = (0..5).map(|rank| plainly(&order, 60, 5, rank)).collect();
+            let ends = |share: &[Delivered]| share.iter().map(|m| m.sweep_end).collect::<Vec<_>>();
+            assert!(shares.iter().all(|share| ends(share) == ends(&shares[0])), "{order}");
+            let is_empty = shares.iter().flatten().any(|m| m.keys.is_empty());
+            assert!(!is_empty || mode == "empty", "{order}");
+            let found = sorted(shares.iter().flat_map(|share| keys(share)).collect());
+            let all = all_keys(corpus::lengths().len(), 2);
+            match mode {
+                "empty" => assert_eq!(found, all, "{order}"),
+                "drop" => assert!(found.len() <= all.len(), "{order}"),
+                _ => assert!(found.len() >= all.len(), "{order}"),
+            }
+            dropped += usize::from(found.len() < all.len());
+            repeated += usize::from(found.len() > all.len());
+            empty += usize::from(is_empty);
+        }
+    }
+    let n = ORDERS.len();
+    assert!(dropped > n / 2 && repeated > n / 2 && empty > n / 2, "{dropped}, {repeated}, {empty} of {n}");
+}
+
+#[test]
 fn shares_by_position_make_up_the_minibatches_of_one_worker() {
     for order in ORDERS.iter() {
         let order = format!(r#"{order}, "sharing": "position""#);
@@ -328,7 +366,8 @@ proptest! {
         for rank in 0..workers {
             let mut source = open(&options, &dawdling(store.clone(), seed));
             let share = rest(&mut source, samples, workers, rank);
-            let most = if order.contains("global") { samples } else { samples / workers + u64::from(rank < samples % workers) };
+            let by_position = order.contains("global") || order.contains("bucketing");
+            let most = if by_position { samples } else { samples / workers + u64::from(rank < samples % workers) };
             for minibatch in &share {
                 let counted: u32 = minibatch.streams[0].lengths.iter().sum();
                 prop_assert!(minibatch.keys.len() <= 1 || u64::from(counted) <= most, "{counted} of {most}");

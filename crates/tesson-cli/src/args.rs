@@ -77,6 +77,7 @@ Examples:
   tesson plan reader.json --minibatch-size-in-sequences 32 --take 5
   tesson plan mnist/3.0.1 --split train[67%:84%] --shuffle-files --read-config shuffle_seed=32 --take 20
   tesson plan mnist/3.0.1 --split train[44%:45%] --files
+  tesson plan reader.json --workers 4 --rank 3 --equal-steps drop --sweeps 1
   tesson plan reader.json --minibatch 256 --workers 2 --rank 0 --sweeps 2 --json";
 
 const CHECK_EXAMPLES: &str = "\
@@ -217,6 +218,10 @@ pub(crate) struct OrderArgs {
     /// Puts sequences of similar length together: samples of a bucket, by default the size of minibatches
     #[arg(long, value_name = "SAMPLES", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) bucketing: Option<String>,
+
+    /// Gives all workers the same number of minibatches: `drop`, `repeat` or `empty` says how
+    #[arg(long, value_name = "HOW")]
+    pub(crate) equal_steps: Option<String>,
 
     /// How workers share the data: `chunk` or `position`
     #[arg(long, value_name = "SHARING")]

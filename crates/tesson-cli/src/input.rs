@@ -242,6 +242,7 @@ fn put_order(tree: &mut Section, order: &OrderArgs) -> Result<(), Failure> {
         ("maxSamples", order.samples.map(whole)),
         ("minibatchSizeInSequences", order.minibatch_size_in_sequences.map(whole)),
         ("bucketing", order.bucketing.as_deref().map(text)),
+        ("equalSteps", order.equal_steps.as_deref().map(text)),
         ("sharing", order.sharing.as_deref().map(text)),
     ];
     put_all(tree, given)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use tesson_core::{ConfigError, Element, Options, Registry, Section, Transform, Value, split_type};
-use tesson_plan::{Ending, LastSequence, Limit, MissingKeys, Sharing, Window};
+use tesson_plan::{Ending, EqualSteps, LastSequence, Limit, MissingKeys, Sharing, Window};
 
 use crate::reader::types;
 use crate::source::{
@@ -39,6 +39,10 @@ pub(crate) fn understand(tree: &Section, registry: &Registry) -> Result<SourceCo
     config.minibatch_size = minibatch_size(&options)?;
     config.minibatch_size_in_sequences = options.whole("minibatchSizeInSequences")?;
     config.bucketing = bucketing(&options, &config)?;
+    config.equal_steps = equal_steps(&options)?;
+    if options.given("crossSweepEnds").is_none() && config.equal_steps.is_some() {
+        config.cross_sweep_ends = config.resolved_sharing() == Sharing::Position;
+    }
     config.limit = limit(&options, config.epoch_size)?;
     config.ending = ending(&options)?;
     config.frame_mode = options.bool("frameMode")?;
@@ -207,6 +211,15 @@ fn minibatch_size(options: &Options<'_>) -> Result<Option<Schedule>, ConfigError
         Some(_) => options.text(name)?.unwrap_or_default(),
     };
     schedule::parse(&text).map(Some)
+}
+
+fn equal_steps(options: &Options<'_>) -> Result<Option<EqualSteps>, ConfigError> {
+    Ok(match options.text("equalSteps")?.as_deref() {
+        Some("drop") => Some(EqualSteps::Drop),
+        Some("repeat") => Some(EqualSteps::Repeat),
+        Some("empty") => Some(EqualSteps::Empty),
+        _ => None,
+    })
 }
 
 /// Samples of a bucket.

@@ -78,7 +78,16 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         &[],
         OptionKind::Bool,
         Some("true"),
-        "Whether a minibatch may hold the end of one sweep and the beginning of the next.",
+        "Whether a minibatch may hold the end of one sweep and the beginning of the next; not with `equalSteps` under \
+         sharing by chunk.",
+    ),
+    option(
+        "equalSteps",
+        &[],
+        OptionKind::OneOf(&["false", "drop", "repeat", "empty"]),
+        Some("false"),
+        "Whether all workers get the same number of minibatches of each sweep: what not all have data for is left out \
+         (`drop`), or who has run out gets its own sequences again (`repeat`) or empty minibatches (`empty`).",
     ),
     option(
         "localTimeline",

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use tesson_core::{ConfigError, Element, Format, Section, Setting, Transform};
 use tesson_plan::{
-    Bucketing, Demand, Ending, LastSequence, Limit, MissingKeys, OrderSpec, PlanSpec, Sharing, Window,
+    Bucketing, Demand, Ending, EqualSteps, LastSequence, Limit, MissingKeys, OrderSpec, PlanSpec, Sharing,
+    Window,
 };
 
 use crate::{Schedule, paths};
@@ -115,6 +116,9 @@ pub struct SourceConfig {
     pub minibatch_size_in_sequences: Option<u64>,
     /// Samples of a bucket of sequences of similar length; by default there are no buckets.
     pub bucketing: Option<u64>,
+    /// Whether all workers give the same number of minibatches, and how; by default they do not. Under sharing by chunk
+    /// minibatches must not cross the ends of sweeps.
+    pub equal_steps: Option<EqualSteps>,
     /// How the data end there; by default the last sequence is given whole, and the last minibatch whatever it holds.
     pub ending: Ending,
     /// Whether every sequence is one sample. Default false.
@@ -167,6 +171,7 @@ impl SourceConfig {
             minibatch_size: None,
             minibatch_size_in_sequences: None,
             bucketing: None,
+            equal_steps: None,
             ending: Ending::default(),
             frame_mode: false,
             transforms: Transforms::default(),
@@ -233,6 +238,7 @@ impl SourceConfig {
                 samples,
                 sequences: self.minibatch_size_in_sequences.unwrap_or(u64::MAX),
             }),
+            equal_steps: self.equal_steps,
         }
     }
 
@@ -272,6 +278,7 @@ impl SourceConfig {
             return Err(ConfigError::new("minibatchSizeInSequences", what));
         }
         self.check_bucketing()?;
+        self.check_equal_steps()?;
         self.check_epochs()?;
         self.check_truncation()
     }
@@ -289,6 +296,32 @@ impl SourceConfig {
             Some(_) => return Ok(()),
         };
         Err(ConfigError::new("bucketing", what))
+    }
+
+    fn check_equal_steps(&self) -> Result<(), ConfigError> {
+        let Some(mode) = self.equal_steps else { return Ok(()) };
+        let by_chunk = self.resolved_sharing() == Sharing::Chunk;
+        let (option, what) = if self.truncation.is_some() && (by_chunk || mode != EqualSteps::Empty) {
+            (
+                "equalSteps",
+                "rows of truncated minibatches are as many for each worker under `sharing = \"position\"`, where it may be `empty`",
+            )
+        } else if self.ending.drop_last {
+            ("dropLast", "with `equalSteps` a last minibatch counts as a step for all workers; leave it out")
+        } else if by_chunk && self.cross_sweep_ends {
+            (
+                "crossSweepEnds",
+                "equal steps end with their sweep; leave it out, or set `sharing = \"position\"`",
+            )
+        } else if by_chunk && !self.local_timeline {
+            (
+                "localTimeline",
+                "equal steps are cut by each worker itself; leave it out, or set `sharing = \"position\"`",
+            )
+        } else {
+            return Ok(());
+        };
+        Err(ConfigError::new(option, what))
     }
 
     fn check_epochs(&self) -> Result<(), ConfigError> {

@@ -204,6 +204,10 @@ impl Source {
             let what = "sequences of a deserializer that is not composable have an order of their own; make it composable";
             return Err(ConfigError::new("bucketing", what).into());
         }
+        if plan.equal_steps.is_some() && plan.order.is_local() && plan.sharing == Sharing::Chunk {
+            let what = "workers of a deserializer that is not composable have timelines of their own; make it composable, or set `sharing = \"position\"`";
+            return Err(ConfigError::new("equalSteps", what).into());
+        }
         let corpus = fingerprint::corpus(&resources, 0..resources.files().len())?;
         let mut options = format!("{} frame={frame_mode} element={}", parts.identity(), element.name());
         if join.missing == MissingKeys::Empty {
@@ -275,6 +279,8 @@ impl Source {
             && !self.frame_mode
             && self.truncated.is_none()
             && !self.join.hash_keys
+            // Steps are counted in the whole of a sweep before its first one.
+            && !(self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk)
             && self.parts.growing()
     }
 
@@ -716,7 +722,9 @@ impl Source {
     fn budget(&self, indexed: &Indexed) -> Result<Budget, Error> {
         let index = (indexed.index.bytes() + indexed.corpus.bytes()) as u64;
         let buckets = self.plan.bucketing.map_or(0, |_| Bucketing::bytes(indexed.index.n_sequences()));
-        let plan = 4 * window_sequences(&self.plan.order, &indexed.index) + buckets;
+        // Equal steps are counted in an order of their own.
+        let orders = 1 + u64::from(self.plan.equal_steps.is_some());
+        let plan = orders * (4 * window_sequences(&self.plan.order, &indexed.index) + buckets);
         let rest = self.memory_limit.saturating_sub(index + plan);
         if rest == 0 {
             let what = format!(

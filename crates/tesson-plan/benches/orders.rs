@@ -31,6 +31,7 @@ fn planner(order: OrderSpec) -> Planner {
         local_timeline: true,
         most_sequences: None,
         bucketing: None,
+        equal_steps: None,
     })
 }
 

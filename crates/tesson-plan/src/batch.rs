@@ -13,6 +13,69 @@ pub struct Cursor {
     pub sequence: u64,
     /// On local timelines: where the window was begun.
     pub window: WindowStart,
+    /// Where ranks are kept together: the steps they share.
+    pub steps: Steps,
+}
+
+/// Minibatches that all ranks give the same number of, from one place of the data to another ([`EqualSteps`]
+/// (crate::EqualSteps)). All zero while none are under way.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub struct Steps {
+    /// Samples of a minibatch, of all ranks.
+    pub samples: u64,
+    /// Sequences of a minibatch, of all ranks; 0 for any number.
+    pub sequences: u64,
+    /// The number of ranks.
+    pub workers: u64,
+    /// How many have been given.
+    pub given: u64,
+    /// How many there are.
+    pub of: u64,
+    /// The sweep that they are of.
+    pub sweep: u64,
+    /// The position at which they begin.
+    pub begin_position: u64,
+    /// The sequence of the sweep with which they begin.
+    pub begin_sequence: u64,
+    /// The position from which this rank repeats if it has run out.
+    pub again_position: u64,
+    /// The sequence of the sweep from which it does.
+    pub again_sequence: u64,
+    /// The position at which they end.
+    pub end_position: u64,
+    /// The sequence of the sweep behind their last, `n_sequences` if they end with the sweep.
+    pub end_sequence: u64,
+    /// Sequences in a sweep.
+    pub n_sequences: u64,
+    /// Whether the data end with them.
+    pub data_end: bool,
+}
+
+impl Steps {
+    /// Whether some have still to be given.
+    pub fn is_running(&self) -> bool {
+        self.given < self.of
+    }
+
+    pub(crate) fn begin(&self) -> Cursor {
+        self.cursor(self.begin_position, self.begin_sequence)
+    }
+
+    pub(crate) fn again(&self) -> Cursor {
+        self.cursor(self.again_position, self.again_sequence)
+    }
+
+    /// Where all ranks go on afterwards.
+    pub(crate) fn end(&self) -> Cursor {
+        if self.end_sequence < self.n_sequences {
+            return self.cursor(self.end_position, self.end_sequence);
+        }
+        Cursor { position: self.end_position, sweep: self.sweep.saturating_add(1), ..Cursor::default() }
+    }
+
+    fn cursor(&self, position: u64, sequence: u64) -> Cursor {
+        Cursor { position, sweep: self.sweep, sequence, ..Cursor::default() }
+    }
 }
 
 /// Where a window of a local timeline (§8) was begun, before it was filled.
@@ -72,6 +135,10 @@ pub struct BatchPlan {
     pub after: Cursor,
     /// Samples to keep of the last of the own sequences, where the data end inside it.
     pub keep_of_last: Option<u32>,
+    /// Whether it is one of so many steps that all ranks take together, be it empty.
+    pub is_step: bool,
+    /// Whether its sequences have been given before in the same sweep, and make up the number of steps.
+    pub repeated: bool,
     /// Whether more would have fit.
     pub(crate) has_room: bool,
     /// Whether it was given up because it would have held too many sequences.
@@ -86,7 +153,7 @@ impl BatchPlan {
     /// Whether this is no minibatch but the end itself. A minibatch without own sequences is not, as long as other
     /// ranks have theirs in it.
     pub fn is_end(&self) -> bool {
-        self.data_end && self.own.is_empty() && self.foreign.is_empty()
+        self.data_end && self.own.is_empty() && self.foreign.is_empty() && !self.is_step
     }
 
     /// The own sequences with their places.
@@ -121,6 +188,13 @@ impl BatchPlan {
         self.too_large = false;
         self.keep_of_last = None;
         self.has_room = false;
+        self.repeated = false;
+        self.is_step = false;
+    }
+
+    /// Forgets what was said of sweeps, before anything is added.
+    pub(crate) fn forget_sweeps(&mut self) {
+        self.sweeps.clear();
     }
 
     /// Makes the plan the end itself.

@@ -25,7 +25,7 @@ impl Size {
 
     /// Whether what was taken leaves nothing over.
     #[inline]
-    fn is_used_up_by(self, taken: Size) -> bool {
+    pub(crate) fn is_used_up_by(self, taken: Size) -> bool {
         taken.samples >= self.samples || taken.sequences >= self.sequences
     }
 

@@ -25,7 +25,7 @@ mod truncate;
 #[cfg(test)]
 mod tests;
 
-pub use batch::{BatchPlan, Cursor, Place, Planned, WindowStart};
+pub use batch::{BatchPlan, Cursor, Place, Planned, Steps, WindowStart};
 pub use join::{JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary};
 pub use merge::{Consumed, Layer, merge_states};
 pub use order::{Bucketing, OrderSpec, Window};
@@ -33,7 +33,7 @@ pub use planner::{Planner, Progress};
 pub use resume::{Fingerprint, ORDER_VERSION, ResumeState, STATE_VERSION, index_shape};
 pub use rng::{DrawKey, Philox};
 pub use share::{Demand, Sharing};
-pub use spec::{Ending, LastSequence, Limit, PlanSpec};
+pub use spec::{Ending, EqualSteps, LastSequence, Limit, PlanSpec};
 pub use stream::{
     CountMismatch, GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec, StreamState,
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use tesson_core::ResumeError;
 
-use crate::ResumeState;
+use crate::{Cursor, ResumeState, Steps};
 
 /// What a number of workers has consumed: of each rank's share, all that starts before its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub struct Consumed {
 
 impl Consumed {
     /// Whether anything at or after this cursor has been consumed.
-    pub fn is_ahead_of(&self, cursor: crate::Cursor) -> bool {
+    pub fn is_ahead_of(&self, cursor: Cursor) -> bool {
         self.layers.iter().flat_map(|layer| &layer.positions).any(|&p| p > cursor.position)
     }
 
@@ -69,6 +69,8 @@ pub fn merge_states(states: &[ResumeState]) -> Result<ResumeState, ResumeError> 
     let faults = in_order.iter().map(|s| s.faults).fold(0, u64::saturating_add);
     let mut layers = inherited(&in_order);
     layers.push(Layer { positions: in_order.iter().map(|s| s.cursor.position).collect() });
+    // Steps are counted anew for what is left.
+    let cursor = Cursor { steps: Steps::default(), ..cursor };
     let consumed = Consumed { layers };
     let consumed = consumed.is_ahead_of(cursor).then(|| Arc::new(consumed));
     let fingerprint = first.fingerprint.clone();

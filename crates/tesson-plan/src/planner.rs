@@ -1,5 +1,7 @@
 //! The planner: where it stands, and how it gets there.
 
+mod equal;
+
 use std::sync::Arc;
 
 use tesson_core::{Index, UsageError};
@@ -11,6 +13,7 @@ use crate::order::{
 use crate::share::Share;
 use crate::{
     BatchPlan, Bucketing, Consumed, Cursor, Demand, LastSequence, PlanSpec, Planned, ResumeState, Sharing,
+    Steps,
 };
 
 /// Whether a minibatch has been planned.
@@ -46,10 +49,10 @@ enum Orders {
     Bucketed(Box<Bucketed>),
 }
 
-impl Planner {
-    /// A planner that stands at the start of the data. [`Planner::start`] applies the rules of a demand to that.
-    pub fn new(spec: PlanSpec) -> Planner {
-        let order = match (&spec.order, spec.bucketing) {
+impl Orders {
+    /// What an order has worked out before anything is asked of it.
+    fn of(spec: &PlanSpec) -> Orders {
+        match (&spec.order, spec.bucketing) {
             (OrderSpec::ChunkWindow { window, seed }, Some(size)) => {
                 let inner = Shuffled::Windowed(Box::new(Windowed::new(window.clone(), *seed)));
                 Orders::Bucketed(Box::new(Bucketed::new(inner, *seed, size)))
@@ -67,7 +70,14 @@ impl Planner {
             (OrderSpec::Tumbling { window, seed }, _) => {
                 Orders::Local(Box::new(Local::tumbling(window.clone(), *seed)))
             }
-        };
+        }
+    }
+}
+
+impl Planner {
+    /// A planner that stands at the start of the data. [`Planner::start`] applies the rules of a demand to that.
+    pub fn new(spec: PlanSpec) -> Planner {
+        let order = Orders::of(&spec);
         Planner {
             spec,
             order,
@@ -141,15 +151,21 @@ impl Planner {
             let what = format!("the state's next sequence is {}, the corpus has {n}", cursor.sequence);
             return Err(UsageError(what));
         }
+        self.check_steps(index, cursor, demand)?;
         let cursor = self.without_data(index, demand)?.unwrap_or(cursor);
         if !cursor.is_unplaced() {
-            match &mut self.order {
-                Orders::Windowed(order) => order.rewind(index, cursor),
-                Orders::Bucketed(order) => order.rewind(index, cursor),
-                Orders::AsStored | Orders::Global(_) | Orders::Local(_) => {}
-            }
+            self.go_back(index, cursor);
         }
         Ok(Some(self.stand_at(cursor)))
+    }
+
+    /// Makes the order ready to go on from a cursor.
+    fn go_back(&mut self, index: &Index, cursor: Cursor) {
+        match &mut self.order {
+            Orders::Windowed(order) => order.rewind(index, cursor),
+            Orders::Bucketed(order) => order.rewind(index, cursor),
+            Orders::AsStored | Orders::Global(_) | Orders::Local(_) => {}
+        }
     }
 
     /// Goes to where a state was saved: [`Planner::resume`] for full states, [`Planner::seek`] for bare positions.
@@ -196,21 +212,65 @@ impl Planner {
         if !self.can_tell(index) {
             return Ok(Progress::NeedIndex);
         }
+        if let Some(mode) = self.keeps_together(demand) {
+            return self.next_equal(index, demand, mode, out);
+        }
         // Applied at every call: such a rank would look for an own sequence for ever.
         if let Some(nowhere) = self.without_data(index, Some(demand))? {
             self.cursor = nowhere;
         }
         // Sharing by position cuts as for a single worker and deals the result out.
         let sequences = self.spec.most_sequences.unwrap_or(u64::MAX);
-        let (share, room) = match self.spec.sharing {
+        let share_and_room = match self.spec.sharing {
             Sharing::Chunk => {
                 let local = self.spec.local_timeline || self.spec.order.is_local();
                 (Share::new(demand.workers, demand.rank), Room::of(demand, sequences, local))
             }
             Sharing::Position => (Share::ALL, Room::all(Size { samples: demand.samples, sequences })),
         };
+        let (first, mut sweep_end) = (self.cursor.sweep, false);
+        loop {
+            let mut at = self.cursor;
+            if self.cut(index, demand, share_and_room, &mut at, out)? == Progress::NeedIndex {
+                return Ok(Progress::NeedIndex);
+            }
+            self.cursor = at;
+            if self.spec.ending.drop_last && out.data_end && out.has_room {
+                out.drop_all();
+            }
+            if self.spec.sharing == Sharing::Chunk || self.settle_shares(demand, out) {
+                break;
+            }
+            if out.data_end {
+                out.drop_all();
+                break;
+            }
+            if self.cursor.sweep > first + 1 {
+                return Err(UsageError(format!(
+                    "no minibatch of {} samples of a whole sweep has a sequence for each of {} workers; choose a larger size",
+                    demand.samples, demand.workers
+                )));
+            }
+            sweep_end |= out.sweep_end;
+            out.clear();
+        }
+        out.sweep_end |= sweep_end;
+        self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
+        out.after = self.cursor;
+        Ok(Progress::Planned)
+    }
+
+    /// Cuts a minibatch from a cursor, which is moved behind it. Where more of the index is needed nothing is.
+    fn cut(
+        &mut self,
+        index: &Index,
+        demand: Demand,
+        (share, room): (Share, Room),
+        at: &mut Cursor,
+        out: &mut BatchPlan,
+    ) -> Result<Progress, UsageError> {
         let end = self.spec.end(index)?;
-        let epoch_end = self.spec.epoch_end(self.cursor.position);
+        let epoch_end = self.spec.epoch_end(at.position);
         let cut = Cut {
             index,
             share,
@@ -227,41 +287,33 @@ impl Planner {
         };
         match &mut self.order {
             Orders::AsStored => {
-                if let Err(BeyondIndex) = cut.straight(&mut self.cursor, out) {
+                if let Err(BeyondIndex) = cut.straight(at, out) {
                     out.clear();
                     return Ok(Progress::NeedIndex);
                 }
             }
-            Orders::Windowed(order) => cut.rounds(&mut **order, &mut self.cursor, out),
-            Orders::Bucketed(order) => cut.rounds(&mut **order, &mut self.cursor, out),
+            Orders::Windowed(order) => cut.rounds(&mut **order, at, out),
+            Orders::Bucketed(order) => cut.rounds(&mut **order, at, out),
             Orders::Local(order) => {
-                let (at, found) = (self.cursor, order.window_len(index, share, self.cursor.window));
+                let found = order.window_len(index, share, at.window);
                 if at.sequence > found {
                     let what = format!("the state's next entry is {}, its window has {found}", at.sequence);
                     return Err(UsageError(what));
                 }
                 let (workers, rank) = share.workers_and_rank();
                 let ends = |at| self.spec.ends_locally(at, workers, rank);
-                cut.local(order, ends, self.spec.local_end(workers, rank), &mut self.cursor, out);
+                cut.local(order, ends, self.spec.local_end(workers, rank), at, out);
             }
-            Orders::Global(order) => cut.rounds(&mut **order, &mut self.cursor, out),
+            Orders::Global(order) => cut.rounds(&mut **order, at, out),
         }
         // The end of an epoch is none of the data.
-        out.data_end &= epoch_end.is_none() || end.is_some_and(|end| self.cursor.position >= end);
+        out.data_end &= epoch_end.is_none() || end.is_some_and(|end| at.position >= end);
         if out.too_large {
             return Err(UsageError(format!(
                 "a minibatch of {} samples would hold more than {} sequences, for which memory is too small; choose a smaller size or a larger `memoryLimit`",
                 demand.samples, self.most
             )));
         }
-        if self.spec.ending.drop_last && out.data_end && out.has_room {
-            out.drop_all();
-        }
-        self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
-        if self.spec.sharing == Sharing::Position {
-            out.deal(demand.workers, demand.rank);
-        }
-        out.after = self.cursor;
         Ok(Progress::Planned)
     }
 
@@ -340,7 +392,10 @@ impl Planner {
         Ok(Some(cursor))
     }
 
-    fn stand_at(&mut self, cursor: Cursor) -> Cursor {
+    fn stand_at(&mut self, mut cursor: Cursor) -> Cursor {
+        if self.spec.equal_steps.is_none() {
+            cursor.steps = Steps::default();
+        }
         self.cursor = cursor;
         self.retired = cursor;
         cursor
@@ -393,6 +448,7 @@ impl Planner {
                 self.spec.order.name()
             )));
         }
+        demand.map_or(Ok(()), |demand| self.check_equal_steps(index, demand))?;
         let Some(window) = self.spec.order.window() else { return Ok(()) };
         if *window == Window::Chunks(0) || *window == Window::Samples(0) && self.spec.order.is_local() {
             let unit = if *window == Window::Chunks(0) { "chunks" } else { "samples" };
@@ -408,7 +464,9 @@ impl Planner {
 
     /// The cursor of a rank without data: its position is the end (§6.3).
     fn without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<Cursor>, UsageError> {
-        let Some(demand) = demand else { return Ok(None) };
+        let Some(demand) = demand.filter(|&demand| self.keeps_together(demand).is_none()) else {
+            return Ok(None);
+        };
         let by_chunk =
             self.spec.sharing == Sharing::Chunk && !matches!(self.order, Orders::AsStored | Orders::Local(_));
         if !by_chunk || demand.rank < index.n_chunks() as u64 {

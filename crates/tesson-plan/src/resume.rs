@@ -1,17 +1,18 @@
 //! States: a handful of integers to go on from, and what they belong to.
 //!
 //! Binary form, version 1, little endian; 112 bytes, and 8 more a rank for merged states, 16 on local timelines, 16 a row
-//! and 8 a sequence in it of truncated reading:
+//! and 8 a sequence in it of truncated reading, 112 where ranks are kept together:
 //!
 //! | bytes | what |
 //! |---|---|
 //! | 4 | `TSNR` |
-//! | 1, 1, 1, 1 | state version; order version; flags (1 share, 2 fingerprint, 4 index, 8 minibatches cross sweep ends, 16 consumed, 32 rows, 64 local timeline); order (0 as stored, 1 window in chunks, 2 window in samples, 3 global, 4 local as stored, 5 tumbling window in chunks, 6 in samples) |
+//! | 1, 1, 1, 1 | state version; order version; flags (1 share, 2 fingerprint, 4 index, 8 minibatches cross sweep ends, 16 consumed, 32 rows, 64 local timeline, 128 steps); order (0 as stored, 1 window in chunks, 2 window in samples, 3 global, 4 local as stored, 5 tumbling window in chunks, 6 in samples) |
 //! | 8 × 4 | position; sweep; sequence; faults |
 //! | 8 × 2 | workers; rank |
 //! | 8 × 5 | corpus; index; options; seed; window |
 //! | 8 + … | layers consumed, if any: their number; of each the number of ranks and their positions |
 //! | 16 | on local timelines: place and sweep at which the window begins |
+//! | 8 × 14 | where ranks are kept together: the fields of [`Steps`](crate::Steps), in order |
 //! | 8 + … | truncated: number of rows; of each the cursor, the number of its sequences, and twice their numbers, plus 1 where a sweep ended |
 //! | 8 | checksum of all before |
 
@@ -21,7 +22,9 @@ use serde_json::{Map, Value};
 use tesson_core::{Coded, Index, ResumeError};
 
 use crate::rng::{GOLDEN, mix};
-use crate::{Consumed, Cursor, Demand, Layer, OrderSpec, RowState, RowsState, Waits, Window, WindowStart};
+use crate::{
+    Consumed, Cursor, Demand, Layer, OrderSpec, RowState, RowsState, Steps, Waits, Window, WindowStart,
+};
 
 /// Version of the forms of a state.
 pub const STATE_VERSION: u8 = 1;
@@ -141,7 +144,7 @@ impl ResumeState {
         let (order, seed, size) = order_to_numbers(fingerprint.map(|f| &f.order));
         bytes.extend([STATE_VERSION, ORDER_VERSION, self.flags(), order]);
         let (workers, rank) = self.share.unwrap_or_default();
-        let Cursor { position, sweep, sequence, window } = self.cursor;
+        let Cursor { position, sweep, sequence, window, steps } = self.cursor;
         let hashes = fingerprint.map_or([0; 3], |f| [f.corpus, f.index.unwrap_or(0), f.options]);
         let numbers = [position, sweep, sequence, self.faults, workers, rank];
         let mut put = |number: u64| bytes.extend(number.to_le_bytes());
@@ -155,6 +158,9 @@ impl ResumeState {
         }
         if self.is_local() {
             [window.place, window.sweep].into_iter().for_each(&mut put);
+        }
+        if steps.is_running() {
+            steps.numbers().into_iter().for_each(&mut put);
         }
         if let Some(state) = &self.rows {
             put(state.rows.len() as u64);
@@ -178,6 +184,7 @@ impl ResumeState {
             | u8::from(self.consumed.is_some()) << 4
             | u8::from(self.rows.is_some()) << 5
             | u8::from(self.is_local()) << 6
+            | u8::from(self.cursor.steps.is_running()) << 7
     }
 
     /// Whether the position is one of a local timeline, so that it says where a window begins.
@@ -210,7 +217,8 @@ impl ResumeState {
             0 => WindowStart::default(),
             _ => WindowStart { place: numbers.take()?, sweep: numbers.take()? },
         };
-        let cursor = Cursor { position, sweep, sequence, window };
+        let steps = if flags & 128 != 0 { numbers.steps()? } else { Steps::default() };
+        let cursor = Cursor { position, sweep, sequence, window, steps };
         let rows = if flags & 32 != 0 { Some(Arc::new(numbers.rows()?)) } else { None };
         let fingerprint = Fingerprint {
             corpus,
@@ -246,6 +254,11 @@ impl ResumeState {
             put("numberOfWorkers", workers.into());
             put("workerRank", rank.into());
         }
+        if self.cursor.steps.is_running() {
+            let numbers = self.cursor.steps.numbers();
+            let entries = Steps::NAMES.iter().zip(numbers).map(|(name, n)| (name.to_string(), n.into()));
+            put("equalSteps", entries.collect::<Map<_, _>>().into());
+        }
         if let Some(state) = &self.rows {
             put("rows", state.rows.iter().map(row_to_json).collect::<Vec<_>>().into());
         }
@@ -273,7 +286,7 @@ impl ResumeState {
 
     /// The position, under the names that the reference has for it (§11).
     fn position_fields(&self, put: &mut impl FnMut(&str, Value) -> Option<Value>) {
-        let Cursor { position, sweep, sequence, window } = self.cursor;
+        let Cursor { position, sweep, sequence, window, .. } = self.cursor;
         if !self.is_local() {
             put("minibatchSourcePosition", position.into());
             return;
@@ -309,6 +322,9 @@ impl ResumeState {
         check_versions(fields.number("stateVersion")?, fields.number("orderVersion")?)?;
         if !local {
             (cursor.sweep, cursor.sequence) = (fields.number("sweep")?, fields.number("sequence")?);
+        }
+        if let Some(steps) = json.get("equalSteps") {
+            cursor.steps = Fields(steps).steps()?;
         }
         let share = match json.get("numberOfWorkers") {
             None => None,
@@ -359,6 +375,14 @@ impl Numbers<'_> {
             rows.push(RowState { cursor, waiting });
         }
         Ok(RowsState { rows })
+    }
+
+    fn steps(&mut self) -> Result<Steps, ResumeError> {
+        let mut all = [0; Steps::NAMES.len()];
+        for number in &mut all {
+            *number = self.take()?;
+        }
+        Ok(Steps::of_numbers(all))
     }
 
     fn consumed(&mut self) -> Result<Consumed, ResumeError> {
@@ -428,7 +452,16 @@ impl<'a> Fields<'a> {
             sweep: self.number("baseSweepCount")?,
             sequence: self.number("baseCurrentSequencePositionInWindow")?,
             window,
+            steps: Steps::default(),
         })
+    }
+
+    fn steps(&self) -> Result<Steps, ResumeError> {
+        let mut all = [0; Steps::NAMES.len()];
+        for (number, name) in all.iter_mut().zip(Steps::NAMES) {
+            *number = self.number(name)?;
+        }
+        Ok(Steps::of_numbers(all))
     }
 
     fn rows(&self) -> Result<RowsState, ResumeError> {
@@ -467,6 +500,90 @@ impl<'a> Fields<'a> {
         let read = |v: &'a Value| v.as_array()?.iter().map(positions).collect::<Option<Vec<Vec<u64>>>>();
         let layers = self.get("consumed", "a list of lists of positions", read)?;
         Ok(Consumed { layers: layers.into_iter().map(layer).collect::<Result<_, _>>()? })
+    }
+}
+
+impl Steps {
+    /// The names of the fields in states, in order.
+    const NAMES: [&str; 14] = [
+        "minibatchSizeInSamples",
+        "minibatchSizeInSequences",
+        "numberOfWorkers",
+        "given",
+        "of",
+        "sweep",
+        "beginPosition",
+        "beginSequence",
+        "againPosition",
+        "againSequence",
+        "endPosition",
+        "endSequence",
+        "sequences",
+        "dataEnd",
+    ];
+
+    fn numbers(&self) -> [u64; Steps::NAMES.len()] {
+        let Steps { samples, sequences, workers, given, of, sweep, n_sequences, data_end, .. } = *self;
+        let Steps {
+            begin_position,
+            begin_sequence,
+            again_position,
+            again_sequence,
+            end_position,
+            end_sequence,
+            ..
+        } = *self;
+        [
+            samples,
+            sequences,
+            workers,
+            given,
+            of,
+            sweep,
+            begin_position,
+            begin_sequence,
+            again_position,
+            again_sequence,
+            end_position,
+            end_sequence,
+            n_sequences,
+            data_end.into(),
+        ]
+    }
+
+    fn of_numbers(numbers: [u64; Steps::NAMES.len()]) -> Steps {
+        let [
+            samples,
+            sequences,
+            workers,
+            given,
+            of,
+            sweep,
+            begin_position,
+            begin_sequence,
+            again_position,
+            again_sequence,
+            end_position,
+            end_sequence,
+            n_sequences,
+            data_end,
+        ] = numbers;
+        Steps {
+            samples,
+            sequences,
+            workers,
+            given,
+            of,
+            sweep,
+            begin_position,
+            begin_sequence,
+            again_position,
+            again_sequence,
+            end_position,
+            end_sequence,
+            n_sequences,
+            data_end: data_end != 0,
+        }
     }
 }
 

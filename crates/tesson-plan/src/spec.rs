@@ -37,6 +37,18 @@ pub struct Ending {
     pub drop_last: bool,
 }
 
+/// What becomes of ranks that would run out before others: all of them give the same number of minibatches.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum EqualSteps {
+    /// None gives a minibatch that not every rank has data for.
+    Drop,
+    /// A rank that has run out is given sequences of its own again, from where the sweep began; by position a rank whose
+    /// share is empty is given that of another.
+    Repeat,
+    /// A rank that has run out gives empty minibatches.
+    Empty,
+}
+
 /// Everything that decides which sequence comes when, beside the index and what each call asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanSpec {
@@ -62,6 +74,9 @@ pub struct PlanSpec {
     /// Whether sequences of similar length are put together, within what a window takes in. Only in shuffled orders on
     /// the timeline of all ranks.
     pub bucketing: Option<Bucketing>,
+    /// Whether all ranks give the same number of minibatches of each sweep, or of what an epoch or the end of the data leaves
+    /// of it. Under sharing by chunk for minibatches that end with their sweep.
+    pub equal_steps: Option<EqualSteps>,
 }
 
 /// "For ever", in samples: the largest position that CNTK's shuffled orders reach.

@@ -98,7 +98,7 @@ impl Shared {
             arrays,
             sweep_end: work.plan.sweep_end,
             data_end: work.plan.data_end,
-            is_empty: work.items.is_empty() && work.plan.foreign.is_empty(),
+            is_empty: work.items.is_empty() && work.plan.foreign.is_empty() && !work.plan.is_step,
             after: work.plan.after,
             passed: work.passed,
             charges,
@@ -177,7 +177,7 @@ impl Shared {
                 charges.push(Charge { error: error.clone(), fatal: true });
                 continue;
             }
-            let again = !self.is_first_visit(work, planned, sweep);
+            let again = work.plan.repeated || !self.is_first_visit(work, planned, sweep);
             for fault in source.chunk.faults_of(item.row) {
                 if fault.fatal || !again {
                     let error = fault::describe(fault, source, &self.setup.streams, &self.setup.resources);

@@ -86,6 +86,7 @@ fn spec_of(source: &Value) -> PlanSpec {
         local_timeline: source["localTimeline"] != Value::Bool(false),
         most_sequences: None,
         bucketing: None,
+        equal_steps: None,
     }
 }
 

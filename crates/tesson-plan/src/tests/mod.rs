@@ -4,6 +4,7 @@
 mod bucketing;
 mod conformance;
 mod ending;
+mod equal;
 mod local;
 mod merging;
 mod model;
@@ -43,6 +44,7 @@ fn spec(order: OrderSpec) -> PlanSpec {
         local_timeline: true,
         most_sequences: None,
         bucketing: None,
+        equal_steps: None,
     }
 }
 
@@ -118,6 +120,7 @@ fn any_spec() -> impl Strategy<Value = PlanSpec> {
             local_timeline,
             most_sequences,
             bucketing: None,
+            equal_steps: None,
         },
     )
 }

@@ -7,7 +7,8 @@ use serde_json::json;
 
 use super::*;
 use crate::{
-    Consumed, Cursor, Fingerprint, Layer, ResumeState, RowState, RowsState, Waits, WindowStart, index_shape,
+    Consumed, Cursor, Fingerprint, Layer, ResumeState, RowState, RowsState, Steps, Waits, WindowStart,
+    index_shape,
 };
 
 /// A state at the start that belongs to some source.
@@ -51,7 +52,7 @@ fn any_state() -> impl Strategy<Value = ResumeState> {
             let layers =
                 |layers: Vec<Vec<u64>>| layers.into_iter().map(|positions| Layer { positions }).collect();
             ResumeState {
-                cursor: Cursor { position, sweep, sequence, window },
+                cursor: Cursor { position, sweep, sequence, window, steps: Steps::default() },
                 share,
                 faults,
                 rows,

@@ -99,6 +99,7 @@ proptest! {
             local_timeline,
             most_sequences: None,
         bucketing: None,
+        equal_steps: None,
         };
         let complete = index_of(&chunks);
         let (mut one, mut other) = (Planner::new(spec.clone()), Planner::new(spec));

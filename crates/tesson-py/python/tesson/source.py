@@ -96,6 +96,11 @@ class MinibatchSource(Source):
         samples of a bucket, best those of a minibatch. ``True``: the size of minibatches where calls give none.
     keep_sparse : bool
         Let sparse streams stay sparse when truncating.
+    equal_steps : {"drop", "repeat", "empty"}, optional
+        Give all workers the same number of minibatches of each sweep, so that none waits for others for ever: leave out
+        what not all have data for, or let who has run out have its own sequences of the sweep again, or empty
+        minibatches. Minibatches then end with their sweep, and sizes change with sweeps only, unless `sharing` is by
+        position, where ``"drop"`` and ``"repeat"`` are for shares that are empty.
     sharing : {"chunk", "position"}, optional
         How workers share the data. ``"chunk"`` is CNTK's way and the default of its order; under ``"position"``, the
         default of ``"global"`` and of `bucketing`, all ranks together get the minibatches that a single worker would.
@@ -162,6 +167,7 @@ class MinibatchSource(Source):
         drop_last: bool = False,
         minibatch_size_in_sequences: int | None = None,
         bucketing: bool | int = False,
+        equal_steps: str | None = None,
         sharing: str | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
@@ -195,6 +201,7 @@ class MinibatchSource(Source):
             "dropLast": drop_last or None,
             "minibatchSizeInSequences": minibatch_size_in_sequences,
             "bucketing": None if bucketing is False else bucketing,
+            "equalSteps": equal_steps,
             "sharing": sharing,
             "memoryLimit": memory_limit,
             "threads": threads,
@@ -288,6 +295,7 @@ class MinibatchSource(Source):
         truncation_length: int = 0,
         minibatch_size_in_sequences: int | None = None,
         bucketing: bool | int = False,
+        equal_steps: str | None = None,
         sharing: str | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
@@ -302,8 +310,8 @@ class MinibatchSource(Source):
         data : mapping, optional
             Streams whose names are no keywords, or are those of options.
         max_samples, max_sweeps, randomize, randomization_seed, randomization_window_in_chunks, \
-randomization_window_in_samples, frame_mode, truncation_length, minibatch_size_in_sequences, bucketing, sharing, \
-memory_limit, threads, dtype, transforms
+randomization_window_in_samples, frame_mode, truncation_length, minibatch_size_in_sequences, bucketing, equal_steps, \
+sharing, memory_limit, threads, dtype, transforms
             As in :class:`MinibatchSource`. There are at least 64 chunks, where there are as many sequences.
         **streams
             Each an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``, whose
@@ -329,6 +337,7 @@ memory_limit, threads, dtype, transforms
             truncation_length=truncation_length,
             minibatch_size_in_sequences=minibatch_size_in_sequences,
             bucketing=bucketing,
+            equal_steps=equal_steps,
             transforms=transforms,
             sharing=sharing,
             memory_limit=memory_limit,

@@ -105,6 +105,32 @@ def test_buckets_hold_sequences_of_similar_length(corpus: Make, order: dict[str,
     assert corpus(bucketing=True, **order).config["bucketing"] is True
 
 
+def test_equal_steps_are_as_many_for_every_worker(corpus: Make) -> None:
+    def steps(**arguments: Any) -> list[list[Minibatch]]:
+        sources = [corpus(max_sweeps=2, **arguments) for _ in range(4)]
+        calls = (s.minibatches(12, num_data_partitions=4, partition_index=rank) for rank, s in enumerate(sources))
+        return [list(call) for call in calls]
+
+    assert len({len(share) for share in steps()}) > 1, "the shares of chunks differ"
+    for mode in ("drop", "repeat", "empty"):
+        shares = steps(equal_steps=mode)
+        ends = [[minibatch["x"].end_of_sweep for minibatch in share] for share in shares]
+        assert all(end == ends[0] for end in ends) and sum(ends[0]) == 2, mode
+        assert any(m["x"].num_sequences == 0 for share in shares for m in share) == (mode == "empty")
+    assert sorted(key for share in steps(equal_steps="empty") for key in flat(share)) == sorted([*range(60)] * 2)
+    source = corpus(equal_steps="drop")
+    source.next_minibatch(12, num_data_partitions=4, partition_index=1)
+    state = json.loads(json.dumps(source.get_checkpoint_state()))
+    with pytest.raises(UsageError, match="step 2 of"):
+        source.next_minibatch(8, num_data_partitions=4, partition_index=1)
+    ahead = source.next_minibatch(12, num_data_partitions=4, partition_index=1)["x"].keys
+    other = corpus(equal_steps="drop")
+    other.restore_from_checkpoint(state)
+    assert other.next_minibatch(12, num_data_partitions=4, partition_index=1)["x"].keys == ahead
+    with pytest.raises(ConfigError, match="equalSteps"):
+        corpus(equal_steps="some")
+
+
 def test_limits_end_the_data(corpus: Make) -> None:
     samples = corpus().num_samples_per_sweep
     for limit in ({"max_sweeps": 1}, {"max_samples": FULL_DATA_SWEEP}, {"max_samples": samples}):
