@@ -8,7 +8,7 @@ use crate::args::{Cli, Command};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::note;
-use crate::{check, config, convert, dataset, index, info, line, plan, read};
+use crate::{bench, check, config, convert, dataset, index, info, line, plan, read, show};
 
 /// Runs the command. `args` are the program's name and what follows it; returns the exit code: 0, 1 (an error of data or
 /// storage) or 2 (an error of usage or configuration).
@@ -41,10 +41,12 @@ fn run(command: &Command, out: &mut Output) -> Result<(), Failure> {
         Command::Info(args) => info::run(args, out),
         Command::Plan(args) if dataset::is_named(&args.input, &args.dataset) => dataset::plan(args, out),
         Command::Plan(args) => plan::run(args, out),
+        Command::Show(args) => show::run(args, out),
         Command::Check(args) => check::run(args, out),
         Command::Index(args) => index::run(args, out),
         Command::Config(args) => config::run(args, out),
         Command::Convert(args) => convert::run(args, out),
+        Command::Bench(args) => bench::run(args, out),
     }
 }
 
@@ -69,10 +71,12 @@ impl Command {
             Command::Read(args) => args.input.json,
             Command::Info(args) => args.input.json,
             Command::Plan(args) => args.input.json,
+            Command::Show(args) => args.input.json,
             Command::Check(args) => args.input.json,
             Command::Index(args) => args.input.json,
             Command::Config(args) => args.json,
             Command::Convert(args) => args.input.json,
+            Command::Bench(args) => args.input.json,
         }
     }
 }

@@ -33,6 +33,9 @@ pub(crate) enum Command {
     /// Shows which sequences come when, without reading data
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
+    /// Shows one sequence as it would be delivered, where it lies and when it comes
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show(ShowArgs),
     /// Validates every byte and lists every fault with its place
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
@@ -45,6 +48,9 @@ pub(crate) enum Command {
     /// Converts what can be read, and tables, to CNTK's text or binary format
     #[command(after_help = CONVERT_EXAMPLES, override_usage = "tesson convert [OPTIONS] <IN> [NAME=VALUE]... <OUT>")]
     Convert(ConvertArgs),
+    /// Reads minibatches and says how fast they came
+    #[command(after_help = BENCH_EXAMPLES)]
+    Bench(BenchArgs),
 }
 
 const READ_EXAMPLES: &str = "\
@@ -70,7 +76,8 @@ Examples:
   tesson info reader.json --minibatch-size 1024 --bucketing";
 
 const PLAN_EXAMPLES: &str = "\
-Each sequence is shown as chunk.sequence, both counted from 0 as stored.
+Each sequence is shown as chunk.sequence, both counted from 0 as stored. Truncated minibatches are shown row by row, with the
+samples of each piece, as if every sequence were as long as the index says: what has faults may be shorter.
 
 Examples:
   tesson plan train.ctf --stream features:784 --minibatch 256 --take 5
@@ -79,6 +86,20 @@ Examples:
   tesson plan mnist/3.0.1 --split train[44%:45%] --files
   tesson plan reader.json --workers 4 --rank 3 --equal-steps drop --sweeps 1
   tesson plan reader.json --minibatch 256 --workers 2 --rank 0 --sweeps 2 --json";
+
+const SHOW_EXAMPLES: &str = "\
+The values are those of the sweep: transforms have been applied with its random numbers.
+
+Examples:
+  tesson show train.ctf --stream features:784 --stream labels:10:sparse --key 4711
+  tesson show reader.json --key 4711 --sweep 2 --json";
+
+const BENCH_EXAMPLES: &str = "\
+The first minibatch is not part of the rates. Without an end given one sweep is read.
+
+Examples:
+  tesson bench train.ctf --stream features:784 --stream labels:10:sparse --threads 1
+  tesson bench reader.json --minibatch-size 4096 --seconds 10 --runs 3 --json";
 
 const CHECK_EXAMPLES: &str = "\
 Examples:
@@ -329,6 +350,51 @@ pub(crate) struct PlanArgs {
     /// Ends after this many minibatches, or examples of a prepared dataset
     #[arg(long, value_name = "N")]
     pub(crate) take: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    /// The sequence's key
+    #[arg(long, value_name = "K")]
+    pub(crate) key: String,
+
+    /// The sweep, counted from 0, in which it is delivered
+    #[arg(long, value_name = "S", default_value_t = 0)]
+    pub(crate) sweep: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    #[command(flatten)]
+    pub(crate) worker: WorkerArgs,
+
+    /// Samples in a minibatch over all workers; 256, or as configured
+    #[arg(long, value_name = "N")]
+    pub(crate) minibatch_size: Option<u64>,
+
+    /// Ends after this many minibatches
+    #[arg(long, value_name = "N")]
+    pub(crate) take: Option<u64>,
+
+    /// Ends after so many seconds
+    #[arg(long, value_name = "SECONDS")]
+    pub(crate) seconds: Option<f64>,
+
+    /// How often all of it is done, each time from the start
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) runs: u64,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@
 
 mod app;
 mod args;
+mod bench;
 mod check;
 mod config;
 mod convert;
@@ -21,5 +22,6 @@ mod plan;
 mod progress;
 mod read;
 mod records;
+mod show;
 
 pub use app::main;

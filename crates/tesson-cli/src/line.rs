@@ -10,12 +10,19 @@ use crate::number::{put_f32, put_f64};
 /// lie side by side.
 pub(crate) fn minibatch(out: &mut String, minibatch: &Minibatch, layout: bool) {
     out.clear();
-    put(out, format_args!("{{\"sweepEnd\": {}, \"streams\": {{", minibatch.sweep_end()));
+    put(out, format_args!("{{\"sweepEnd\": {}, \"streams\": ", minibatch.sweep_end()));
+    streams(out, minibatch, layout);
+    out.push('}');
+}
+
+/// Appends the streams of a minibatch.
+pub(crate) fn streams(out: &mut String, minibatch: &Minibatch, layout: bool) {
+    out.push('{');
     for (i, batch) in minibatch.streams().iter().enumerate() {
         separate(out, i);
         stream(out, batch, layout);
     }
-    out.push_str("}}");
+    out.push('}');
 }
 
 /// The line that ends the data.
@@ -48,14 +55,15 @@ fn stream(out: &mut String, batch: &StreamBatch, layout: bool) {
         out.push('[');
         for (t, sample) in samples.enumerate() {
             separate(out, t);
-            put_sample(out, batch, sample);
+            self::sample(out, batch, sample);
         }
         out.push(']');
     }
     out.push_str("]}");
 }
 
-fn put_sample(out: &mut String, batch: &StreamBatch, sample: usize) {
+/// Appends a sample.
+pub(crate) fn sample(out: &mut String, batch: &StreamBatch, sample: usize) {
     out.push('[');
     match batch.samples() {
         Samples::Dense { values } => {

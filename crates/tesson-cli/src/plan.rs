@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use tesson::deserializer::Index;
-use tesson::{BatchPlan, Demand};
+use tesson::{BatchPlan, Demand, PiecesPlan, Planned};
 use tesson_plan::Limit;
 
 use crate::args::PlanArgs;
@@ -27,15 +27,24 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
     };
     let mut shown = 0;
     let mut written = Ok(());
-    source.plan(demand, |plan| {
+    let mut show = |text: &dyn Fn(u64, bool) -> String| {
         if args.take.is_some_and(|n| shown >= n) {
             return false;
         }
-        let text = if out.is_json() { json(plan, &index) } else { row(shown, plan, &index) };
+        let text = text(shown, out.is_json());
         shown += 1;
         written = out.line(&text);
         written.is_ok()
-    })?;
+    };
+    if config.truncation.is_some() {
+        let text =
+            |plan: &PiecesPlan, n, is_json| if is_json { pieces_json(plan) } else { pieces_row(n, plan) };
+        source.plan_pieces(demand, |plan| show(&|n, is_json| text(plan, n, is_json)))?;
+    } else {
+        let text =
+            |plan: &BatchPlan, n, is_json| if is_json { json(plan, &index) } else { row(n, plan, &index) };
+        source.plan(demand, |plan| show(&|n, is_json| text(plan, n, is_json)))?;
+    }
     written?;
     if out.is_json() && args.take.is_none_or(|n| shown < n) {
         out.line(line::END)?;
@@ -63,6 +72,46 @@ fn row(number: u64, plan: &BatchPlan, index: &Index) -> String {
     let mut text = format!("{number:>9} {:>9} samples ", samples(plan, index));
     let places: Vec<(u32, u32)> = plan.own.iter().map(|p| (p.chunk, p.sequence)).collect();
     put_places(&mut text, &places);
+    if plan.sweep_end {
+        text.push_str("  (sweep end)");
+    }
+    text
+}
+
+fn n_samples(plan: &PiecesPlan) -> u64 {
+    plan.pieces.iter().map(|piece| u64::from(piece.samples.1 - piece.samples.0)).sum()
+}
+
+fn pieces_json(plan: &PiecesPlan) -> String {
+    let pieces = plan.pieces.iter().map(|piece| {
+        serde_json::json!({
+            "sequence": [piece.sequence.chunk, piece.sequence.sequence],
+            "samples": [piece.samples.0, piece.samples.1],
+            "row": piece.row,
+            "begin": piece.begin,
+            "end": piece.end,
+        })
+    });
+    serde_json::json!({
+        "sweepEnd": plan.sweep_end,
+        "numberOfSequences": plan.pieces.len(),
+        "numberOfSamples": n_samples(plan),
+        "pieces": pieces.collect::<Vec<_>>(),
+        "lengths": "counted",
+    })
+    .to_string()
+}
+
+/// Rows one after the other, in each its pieces as `chunk.sequence[from..to]`.
+fn pieces_row(number: u64, plan: &PiecesPlan) -> String {
+    let mut text = format!("{number:>9} {:>9} samples ", n_samples(plan));
+    for (i, row) in plan.pieces.chunk_by(|a, b| a.row == b.row).enumerate() {
+        text.push_str(if i == 0 { "" } else { " |" });
+        for piece in row {
+            let (Planned { chunk, sequence }, (from, to)) = (piece.sequence, piece.samples);
+            write!(text, " {chunk}.{sequence}[{from}..{to}]").expect("a string takes any text");
+        }
+    }
     if plan.sweep_end {
         text.push_str("  (sweep end)");
     }

@@ -287,6 +287,91 @@ fn info_tells_what_bucketing_saves() {
 }
 
 #[test]
+fn a_sequence_is_shown_by_its_key() {
+    let folder = many("show");
+    let shown = &answers(&folder, "show many.json --key 7 --json --sweep 1")[0];
+    let all = answers(&folder, "read many.json --json --sweeps 2 --minibatch-size 1");
+    let number = shown["number"].as_u64().unwrap() as usize;
+    assert_eq!(shown["streams"], all[40 + number]["streams"]);
+    assert_eq!(
+        (&shown["sweep"], &shown["file"], &shown["faults"]),
+        (&json!(1), &json!("many.ctf"), &json!([]))
+    );
+    let text = String::from_utf8(tesson(&folder, "show many.json --key 7").stdout).unwrap();
+    assert!(text.contains("sequence") && text.contains("of sweep 0") && text.contains("dense 1"), "{text}");
+    let in_order = &answers(&folder, "show many.json --key 7 --json --randomize false")[0];
+    assert_eq!(in_order["number"], 7);
+    let e = refused(&folder, "show many.json --key 4711 --randomize false", 2);
+    assert!(e.contains("--key 4711: there is no sequence with this key among 40; one is `0`"), "{e}");
+}
+
+#[test]
+fn bench_counts_what_was_read() {
+    let folder = many("bench");
+    let runs = answers(&folder, "bench many.json --json --minibatch-size 10 --runs 2 --sweeps 1");
+    assert_eq!(runs.len(), 2);
+    let first = answers(&folder, "read many.json --json --minibatch-size 10 --take 1");
+    let in_first = first[0]["streams"]["x"]["numberOfSamples"].as_u64().unwrap();
+    for run in &runs {
+        assert_eq!(run["samples"].as_u64(), Some(60 - in_first), "{run}");
+        assert!(run["samplesPerSecond"].as_f64() > Some(0.0) && run["bytesRead"].is_u64(), "{run}");
+    }
+    let text = String::from_utf8(tesson(&folder, "bench many.json --take 3").stdout).unwrap();
+    assert!(text.contains("minibatches/s"), "{text}");
+}
+
+#[test]
+fn a_plan_of_truncated_minibatches_shows_the_pieces_that_are_then_read() {
+    let folder = many("pieces");
+    let options =
+        "many.json --json --set truncationLength=1 --minibatch-size 3 --sweeps 1 --workers 2 --rank 1";
+    let planned = answers(&folder, &format!("plan {options} --sharing position"));
+    let read = answers(&folder, &format!("read {options} --sharing position --layout"));
+    assert_eq!(planned.len(), read.len());
+    for (plan, minibatch) in planned.iter().zip(&read).take(read.len() - 1) {
+        let places = minibatch["streams"]["x"]["layout"]["places"].as_array().unwrap();
+        let pieces = plan["pieces"].as_array().unwrap();
+        let place = |p: &Value| json!([p["row"], p["begin"], p["end"]]);
+        let found: Vec<Value> = pieces.iter().map(place).collect();
+        let expected: Vec<Value> = places.iter().map(|p| json!([p[1], p[2], p[3]])).collect();
+        assert_eq!(found, expected, "{plan}");
+        assert_eq!(plan["numberOfSamples"], minibatch["streams"]["x"]["numberOfSamples"]);
+    }
+    let text = String::from_utf8(
+        tesson(
+            &folder,
+            "plan many.json --set truncationLength=1 --minibatch-size 2 --take 1 --randomize false",
+        )
+        .stdout,
+    );
+    assert!(text.unwrap().contains("2 samples  0.0[0..1] | 0.2[0..1]"));
+}
+
+#[test]
+fn a_variable_that_nobody_asks_for_is_told_with_the_one_that_may_be_meant() {
+    let folder = many("variable");
+    fs::write(
+        folder.join("many.cntk"),
+        "DataDir = .\nTrain = [ reader = [ file = \"$DataDir$/many.ctf\" ; input = [ x = [ dim = 1 ; format = dense ] ] ] ]\n",
+    )
+    .unwrap();
+    let warned = |arguments: &str| {
+        let output = tesson(&folder, &format!("config many.cntk {arguments}"));
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let text = warned("DatDir=elsewhere");
+    assert!(
+        text.contains(
+            "nobody asks for the variable `DatDir` that an argument defines, did you mean `DataDir`?"
+        ),
+        "{text}"
+    );
+    assert_eq!(warned("DataDir=elsewhere"), "");
+    assert_eq!(warned("command=Train"), "");
+}
+
+#[test]
 fn a_plan_names_the_sequences_that_are_then_read() {
     let folder = many("plan");
     let plan = answers(&folder, "plan many.json --minibatch 6 --json --seed 2");

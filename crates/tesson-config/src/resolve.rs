@@ -12,6 +12,10 @@ use crate::reader::{self, Found, Reader};
 #[derive(Clone, Default)]
 pub struct Arguments {
     script: Script,
+    /// The files alone.
+    files: Script,
+    /// The names that arguments give values to.
+    given: Vec<String>,
     directory: String,
 }
 
@@ -27,7 +31,8 @@ impl Arguments {
     /// What `read` answers, which is given names relative to the working directory.
     pub fn file(&mut self, name: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         let directory = self.directory.clone();
-        self.script.file(name, &|name| read(&joined(&directory, name)))
+        self.script.file(name, &|name| read(&joined(&directory, name)))?;
+        self.files.file(name, &|name| read(&joined(&directory, name)))
     }
 
     /// Appends files, `a.cntk+b.cntk`.
@@ -36,7 +41,8 @@ impl Arguments {
     /// As [`Arguments::file`].
     pub fn files(&mut self, names: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         let directory = self.directory.clone();
-        self.script.files(names, &|name| read(&joined(&directory, name)))
+        self.script.files(names, &|name| read(&joined(&directory, name)))?;
+        self.files.files(names, &|name| read(&joined(&directory, name)))
     }
 
     /// Appends a text, called `name` in messages.
@@ -45,7 +51,8 @@ impl Arguments {
     /// What reading the files that it includes answers.
     pub fn text(&mut self, name: &str, text: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
         let directory = self.directory.clone();
-        self.script.text(name, text, &|name| read(&joined(&directory, name)))
+        self.script.text(name, text, &|name| read(&joined(&directory, name)))?;
+        self.files.text(name, text, &|name| read(&joined(&directory, name)))
     }
 
     /// Takes the next argument.
@@ -60,7 +67,10 @@ impl Arguments {
         match name.trim().to_ascii_lowercase().as_str() {
             "configfile" => self.files(value, read)?,
             "currentdirectory" => self.directory = joined(&self.directory, value),
-            _ => self.script.argument(argument),
+            _ => {
+                self.script.argument(argument);
+                self.given.push(name.trim().to_string());
+            }
         }
         Ok(())
     }
@@ -68,6 +78,21 @@ impl Arguments {
     /// The directory that `currentDirectory` has led to; empty if nothing has.
     pub fn directory(&self) -> &str {
         &self.directory
+    }
+
+    /// Names that arguments give values to, that stand nowhere in the files and that nobody asks for, each with the variable
+    /// that the files do ask for and that may have been meant. What is like no variable may be an option of other programs.
+    ///
+    /// # Errors
+    /// As [`Arguments::tree`].
+    pub fn unread(&self) -> Result<Vec<(&str, &str)>, ConfigError> {
+        let (wanted, top) = brainscript::names(&self.files)?;
+        let is_read = |name: &str| {
+            wanted.iter().any(|n| n.eq_ignore_ascii_case(name))
+                || top.iter().any(|n| n.eq_ignore_ascii_case(name))
+        };
+        let unread = self.given.iter().map(String::as_str).filter(|name| !is_read(name));
+        Ok(unread.filter_map(|name| Some((name, nearest(name, wanted.iter().copied())?))).collect())
     }
 
     /// The tree: later entries over earlier ones, variables replaced.

@@ -347,11 +347,6 @@ impl SourceConfig {
             let what = "sequences of one sample cannot be truncated; choose either this or `truncated`";
             return Err(ConfigError::new("frameMode", what));
         }
-        if self.ending.drop_last {
-            let what =
-                "the last rows of truncated minibatches are filled as far as the data go; leave it out";
-            return Err(ConfigError::new("dropLast", what));
-        }
         if self.ending.last_sequence == LastSequence::Cut {
             let what = "truncated rows hold whole sequences; choose `before` or `after`";
             return Err(ConfigError::new("maxSamplesEnd", what));

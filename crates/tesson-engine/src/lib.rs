@@ -35,6 +35,6 @@ pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};
 pub use open_files::OpenFiles;
 pub use pool::Buffer;
 pub use report::fault_facts;
-pub use source::{Canceller, FaultRules, Source, SourceSpec, StatsReader, TruncationSpec};
+pub use source::{Canceller, FaultRules, PiecesPlan, Shown, Source, SourceSpec, StatsReader, TruncationSpec};
 pub use stats::Stats;
 pub use transform::StreamTransforms;

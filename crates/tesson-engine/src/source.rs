@@ -1,5 +1,6 @@
 //! The source: what a training loop calls.
 
+mod show;
 mod truncated;
 
 use std::path::PathBuf;
@@ -27,8 +28,9 @@ use crate::report::Report;
 use crate::stats::{Counters, Stats};
 use crate::store::Store;
 use crate::transform::{StreamTransforms, Transforms};
+pub use show::Shown;
 use truncated::Truncated;
-pub use truncated::TruncationSpec;
+pub use truncated::{PiecesPlan, TruncationSpec};
 
 /// Storage bytes of a block, where memory allows: with its columns it fits a core's own cache.
 const BLOCK_BYTES: u64 = 512 << 10;
@@ -196,6 +198,8 @@ impl Source {
             // Rows are filled sequence by sequence, however many samples other ranks pass meanwhile (§9.3).
             plan.local_timeline = true;
         }
+        // The last minibatch of truncated reading is one of rows, which are full or not.
+        let drops_last_rows = truncation.is_some() && std::mem::take(&mut plan.ending.drop_last);
         // Joined to others it is part of a corpus like any other.
         if parts.list().len() == 1 && !parts.primary().composable() {
             plan.order = plan.order.on_local_timeline();
@@ -233,7 +237,7 @@ impl Source {
             options: fingerprint::text(&options),
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let truncated = truncation.map(|t| Truncated::new(t, parts.streams().len()));
+        let truncated = truncation.map(|t| Truncated::new(t, parts.streams().len(), drops_last_rows));
         let mut source = Source {
             streams: match truncation {
                 Some(t) => transforms.outputs(&stored).iter().map(|stream| t.deliver(stream)).collect(),
@@ -357,7 +361,8 @@ impl Source {
         Ok(steps)
     }
 
-    /// Shows what comes when, from the start, without reading data: whole sequences, from which truncated rows are filled. `each` says whether to go on.
+    /// Shows what comes when, from the start, without reading data: whole sequences, from which truncated rows are filled
+    /// ([`Source::plan_pieces`]). `each` says whether to go on.
     ///
     /// # Errors
     /// As [`Source::indexed`], and a demand that can never be met.
@@ -534,6 +539,8 @@ impl Source {
             self.switch_to_index()?;
         }
         let from = self.state.clone();
+        // If the demand is refused nothing is under way, and the next call has to aim again.
+        self.demand = None;
         let started = self.counters.read().minibatches > 0 || from.cursor != Cursor::default();
         let seek = |planner: &mut Planner, index: &Index| -> Result<Option<Cursor>, Error> {
             if started {

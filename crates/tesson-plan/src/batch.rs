@@ -150,6 +150,15 @@ pub struct BatchPlan {
 }
 
 impl BatchPlan {
+    /// A minibatch of one sequence, beside any order.
+    pub fn of_one(planned: Planned, sweep: u64) -> BatchPlan {
+        let mut plan = BatchPlan::default();
+        plan.clear();
+        plan.begin_sweep(sweep);
+        plan.own.push(planned);
+        plan
+    }
+
     /// Whether this is no minibatch but the end itself. A minibatch without own sequences is not, as long as other
     /// ranks have theirs in it.
     pub fn is_end(&self) -> bool {

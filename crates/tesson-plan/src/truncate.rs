@@ -102,6 +102,11 @@ impl<T: Clone> Rows<T> {
         self.rows.iter().position(|row| row.left <= u64::from(self.length))
     }
 
+    /// Whether every row has all the samples that it delivers next.
+    pub fn are_full(&self) -> bool {
+        self.rows.iter().all(|row| row.left >= u64::from(self.length))
+    }
+
     /// Gives a row a sequence of so many samples. One without samples only leaves its end of a sweep behind.
     pub fn push(&mut self, row: usize, what: T, mut waits: Waits, length: u32) {
         if length == 0 {

@@ -41,6 +41,8 @@ pub struct Loaded {
     folder: Option<String>,
     /// What `currentDirectory` said; empty if nothing.
     directory: String,
+    /// What is odd about the arguments.
+    warnings: Vec<String>,
 }
 
 /// Reads a configuration: the path of a file (`*.json`, `*.toml`, anything else is BrainScript), or a text. A text is
@@ -69,7 +71,7 @@ pub fn load(config: &str, choices: &Choices) -> Result<Loaded, Error> {
         set_value(&mut tree, path, value.clone())?;
     }
     let folder = if is_text { None } else { folder(path) };
-    Ok(Loaded { tree, is_brainscript: false, folder, directory: String::new() })
+    Ok(Loaded { tree, is_brainscript: false, folder, directory: String::new(), warnings: Vec::new() })
 }
 
 fn load_brainscript(config: &str, is_text: bool, choices: &Choices) -> Result<Loaded, Error> {
@@ -125,8 +127,13 @@ fn parse_brainscript(
     for (path, value) in places {
         set_value(&mut tree, &path.replace('/', "."), value.clone())?;
     }
+    let unread = arguments.unread()?;
+    let warnings = unread.iter().map(|(name, near)| {
+        format!("nobody asks for the variable `{name}` that an argument defines, did you mean `{near}`?")
+    });
     Ok(Loaded {
         tree,
+        warnings: warnings.collect(),
         is_brainscript: true,
         folder: if is_text { None } else { folder(Path::new(config)) },
         directory: arguments.directory().to_string(),
@@ -165,7 +172,9 @@ impl Loaded {
     /// A path that leads nowhere, and a reader that means nothing.
     pub fn reader(&self, section: Option<&str>) -> Result<Reader, Error> {
         if self.is_brainscript {
-            return Ok(reader_of(&self.tree, section, &registry())?);
+            let mut reader = reader_of(&self.tree, section, &registry())?;
+            reader.warnings.extend_from_slice(&self.warnings);
+            return Ok(reader);
         }
         Ok(self.dictionary(section)?)
     }
@@ -223,7 +232,11 @@ impl Loaded {
     /// The first reader that means nothing.
     pub fn resolved(&self) -> Result<Resolved, Error> {
         if self.is_brainscript {
-            return Ok(Resolved::new(self.tree.clone(), &registry())?);
+            let mut resolved = Resolved::new(self.tree.clone(), &registry())?;
+            if let Some(reader) = resolved.readers.first_mut() {
+                reader.warnings.extend_from_slice(&self.warnings);
+            }
+            return Ok(resolved);
         }
         let reader = self.dictionary(None)?;
         Ok(Resolved { tree: self.tree.clone(), readers: vec![reader] })

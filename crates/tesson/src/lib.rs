@@ -48,8 +48,8 @@ pub use tesson_core::{
 };
 use tesson_engine::StreamTransforms;
 pub use tesson_engine::{
-    BatchKeys, Buffer, Canceller, Floats, Layout, Minibatch, Place, Samples, Stats, StatsReader, StreamBatch,
-    index_cache, store,
+    BatchKeys, Buffer, Canceller, Floats, Layout, Minibatch, PiecesPlan, Place, Samples, Shown, Stats,
+    StatsReader, StreamBatch, index_cache, store,
 };
 pub use tesson_plan::{
     BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, merge_states,

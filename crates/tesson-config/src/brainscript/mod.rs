@@ -29,6 +29,15 @@ pub use print::print;
 pub use script::{ReadFile, Script};
 pub use variables::{Environment, Variables};
 
+/// The variables that a text asks for, and the names that stand at its top.
+///
+/// # Errors
+/// As [`parse`], but for variables.
+pub(crate) fn names(script: &Script) -> Result<(Vec<&str>, Vec<String>), ConfigError> {
+    let top = parse::parse(script)?.entries.into_iter().map(|entry| entry.name).collect();
+    Ok((variables::names(script.as_str()).collect(), top))
+}
+
 /// The tree of a configuration: repeated names merged, variables replaced. All values are texts, lists or sections.
 ///
 /// # Errors

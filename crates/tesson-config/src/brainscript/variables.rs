@@ -224,6 +224,11 @@ fn undefined(name: &str, levels: Levels<'_, '_>) -> String {
     }
 }
 
+/// The names of the variables that a text asks for.
+pub(super) fn names(text: &str) -> impl Iterator<Item = &str> {
+    text.match_indices('$').filter_map(|(at, _)| Some(variable(&text[at..], true)?.name))
+}
+
 /// A variable at the beginning of a text.
 struct Variable<'t> {
     name: &'t str,

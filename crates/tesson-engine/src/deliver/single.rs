@@ -1,22 +1,28 @@
-//! Single sequences beside the plan: what waited in the rows of truncated reading when a state was saved.
+//! Single sequences beside the plan: what waited in the rows of truncated reading when a state was saved, and what
+//! somebody wants to see.
 
 use tesson_core::Error;
-use tesson_plan::{Demand, Planned};
+use tesson_plan::{BatchPlan, Demand, Planned};
 
-use super::Pipeline;
 use super::job::Bench;
 use super::ticket::{Packed, Work};
+use super::{Pipeline, Supply};
 use crate::pack::Item;
 
 impl Pipeline {
-    /// Makes a minibatch of one sequence, at once. It has been delivered before, so its faults are not charged again.
+    /// Whether the index still grows, so that no sequence can be looked up.
+    pub(crate) fn is_growing(&self) -> bool {
+        matches!(self.shared.supply, Supply::Growing)
+    }
+
+    /// Makes a minibatch of one sequence, as it is in a sweep, at once. Its faults are told, and not charged.
     ///
     /// # Errors
     /// Unreadable storage.
-    pub(crate) fn single(&self, planned: Planned) -> Result<Packed, Error> {
+    pub(crate) fn single(&self, planned: Planned, sweep: u64) -> Result<Packed, Error> {
         let (block, row) = self.shared.table().find(planned.chunk, planned.sequence);
         let mut work = Work::new(Demand { samples: 1, workers: 1, rank: 0 });
-        work.plan.own.push(planned);
+        work.plan = BatchPlan::of_one(planned, sweep);
         work.items.push(Item { held: 0, row });
         work.blocks.push(block);
         work.held.push(None);

@@ -33,6 +33,8 @@ const ROW_BYTES: u64 = 256;
 /// The rows of a source, and what they are for.
 pub(super) struct Truncated {
     spec: TruncationSpec,
+    /// Whether minibatches at the end of the data are left out in which a row is not full.
+    drops_last: bool,
     /// What the last call asked for.
     demand: Option<Demand>,
     rows: Rows<Arc<Whole>>,
@@ -64,9 +66,10 @@ impl TruncationSpec {
 }
 
 impl Truncated {
-    pub(super) fn new(spec: TruncationSpec, n_streams: usize) -> Truncated {
+    pub(super) fn new(spec: TruncationSpec, n_streams: usize, drops_last: bool) -> Truncated {
         Truncated {
             spec,
+            drops_last,
             demand: None,
             rows: Rows::new(0, 1, 0),
             over: false,
@@ -75,6 +78,16 @@ impl Truncated {
             bytes: 0,
             pools: Pools::new(n_streams),
         }
+    }
+
+    /// Whether rows make no minibatch any more, if nothing is fetched for them.
+    fn ends_with<T: Clone>(&self, rows: &Rows<T>) -> bool {
+        rows.is_empty() || self.drops_last && !rows.are_full()
+    }
+
+    /// Whether there is no further minibatch, as far as is known.
+    fn is_over(&self) -> bool {
+        self.over && self.ends_with(&self.rows)
     }
 
     /// What was asked for is to be worked out again.
@@ -92,6 +105,24 @@ struct Share {
     /// Of the filled rows it delivers every `workers`-th, from `rank` on.
     workers: u64,
     rank: u64,
+}
+
+impl Share {
+    /// Leaves the pieces of other workers' rows out, and numbers the own rows.
+    fn keep_own<T>(&self, pieces: &mut Vec<Piece<T>>) {
+        let (workers, rank) = (self.workers as u32, self.rank as u32);
+        pieces.retain(|piece| piece.row % workers == rank);
+        pieces.iter_mut().for_each(|piece| piece.row /= workers);
+    }
+}
+
+/// A truncated minibatch that nothing has been read for.
+#[derive(Debug, Default)]
+pub struct PiecesPlan {
+    /// The pieces, row by row.
+    pub pieces: Vec<Piece<Planned>>,
+    /// Whether a sweep ends with one of them.
+    pub sweep_end: bool,
 }
 
 impl Source {
@@ -114,7 +145,7 @@ impl Source {
                 Err(e) => return Err(self.failed.insert(e).clone()),
             }
         }
-        if self.truncated().rows.is_empty() {
+        if self.truncated().is_over() {
             self.ended = true;
             return Ok(None);
         }
@@ -128,33 +159,73 @@ impl Source {
         index: &Index,
         demand: Demand,
     ) -> Result<u64, Error> {
+        let mut steps = 0;
+        self.for_each_rows(plan, index, demand, |_| {
+            steps += 1;
+            true
+        })?;
+        Ok(steps)
+    }
+
+    /// Shows which pieces of which sequences truncated minibatches hold, from the start, without reading data: as if every
+    /// sequence were as long as the index says. One that is shorter, for its faults, moves what follows it. `each` says
+    /// whether to go on.
+    ///
+    /// # Errors
+    /// As [`Source::plan`], and a source that does not truncate.
+    pub fn plan_pieces(
+        &mut self,
+        demand: Demand,
+        each: impl FnMut(&PiecesPlan) -> bool,
+    ) -> Result<(), Error> {
+        let index = self.indexed()?.index.clone();
+        if self.truncated.is_none() {
+            return Err(
+                UsageError("whole sequences are read, there are no pieces to be planned".into()).into()
+            );
+        }
+        self.for_each_rows(self.plan.clone(), &index, demand, each)
+    }
+
+    fn for_each_rows(
+        &self,
+        plan: PlanSpec,
+        index: &Index,
+        demand: Demand,
+        mut each: impl FnMut(&PiecesPlan) -> bool,
+    ) -> Result<(), Error> {
         demand.validate()?;
         let share = self.share_of_rows(demand)?;
         let spec = self.truncated().spec;
         let length = u32::try_from(spec.length).unwrap_or(u32::MAX);
         let mut rows = Rows::new(share.filled as usize, length, spec.right_splice as u32);
-        let mut steps = 0;
-        let mut pieces = Vec::new();
+        let mut planned = PiecesPlan::default();
+        let mut give = |rows: &mut Rows<Planned>| {
+            planned.pieces.clear();
+            planned.sweep_end = rows.take(&mut planned.pieces);
+            share.keep_own(&mut planned.pieces);
+            each(&planned)
+        };
+        let mut goes_on = true;
         super::for_each_plan(plan, index, share.fetch, |fetched| {
-            for planned in &fetched.own {
+            for &planned in &fetched.own {
                 let length = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
                 // One sequence a plan, and a row that is full gives way to the next one before it is asked for.
-                while rows.hungry().is_none() {
-                    rows.take(&mut pieces);
-                    pieces.clear();
-                    steps += 1;
+                while goes_on && rows.hungry().is_none() {
+                    goes_on = give(&mut rows);
                 }
-                let row = rows.hungry().expect("looked for above");
-                rows.push(row, (), Waits { sequence: 0, sweep_end: false }, length);
+                let Some(row) = rows.hungry() else { return false };
+                rows.push(row, planned, Waits { sequence: 0, sweep_end: fetched.sweep_end }, length);
             }
-            true
+            if fetched.own.is_empty() && fetched.sweep_end {
+                rows.sweep_ended();
+            }
+            goes_on
         })?;
-        while !rows.is_empty() {
-            rows.take(&mut pieces);
-            pieces.clear();
-            steps += 1;
+        while goes_on && !self.truncated().ends_with(&rows) {
+            goes_on = give(&mut rows);
         }
-        Ok(steps)
+        Ok(())
     }
 
     fn truncated(&self) -> &Truncated {
@@ -234,7 +305,7 @@ impl Source {
                 let chunk = index.chunk_of_sequence(waits.sequence);
                 let sequence = waits.sequence - index.chunk(chunk).first_sequence;
                 let planned = Planned { chunk: chunk as u32, sequence: sequence as u32 };
-                let packed = pipeline.single(planned)?;
+                let packed = pipeline.single(planned, 0)?;
                 let length = packed.arrays.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
                 rows.push(number, whole(packed), waits, length);
             }
@@ -311,9 +382,7 @@ impl Source {
         let truncated = self.truncated_mut();
         let mut pieces: Vec<Piece<Arc<Whole>>> = Vec::new();
         let sweep_end = truncated.rows.take(&mut pieces);
-        let (workers, rank) = (share.workers as u32, share.rank as u32);
-        pieces.retain(|piece| piece.row % workers == rank);
-        pieces.iter_mut().for_each(|piece| piece.row /= workers);
+        share.keep_own(&mut pieces);
         let n_samples = pieces.iter().map(|p| u64::from(p.samples.1 - p.samples.0)).sum();
         let bytes = pack::dense_bytes(&streams, n_samples);
         if bytes > memory_limit / 2 {
@@ -328,7 +397,7 @@ impl Source {
         let batches = pack::pack_pieces(&streams, &pieces, (steps, own as u32), &truncated.pools);
         let keys = pack::piece_keys(&pieces);
         let (after, faults, state) = (truncated.fetched, truncated.faults, truncated.rows.state());
-        let ended = truncated.over && truncated.rows.is_empty();
+        let ended = truncated.is_over();
         self.ended = ended;
         self.counters
             .samples

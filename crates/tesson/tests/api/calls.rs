@@ -26,6 +26,20 @@ fn a_demand_that_makes_no_sense_changes_nothing() {
 }
 
 #[test]
+fn a_demand_that_the_plan_refuses_changes_nothing() {
+    let options = r#", "equalSteps": "repeat", "maxSweeps": 1"#;
+    let (_, config) = source("calls-refused", &rows(10), options, "");
+    let mut source = Source::open(&config).expect("the file is right");
+    let demand = |samples| Demand { samples, workers: 2, rank: 0 };
+    source.next(demand(4)).expect("data");
+    let state = source.state().clone();
+    let e = source.next(demand(2)).expect_err("steps are of equal size");
+    assert!(matches!(e, Error::Usage(_)), "{e}");
+    assert_eq!(source.state(), &state);
+    assert!(source.next(demand(4)).expect("data").is_some());
+}
+
+#[test]
 fn a_cancelled_source_says_so() {
     let (_, config) = source("calls-cancelled", &rows(10), IN_ORDER, "");
     let mut source = Source::open(&config).expect("the file is right");

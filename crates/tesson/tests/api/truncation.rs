@@ -168,6 +168,28 @@ fn a_limit_on_all_ranks_together_changes_nothing() {
 }
 
 #[test]
+fn the_last_rows_are_dropped_where_one_is_not_full() {
+    for options in [IN_ORDER, BY_POSITION] {
+        let whole = all(&mut open(&LENGTHS, options), 9, 1, 0);
+        let dropped = all(&mut open(&LENGTHS, &format!(r#"{options}, "dropLast": true"#)), 9, 1, 0);
+        let is_full =
+            |rows: &Vec<Row>| rows.len() == 3 && rows.iter().all(|row| row.last().is_some_and(|p| p.2 >= 3));
+        let full = whole.iter().take_while(|rows| is_full(rows)).count();
+        assert!(full < whole.len(), "some are not full");
+        assert_eq!(dropped, whole[..full], "{options}");
+        let mut source = open(&LENGTHS, &format!(r#"{options}, "dropLast": true"#));
+        let told = source.steps_per_sweep(Demand { samples: 9, workers: 1, rank: 0 }).unwrap();
+        assert_eq!(told, full as u64);
+        for behind in 1..full {
+            next(&mut source, 9, 1, 0).unwrap();
+            let mut fresh = open(&LENGTHS, &format!(r#"{options}, "dropLast": true"#));
+            fresh.restore(&source.state().clone()).unwrap();
+            assert_eq!(all(&mut fresh, 9, 1, 0), whole[behind..full]);
+        }
+    }
+}
+
+#[test]
 fn a_size_in_sequences_is_one_in_rows() {
     let mut source = open(&LENGTHS, r#""randomize": false, "minibatchSizeInSequences": 2"#);
     assert_eq!(next(&mut source, Demand::ANY_SAMPLES, 1, 0).unwrap().len(), 2);

@@ -1,0 +1,95 @@
+//! One sequence by its key: as it would be delivered, and when.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tesson_core::{Chunk, DataError, Error, Indexed, Key, Scratch};
+use tesson_plan::{BatchPlan, Demand, Limit, PlanSpec, Planned, Planner};
+
+use super::Source;
+use crate::minibatch::Minibatch;
+
+/// A sequence, where it lies, and when it comes.
+#[derive(Debug)]
+pub struct Shown {
+    /// A minibatch of this sequence alone, transformed as in its sweep.
+    pub minibatch: Minibatch,
+    /// Its chunk and its number there.
+    pub planned: Planned,
+    /// The file that it begins in (of the first deserializer), and the byte; none for what is in no file.
+    pub place: Option<(Arc<Path>, u64)>,
+    /// Its number in the sweep, and the position in samples at which it begins. None where ranks have timelines of their own.
+    pub when: Option<(u64, u64)>,
+    /// What is wrong with it.
+    pub faults: Vec<DataError>,
+}
+
+impl Source {
+    /// The first sequence with a key, as it would be delivered in a sweep; `None` if there is no such key. Keys are compared
+    /// as texts. Where the source stands does not change.
+    ///
+    /// Looks through the keys from the start of the data, and through the order from the start of the sweep.
+    ///
+    /// # Errors
+    /// Unreadable storage, and what a transform answers.
+    pub fn show(&mut self, key: &str, sweep: u64) -> Result<Option<Shown>, Error> {
+        self.check_process()?;
+        let indexed = self.indexed()?.clone();
+        let Some(planned) = self.find_key(&indexed, key)? else { return Ok(None) };
+        if self.pipeline.as_ref().is_some_and(|pipeline| pipeline.is_growing()) {
+            self.switch_to_index()?;
+            // The pipeline is another one: it has to be aimed.
+            self.demand = None;
+        }
+        let packed = self.pipeline.as_ref().ok_or(Error::Cancelled)?.single(planned, sweep)?;
+        let (resource, span) = indexed.corpus.span(planned.chunk, planned.sequence);
+        let file = self.resources.files().get(resource.0 as usize);
+        Ok(Some(Shown {
+            planned,
+            place: file.map(|(name, _)| (name.clone(), span.start)),
+            when: self.when(&indexed, planned, sweep)?,
+            faults: packed.charges.into_iter().map(|charge| charge.error).collect(),
+            minibatch: Minibatch { arrays: packed.arrays, sweep_end: false, resume: self.state.clone() },
+        }))
+    }
+
+    fn find_key(&self, indexed: &Indexed, wanted: &str) -> Result<Option<Planned>, Error> {
+        let number: Option<u64> = wanted.parse().ok();
+        let is_wanted = |key: &Key| match key {
+            Key::Number(n) => number == Some(*n),
+            Key::Text(text) => &**text == wanted,
+        };
+        let (mut scratch, mut memory) = (Scratch::default(), Chunk::empty());
+        for chunk in 0..indexed.index.n_chunks() {
+            let n = indexed.index.chunk(chunk).n_sequences;
+            let keys = indexed.corpus.keys(chunk as u32, n, &*self.resources, &mut scratch, &mut memory)?;
+            if let Some(sequence) = (0..n).find(|&i| is_wanted(&keys.get(i as usize))) {
+                return Ok(Some(Planned { chunk: chunk as u32, sequence }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The number of a sequence in a sweep, and its position.
+    fn when(&self, indexed: &Indexed, planned: Planned, sweep: u64) -> Result<Option<(u64, u64)>, Error> {
+        if self.plan.order.is_local() {
+            return Ok(None);
+        }
+        let index = &indexed.index;
+        let spec =
+            PlanSpec { limit: Limit::Endless, epoch_size: None, equal_steps: None, ..self.plan.clone() };
+        let mut planner = Planner::new(spec);
+        let demand = Demand { samples: 1, workers: 1, rank: 0 };
+        planner.seek(index, sweep.saturating_mul(index.n_samples()), Some(demand))?;
+        let mut plan = BatchPlan::default();
+        let mut before = planner.cursor();
+        while before.sweep == sweep {
+            planner.next_batch(index, demand, &mut plan)?;
+            if let Some(i) = plan.own.iter().position(|&p| p == planned) {
+                return Ok(Some((before.sequence + i as u64, before.position)));
+            }
+            before = plan.after;
+        }
+        Ok(None)
+    }
+}
