@@ -158,8 +158,8 @@ pub(super) fn opened(options: &str, file: &Memory) -> Result<Cbf, String> {
     let setting =
         Setting { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
     let settings = Settings::new(&options, &setting).map_err(|e| e.to_string())?;
-    let file = settings.files[0].clone();
-    let mut cbf = Cbf::new(settings, file);
+    let path = settings.files[0].clone();
+    let mut cbf = Cbf::new(settings, path);
     cbf.prepare(file).map_err(|e| e.to_string())?;
     Ok(cbf)
 }

@@ -46,8 +46,8 @@ fn ours(case: &Path, source: &Json, lenient: bool) -> Answer {
         Setting { element: if double { Element::F64 } else { Element::F32 }, frame_mode, ..SETTING };
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
     let settings = Settings::new(&options, &setting).map_err(|e| e.to_string())?;
-    let file = settings.files[0].clone();
-    let mut ctf = Ctf::new(settings, file);
+    let path = settings.files[0].clone();
+    let mut ctf = Ctf::new(settings, path);
     let memory = Memory(std::fs::read(case.join(file.unwrap_or_default())).map_err(|e| e.to_string())?);
     ctf.prepare(&memory).map_err(|e| e.to_string())?;
     let indexed = ctf.index(&memory, &Cores(2)).map_err(|e| e.to_string())?;

@@ -71,8 +71,8 @@ pub(super) fn opened(options: &str, streams: &str, file: &Memory) -> Result<Ctf,
     let setting = Setting { numeric_keys: !options.contains("textKeys"), ..SETTING };
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
     let settings = Settings::new(&options, &setting).map_err(|e| e.to_string())?;
-    let file = settings.files[0].clone();
-    let mut ctf = Ctf::new(settings, file);
+    let path = settings.files[0].clone();
+    let mut ctf = Ctf::new(settings, path);
     ctf.prepare(file).map_err(|e| e.to_string())?;
     assert_eq!(ctf.name(), FORMAT.name);
     Ok(ctf)
