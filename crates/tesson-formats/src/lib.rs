@@ -12,6 +12,8 @@ pub mod htk;
 pub mod image_map;
 pub mod mlf;
 mod options;
+#[cfg(feature = "parquet")]
+pub mod parquet;
 mod pictures;
 pub mod record;
 mod several;

@@ -89,7 +89,17 @@ fn open_records(format: FileFormat, resource: ResourceId) -> Result<Box<dyn Reco
     match format {
         FileFormat::TfRecord => Ok(Box::new(TfRecordFile::new(resource))),
         FileFormat::ArrayRecord => Ok(Box::new(ArrayRecordFile::new(resource))),
-        other => Err(ConfigError::new("file_format", format!("{other} files are not read yet"))),
+        #[cfg(feature = "parquet")]
+        FileFormat::Parquet => Ok(Box::new(tesson_formats::parquet::ParquetFile::new(resource))),
+        #[cfg(not(feature = "parquet"))]
+        FileFormat::Parquet => {
+            let what = "parquet files are read only if tesson is built with its feature `parquet`";
+            Err(ConfigError::new("file_format", what))
+        }
+        FileFormat::Riegeli => {
+            let what = "riegeli files are not read; prepare the dataset as tfrecord or array_record";
+            Err(ConfigError::new("file_format", what))
+        }
     }
 }
 
