@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod deserializer;
 pub mod features;
 pub mod ids;
 pub mod info;

@@ -80,9 +80,9 @@ pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
 /// The built-in formats and transforms, those among them whose reader is still to be written, too.
 pub fn registry() -> Registry {
-    Registry::new(tesson_formats::FORMATS)
-        .with_planned(tesson_formats::PLANNED)
-        .with_transforms(tesson_image::TRANSFORMS)
+    let formats: Vec<&'static Format> =
+        tesson_formats::FORMATS.iter().copied().chain([&tfds::FORMAT]).collect();
+    Registry::new(&formats).with_planned(tesson_formats::PLANNED).with_transforms(tesson_image::TRANSFORMS)
 }
 
 /// Reads a corpus in minibatches; what it can do beside opening is [`tesson_engine::Source`]'s.

@@ -20,6 +20,7 @@
 //! # }
 //! ```
 
+mod format;
 mod loader;
 mod reader;
 mod shards;
@@ -32,6 +33,7 @@ use std::{env, fs, io};
 
 use tesson_core::{ConfigError, Error, StoreError};
 
+pub use format::FORMAT;
 pub use reader::{OnDamage, Reader, Rows};
 pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_image::decode as pictures;

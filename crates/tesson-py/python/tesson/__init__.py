@@ -12,7 +12,7 @@
 """
 
 from .config import resolve_config
-from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer
+from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
 from .minibatch import Layout, Minibatch, MinibatchData
 from .plugins import register_deserializer
@@ -50,6 +50,7 @@ __all__ = [
     "StreamDefs",
     "StreamInformation",
     "Streams",
+    "TFDSDeserializer",
     "TessonError",
     "UsageError",
     "UserDeserializer",

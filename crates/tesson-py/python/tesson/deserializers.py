@@ -9,7 +9,7 @@ from typing import Any, SupportsIndex
 from .errors import ConfigError
 from .streams import StreamDef, StreamDefs
 
-__all__ = ["CBFDeserializer", "CTFDeserializer", "Deserializer"]
+__all__ = ["CBFDeserializer", "CTFDeserializer", "Deserializer", "TFDSDeserializer"]
 
 
 class Deserializer:
@@ -225,6 +225,81 @@ class CBFDeserializer(Deserializer):
         arguments += [f"skip={self._skip!r}"] if self._skip else []
         arguments += [f"{name}={value!r}" for name, value in options.items()]
         return f"CBFDeserializer({', '.join(arguments)})"
+
+
+class TFDSDeserializer(Deserializer):
+    """Reads a split of a dataset prepared by TensorFlow Datasets; each example is a sequence of one sample.
+
+    Parameters
+    ----------
+    directory : str or os.PathLike, optional
+        The version directory, with ``dataset_info.json`` in it. Either this or ``name`` is given.
+    streams : mapping of str to StreamDef, optional
+        The streams by name; ``field`` is the path of the feature, if it is not the name. A sparse stream is the number of a
+        class as a sample with a 1 there; its shape is needed only where the dataset does not say how many classes there
+        are. By default every feature of numbers of a fixed shape is a stream.
+    split : str, optional
+        Which examples: ``"train"``, ``"train[10%:]+test"``. Default ``"all"``.
+    name : str, optional
+        The dataset's name, such as ``"mnist"`` or ``"ds/config:1.*.*"``.
+    data_dir : str or os.PathLike, optional
+        Where the name is looked for. Default: ``TFDS_DATA_DIR``, else ``~/tensorflow_datasets``.
+    max_errors : int, optional
+        Damaged records that are left out before reading ends with :class:`DataError`. Default 0.
+    keep_data_in_memory : bool, optional
+        Keep decoded data for the next sweep. Default False.
+
+    Examples
+    --------
+    >>> TFDSDeserializer("mnist/3.0.1", StreamDefs(y=StreamDef("label", is_sparse=True)), split="train").config
+    {'type': 'TFDSDeserializer', 'directory': 'mnist/3.0.1', 'split': 'train', \
+'input': {'y': {'feature': 'label', 'format': 'sparse'}}}
+    """
+
+    type = "TFDSDeserializer"
+
+    def __init__(
+        self,
+        directory: str | os.PathLike[str] | None = None,
+        streams: Mapping[str, StreamDef] | None = None,
+        *,
+        split: str | None = None,
+        name: str | None = None,
+        data_dir: str | os.PathLike[str] | None = None,
+        max_errors: int | None = None,
+        keep_data_in_memory: bool | None = None,
+    ) -> None:
+        super().__init__({
+            "directory": None if directory is None else os.fspath(directory),
+            "name": name,
+            "data_dir": None if data_dir is None else os.fspath(data_dir),
+            "split": split,
+            "max_errors": max_errors,
+            "keep_data_in_memory": keep_data_in_memory,
+        })
+        self._streams.update(StreamDefs(streams or {}))
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
+        config = super().config
+        config["input"] = {name: _feature(stream) for name, stream in self._streams.items()}
+        return config
+
+    def __repr__(self) -> str:
+        arguments = [f"{name}={value!r}" for name, value in self._options.items()]
+        arguments += [f"streams={self.streams!r}"] if self._streams else []
+        return f"TFDSDeserializer({', '.join(arguments)})"
+
+
+def _feature(stream: StreamDef) -> dict[str, object]:
+    """A stream of a prepared dataset in the dict form of a configuration."""
+    entry: dict[str, object] = {} if stream.field is None else {"feature": stream.field}
+    if stream.is_sparse:
+        entry["format"] = "sparse"
+        if stream.shape is not None:
+            entry["dim"] = stream.shape[0]
+    return entry
 
 
 def camel_case(name: str) -> str:

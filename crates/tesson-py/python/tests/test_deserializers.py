@@ -9,7 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tesson import CBFDeserializer, ConfigError, CTFDeserializer, Deserializer, StreamDef, StreamDefs, _tesson
+from tesson import (
+    CBFDeserializer,
+    ConfigError,
+    CTFDeserializer,
+    Deserializer,
+    StreamDef,
+    StreamDefs,
+    TFDSDeserializer,
+    _tesson,
+)
 from tesson.deserializers import camel_case
 
 
@@ -35,10 +44,10 @@ def test_the_older_object_style_gives_the_same_configuration() -> None:
     assert old.config == CTFDeserializer("f.ctf", new).config
 
 
-CLASSES = [CBFDeserializer, CTFDeserializer]
+CLASSES = [CBFDeserializer, CTFDeserializer, TFDSDeserializer]
 
 
-@pytest.mark.parametrize("deserializer", CLASSES)
+@pytest.mark.parametrize("deserializer", [CBFDeserializer, CTFDeserializer])
 def test_several_files_are_a_list(deserializer: type[CBFDeserializer | CTFDeserializer]) -> None:
     assert deserializer([Path("d") / "a", "b-*"]).config["file"] == ["d/a", "b-*"]
     assert "['d/a', 'b-*']" in repr(deserializer([Path("d") / "a", "b-*"]))

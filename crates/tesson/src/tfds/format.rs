@@ -1,0 +1,148 @@
+//! `TFDSDeserializer` in configurations: a split of a prepared dataset among other deserializers.
+
+use std::path::PathBuf;
+
+use tesson_core::{
+    ConfigError, Deserializer, Error, Format, OptionKind, OptionSpec, OptionTable, Options, Setting,
+    describe_from_table,
+};
+use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsSpec};
+use tesson_tfds::split::{Selection, file_instructions};
+
+use super::{features_of, find, open};
+
+/// The registry's entry.
+pub static FORMAT: Format = Format {
+    name: NAME,
+    aliases: &[],
+    help: "A split of a dataset prepared by TensorFlow Datasets, in TFRecord or ArrayRecord files; each example is a sequence of one sample.",
+    options: &OPTIONS,
+    describe: describe_from_table,
+    open: open_deserializer,
+};
+
+/// One entry of `input`.
+static INPUT: OptionTable = OptionTable(&[
+    OptionSpec {
+        name: "feature",
+        aliases: &["alias"],
+        kind: OptionKind::Text,
+        default: Some(""),
+        help: "The path of the feature, such as `objects/id`, if it is not the section's name.",
+    },
+    OptionSpec {
+        name: "format",
+        aliases: &[],
+        kind: OptionKind::OneOf(&["dense", "sparse"]),
+        default: Some("dense"),
+        help: "`sparse`: the feature is the number of a class, which becomes a sample with a 1 there; -1 is none.",
+    },
+    OptionSpec {
+        name: "dim",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: Some(""),
+        help: "The number of classes of a sparse stream, if the dataset does not say it.",
+    },
+]);
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec {
+        name: "directory",
+        aliases: &[],
+        kind: OptionKind::Path,
+        default: Some(""),
+        help: "The version directory, with dataset_info.json and features.json in it.",
+    },
+    OptionSpec {
+        name: "name",
+        aliases: &[],
+        kind: OptionKind::Text,
+        default: Some(""),
+        help: "The dataset's name, such as `mnist` or `ds/config:1.*.*`, in place of its directory.",
+    },
+    OptionSpec {
+        name: "dataDir",
+        aliases: &[],
+        kind: OptionKind::Path,
+        default: Some(""),
+        help: "Where the name is looked for; by default `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.",
+    },
+    OptionSpec {
+        name: "split",
+        aliases: &[],
+        kind: OptionKind::Text,
+        default: Some("all"),
+        help: "Which examples: `train`, `train[10%:]+test`, `all`.",
+    },
+    OptionSpec {
+        name: "input",
+        aliases: &[],
+        kind: OptionKind::Sections(&INPUT),
+        default: Some(""),
+        help: "One section for each stream; without it, every feature of numbers of a fixed shape under its own path.",
+    },
+    OptionSpec {
+        name: "maxErrors",
+        aliases: &[],
+        kind: OptionKind::Whole,
+        default: Some("0"),
+        help: "Damaged records that are left out before reading fails.",
+    },
+    OptionSpec {
+        name: "keepDataInMemory",
+        aliases: &[],
+        kind: OptionKind::Bool,
+        default: Some("false"),
+        help: "Keep decoded chunks in memory after their last use in a sweep.",
+    },
+]);
+
+fn open_deserializer(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+    let here = |error: ConfigError| ConfigError { path: options.path(&error.path), ..error };
+    let named = |error: Error| match error {
+        Error::Config(error) => here(error),
+        other => ConfigError::new(options.path("directory"), other.to_string()),
+    };
+    let dataset = open(directory(options).map_err(named)?).map_err(named)?;
+    let features = features_of(&dataset).map_err(named)?;
+    let split = options.text("split")?.unwrap_or_else(|| "all".into());
+    let planned =
+        Selection::parse(&split).and_then(|split| file_instructions(&split.resolve(&dataset)?, &dataset));
+    let plan = planned.map_err(here)?;
+    let spec = TfdsSpec {
+        dataset: &dataset,
+        plan: &plan,
+        features: &features,
+        streams: streams(options)?,
+        element: setting.element,
+        numeric_keys: setting.numeric_keys,
+        max_errors: options.whole("maxErrors")?.unwrap_or(0),
+        keep: options.bool("keepDataInMemory")?,
+    };
+    Ok(Box::new(TfdsDeserializer::new(spec).map_err(here)?))
+}
+
+fn directory(options: &Options<'_>) -> Result<PathBuf, Error> {
+    match (options.text("directory")?, options.text("name")?) {
+        (Some(directory), None) => Ok(directory.into()),
+        (None, Some(name)) => {
+            let data_dir = options.text("dataDir")?.map_or_else(super::default_data_dir, PathBuf::from);
+            find(&name, &[data_dir])
+        }
+        _ => Err(ConfigError::new("directory", "either a `directory` or a `name` is expected").into()),
+    }
+}
+
+fn streams(options: &Options<'_>) -> Result<Vec<StreamOf>, ConfigError> {
+    let sections = options.sections("input")?;
+    let stream = |(name, section): &(&str, Options<'_>)| {
+        Ok(StreamOf {
+            name: (*name).to_owned(),
+            feature: section.text("feature")?.unwrap_or_else(|| (*name).to_owned()),
+            one_hot: section.text("format")?.is_some_and(|format| format == "sparse"),
+            dim: section.whole("dim")?,
+        })
+    };
+    sections.iter().map(stream).collect()
+}
