@@ -105,7 +105,8 @@ const CHECK_EXAMPLES: &str = "\
 Examples:
   tesson check train.ctf --stream features:784 --stream labels:10:sparse
   tesson check train.ctf --stream labels:10:sparse --rules cntk --json
-  tesson check mnist-train.tfrecord-00000-of-00001 mnist-test.tfrecord-00000-of-00001";
+  tesson check mnist-train.tfrecord-00000-of-00001 mnist-test.tfrecord-00000-of-00001
+  tesson check mnist/3.0.1";
 
 const INDEX_EXAMPLES: &str = "\
 A source with `cacheIndex` uses the cache as long as the file does not change. TFRecord files have an index each.
@@ -113,7 +114,8 @@ A source with `cacheIndex` uses the cache as long as the file does not change. T
 Examples:
   tesson index train.ctf --stream features:784 --stream labels:10:sparse
   tesson index reader.json --json
-  tesson index mnist-train.tfrecord-00000-of-00001 --cache-dir indexes";
+  tesson index mnist-train.tfrecord-00000-of-00001 --cache-dir indexes
+  tesson index mnist/3.0.1";
 
 const CONFIG_EXAMPLES: &str = "\
 The answer is {\"tree\": …, \"readers\": {path: …}}: variables replaced, options typed, defaults filled in. Options that

@@ -8,9 +8,12 @@ use crate::args::{CheckArgs, InputArgs};
 use crate::failure::Failure;
 use crate::output::{Output, count};
 use crate::progress::Progress;
-use crate::{input, log, records};
+use crate::{dataset, input, log, records};
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
+    if dataset::check::is_directory(&args.input) {
+        return dataset::check::check(&args.input, out);
+    }
     if let Some(files) = records::files(&args.input)? {
         return records::check(&files, out);
     }

@@ -7,9 +7,12 @@ use crate::args::IndexArgs;
 use crate::failure::Failure;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
-use crate::{input, log, read, records};
+use crate::{dataset, input, log, read, records};
 
 pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
+    if dataset::check::is_directory(&args.input) {
+        return records::index(&dataset::check::files(&args.input)?, args, out);
+    }
     if let Some(files) = records::files(&args.input)? {
         return records::index(&files, args, out);
     }

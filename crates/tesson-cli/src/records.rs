@@ -38,7 +38,8 @@ fn open(path: &Path, input: &InputArgs) -> Result<RecordsFile, Failure> {
     Ok(RecordsFile::open(path, kind, memory_limit(input)?)?)
 }
 
-fn memory_limit(input: &InputArgs) -> Result<u64, Failure> {
+/// Memory that reading may take.
+pub(crate) fn memory_limit(input: &InputArgs) -> Result<u64, Failure> {
     let Some(text) = &input.memory_limit else { return Ok(DEFAULT_MEMORY_LIMIT) };
     let wrong = || Failure::Usage(format!("--memory-limit {text}: expected a size in bytes such as `2GiB`"));
     bytes::parse(text).filter(|&limit| limit > 0).ok_or_else(wrong)
@@ -64,9 +65,14 @@ pub(crate) fn check(files: &[RecordsFile], out: &mut Output) -> Result<(), Failu
         sum.bytes += checked.bytes;
         sum.faults += checked.faults;
     }
+    summary(files.len() as u64, &sum, out)
+}
+
+/// Says what has been seen of so many files. Faults are an error, which has been shown.
+pub(crate) fn summary(n_files: u64, sum: &CheckedRecords, out: &mut Output) -> Result<(), Failure> {
     if out.is_json() {
         let summary = serde_json::json!({
-            "files": files.len(), "records": sum.records, "bytes": sum.bytes, "faults": sum.faults,
+            "files": n_files, "records": sum.records, "bytes": sum.bytes, "faults": sum.faults,
         });
         out.line(&summary.to_string())?;
     } else {

@@ -800,3 +800,47 @@ fn an_index_of_records_is_used_as_long_as_it_fits() {
     let e = refused(&folder, "index two.ctf --stream a:2 --cache-dir caches", 2);
     assert!(e.contains("--cache-dir"), "{e}");
 }
+
+/// A prepared dataset of two files with three records and one.
+fn prepared(test: &str) -> PathBuf {
+    let folder = folder(test);
+    let info = r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "train", "shardLengths": [3, 1]}]}"#;
+    fs::write(folder.join("dataset_info.json"), info).expect("a file");
+    fs::write(folder.join("features.json"), r#"{"pythonClassName": "FeaturesDict", "featuresDict": {}}"#)
+        .expect("a file");
+    tfrecord(&folder, "d-train.tfrecord-00000-of-00002", &["", "", ""]);
+    tfrecord(&folder, "d-train.tfrecord-00001-of-00002", &[""]);
+    folder
+}
+
+#[test]
+fn a_prepared_dataset_is_described_planned_and_read() {
+    let folder = prepared("prepared");
+    let info = answers(&folder, "info . --json").remove(0);
+    assert_eq!(info["splits"]["train"]["num_examples"], 4);
+    let plan = answers(&folder, "plan . --read-config interleave_block_length=1 --json").remove(0);
+    let id = |shard: u32, record: u32| format!("d-train.tfrecord-0000{shard}-of-00002__{record}");
+    assert_eq!(plan["tfds_ids"], serde_json::json!([id(0, 0), id(1, 0), id(0, 1), id(0, 2)]));
+    let cut = answers(&folder, "plan . --split train[1:] --op take=2 --numbers --epochs 2 --json");
+    assert_eq!(cut, [serde_json::json!({"ids": [1, 2]}), serde_json::json!({"ids": [1, 2]})]);
+    let read = answers(&folder, "read . --take 3 --save-state s --json").remove(0);
+    assert_eq!(read["examples"].as_array().map(Vec::len), Some(3));
+    let rest = answers(&folder, "read . --state s --json").remove(0);
+    assert_eq!(rest["examples"].as_array().map(Vec::len), Some(1));
+    assert!(refused(&folder, "read . --split tran", 2).contains("did you mean `train`?"));
+    assert!(refused(&folder, "read . --split train[1:] --state s", 2).contains("the files"));
+}
+
+#[test]
+fn check_looks_at_every_file_of_a_prepared_dataset() {
+    let folder = prepared("prepared-checked");
+    let whole = answers(&folder, "check . --json").remove(0);
+    assert_eq!((&whole["files"], &whole["records"], &whole["faults"]), (&2.into(), &4.into(), &0.into()));
+    tfrecord(&folder, "d-train.tfrecord-00001-of-00002", &["", ""]);
+    fs::remove_file(folder.join("d-train.tfrecord-00000-of-00002")).expect("it is there");
+    let output = tesson(&folder, "check . --json");
+    assert_eq!(output.status.code(), Some(1));
+    let found: Vec<String> = lines(&output).iter().map(Value::to_string).collect();
+    assert!(found[0].contains("the shard is missing"), "{found:?}");
+    assert!(found[1].contains("2 records, dataset_info.json says 1"), "{found:?}");
+}

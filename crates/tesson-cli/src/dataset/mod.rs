@@ -2,6 +2,7 @@
 //! on a name with `--data-dir`.
 
 mod args;
+pub(crate) mod check;
 mod info;
 mod plan;
 mod read;
