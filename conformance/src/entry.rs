@@ -309,7 +309,7 @@ fn sequences_in_pieces(
     let (mut scratch, mut chunk, mut found) = (Scratch::default(), Chunk::empty(), Vec::new());
     let (mut after, mut line, mut bytes): (Option<Piece>, _, _) = (None, 0, Vec::new());
     while let Some(piece) = pieces.cut(after, target, file, &mut bytes)? {
-        pieces.decode(piece, &bytes, &mut scratch, &mut chunk)?;
+        pieces.decode(piece, &bytes, file, &mut scratch, &mut chunk)?;
         chunk.first_line = line;
         line += chunk.n_lines;
         found.extend(sequences(deserializer, &chunk));

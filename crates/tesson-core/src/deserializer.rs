@@ -246,8 +246,8 @@ pub struct Piece {
 /// Cutting is serial and cheap, decoding of several pieces runs side by side. The chunks decoded from all pieces hold
 /// exactly the sequences of an index pass, in its order, with its counted lengths and keys.
 pub trait Pieces: Sync {
-    /// Cuts the next piece, of about `target` bytes, and leaves its bytes in `into` (overwritten).
-    /// `after` is the piece before it; `None` starts. Returns `None` at the end.
+    /// Cuts the next piece, of about `target` bytes, and leaves its bytes in `into` (overwritten), unless decoding reads
+    /// them itself. `after` is the piece before it; `None` starts. Returns `None` at the end.
     ///
     /// # Errors
     /// As [`Deserializer::index`].
@@ -259,12 +259,24 @@ pub trait Pieces: Sync {
         into: &mut Vec<u8>,
     ) -> Result<Option<Piece>, Error>;
 
-    /// Decodes a piece's bytes. Lines, those of errors too, and line keys are relative to the piece.
+    /// Whether decoding reads the piece itself, in parts that fit a cache: then it gets no bytes.
+    fn reads_itself(&self) -> bool {
+        false
+    }
+
+    /// Decodes a piece: its `bytes`, or none if it [reads itself](Pieces::reads_itself). Lines, those of errors too, and
+    /// line keys are relative to the piece.
     ///
     /// # Errors
     /// Only what an index pass reports too; other bad data are faults in `out`.
-    fn decode(&self, piece: Piece, bytes: &[u8], scratch: &mut Scratch, out: &mut Chunk)
-    -> Result<(), Error>;
+    fn decode(
+        &self,
+        piece: Piece,
+        bytes: &[u8],
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error>;
 }
 
 /// A deserializer: understands one dataset's bytes.

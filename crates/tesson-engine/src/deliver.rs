@@ -73,6 +73,8 @@ pub(crate) struct Setup {
     pub(crate) charge_foreign: bool,
     /// Storage bytes of a block.
     pub(crate) block_bytes: u64,
+    /// Bytes of decoded blocks' memory that may wait to be decoded into again.
+    pub(crate) spare_bytes: usize,
 }
 
 /// What the corpus is read from.
@@ -270,16 +272,15 @@ impl Pipeline {
             Supply::Indexed { index, .. } => storage_bytes(index) / index.n_sequences().max(1),
             Supply::Growing => 0,
         };
-        let spare_bytes = 4 * setup.block_bytes as usize * (1 + setup.threads);
         let dims: Vec<usize> = setup.streams.iter().map(|s| s.shape.len()).collect();
         let shared = Arc::new(Shared {
+            spares: Arc::new(Spares::new(setup.spare_bytes)),
             setup,
             supply,
             row_cost: row_cost.max(ROW_COST),
             pools: Pools::new(dims.len()),
             depot: Arc::default(),
             dims,
-            spares: Arc::new(Spares::new(spare_bytes)),
             state: Mutex::new(state),
             stop: AtomicBool::new(false),
             work: Condvar::new(),

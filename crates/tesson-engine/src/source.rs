@@ -719,6 +719,7 @@ impl Source {
             frame_mode: self.frame_mode,
             charge_foreign: self.plan.sharing == Sharing::Position && self.forgives(),
             block_bytes: budget.block_bytes,
+            spare_bytes: budget.spares as usize,
         };
         let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
         let planner = Planner::new(self.plan.clone()).with_most_sequences(most);
@@ -750,15 +751,19 @@ struct Budget {
     blocks: u64,
     prefetch: u64,
     block_bytes: u64,
+    spares: u64,
 }
 
 impl Budget {
     fn of(bytes: u64, threads: usize) -> Budget {
         let prefetch = (bytes / 8).min(PREFETCH_BYTES);
         let block_bytes = (bytes / (32 * threads as u64)).clamp(1, BLOCK_BYTES);
-        // Each worker holds a block's text and, before they are narrowed, its columns; as much lies ready to be reused.
-        let scratch = 8 * block_bytes * (1 + threads as u64);
-        Budget { blocks: bytes - (2 * prefetch + scratch).min(bytes), prefetch, block_bytes }
+        // Each worker holds a block's text and, before they are narrowed, its columns; as much lies ready to be reused, or
+        // more, since pieces may be larger than blocks.
+        let scratch = 4 * block_bytes * (1 + threads as u64);
+        let spares = scratch.max(bytes / 16);
+        let blocks = bytes - (2 * prefetch + scratch + spares).min(bytes);
+        Budget { blocks, prefetch, block_bytes, spares }
     }
 }
 

@@ -69,7 +69,7 @@ fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
         }
         report(name, "decode pieces of 1 MiB", &memory, || {
             for (piece, bytes) in &cut {
-                pieces.decode(*piece, bytes, &mut scratch, &mut chunk).unwrap();
+                pieces.decode(*piece, bytes, &memory, &mut scratch, &mut chunk).unwrap();
             }
         });
     }

@@ -204,16 +204,21 @@ impl<D: Deserializer> Pieces for Several<D> {
         Ok(None)
     }
 
+    fn reads_itself(&self) -> bool {
+        self.pieces_of(0).reads_itself()
+    }
+
     fn decode(
         &self,
         piece: Piece,
         bytes: &[u8],
+        fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let file = piece.resource.0 as usize;
         let own = Piece { resource: ResourceId(0), ..piece };
-        self.pieces_of(file).decode(own, bytes, scratch, out)?;
+        self.pieces_of(file).decode(own, bytes, &only(fetch, file), scratch, out)?;
         placed(out, file);
         Ok(())
     }

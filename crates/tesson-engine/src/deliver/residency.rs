@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, Weak};
 
-use tesson_core::{Chunk, Corpus, Error, Fetch, Piece, Wanted};
+use tesson_core::{Chunk, Corpus, Error, Fetch, Piece, Pieces, Wanted};
 use tesson_plan::OrderSpec;
 
 use super::growth::Grown;
@@ -54,18 +54,19 @@ impl Shared {
                 Ok(Decoded::packed(&bench.chunk, &self.dims, &mut bench.bytes))
             }
             Stock::Piece(piece) => {
-                let extent = piece.offset..piece.offset + piece.bytes;
-                resources.read_over(piece.resource, extent, &mut bench.bytes)?;
+                if !self.pieces().reads_itself() {
+                    let extent = piece.offset..piece.offset + piece.bytes;
+                    resources.read_over(piece.resource, extent, &mut bench.bytes)?;
+                }
                 self.decode_piece(*piece, bench).map(Decoded::columns)
             }
         }
     }
 
     pub(super) fn decode_piece(&self, piece: Piece, bench: &mut Bench) -> Result<Chunk, Error> {
-        let pieces =
-            self.setup.deserializer.pieces().expect("a corpus grows only if it can be read in pieces");
         let mut chunk = self.spares.take();
-        pieces.decode(piece, &bench.bytes, &mut bench.scratch, &mut chunk)?;
+        let resources = &*self.setup.resources;
+        self.pieces().decode(piece, &bench.bytes, resources, &mut bench.scratch, &mut chunk)?;
         self.note_warnings(bench);
         Ok(chunk)
     }
@@ -82,9 +83,7 @@ impl Shared {
 
     /// Cuts the next piece and decodes it.
     pub(super) fn cut(&self, after: Option<Piece>, bench: &mut Bench) -> MutexGuard<'_, State> {
-        let pieces =
-            self.setup.deserializer.pieces().expect("a corpus grows only if it can be read in pieces");
-        let cut = pieces.cut(after, self.setup.block_bytes, &*self.setup.resources, &mut bench.bytes);
+        let cut = self.pieces().cut(after, self.setup.block_bytes, &*self.setup.resources, &mut bench.bytes);
         let piece = cut.as_ref().ok().copied().flatten();
         let mut state = self.lock();
         let growth = state.growth.as_mut().expect("only growing corpora are cut");
@@ -161,6 +160,10 @@ impl Shared {
     /// Whether blocks are read in order and given up at once: packing them would cost more than it saves.
     fn passes_by(&self) -> bool {
         matches!(self.setup.spec.order, OrderSpec::AsStored) && !self.setup.retain
+    }
+
+    fn pieces(&self) -> &dyn Pieces {
+        self.setup.deserializer.pieces().expect("a corpus grows only if it can be read in pieces")
     }
 
     pub(super) fn corpus(&self) -> &dyn Corpus {

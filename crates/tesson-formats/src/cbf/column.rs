@@ -7,6 +7,7 @@
 
 use tesson_core::{Data, DataErrorKind, Offsets, StreamColumn};
 
+use super::order::ascend;
 use super::record::{Broken, Form, Head};
 use super::value::{Real, value};
 
@@ -49,6 +50,25 @@ pub(super) struct Stopped {
     pub(super) why: Broken,
 }
 
+/// How far decoding has come.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Taken {
+    pub(super) records: u32,
+    /// What they take.
+    pub(super) bytes: usize,
+    /// What is needed to go on, if that was not all.
+    pub(super) next: u64,
+}
+
+/// Records that have been copied.
+struct Copied {
+    records: u32,
+    /// What they take.
+    bytes: usize,
+    /// The entries of the samples are as many as those of the sequences.
+    add_up: bool,
+}
+
 /// Memory that is kept from chunk to chunk beside the columns: positions that were not needed.
 pub(super) type Spare = Vec<Vec<u32>>;
 
@@ -83,28 +103,33 @@ impl<E: Real> Column<E> {
         }
     }
 
-    /// How its records are written.
-    pub(super) fn form(&self) -> Form {
-        self.form
+    /// Samples of each sequence from `first` on.
+    pub(super) fn lengths(&self, first: usize) -> impl Iterator<Item = u32> {
+        self.samples[first..].windows(2).map(|w| w[1] - w[0])
     }
 
-    /// Samples of sequence `i`.
-    #[inline]
-    pub(super) fn length(&self, i: usize) -> u32 {
-        self.samples[i + 1] - self.samples[i]
-    }
-
-    /// Decodes `n` records from the beginning of `bytes`, which is all that is left of the chunk. Returns the bytes
-    /// they take; what is wrong with their entries goes to `wrong`.
-    pub(super) fn records(&mut self, bytes: &[u8], n: u32, wrong: &mut Vec<Wrong>) -> Result<usize, Stopped> {
+    /// Decodes up to `n` records from the beginning of `bytes`, as many as lie there as a whole; `left` are the bytes of
+    /// the chunk from there on. What is wrong with their entries goes to `wrong`.
+    pub(super) fn records(
+        &mut self,
+        bytes: &[u8],
+        left: u64,
+        n: u32,
+        wrong: &mut Vec<Wrong>,
+    ) -> Result<Taken, Stopped> {
+        self.check_counts(bytes, left)?;
         let before = self.mark();
-        let copied =
-            if self.form.sparse { self.copy_sparse(bytes, n)? } else { Some(self.copy_dense(bytes, n)?) };
-        if let Some(used) = copied.filter(|_| !self.form.sparse || self.are_fine(before)) {
-            return Ok(used);
+        let (Copied { records, bytes: taken, .. }, fine) = match (self.form.sparse, self.form.double) {
+            (false, false) => (self.copy_dense(bytes, n, E::of_single), true),
+            (false, true) => (self.copy_dense(bytes, n, E::of_double), true),
+            (true, false) => self.copy_and_look(bytes, n, before, E::of_single),
+            (true, true) => self.copy_and_look(bytes, n, before, E::of_double),
+        };
+        if fine {
+            return self.taken(bytes, left, n, records, taken);
         }
         self.go_back(before);
-        self.records_with_care(bytes, n, wrong)
+        self.records_with_care(bytes, left, n, wrong)
     }
 
     /// How far the column has come.
@@ -132,51 +157,78 @@ impl<E: Real> Column<E> {
         self.samples[self.samples.len() - 1]
     }
 
-    /// The next record's head, if the record is whole and its samples and entries can be counted.
-    #[inline]
-    fn head(&self, bytes: &[u8], at: usize, sequence: u32) -> Result<Head, Stopped> {
-        let rest = &bytes[at..];
-        let stopped = |why| Stopped { sequence, at, why };
-        let head = self.form.head(rest, rest.len() as u64).map_err(stopped)?;
-        // Positions have 32 bits. Samples take bytes, so that only gigabytes at once come here.
-        let (samples, values) =
-            (self.end().checked_add(head.samples), self.values.used + head.entries as usize);
-        if samples.is_none() || (self.form.sparse && values > u32::MAX as usize) {
-            return Err(stopped(Broken::TooLong { needed: head.bytes, left: rest.len() as u64 }));
+    /// Samples and entries must be countable with what `bytes` can add to them: positions have 32 bits. Each takes four
+    /// bytes, so that only gigabytes at once are refused here.
+    fn check_counts(&self, bytes: &[u8], left: u64) -> Result<(), Stopped> {
+        let most = (self.end() as usize).max(self.values.used * usize::from(self.form.sparse));
+        match most + bytes.len() / 4 > u32::MAX as usize {
+            true => {
+                let why = Broken::TooLong { needed: bytes.len() as u64, left };
+                Err(Stopped { sequence: 0, at: 0, why })
+            }
+            false => Ok(()),
         }
-        Ok(head)
     }
 
-    fn copy_dense(&mut self, bytes: &[u8], n: u32) -> Result<usize, Stopped> {
-        let mut at = 0;
-        for sequence in 0..n {
-            let head = self.head(bytes, at, sequence)?;
+    /// What has been decoded, if the next of `n` records can be where it is.
+    fn taken(&self, bytes: &[u8], left: u64, n: u32, records: u32, taken: usize) -> Result<Taken, Stopped> {
+        let (rest, left) = (&bytes[taken..], left - taken as u64);
+        let head_bytes = self.form.head_bytes() as u64;
+        let next = if records == n {
+            0
+        } else if (rest.len() as u64) < head_bytes.min(left) {
+            head_bytes
+        } else {
+            let head = self.form.head(rest, left);
+            head.map_err(|why| Stopped { sequence: records, at: taken, why })?.bytes
+        };
+        Ok(Taken { records, bytes: taken, next })
+    }
+
+    fn copy_dense<const N: usize>(&mut self, bytes: &[u8], n: u32, value: impl Fn([u8; N]) -> E) -> Copied {
+        let (mut at, mut records) = (0, 0);
+        let long = self.form.dim as usize > LONG;
+        if !long {
+            self.values.make_room(bytes.len() / N);
+        }
+        while records < n
+            && let Some(head) = self.form.whole(&bytes[at..])
+        {
             let end = at + head.bytes as usize;
-            let n_values = (end - at - 4) / self.form.value_bytes();
-            if self.form.double {
-                self.values.copy(&bytes[at + 4..], n_values, E::of_double);
-            } else {
-                self.values.copy(&bytes[at + 4..], n_values, E::of_single);
+            match long {
+                true => self.values.extend(&bytes[at + 4..end], &value),
+                false => self.values.copy(&bytes[at + 4..], (end - at - 4) / N, &value),
             }
             self.samples.push(self.end() + head.samples);
-            at = end;
+            (at, records) = (end, records + 1);
         }
-        Ok(at)
+        Copied { records, bytes: at, add_up: true }
     }
 
-    /// Copies sparse records; `None` if the entries of a sequence's samples do not add up.
-    fn copy_sparse(&mut self, bytes: &[u8], n: u32) -> Result<Option<usize>, Stopped> {
-        let (mut at, mut add_up) = (0, true);
+    /// Copies sparse records; whether their columns are fine.
+    fn copy_and_look<const N: usize>(
+        &mut self,
+        bytes: &[u8],
+        n: u32,
+        before: Mark,
+        value: impl Fn([u8; N]) -> E,
+    ) -> (Copied, bool) {
+        let copied = self.copy_sparse(bytes, n, value);
+        let fine = copied.add_up && self.are_fine(before);
+        (copied, fine)
+    }
+
+    fn copy_sparse<const N: usize>(&mut self, bytes: &[u8], n: u32, value: impl Fn([u8; N]) -> E) -> Copied {
+        let (mut at, mut records, mut add_up) = (0, 0, true);
         let mut end = u64::from(self.rows[self.rows.len() - 1]);
-        for sequence in 0..n {
-            let head = self.head(bytes, at, sequence)?;
+        self.values.make_room(bytes.len() / (N + 4));
+        self.columns.make_room(bytes.len() / (N + 4));
+        while records < n
+            && let Some(head) = self.form.whole(&bytes[at..])
+        {
             let (columns_at, counts_at) = self.places(head);
             let entries = head.entries as usize;
-            if self.form.double {
-                self.values.copy(&bytes[at + 8..], entries, E::of_double);
-            } else {
-                self.values.copy(&bytes[at + 8..], entries, E::of_single);
-            }
+            self.values.copy(&bytes[at + 8..], entries, &value);
             self.columns.copy(&bytes[at + columns_at..], entries, u32::from_le_bytes);
             let counts = &bytes[at + counts_at..at + head.bytes as usize];
             self.rows.extend(counts.as_chunks().0.iter().map(|&b| {
@@ -185,9 +237,9 @@ impl<E: Real> Column<E> {
             }));
             add_up &= end == self.values.used as u64;
             self.samples.push(self.end() + head.samples);
-            at += head.bytes as usize;
+            (at, records) = (at + head.bytes as usize, records + 1);
         }
-        Ok(add_up.then_some(at))
+        Copied { records, bytes: at, add_up }
     }
 
     /// The bytes of a sparse record's values, columns and counts of entries.
@@ -217,33 +269,23 @@ impl<E: Real> Column<E> {
         if rows.iter().zip(&rows[1..]).fold(0, |most, (a, b)| (b - a).max(most)) <= 1 {
             return true;
         }
-        let falls = |(a, b): (&u32, &u32)| u32::from(a >= b);
-        let all: u32 = columns.iter().zip(&columns[1..]).map(falls).sum();
-        // From the last entry of a sample to the first of the next one columns may fall; nowhere else.
-        let mut between = 0;
-        let mut last = first as u32;
-        for &row in &self.rows[since.rows..] {
-            let at = row as usize;
-            if row != last && at < self.columns.used {
-                let all = self.columns.used();
-                between += falls((&all[at - 1], &all[at]));
-            }
-            last = row;
-        }
-        all == between
+        let ends = self.rows[since.rows..].iter().map(|&row| row as usize - first);
+        ascend(columns, ends, |a, b| a >= b)
     }
 
     /// Decodes as [`Column::records`] does, entry by entry.
     pub(super) fn records_with_care(
         &mut self,
         bytes: &[u8],
+        left: u64,
         n: u32,
         wrong: &mut Vec<Wrong>,
-    ) -> Result<usize, Stopped> {
-        let mut at = 0;
+    ) -> Result<Taken, Stopped> {
+        let (mut at, mut records) = (0, 0);
         let mut sample: Vec<(u32, E)> = Vec::new();
-        for sequence in 0..n {
-            let head = self.head(bytes, at, sequence)?;
+        while records < n
+            && let Some(head) = self.form.whole(&bytes[at..])
+        {
             let record = &bytes[at..at + head.bytes as usize];
             let samples = match self.find_wrong(record, head) {
                 None => {
@@ -256,9 +298,9 @@ impl<E: Real> Column<E> {
                 }
             };
             self.samples.push(self.end() + samples);
-            at += record.len();
+            (at, records) = (at + record.len(), records + 1);
         }
-        Ok(at)
+        self.taken(bytes, left, n, records, at)
     }
 
     /// The first thing wrong with a record's entries, and where in it.
@@ -332,6 +374,9 @@ struct Tape<T> {
 /// Entries that are copied at once.
 const BLOCK: usize = 16;
 
+/// Samples of more values, and records of more entries, are copied exactly.
+const LONG: usize = 128;
+
 impl<T: Copy + Default> Tape<T> {
     /// An empty column in old memory, of which what has been written need not be cleared.
     fn over(items: Vec<T>) -> Tape<T> {
@@ -348,26 +393,40 @@ impl<T: Copy + Default> Tape<T> {
         self.used += 1;
     }
 
-    /// Appends the first `n` items of `bytes`.
-    #[inline]
+    /// Makes room for `n` more items, and for a block that reaches beyond them.
+    fn make_room(&mut self, n: usize) {
+        let needed = self.used + n + BLOCK;
+        if self.items.len() < needed {
+            // A little more, since what is new is cleared. Columns of one file are about of one size.
+            self.items.resize(needed + needed / 16, T::default());
+        }
+    }
+
+    /// Appends the first `n` items of `bytes`. There must be room for them.
+    #[inline(always)]
     fn copy<const N: usize>(&mut self, bytes: &[u8], n: usize, item: impl Fn([u8; N]) -> T) {
         let items = bytes.as_chunks().0;
-        let blocks = n.div_ceil(BLOCK) * BLOCK;
-        if self.items.len() < self.used + blocks {
-            self.items.resize((2 * self.items.len()).max(self.used + blocks), T::default());
-        }
-        let room = &mut self.items[self.used..];
-        let (from, to) = (items.get(..blocks).unwrap_or(&items[..n]), &mut room[..blocks]);
-        let (from_blocks, rest) = from.as_chunks::<BLOCK>();
-        let (to_blocks, _) = to.as_chunks_mut::<BLOCK>();
-        for (to, from) in to_blocks.iter_mut().zip(from_blocks) {
-            *to = from.map(&item);
-        }
-        let done = from_blocks.len() * BLOCK;
-        for (to, &from) in to[done..].iter_mut().zip(rest) {
-            *to = item(from);
+        let blocks = n.next_multiple_of(BLOCK);
+        let to = &mut self.items[self.used..self.used + blocks];
+        if n <= LONG
+            && let Some(from) = items.get(..blocks)
+        {
+            for (to, from) in to.as_chunks_mut::<BLOCK>().0.iter_mut().zip(from.as_chunks::<BLOCK>().0) {
+                *to = from.map(&item);
+            }
+        } else {
+            for (to, &from) in to.iter_mut().zip(&items[..n]) {
+                *to = item(from);
+            }
         }
         self.used += n;
+    }
+
+    /// Appends all items of `bytes`. Nothing is cleared for them.
+    fn extend<const N: usize>(&mut self, bytes: &[u8], item: impl Fn([u8; N]) -> T) {
+        self.items.truncate(self.used);
+        self.items.extend(bytes.as_chunks().0.iter().map(|&b| item(b)));
+        self.used = self.items.len();
     }
 
     fn finish(mut self) -> Vec<T> {

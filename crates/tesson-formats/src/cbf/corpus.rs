@@ -8,15 +8,14 @@ use tesson_core::{
     Scratch, Wanted,
 };
 
-use super::decode::Decoder;
+use super::decode::{self, Cut, Decoder};
 use super::directory::{self, Directory, Section};
+use super::record::Form;
 use super::value::Real;
+use super::window::Window;
 use super::{FILE, Rules};
 
-/// Bytes that are read at once.
-const READ: u64 = 1 << 20;
-
-/// A chunk that is wanted whole is read at once if it is no larger: that needs no directory.
+/// A chunk that is wanted whole is read from its beginning to its end if it is no larger: that needs no directory.
 const WHOLE: u64 = 4 << 20;
 
 /// An indexed file.
@@ -170,7 +169,9 @@ impl CbfCorpus {
     ) -> Result<(), Error> {
         let chunk = &self.rules.chunks[run.chunk as usize];
         let before = decoder.lengths.len();
-        decoder.chunk(run.chunk, read(fetch, chunk.offset..chunk.end, buffer)?)?;
+        let mut window = Window::new(fetch, buffer);
+        window.go(chunk.offset..chunk.end);
+        decoder.chunk(run.chunk, &mut window)?;
         let lengths = self.index.lengths(run.chunk as usize);
         if (before..).zip(0..lengths.len()).all(|(i, j)| decoder.lengths[i] == lengths.get(j)) {
             return Ok(());
@@ -196,8 +197,9 @@ impl CbfCorpus {
         };
         decoder.lengths.extend(lengths);
         let used = sections.iter().zip(&self.rules.streams).filter(|(_, stream)| !stream.skip);
-        for (number, (section, _)) in used.enumerate() {
-            self.load_section(run, number, section, fetch, buffer, decoder)?;
+        let mut window = Window::new(fetch, buffer);
+        for (number, (section, stream)) in used.enumerate() {
+            self.load_section(run, number, section, stream.form, &mut window, decoder)?;
         }
         decoder.end_part(
             run.sequences.len(),
@@ -206,35 +208,30 @@ impl CbfCorpus {
         Ok(())
     }
 
-    /// Loads the run's records of one stream, as many at once as one read takes.
+    /// Loads the run's records of one stream.
     fn load_section<E: Real>(
         &self,
         run: &Run,
         number: usize,
         section: &Section,
-        fetch: &dyn Fetch,
-        buffer: &mut Vec<u8>,
+        form: Form,
+        window: &mut Window<'_>,
         decoder: &mut Decoder<'_, E>,
     ) -> Result<(), Error> {
         let n = self.rules.chunks[run.chunk as usize].n_sequences;
-        let most = READ.min(fetch.largest());
-        let Range { start: mut next, end } = run.sequences;
-        while next < end {
-            let stretch = section.stretch(next, end, n, most);
-            let bytes = read(fetch, stretch.bytes.clone(), buffer)?;
-            let (before, wanted) = (next - stretch.first, stretch.end.min(end) - next);
-            let decoded = decoder.part(number, bytes, before, wanted, stretch.bytes.start);
-            decoded.map_err(|stopped| {
-                let what = format!(
-                    "sequence {} of chunk {} {}",
-                    next + stopped.sequence,
-                    run.chunk,
-                    stopped.why.describe()
-                );
-                self.changed(stretch.bytes.start + stopped.at as u64, what)
-            })?;
-            next = stretch.end;
-        }
+        let Range { start, end } = run.sequences;
+        let stretch = section.stretch(start, end, n);
+        let changed = |first: u32, cut: Cut| {
+            let what =
+                format!("sequence {} of chunk {} {}", first + cut.sequence, run.chunk, cut.why.describe());
+            self.changed(cut.at, what)
+        };
+        window.go(stretch.bytes.clone());
+        let at = decode::pass_over(form, window, stretch.bytes.clone(), start - stretch.first)?
+            .map_err(|cut| changed(stretch.first, cut))?;
+        decoder
+            .section(number, window, at..stretch.bytes.end, end - start)?
+            .map_err(|cut| changed(start, cut))?;
         Ok(())
     }
 
@@ -252,13 +249,4 @@ impl CbfCorpus {
     fn changed(&self, offset: u64, what: String) -> Error {
         self.rules.error(DataErrorKind::Changed { what }, offset).into()
     }
-}
-
-/// The bytes of a range: in place where they are mapped, else read into the buffer.
-fn read<'a>(fetch: &'a dyn Fetch, range: Range<u64>, buffer: &'a mut Vec<u8>) -> Result<&'a [u8], Error> {
-    if let Some(bytes) = fetch.mapped(FILE, range.clone()) {
-        return Ok(bytes);
-    }
-    fetch.read_over(FILE, range, buffer)?;
-    Ok(buffer)
 }

@@ -1,11 +1,22 @@
 //! Chunks and parts of chunks to columns, with all that is wrong with them.
 
+use std::ops::Range;
+
 use tesson_core::{Chunk, Damage, DataErrorKind, Error, Fault, Keys, Scratch};
 
-use super::column::{Column, Mark, Spare, Stopped, Wrong};
-use super::record::Form;
+use super::column::{Column, Mark, Spare, Wrong};
+use super::layout::ChunkPlace;
+use super::record::{Broken, Form};
 use super::value::Real;
+use super::window::Window;
 use super::{FILE, Rules};
+
+/// Where a section comes to an end before its time: at which record, and where in the file that begins.
+pub(super) struct Cut {
+    pub(super) sequence: u32,
+    pub(super) at: u64,
+    pub(super) why: Broken,
+}
 
 /// Decodes into the memory of a chunk.
 pub(super) struct Decoder<'r, E> {
@@ -21,6 +32,10 @@ pub(super) struct Decoder<'r, E> {
     warnings: u64,
     /// What columns find wrong, before it becomes faults.
     wrong: Vec<Wrong>,
+    /// How far columns had come before the present chunk.
+    marks: Vec<Mark>,
+    /// Samples of the longest stream, of each sequence that is being compared.
+    longest: Vec<u32>,
     spare: Spare,
 }
 
@@ -46,6 +61,8 @@ impl<'r, E: Real> Decoder<'r, E> {
             notes_wanted: scratch.notes,
             warnings: 0,
             wrong: Vec::new(),
+            marks: Vec::new(),
+            longest: Vec::new(),
             spare,
         }
     }
@@ -55,70 +72,83 @@ impl<'r, E: Real> Decoder<'r, E> {
         self.lengths.len() as u32
     }
 
-    /// Decodes all of chunk `number`; `bytes` are all that is its own.
+    /// Decodes all of chunk `number`, which lies in the window's stretch.
     ///
     /// # Errors
-    /// Lengths that do not add up to what the table says: an index pass finds that too.
-    pub(super) fn chunk(&mut self, number: u32, bytes: &[u8]) -> Result<(), Error> {
+    /// Lengths that do not add up to what the table says: an index pass finds that too. What reading answers.
+    pub(super) fn chunk(&mut self, number: u32, window: &mut Window<'_>) -> Result<(), Error> {
         let place = self.rules.chunks[number as usize];
         let first = self.n_sequences();
-        let prefix = place.prefix_bytes() as usize;
-        self.lengths.extend(bytes[..prefix].as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)));
+        self.prefix(&place, window)?;
         self.rules.check_lengths(number, &self.lengths[first as usize..])?;
-        let marks: Vec<Mark> = self.columns.iter().map(Column::mark).collect();
-        if let Err((stream, stopped)) = self.streams(bytes, prefix, place.offset, place.n_sequences) {
-            let error = self.rules.damage(
-                number,
-                stopped.sequence,
-                stream,
-                place.offset + stopped.at as u64,
-                stopped.why,
-            );
-            for (column, mark) in self.columns.iter_mut().zip(marks) {
-                column.go_back(mark);
-                column.skip(place.n_sequences);
+        self.marks.clear();
+        self.marks.extend(self.columns.iter().map(Column::mark));
+        let mut at = place.offset + place.prefix_bytes();
+        for stream in 0..self.columns.len() {
+            match self.section(stream, window, at..place.end, place.n_sequences)? {
+                Ok(end) => at = end,
+                Err(cut) => {
+                    self.refuse(number, first, stream, cut);
+                    return Ok(());
+                }
             }
-            self.wrong.clear();
-            self.faults.retain(|fault| fault.sequence < first);
-            self.damaged.push(Damage { sequences: first..first + place.n_sequences, error });
-        } else {
-            self.compare_lengths(first as usize, place.offset);
+        }
+        self.compare_lengths(first as usize, place.offset);
+        Ok(())
+    }
+
+    /// Reads the lengths in front of a chunk.
+    fn prefix(&mut self, place: &ChunkPlace, window: &mut Window<'_>) -> Result<(), Error> {
+        let (mut at, end) = (place.offset, place.offset + place.prefix_bytes());
+        while at < end {
+            let bytes = window.look(at, 4)?;
+            let bytes = &bytes[..bytes.len().min((end - at) as usize)];
+            let lengths = bytes.as_chunks().0;
+            self.lengths.extend(lengths.iter().map(|&b| u32::from_le_bytes(b)));
+            at += 4 * lengths.len() as u64;
         }
         Ok(())
     }
 
-    /// Decodes the streams of a whole chunk that begins at byte `base`, the first of them `at` bytes behind it.
-    fn streams(&mut self, bytes: &[u8], mut at: usize, base: u64, n: u32) -> Result<(), (usize, Stopped)> {
-        let mut used = 0;
-        for (number, stream) in self.rules.streams_read().iter().enumerate() {
-            let behind = |stopped: Stopped| (number, Stopped { at: at + stopped.at, ..stopped });
-            if stream.skip {
-                at += pass_over(stream.form, &bytes[at..], n).map_err(behind)?;
-            } else {
-                let taken = self.columns[used].records(&bytes[at..], n, &mut self.wrong).map_err(behind)?;
-                self.note_wrong(used, base + at as u64);
-                used += 1;
-                at += taken;
-            }
+    /// Takes a damaged chunk's sequences for lost.
+    fn refuse(&mut self, number: u32, first: u32, stream: usize, Cut { sequence, at, why }: Cut) {
+        let error = self.rules.damage(number, sequence, stream, at, why);
+        for (column, mark) in self.columns.iter_mut().zip(&self.marks) {
+            column.go_back(*mark);
+            column.skip(self.lengths.len() as u32 - first);
         }
-        Ok(())
+        self.faults.retain(|fault| fault.sequence < first);
+        self.damaged.push(Damage { sequences: first..self.n_sequences(), error });
     }
 
-    /// Decodes `n` records of one of the streams that are used. `bytes` begin at byte `base` of the file, `before`
-    /// records in front of them.
-    pub(super) fn part(
+    /// Decodes `n` records of one of the streams that are used. They begin where `place` does, and it holds them. Where
+    /// they end, or which of them cannot be.
+    pub(super) fn section(
         &mut self,
         used: usize,
-        bytes: &[u8],
-        before: u32,
+        window: &mut Window<'_>,
+        place: Range<u64>,
         n: u32,
-        base: u64,
-    ) -> Result<(), Stopped> {
-        let column = &mut self.columns[used];
-        let at = pass_over(column.form(), bytes, before)?;
-        let done = column.records(&bytes[at..], n, &mut self.wrong);
-        self.note_wrong(used, base + at as u64);
-        done.map(drop).map_err(|stopped| Stopped { at: at + stopped.at, ..stopped })
+    ) -> Result<Result<u64, Cut>, Error> {
+        let (mut at, mut done, mut least) = (place.start, 0, 0);
+        while done < n {
+            let (bytes, left) = (window.look(at, least)?, place.end - at);
+            let bytes = &bytes[..bytes.len().min(left as usize)];
+            let taken = self.columns[used].records(bytes, left, n - done, &mut self.wrong);
+            self.note_wrong(used, at);
+            match taken {
+                Ok(taken) => {
+                    at += taken.bytes as u64;
+                    done += taken.records;
+                    least = taken.next;
+                }
+                Err(stopped) => {
+                    let (sequence, at) = (done + stopped.sequence, at + stopped.at as u64);
+                    return Ok(Err(Cut { sequence, at, why: stopped.why }));
+                }
+            }
+        }
+        Ok(Ok(at))
     }
 
     /// Ends `n` sequences whose parts have all been decoded; their lengths stand at byte `base` of the file.
@@ -153,14 +183,20 @@ impl<'r, E: Real> Decoder<'r, E> {
         if self.rules.skips() {
             return;
         }
-        for i in first..self.lengths.len() {
-            let longest = self.columns.iter().map(|column| column.length(i)).max().unwrap_or(0);
-            let length = self.lengths[i];
+        self.longest.clear();
+        self.longest.resize(self.lengths.len() - first, 0);
+        for column in &self.columns {
+            self.longest.iter_mut().zip(column.lengths(first)).for_each(|(most, n)| *most = n.max(*most));
+        }
+        if self.longest == self.lengths[first..] {
+            return;
+        }
+        for (i, (&longest, &length)) in self.longest.iter().zip(&self.lengths[first..]).enumerate() {
             if longest != length {
                 self.warnings += 1;
                 if self.notes_wanted {
-                    let offset = base + 4 * (i - first) as u64;
-                    self.notes.push(other_length(i as u32, length, longest, offset));
+                    let offset = base + 4 * i as u64;
+                    self.notes.push(other_length((first + i) as u32, length, longest, offset));
                 }
             }
         }
@@ -200,13 +236,19 @@ fn other_length(sequence: u32, counted: u32, longest: u32, offset: u64) -> Fault
     }
 }
 
-/// The bytes that the first `n` records take.
-fn pass_over(form: Form, bytes: &[u8], n: u32) -> Result<usize, Stopped> {
-    let mut at = 0;
+/// Where the record behind the first `n` of a section begins, or which of them cannot be.
+pub(super) fn pass_over(
+    form: Form,
+    window: &mut Window<'_>,
+    place: Range<u64>,
+    n: u32,
+) -> Result<Result<u64, Cut>, Error> {
+    let mut at = place.start;
     for sequence in 0..n {
-        let rest = &bytes[at..];
-        let head = form.head(rest, rest.len() as u64).map_err(|why| Stopped { sequence, at, why })?;
-        at += head.bytes as usize;
+        match form.head(window.look(at, form.head_bytes() as u64)?, place.end - at) {
+            Ok(head) => at += head.bytes,
+            Err(why) => return Ok(Err(Cut { sequence, at, why })),
+        }
     }
-    Ok(at)
+    Ok(Ok(at))
 }

@@ -5,15 +5,16 @@
 
 use tesson_core::{DataError, Error, Fetch};
 
+use super::decode::Cut;
 use super::layout::ChunkPlace;
 use super::record::Form;
+use super::window::{READ, Window};
 use super::{FILE, Rules};
 
 /// Bytes of a chunk for which one position of each stream is kept, about.
 const SPACING: u64 = 16 << 10;
 
-/// Bytes that a walk reads at once, and those that it reads where records are so long that most are passed over.
-const READ: u64 = 256 << 10;
+/// Bytes that a walk reads at once where records are so long that most are passed over.
 const GLANCE: u64 = 64;
 
 /// Records of this size are long.
@@ -49,34 +50,23 @@ enum Records {
 pub(super) struct Stretch {
     /// The first.
     pub(super) first: u32,
-    /// Behind the last.
-    pub(super) end: u32,
     /// In the file.
     pub(super) bytes: std::ops::Range<u64>,
 }
 
 impl Section {
-    /// The shortest stretch that is known to hold record `from`; more, up to record `to`, if they come to no more than
-    /// `most` bytes. `n` is the number of records.
-    pub(super) fn stretch(&self, from: u32, to: u32, n: u32, most: u64) -> Stretch {
+    /// The shortest stretch that is known to hold the records from `from` to `to`. `n` is the number of records.
+    pub(super) fn stretch(&self, from: u32, to: u32, n: u32) -> Stretch {
         match &self.records {
             Records::Every(size) => {
-                let fit =
-                    most.checked_div(*size).map_or(u32::MAX, |fit| fit.clamp(1, u64::from(u32::MAX)) as u32);
-                let end = to.min(from.saturating_add(fit));
                 let at = |record: u32| self.start + size * u64::from(record);
-                Stretch { first: from, end, bytes: at(from)..at(end) }
+                Stretch { first: from, bytes: at(from)..at(to) }
             }
             Records::At { spacing, starts } => {
                 let at = |mark: usize| starts.get(mark).copied().unwrap_or(self.end);
-                let first = (from / spacing) as usize;
-                let last = to.div_ceil(*spacing) as usize;
-                let mut end = first + 1;
-                while end < last && at(end + 1) - at(first) <= most {
-                    end += 1;
-                }
-                let record = |mark: usize| (mark as u64 * u64::from(*spacing)).min(n.into()) as u32;
-                Stretch { first: record(first), end: record(end), bytes: at(first)..at(end) }
+                let first = from / spacing;
+                let bytes = at(first as usize)..at(to.min(n).div_ceil(*spacing) as usize);
+                Stretch { first: first * spacing, bytes }
             }
         }
     }
@@ -112,8 +102,8 @@ pub(super) fn walk(
 ) -> Result<Directory, Error> {
     let chunk = &rules.chunks[number as usize];
     fetch.will_need(FILE, chunk.offset..chunk.end);
-    bytes.clear();
-    let mut walker = Walker { fetch, chunk, bytes, start: chunk.offset, step: 0 };
+    let mut walker = Walker { window: Window::new(fetch, bytes), chunk, step: 0 };
+    walker.window.go(chunk.offset..chunk.end);
     if chunk.n_sequences == 1 {
         // The index has believed the table.
         let length = walker.look(chunk.offset, 4)?.first_chunk().copied().map(u32::from_le_bytes);
@@ -127,7 +117,7 @@ pub(super) fn walk(
                 at = section.end;
                 sections.push(section);
             }
-            Err((sequence, at, why)) => {
+            Err(Cut { sequence, at, why }) => {
                 return Ok(Directory::Damaged(rules.damage(number, sequence, i, at, why)));
             }
         }
@@ -135,15 +125,9 @@ pub(super) fn walk(
     Ok(Directory::Sound(sections))
 }
 
-/// Why a section has no end: at which record, and where that begins.
-type Cut = (u32, u64, super::record::Broken);
-
 struct Walker<'a> {
-    fetch: &'a dyn Fetch,
+    window: Window<'a>,
     chunk: &'a ChunkPlace,
-    bytes: &'a mut Vec<u8>,
-    /// Where `bytes` begin in the file.
-    start: u64,
     /// Size of the record before.
     step: u64,
 }
@@ -162,7 +146,7 @@ impl Walker<'_> {
             let left = self.chunk.end - at;
             let head = match form.head(self.look(at, form.head_bytes() as u64)?, left) {
                 Ok(head) => head,
-                Err(why) => return Ok(Err((record, at, why))),
+                Err(why) => return Ok(Err(Cut { sequence: record, at, why })),
             };
             equal &= *size.get_or_insert(head.bytes) == head.bytes;
             self.step = head.bytes;
@@ -177,12 +161,6 @@ impl Walker<'_> {
 
     /// The bytes from `at` on, at least `n` of them unless the chunk ends before.
     fn look(&mut self, at: u64, n: u64) -> Result<&[u8], Error> {
-        let end = self.chunk.end.min(at + n);
-        if at < self.start || end > self.start + self.bytes.len() as u64 {
-            let read = if self.step >= LONG { GLANCE } else { READ.min(self.fetch.largest()) };
-            self.start = at;
-            self.fetch.read_over(FILE, at..self.chunk.end.min(at + read), self.bytes)?;
-        }
-        Ok(&self.bytes[(at - self.start) as usize..])
+        self.window.look_by(at, n, if self.step >= LONG { GLANCE } else { READ })
     }
 }

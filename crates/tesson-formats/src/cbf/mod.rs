@@ -11,6 +11,8 @@
 //! | `directory` | where a chunk's sequences lie, for reading some of them |
 //! | `corpus` | loading parts of an indexed file |
 //! | `pieces` | reading in order without an index |
+//! | `window` | as much of a chunk at once as fits a core's cache |
+//! | `order` | whether entries are in order |
 //! | `write` | the way back |
 //!
 //! In a chunk the streams lie one after the other, and nothing tells where a sequence begins but a walk over those before
@@ -23,11 +25,13 @@ mod directory;
 mod index;
 mod layout;
 mod options;
+mod order;
 mod pieces;
 mod record;
 #[cfg(test)]
 mod tests;
 mod value;
+mod window;
 pub mod write;
 
 use std::path::{Path, PathBuf};

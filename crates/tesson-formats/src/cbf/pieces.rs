@@ -6,6 +6,7 @@ use tesson_core::{Chunk, Element, Error, Fetch, Keys, Piece, Pieces, Scratch};
 
 use super::decode::Decoder;
 use super::value::Real;
+use super::window::Window;
 use super::{Cbf, FILE, Rules};
 
 /// The largest chunk that is a piece, and how many of them a read could be: each worker holds one, and its columns.
@@ -18,24 +19,27 @@ impl Pieces for Cbf {
         after: Option<Piece>,
         target: u64,
         fetch: &dyn Fetch,
-        into: &mut Vec<u8>,
+        _into: &mut Vec<u8>,
     ) -> Result<Option<Piece>, Error> {
         let first = after.map_or(0, |piece| chunks_of(&self.rules, piece).end);
-        let Some(piece) = piece(&self.rules, first, target.min(fetch.largest())) else { return Ok(None) };
-        fetch.read_over(FILE, piece.offset..piece.offset + piece.bytes, into)?;
-        Ok(Some(piece))
+        Ok(piece(&self.rules, first, target.min(fetch.largest())))
+    }
+
+    fn reads_itself(&self) -> bool {
+        true
     }
 
     fn decode(
         &self,
         piece: Piece,
-        bytes: &[u8],
+        _bytes: &[u8],
+        fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         match self.rules.element {
-            Element::F32 => decode::<f32>(&self.rules, piece, bytes, scratch, out),
-            Element::F64 => decode::<f64>(&self.rules, piece, bytes, scratch, out),
+            Element::F32 => decode::<f32>(&self.rules, piece, fetch, scratch, out),
+            Element::F64 => decode::<f64>(&self.rules, piece, fetch, scratch, out),
         }
     }
 }
@@ -69,17 +73,18 @@ fn chunks_of(rules: &Rules, piece: Piece) -> Range<usize> {
 fn decode<E: Real>(
     rules: &Rules,
     piece: Piece,
-    bytes: &[u8],
+    fetch: &dyn Fetch,
     scratch: &mut Scratch,
     out: &mut Chunk,
 ) -> Result<(), Error> {
     let chunks = chunks_of(rules, piece);
+    let mut bytes = std::mem::take(&mut scratch.bytes);
     let mut decoder = Decoder::<E>::new(rules, scratch, out);
-    let done = chunks.clone().filter(|&c| rules.chunks[c].n_sequences > 0).try_for_each(|number| {
-        let chunk = &rules.chunks[number];
-        let place = (chunk.offset - piece.offset) as usize..(chunk.end - piece.offset) as usize;
-        decoder.chunk(number as u32, &bytes[place])
-    });
+    let mut window = Window::new(fetch, &mut bytes);
+    window.go(piece.offset..piece.offset + piece.bytes);
+    let numbers = chunks.clone().filter(|&c| rules.chunks[c].n_sequences > 0);
+    let done = numbers.map(|c| c as u32).try_for_each(|number| decoder.chunk(number, &mut window));
+    scratch.bytes = bytes;
     decoder.finish(Keys::Consecutive(rules.chunks[chunks.start].first_sequence), scratch, out);
     done
 }

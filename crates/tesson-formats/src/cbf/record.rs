@@ -67,6 +67,12 @@ impl Form {
         }
         Ok(Head { samples, entries, bytes })
     }
+
+    /// The head of a record that lies in `bytes` as a whole.
+    #[inline]
+    pub(super) fn whole(self, bytes: &[u8]) -> Option<Head> {
+        self.head(bytes, bytes.len() as u64).ok()
+    }
 }
 
 impl Broken {

@@ -22,6 +22,7 @@ impl Pieces for Ctf {
         &self,
         piece: Piece,
         bytes: &[u8],
+        _fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {

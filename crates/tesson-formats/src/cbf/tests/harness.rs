@@ -98,13 +98,13 @@ pub(super) fn put_header(streams: &[(&str, Form)], table: &[(u64, u32, u32)], in
 
 /// A file in memory that refuses reads of more than so many bytes.
 #[derive(Debug)]
-pub(super) struct Memory {
+pub(in super::super) struct Memory {
     pub(super) bytes: Vec<u8>,
     pub(super) largest: u64,
 }
 
 impl Memory {
-    pub(super) fn new(bytes: Vec<u8>) -> Memory {
+    pub(in super::super) fn new(bytes: Vec<u8>) -> Memory {
         Memory { bytes, largest: u64::MAX }
     }
 }
@@ -199,8 +199,7 @@ pub(super) fn by_pieces(cbf: &Cbf, file: &Memory, target: u64) -> Result<Vec<Str
     let (mut chunk, mut bytes) = (Chunk::empty(), Vec::new());
     let (mut after, mut lines) = (None, Vec::new());
     while let Some(piece) = pieces.cut(after, target, file, &mut bytes).map_err(|e| e.to_string())? {
-        assert_eq!(bytes.len() as u64, piece.bytes);
-        pieces.decode(piece, &bytes, &mut scratch, &mut chunk).map_err(|e| e.to_string())?;
+        pieces.decode(piece, &bytes, file, &mut scratch, &mut chunk).map_err(|e| e.to_string())?;
         lines.extend(render(cbf, &chunk));
         after = Some(piece);
     }

@@ -4,3 +4,5 @@ mod damage;
 mod harness;
 mod rules;
 mod twin;
+
+pub(super) use harness::Memory;

@@ -120,7 +120,7 @@ pub(super) fn by_pieces(ctf: &Ctf, file: &Memory, target: u64) -> Result<Vec<Str
     while let Some(piece) = pieces.cut(after, target, file, &mut bytes).map_err(|e| e.to_string())? {
         assert_eq!(piece.bytes, bytes.len() as u64);
         assert_eq!(piece.offset, after.map_or(0, |p: tesson_core::Piece| p.offset + p.bytes));
-        pieces.decode(piece, &bytes, &mut scratch, &mut chunk).map_err(|e| e.to_string())?;
+        pieces.decode(piece, &bytes, file, &mut scratch, &mut chunk).map_err(|e| e.to_string())?;
         chunk.first_line = line;
         line += chunk.n_lines;
         lines.extend(render(ctf, &chunk));

@@ -1,0 +1,75 @@
+//! A stretch of the file, of which as much is in memory at once as fits a core's cache.
+
+use std::ops::Range;
+
+use tesson_core::{Error, Fetch};
+
+use super::FILE;
+
+/// Bytes that are read at once. What a core copies out of them should still be in its cache.
+pub(super) const READ: u64 = 256 << 10;
+
+/// Longer records are read several at once, up to so many bytes: the beginning of one that did not fit is read again.
+const MOST: u64 = 1 << 20;
+
+/// Bytes on their way from the file to columns.
+pub(super) struct Window<'a> {
+    fetch: &'a dyn Fetch,
+    bytes: &'a mut Vec<u8>,
+    /// Where `bytes` begin in the file.
+    start: u64,
+    /// Nothing is read from here on.
+    end: u64,
+}
+
+impl<'a> Window<'a> {
+    /// A window on nothing; `bytes` is memory for it.
+    pub(super) fn new(fetch: &'a dyn Fetch, bytes: &'a mut Vec<u8>) -> Window<'a> {
+        bytes.clear();
+        Window { fetch, bytes, start: 0, end: 0 }
+    }
+
+    /// Looks at this stretch of the file from now on.
+    pub(super) fn go(&mut self, stretch: Range<u64>) {
+        self.bytes.clear();
+        (self.start, self.end) = (stretch.start, stretch.end);
+    }
+
+    /// The bytes from `at` on: at least `least` of them, unless the stretch ends before, and more if they are at hand.
+    pub(super) fn look(&mut self, at: u64, least: u64) -> Result<&[u8], Error> {
+        self.look_by(at, least, READ.max((8 * least).min(MOST)))
+    }
+
+    /// As [`Window::look`]; where something has to be read, `most` bytes are.
+    pub(super) fn look_by(&mut self, at: u64, least: u64, most: u64) -> Result<&[u8], Error> {
+        let end = self.end.min(at + least);
+        if at < self.start || end > self.start + self.bytes.len() as u64 {
+            let all = at..self.end.min(at + least.max(most.min(self.fetch.largest())));
+            if let Some(bytes) = self.fetch.mapped(FILE, all.clone()) {
+                return Ok(bytes);
+            }
+            self.start = at;
+            self.fetch.read_over(FILE, all, self.bytes)?;
+        }
+        Ok(&self.bytes[(at - self.start) as usize..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::Memory;
+    use super::*;
+
+    #[test]
+    fn what_is_asked_for_is_there_as_far_as_the_stretch_goes() {
+        let memory = Memory::new((0..=255).collect());
+        let mut bytes = Vec::new();
+        let mut window = Window::new(&memory, &mut bytes);
+        window.go(10..100);
+        for (at, least, most) in [(10, 4, 8), (12, 8, 1), (95, 8, 64), (30, 1, 1), (100, 4, 4)] {
+            let found = window.look_by(at, least, most).unwrap();
+            assert!(found.len() as u64 >= least.min(100 - at) && found.len() as u64 <= 100 - at, "{at}");
+            assert!(found.iter().zip(at as u8..).all(|(&found, expected)| found == expected), "{at}");
+        }
+    }
+}
