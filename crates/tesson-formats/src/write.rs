@@ -1,5 +1,6 @@
 //! Writing sequences: what writers of all formats are given, and what they refuse.
 
+use std::ops::Range;
 use std::{fmt, io};
 
 use tesson_core::{Element, Key};
@@ -42,6 +43,16 @@ impl Numbers<'_> {
     }
 }
 
+impl<'a> Numbers<'a> {
+    /// Some of them.
+    pub fn part(self, range: Range<usize>) -> Numbers<'a> {
+        match self {
+            Numbers::F32(v) => Numbers::F32(&v[range]),
+            Numbers::F64(v) => Numbers::F64(&v[range]),
+        }
+    }
+}
+
 /// One stream of a sequence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SequenceData<'a> {
@@ -73,6 +84,28 @@ impl SequenceData<'_> {
     }
 }
 
+impl<'a> SequenceData<'a> {
+    /// Some of the samples.
+    pub fn part(&self, samples: Range<usize>) -> SequenceData<'a> {
+        match *self {
+            SequenceData::Dense { n_samples, values } => {
+                let dim = values.len().checked_div(n_samples as usize).unwrap_or(0);
+                let values = values.part(samples.start * dim..samples.end * dim);
+                SequenceData::Dense { n_samples: samples.len() as u32, values }
+            }
+            SequenceData::Sparse { bounds, columns, values } => {
+                let entry = |sample: usize| (bounds[sample] - bounds[0]) as usize;
+                let entries = entry(samples.start)..entry(samples.end);
+                SequenceData::Sparse {
+                    bounds: &bounds[samples.start..=samples.end],
+                    columns: &columns[entries.clone()],
+                    values: values.part(entries),
+                }
+            }
+        }
+    }
+}
+
 /// A sequence that is to be written.
 pub trait Sequence {
     /// Its key.
@@ -82,18 +115,75 @@ pub trait Sequence {
     fn stream(&self, stream: usize) -> SequenceData<'_>;
 }
 
+/// What consecutive sequences have of a stream.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'a> {
+    /// Samples of each sequence.
+    pub lengths: &'a [u32],
+    /// The samples of all of them, one after the other.
+    pub data: SequenceData<'a>,
+}
+
+/// Consecutive sequences that are to be written.
+pub struct Batch<'a> {
+    /// How many there are.
+    pub n_sequences: usize,
+    /// Their streams.
+    pub columns: Vec<Column<'a>>,
+    /// The key of each.
+    pub key: &'a dyn Fn(usize) -> Key,
+}
+
+impl Batch<'_> {
+    /// Hands its sequences over one after the other.
+    ///
+    /// # Errors
+    /// What `each` answers.
+    pub fn one_by_one<E>(&self, mut each: impl FnMut(&dyn Sequence) -> Result<(), E>) -> Result<(), E> {
+        let mut one = One { batch: self, at: 0, starts: vec![0; self.columns.len()] };
+        for at in 0..self.n_sequences {
+            one.at = at;
+            each(&one)?;
+            for (start, column) in one.starts.iter_mut().zip(&self.columns) {
+                *start += column.lengths[at] as usize;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A sequence of a batch.
+struct One<'a> {
+    batch: &'a Batch<'a>,
+    at: usize,
+    /// Its first sample, by stream.
+    starts: Vec<usize>,
+}
+
+impl Sequence for One<'_> {
+    fn key(&self) -> Key {
+        (self.batch.key)(self.at)
+    }
+
+    fn stream(&self, stream: usize) -> SequenceData<'_> {
+        let column = &self.batch.columns[stream];
+        let samples = self.starts[stream]..self.starts[stream] + column.lengths[self.at] as usize;
+        column.data.part(samples)
+    }
+}
+
 /// Writes sequences one after the other.
 pub trait SequenceWriter {
-    /// Appends a sequence.
+    /// Appends sequences.
     ///
     /// # Errors
     /// A sequence that the format cannot hold, and what the output answers.
-    fn sequence(&mut self, sequence: &dyn Sequence) -> Result<(), WriteError>;
+    fn batch(&mut self, batch: &Batch<'_>) -> Result<(), WriteError>;
 
     /// Writes what comes behind the last sequence, and hands everything over to the output.
     ///
     /// # Errors
-    /// As [`SequenceWriter::sequence`]; a file without sequences.
+    /// As [`SequenceWriter::batch`]; a file without sequences.
     fn finish(&mut self) -> Result<(), WriteError>;
 
     /// The streams, with what was found of them.

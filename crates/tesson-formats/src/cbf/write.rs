@@ -1,28 +1,34 @@
 //! Writing binary files (§1, §5): chunks of about the size asked for, the header behind them.
 //!
-//! The file is a function of streams, sequences and chunk size alone. Nothing is sought: it can be written to a pipe.
+//! The file is a function of streams, sequences and chunk size alone, however the sequences come in batches. Nothing is
+//! sought: it can be written to a pipe.
 
 use std::io::Write;
+use std::ops::Range;
 
 use tesson_core::Element;
 
 use super::layout::{MAGIC, PREAMBLE, VERSION};
-use crate::write::{Numbers, Sequence, SequenceData, SequenceWriter, StreamSpec, WriteError};
+use super::records::Records;
+use crate::write::{Batch, Column, SequenceData, SequenceWriter, StreamSpec, WriteError};
 
 /// Writes a binary file.
 pub struct Writer<W> {
     out: W,
     chunk_bytes: u64,
     streams: Vec<Stream>,
-    /// Counted lengths of the sequences in the open chunk.
+    /// Counted lengths of the sequences in the open chunk, and what they add up to.
     lengths: Vec<u32>,
+    n_samples: u64,
+    /// Bytes of the open chunk.
+    open_bytes: u64,
     /// Finished chunks: offset, sequences, samples.
     table: Vec<(u64, u32, u32)>,
     /// Where the open chunk begins.
     offset: u64,
     n_sequences: u64,
-    /// Pairs of one sample, being sorted.
-    pairs: Vec<(i32, f64)>,
+    /// Counted length and bytes of each sequence of a batch.
+    sizes: Vec<(u32, u64)>,
 }
 
 /// One stream, and its records of the open chunk.
@@ -30,7 +36,7 @@ struct Stream {
     spec: StreamSpec,
     /// Columns needed so far.
     columns: u64,
-    bytes: Vec<u8>,
+    records: Records,
 }
 
 /// A chunk is closed when it has this many bytes, if nothing else is asked for: as large as those of the text format.
@@ -58,67 +64,118 @@ impl<W: Write> Writer<W> {
                 return Err(refused(format!("there are two streams `{}`", stream.name)));
             }
         }
+        let stream =
+            |spec: &StreamSpec| Stream { spec: spec.clone(), columns: 0, records: Records::default() };
         out.write_all(&MAGIC.to_le_bytes())?;
         out.write_all(&VERSION.to_le_bytes())?;
-        let stream = |spec: &StreamSpec| Stream { spec: spec.clone(), columns: 0, bytes: Vec::new() };
         Ok(Writer {
             out,
             chunk_bytes,
             streams: streams.iter().map(stream).collect(),
             lengths: Vec::new(),
+            n_samples: 0,
+            open_bytes: 0,
             table: Vec::new(),
             offset: PREAMBLE,
             n_sequences: 0,
-            pairs: Vec::new(),
+            sizes: Vec::new(),
         })
     }
 
     fn end_chunk(&mut self) -> Result<(), WriteError> {
-        let samples: u64 = self.lengths.iter().map(|&n| u64::from(n)).sum();
-        self.table.push((self.offset, self.lengths.len() as u32, samples as u32));
-        self.offset += self.open_bytes();
+        self.table.push((self.offset, self.lengths.len() as u32, self.n_samples as u32));
+        self.offset += self.open_bytes;
         let mut prefix = Vec::with_capacity(4 * self.lengths.len());
         self.lengths.drain(..).for_each(|n| prefix.extend(n.to_le_bytes()));
         self.out.write_all(&prefix)?;
         for stream in &mut self.streams {
-            self.out.write_all(&stream.bytes)?;
-            stream.bytes.clear();
+            stream.records.put(&mut self.out)?;
         }
+        (self.n_samples, self.open_bytes) = (0, 0);
         Ok(())
     }
 
-    /// Bytes of the open chunk.
-    fn open_bytes(&self) -> u64 {
-        4 * self.lengths.len() as u64 + self.streams.iter().map(|s| s.bytes.len() as u64).sum::<u64>()
+    /// Whether a sequence of so many samples would be beyond what a chunk's counts hold (§6).
+    fn is_full(&self, length: u32) -> bool {
+        self.lengths.len() >= u32::MAX as usize || self.n_samples + u64::from(length) > u64::from(u32::MAX)
     }
 
-    /// Closes the open chunk if its counts would not fit 32 bits with one more sequence of `length` samples (§6).
-    fn make_room(&mut self, length: u32) -> Result<(), WriteError> {
-        let samples: u64 = self.lengths.iter().map(|&n| u64::from(n)).sum();
-        let full =
-            self.lengths.len() >= u32::MAX as usize || samples + u64::from(length) > u64::from(u32::MAX);
-        if full { self.end_chunk() } else { Ok(()) }
+    /// Finds each sequence's counted length, and the bytes that it takes.
+    fn measure(&mut self, batch: &Batch<'_>) {
+        self.sizes.clear();
+        self.sizes.resize(batch.n_sequences, (0, 4));
+        for (stream, column) in self.streams.iter().zip(&batch.columns) {
+            let value = value_bytes(stream.spec.element);
+            let sizes = self.sizes.iter_mut().zip(column.lengths);
+            match column.data {
+                SequenceData::Dense { .. } => {
+                    let sample = value * stream.spec.dim.unwrap_or(0);
+                    sizes.for_each(|(size, &n)| {
+                        *size = (size.0.max(n), size.1 + 4 + sample * u64::from(n));
+                    });
+                }
+                SequenceData::Sparse { bounds, .. } => {
+                    let mut at = 0;
+                    sizes.for_each(|(size, &n)| {
+                        let entries = (bounds[at + n as usize] - bounds[at]) as u64;
+                        at += n as usize;
+                        *size = (size.0.max(n), size.1 + 8 + (value + 4) * entries + 4 * u64::from(n));
+                    });
+                }
+            }
+        }
+    }
+
+    /// Appends records of some of a batch's sequences. `samples` are where those begin in each stream; they move on.
+    fn append(
+        &mut self,
+        batch: &Batch<'_>,
+        sequences: Range<usize>,
+        samples: &mut [usize],
+    ) -> Result<(), WriteError> {
+        let columns = self.streams.iter_mut().zip(&batch.columns).zip(samples);
+        for ((stream, column), start) in columns {
+            let lengths = &column.lengths[sequences.clone()];
+            let end = *start + lengths.iter().map(|&n| n as usize).sum::<usize>();
+            let part = Column { lengths, data: column.data.part(*start..end) };
+            let problem = |(sequence, what)| WriteError::Refused {
+                sequence: Some(self.n_sequences + sequence as u64),
+                what,
+            };
+            stream.append(&part).map_err(problem)?;
+            *start = end;
+        }
+        self.n_sequences += sequences.len() as u64;
+        Ok(())
     }
 }
 
 impl<W: Write> SequenceWriter for Writer<W> {
     /// Keys are not kept: the format numbers its sequences.
-    fn sequence(&mut self, sequence: &dyn Sequence) -> Result<(), WriteError> {
-        let lengths = (0..self.streams.len()).map(|i| sequence.stream(i).n_samples());
-        let length = lengths.max().unwrap_or(0);
-        if self.lengths.len() % ROOM_CHECK == ROOM_CHECK - 1 || length > 1 << 16 {
-            self.make_room(length)?;
+    fn batch(&mut self, batch: &Batch<'_>) -> Result<(), WriteError> {
+        for (stream, column) in self.streams.iter().zip(&batch.columns) {
+            stream.check_sizes(column).map_err(|what| WriteError::Refused { sequence: None, what })?;
         }
-        for (i, stream) in self.streams.iter_mut().enumerate() {
-            let problem = |what| WriteError::Refused { sequence: Some(self.n_sequences), what };
-            stream.record(&sequence.stream(i), &mut self.pairs).map_err(problem)?;
+        self.measure(batch);
+        let mut samples = vec![0; batch.columns.len()];
+        let mut from = 0;
+        for i in 0..batch.n_sequences {
+            let (length, bytes) = self.sizes[i];
+            if self.is_full(length) {
+                self.append(batch, from..i, &mut samples)?;
+                self.end_chunk()?;
+                from = i;
+            }
+            self.lengths.push(length);
+            self.n_samples += u64::from(length);
+            self.open_bytes += bytes;
+            if self.open_bytes >= self.chunk_bytes {
+                self.append(batch, from..i + 1, &mut samples)?;
+                self.end_chunk()?;
+                from = i + 1;
+            }
         }
-        self.lengths.push(length);
-        self.n_sequences += 1;
-        if self.open_bytes() >= self.chunk_bytes {
-            self.end_chunk()?;
-        }
-        Ok(())
+        self.append(batch, from..batch.n_sequences, &mut samples)
     }
 
     fn finish(&mut self) -> Result<(), WriteError> {
@@ -131,8 +188,7 @@ impl<W: Write> SequenceWriter for Writer<W> {
             ));
         }
         self.out.write_all(&self.header())?;
-        self.out.flush()?;
-        Ok(())
+        Ok(self.out.flush()?)
     }
 
     fn streams(&self) -> Vec<StreamSpec> {
@@ -143,9 +199,6 @@ impl<W: Write> SequenceWriter for Writer<W> {
         self.streams.iter().map(found).collect()
     }
 }
-
-/// Sequences of up to 2^16 samples between two looks at whether a chunk's samples still fit 32 bits.
-const ROOM_CHECK: usize = 1 << 15;
 
 impl<W> Writer<W> {
     /// Header, table, and the header's offset.
@@ -171,93 +224,62 @@ impl<W> Writer<W> {
 }
 
 impl Stream {
-    /// Appends a record; `pairs` is memory to sort in.
-    fn record(&mut self, data: &SequenceData<'_>, pairs: &mut Vec<(i32, f64)>) -> Result<(), String> {
-        self.bytes.extend(data.n_samples().to_le_bytes());
-        match *data {
-            SequenceData::Dense { n_samples, values } => {
-                let dim = self.spec.dim.unwrap_or(0);
-                if values.len() as u64 != u64::from(n_samples) * dim {
-                    return Err(format!(
-                        "stream `{}` has {} values in {n_samples} samples, expected {dim} a sample",
-                        self.spec.name,
-                        values.len()
-                    ));
-                }
-                put_values(values, self.spec.element, &mut self.bytes);
+    /// Samples must have as many values as the stream says.
+    fn check_sizes(&self, column: &Column<'_>) -> Result<(), String> {
+        let SequenceData::Dense { n_samples, values } = column.data else { return Ok(()) };
+        let dim = self.spec.dim.unwrap_or(0);
+        if values.len() as u64 == u64::from(n_samples) * dim {
+            return Ok(());
+        }
+        Err(format!(
+            "stream `{}` has {} values in {n_samples} samples, expected {dim} a sample",
+            self.spec.name,
+            values.len()
+        ))
+    }
+
+    /// Appends records; if one cannot be written, which, and why.
+    fn append(&mut self, column: &Column<'_>) -> Result<(), (usize, String)> {
+        match column.data {
+            SequenceData::Dense { values, .. } => {
+                let dim = self.spec.dim.unwrap_or(0) as usize;
+                self.records.dense(column.lengths, dim, values, self.spec.element);
                 Ok(())
             }
-            SequenceData::Sparse { bounds, columns, values } => self.sparse(bounds, columns, values, pairs),
-        }
-    }
-
-    fn sparse(
-        &mut self,
-        bounds: &[i32],
-        columns: &[i32],
-        values: Numbers<'_>,
-        pairs: &mut Vec<(i32, f64)>,
-    ) -> Result<(), String> {
-        let Ok(entries) = i32::try_from(columns.len()) else {
-            return Err(format!(
-                "stream `{}` has {} entries, at most {} are possible",
-                self.spec.name,
-                columns.len(),
-                i32::MAX
-            ));
-        };
-        let most = self.spec.dim.unwrap_or(i32::MAX as u64);
-        if let Some(column) = columns.iter().find(|&&c| c < 0 || c as u64 >= most) {
-            return Err(format!("stream `{}`: index {column} is not below dim {most}", self.spec.name));
-        }
-        self.columns = self.columns.max(columns.iter().max().map_or(0, |&c| c as u64 + 1));
-        self.bytes.extend(entries.to_le_bytes());
-        let first = bounds.first().copied().unwrap_or(0);
-        let samples = || bounds.windows(2).map(|w| (w[0] - first) as usize..(w[1] - first) as usize);
-        if samples().all(|sample| columns[sample].is_sorted()) {
-            put_values(values, self.spec.element, &mut self.bytes);
-            put(columns, i32::to_le_bytes, &mut self.bytes);
-        } else {
-            // Entries of one column keep their order (§5), and with it their sum.
-            pairs.clear();
-            pairs.extend(columns.iter().enumerate().map(|(i, &column)| (column, value(values, i))));
-            samples().for_each(|sample| pairs[sample].sort_by_key(|&(column, _)| column));
-            for &(_, value) in &*pairs {
-                match self.spec.element {
-                    Element::F32 => self.bytes.extend((value as f32).to_le_bytes()),
-                    Element::F64 => self.bytes.extend(value.to_le_bytes()),
+            SequenceData::Sparse { bounds, columns, values } => {
+                let most = self.spec.dim.unwrap_or(i32::MAX as u64);
+                // A negative one is a large one here.
+                let largest = columns.iter().fold(0, |most, &c| most.max(c as u32));
+                if !columns.is_empty() {
+                    if u64::from(largest) >= most {
+                        return Err(self.find_wrong(column.lengths, bounds, columns, most));
+                    }
+                    self.columns = self.columns.max(u64::from(largest) + 1);
                 }
+                self.records.sparse(column.lengths, bounds, columns, values, self.spec.element);
+                Ok(())
             }
-            pairs.iter().for_each(|(column, _)| self.bytes.extend(column.to_le_bytes()));
         }
-        for sample in samples() {
-            self.bytes.extend((sample.len() as i32).to_le_bytes());
-        }
-        Ok(())
+    }
+
+    /// The first sequence with a column that cannot be.
+    fn find_wrong(&self, lengths: &[u32], bounds: &[i32], columns: &[i32], most: u64) -> (usize, String) {
+        let at = columns.iter().position(|&c| c < 0 || c as u64 >= most).unwrap_or(0);
+        let mut end = 0;
+        let holds = |&n: &u32| {
+            end += n as usize;
+            (bounds[end] - bounds[0]) as usize > at
+        };
+        let sequence = lengths.iter().position(holds).unwrap_or(0);
+        (sequence, format!("stream `{}`: index {} is not below dim {most}", self.spec.name, columns[at]))
     }
 }
 
-fn value(values: Numbers<'_>, i: usize) -> f64 {
-    match values {
-        Numbers::F32(v) => v[i].into(),
-        Numbers::F64(v) => v[i],
-    }
-}
-
-fn put_values(values: Numbers<'_>, element: Element, into: &mut Vec<u8>) {
-    match (values, element) {
-        (Numbers::F32(v), Element::F32) => put(v, f32::to_le_bytes, into),
-        (Numbers::F64(v), Element::F64) => put(v, f64::to_le_bytes, into),
-        (Numbers::F32(v), Element::F64) => put(v, |x| f64::from(x).to_le_bytes(), into),
-        (Numbers::F64(v), Element::F32) => put(v, |x| (x as f32).to_le_bytes(), into),
-    }
-}
-
-fn put<T: Copy, const N: usize>(items: &[T], bytes_of: impl Fn(T) -> [u8; N], into: &mut Vec<u8>) {
-    let at = into.len();
-    into.resize(at + N * items.len(), 0);
-    for (place, &item) in into[at..].as_chunks_mut().0.iter_mut().zip(items) {
-        *place = bytes_of(item);
+/// Bytes of a value.
+fn value_bytes(element: Element) -> u64 {
+    match element {
+        Element::F32 => 4,
+        Element::F64 => 8,
     }
 }
 

@@ -9,7 +9,7 @@ use std::io::Write;
 use tesson_core::Key;
 
 use super::bytes::is_end;
-use crate::write::{Numbers, Sequence, SequenceData, SequenceWriter, StreamSpec, WriteError};
+use crate::write::{Batch, Numbers, Sequence, SequenceData, SequenceWriter, StreamSpec, WriteError};
 
 /// Writes a text file.
 pub struct Writer<W> {
@@ -67,6 +67,28 @@ impl<W: Write> Writer<W> {
 }
 
 impl<W: Write> SequenceWriter for Writer<W> {
+    fn batch(&mut self, batch: &Batch<'_>) -> Result<(), WriteError> {
+        batch.one_by_one(|sequence| self.sequence(sequence))
+    }
+
+    fn finish(&mut self) -> Result<(), WriteError> {
+        if self.n_sequences == 0 {
+            let what = "there is no sequence to be written".into();
+            return Err(WriteError::Refused { sequence: None, what });
+        }
+        Ok(self.out.flush()?)
+    }
+
+    fn streams(&self) -> Vec<StreamSpec> {
+        let found = |(stream, &columns): (&StreamSpec, &u64)| StreamSpec {
+            dim: Some(stream.dim.unwrap_or(columns)),
+            ..stream.clone()
+        };
+        self.streams.iter().zip(&self.columns).map(found).collect()
+    }
+}
+
+impl<W: Write> Writer<W> {
     fn sequence(&mut self, sequence: &dyn Sequence) -> Result<(), WriteError> {
         let refused = |what| WriteError::Refused { sequence: Some(self.n_sequences), what };
         let key = &sequence.key();
@@ -98,22 +120,6 @@ impl<W: Write> SequenceWriter for Writer<W> {
         self.last = Some(key.clone());
         self.n_sequences += 1;
         Ok(())
-    }
-
-    fn finish(&mut self) -> Result<(), WriteError> {
-        if self.n_sequences == 0 {
-            let what = "there is no sequence to be written".into();
-            return Err(WriteError::Refused { sequence: None, what });
-        }
-        Ok(self.out.flush()?)
-    }
-
-    fn streams(&self) -> Vec<StreamSpec> {
-        let found = |(stream, &columns): (&StreamSpec, &u64)| StreamSpec {
-            dim: Some(stream.dim.unwrap_or(columns)),
-            ..stream.clone()
-        };
-        self.streams.iter().zip(&self.columns).map(found).collect()
     }
 }
 

@@ -7,10 +7,10 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use tesson_core::{Element, Fetch, Key, ResourceId, StoreError, StreamInfo};
-use tesson_formats::write::{Numbers, Sequence, SequenceData, StreamSpec};
+use tesson_formats::write::{Batch, Column, Numbers, Sequence, SequenceData, StreamSpec};
 
 use super::{ConvertError, Sequences};
-use crate::{Error, Floats, Minibatch, Samples, Source};
+use crate::{Error, Floats, Minibatch, Samples, Source, StreamBatch};
 
 /// Samples that are asked for at a time.
 const MINIBATCH: u64 = 1024;
@@ -68,6 +68,25 @@ impl Sequences for Corpus {
         Ok(true)
     }
 
+    fn hand_over(
+        &mut self,
+        _n_streams: usize,
+        to: &mut dyn FnMut(&Batch<'_>) -> Result<(), ConvertError>,
+    ) -> Result<(), ConvertError> {
+        let (minibatch, at) = (self.here(), self.at);
+        let streams = minibatch.streams().iter().zip(&self.starts);
+        let columns = streams.map(|(batch, &start)| Column {
+            lengths: &batch.lengths()[at..],
+            data: data(batch).part(start..batch.n_samples()),
+        });
+        let columns = columns.collect();
+        let n_sequences = minibatch.n_sequences() - at;
+        to(&Batch { n_sequences, columns, key: &|i| minibatch.keys().get(at + i) })?;
+        // Where the last one begins is of no use: what comes next is another minibatch.
+        self.at += n_sequences - 1;
+        Ok(())
+    }
+
     fn bytes_read(&self) -> u64 {
         self.source.stats().bytes_read
     }
@@ -80,30 +99,27 @@ impl Sequence for Corpus {
 
     fn stream(&self, stream: usize) -> SequenceData<'_> {
         let batch = &self.here().streams()[stream];
-        let (start, n_samples) = (self.starts[stream], batch.lengths()[self.at]);
-        let end = start + n_samples as usize;
-        match batch.samples() {
-            Samples::Dense { values } => {
-                let dim = batch.info().shape.len();
-                SequenceData::Dense { n_samples, values: numbers(values, start * dim..end * dim) }
-            }
-            Samples::Sparse { indptr, indices, values } => {
-                let bounds = &indptr[start..=end];
-                let entries = bounds[0] as usize..bounds[n_samples as usize] as usize;
-                SequenceData::Sparse {
-                    bounds,
-                    columns: &indices[entries.clone()],
-                    values: numbers(values, entries),
-                }
-            }
+        let start = self.starts[stream];
+        data(batch).part(start..start + batch.lengths()[self.at] as usize)
+    }
+}
+
+/// All samples of a stream.
+fn data(batch: &StreamBatch) -> SequenceData<'_> {
+    match batch.samples() {
+        Samples::Dense { values } => {
+            SequenceData::Dense { n_samples: batch.n_samples() as u32, values: numbers(values) }
+        }
+        Samples::Sparse { indptr, indices, values } => {
+            SequenceData::Sparse { bounds: indptr, columns: indices, values: numbers(values) }
         }
     }
 }
 
-fn numbers(floats: &Floats, range: Range<usize>) -> Numbers<'_> {
+fn numbers(floats: &Floats) -> Numbers<'_> {
     match floats {
-        Floats::F32(v) => Numbers::F32(&v[range]),
-        Floats::F64(v) => Numbers::F64(&v[range]),
+        Floats::F32(v) => Numbers::F32(v),
+        Floats::F64(v) => Numbers::F64(v),
     }
 }
 

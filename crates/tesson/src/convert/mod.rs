@@ -29,6 +29,7 @@ pub use jsonl::JsonLines;
 pub use output::Form;
 pub use svm::Svm;
 pub use table::{Columns, StreamColumns, TableOptions};
+use tesson_formats::write::{Batch, Column};
 pub use tesson_formats::write::{Numbers, Sequence, SequenceData, StreamSpec};
 
 /// Sequences, one after the other.
@@ -41,6 +42,22 @@ pub trait Sequences: Sequence {
     /// # Errors
     /// What cannot be read.
     fn advance(&mut self) -> Result<bool, ConvertError>;
+
+    /// Hands over the sequence that [`Sequences::advance`] came to, and those behind it that are at hand: it goes on to the
+    /// last of them. There are `n_streams` streams.
+    ///
+    /// # Errors
+    /// What `to` answers.
+    fn hand_over(
+        &mut self,
+        n_streams: usize,
+        to: &mut dyn FnMut(&Batch<'_>) -> Result<(), ConvertError>,
+    ) -> Result<(), ConvertError> {
+        let data: Vec<SequenceData<'_>> = (0..n_streams).map(|i| self.stream(i)).collect();
+        let lengths: Vec<[u32; 1]> = data.iter().map(|data| [data.n_samples()]).collect();
+        let columns = lengths.iter().zip(data).map(|(lengths, data)| Column { lengths, data }).collect();
+        to(&Batch { n_sequences: 1, columns, key: &|_| self.key() })
+    }
 
     /// Bytes of the input that have been read so far, about.
     fn bytes_read(&self) -> u64;
@@ -73,19 +90,29 @@ pub fn write(
     form: Form,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Written, ConvertError> {
-    let n_streams = input.streams().len();
-    let mut output = output::Output::create(output, form, &input.streams())?;
-    let (mut sequences, mut samples) = (0, 0);
+    let streams = input.streams();
+    let n_streams = streams.len();
+    let mut output = output::Output::create(output, form, &streams)?;
+    let (mut sequences, mut samples, mut told) = (0, 0, 0);
     while input.advance()? {
-        output.writer().sequence(&*input).map_err(|e| output.error(e))?;
-        sequences += 1;
-        samples += (0..n_streams).map(|i| u64::from(input.stream(i).n_samples())).max().unwrap_or(0);
-        if sequences % PROGRESS == 0 {
+        input.hand_over(n_streams, &mut |batch| {
+            sequences += batch.n_sequences as u64;
+            samples += longest(batch);
+            output.writer().batch(batch).map_err(|e| output.error(e))
+        })?;
+        if sequences >= told + PROGRESS {
+            told = sequences;
             progress(input.bytes_read());
         }
     }
     let (bytes, streams) = output.finish()?;
     Ok(Written { sequences, samples, bytes, streams })
+}
+
+/// Samples of the longest stream of each sequence, added up.
+fn longest(batch: &Batch<'_>) -> u64 {
+    let of = |i: usize| batch.columns.iter().map(|column| u64::from(column.lengths[i])).max();
+    (0..batch.n_sequences).filter_map(of).sum()
 }
 
 /// Reads what was written and compares it with the input, which must be at its beginning again: sequence by sequence, bit
