@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod binary;
 mod case;
 mod cli;
 mod compare;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use tesson::store::MemoryStore;
 use tesson::{DataError, DataErrorKind as Kind, Error, Key, Source, config};
+use tesson_conformance::{binary, corpus};
 
 const FILE: &str = "train.ctf";
 
@@ -130,4 +131,55 @@ fn a_missing_file_is_told_with_its_name() {
         Err(Error::Store(e)) => assert_eq!(&*e.file, Path::new("nowhere.ctf")),
         other => panic!("{:?}", other.err()),
     }
+}
+
+/// What a check lists of a binary file.
+fn checked(bytes: Vec<u8>) -> Vec<String> {
+    let text = r#"{"deserializers": [{"type": "CNTKBinaryFormatDeserializer", "file": "f.cbf"}],
+        "randomize": false, "maxSweeps": 1}"#;
+    let config = config::from_json(text).expect("the test's configuration is right");
+    let mut source =
+        Source::open_in(&config, &MemoryStore::new().with("f.cbf", bytes)).expect("its header is right");
+    let mut found = Vec::new();
+    let checked = source.check(&mut |error, _| found.push(error.to_string())).expect("it can be read");
+    assert_eq!((checked.sequences, checked.faults + checked.notes), (240, found.len() as u64));
+    found
+}
+
+#[test]
+fn a_check_lists_all_defects_of_a_binary_file_beyond_lengths_that_do_not_add_up() {
+    let mut bytes = binary::of(&corpus::text(&corpus::lengths()), corpus::CHUNK_BYTES);
+    assert_eq!(checked(bytes.clone()), Vec::<String>::new());
+    let [first, second, third] = [1, 2, 3].map(|chunk| chunk_at(&bytes, chunk));
+    // The first length of a chunk, the first record of another, and a length and a record of a third one.
+    bytes[first] += 1;
+    let n_sequences = n_sequences(&bytes, 2);
+    bytes[second + 4 * n_sequences] = 0xff;
+    bytes[third] += 2;
+    let found = checked(bytes);
+    let parts = [
+        "the lengths in front of chunk 1 add up to",
+        "the lengths in front of chunk 3 add up to",
+        "the sequence counts as",
+        "chunk 2 is damaged",
+        "the sequence counts as",
+    ];
+    assert_eq!(found.len(), parts.len(), "{found:#?}");
+    assert!(found.iter().zip(parts).all(|(found, part)| found.contains(part)), "{found:#?}");
+}
+
+/// A number of the chunk table's entry: eight bytes from `at` on.
+fn entry(bytes: &[u8], chunk: usize, at: usize) -> u64 {
+    let eight = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
+    let header = eight(bytes.len() - 8) as usize;
+    // Two streams of eleven bytes each.
+    eight(header + 16 + 22 + 16 * chunk + at)
+}
+
+fn chunk_at(bytes: &[u8], chunk: usize) -> usize {
+    entry(bytes, chunk, 0) as usize
+}
+
+fn n_sequences(bytes: &[u8], chunk: usize) -> usize {
+    entry(bytes, chunk, 8) as u32 as usize
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::key::KeyList;
-use crate::{Chunk, Error, Index, Keys, StreamInfo};
+use crate::{Chunk, DataError, Error, Index, Keys, StreamInfo};
 
 /// One of a deserializer's resources (files), by position in [`Deserializer::resources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -339,6 +339,19 @@ pub trait Deserializer: Send + Sync {
     /// # Errors
     /// Data that allow no index, and unreadable storage.
     fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error>;
+
+    /// An index for checking data that reading refuses, and all that it refuses them for as far as an index shows it.
+    /// `None` where what allows no index leaves nothing to be looked at.
+    ///
+    /// # Errors
+    /// As [`Deserializer::index`].
+    fn index_with_defects(
+        &self,
+        _fetch: &dyn Fetch,
+        _lanes: &dyn Lanes,
+    ) -> Result<Option<(Indexed, Vec<DataError>)>, Error> {
+        Ok(None)
+    }
 
     /// The index that [`Corpus::save`] wrote; `None` if the bytes are not one.
     fn restore(&self, saved: &[u8]) -> Option<Indexed>;

@@ -391,9 +391,21 @@ impl Source {
     /// # Errors
     /// As [`Source::indexed`], and unreadable storage.
     pub fn check(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> Result<Checked, Error> {
-        let indexed = self.indexed()?.clone();
+        let lanes = Threads { n: self.threads, memory: self.memory_limit / 2 };
+        let looked_at = match self.parts.list() {
+            [part] => part.deserializer.index_with_defects(&*self.resources, &lanes)?,
+            _ => None,
+        };
+        let (indexed, defects) = match looked_at {
+            Some(found) => found,
+            None => (self.indexed()?.clone(), Vec::new()),
+        };
         let table = BlockTable::of(&indexed, BLOCK_BYTES);
-        check::check(&indexed, &table, &self.stored, &self.resources, self.threads, each)
+        defects.iter().for_each(|defect| each(defect, Severity::Fatal));
+        let mut seen = check::check(&indexed, &table, &self.stored, &self.resources, self.threads, each)?;
+        seen.faults += defects.len() as u64;
+        seen.fatal += defects.len() as u64;
+        Ok(seen)
     }
 
     /// What could not be joined; `None` for a single deserializer.

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use tesson_core::{Coded, Error, Fetch, Index, Lanes};
+use tesson_core::{Coded, DataError, Error, Fetch, Index, Lanes};
 
 use super::{FILE, Rules};
 
@@ -12,12 +12,17 @@ const READ: u64 = 256 << 10;
 /// Chunks that are indexed before the next ones are handed out.
 const AT_ONCE: usize = 4096;
 
-/// Reads all lengths, those of several chunks side by side.
-pub(super) fn index(rules: &Rules, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Index, Error> {
-    let mut index = Index::new();
+/// Reads all lengths, those of several chunks side by side. Those that do not add up to what the table says come back as
+/// defects, in the order of the table.
+pub(super) fn index(
+    rules: &Rules,
+    fetch: &dyn Fetch,
+    lanes: &dyn Lanes,
+) -> Result<(Index, Vec<DataError>), Error> {
+    let (mut index, mut defects) = (Index::new(), Vec::new());
     for chunks in rules.chunks.chunks(AT_ONCE) {
         let first = index.n_chunks();
-        let found: Vec<Mutex<Option<Result<Coded, Error>>>> =
+        let found: Vec<Mutex<Option<Result<Lengths, Error>>>> =
             chunks.iter().map(|_| Mutex::new(None)).collect();
         lanes.run(chunks.len(), &|i| {
             let lengths = lengths(rules, (first + i) as u32, fetch);
@@ -25,31 +30,34 @@ pub(super) fn index(rules: &Rules, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Resu
         });
         for (chunk, lengths) in chunks.iter().zip(found) {
             let lengths = lengths.into_inner().unwrap_or_else(PoisonError::into_inner);
-            index.push(lengths.expect("every job has run")?, chunk.bytes());
+            let (lengths, defect) = lengths.expect("every job has run")?;
+            index.push(lengths, chunk.bytes());
+            defects.extend(defect);
         }
     }
     index.seal();
-    Ok(index)
+    Ok((index, defects))
 }
 
+/// The counted lengths of a chunk, and what is wrong with them.
+type Lengths = (Coded, Option<DataError>);
+
 /// The counted lengths of a chunk's sequences.
-fn lengths(rules: &Rules, number: u32, fetch: &dyn Fetch) -> Result<Coded, Error> {
+fn lengths(rules: &Rules, number: u32, fetch: &dyn Fetch) -> Result<Lengths, Error> {
     let chunk = &rules.chunks[number as usize];
-    if chunk.n_sequences == 1 {
+    if chunk.n_sequences == 1 && !rules.checking {
         // The table says it. The reference's converter writes a chunk for each sequence (§5): millions of small reads.
-        return Ok(Coded::constant(chunk.n_samples, 1));
+        return Ok((Coded::constant(chunk.n_samples, 1), None));
     }
     let mut lengths: Vec<u32> = Vec::with_capacity(chunk.n_sequences as usize);
     let (mut at, end) = (chunk.offset, chunk.offset + chunk.prefix_bytes());
     let mut bytes = Vec::new();
     while at < end {
         let next = end.min(at + READ);
-        bytes.clear();
-        fetch.read(FILE, at..next, &mut bytes)?;
+        fetch.read_over(FILE, at..next, &mut bytes)?;
         lengths.extend(bytes.as_chunks().0.iter().map(|&b| u32::from_le_bytes(b)));
         fetch.progress(next - at);
         at = next;
     }
-    rules.check_lengths(number, &lengths)?;
-    Ok(Coded::new(&lengths))
+    Ok((Coded::new(&lengths), rules.compare_lengths(number, &lengths).err()))
 }

@@ -98,6 +98,8 @@ struct Rules {
     by_offset: Vec<u32>,
     /// All chunks are small enough to be read whole.
     small_chunks: bool,
+    /// Lengths that do not add up to the table's sum have been told of, and count as they are.
+    checking: bool,
 }
 
 impl Rules {
@@ -123,8 +125,12 @@ impl Rules {
         self.by_offset[at] as usize
     }
 
-    /// Compares the lengths in front of a chunk with the table (§3).
-    fn check_lengths(&self, number: u32, lengths: &[u32]) -> Result<(), Error> {
+    /// Compares the lengths in front of a chunk with the table (§3), unless that is done already.
+    fn check_lengths(&self, number: u32, lengths: &[u32]) -> Result<(), DataError> {
+        if self.checking { Ok(()) } else { self.compare_lengths(number, lengths) }
+    }
+
+    fn compare_lengths(&self, number: u32, lengths: &[u32]) -> Result<(), DataError> {
         let place = &self.chunks[number as usize];
         let sum: u64 = lengths.iter().map(|&n| u64::from(n)).sum();
         if sum == u64::from(place.n_samples) {
@@ -134,7 +140,7 @@ impl Rules {
             "the lengths in front of chunk {number} add up to {sum} samples, the chunk table says {}",
             place.n_samples
         );
-        Err(self.error(DataErrorKind::Malformed { what }, place.offset).into())
+        Err(self.error(DataErrorKind::Malformed { what }, place.offset))
     }
 
     /// The error of a chunk whose records do not lie where they must. `sequence` is counted within the chunk.
@@ -173,6 +179,7 @@ impl Cbf {
             chunks: Vec::new(),
             by_offset: Vec::new(),
             small_chunks: false,
+            checking: false,
         };
         let resources = [file];
         Cbf { settings, resources, streams: Vec::new(), rules: Arc::new(rules) }
@@ -252,8 +259,21 @@ impl Deserializer for Cbf {
     }
 
     fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
-        let index = Arc::new(index::index(&self.rules, fetch, lanes)?);
-        Ok(corpus::indexed(Arc::clone(&self.rules), index))
+        let (index, defects) = index::index(&self.rules, fetch, lanes)?;
+        match defects.into_iter().next() {
+            Some(defect) => Err(defect.into()),
+            None => Ok(corpus::indexed(Arc::clone(&self.rules), Arc::new(index))),
+        }
+    }
+
+    fn index_with_defects(
+        &self,
+        fetch: &dyn Fetch,
+        lanes: &dyn Lanes,
+    ) -> Result<Option<(Indexed, Vec<DataError>)>, Error> {
+        let rules = Arc::new(Rules { checking: true, ..(*self.rules).clone() });
+        let (index, defects) = index::index(&rules, fetch, lanes)?;
+        Ok(Some((corpus::indexed(rules, Arc::new(index)), defects)))
     }
 
     fn restore(&self, _saved: &[u8]) -> Option<Indexed> {
