@@ -1,16 +1,12 @@
 //! Corpora for tests that hold for every source: many small chunks, little memory, a store that dawdles.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tesson::convert::{self, Corpus, Form};
 use tesson::store::{FakeStore, MemoryStore, Mishap, Store};
 use tesson::{Minibatch, Samples, Source, SourceConfig, config};
 
-use crate::user;
+use crate::{binary, user};
 
 /// The name of the only file.
 pub const FILE: &str = "corpus.ctf";
@@ -40,6 +36,20 @@ pub const TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
 
 /// As [`JOINED`]: the dense stream by a deserializer of one's own, which has a timeline of its own.
 pub const LOCAL: &str = r#""deserializers": [{"type": "UserDeserializer", "file": "chunks.json"}]"#;
+
+/// As [`JOINED`]: both streams of the same sequences in CNTK's binary format, where a sequence's key is its number.
+pub const BINARY: &str =
+    r#""deserializers": [{"type": "CNTKBinaryFormatDeserializer", "file": "corpus.cbf"}]"#;
+
+/// As [`TRUNCATED`], of the binary file, whose sparse stream is left out.
+pub const BINARY_TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
+    {"type": "CNTKBinaryFormatDeserializer", "file": "corpus.cbf", "input": {"y": {"skip": true}}}]"#;
+
+/// As [`JOINED`], the sparse stream being that of the binary file.
+pub const BINARY_JOINED: &str = r#""deserializers": [
+    {"type": "CNTKTextFormatDeserializer", "file": "corpus.ctf", "chunkSizeInBytes": 1024,
+        "input": {"x": {"dim": 2, "format": "dense"}}},
+    {"type": "CNTKBinaryFormatDeserializer", "file": "corpus.cbf", "input": {"x": {"skip": true}}}]"#;
 
 /// Bytes of a chunk.
 pub const CHUNK_BYTES: usize = 1024;
@@ -110,34 +120,19 @@ fn in_chunks(text: &str) -> String {
     format!("[{}]", chunks.join(", "))
 }
 
-/// The corpus of these lengths in CNTK's binary format, in chunks of about [`CHUNK_BYTES`]. It is converted in a folder.
-///
-/// # Panics
-/// If the folder cannot be written.
-pub fn binary(lengths: &[u32], folder: &Path) -> Vec<u8> {
-    static NUMBER: AtomicUsize = AtomicUsize::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let output = folder.join(format!("corpus-{}-{number}.cbf", std::process::id()));
-    let config = config(r#""randomize": false, "maxSweeps": 1, "threads": 1"#);
-    let source = Source::open_in(&config, &*store(&text(lengths))).expect("the data are right");
-    let form = Form::Binary { chunk_bytes: CHUNK_BYTES as u64 };
-    let written = convert::write(&mut Corpus::new(source, |s| s.element), &output, form, &mut |_| ());
-    written.expect("the folder can be written");
-    let bytes = fs::read(&output).expect("the file was written just now");
-    fs::remove_file(&output).expect("the file is ours");
-    bytes
+/// The files of a corpus: this text, [`reversed`] as the other one, and the same for [`BINARY`] and [`LOCAL`].
+pub fn files(text: &str) -> [(&'static str, Vec<u8>); 4] {
+    [
+        (FILE, text.as_bytes().to_vec()),
+        (OTHER, reversed(text).into_bytes()),
+        ("corpus.cbf", binary::of(text, CHUNK_BYTES)),
+        ("chunks.json", in_chunks(text).into_bytes()),
+    ]
 }
 
-/// A store with this text, [`reversed`] as the other file, and the same for [`LOCAL`].
+/// A store with the [`files`] of a text.
 pub fn store(text: &str) -> Arc<dyn Store> {
-    let other = reversed(text).into_bytes();
-    let chunks = in_chunks(text).into_bytes();
-    Arc::new(
-        MemoryStore::new()
-            .with(FILE, text.as_bytes().to_vec())
-            .with(OTHER, other)
-            .with("chunks.json", chunks),
-    )
+    Arc::new(files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes)))
 }
 
 /// The same with reads that come in short pieces, wait for others, and have to be tried again, by a schedule that `seed`

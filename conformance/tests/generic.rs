@@ -13,10 +13,11 @@ use proptest::prelude::*;
 use tesson::store::Store;
 use tesson::{Demand, ResumeState, Source};
 use tesson_conformance::corpus::{
-    self, Delivered, JOINED, LOCAL, SEVERAL, TRUNCATED, config, dawdling, rest,
+    self, BINARY, BINARY_JOINED, BINARY_TRUNCATED, Delivered, JOINED, LOCAL, SEVERAL, TRUNCATED, config,
+    dawdling, rest,
 };
 
-/// The orders, as options of a source; and joins, which are options here too.
+/// The orders, as options of a source; and joins and formats, which are options here too.
 static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let orders = [
         r#""randomize": false"#,
@@ -27,9 +28,10 @@ static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomizationWindow": 4, "minibatchSizeInSequences": 5"#,
         r#""randomizationWindow": 4, "randomizationSeed": 3, "bucketing": 20"#,
     ];
-    let joined = orders.iter().enumerate().filter(|(i, _)| [0, 1, 4].contains(i));
-    let joined = joined.map(|(_, order)| format!("{JOINED}, {order}"));
-    orders.iter().map(|order| order.to_string()).chain(joined).collect()
+    let in_order_shuffled_and_global = || [0, 1, 4].map(|i| orders[i]).into_iter();
+    let joined = in_order_shuffled_and_global().map(|order| format!("{JOINED}, {order}"));
+    let binary = in_order_shuffled_and_global().map(|order| format!("{BINARY}, {order}"));
+    orders.iter().map(|order| order.to_string()).chain(joined).chain(binary).collect()
 });
 
 /// All that a source can be asked for, as options: the orders, and what does not hold whole sequences of a timeline of all
@@ -47,6 +49,11 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomizationWindow": 3, "truncationLength": 4"#,
         r#""randomize": false, "sharing": "position""#,
     ];
+    let binary = [
+        format!(r#"{BINARY_TRUNCATED}, "randomizationWindow": 4"#),
+        format!(r#"{BINARY_JOINED}, "randomize": false"#),
+        format!(r#"{BINARY_JOINED}, "randomizationWindow": 4"#),
+    ];
     let several = ORDERS[..5].iter().map(|order| format!("{SEVERAL}, {order}"));
     let equal = [
         r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "drop""#,
@@ -58,7 +65,8 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let truncated = truncated.iter().map(|order| format!("{TRUNCATED}, {order}"));
     let local = local.iter().map(|order| format!("{LOCAL}, {order}"));
     let equal = equal.iter().map(|order| order.to_string());
-    ORDERS.iter().cloned().chain(several).chain(truncated).chain(local).chain(equal).collect()
+    let others = several.chain(truncated).chain(local).chain(equal).chain(binary);
+    ORDERS.iter().cloned().chain(others).collect()
 });
 
 /// Less than the decoded corpus takes, so that blocks are given up and come back.
@@ -180,9 +188,9 @@ fn a_source_goes_back_to_any_of_its_states() {
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     std::fs::create_dir_all(&folder).unwrap();
-    let text = corpus::text(&corpus::lengths());
-    std::fs::write(folder.join(corpus::FILE), &text).unwrap();
-    std::fs::write(folder.join(corpus::OTHER), corpus::reversed(&text)).unwrap();
+    for (name, bytes) in corpus::files(&corpus::text(&corpus::lengths())) {
+        std::fs::write(folder.join(name), bytes).unwrap();
+    }
     folder
 }
 
@@ -224,37 +232,6 @@ fn a_fresh_process_goes_on_behind_every_tenth_minibatch() {
     }
 }
 
-#[test]
-fn a_binary_corpus_depends_on_neither_threads_nor_memory_nor_where_it_was_left() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
-    let bytes = corpus::binary(&corpus::lengths(), folder);
-    let store: Arc<dyn Store> = Arc::new(tesson::store::MemoryStore::new().with("f.cbf", bytes));
-    let open = |options: &str, store: &dyn Store| {
-        let text = format!(
-            r#"{{"deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": "f.cbf"}}], "maxSweeps": 2, {options}}}"#
-        );
-        Source::open_in(&tesson::config::from_json(&text).unwrap(), store).unwrap()
-    };
-    for order in [r#""randomize": false"#, r#""randomizationWindow": 4"#, r#""randomize": "global""#] {
-        let expected =
-            rest(&mut open(&format!(r#"{order}, "threads": 1, "prefetch": false"#), &*store), 20, 1, 0);
-        for threads in [1, 2, 8] {
-            let options = format!(r#"{order}, "memoryLimit": 40000, "threads": {threads}"#);
-            let found = rest(&mut open(&options, &dawdling(store.clone(), threads)), 20, 1, 0);
-            assert!(found == expected, "{options}");
-        }
-        let mut source = open(order, &*store);
-        for behind in 1..expected.len() {
-            source.next_minibatch(20).unwrap();
-            if behind % 7 == 0 {
-                let mut fresh = open(order, &*store);
-                fresh.restore(&ResumeState::from_bytes(&source.state().to_bytes()).unwrap()).unwrap();
-                assert!(rest(&mut fresh, 20, 1, 0) == expected[behind..], "{order}, behind {behind}");
-            }
-        }
-    }
-}
-
 fn keys(all: &[Delivered]) -> Vec<String> {
     all.iter().flat_map(|m| m.keys.iter().cloned()).collect()
 }
@@ -265,14 +242,16 @@ fn sorted(mut keys: Vec<String>) -> Vec<String> {
 }
 
 /// The keys of a corpus of `n` sequences, each `times` times.
-fn all_keys(n: usize, times: usize) -> Vec<String> {
-    sorted((0..n * times).map(|i| (i / times * 3).to_string()).collect())
+fn all_keys(order: &str, n: usize, times: usize) -> Vec<String> {
+    // The binary format numbers its sequences.
+    let step = if order.contains(BINARY) { 1 } else { 3 };
+    sorted((0..n * times).map(|i| (i / times * step).to_string()).collect())
 }
 
 #[test]
 fn the_shares_of_all_ranks_are_the_whole() {
-    let whole = all_keys(corpus::lengths().len(), 2);
     for order in ORDERS.iter() {
+        let whole = all_keys(order, corpus::lengths().len(), 2);
         for sharing in ["chunk", "position"] {
             let order = format!(r#"{order}, "sharing": "{sharing}""#);
             for workers in [1, 2, 5] {
@@ -298,7 +277,7 @@ fn equal_steps_are_as_many_for_every_rank() {
             let is_empty = shares.iter().flatten().any(|m| m.keys.is_empty());
             assert!(!is_empty || mode == "empty", "{order}");
             let found = sorted(shares.iter().flat_map(|share| keys(share)).collect());
-            let all = all_keys(corpus::lengths().len(), 2);
+            let all = all_keys(&order, corpus::lengths().len(), 2);
             match mode {
                 "empty" => assert_eq!(found, all, "{order}"),
                 "drop" => assert!(found.len() <= all.len(), "{order}"),
@@ -342,7 +321,7 @@ fn every_sweep_holds_every_sequence_once() {
         let all = keys(&plainly(order, 7, 1, 0));
         assert_eq!(all.len(), 2 * n);
         for sweep in all.chunks(n) {
-            assert_eq!(sorted(sweep.to_vec()), all_keys(n, 1), "{order}");
+            assert_eq!(sorted(sweep.to_vec()), all_keys(order, n, 1), "{order}");
         }
     }
 }
@@ -374,7 +353,7 @@ proptest! {
             }
             all.extend(keys(&share));
         }
-        prop_assert_eq!(sorted(all), all_keys(lengths.len(), 2));
+        prop_assert_eq!(sorted(all), all_keys(order, lengths.len(), 2));
     }
 
     #[test]
