@@ -12,6 +12,9 @@ pub(super) const READ: u64 = 256 << 10;
 /// Longer records are read several at once, up to so many bytes: the beginning of one that did not fit is read again.
 const MOST: u64 = 1 << 20;
 
+/// Of what may be read at once this part is: each worker holds as much, and columns beside it.
+const SHARE: u64 = 8;
+
 /// Bytes on their way from the file to columns.
 pub(super) struct Window<'a> {
     fetch: &'a dyn Fetch,
@@ -40,11 +43,11 @@ impl<'a> Window<'a> {
         self.look_by(at, least, READ.max((8 * least).min(MOST)))
     }
 
-    /// As [`Window::look`]; where something has to be read, `most` bytes are.
+    /// As [`Window::look`]; where something has to be read, `most` bytes are, or fewer where there is little memory.
     pub(super) fn look_by(&mut self, at: u64, least: u64, most: u64) -> Result<&[u8], Error> {
         let end = self.end.min(at + least);
         if at < self.start || end > self.start + self.bytes.len() as u64 {
-            let all = at..self.end.min(at + least.max(most.min(self.fetch.largest())));
+            let all = at..self.end.min(at + least.max(most.min(self.fetch.largest() / SHARE)));
             if let Some(bytes) = self.fetch.mapped(FILE, all.clone()) {
                 return Ok(bytes);
             }
