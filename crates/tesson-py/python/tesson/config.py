@@ -76,7 +76,32 @@ def load_reader(
     )
     for complaint in complaints:
         _LOGGER.warning(complaint)
-    return json.loads(text), base_dir
+    tree: dict[str, Any] = json.loads(text)
+    for name, parts in tree.items():
+        if name.lower() == "deserializers":
+            tree[name] = [_spelt(part) for part in parts]
+    return tree, base_dir
+
+
+def _spelt(part: Any) -> Any:
+    """A section that a module is to understand, its texts as the numbers and truth values that they spell.
+
+    In BrainScript every value is text; deserializers that are built in know what theirs are.
+    """
+    if not isinstance(part, dict) or not any(name.lower() == "module" for name in part):
+        return part
+    return {name: _value(value) if isinstance(value, str) else value for name, value in part.items()}
+
+
+def _value(text: str) -> str | int | float | bool:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            pass
+    return text
 
 
 def _reader_section(

@@ -57,6 +57,14 @@ def test_a_module_is_imported_for_the_type_that_it_registers() -> None:
     assert numbers(pickle.loads(pickle.dumps(source))) == numbers(source) == [1, 2, 3, 4]
 
 
+def test_a_module_is_named_in_a_brainscript_file_too(files: Path) -> None:
+    (files / "plug.cntk").write_text(
+        "Train = [ reader = [ randomize = false ; maxSweeps = 1 ; deserializers = ([\n"
+        '  type = "Numbered" ; module = "plug.numbered" ; file = "numbers.txt" ; rowsInChunk = 3 ]) ] ]\n'
+    )
+    assert numbers(MinibatchSource.from_config("plug.cntk")) == [1, 2, 3, 4]
+
+
 def test_a_file_is_relative_to_the_folder_for_files(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (files / "elsewhere").mkdir()
     monkeypatch.chdir(files / "elsewhere")
