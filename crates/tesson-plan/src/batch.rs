@@ -17,8 +17,8 @@ pub struct Cursor {
     pub steps: Steps,
 }
 
-/// Minibatches that all ranks give the same number of, from one place of the data to another ([`EqualSteps`]
-/// (crate::EqualSteps)). All zero while none are under way.
+/// Minibatches that all ranks give the same number of, from one place of the data to another
+/// ([`EqualSteps`](crate::EqualSteps)). All zero while none are under way.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Steps {
     /// Samples of a minibatch, of all ranks.
