@@ -6,10 +6,8 @@
 use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use tesson::tfds::FileFormat;
 use tesson_conformance::tfds::{
-    Case, Query, answers, answers_of_program, check_places, check_workers, compare, dataset, expected,
-    has_order,
+    Case, answers, answers_of_program, check_places, check_workers, compare, expected, has_order,
 };
 use tesson_conformance::{Folder, case_folders, shared_cases};
 
@@ -39,9 +37,6 @@ fn of_case(whose: &str, folder: Folder) -> Vec<Trial> {
         Ok(case) => case,
         Err(what) => return vec![Trial::test(name, move || Err(Failed::from(what)))],
     };
-    if other_files(&case) {
-        return vec![skipped(&name, "parquet is not read yet")];
-    }
     let mut trials = Vec::new();
     if has_order(&case) {
         let (resumed, shared) = (case.clone(), case.clone());
@@ -55,12 +50,6 @@ fn of_case(whose: &str, folder: Folder) -> Vec<Trial> {
     trials.push(Trial::test(format!("{name}/cli"), move || cli(&program, &scratch)));
     trials.push(Trial::test(format!("{name}/rust"), move || rust(&case)));
     trials
-}
-
-/// Whether examples are asked for that lie in files of another format.
-fn other_files(case: &Case) -> bool {
-    let format = |dataset: &tesson::tfds::Dataset| dataset.file_format == FileFormat::Parquet;
-    case.query == Query::Examples && dataset(case).as_ref().is_ok_and(format)
 }
 
 fn rust(case: &Case) -> Result<(), Failed> {
