@@ -27,12 +27,11 @@ pub fn matching(name: &str, path: &str) -> Result<Vec<PathBuf>, ConfigError> {
     }
 }
 
-/// The options of a deserializer with the files that patterns stand for.
+/// Puts the files that patterns stand for into the options of a deserializer.
 ///
 /// # Errors
 /// As [`matching`], and names that are no UTF-8.
-pub(crate) fn expanded(options: &Section, table: &OptionTable, path: &str) -> Result<Section, ConfigError> {
-    let mut options = options.clone();
+pub(crate) fn expand(options: &mut Section, table: &OptionTable, path: &str) -> Result<(), ConfigError> {
     for (name, value) in &mut options.0 {
         if table.find(name).is_none_or(|spec| spec.kind != OptionKind::Files) {
             continue;
@@ -57,5 +56,5 @@ pub(crate) fn expanded(options: &Section, table: &OptionTable, path: &str) -> Re
         }
         *value = if files.len() == 1 { files.remove(0) } else { Value::List(files) };
     }
-    Ok(options)
+    Ok(())
 }

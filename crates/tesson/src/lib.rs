@@ -106,10 +106,15 @@ impl Source {
             StoreKind::File => &store::FileStore,
             StoreKind::Mmap => &store::MmapStore,
         };
-        Source::assemble(config, store, canceller)
+        let mut config = config.clone();
+        for d in &mut config.deserializers {
+            files::expand(&mut d.options, d.format.options, &d.path)?;
+        }
+        Source::assemble(&config, store, canceller)
     }
 
-    /// The same, with files from a store of the caller's choice.
+    /// The same, with files from a store of the caller's choice. Names of files are taken as they are: a store cannot say
+    /// which ones match a pattern.
     ///
     /// # Errors
     /// As [`Source::open`].
@@ -125,8 +130,7 @@ impl Source {
         config.check()?;
         let setting = config.setting();
         let open = |d: &tesson_config::DeserializerConfig| {
-            let options = files::expanded(&d.options, d.format.options, &d.path)?;
-            let options = deserializer::Options::new(d.format.options, &options, d.path.clone())?;
+            let options = deserializer::Options::new(d.format.options, &d.options, d.path.clone())?;
             (d.format.open)(&options, &setting)
         };
         let spec = tesson_engine::SourceSpec {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use tesson::store::MemoryStore;
 use tesson::{BatchKeys, Error, Source, SourceConfig, config, files, index_cache};
 
 use crate::common::{folder, rest, rows};
@@ -119,4 +120,21 @@ fn a_pattern_without_files_is_told_with_its_place() {
     let (_, config) = several("files-empty", &[], "[]", "");
     assert!(Source::open(&config).is_err());
     assert!(files::matching("[", "file").is_err());
+}
+
+#[test]
+fn another_store_is_asked_for_names_as_they_are() {
+    let (_, config) = several("files-store", &[], r#"["part-*.ctf", "b"]"#, "");
+    let name = |i: usize| match config.deserializers[0].options.get("file") {
+        Some(tesson::deserializer::Value::List(files)) => match &files[i] {
+            tesson::deserializer::Value::Text(name) => name.clone(),
+            other => panic!("{other:?}"),
+        },
+        other => panic!("{other:?}"),
+    };
+    let store = MemoryStore::new()
+        .with(name(0), b"1 |x 1 |y 0:1\n".to_vec())
+        .with(name(1), b"1 |x 2 |y 0:1\n".to_vec());
+    let mut source = Source::open_in(&config, &store).expect("the store has both");
+    assert_eq!(rest(&mut source, 100), [[1.0, 2.0]]);
 }
