@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tesson_core::{Error, Fetch, ResourceId};
 
-use crate::record::{End, Fault, Place, Problem, RecordFile, Records, Want};
+use crate::record::{End, Fault, Place, Problem, RecordFile, Records, Want, block_limit};
 
 use super::chunk::{self, Bench, Raw};
 use super::index::Index;
@@ -139,11 +139,6 @@ impl ArrayRecordFile {
     }
 }
 
-/// Bytes that a block may have.
-fn limit(fetch: &dyn Fetch) -> u64 {
-    fetch.largest().min(u64::from(u32::MAX))
-}
-
 impl RecordFile for ArrayRecordFile {
     fn read(&self, want: Want, fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error> {
         into.clear();
@@ -154,7 +149,7 @@ impl RecordFile for ArrayRecordFile {
                 return Ok(());
             }
         };
-        let limit = limit(fetch);
+        let limit = block_limit(fetch);
         let wanted_end = want.first.saturating_add(want.most);
         let end = wanted_end.min(index.n_records);
         let mut next = want.first;
@@ -205,7 +200,7 @@ impl RecordFile for ArrayRecordFile {
                 return Ok(());
             }
         };
-        let limit = limit(fetch);
+        let limit = block_limit(fetch);
         let mut raw = std::mem::take(&mut into.scratch);
         for run in rows.chunk_by(|a, b| a / index.group == b / index.group) {
             let chunk = run[0] / index.group;

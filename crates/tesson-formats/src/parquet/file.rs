@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::{Error, Fetch, ResourceId};
 
-use crate::record::{End, Fault, Place, Problem, RecordFile, Records, Want};
+use crate::record::{End, Fault, Place, Problem, RecordFile, Records, Want, block_limit};
 
 use super::group::Group;
 use super::index::Index;
@@ -66,10 +66,6 @@ fn append(index: &Index, group: &Group, row: u64, limit: u64, into: &mut Records
     true
 }
 
-fn limit(fetch: &dyn Fetch) -> u64 {
-    fetch.largest().min(u64::from(u32::MAX))
-}
-
 impl RecordFile for ParquetFile {
     fn read(&self, want: Want, fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error> {
         into.clear();
@@ -88,7 +84,7 @@ impl RecordFile for ParquetFile {
             let behind = index.firsts[group.number + 1];
             let mut fits = |row: &u64| {
                 let full = *row > want.first && into.bytes.len() as u64 >= want.bytes;
-                !full && append(index, &group, *row, limit(fetch), into)
+                !full && append(index, &group, *row, block_limit(fetch), into)
             };
             let (from, until) = (next, behind.min(end));
             next += (from..until).take_while(&mut fits).count() as u64;
@@ -119,7 +115,7 @@ impl RecordFile for ParquetFile {
                 Ok(index) => (index, self.group(index, index.group(row), fetch)?),
             };
             let (index, group) = group;
-            let fits = append(index, &group, row, limit(fetch), into);
+            let fits = append(index, &group, row, block_limit(fetch), into);
             self.keep(Some(group));
             if !fits {
                 break;

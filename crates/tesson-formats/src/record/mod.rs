@@ -32,6 +32,11 @@ pub struct Want {
     pub bytes: u64,
 }
 
+/// Bytes that a block may have: its places are numbers of 32 bits.
+pub(crate) fn block_limit(fetch: &dyn Fetch) -> u64 {
+    fetch.largest().min(u64::from(u32::MAX))
+}
+
 /// A file of records. What is read never depends on what was read before, nor on how it was cut into blocks.
 pub trait RecordFile: Send + Sync {
     /// Reads a run of records into `into`, which is overwritten but keeps its memory. [`Records::end`] says why it is not

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use flate2::write::{MultiGzDecoder, ZlibDecoder};
 use tesson_core::{Error, Fetch, ResourceId};
 
-use crate::record::{End, Fault, Place, Problem, Records, Want};
+use crate::record::{End, Fault, Place, Problem, Records, Want, block_limit};
 
 use super::crc::masked;
 use super::scan::{AROUND, HEAD, Stop, begins_well, walk};
@@ -155,7 +155,7 @@ impl Stream {
             return Ok(Some(self.damaged(problem)));
         }
         let size = next.saturating_sub(AROUND as u64);
-        let limit = fetch.largest().min(u64::from(u32::MAX));
+        let limit = block_limit(fetch);
         if next > limit {
             return Ok(Some(self.damaged(Problem::TooLarge { found: size, limit })));
         }
