@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::run::{Outcome, cargo, has_cargo_command, tee};
+use crate::run::{Outcome, answer, cargo, has_cargo_command, program, tee};
 use crate::tally::Tally;
 use crate::{licences, python, readme, tidy};
 
@@ -46,7 +46,7 @@ const STEPS: &[Step] = &[
 /// A tool, how to see that it is there, and how to get it.
 struct Tool {
     name: &'static str,
-    cargo_command: &'static str,
+    is_there: fn() -> bool,
     /// What happens without it.
     without: &'static str,
     install: &'static str,
@@ -55,27 +55,34 @@ struct Tool {
 const TOOLS: &[Tool] = &[
     Tool {
         name: "rustfmt",
-        cargo_command: "fmt",
+        is_there: || has_cargo_command("fmt"),
         without: "the step `format` fails",
         install: "rustup component add rustfmt",
     },
     Tool {
         name: "clippy",
-        cargo_command: "clippy",
+        is_there: || has_cargo_command("clippy"),
         without: "the step `clippy` fails",
         install: "rustup component add clippy",
     },
     Tool {
         name: "cargo-nextest",
-        cargo_command: "nextest",
+        is_there: || has_cargo_command("nextest"),
         without: "`cargo test` runs the tests, one binary after the other",
         install: "cargo install cargo-nextest --locked",
     },
     Tool {
         name: "cargo-deny",
-        cargo_command: "deny",
+        is_there: || has_cargo_command("deny"),
         without: "only licences are checked, not advisories",
         install: "cargo install cargo-deny --locked",
+    },
+    Tool {
+        name: "nasm",
+        // Elsewhere the C compiler assembles what there is.
+        is_there: || cfg!(not(target_arch = "x86_64")) || answer(program("nasm").arg("-v")).is_some(),
+        without: "JPEG is decoded without SIMD, to the same pixels",
+        install: "apt install nasm, brew install nasm; then cargo clean -p mozjpeg-sys",
     },
 ];
 
@@ -102,7 +109,7 @@ fn list() {
 }
 
 fn say_what_is_missing() {
-    for tool in TOOLS.iter().filter(|t| !has_cargo_command(t.cargo_command)) {
+    for tool in TOOLS.iter().filter(|t| !(t.is_there)()) {
         println!("missing: {} ({}); install it with: {}", tool.name, tool.without, tool.install);
     }
     if let Err(missing) = python::find() {
