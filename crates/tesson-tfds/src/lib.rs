@@ -12,6 +12,8 @@ pub mod ids;
 pub mod info;
 pub mod read_config;
 pub mod reading;
+pub mod records;
+pub mod rows;
 pub mod split;
 
 mod json;

@@ -15,45 +15,62 @@ const SHARDS: usize = 3;
 /// A dataset in a folder of its own, which goes with it.
 struct Dataset(PathBuf);
 
+/// A feature as features.json has it.
+fn feature(class: &str, content: serde_json::Value) -> serde_json::Value {
+    let mut node = content;
+    node["pythonClassName"] = format!("tensorflow_datasets.core.features.{class}").into();
+    node
+}
+
+/// Numbers of a shape, in which -1 is unknown.
+fn tensor(dtype: &str, shape: &[i64]) -> serde_json::Value {
+    let dimensions: Vec<String> = shape.iter().map(i64::to_string).collect();
+    feature(
+        "tensor_feature.Tensor",
+        serde_json::json!({"tensor": {"shape": {"dimensions": dimensions}, "dtype": dtype}}),
+    )
+}
+
+fn label(classes: u64) -> serde_json::Value {
+    let content = serde_json::json!({"classLabel": {"numClasses": classes.to_string()}});
+    feature("class_label_feature.ClassLabel", content)
+}
+
+fn text() -> serde_json::Value {
+    feature("text_feature.Text", serde_json::json!({"text": {}}))
+}
+
+fn sequence(of: serde_json::Value) -> serde_json::Value {
+    feature("sequence_feature.Sequence", serde_json::json!({"sequence": {"feature": of, "length": "-1"}}))
+}
+
 impl Dataset {
     fn new(name: &str) -> Dataset {
+        let features = serde_json::json!({
+            "id": tensor("int64", &[]), "x": tensor("float32", &[2]), "label": label(10), "text": text(),
+        });
+        Dataset::of(name, features, &(0..N as i64).map(example).collect::<Vec<_>>())
+    }
+
+    fn of(name: &str, features: serde_json::Value, examples: &[Vec<u8>]) -> Dataset {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tfds-{name}"));
         let _ = fs::remove_dir_all(&folder);
         fs::create_dir_all(&folder).expect("a folder of ours");
-        let lengths = rounded_lengths(N as u64, SHARDS);
+        let lengths = rounded_lengths(examples.len() as u64, SHARDS);
         let info = serde_json::json!({"name": "d", "version": "1.0.0", "fileFormat": "tfrecord",
             "splits": [{"name": "train", "shardLengths": lengths}]});
         fs::write(folder.join("dataset_info.json"), info.to_string()).expect("a file of ours");
-        let class = |name: &str, content: &str| {
-            format!(r#"{{"pythonClassName": "tensorflow_datasets.core.features.{name}", {content}}}"#)
-        };
-        let members = [
-            format!(r#""id": {}"#, class("scalar.Scalar", r#""tensor": {"shape": {}, "dtype": "int64"}"#)),
-            format!(
-                r#""x": {}"#,
-                class(
-                    "tensor_feature.Tensor",
-                    r#""tensor": {"shape": {"dimensions": ["2"]}, "dtype": "float32"}"#
-                )
-            ),
-            format!(
-                r#""label": {}"#,
-                class("class_label_feature.ClassLabel", r#""classLabel": {"numClasses": "10"}"#)
-            ),
-            format!(r#""text": {}"#, class("text_feature.Text", r#""text": {}"#)),
-        ];
-        let features = class(
+        let root = feature(
             "features_dict.FeaturesDict",
-            &format!(r#""featuresDict": {{"features": {{{}}}}}"#, members.join(",")),
+            serde_json::json!({"featuresDict": {"features": features}}),
         );
-        fs::write(folder.join("features.json"), features).expect("a file of ours");
-        let mut id = 0;
+        fs::write(folder.join("features.json"), root.to_string()).expect("a file of ours");
+        let mut examples = examples.iter();
         for (shard, len) in lengths.into_iter().enumerate() {
             let file = folder.join(format!("d-train.tfrecord-{shard:05}-of-{SHARDS:05}"));
             let mut writer = Writer::new(Vec::new());
-            for _ in 0..len {
-                writer.record(&example(id)).expect("memory takes it");
-                id += 1;
+            for example in examples.by_ref().take(len as usize) {
+                writer.record(example).expect("memory takes it");
             }
             fs::write(file, writer.finish().expect("memory takes it")).expect("a file of ours");
         }
@@ -194,7 +211,7 @@ fn what_cannot_be_a_stream_is_refused_with_the_reason() {
     let cases = [
         (
             r#""input": {"text": {}}"#,
-            "deserializers[0].input: `text` is string of shape (); a stream needs numbers of a fixed shape outside of sequences",
+            "deserializers[0].input.text: `text` is string of shape (); a stream needs numbers",
         ),
         (
             r#""input": {"y": {"feature": "lable"}}"#,
@@ -202,12 +219,203 @@ fn what_cannot_be_a_stream_is_refused_with_the_reason() {
         ),
         (r#""split": "tran""#, "deserializers[0].split: unknown split `tran`, did you mean `train`?"),
         (
+            r#""input": {"x": {"shape": 3}}"#,
+            "deserializers[0].input.x: `x` has the shape (2), which (3) is not",
+        ),
+        (
+            r#""input": {"x": {"shape": "2:no"}}"#,
+            "deserializers[0].input.x.shape: found `no`, expected a number",
+        ),
+        (
+            r#""key": "x""#,
+            "deserializers[0].key: `x` is float32 of shape (2); a key is one whole number or one text",
+        ),
+        (
             r#""input": {"id": {"format": "sparse"}}"#,
-            "deserializers[0].input: the dataset does not say how many classes `id` has; set `dim`",
+            "deserializers[0].input.id: the dataset does not say how many classes `id` has; set `dim`",
         ),
     ];
     for (deserializer, message) in cases {
         let error = dataset.source(deserializer, r#""maxSweeps": 1"#).err().map(|e| e.to_string());
         assert_eq!(error.as_deref(), Some(message));
     }
+}
+
+/// Written as one record, in the order of the keys.
+fn record(values: &[(&str, Value<'_>)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    write(values, &mut bytes);
+    bytes
+}
+
+/// Examples with sequences of 0 to 4 scalars, of 1 to 3 pairs, and of so many classes.
+fn of_any_length(name: &str) -> Dataset {
+    let features = serde_json::json!({
+        "name": text(), "steps": sequence(tensor("float32", &[])), "pairs": tensor("int64", &[-1, 2]),
+        "tags": sequence(label(5)),
+    });
+    let one = |i: i64| {
+        let steps: Vec<f32> = (0..i % 5).map(|t| (100 * i + t) as f32).collect();
+        let pairs: Vec<i64> = (0..2 * (1 + i % 3)).map(|t| 10 * i + t).collect();
+        let tags: Vec<i64> = (0..i % 5).map(|t| (i + t) % 6 - 1).collect();
+        let name = format!("n{}", N as i64 - i);
+        record(&[
+            ("name", Value::Bytes(&[name.as_bytes()])),
+            ("pairs", Value::Ints(&pairs)),
+            ("steps", Value::Floats(&steps)),
+            ("tags", Value::Ints(&tags)),
+        ])
+    };
+    Dataset::of(name, features, &(0..N as i64).map(one).collect::<Vec<_>>())
+}
+
+const SEQUENCES: &str =
+    r#""input": {"steps": {}, "pairs": {}, "tags": {"format": "sparse"}}, "split": "train""#;
+
+#[test]
+fn features_of_any_length_are_sequences() {
+    let dataset = of_any_length("sequences");
+    let order = r#""randomize": false, "maxSweeps": 1"#;
+    let mut source = dataset.source(SEQUENCES, order).unwrap();
+    // Each counts its longest stream: 1, 2, 3, 3, 4.
+    let minibatch = source.next_minibatch(13).unwrap().unwrap();
+    let lengths = |name: &str| minibatch.stream(name).unwrap().lengths().to_vec();
+    assert_eq!(lengths("steps"), [0, 1, 2, 3, 4]);
+    assert_eq!(lengths("pairs"), [1, 2, 3, 1, 2]);
+    let steps = values(minibatch.stream("steps").unwrap());
+    assert_eq!(steps, [100.0, 200.0, 201.0, 300.0, 301.0, 302.0, 400.0, 401.0, 402.0, 403.0]);
+    assert_eq!(values(minibatch.stream("pairs").unwrap())[..6], [0.0, 1.0, 10.0, 11.0, 12.0, 13.0]);
+    let Samples::Sparse { indptr, indices, .. } = minibatch.stream("tags").unwrap().samples() else {
+        panic!("dense")
+    };
+    // Example 1 has class 0, example 2 classes 1 and 2, and so on; -1 is none.
+    assert_eq!(&indices[..], [0, 1, 2, 2, 3, 4, 3, 4, 0]);
+    assert_eq!(&indptr[..], [0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9]);
+    let all = dataset.source(r#""split": "train""#, order).unwrap();
+    let names: Vec<&str> = all.streams().iter().map(|stream| stream.name.as_str()).collect();
+    assert_eq!(names, ["steps", "pairs", "tags"]);
+}
+
+/// The first value of `pairs` of every sequence, which is ten times the example's number.
+fn numbers(source: &mut Source) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    while let Some(minibatch) = source.next_minibatch(64).expect("the data are sound") {
+        let stream = minibatch.stream("pairs").expect("it is a stream");
+        let (values, mut at) = (values(stream), 0);
+        for length in stream.lengths() {
+            numbers.push(values[at] as u64 / 10);
+            at += 2 * *length as usize;
+        }
+    }
+    numbers
+}
+
+#[test]
+fn sequences_come_in_every_order_and_are_gone_on_with() {
+    let dataset = of_any_length("sequences-orders");
+    for order in [r#""randomize": false"#, r#""randomizationWindow": 2"#, r#""randomize": "global""#] {
+        let open = || dataset.source(SEQUENCES, &format!(r#"{order}, "maxSweeps": 1"#)).unwrap();
+        let all = numbers(&mut open());
+        let mut sorted = all.clone();
+        sorted.sort_unstable();
+        assert_eq!(sorted, (0..N as u64).collect::<Vec<_>>(), "{order}");
+        let mut source = open();
+        let seen: usize = (0..9).map(|_| source.next_minibatch(64).unwrap().unwrap().n_sequences()).sum();
+        let mut other = open();
+        other.restore(&source.state().clone()).unwrap();
+        assert_eq!(numbers(&mut other), all[seen..], "{order}");
+    }
+}
+
+#[test]
+fn examples_are_joined_by_a_feature() {
+    let dataset = of_any_length("joined-by-key");
+    // Names count backwards; some are missing in the other file.
+    let rows: String = (1..=N).filter(|n| n % 3 > 0).map(|n| format!("n{n} |z {n}\n")).collect();
+    let file = dataset.0.join("z.ctf");
+    fs::write(&file, rows).unwrap();
+    let folder = serde_json::json!(dataset.0);
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "TFDSDeserializer", "directory": {folder}, "key": "name", {SEQUENCES}}},
+            {{"type": "CNTKTextFormatDeserializer", "file": {file:?}, "input": {{"z": {{"dim": 1, "format": "dense"}}}}}}],
+            "useNumericSequenceKeys": false, "maxSweeps": 1, "randomize": false}}"#
+    );
+    let mut source = Source::open(&tesson::config::from_json(&text).unwrap()).unwrap();
+    let minibatch = source.next_minibatch(8).unwrap().unwrap();
+    assert_eq!(values(minibatch.stream("z").unwrap()), [2500.0, 2498.0, 2497.0]);
+    assert_eq!(minibatch.keys().get(1).to_string(), "n2498");
+    let rest = numbers(&mut source);
+    assert_eq!(rest.len() + 3, (1..=N).filter(|n| n % 3 > 0).count());
+    let keyed = format!(r#""key": "name", {SEQUENCES}"#);
+    let mut source = dataset.source(&keyed, r#""randomize": false, "maxSweeps": 1"#).unwrap();
+    let error = source.next_minibatch(8).unwrap_err().to_string();
+    assert!(error.contains("the key is `n2500`, expected a number from 0"), "{error}");
+}
+
+/// A picture of a kind that needs no compressor: 24 bits a pixel, rows of multiples of four bytes, from the bottom.
+fn picture(width: usize, height: usize, grey: u8) -> Vec<u8> {
+    let row = (3 * width).next_multiple_of(4);
+    let size = (54 + row * height) as u32;
+    let mut bytes = b"BM".to_vec();
+    bytes.extend([size, 0, 54, 40, width as u32, height as u32].map(u32::to_le_bytes).concat());
+    bytes.extend([1_u16, 24].map(u16::to_le_bytes).concat());
+    bytes.extend([0; 24]);
+    bytes.extend(std::iter::repeat_n(grey, row * height));
+    bytes
+}
+
+#[test]
+fn pictures_of_one_shape_are_samples_and_others_are_named() {
+    let image = feature(
+        "image_feature.Image",
+        serde_json::json!({"image": {"shape": {"dimensions": ["-1", "-1", "3"]}, "dtype": "uint8"}}),
+    );
+    let sized = |i: u8| if i == 7 { picture(5, 4, i) } else { picture(3, 2, i) };
+    let examples: Vec<Vec<u8>> = (0..12).map(|i| record(&[("image", Value::Bytes(&[&sized(i)]))])).collect();
+    let dataset = Dataset::of("pictures", serde_json::json!({"image": image}), &examples);
+    let open = |shape: &str, errors: u64| {
+        let input = format!(r#""input": {{"image": {{{shape}}}}}, "maxErrors": {errors}"#);
+        dataset.source(&input, r#""randomize": false, "maxSweeps": 1"#)
+    };
+    let error = open("", 0).err().map(|e| e.to_string()).unwrap();
+    assert!(error.contains("(?, ?, 3)") && error.contains("`shape = 28:28:3`"), "{error}");
+    let mut source = open(r#""shape": [2, 3, 3]"#, 0).unwrap();
+    let minibatch = source.next_minibatch(7).unwrap().unwrap();
+    let pixels = values(minibatch.stream("image").unwrap());
+    assert_eq!((pixels.len(), pixels[18]), (7 * 18, 1.0));
+    let error = source.next_minibatch(7).unwrap_err().to_string();
+    for part in ["(4, 5, 3)", "(2, 3, 3)", "d-train.tfrecord-00001-of-00003__3", "maxErrors", "prepare"] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    let mut source = open(r#""shape": [2, 3, 3]"#, 1).unwrap();
+    let pixels = values(source.next_minibatch(12).unwrap().unwrap().stream("image").unwrap());
+    assert_eq!(pixels.len(), 11 * 18);
+}
+
+#[test]
+fn an_example_that_cannot_be_decoded_is_left_out_of_sequences() {
+    let features = serde_json::json!({"steps": sequence(tensor("float32", &[])), "id": tensor("int64", &[])});
+    let one = |i: i64| match i {
+        // No id, a list of another kind, no example at all.
+        5 => record(&[("steps", Value::Floats(&[0.0; 4]))]),
+        6 => record(&[("id", Value::Ints(&[6])), ("steps", Value::Ints(&[1, 2]))]),
+        7 => vec![0xff; 3],
+        _ => record(&[("id", Value::Ints(&[i])), ("steps", Value::Floats(&[i as f32; 2]))]),
+    };
+    let dataset = Dataset::of("left-out", features, &(0..12).map(one).collect::<Vec<_>>());
+    let deserializer = r#""input": {"steps": {}, "id": {}}, "key": "id", "maxErrors": 3"#;
+    for order in ["false", "\"global\""] {
+        let order = format!(r#""randomize": {order}, "maxSweeps": 1"#);
+        let mut source = dataset.source(deserializer, &order).unwrap();
+        let mut keys = Vec::new();
+        while let Some(minibatch) = source.next_minibatch(8).unwrap() {
+            keys.extend((0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()));
+        }
+        keys.sort_by_key(|key| key.parse::<u64>().unwrap());
+        assert_eq!(keys, ["0", "1", "2", "3", "4", "8", "9", "10", "11"]);
+    }
+    let mut strict =
+        dataset.source(&deserializer.replace('3', "2"), r#""randomize": false, "maxSweeps": 1"#).unwrap();
+    let error = (0..9).find_map(|_| strict.next_minibatch(8).err()).expect("three are too many").to_string();
+    assert!(error.contains("d-train.tfrecord-00001-of-00003__3"), "{error}");
 }

@@ -228,7 +228,9 @@ class CBFDeserializer(Deserializer):
 
 
 class TFDSDeserializer(Deserializer):
-    """Reads a split of a dataset prepared by TensorFlow Datasets; each example is a sequence of one sample.
+    """Reads a split of a dataset prepared by TensorFlow Datasets; each example is a sequence.
+
+    A feature in a sequence, or whose first dimension is unknown, has as many samples as it has there; any other has one.
 
     Parameters
     ----------
@@ -237,13 +239,17 @@ class TFDSDeserializer(Deserializer):
     streams : mapping of str to StreamDef, optional
         The streams by name; ``field`` is the path of the feature, if it is not the name. A sparse stream is the number of a
         class as a sample with a 1 there; its shape is needed only where the dataset does not say how many classes there
-        are. By default every feature of numbers of a fixed shape is a stream.
+        are. The shape of another is needed where the dataset leaves it open, such as that of pictures; examples of
+        another shape are then errors. By default every feature of numbers in samples of a known shape is a stream.
     split : str, optional
         Which examples: ``"train"``, ``"train[10%:]+test"``. Default ``"all"``.
     name : str, optional
         The dataset's name, such as ``"mnist"`` or ``"ds/config:1.*.*"``.
     data_dir : str or os.PathLike, optional
         Where the name is looked for. Default: ``TFDS_DATA_DIR``, else ``~/tensorflow_datasets``.
+    key : str, optional
+        The path of the feature by which examples are joined with other deserializers. Default: the example's number in its
+        split, or its ``tfds_id`` where keys are texts.
     max_errors : int, optional
         Damaged records that are left out before reading ends with :class:`DataError`. Default 0.
     keep_data_in_memory : bool, optional
@@ -266,6 +272,7 @@ class TFDSDeserializer(Deserializer):
         split: str | None = None,
         name: str | None = None,
         data_dir: str | os.PathLike[str] | None = None,
+        key: str | None = None,
         max_errors: int | None = None,
         keep_data_in_memory: bool | None = None,
     ) -> None:
@@ -274,6 +281,7 @@ class TFDSDeserializer(Deserializer):
             "name": name,
             "data_dir": None if data_dir is None else os.fspath(data_dir),
             "split": split,
+            "key": key,
             "max_errors": max_errors,
             "keep_data_in_memory": keep_data_in_memory,
         })
@@ -297,8 +305,8 @@ def _feature(stream: StreamDef) -> dict[str, object]:
     entry: dict[str, object] = {} if stream.field is None else {"feature": stream.field}
     if stream.is_sparse:
         entry["format"] = "sparse"
-        if stream.shape is not None:
-            entry["dim"] = stream.shape[0]
+    if stream.shape is not None:
+        entry |= {"dim": stream.shape[0]} if stream.is_sparse else {"shape": list(stream.shape)}
     return entry
 
 

@@ -115,3 +115,15 @@ def test_a_binary_file_says_itself_what_its_streams_are() -> None:
 def test_definitions_pickle() -> None:
     deserializer = CTFDeserializer("f", StreamDefs(c=StreamDef("x", 3)))
     assert pickle.loads(pickle.dumps(deserializer)).config == deserializer.config
+
+
+def test_a_prepared_dataset_has_keys_and_shapes() -> None:
+    streams = StreamDefs(image=StreamDef(shape=(28, 28, 3)), y=StreamDef("label", 10, is_sparse=True), z=StreamDef())
+    deserializer = TFDSDeserializer("mnist/3.0.1", streams, key="id")
+    assert deserializer.config["key"] == "id"
+    assert deserializer.config["input"] == {
+        "image": {"shape": [28, 28, 3]},
+        "y": {"feature": "label", "format": "sparse", "dim": 10},
+        "z": {},
+    }
+    assert eval(repr(deserializer)).config == deserializer.config

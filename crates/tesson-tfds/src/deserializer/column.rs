@@ -1,57 +1,136 @@
 //! Values of a feature to those of a stream.
+//!
+//! A stream's samples all have one shape. Of a feature in a sequence each item is a sample; of one whose first dimension is
+//! unknown each row; anything else is one sample.
 
-use tesson_core::{ConfigError, Data, Element, Offsets, StreamColumn, Values};
+use std::ops::Range;
 
-use super::{StreamOf, not_a_stream};
-use crate::features::{self, Batch, Column, DType, Schema, shape_text};
+use tesson_core::{ConfigError, Data, DataErrorKind, Element, Offsets, StreamColumn, Values};
+
+use super::StreamOf;
+use super::numbers::{each, is_number, is_whole};
+use crate::features::{self, Batch, Coding, DType, Dim, Plan, Schema, Shapes, shape_text};
 
 /// A stream of samples of a fixed size.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     /// The column of the schema.
     column: usize,
+    path: String,
     dtype: DType,
     /// The shape of its samples.
     pub(super) shape: Vec<usize>,
     one_hot: bool,
+    samples: Samples,
 }
 
-/// Whether values of a type can be those of a stream.
-pub(super) fn is_number(dtype: DType) -> bool {
-    !matches!(dtype, DType::String | DType::Complex64 | DType::Complex128)
+/// How many samples a sequence has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Samples {
+    /// Each so many.
+    Every(u32),
+    /// As many as the feature has items there.
+    Items,
+    /// As many as the first dimension says.
+    Rows,
+}
+
+/// What a stream of a feature would be.
+struct Form {
+    samples: Samples,
+    shape: Vec<usize>,
+}
+
+/// A feature as a stream, if it can be one; otherwise the reason.
+fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, String> {
+    let (path, leaf) = (&plan.path, &plan.leaf);
+    let whole = || shape_text(&[&plan.levels[..], &leaf.shape].concat());
+    if !is_number(leaf.dtype) {
+        return Err(format!(
+            "`{path}` is {} of shape {}; a stream needs numbers",
+            leaf.dtype.name(),
+            whole()
+        ));
+    }
+    let samples = match plan.levels[..] {
+        [] => Samples::Every(1),
+        [None] => Samples::Items,
+        [Some(n)] if n > 0 && u32::try_from(n).is_ok() => Samples::Every(n as u32),
+        [Some(_)] => return Err(format!("`{path}` is a sequence of no items, or of more than 2^32")),
+        _ => {
+            let levels = plan.levels.len();
+            return Err(format!("`{path}` is in {levels} sequences, one in another; a stream may be in one"));
+        }
+    };
+    let known = |dims: &[Dim]| dims.iter().copied().collect::<Option<Vec<usize>>>();
+    if let Some(wanted) = wanted {
+        let fits = |(known, wanted): (&Dim, &u64)| known.is_none_or(|known| known as u64 == *wanted);
+        let same_values = known(&leaf.shape).is_some_and(|dims| {
+            let dims: Vec<u64> = dims.iter().map(|d| *d as u64).collect();
+            values(&dims).is_some() && values(&dims) == values(wanted)
+        });
+        let completes = wanted.len() == leaf.shape.len() && leaf.shape.iter().zip(wanted).all(fits);
+        if !same_values && !completes {
+            let shape = shape_text(&leaf.shape);
+            return Err(format!("`{path}` has the shape {shape}, which {} is not", list(wanted)));
+        }
+        return Ok(Form { samples, shape: wanted.iter().map(|d| *d as usize).collect() });
+    }
+    // Whoever has pictures of any height has no sequences of their rows.
+    let is_picture = leaf.coding == Coding::Picture && leaf.shape.len() < 4;
+    match (known(&leaf.shape), &leaf.shape[..]) {
+        (Some(shape), _) => Ok(Form { samples, shape }),
+        (None, [None, rest @ ..]) if plan.levels.is_empty() && !is_picture && known(rest).is_some() => {
+            Ok(Form { samples: Samples::Rows, shape: known(rest).unwrap_or_default() })
+        }
+        _ => Err(format!(
+            "`{path}` has the shape {}, the samples of a stream have one that is known; if all examples have the same, say it with `shape`, such as `shape = {}`",
+            whole(),
+            leaf.shape.iter().map(|d| d.unwrap_or(28).to_string()).collect::<Vec<_>>().join(":")
+        )),
+    }
+}
+
+/// Values of a shape, if they can be counted.
+fn values(dims: &[u64]) -> Option<u64> {
+    dims.iter().try_fold(1_u64, |n, d| n.checked_mul(*d))
+}
+
+/// Whether a feature is a stream without more being said of it.
+pub(super) fn can_be_one(plan: &Plan) -> bool {
+    form(plan, None).is_ok()
 }
 
 impl Stream {
     pub(super) fn new(of: &StreamOf, schema: &Schema) -> Result<Stream, ConfigError> {
+        let error = |what: String| ConfigError::new(format!("input.{}", of.name), what);
         let column = schema.column(&of.feature);
-        let missing = || ConfigError::new("input", format!("`{}` is no feature by itself", of.feature));
-        let column = column.ok_or_else(missing)?;
+        let column = column.ok_or_else(|| error(format!("`{}` is no feature by itself", of.feature)))?;
         let plan = &schema.columns[column];
-        let (leaf, path) = (&plan.leaf, &of.feature);
-        let shape: Option<Vec<usize>> = leaf.shape.iter().copied().collect();
-        let refuse =
-            || not_a_stream(path, &shape_text(&[&plan.levels[..], &leaf.shape].concat()), leaf.dtype);
-        let shape = shape.filter(|_| plan.levels.is_empty() && is_number(leaf.dtype)).ok_or_else(refuse)?;
-        if !of.one_hot {
+        let Form { samples, mut shape } = form(plan, of.shape.as_deref()).map_err(error)?;
+        let dims: Vec<u64> = shape.iter().map(|d| *d as u64).collect();
+        if !values(&dims).is_some_and(|n| (1..=u64::from(u32::MAX)).contains(&n)) {
+            let found = format!("`{}` has samples of shape {}", of.feature, list(&shape));
+            return Err(error(format!("{found}, from 1 to 2^32 values are possible")));
+        }
+        if of.one_hot {
+            if !shape.is_empty() || !is_whole(plan.leaf.dtype) {
+                let (path, dtype, text) = (&of.feature, plan.leaf.dtype.name(), list(&shape));
+                return Err(error(format!(
+                    "`{path}` is {dtype} of shape {text}, the number of a class is one whole number"
+                )));
+            }
+            let classes = of.dim.or(plan.leaf.classes).filter(|n| (1..=u64::from(u32::MAX)).contains(n));
+            let unknown = || {
+                error(format!("the dataset does not say how many classes `{}` has; set `dim`", of.feature))
+            };
+            shape = vec![classes.ok_or_else(unknown)? as usize];
+        } else if shape.is_empty() {
             // A scalar is a sample of one value.
-            let shape = if shape.is_empty() { vec![1] } else { shape };
-            return Ok(Stream { column, dtype: leaf.dtype, shape, one_hot: false });
+            shape = vec![1];
         }
-        if !shape.is_empty() {
-            let what = format!(
-                "`{path}` has the shape {}, the number of a class is a scalar",
-                shape_text(&leaf.shape)
-            );
-            return Err(ConfigError::new("input", what));
-        }
-        let classes = of.dim.or(leaf.classes).filter(|n| (1..=u64::from(u32::MAX)).contains(n));
-        let classes = classes.ok_or_else(|| {
-            ConfigError::new(
-                "input",
-                format!("the dataset does not say how many classes `{path}` has; set `dim`"),
-            )
-        })?;
-        Ok(Stream { column, dtype: leaf.dtype, shape: vec![classes as usize], one_hot: true })
+        let (path, dtype) = (of.feature.clone(), plan.leaf.dtype);
+        Ok(Stream { column, path, dtype, shape, one_hot: of.one_hot, samples })
     }
 
     /// Whether it is the feature of this column of the schema.
@@ -59,13 +138,43 @@ impl Stream {
         self.column == column
     }
 
+    /// The path of its feature, if the number of samples differs from sequence to sequence.
+    pub(super) fn varies(&self) -> Option<&str> {
+        matches!(self.samples, Samples::Items | Samples::Rows).then_some(&*self.path)
+    }
+
+    /// Samples of a sequence that has the same number in all of them.
+    pub(super) fn constant(&self) -> u32 {
+        if let Samples::Every(n) = self.samples { n } else { 0 }
+    }
+
+    /// The same stream of another schema, which has its feature.
+    pub(super) fn in_schema(&self, schema: &Schema) -> Option<Stream> {
+        Some(Stream { column: schema.column(&self.path)?, ..self.clone() })
+    }
+
     /// Values of a sample.
     fn dim(&self) -> usize {
         self.shape.iter().product()
     }
 
+    /// Samples of a row of a batch.
+    pub(super) fn len(&self, batch: &Batch, row: usize) -> usize {
+        let column = &batch.columns[self.column];
+        match (self.samples, &column.shapes) {
+            (Samples::Every(n), _) => n as usize,
+            (Samples::Items, _) => column.items(row + 1) - column.items(row),
+            (Samples::Rows, Shapes::Each { rank, dims, .. }) => dims[row * rank],
+            (Samples::Rows, Shapes::Same(_)) => 0,
+        }
+    }
+
     /// The stream of a chunk without sequences.
     pub(super) fn empty(&self, element: Element) -> StreamColumn {
+        let samples = match self.samples {
+            Samples::Every(n) => Offsets::Every(n),
+            Samples::Items | Samples::Rows => Offsets::At(vec![0]),
+        };
         let data = if self.one_hot {
             Data::Sparse { rows: Offsets::At(vec![0]), columns: Vec::new(), values: Values::Ones(0) }
         } else {
@@ -76,149 +185,110 @@ impl Stream {
             };
             Data::Dense { values }
         };
-        StreamColumn { samples: Offsets::Every(1), data }
+        StreamColumn { samples, data }
     }
 
-    /// Appends all rows of a batch.
-    ///
-    /// # Errors
-    /// The first row whose class is none, and its number; the rows before it are appended.
-    pub(super) fn append(&self, batch: &Batch, to: &mut StreamColumn) -> Result<(), (usize, i64)> {
+    /// The first of these rows whose value is none of the stream.
+    pub(super) fn first_fault(
+        &self,
+        batch: &Batch,
+        mut rows: Range<usize>,
+    ) -> Option<(usize, DataErrorKind)> {
         let column = &batch.columns[self.column];
-        let features::Data::Fixed { bytes, .. } = &column.data else { return Ok(()) };
+        if let (Shapes::Each { rank, dims, .. }, Samples::Every(_) | Samples::Items) =
+            (&column.shapes, self.samples)
+        {
+            return rows.find_map(|row| {
+                let items = column.items(row)..column.items(row + 1);
+                let mut found = items.map(|item| &dims[item * rank..][..*rank]);
+                found.find(|dims| **dims != self.shape[..]).map(|dims| (row, self.other_shape(dims)))
+            });
+        }
+        let features::Data::Fixed { size, bytes } = &column.data else { return None };
+        if !self.one_hot {
+            return None;
+        }
+        let wrong = |row: usize| {
+            let values = column.values(column.items(row)..column.items(row + 1));
+            let mut wrong = None;
+            each(self.dtype, &bytes[values.start * size..values.end * size], |class| {
+                if !(class == -1.0 || self.is_class(class)) {
+                    wrong = wrong.or(Some(class));
+                }
+            });
+            wrong
+        };
+        rows.find_map(|row| {
+            let index = (wrong(row)? as i128).to_string();
+            Some((row, DataErrorKind::IndexOutOfRange { index, dim: self.dim() as u64 }))
+        })
+    }
+
+    fn other_shape(&self, found: &[usize]) -> DataErrorKind {
+        let what = format!(
+            "feature `{}` has the shape {}, the samples of the stream have {}; prepare the dataset with one shape for all, or leave others out with `maxErrors`",
+            self.path,
+            list(found),
+            list(&self.shape)
+        );
+        DataErrorKind::Malformed { what }
+    }
+
+    fn is_class(&self, class: f64) -> bool {
+        class >= 0.0 && class < self.dim() as f64
+    }
+
+    /// Appends these rows of a batch, in which nothing is wrong.
+    pub(super) fn append(&self, batch: &Batch, rows: Range<usize>, to: &mut StreamColumn) {
+        let column = &batch.columns[self.column];
+        if let Offsets::At(ends) = &mut to.samples {
+            let mut end = ends.last().copied().unwrap_or(0);
+            ends.extend(rows.clone().map(|row| {
+                end += self.len(batch, row) as u32;
+                end
+            }));
+        }
+        let features::Data::Fixed { size, bytes } = &column.data else { return };
+        let values = column.values(column.items(rows.start)..column.items(rows.end));
+        let bytes = &bytes[values.start * size..values.end * size];
         match &mut to.data {
             Data::Dense { values: Values::Bytes(to) } => to.extend_from_slice(bytes),
             Data::Dense { values: Values::F32(to) } => each(self.dtype, bytes, |x| to.push(x as f32)),
             Data::Dense { values: Values::F64(to) } => each(self.dtype, bytes, |x| to.push(x)),
-            Data::Dense { .. } => {}
-            Data::Sparse { rows, columns, values } => return self.classes(column, rows, columns, values),
-        }
-        Ok(())
-    }
-
-    fn classes(
-        &self,
-        from: &Column,
-        rows: &mut Offsets,
-        columns: &mut Vec<u32>,
-        values: &mut Values,
-    ) -> Result<(), (usize, i64)> {
-        let (features::Data::Fixed { bytes, .. }, Offsets::At(ends)) = (&from.data, rows) else {
-            return Ok(());
-        };
-        let (mut row, mut wrong) = (0, None);
-        each(self.dtype, bytes, |class| {
-            let known = class >= 0.0 && class < self.dim() as f64;
-            // -1 is no label: a sample without a 1.
-            if wrong.is_none() && (known || class == -1.0) {
-                columns.extend(known.then_some(class as u32));
-                ends.push(columns.len() as u32);
-            } else {
-                wrong = wrong.or(Some((row, class as i64)));
-            }
-            row += 1;
-        });
-        *values = Values::Ones(columns.len());
-        wrong.map_or(Ok(()), Err)
-    }
-
-    /// Takes back all samples from number `n` on.
-    pub(super) fn truncate(&self, to: &mut StreamColumn, n: usize) {
-        let len = n * self.dim();
-        match &mut to.data {
-            Data::Dense { values: Values::Bytes(v) } => v.truncate(len),
-            Data::Dense { values: Values::F32(v) } => v.truncate(len),
-            Data::Dense { values: Values::F64(v) } => v.truncate(len),
             Data::Dense { values: Values::Ones(_) } => {}
             Data::Sparse { rows, columns, values } => {
-                if let Offsets::At(ends) = rows {
-                    ends.truncate(n + 1);
-                    columns.truncate(ends[n] as usize);
-                }
+                let Offsets::At(ends) = rows else { return };
+                each(self.dtype, bytes, |class| {
+                    // -1 is no label: a sample without a 1.
+                    columns.extend(self.is_class(class).then_some(class as u32));
+                    ends.push(columns.len() as u32);
+                });
                 *values = Values::Ones(columns.len());
             }
         }
     }
 
-    /// Appends a sample of zeros in place of one that cannot be had.
+    /// Appends zeros, or no samples at all, in place of a sequence that cannot be had.
     pub(super) fn blank(&self, to: &mut StreamColumn) {
-        let dim = self.dim();
+        if let Offsets::At(ends) = &mut to.samples {
+            ends.push(ends.last().copied().unwrap_or(0));
+        }
+        let samples = self.constant() as usize;
+        let values = samples * self.dim();
         match &mut to.data {
-            Data::Dense { values: Values::Bytes(v) } => v.resize(v.len() + dim, 0),
-            Data::Dense { values: Values::F32(v) } => v.resize(v.len() + dim, 0.0),
-            Data::Dense { values: Values::F64(v) } => v.resize(v.len() + dim, 0.0),
+            Data::Dense { values: Values::Bytes(v) } => v.resize(v.len() + values, 0),
+            Data::Dense { values: Values::F32(v) } => v.resize(v.len() + values, 0.0),
+            Data::Dense { values: Values::F64(v) } => v.resize(v.len() + values, 0.0),
             Data::Dense { values: Values::Ones(_) } => {}
             Data::Sparse { rows, columns, .. } => {
                 if let Offsets::At(ends) = rows {
-                    ends.push(columns.len() as u32);
+                    ends.extend(std::iter::repeat_n(columns.len() as u32, samples));
                 }
             }
         }
     }
 }
 
-/// Each value of a column. Numbers of 64 bits beyond 2^53 are rounded, which is all that a stream can hold.
-fn each(dtype: DType, bytes: &[u8], mut to: impl FnMut(f64)) {
-    macro_rules! all {
-        ($type:ty, $size:literal) => {
-            bytes.as_chunks::<$size>().0.iter().for_each(|b| to(<$type>::from_le_bytes(*b) as f64))
-        };
-    }
-    match dtype {
-        DType::Bool | DType::UInt8 => all!(u8, 1),
-        DType::Int8 => all!(i8, 1),
-        DType::Int16 => all!(i16, 2),
-        DType::UInt16 => all!(u16, 2),
-        DType::Int32 => all!(i32, 4),
-        DType::UInt32 => all!(u32, 4),
-        DType::Int64 => all!(i64, 8),
-        DType::UInt64 => all!(u64, 8),
-        DType::Float32 => all!(f32, 4),
-        DType::Float64 => all!(f64, 8),
-        DType::BFloat16 => {
-            bytes.as_chunks::<2>().0.iter().for_each(|b| to(bfloat16(u16::from_le_bytes(*b)).into()));
-        }
-        DType::Float16 => bytes.as_chunks::<2>().0.iter().for_each(|b| to(float16(u16::from_le_bytes(*b)))),
-        DType::Complex64 | DType::Complex128 | DType::String => {}
-    }
-}
-
-/// The upper half of a 32-bit float.
-fn bfloat16(bits: u16) -> f32 {
-    f32::from_bits(u32::from(bits) << 16)
-}
-
-/// IEEE 754's half precision: 1 bit of sign, 5 of exponent, 10 of fraction.
-fn float16(bits: u16) -> f64 {
-    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
-    sign * match exponent {
-        0 => fraction * 2f64.powi(-24),
-        0x1f if fraction == 0.0 => f64::INFINITY,
-        0x1f => f64::NAN,
-        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn halves_are_those_of_the_standard() {
-        let cases: [(u16, f64); 7] = [
-            (0x3c00, 1.0),
-            (0xc000, -2.0),
-            (0x7bff, 65504.0),
-            (0x0001, 5.960_464_477_539_063e-8),
-            (0x0400, 6.103_515_625e-5),
-            (0x3555, 0.333_251_953_125),
-            (0xfc00, f64::NEG_INFINITY),
-        ];
-        for (bits, value) in cases {
-            assert_eq!(float16(bits), value, "{bits:#06x}");
-        }
-        assert!(float16(0x7e00).is_nan());
-        assert_eq!(bfloat16(0xbfc0), -1.5);
-    }
+fn list<T: std::fmt::Display>(dims: &[T]) -> String {
+    format!("({})", dims.iter().map(T::to_string).collect::<Vec<_>>().join(", "))
 }

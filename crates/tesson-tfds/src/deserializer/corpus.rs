@@ -1,19 +1,22 @@
-//! Records of a chunk to columns, with what is wrong with them.
+//! Which records a chunk has, how they are read, and what they are called.
 
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, DataError, DataErrorKind, Element, Error, Fault, Fetch, Index, Location, ResourceId,
+    Chunk, Corpus, DataError, DataErrorKind, Element, Error, Fetch, Index, Keys, Location, ResourceId,
     Scratch, Wanted,
 };
-use tesson_formats::example::Span;
 use tesson_formats::record::{self, RecordFile, Want};
 
 use super::column::Stream;
-use crate::features::{Batch, Decoder, Limits, Schema};
+use super::fill::Filling;
+use super::key::{KeyColumn, KeyOf};
+use super::lengths::counted;
+use crate::features::{Batch, Schema};
 use crate::ids::Ids;
+use crate::rows::Reading;
 
 /// Bytes of records that are decoded together, about.
 const BLOCK_BYTES: u64 = 1 << 20;
@@ -44,57 +47,58 @@ impl Slice {
     }
 }
 
-/// What examples are called.
-pub(super) enum Keys {
-    /// By their numbers in their split.
-    Numbers,
-    /// By `tfds_id`.
-    Ids(Ids),
-}
-
 /// What loading needs to know.
 pub(super) struct Records {
     pub(super) files: Vec<Box<dyn RecordFile>>,
     pub(super) paths: Vec<Arc<Path>>,
-    pub(super) keys: Keys,
+    pub(super) keys: KeyOf,
+    /// Whether keys are numbers.
+    pub(super) numeric_keys: bool,
+    pub(super) ids: Ids,
     pub(super) slices: Vec<Slice>,
     pub(super) schema: Arc<Schema>,
     pub(super) streams: Vec<Stream>,
     pub(super) element: Element,
 }
 
-/// The same, once the files' sizes are known.
-pub(super) struct Indexed {
+/// The same, once lengths and the files' sizes are known.
+pub(super) struct Loading {
     records: Arc<Records>,
+    index: Arc<Index>,
     sizes: Vec<u64>,
-}
-
-impl Indexed {
-    pub(super) fn new(records: Arc<Records>, fetch: &dyn Fetch) -> Indexed {
-        let sizes = (0..records.files.len()).map(|i| fetch.size(ResourceId(i as u32))).collect();
-        Indexed { records, sizes }
-    }
 }
 
 /// What a worker keeps from one chunk to the next.
 struct Work {
     block: record::Records,
-    decoder: Decoder,
-    batch: Batch,
+    reading: Reading,
+    /// What keys are read by where nothing else is, if a feature holds them.
+    keys: Option<Reading>,
 }
 
 impl Work {
     /// The one that was left in the scratch memory, if it is for this schema.
-    fn take(scratch: &mut Scratch, schema: &Arc<Schema>) -> Box<Work> {
+    fn take(scratch: &mut Scratch, records: &Records, fetch: &dyn Fetch) -> Box<Work> {
         let left = scratch.format.take().and_then(|left| left.downcast::<Work>().ok());
-        left.filter(|work| Arc::ptr_eq(work.decoder.schema(), schema)).unwrap_or_else(|| {
-            let decoder = Decoder::new(Arc::clone(schema), Limits::default());
-            Box::new(Work { block: record::Records::new(), decoder, batch: Batch::new(schema) })
+        left.filter(|work| work.reading.is_of(&records.schema)).unwrap_or_else(|| {
+            let alone = match &records.keys {
+                KeyOf::Feature(key) => Some(Reading::new(key.alone(), fetch)),
+                KeyOf::Number | KeyOf::Id => None,
+            };
+            let reading = Reading::new(&records.schema, fetch);
+            Box::new(Work { block: record::Records::new(), reading, keys: alone })
         })
     }
 }
 
-impl Corpus for Indexed {
+impl Loading {
+    pub(super) fn new(records: Arc<Records>, index: Arc<Index>, fetch: &dyn Fetch) -> Loading {
+        let sizes = (0..records.files.len()).map(|i| fetch.size(ResourceId(i as u32))).collect();
+        Loading { records, index, sizes }
+    }
+}
+
+impl Corpus for Loading {
     fn load(
         &self,
         chunk: u32,
@@ -105,38 +109,58 @@ impl Corpus for Indexed {
     ) -> Result<(), Error> {
         let records = &*self.records;
         let slice = records.slices[chunk as usize];
-        let file = &records.files[slice.resource as usize];
+        let rows: Vec<u32> = match &wanted {
+            Wanted::Range(range) => range.clone().collect(),
+            Wanted::Rows(rows) => rows.to_vec(),
+        };
         *out = Chunk::empty();
         out.streams = records.streams.iter().map(|stream| stream.empty(records.element)).collect();
-        let mut work = Work::take(scratch, &records.schema);
-        let rows: Vec<u64> = match &wanted {
-            Wanted::Range(range) => range.clone().map(|row| slice.first + u64::from(row)).collect(),
-            Wanted::Rows(rows) => rows.iter().map(|&row| slice.first + u64::from(row)).collect(),
-        };
+        let lengths = self.index.lengths(chunk as usize);
+        out.lengths = rows.iter().map(|row| lengths.get(*row as usize)).collect();
+        let mut keys = KeyColumn::new(records.numeric_keys);
+        let mut work = Work::take(scratch, records, fetch);
         let mut done = 0;
         while done < rows.len() {
-            match &wanted {
-                Wanted::Range(_) => {
-                    let want =
-                        Want { first: rows[done], most: (rows.len() - done) as u64, bytes: BLOCK_BYTES };
-                    file.read(want, fetch, &mut work.block)?;
-                }
-                Wanted::Rows(_) => file.read_rows(&rows[done..], fetch, &mut work.block)?,
-            }
-            if work.block.is_empty() {
-                // One by one they are faults in their places, whatever else was wanted.
-                file.read_rows(&rows[done..], fetch, &mut work.block)?;
-            }
-            if work.block.is_empty() {
-                return Err(records.unreadable(&slice, rows[done]));
-            }
+            records.read(&slice, &wanted, &rows[done..], fetch, &mut work.block)?;
             done += work.block.len();
-            records.append(&slice, &mut work, out);
+            let Work { block, reading, keys: alone } = &mut *work;
+            let mut filling = Filling { records, slice: &slice, out, keys: &mut keys };
+            filling.append(block, reading, alone.as_mut())?;
         }
         scratch.format = Some(work);
-        out.lengths = vec![1; rows.len()];
-        out.keys = records.keys(&slice, &rows);
+        out.keys = keys.finish();
         Ok(())
+    }
+
+    fn keys(
+        &self,
+        chunk: u32,
+        n_sequences: u32,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        _out: &mut Chunk,
+    ) -> Result<Keys, Error> {
+        let records = &*self.records;
+        let slice = records.slices[chunk as usize];
+        let mut keys = KeyColumn::new(records.numeric_keys);
+        if !matches!(records.keys, KeyOf::Feature(_)) {
+            (slice.first..slice.first + u64::from(n_sequences))
+                .for_each(|record| records.push_key(&slice, record, &mut keys));
+            return Ok(keys.finish());
+        }
+        let rows: Vec<u32> = (0..n_sequences).collect();
+        let mut work = Work::take(scratch, records, fetch);
+        let mut done = 0;
+        while done < rows.len() {
+            records.read(&slice, &Wanted::Range(0..n_sequences), &rows[done..], fetch, &mut work.block)?;
+            done += work.block.len();
+            let Work { block, keys: alone, .. } = &mut *work;
+            let mut alone = alone.as_mut();
+            let mut push = |at| records.push_key_of(&slice, block, at, alone.as_deref_mut(), &mut keys);
+            (0..block.len()).for_each(&mut push);
+        }
+        scratch.format = Some(work);
+        Ok(keys.finish())
     }
 
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
@@ -154,92 +178,88 @@ impl Corpus for Indexed {
 }
 
 impl Records {
-    fn keys(&self, slice: &Slice, rows: &[u64]) -> tesson_core::Keys {
-        let ids = match &self.keys {
-            Keys::Numbers => {
-                let number = |row: &u64| slice.number + (row - slice.first);
-                return tesson_core::Keys::Numbers(rows.iter().map(number).collect()).compacted();
+    /// Reads the first of these rows of a slice, as many as make a block; one at least.
+    ///
+    /// # Errors
+    /// Unreadable storage; a file that gives nothing for a record, not even what is wrong with it.
+    pub(super) fn read(
+        &self,
+        slice: &Slice,
+        wanted: &Wanted<'_>,
+        rows: &[u32],
+        fetch: &dyn Fetch,
+        into: &mut record::Records,
+    ) -> Result<(), Error> {
+        let file = &self.files[slice.resource as usize];
+        let record = |row: &u32| slice.first + u64::from(*row);
+        if let Wanted::Range(_) = wanted {
+            let want = Want { first: record(&rows[0]), most: rows.len() as u64, bytes: BLOCK_BYTES };
+            file.read(want, fetch, into)?;
+            if !into.is_empty() {
+                return Ok(());
             }
-            Keys::Ids(ids) => ids,
-        };
-        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(rows.len()));
-        for row in rows {
-            bytes.extend(ids.id(slice.record + (row - slice.first)).unwrap_or_default().into_bytes());
-            ends.push(bytes.len() as u32);
         }
-        tesson_core::Keys::Texts { bytes, ends }
+        // One by one they are faults in their places, whatever else was wanted.
+        let records: Vec<u64> = rows.iter().map(record).collect();
+        file.read_rows(&records, fetch, into)?;
+        match into.is_empty() {
+            true => Err(self.unreadable(slice, records[0])),
+            false => Ok(()),
+        }
     }
 
-    /// Decodes the records of a block behind those that the chunk has.
-    fn append(&self, slice: &Slice, work: &mut Work, out: &mut Chunk) {
-        let mut at = 0;
-        while at < work.block.len() {
-            if let Some(fault) = work.block.fault(at) {
-                let (kind, offset) = (fault.kind(), fault.offset);
-                self.leave_out(slice, kind, offset, None, out);
-                at += 1;
-                continue;
-            }
-            let sound = (at..work.block.len()).take_while(|&i| work.block.fault(i).is_none()).count();
-            let places = work.block.places()[at..at + sound].iter();
-            let spans = places.map(|p| Span { start: p.start as usize, len: p.size as usize });
-            work.batch.clear();
-            let decoded = work.decoder.decode(work.block.bytes(), spans, &mut work.batch);
-            let mut good = work.batch.rows();
-            let mut wrong = decoded.err().map(|failed| {
-                let stream = failed.error.path.as_ref().and_then(|path| self.stream_of(path));
-                let record = work.block.number(at + failed.record);
-                (DataErrorKind::Malformed { what: format!("record {record}: {}", failed.error) }, stream)
-            });
-            let before = out.n_sequences as usize;
-            for (i, stream) in self.streams.iter().enumerate() {
-                if let Err((row, class)) = stream.append(&work.batch, &mut out.streams[i])
-                    && row < good
-                {
-                    let (index, dim) = (class.to_string(), stream.shape[0] as u64);
-                    good = row;
-                    wrong = Some((DataErrorKind::IndexOutOfRange { index, dim }, Some(i as u16)));
-                }
-            }
-            for (stream, column) in self.streams.iter().zip(&mut out.streams) {
-                stream.truncate(column, before + good);
-            }
-            out.n_sequences += good as u32;
-            at += good;
-            if let Some((kind, stream)) = wrong {
-                self.leave_out(slice, kind, work.block.offset(at), stream, out);
-                at += 1;
-            }
+    /// The key of a record that has one without being read, or must do with such a one.
+    pub(super) fn push_key(&self, slice: &Slice, record: u64, keys: &mut KeyColumn) {
+        let behind = record - slice.first;
+        match (&self.keys, self.numeric_keys) {
+            (KeyOf::Number, _) => keys.push_number(slice.number + behind),
+            (KeyOf::Id, _) | (KeyOf::Feature(_), false) => keys.push_text(self.id(slice, record).as_bytes()),
+            // No number is nobody's; the last ones are the least likely to be somebody's.
+            (KeyOf::Feature(_), true) => keys.push_number(u64::MAX - (slice.record + behind)),
         }
+    }
+
+    /// What a record is called.
+    pub(super) fn id(&self, slice: &Slice, record: u64) -> String {
+        self.ids.id(slice.record + (record - slice.first)).unwrap_or_default()
+    }
+
+    /// The key of a record of the block, whatever else is in it; `alone` reads nothing but keys.
+    pub(super) fn push_key_of(
+        &self,
+        slice: &Slice,
+        block: &record::Records,
+        at: usize,
+        alone: Option<&mut Reading>,
+        keys: &mut KeyColumn,
+    ) {
+        if let (KeyOf::Feature(key), Some(alone)) = (&self.keys, alone)
+            && let Ok(batch) = alone.one(block, at)
+            && key.append_alone(batch, keys)
+        {
+            return;
+        }
+        self.push_key(slice, block.number(at), keys);
+    }
+
+    /// Samples of an example, as its length is counted.
+    pub(super) fn len(&self, batch: &Batch, row: usize) -> u64 {
+        counted(&self.streams, batch, row)
     }
 
     /// A file that gives nothing for a record, not even what is wrong with it.
     fn unreadable(&self, slice: &Slice, record: u64) -> Error {
-        let file = Arc::clone(&self.paths[slice.resource as usize]);
         let what = format!("record {record} cannot be read");
-        DataError::new(DataErrorKind::Malformed { what }, Location { file, offset: 0, line: None }).into()
+        DataError::new(DataErrorKind::Malformed { what }, self.place(slice, 0)).into()
     }
 
-    fn stream_of(&self, path: &str) -> Option<u16> {
+    /// A place in the file of a slice.
+    pub(super) fn place(&self, slice: &Slice, offset: u64) -> Location {
+        Location { file: Arc::clone(&self.paths[slice.resource as usize]), offset, line: None }
+    }
+
+    pub(super) fn stream_of(&self, path: &str) -> Option<u16> {
         let column = self.schema.column(path)?;
         self.streams.iter().position(|stream| stream.is_of(column)).map(|i| i as u16)
-    }
-
-    /// Puts zeros in the place of a sequence that cannot be had.
-    fn leave_out(
-        &self,
-        slice: &Slice,
-        kind: DataErrorKind,
-        offset: u64,
-        stream: Option<u16>,
-        out: &mut Chunk,
-    ) {
-        let (sequence, resource) = (out.n_sequences, ResourceId(slice.resource));
-        out.faults.push(Fault { sequence, kind, stream, resource, offset, line: None, fatal: false });
-        out.left_out.push(sequence);
-        for (stream, column) in self.streams.iter().zip(&mut out.streams) {
-            stream.blank(column);
-        }
-        out.n_sequences += 1;
     }
 }

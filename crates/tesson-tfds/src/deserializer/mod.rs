@@ -1,15 +1,23 @@
-//! A split as a deserializer: each example is a sequence of one sample, features are streams.
+//! A split as a deserializer: each example is a sequence, features are streams.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `mod` | what is delivered, and the index: a chunk is a run of records of a file |
-//! | `corpus` | records of a chunk to columns, with what is wrong with them |
-//! | `column` | values of a feature to those of a stream |
+//! | `corpus` | which records a chunk has, how they are read, and what they are called |
+//! | `fill` | rows to the columns of a chunk, with what is wrong with them |
+//! | `column`, `numbers` | values of a feature to those of a stream |
+//! | `lengths` | how many samples each example has, where that differs |
+//! | `key` | what examples are called and joined by |
 //!
-//! Streams have samples of a fixed size, so features of other sizes are refused. The order is the engine's.
+//! Streams have samples of a fixed size: a feature of an unknown first dimension, or in a sequence, is a sequence of as many
+//! samples as it has there; what is unknown in two ways is refused. The order is the engine's.
 
 mod column;
 mod corpus;
+mod fill;
+mod key;
+mod lengths;
+mod numbers;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -18,15 +26,15 @@ use tesson_core::{
     Coded, ConfigError, Deserializer, Element, Error, Fetch, Index, Indexed, Lanes, ResourceId, Shape,
     StreamInfo,
 };
-use tesson_formats::array_record::ArrayRecordFile;
-use tesson_formats::record::RecordFile;
-use tesson_formats::tfrecord::TfRecordFile;
 
-use crate::features::{DType, Feature, Schema, Selection};
+use crate::features::{Feature, Schema, Selection};
 use crate::ids::Ids;
-use crate::info::{Dataset, FileFormat};
+use crate::info::Dataset;
+use crate::records;
 use crate::split::FileInstruction;
-use corpus::{Keys, Records, Slice};
+use corpus::{Loading, Records, Slice};
+use key::{KeyFeature, KeyOf};
+use lengths::Lengths;
 
 /// Records of a chunk, at most.
 const CHUNK_RECORDS: u64 = 1024;
@@ -42,6 +50,21 @@ pub struct StreamOf {
     pub one_hot: bool,
     /// The number of classes, where the dataset does not say it.
     pub dim: Option<u64>,
+    /// The shape of all samples, where the dataset does not say it.
+    pub shape: Option<Vec<u64>>,
+}
+
+impl StreamOf {
+    /// A feature under its own path, as it is.
+    pub fn feature(path: &str) -> StreamOf {
+        StreamOf { name: path.to_owned(), feature: path.to_owned(), one_hot: false, dim: None, shape: None }
+    }
+
+    /// All that says what is delivered, in words that stay as they are: states are bound to them.
+    fn identity(&self) -> String {
+        let StreamOf { name, feature, one_hot, dim, shape } = self;
+        format!("{name:?} {feature:?} one_hot={one_hot} {dim:?} {shape:?}")
+    }
 }
 
 /// What a deserializer of a split is made from.
@@ -56,7 +79,9 @@ pub struct TfdsSpec<'a> {
     pub streams: Vec<StreamOf>,
     /// The type of all values.
     pub element: Element,
-    /// Keys are numbers of examples in their split, not `tfds_id`s.
+    /// The path of the feature that is the key; by default keys are numbers of examples in their split, or `tfds_id`s.
+    pub key: Option<String>,
+    /// Keys are numbers.
     pub numeric_keys: bool,
     /// Damaged records that are left out before reading fails.
     pub max_errors: u64,
@@ -72,6 +97,7 @@ pub struct TfdsDeserializer {
     resources: Vec<PathBuf>,
     streams: Vec<StreamInfo>,
     records: Arc<Records>,
+    lengths: Option<Lengths>,
     identity: String,
     max_errors: u64,
     keep: bool,
@@ -81,14 +107,15 @@ impl TfdsDeserializer {
     /// A deserializer of a split.
     ///
     /// # Errors
-    /// An unknown feature, one that is no stream, and files that cannot be read.
+    /// An unknown feature, one that is no stream or no key, and files that cannot be read.
     pub fn new(spec: TfdsSpec<'_>) -> Result<TfdsDeserializer, ConfigError> {
         let whole = Schema::new(spec.features, &Selection::default())?;
         let streams = if spec.streams.is_empty() { all_streams(&whole) } else { spec.streams };
         if streams.is_empty() {
-            return Err(ConfigError::new("input", "no feature of the dataset has numbers of a fixed shape"));
+            let what = "no feature of the dataset has numbers in samples of a known shape; name streams and their `shape`";
+            return Err(ConfigError::new("input", what));
         }
-        let wanted = streams.iter().map(|stream| stream.feature.clone()).collect();
+        let wanted = streams.iter().map(|stream| &stream.feature).chain(&spec.key).cloned().collect();
         let selection = Selection { features: Some(wanted), raw: Vec::new() };
         let schema = Arc::new(Schema::new(spec.features, &selection)?);
         let columns = streams.iter().map(|stream| column::Stream::new(stream, &schema));
@@ -100,26 +127,33 @@ impl TfdsDeserializer {
             sparse: stream.one_hot,
         };
         let infos = streams.iter().zip(&columns).map(info).collect();
+        let numeric = spec.numeric_keys;
+        let keys = match &spec.key {
+            Some(path) => KeyOf::Feature(KeyFeature::new(path, spec.features, &schema, numeric)?),
+            None if numeric => KeyOf::Number,
+            None => KeyOf::Id,
+        };
         let Layout { paths, slices, identity } = lay_out(spec.dataset, spec.plan);
-        let files = (0..paths.len()).map(|i| open(spec.dataset.file_format, ResourceId(i as u32)));
+        let files = (0..paths.len()).map(|i| records::open(spec.dataset.file_format, ResourceId(i as u32)));
+        let lengths = Lengths::new(&columns, spec.features)?;
         let records = Records {
             files: files.collect::<Result<_, _>>()?,
             paths: paths.iter().map(|path| Arc::from(path.as_path())).collect(),
-            keys: if spec.numeric_keys {
-                Keys::Numbers
-            } else {
-                Keys::Ids(Ids::new(spec.dataset, spec.plan))
-            },
+            keys,
+            numeric_keys: numeric,
+            ids: Ids::new(spec.dataset, spec.plan),
             slices,
             schema,
             streams: columns,
             element: spec.element,
         };
+        let of: String = streams.iter().map(|stream| format!("{}; ", stream.identity())).collect();
         Ok(TfdsDeserializer {
             resources: paths,
             streams: infos,
             records: Arc::new(records),
-            identity: format!("{NAME} {streams:?} numeric={} {identity}", spec.numeric_keys),
+            lengths,
+            identity: format!("{NAME} {of}key={:?} numeric={numeric} {identity}", spec.key),
             max_errors: spec.max_errors,
             keep: spec.keep,
         })
@@ -128,13 +162,8 @@ impl TfdsDeserializer {
 
 /// Every feature that can be a stream, under its own path.
 fn all_streams(schema: &Schema) -> Vec<StreamOf> {
-    let can_be = schema.columns.iter().filter(|column| {
-        let known = column.leaf.shape.iter().all(Option::is_some);
-        known && column.levels.is_empty() && column::is_number(column.leaf.dtype)
-    });
-    let stream =
-        |path: &String| StreamOf { name: path.clone(), feature: path.clone(), one_hot: false, dim: None };
-    can_be.map(|column| stream(&column.path)).collect()
+    let can_be = schema.columns.iter().filter(|column| column::can_be_one(column));
+    can_be.map(|column| StreamOf::feature(&column.path)).collect()
 }
 
 /// The files of a plan, and the runs of records that are its chunks.
@@ -178,14 +207,6 @@ fn lay_out(dataset: &Dataset, plan: &[FileInstruction]) -> Layout {
     layout
 }
 
-fn open(format: FileFormat, resource: ResourceId) -> Result<Box<dyn RecordFile>, ConfigError> {
-    match format {
-        FileFormat::TfRecord => Ok(Box::new(TfRecordFile::new(resource))),
-        FileFormat::ArrayRecord => Ok(Box::new(ArrayRecordFile::new(resource))),
-        other => Err(ConfigError::new("directory", format!("{other} files are not read yet"))),
-    }
-}
-
 impl Deserializer for TfdsDeserializer {
     fn name(&self) -> &'static str {
         NAME
@@ -220,27 +241,25 @@ impl Deserializer for TfdsDeserializer {
     }
 
     // The dataset says how many records each file holds; one that holds fewer is found when they are loaded.
-    fn index(&self, fetch: &dyn Fetch, _lanes: &dyn Lanes) -> Result<Indexed, Error> {
+    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
+        let records = &self.records;
+        let counted =
+            self.lengths.as_ref().map(|lengths| lengths.count(records, fetch, lanes)).transpose()?;
+        let constant = lengths::constant(&records.streams);
         let mut index = Index::new();
-        for slice in &self.records.slices {
+        let mut counted = counted.into_iter().flatten();
+        for slice in &records.slices {
             let bytes = slice.bytes(fetch.size(ResourceId(slice.resource)));
-            index.push(Coded::constant(1, slice.n), bytes.end - bytes.start);
+            let lengths = counted.next().unwrap_or_else(|| Coded::constant(constant, slice.n));
+            index.push(lengths, bytes.end - bytes.start);
         }
         index.seal();
-        let corpus = corpus::Indexed::new(Arc::clone(&self.records), fetch);
-        Ok(Indexed { index: Arc::new(index), corpus: Arc::new(corpus) })
+        let index = Arc::new(index);
+        let corpus = Loading::new(Arc::clone(records), Arc::clone(&index), fetch);
+        Ok(Indexed { index, corpus: Arc::new(corpus) })
     }
 
     fn restore(&self, _saved: &[u8]) -> Option<Indexed> {
         None
     }
-}
-
-/// What a feature of this type would have to be.
-fn not_a_stream(path: &str, shape: &str, dtype: DType) -> ConfigError {
-    let what = format!(
-        "`{path}` is {} of shape {shape}; a stream needs numbers of a fixed shape outside of sequences",
-        dtype.name()
-    );
-    ConfigError::new("input", what)
 }

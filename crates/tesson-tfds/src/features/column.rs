@@ -158,12 +158,12 @@ impl Column {
     }
 
     /// Number of items in the first so many rows.
-    pub(super) fn items(&self, rows: usize) -> usize {
+    pub(crate) fn items(&self, rows: usize) -> usize {
         self.levels.iter().fold(rows, |things, level| level.start(things))
     }
 
     /// The values of these items.
-    pub(super) fn values(&self, items: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    pub(crate) fn values(&self, items: std::ops::Range<usize>) -> std::ops::Range<usize> {
         match &self.shapes {
             Shapes::Same(shape) => {
                 let each = shape.iter().product::<usize>();

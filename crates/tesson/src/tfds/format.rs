@@ -15,7 +15,7 @@ use super::{features_of, find, open};
 pub static FORMAT: Format = Format {
     name: NAME,
     aliases: &[],
-    help: "A split of a dataset prepared by TensorFlow Datasets, in TFRecord or ArrayRecord files; each example is a sequence of one sample.",
+    help: "A split of a dataset prepared by TensorFlow Datasets; each example is a sequence.",
     options: &OPTIONS,
     describe: describe_from_table,
     open: open_deserializer,
@@ -43,6 +43,13 @@ static INPUT: OptionTable = OptionTable(&[
         kind: OptionKind::Whole,
         default: Some(""),
         help: "The number of classes of a sparse stream, if the dataset does not say it.",
+    },
+    OptionSpec {
+        name: "shape",
+        aliases: &[],
+        kind: OptionKind::Numbers,
+        default: Some(""),
+        help: "The shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are errors.",
     },
 ]);
 
@@ -80,7 +87,14 @@ static OPTIONS: OptionTable = OptionTable(&[
         aliases: &[],
         kind: OptionKind::Sections(&INPUT),
         default: Some(""),
-        help: "One section for each stream; without it, every feature of numbers of a fixed shape under its own path.",
+        help: "One section for each stream; without it, every feature of numbers in samples of a known shape under its own path.",
+    },
+    OptionSpec {
+        name: "key",
+        aliases: &[],
+        kind: OptionKind::Text,
+        default: Some(""),
+        help: "The path of the feature by which examples are joined with other deserializers; by default the example's number in its split, or its `tfds_id` where keys are texts.",
     },
     OptionSpec {
         name: "maxErrors",
@@ -116,6 +130,7 @@ fn open_deserializer(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn
         features: &features,
         streams: streams(options)?,
         element: setting.element,
+        key: options.text("key")?,
         numeric_keys: setting.numeric_keys,
         max_errors: options.whole("maxErrors")?.unwrap_or(0),
         keep: options.bool("keepDataInMemory")?,
@@ -142,7 +157,17 @@ fn streams(options: &Options<'_>) -> Result<Vec<StreamOf>, ConfigError> {
             feature: section.text("feature")?.unwrap_or_else(|| (*name).to_owned()),
             one_hot: section.text("format")?.is_some_and(|format| format == "sparse"),
             dim: section.whole("dim")?,
+            shape: shape(section)?,
         })
     };
     sections.iter().map(stream).collect()
+}
+
+/// Whole numbers from 1.
+fn shape(section: &Options<'_>) -> Result<Option<Vec<u64>>, ConfigError> {
+    let Some(dims) = section.numbers("shape")? else { return Ok(None) };
+    let dim = |d: f64| ((1.0..=f64::from(u32::MAX)).contains(&d) && d.fract() == 0.0).then_some(d as u64);
+    let what = "expected whole numbers from 1, such as `28:28:3`";
+    let dims: Option<Vec<u64>> = dims.into_iter().map(dim).collect();
+    dims.map(Some).ok_or_else(|| ConfigError::new(section.path("shape"), what))
 }

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::{fs, io};
 
-use tesson_core::{ConfigError, Error, Fetch, ResourceId, StoreError};
+use tesson_core::{Error, Fetch, ResourceId, StoreError};
 use tesson_engine::store::{FileStore, Resource, Store};
-use tesson_formats::array_record::ArrayRecordFile;
 use tesson_formats::record::RecordFile;
-use tesson_formats::tfrecord::TfRecordFile;
-use tesson_tfds::info::{Dataset, FileFormat, Shard};
+use tesson_tfds::info::{Dataset, Shard};
+use tesson_tfds::records;
 
 /// Files that are open at the same time. A plan may have thousands, and a process not as many handles.
 const OPEN: usize = 64;
@@ -44,7 +43,7 @@ impl Shards {
             let path: Arc<Path> = path(shard).into();
             match fs::metadata(&path) {
                 Ok(metadata) => {
-                    let records = open_records(dataset.file_format, ResourceId(i as u32))?;
+                    let records = records::open(dataset.file_format, ResourceId(i as u32))?;
                     files.push(ShardFile { path, size: metadata.len(), records });
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(path),
@@ -82,24 +81,6 @@ impl Shards {
 impl ShardFile {
     pub(super) fn path(&self) -> &Arc<Path> {
         &self.path
-    }
-}
-
-fn open_records(format: FileFormat, resource: ResourceId) -> Result<Box<dyn RecordFile>, ConfigError> {
-    match format {
-        FileFormat::TfRecord => Ok(Box::new(TfRecordFile::new(resource))),
-        FileFormat::ArrayRecord => Ok(Box::new(ArrayRecordFile::new(resource))),
-        #[cfg(feature = "parquet")]
-        FileFormat::Parquet => Ok(Box::new(tesson_formats::parquet::ParquetFile::new(resource))),
-        #[cfg(not(feature = "parquet"))]
-        FileFormat::Parquet => {
-            let what = "parquet files are read only if tesson is built with its feature `parquet`";
-            Err(ConfigError::new("file_format", what))
-        }
-        FileFormat::Riegeli => {
-            let what = "riegeli files are not read; prepare the dataset as tfrecord or array_record";
-            Err(ConfigError::new("file_format", what))
-        }
     }
 }
 

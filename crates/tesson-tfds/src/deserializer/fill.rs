@@ -1,0 +1,163 @@
+//! Examples of a block behind those that a chunk has.
+
+use std::ops::Range;
+
+use tesson_core::{Chunk, DataError, DataErrorKind, Error, Fault, Offsets, ResourceId};
+use tesson_formats::record;
+
+use super::corpus::{Records, Slice};
+use super::key::{KeyColumn, KeyOf};
+use crate::features::Batch;
+use crate::rows::{Bad, Reading, Step, Why};
+
+/// A chunk that is filled with examples of a slice.
+pub(super) struct Filling<'a> {
+    pub(super) records: &'a Records,
+    pub(super) slice: &'a Slice,
+    pub(super) out: &'a mut Chunk,
+    pub(super) keys: &'a mut KeyColumn,
+}
+
+/// A row of a batch that cannot be delivered.
+struct Wrong {
+    row: usize,
+    kind: DataErrorKind,
+    stream: Option<u16>,
+}
+
+impl Filling<'_> {
+    /// Appends the examples of a block, and notes what is wrong with them.
+    ///
+    /// # Errors
+    /// Records of which one chunk cannot hold so many.
+    pub(super) fn append(
+        &mut self,
+        block: &record::Records,
+        reading: &mut Reading,
+        mut alone: Option<&mut Reading>,
+    ) -> Result<(), Error> {
+        reading.each(block, &mut |step| match step {
+            Step::Rows { at, batch } => self.rows(block, at, batch, &mut alone),
+            Step::Bad(Bad { at, offset, why }) => {
+                let (kind, stream) = match why {
+                    Why::Record(kind) => (kind, None),
+                    Why::Example(path, what) => (
+                        self.of_record(block, at, &what),
+                        path.and_then(|path| self.records.stream_of(&path)),
+                    ),
+                };
+                self.leave_out(block, at, offset, kind, stream, &mut alone);
+                Ok(())
+            }
+        })
+    }
+
+    fn rows(
+        &mut self,
+        block: &record::Records,
+        at: usize,
+        batch: &Batch,
+        alone: &mut Option<&mut Reading>,
+    ) -> Result<(), Error> {
+        let mut row = 0;
+        while row < batch.rows() {
+            let wrong = self.first_wrong(batch, row..batch.rows());
+            let good = row..wrong.as_ref().map_or(batch.rows(), |wrong| wrong.row);
+            row = good.end;
+            self.append_rows(block, at, batch, good)?;
+            if let Some(Wrong { kind, stream, .. }) = wrong {
+                let kind = match kind {
+                    DataErrorKind::Malformed { what } => self.of_record(block, at + row, &what),
+                    kind => kind,
+                };
+                self.leave_out(block, at + row, block.offset(at + row), kind, stream, alone);
+                row += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// The first of these rows that a stream or the key has no place for.
+    fn first_wrong(&self, batch: &Batch, rows: Range<usize>) -> Option<Wrong> {
+        let of_stream = |(i, stream): (usize, &super::column::Stream)| {
+            let (row, kind) = stream.first_fault(batch, rows.clone())?;
+            Some(Wrong { row, kind, stream: Some(i as u16) })
+        };
+        let streams = self.records.streams.iter().enumerate().filter_map(of_stream);
+        let key = match &self.records.keys {
+            KeyOf::Feature(key) => key.first_fault(batch, rows.clone()),
+            KeyOf::Number | KeyOf::Id => None,
+        };
+        let key = key.map(|(row, kind)| Wrong { row, kind, stream: None });
+        streams.chain(key).min_by_key(|wrong| wrong.row)
+    }
+
+    fn append_rows(
+        &mut self,
+        block: &record::Records,
+        at: usize,
+        batch: &Batch,
+        rows: Range<usize>,
+    ) -> Result<(), Error> {
+        for row in rows.clone() {
+            let (sequence, found) =
+                (self.out.n_sequences as usize + (row - rows.start), self.records.len(batch, row));
+            let indexed = self.out.lengths[sequence];
+            if found != u64::from(indexed) {
+                let what = format!("{found} samples, {indexed} when it was indexed; has the file changed?");
+                return Err(self.error(block, at + row, &what));
+            }
+        }
+        for (stream, column) in self.records.streams.iter().zip(&mut self.out.streams) {
+            if let Offsets::At(ends) = &column.samples {
+                let samples = rows.clone().map(|row| stream.len(batch, row) as u64);
+                let all = samples.sum::<u64>() + u64::from(ends.last().copied().unwrap_or(0));
+                if all > u64::from(u32::MAX) {
+                    return Err(self.error(block, at + rows.start, "more than 2^32 samples in one chunk"));
+                }
+            }
+            stream.append(batch, rows.clone(), column);
+        }
+        match &self.records.keys {
+            KeyOf::Feature(key) => key.append(batch, rows.clone(), self.keys),
+            KeyOf::Number | KeyOf::Id => {
+                rows.clone()
+                    .for_each(|row| self.records.push_key(self.slice, block.number(at + row), self.keys));
+            }
+        }
+        self.out.n_sequences += rows.len() as u32;
+        Ok(())
+    }
+
+    /// Puts zeros or nothing in the place of a sequence that cannot be had.
+    fn leave_out(
+        &mut self,
+        block: &record::Records,
+        at: usize,
+        offset: u64,
+        kind: DataErrorKind,
+        stream: Option<u16>,
+        alone: &mut Option<&mut Reading>,
+    ) {
+        let (sequence, resource) = (self.out.n_sequences, ResourceId(self.slice.resource));
+        self.out.faults.push(Fault { sequence, kind, stream, resource, offset, line: None, fatal: false });
+        self.out.left_out.push(sequence);
+        for (stream, column) in self.records.streams.iter().zip(&mut self.out.streams) {
+            stream.blank(column);
+        }
+        self.records.push_key_of(self.slice, block, at, alone.as_deref_mut(), self.keys);
+        self.out.n_sequences += 1;
+    }
+
+    /// What is wrong with a record, which it is, and what it is called.
+    fn of_record(&self, block: &record::Records, at: usize, what: &str) -> DataErrorKind {
+        let record = block.number(at);
+        let id = self.records.id(self.slice, record);
+        DataErrorKind::Malformed { what: format!("record {record} (`{id}`): {what}") }
+    }
+
+    fn error(&self, block: &record::Records, at: usize, what: &str) -> Error {
+        DataError::new(self.of_record(block, at, what), self.records.place(self.slice, block.offset(at)))
+            .into()
+    }
+}

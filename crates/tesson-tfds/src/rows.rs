@@ -1,0 +1,121 @@
+//! Records of a block as rows of a batch, and those that are none.
+
+use std::sync::Arc;
+
+use tesson_core::{DataErrorKind, Fetch};
+use tesson_formats::example::Span;
+use tesson_formats::record;
+
+use crate::features::{Batch, Decoder, Limits, Schema};
+
+/// What there is next in a block.
+pub enum Step<'a> {
+    /// The records from number `at` of the block on are the rows of this batch.
+    Rows {
+        /// The first one's number.
+        at: usize,
+        /// What they hold.
+        batch: &'a Batch,
+    },
+    /// Record `at` cannot be read or decoded.
+    Bad(Bad),
+}
+
+/// A record that cannot be read or decoded.
+pub struct Bad {
+    /// Its place in the block.
+    pub at: usize,
+    /// Where in the file.
+    pub offset: u64,
+    /// What is wrong.
+    pub why: Why,
+}
+
+/// Why a record is left out.
+pub enum Why {
+    /// The file is damaged there.
+    Record(DataErrorKind),
+    /// It is no example of the schema; the path of the feature that is at fault, if it is one, and a sentence.
+    Example(Option<String>, String),
+}
+
+/// Decodes by one schema, in memory of its own.
+pub struct Reading {
+    decoder: Decoder,
+    batch: Batch,
+}
+
+impl Reading {
+    /// No value may be larger than what may be read at once.
+    pub fn new(schema: &Arc<Schema>, fetch: &dyn Fetch) -> Reading {
+        let most = Limits::default().value_bytes;
+        let value_bytes = usize::try_from(fetch.largest()).map_or(most, |largest| largest.min(most));
+        Reading {
+            decoder: Decoder::new(Arc::clone(schema), Limits { value_bytes }),
+            batch: Batch::new(schema),
+        }
+    }
+
+    /// Whether it decodes by this schema.
+    pub fn is_of(&self, schema: &Arc<Schema>) -> bool {
+        Arc::ptr_eq(self.decoder.schema(), schema)
+    }
+
+    /// All records of a block, in their order.
+    ///
+    /// # Errors
+    /// What `each` answers.
+    pub fn each<E>(
+        &mut self,
+        block: &record::Records,
+        each: &mut dyn FnMut(Step<'_>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut at = 0;
+        while at < block.len() {
+            if let Some(fault) = block.fault(at) {
+                each(Step::Bad(Bad { at, offset: fault.offset, why: Why::Record(fault.kind()) }))?;
+                at += 1;
+                continue;
+            }
+            let sound = (at..block.len()).take_while(|&i| block.fault(i).is_none()).count();
+            let failed = self.decode(block, at..at + sound);
+            let rows = self.batch.rows();
+            if rows > 0 {
+                each(Step::Rows { at, batch: &self.batch })?;
+                at += rows;
+            }
+            if let Some((path, what)) = failed {
+                each(Step::Bad(Bad { at, offset: block.offset(at), why: Why::Example(path, what) }))?;
+                at += 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// One record as a batch of one row.
+    ///
+    /// # Errors
+    /// Why it cannot be decoded.
+    pub fn one(&mut self, block: &record::Records, at: usize) -> Result<&Batch, Why> {
+        if let Some(fault) = block.fault(at) {
+            return Err(Why::Record(fault.kind()));
+        }
+        match self.decode(block, at..at + 1) {
+            Some((path, what)) => Err(Why::Example(path, what)),
+            None => Ok(&self.batch),
+        }
+    }
+
+    /// Decodes records up to the first that cannot be; says why.
+    fn decode(
+        &mut self,
+        block: &record::Records,
+        records: std::ops::Range<usize>,
+    ) -> Option<(Option<String>, String)> {
+        let places = block.places()[records].iter();
+        let spans = places.map(|p| Span { start: p.start as usize, len: p.size as usize });
+        self.batch.clear();
+        let failed = self.decoder.decode(block.bytes(), spans, &mut self.batch).err()?;
+        Some((failed.error.path.clone(), failed.error.to_string()))
+    }
+}
