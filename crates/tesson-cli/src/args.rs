@@ -403,6 +403,10 @@ pub(crate) struct BenchArgs {
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) input: InputArgs,
+
+    /// Lists so many faults at most; all are counted
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    pub(crate) list: u64,
 }
 
 #[derive(Debug, Args)]

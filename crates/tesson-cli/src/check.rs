@@ -4,7 +4,7 @@ use tesson::config::Randomize;
 use tesson::{DataError, Error, SourceConfig};
 use tesson_engine::{Checked, Severity, fault_facts};
 
-use crate::args::{CheckArgs, InputArgs};
+use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::output::{Output, count};
 use crate::progress::Progress;
@@ -12,16 +12,16 @@ use crate::{dataset, input, log, records};
 
 pub(crate) fn run(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
     if dataset::check::is_directory(&args.input) {
-        return dataset::check::check(&args.input, out);
+        return dataset::check::check(args, out);
     }
     if let Some(files) = records::files(&args.input)? {
-        return records::check(&files, out);
+        return records::check(&files, args.list, out);
     }
     let mut config = input::config(&args.input, None)?;
     // Stored order opens at once; the check makes the index itself, and shows what is wrong with it.
     config.randomize = Randomize::Off;
     log::show(config.trace_level);
-    let Some(checked) = check(&config, &args.input, out)? else { return Err(Failure::FaultsFound) };
+    let Some(checked) = check(&config, args, out)? else { return Err(Failure::FaultsFound) };
     if out.is_json() {
         let summary = serde_json::json!({
             "sequences": checked.sequences,
@@ -38,29 +38,58 @@ pub(crate) fn run(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
 }
 
 /// What has been found; `None` if the data allow no index, which is then the only fault listed.
-fn check(config: &SourceConfig, input: &InputArgs, out: &mut Output) -> Result<Option<Checked>, Failure> {
+fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Option<Checked>, Failure> {
     let _progress = Progress::spinner("checking");
-    let mut written = Ok(());
-    let checked = tesson::Source::open(config).and_then(|mut source| {
-        source.check(&mut |error, severity| {
-            if written.is_ok() {
-                written = show(error, severity, out);
-            }
-        })
-    });
-    written?;
+    let mut listed = Listed::new(args.list, out);
+    let checked = tesson::Source::open(config)
+        .and_then(|mut source| source.check(&mut |error, severity| listed.tell(error, severity)));
+    listed.end()?;
     match checked {
         Ok(checked) => Ok(Some(checked)),
         Err(Error::Data(error)) => {
             show(&error, Severity::Fatal, out)?;
             Ok(None)
         }
-        Err(e) => Err(input::beside(&e, input).unwrap_or(e.into())),
+        Err(e) => Err(input::beside(&e, &args.input).unwrap_or(e.into())),
+    }
+}
+
+/// Lists what is wrong, up to a number.
+pub(crate) struct Listed<'a> {
+    left: u64,
+    unlisted: u64,
+    written: std::io::Result<()>,
+    out: &'a mut Output,
+}
+
+impl Listed<'_> {
+    pub(crate) fn new(most: u64, out: &mut Output) -> Listed<'_> {
+        Listed { left: most, unlisted: 0, written: Ok(()), out }
+    }
+
+    /// One more. What cannot be written is told at the end.
+    pub(crate) fn tell(&mut self, error: &DataError, severity: Severity) {
+        match self.left.checked_sub(1) {
+            Some(left) => self.left = left,
+            None => return self.unlisted += 1,
+        }
+        if self.written.is_ok() {
+            self.written = show(error, severity, self.out);
+        }
+    }
+
+    /// Says how many were not listed.
+    pub(crate) fn end(self) -> std::io::Result<()> {
+        self.written?;
+        if self.unlisted > 0 && !self.out.is_json() {
+            self.out.line(&format!("… and {} more", count(self.unlisted)))?;
+        }
+        Ok(())
     }
 }
 
 /// Writes what is wrong, and how bad it is.
-pub(crate) fn show(error: &DataError, severity: Severity, out: &mut Output) -> std::io::Result<()> {
+fn show(error: &DataError, severity: Severity, out: &mut Output) -> std::io::Result<()> {
     if out.is_json() {
         return out.line(&json(error, severity).to_string());
     }

@@ -7,11 +7,11 @@ use tesson::config::bytes;
 use tesson::records::{
     self, ArrayRecordOptions, CheckedRecords, Compression, RecordForm, RecordKind, RecordsFile,
 };
-use tesson::{DEFAULT_MEMORY_LIMIT, Error};
+use tesson::{DEFAULT_MEMORY_LIMIT, DataError, Error};
 use tesson_engine::Severity;
 
 use crate::args::{ConvertArgs, IndexArgs, InputArgs};
-use crate::check::show;
+use crate::check::Listed;
 use crate::failure::Failure;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
@@ -46,25 +46,18 @@ pub(crate) fn memory_limit(input: &InputArgs) -> Result<u64, Failure> {
 }
 
 /// Looks at every checksum.
-pub(crate) fn check(files: &[RecordsFile], out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn check(files: &[RecordsFile], most: u64, out: &mut Output) -> Result<(), Failure> {
     let mut sum = CheckedRecords::default();
+    let mut listed = Listed::new(most, out);
     for file in files {
         let _progress = Progress::spinner("checking");
-        let mut written = Ok(());
-        let checked = records::check(
-            file,
-            &mut |error| {
-                if written.is_ok() {
-                    written = show(error, Severity::Fault, out);
-                }
-            },
-            &mut |_| {},
-        )?;
-        written?;
+        let mut tell = |error: &DataError| listed.tell(error, Severity::Fault);
+        let checked = records::check(file, &mut tell, &mut |_| {})?;
         sum.records += checked.records;
         sum.bytes += checked.bytes;
         sum.faults += checked.faults;
     }
+    listed.end()?;
     summary(files.len() as u64, &sum, out)
 }
 

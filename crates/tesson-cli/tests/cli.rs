@@ -844,3 +844,77 @@ fn check_looks_at_every_file_of_a_prepared_dataset() {
     assert!(found[0].contains("the shard is missing"), "{found:?}");
     assert!(found[1].contains("2 records, dataset_info.json says 1"), "{found:?}");
 }
+
+#[test]
+fn check_decodes_every_feature_of_a_prepared_dataset() {
+    let folder = prepared("prepared-decoded");
+    let features = r#"{"pythonClassName": "FeaturesDict", "featuresDict": {"features": {
+        "a": {"pythonClassName": "Tensor", "tensor": {"shape": {"dimensions": ["2"]}, "dtype": "int64"}},
+        "b": {"pythonClassName": "Text", "text": {}}}}}"#;
+    fs::write(folder.join("features.json"), features).expect("a file");
+    let example = |features: &[(&str, tesson::tfds::example::Value<'_>)]| {
+        let mut bytes = Vec::new();
+        tesson::tfds::example::write(features, &mut bytes);
+        String::from_utf8(bytes).expect("small numbers and letters")
+    };
+    use tesson::tfds::example::Value::{Bytes, Ints};
+    let good = example(&[("a", Ints(&[1, 2])), ("b", Bytes(&[b"x"]))]);
+    let short = example(&[("a", Ints(&[1])), ("b", Bytes(&[b"x"]))]);
+    let neither = example(&[("b", Ints(&[1]))]);
+    tfrecord(&folder, "d-train.tfrecord-00000-of-00002", &[&good, &short, &good]);
+    tfrecord(&folder, "d-train.tfrecord-00001-of-00002", &[&neither]);
+    let output = tesson(&folder, "check . --json");
+    assert_eq!(output.status.code(), Some(1));
+    let found: Vec<Value> = lines(&output);
+    let facts =
+        |i: usize| (found[i]["stream"].as_str().unwrap_or(""), found[i]["key"].as_str().unwrap_or(""));
+    assert_eq!(facts(0), ("a", "d-train.tfrecord-00000-of-00002__1"), "{found:?}");
+    assert_eq!(facts(1), ("a", "d-train.tfrecord-00001-of-00002__0"), "{found:?}");
+    assert_eq!(facts(2), ("b", "d-train.tfrecord-00001-of-00002__0"), "{found:?}");
+    assert_eq!(found[3]["faults"], 3);
+    let output = tesson(&folder, "check . --list 1");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.lines().count() == 3 && text.contains("… and 2 more"), "{text}");
+}
+
+#[test]
+fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
+    let folder = folder("prepared-shared");
+    let info =
+        r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "train", "shardLengths": [30, 20]}]}"#;
+    fs::write(folder.join("dataset_info.json"), info).expect("a file");
+    let features = r#"{"pythonClassName": "FeaturesDict", "featuresDict": {"features": {
+        "i": {"pythonClassName": "Scalar", "tensor": {"shape": {}, "dtype": "int64"}}}}}"#;
+    fs::write(folder.join("features.json"), features).expect("a file");
+    let example = |i: i64| {
+        let mut bytes = Vec::new();
+        tesson::tfds::example::write(&[("i", tesson::tfds::example::Value::Ints(&[i]))], &mut bytes);
+        String::from_utf8(bytes).expect("small numbers")
+    };
+    let examples: Vec<String> = (0..50).map(example).collect();
+    let records: Vec<&str> = examples.iter().map(String::as_str).collect();
+    tfrecord(&folder, "d-train.tfrecord-00000-of-00002", &records[..30]);
+    tfrecord(&folder, "d-train.tfrecord-00001-of-00002", &records[30..]);
+    let order = "--op shuffle={\"buffer_size\":9,\"seed\":3} --minibatch-size 8 --json";
+    let read = |more: &str| -> Vec<i64> {
+        let answer = answers(&folder, &format!("read . {order} {more}")).remove(0);
+        let examples = answer["examples"].as_array().expect("a list").clone();
+        examples.iter().map(|e| e["i"]["data"][0].as_i64().expect("a number")).collect()
+    };
+    let whole = read("");
+    // Sixteen examples by one worker, sixteen by three, the rest by two.
+    assert_eq!(read("--take 16 --save-state one"), whole[..16]);
+    let mut next = whole[16..].chunks(8);
+    let mut shares = |workers: usize, minibatches: usize, more: &str| {
+        let parts: Vec<Vec<i64>> =
+            (0..workers).map(|rank| read(&format!("--workers {workers} --rank {rank} {more}"))).collect();
+        let mut expected = vec![Vec::new(); workers];
+        for minibatch in next.by_ref().take(minibatches) {
+            minibatch.iter().enumerate().for_each(|(i, n)| expected[i % workers].push(*n));
+        }
+        assert_eq!(parts, expected, "{workers} workers");
+    };
+    shares(3, 2, "--state one --take 16 --save-state three");
+    shares(2, 3, "--state three");
+    assert!(refused(&folder, "read . --workers 2 --rank 2", 2).contains("--rank 2"));
+}

@@ -20,6 +20,7 @@
 //! # }
 //! ```
 
+mod check;
 mod format;
 mod loader;
 mod reader;
@@ -33,6 +34,7 @@ use std::{env, fs, io};
 
 use tesson_core::{ConfigError, Error, StoreError};
 
+pub use check::{CheckedDataset, check};
 pub use format::FORMAT;
 pub use reader::{OnDamage, Reader, Rows};
 pub use tesson_formats::example::{self, Value as ExampleValue};

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::{fs, io};
 
-use tesson::records::{self, CheckedRecords, RecordKind, RecordsFile};
+use tesson::records::{CheckedRecords, RecordKind, RecordsFile};
 use tesson::tfds::{self, Dataset, Shard};
-use tesson::{DataError, DataErrorKind, Error, Location, StoreError};
+use tesson::{Error, StoreError};
 use tesson_engine::Severity;
 
-use crate::args::InputArgs;
-use crate::check::show;
+use crate::args::{CheckArgs, InputArgs};
+use crate::check::Listed;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::Progress;
@@ -26,39 +26,17 @@ pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
     shards(&dataset).map(|shard| open_file(&dataset, shard, input)).collect()
 }
 
-/// Looks at every checksum, and whether the files hold what the dataset says.
-pub(crate) fn check(input: &InputArgs, out: &mut Output) -> Result<(), Failure> {
-    let dataset = open(input)?;
-    let mut sum = CheckedRecords::default();
-    let mut n_files = 0u64;
+/// Looks at every checksum and decodes every example, and whether the files hold what the dataset says.
+pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
+    let dataset = open(&args.input)?;
+    let limit = memory_limit(&args.input)?;
     let _progress = Progress::spinner("checking");
-    for shard in shards(&dataset) {
-        n_files += 1;
-        let path = path(&dataset, shard);
-        if !path.is_file() {
-            sum.faults += 1;
-            show(&fault(&path, "the shard is missing".into()), Severity::Fatal, out)?;
-            continue;
-        }
-        let file = open_file(&dataset, shard, input)?;
-        let mut written = Ok(());
-        let mut each = |error: &DataError| {
-            if written.is_ok() {
-                written = show(error, Severity::Fault, out);
-            }
-        };
-        let checked = records::check(&file, &mut each, &mut |_| {})?;
-        written?;
-        if checked.records != shard.len {
-            sum.faults += 1;
-            let what = format!("{} records, dataset_info.json says {}", checked.records, shard.len);
-            show(&fault(&path, what), Severity::Fatal, out)?;
-        }
-        sum.records += checked.records;
-        sum.bytes += checked.bytes;
-        sum.faults += checked.faults;
-    }
-    summary(n_files, &sum, out)
+    let mut listed = Listed::new(args.list, out);
+    let checked =
+        tfds::check(&dataset, limit, &mut |error| listed.tell(error, Severity::Fault), &mut |_| {})?;
+    listed.end()?;
+    let sum = CheckedRecords { records: checked.records, bytes: checked.bytes, faults: checked.faults };
+    summary(checked.files, &sum, out)
 }
 
 fn open(input: &InputArgs) -> Result<Dataset, Failure> {
@@ -79,7 +57,7 @@ fn open_file(dataset: &Dataset, shard: &Shard, input: &InputArgs) -> Result<Reco
     let path = path(dataset, shard);
     let format = dataset.file_format.suffix();
     let Some(kind) = RecordKind::parse(format) else {
-        return Err(Failure::Usage(format!("{}: {format} files cannot be checked yet", path.display())));
+        return Err(Failure::Usage(format!("{}: {format} files need no index", path.display())));
     };
     if let Err(error) = fs::metadata(&path)
         && error.kind() == io::ErrorKind::NotFound
@@ -87,9 +65,4 @@ fn open_file(dataset: &Dataset, shard: &Shard, input: &InputArgs) -> Result<Reco
         return Err(Error::from(StoreError::new(path.into(), None, error)).into());
     }
     Ok(RecordsFile::open(&path, kind, memory_limit(input)?)?)
-}
-
-fn fault(path: &Path, what: String) -> DataError {
-    let at = Location { file: path.into(), offset: 0, line: None };
-    DataError::new(DataErrorKind::Malformed { what }, at)
 }

@@ -6,6 +6,7 @@ use std::{fs, time::Instant};
 
 use serde_json::{Value, json};
 use tesson::Error;
+use tesson::config::Schedule;
 use tesson::tfds::features::{Schema, Selection, node};
 use tesson::tfds::{self, Plan, Reader, Rows};
 
@@ -16,7 +17,7 @@ use crate::output::{Output, count};
 use crate::progress::note;
 use crate::read::replace;
 
-/// Examples that are read at once. What is read does not depend on it.
+/// Examples that are read at once, which are also a minibatch of several workers if nothing is said.
 const AT_ONCE: u64 = 64;
 
 /// Characters of an example that people are shown.
@@ -90,8 +91,43 @@ fn at(reader: &mut Reader, places: &str, out: &mut Output) -> Result<u64, Failur
     Ok(places.len() as u64)
 }
 
+/// A worker's share of the examples, which all workers get in minibatches (§12.5).
+struct Share {
+    /// Examples of a minibatch, by epoch.
+    sizes: Option<Schedule>,
+    workers: u64,
+    rank: u64,
+}
+
+impl Share {
+    fn of(args: &ReadArgs) -> Result<Share, Failure> {
+        let (workers, rank) = (args.worker.workers, args.worker.rank);
+        if workers == 0 || rank >= workers {
+            let what =
+                format!("--workers {workers} --rank {rank}: ranks count from 0 and are below the number");
+            return Err(Failure::Usage(what));
+        }
+        Ok(Share { sizes: args.minibatch_size.clone(), workers, rank })
+    }
+
+    fn examples(&self, epoch: u64) -> u64 {
+        self.sizes.as_ref().map_or(AT_ONCE, |sizes| sizes.at(epoch))
+    }
+
+    /// Appends this worker's part of the next minibatch; how many examples all workers get of it.
+    fn read(&self, reader: &mut Reader, wanted: u64, rows: &mut Rows) -> Result<u64, Error> {
+        if self.workers == 1 {
+            reader.read(wanted as usize, rows)?;
+            return Ok(rows.len() as u64);
+        }
+        let given = reader.read_share(wanted as usize, self.workers as usize, self.rank as usize, rows)?;
+        Ok(given as u64)
+    }
+}
+
 /// One traversal after the other; each is the next pass of every shuffle in it.
 fn traversals(args: &ReadArgs, reader: &mut Reader, out: &mut Output) -> Result<u64, Failure> {
+    let share = Share::of(args)?;
     let mut rows = Rows::new(reader.schema());
     let mut n = 0;
     for epoch in 0..args.epochs.unwrap_or(1) {
@@ -102,12 +138,17 @@ fn traversals(args: &ReadArgs, reader: &mut Reader, out: &mut Output) -> Result<
         let mut shown = Vec::new();
         let read = loop {
             rows.clear();
-            let wanted = left.min(AT_ONCE);
-            let read = reader.read(wanted as usize, &mut rows);
+            let wanted = left.min(share.examples(epoch));
+            let read = share.read(reader, wanted, &mut rows);
             show(reader, &rows, &mut shown, out)?;
-            (n, left) = (n + rows.len() as u64, left - rows.len() as u64);
-            if read.is_err() || left == 0 || (rows.len() as u64) < wanted {
-                break read;
+            n += rows.len() as u64;
+            let given = match read {
+                Ok(given) => given,
+                Err(error) => break Err(error),
+            };
+            left -= given;
+            if left == 0 || given < wanted {
+                break Ok(());
             }
         };
         end(shown, out)?;
