@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout)]
 
 mod corpus;
+mod tfds;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -63,7 +64,8 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
             }
             report(what, kind, &words, results);
         }
-        _ => return Err(USAGE.into()),
+        ["tfds", rest @ ..] if tfds::run(rest)? => {}
+        _ => return Err(format!("{USAGE}\nprepared datasets:{}", tfds::USAGE).into()),
     }
     Ok(())
 }
@@ -201,7 +203,7 @@ fn limit(file: &Path, rounds: usize) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 /// Median and best of each figure.
-fn report(what: &str, kind: &str, words: &[&str], results: Vec<Vec<(&'static str, f64)>>) {
+pub(crate) fn report(what: &str, kind: &str, words: &[&str], results: Vec<Vec<(&'static str, f64)>>) {
     let mut line = json!({"what": what, "kind": kind, "command": words.join(" "), "rounds": results.len()});
     for (i, (name, _)) in results[0].iter().enumerate() {
         let mut values: Vec<f64> = results.iter().map(|r| r[i].1).collect();
@@ -216,7 +218,7 @@ fn round(x: f64) -> f64 {
 }
 
 /// Processor time of all threads of this process so far.
-fn processor_seconds() -> f64 {
+pub(crate) fn processor_seconds() -> f64 {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
