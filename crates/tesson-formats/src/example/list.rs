@@ -58,7 +58,7 @@ fn ints(tag: Tag, list: &mut Wire<'_>, to: &mut Vec<i64>) -> Result<()> {
 }
 
 /// Eight numbers of one byte each are the common case in long lists (labels, tokens, pixels) and are taken at once.
-fn packed_ints(mut packed: Wire<'_>, to: &mut Vec<i64>) -> Result<()> {
+pub(super) fn packed_ints(mut packed: Wire<'_>, to: &mut Vec<i64>) -> Result<()> {
     while let Some(eight) = packed.rest().first_chunk::<8>() {
         if u64::from_le_bytes(*eight) & 0x8080_8080_8080_8080 == 0 {
             to.extend(eight.iter().map(|b| i64::from(*b)));

@@ -2,6 +2,7 @@
 
 use super::columns::{Columns, Kind};
 use super::list;
+use super::mold::Molds;
 use super::wire::{Tag, Wire, WireType};
 use super::{Column, ExampleError, Fault, Span};
 
@@ -38,6 +39,7 @@ pub struct Parser {
     /// Wanted keys in the order of their bytes.
     sorted: Vec<usize>,
     guesses: Vec<Guess>,
+    molds: Molds,
 }
 
 impl Parser {
@@ -46,7 +48,7 @@ impl Parser {
         let mut sorted: Vec<usize> = (0..wanted.len()).collect();
         sorted.sort_by(|a, b| wanted[*a].key.cmp(&wanted[*b].key));
         debug_assert!(sorted.windows(2).all(|w| wanted[w[0]].key != wanted[w[1]].key));
-        Parser { wanted, sorted, guesses: Vec::new() }
+        Parser { wanted, sorted, guesses: Vec::new(), molds: Molds::new() }
     }
 
     /// The wanted keys.
@@ -72,13 +74,19 @@ impl Parser {
         record: Span,
         columns: &mut Columns,
     ) -> std::result::Result<(), ExampleError> {
+        if self.molds.take(block, record, columns) {
+            return Ok(());
+        }
         let rows = columns.rows();
         let message = Wire::new(block, record.start, record.start + record.len);
         self.message(message, columns).map_err(|mut error| {
             columns.truncate(rows);
             error.offset -= record.start;
             error
-        })
+        })?;
+        let Parser { molds, wanted, sorted, .. } = self;
+        molds.learn(&block[record.range()], wanted, |key| find(wanted, sorted, key));
+        Ok(())
     }
 
     fn message(&mut self, mut message: Wire<'_>, columns: &mut Columns) -> Result<()> {
@@ -163,8 +171,7 @@ impl Parser {
     }
 
     fn look_up(&mut self, key: &[u8], place: usize) -> Option<usize> {
-        let found = self.sorted.binary_search_by(|i| self.wanted[*i].key.as_bytes().cmp(key));
-        let column = found.ok().map(|i| self.sorted[i]);
+        let column = find(&self.wanted, &self.sorted, key);
         if place < REMEMBERED && key.len() <= REMEMBERED {
             if place >= self.guesses.len() {
                 self.guesses.resize(place + 1, Guess::default());
@@ -178,6 +185,12 @@ impl Parser {
         }
         column
     }
+}
+
+/// Which of the wanted keys it is.
+fn find(wanted: &[Wanted], sorted: &[usize], key: &[u8]) -> Option<usize> {
+    let found = sorted.binary_search_by(|i| wanted[*i].key.as_bytes().cmp(key));
+    found.ok().map(|i| sorted[i])
 }
 
 const FIRST: Tag = Tag { field: 1, wire: WireType::Bytes };

@@ -74,7 +74,44 @@ fn parser() -> Parser {
     Parser::new(KEYS.iter().map(|(key, kind)| Wanted { key: (*key).to_owned(), kind: *kind }).collect())
 }
 
+/// Messages that follow each other: some as the one before but for a byte, some as one further back.
+fn a_series() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let change = (any::<prop::sample::Index>(), any::<u8>());
+    let step = (any::<prop::sample::Index>(), proptest::option::of(change));
+    (vec(a_full_message(), 1..4), vec(step, 1..60)).prop_map(|(made, steps)| {
+        let mut series = Vec::new();
+        for (which, change) in steps {
+            let mut message = which.get(&made).written();
+            if let Some((at, byte)) = change.filter(|_| !message.is_empty()) {
+                let at = at.index(message.len());
+                message[at] = byte;
+            }
+            series.push(message);
+        }
+        series
+    })
+}
+
+/// A message with every wanted key once, in any order, among others.
+fn a_full_message() -> impl Strategy<Value = Message> {
+    let entries: Vec<_> = (0..KEYS.len() + 2).map(|key| (Just(key), made(key))).collect();
+    Just(()).prop_flat_map(move |()| entries.clone()).prop_shuffle().prop_map(|entries| Message { entries })
+}
+
 proptest! {
+    /// A parser that has seen other messages says the same of each as one that has not.
+    #[test]
+    fn what_is_read_does_not_depend_on_messages_before(series in a_series()) {
+        let mut experienced = parser();
+        for message in &series {
+            let whole = Span { start: 0, len: message.len() };
+            let (mut found, mut expected) = (experienced.columns(), experienced.columns());
+            let answer = experienced.parse(message, whole, &mut found);
+            prop_assert_eq!(answer, parser().parse(message, whole, &mut expected));
+            prop_assert_eq!(found, expected);
+        }
+    }
+
     #[test]
     fn columns_hold_what_the_messages_hold(messages in vec(a_message(), 0..6)) {
         let mut block = Vec::new();

@@ -68,6 +68,9 @@ impl<'a> Layout<'a> {
 
     /// Lays out rows from `first` on, as far as they are stored one after the other.
     pub(super) fn rows(&mut self, first: usize, column: &mut Column) -> Stored {
+        if self.are_alike(first) {
+            return Stored { first, count: self.lists.records - first, then: Then::End };
+        }
         for row in first..self.lists.records {
             let then = match self.row(row, column) {
                 Ok(Row::Present) => continue,
@@ -77,6 +80,19 @@ impl<'a> Layout<'a> {
             return Stored { first, count: row - first, then };
         }
         Stored { first, count: self.lists.records - first, then: Then::End }
+    }
+
+    /// Whether all rows from `first` on have the one number of values that the shape allows: then nothing is to be laid out.
+    fn are_alike(&self, first: usize) -> bool {
+        if !self.required || !self.stored.absent.is_empty() || first >= self.lists.records {
+            return false;
+        }
+        let each = self.plan.levels.iter().flatten().product::<usize>() * self.known;
+        let begin = self.stored.row(first).start;
+        let ends = &self.stored.ends[first..self.lists.records];
+        // No branch for a row: the loop becomes vector code.
+        let differ = |all: usize, (i, end): (usize, &usize)| all | (end ^ (begin + (i + 1) * each));
+        ends.iter().enumerate().fold(0, differ) == 0
     }
 
     fn row(&self, row: usize, column: &mut Column) -> Result<Row, FeatureFault> {

@@ -1,0 +1,257 @@
+//! Messages that are laid out as one before: the same keys in the same order, values that take as many bytes.
+//!
+//! What a writer puts around values is the same in all messages of a size, as a rule. A [`Mold`] is made of one message
+//! that was parsed: which of its bytes are not values, and where the values are. Another message that has the same bytes
+//! there means the same, so it is compared word by word and its values are taken out. Whatever does not fit is parsed:
+//! what is read never depends on molds.
+
+use super::columns::{Columns, List};
+use super::wire::Wire;
+use super::{Kind, Span, Wanted, list};
+
+/// Molds that are kept: messages of other sizes follow each other.
+const KEPT: usize = 8;
+
+/// Words and values of a mold, at most: beyond that comparing is not faster than parsing.
+const MOST: usize = 64;
+
+/// Molds that may be made before one has fitted, and more of them for each that has fitted: making one costs as much as
+/// parsing the message once more.
+const CREDIT: Credit = Credit { first: 16, most: 256, again: 512 };
+
+struct Credit {
+    first: u32,
+    most: u32,
+    /// With none left, another mold is tried after so many messages.
+    again: u32,
+}
+
+/// The molds of the messages that came last.
+#[derive(Clone, Debug)]
+pub(super) struct Molds {
+    of: Vec<Mold>,
+    /// The one that fitted last, and the one that is given up next.
+    last: usize,
+    oldest: usize,
+    credit: u32,
+    passed: u32,
+}
+
+impl Molds {
+    pub(super) fn new() -> Molds {
+        Molds { of: Vec::new(), last: 0, oldest: 0, credit: CREDIT.first, passed: 0 }
+    }
+
+    /// Appends a row if a mold fits the message in these bytes of `block`.
+    #[inline]
+    pub(super) fn take(&mut self, block: &[u8], record: Span, columns: &mut Columns) -> bool {
+        let is_of_size = |mold: &Mold| mold.size == record.len;
+        if !self.of.get(self.last).is_some_and(is_of_size) {
+            let Some(at) = self.of.iter().position(is_of_size) else { return false };
+            self.last = at;
+        }
+        let fits = self.of[self.last].take(block, record, columns);
+        self.credit = (self.credit + u32::from(fits)).min(CREDIT.most);
+        fits
+    }
+
+    /// Makes a mold of a message that none has fitted, if that seems worth while.
+    pub(super) fn learn(
+        &mut self,
+        message: &[u8],
+        wanted: &[Wanted],
+        column: impl Fn(&[u8]) -> Option<usize>,
+    ) {
+        if self.credit == 0 {
+            self.passed += 1;
+            if self.passed < CREDIT.again {
+                return;
+            }
+            (self.passed, self.credit) = (0, 1);
+        }
+        self.credit -= 1;
+        let Some(mold) = Mold::of(message, wanted, column) else { return };
+        let same = self.of.iter().position(|m| m.size == mold.size);
+        match same {
+            Some(at) => self.of[at] = mold,
+            None if self.of.len() < KEPT => self.of.push(mold),
+            None => {
+                self.of[self.oldest] = mold;
+                self.oldest = (self.oldest + 1) % KEPT;
+            }
+        }
+    }
+}
+
+/// What messages of a size have in common.
+#[derive(Clone, Debug)]
+struct Mold {
+    size: usize,
+    words: Vec<Word>,
+    parts: Vec<Part>,
+}
+
+/// Eight bytes of the message, and which of their bits are not values.
+#[derive(Clone, Copy, Debug)]
+struct Word {
+    at: usize,
+    mask: u64,
+    bits: u64,
+}
+
+/// A run of bytes that are values of a column.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    column: usize,
+    at: usize,
+    len: usize,
+    /// Whether the column's row ends with it.
+    ends: bool,
+}
+
+impl Mold {
+    /// Of a message that is written as writers do it: each wanted key is there once, its numbers are packed. `None` for any
+    /// other one.
+    fn of(message: &[u8], wanted: &[Wanted], column: impl Fn(&[u8]) -> Option<usize>) -> Option<Mold> {
+        let mut parts = Vec::new();
+        // Values of keys that are not wanted may be anything, too.
+        let mut free = Vec::new();
+        let mut seen = vec![false; wanted.len()];
+        let mut whole = Wire::new(message, 0, message.len());
+        let mut features = only(&mut whole, 0x0a)?;
+        while !features.is_empty() {
+            let mut entry = field(&mut features, 0x0a)?;
+            let key = field(&mut entry, 0x0a)?;
+            let mut feature = only(&mut entry, 0x12)?;
+            let Some(column) = column(key.rest()) else {
+                free.push(feature.at..feature.at + feature.len());
+                continue;
+            };
+            if std::mem::replace(&mut seen[column], true) {
+                return None;
+            }
+            let mut list = only(&mut feature, tag(wanted[column].kind))?;
+            let before = parts.len();
+            while !list.is_empty() {
+                let value = field(&mut list, 0x0a)?;
+                let once = wanted[column].kind == Kind::Bytes || list.is_empty();
+                if !once || parts.len() == MOST {
+                    return None;
+                }
+                parts.push(Part { column, at: value.at, len: value.len(), ends: false });
+                free.push(value.at..value.at + value.len());
+            }
+            if parts.len() == before {
+                // A list without values.
+                parts.push(Part { column, at: 0, len: 0, ends: false });
+                if wanted[column].kind == Kind::Bytes {
+                    return None;
+                }
+            }
+            parts.last_mut()?.ends = true;
+        }
+        let words = seen.iter().all(|seen| *seen).then(|| words(message, &free))??;
+        Some(Mold { size: message.len(), words, parts })
+    }
+
+    #[inline]
+    fn take(&self, block: &[u8], record: Span, columns: &mut Columns) -> bool {
+        let message = &block[record.range()];
+        let differs = |word: &Word| word_at(message, word.at) & word.mask != word.bits;
+        if self.words.iter().any(differs) {
+            return false;
+        }
+        let rows = columns.rows();
+        for part in &self.parts {
+            let column = &mut columns.of[part.column];
+            let taken = match &mut column.values {
+                List::Bytes(to) => {
+                    to.push(Span { start: record.start + part.at, len: part.len });
+                    true
+                }
+                List::Floats(to) => {
+                    let (values, rest) = message[part.at..part.at + part.len].as_chunks::<4>();
+                    to.extend(values.iter().map(|v| f32::from_le_bytes(*v)));
+                    rest.is_empty()
+                }
+                List::Ints(to) => part.ints(message, to),
+            };
+            if !taken {
+                columns.truncate(rows);
+                return false;
+            }
+            if part.ends {
+                column.ends.push(column.values.len());
+            }
+        }
+        columns.end_row(self.parts.len());
+        true
+    }
+}
+
+impl Part {
+    /// Packed integers. A single one of up to eight bytes is put together without a loop.
+    #[inline]
+    fn ints(&self, message: &[u8], to: &mut Vec<i64>) -> bool {
+        const MORE: u64 = 0x8080_8080_8080_8080;
+        let end = self.at + self.len;
+        if (1..=8).contains(&self.len) && end >= 8 {
+            let unused = 64 - 8 * self.len as u32;
+            let bytes = word_at(message, end - 8) >> unused;
+            if bytes & MORE == (MORE << 8 >> 8) >> unused {
+                let sevens = bytes & !MORE;
+                let pairs = sevens & 0x007f_007f_007f_007f | (sevens & 0x7f00_7f00_7f00_7f00) >> 1;
+                let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+                to.push((fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4) as i64);
+                return true;
+            }
+        }
+        list::packed_ints(Wire::new(message, self.at, end), to).is_ok()
+    }
+}
+
+/// Words that cover all bytes that are not free. `None` if there are too many, or the message is shorter than a word.
+fn words(message: &[u8], free: &[std::ops::Range<usize>]) -> Option<Vec<Word>> {
+    let last = message.len().checked_sub(8)?;
+    let mut words = Vec::new();
+    let mut free = free.iter().peekable();
+    let mut at = 0;
+    while at < message.len() {
+        if let Some(skipped) = free.next_if(|range| range.start <= at) {
+            at = at.max(skipped.end);
+            continue;
+        }
+        let from = at.min(last);
+        let is_free = |byte: usize| free.clone().any(|range| range.contains(&byte)) || byte < at;
+        let mask = (0..8).filter(|i| !is_free(from + i)).fold(0, |mask, i| mask | 0xff << (8 * i));
+        words.push(Word { at: from, mask, bits: word_at(message, from) & mask });
+        if words.len() > MOST {
+            return None;
+        }
+        at = from + 8;
+    }
+    Some(words)
+}
+
+#[inline]
+fn word_at(message: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(message[at..at + 8].try_into().expect("eight bytes were taken"))
+}
+
+fn tag(kind: Kind) -> u8 {
+    match kind {
+        Kind::Bytes => 0x0a,
+        Kind::Floats => 0x12,
+        Kind::Ints => 0x1a,
+    }
+}
+
+/// The next field, if it has this tag.
+fn field<'a>(from: &mut Wire<'a>, tag: u8) -> Option<Wire<'a>> {
+    if from.take(tag) { from.field().ok() } else { None }
+}
+
+/// The same, if nothing follows it.
+fn only<'a>(from: &mut Wire<'a>, tag: u8) -> Option<Wire<'a>> {
+    field(from, tag).filter(|_| from.is_empty())
+}
