@@ -27,9 +27,14 @@ impl Padding {
     /// How the rows of a column become one array, each dimension as long as the longest row's. `None` for ragged features
     /// and nested streams, whose rows are no arrays.
     pub fn of(plan: &Plan, column: &Column) -> Option<Padding> {
-        let inner: Option<Vec<usize>> = plan.levels.iter().skip(1).copied().collect();
-        let inner = inner.filter(|_| plan.streams == 0)?;
+        let inner = inner_of(plan)?;
         let rows = column.rows();
+        if let (Shapes::Same(own), true) = (&column.shapes, column.levels.is_empty()) {
+            // Nothing is looked at row by row: batches are larger than anything else is done with them.
+            let shape = [&[rows], &own[..]].concat();
+            let all = 0..shape.iter().product();
+            return Some(Padding { shape, runs: vec![Run { from: all, to: 0 }] });
+        }
         let dims: Vec<Vec<usize>> =
             (0..rows).map(|row| dims_of(plan, column, &inner, row)).collect::<Option<_>>()?;
         let rank = usize::from(!plan.levels.is_empty()) + inner.len() + plan.leaf.shape.len();
@@ -48,6 +53,27 @@ impl Padding {
         }
         Some(Padding { shape, runs })
     }
+}
+
+impl Plan {
+    /// Whether each row is an array, if its items have one shape: it is neither ragged nor a nested stream.
+    pub fn has_array_rows(&self) -> bool {
+        inner_of(self).is_some()
+    }
+}
+
+impl Column {
+    /// The shape of a row, and where its values are. `None` for ragged features and nested streams, and if the row's items
+    /// differ in shape.
+    pub fn row(&self, plan: &Plan, row: usize) -> Option<(Vec<usize>, Range<usize>)> {
+        let dims = dims_of(plan, self, &inner_of(plan)?, row)?;
+        Some((dims, self.values(self.items(row)..self.items(row + 1))))
+    }
+}
+
+/// The lengths of the sequences inside of the outermost one, if all are fixed.
+fn inner_of(plan: &Plan) -> Option<Vec<usize>> {
+    plan.levels.iter().skip(1).copied().collect::<Option<_>>().filter(|_| plan.streams == 0)
 }
 
 /// The dimensions of a row; `None` if its items differ in shape.
