@@ -10,7 +10,7 @@ import pytest
 from prepare import tensor, write_dataset
 
 import tesson
-from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs
+from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, tfds
 from tesson.memory import MemoryDeserializer
 
 #: Six sequences of one sample; the key is the line's number.
@@ -74,5 +74,5 @@ def namespace(request: pytest.FixtureRequest, files: Path, doctest_namespace: di
     write_dataset(files / "digits" / "1.0.0", {"label": tensor("int64")}, {"train": digits})
     with train(randomize=False, max_sweeps=2) as source, tagging(randomize=False) as tagged:
         doctest_namespace.update({name: getattr(tesson, name) for name in tesson.__all__})
-        doctest_namespace.update(np=np, MemoryDeserializer=MemoryDeserializer, source=source, minibatch=tagged.next_minibatch(5))
+        doctest_namespace.update(np=np, tfds=tfds, MemoryDeserializer=MemoryDeserializer, source=source, minibatch=tagged.next_minibatch(5))
         yield

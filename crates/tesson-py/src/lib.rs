@@ -32,7 +32,10 @@ mod _tesson {
     use crate::state::merge_states;
 
     #[pymodule_export]
-    use crate::tfds::{ExampleReader, GlobalSeeds, PreparedDataset, Stream, find_dataset};
+    use crate::tfds::{
+        ExampleIterator, ExampleReader, GlobalSeeds, NestedElements, PreparedDataset, Stream,
+        find_dataset, forked,
+    };
 
     #[pymodule_export]
     use crate::user::batch_of;

@@ -59,6 +59,30 @@ impl<T> Turn<T> {
         Ok(act(thing, interrupted))
     }
 
+    /// Uses the thing if nobody else does, and if it is there.
+    pub(crate) fn try_with<R>(&self, act: impl FnOnce(&mut T) -> R) -> Option<R> {
+        let taken = {
+            let mut place = self.lock();
+            match std::mem::replace(&mut *place, Place::InUse) {
+                Place::Here(thing) => thing,
+                other => {
+                    *place = other;
+                    return None;
+                }
+            }
+        };
+        let mut back = Back(self, Some(taken));
+        back.1.as_mut().map(act)
+    }
+
+    /// Waits until nobody uses the thing, or for as long as signals can wait.
+    pub(crate) fn wait(&self) {
+        let place = self.lock();
+        if matches!(*place, Place::InUse) {
+            drop(self.returned.wait_timeout(place, PATIENCE));
+        }
+    }
+
     /// Takes the thing away for good, when its user is done.
     pub(crate) fn remove(&self, interrupted: &mut dyn FnMut() -> bool) -> Result<T, NoTurn> {
         let thing = self.take(interrupted)?;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,100 @@ def test_minibatches_are_arrays_padded_where_examples_differ(tmp_path: Path) -> 
     assert first["s"].tolist() == [[b""], [b"a"]]
     assert last["x"].shape == (1, 2, 2) and last["s"].tolist() == [[b"a", b"a"]]
     assert len(list(ds.minibatches(2, drop_remainder=True))) == 1
+
+
+def test_datasets_of_batches_begin_a_pass_each_time(numbers: tfds.Builder) -> None:
+    ds = numbers.as_dataset("train", shuffle_files=True, read_config=tfds.ReadConfig(shuffle_seed=3))
+    batches = ds.batch(8)
+    passes = [[batch["n"].tolist() for batch in batches] for _ in range(2)]
+    assert [len(batch) for batch in passes[0]] == [8, 8, 4] and len(batches) == 3
+    assert [sum(of, []) for of in passes] == [ds.ids(epoch=0).tolist(), ds.ids(epoch=1).tolist()]
+    assert len(ds.batch(8, drop_remainder=True)) == len(list(ds.batch(8, drop_remainder=True))) == 2
+    with pytest.raises(ValueError, match="batch_size=0"):
+        ds.batch(0)
+
+
+def test_a_split_is_had_all_at_once(numbers: tfds.Builder) -> None:
+    everything = numbers.as_dataset("train", batch_size=-1)
+    assert everything["n"].tolist() == list(range(20)) and everything["t"].tolist()[19] == b"19"
+    text, number = numbers.as_dataset("test", batch_size=-1, as_supervised=True)
+    assert (text.tolist(), number.tolist()) == ([b"100", b"101", b"102"], [100, 101, 102])
+    assert numbers.as_dataset("train[:0]+train[:1]", batch_size=-1)["n"].tolist() == [0]
+    assert next(iter(numbers.as_dataset("train", batch_size=4)))["n"].tolist() == [0, 1, 2, 3]
+
+
+def test_absent_optional_features_are_told_from_small_ones(tmp_path: Path) -> None:
+    optional = tensor("int32")
+    optional["tensor"]["optional"] = True
+    text = tensor("string")
+    text["tensor"]["optional"] = True
+    smallest = int(np.iinfo("int32").min)
+    shard = [{"a": 1, "t": b"x"}, {}, {"a": smallest, "t": b""}]
+    folder = write_dataset(tmp_path / "x" / "1.0.0", {"a": optional, "t": text}, {"train": [shard]})
+    builder = tfds.builder_from_directory(folder)
+    assert values_of(builder.as_dataset("train"), "a") == [1, smallest, smallest]
+    marked = builder.as_dataset("train", absent="none")
+    assert values_of(marked, "a") == [1, None, smallest] and values_of(marked, "t") == [b"x", None, b""]
+    (batch,) = marked.batch(3)
+    assert batch["a"].mask.tolist() == [False, True, False] and batch["a"].filled(7).tolist() == [1, 7, smallest]
+    assert batch["t"].tolist() == [b"x", None, b""]
+    assert not isinstance(next(iter(builder.as_dataset("train").batch(3)))["a"], np.ma.MaskedArray)
+    assert builder.as_data_source("train", absent="none")[1] == {"a": None, "t": None}
+    with pytest.raises(ValueError, match="absent='mask'"):
+        builder.as_dataset("train", absent="mask")
+
+
+def values_of(ds: Any, name: str) -> list[Any]:
+    return [example[name] for example in ds]
+
+
+def test_elements_of_nested_datasets_are_made_when_they_are_asked_for(tmp_path: Path) -> None:
+    inner = node("features_dict.FeaturesDict", featuresDict={"features": {"b": tensor("int32"), "t": TEXT}})
+    steps = node(
+        "features_dict.FeaturesDict",
+        featuresDict={"features": {"a": tensor("int32"), "inner": sequence(inner, kind="dataset_feature.Dataset")}},
+    )
+    episode = node("features_dict.FeaturesDict", featuresDict={"features": {"x": tensor("int32"), "steps": sequence(steps, kind="dataset_feature.Dataset")}})
+
+    def stored(k: int) -> dict[str, Any]:
+        return {
+            "episode/x": k,
+            "episode/steps/a": [k, k + 1],
+            "episode/steps/inner/b/ragged_flat_values": [k, k, k],
+            "episode/steps/inner/b/ragged_row_lengths_0": [1, 2],
+            "episode/steps/inner/t/ragged_flat_values": [b"u", b"v", b"w"],
+            "episode/steps/inner/t/ragged_row_lengths_0": [1, 2],
+        }
+
+    shard = [stored(k) for k in range(20)]
+    folder = write_dataset(tmp_path / "x" / "1.0.0", {"episode": episode}, {"train": [shard]})
+    ds = tfds.builder_from_directory(folder).as_dataset("train")
+    kept = [example["episode"]["steps"] for example in ds]
+    # Long after the iterator has gone on, and is gone.
+    for k, steps in enumerate(kept):
+        assert [int(step["a"]) for step in steps] == [k, k + 1] and len(steps) == 2
+        assert list(steps[-1]["inner"]) == [{"b": k, "t": b"v"}, {"b": k, "t": b"w"}]
+        assert [len(step["inner"]) for step in steps[:2]] == [1, 2]
+        with pytest.raises(IndexError, match="element 2 of 2"):
+            steps[2]
+    (batch,) = ds.batch(20)
+    assert [int(steps[0]["a"]) for steps in batch["episode"]["steps"]] == list(range(20))
+
+
+def test_arrays_stay_valid_when_iterator_and_dataset_are_gone(tmp_path: Path) -> None:
+    features = {"x": tensor("float32", -1, 2), "n": tensor("uint8", 3)}
+    shard = [{"x": np.full((i % 4, 2), float(i)), "n": [i, i, i]} for i in range(100)]
+    folder = write_dataset(tmp_path / "x" / "1.0.0", features, {"train": [shard]})
+    ds = tfds.builder_from_directory(folder).as_dataset("train")
+    examples, (batch,) = list(ds), list(ds.batch(100))
+    del ds
+    gc.collect()
+    for i, example in enumerate(examples):
+        assert example["x"].shape == (i % 4, 2) and (example["x"] == i).all()
+        assert example["n"].tolist() == [i, i, i]
+        # Nobody else's: neither another example's, nor what comes next.
+        example["x"][:], example["n"][:] = -1, 0
+    assert batch["n"][:, 0].tolist() == list(range(100)) and batch["n"].flags.writeable and batch["x"].flags.aligned
 
 
 def test_workers_share_minibatches_and_may_change_in_number(numbers: tfds.Builder) -> None:

@@ -6,13 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
-use tesson::tfds::features::{Feature, Schema};
+use tesson::tfds::features::Feature;
 use tesson::tfds::info::Nest;
-use tesson::tfds::{self, Dataset, FileFormat, Ids, OnDamage, Op, Plan, ReadConfig, Reading, Selection};
+use tesson::tfds::{self, Dataset, FileFormat, Ids, Op, Plan, ReadConfig, Reading, Selection};
 use tesson::{ConfigError, Error};
 
-use super::reader::ExampleReader;
-use crate::errors::{self, misuse, raise};
+use super::request::WARNINGS;
+use crate::errors::{self, raise};
+use crate::log;
 use crate::state::{from_python, to_python};
 
 /// The version directory of a dataset's name.
@@ -43,7 +44,7 @@ impl GlobalSeeds {
 #[pyclass(frozen, module = "tesson._tesson")]
 pub(crate) struct PreparedDataset {
     pub(super) dataset: Arc<Dataset>,
-    features: Feature,
+    pub(super) features: Feature,
 }
 
 #[pymethods]
@@ -62,7 +63,10 @@ impl PreparedDataset {
             let features = tfds::features_of(&dataset)?;
             Ok::<_, Error>(PreparedDataset { dataset: Arc::new(dataset), features })
         };
-        py.detach(open).map_err(|e| raise(py, e))
+        log::install();
+        let opened = py.detach(open);
+        log::flush(py, WARNINGS);
+        opened.map_err(|e| raise(py, e))
     }
 
     /// What the dataset says of itself, as dictionaries and lists.
@@ -94,37 +98,11 @@ impl PreparedDataset {
         let ids = Ids::new(&self.dataset, &plan.files);
         Ok(Stream { dataset: Arc::clone(&self.dataset), ids, stream })
     }
-
-    /// A reader of these features; `raw` ones are not decoded.
-    fn reader(
-        &self,
-        reading: &Bound<'_, PyAny>,
-        features: Option<Vec<String>>,
-        raw: Vec<String>,
-        on_damage: &str,
-    ) -> PyResult<ExampleReader> {
-        let py = reading.py();
-        let on_damage = match on_damage {
-            "fail" => OnDamage::Fail,
-            "skip" => OnDamage::Skip,
-            "stop_shard" => OnDamage::StopShard,
-            other => {
-                let what = format!("unknown `on_damage` \"{other}\", expected fail, skip or stop_shard");
-                return Err(misuse(py, what));
-            }
-        };
-        let plan = self.plan(reading)?;
-        let selection = tfds::features::Selection { features, raw };
-        let schema = Schema::new(&self.features, &selection).map_err(|e| raise(py, e))?;
-        let open = || tfds::Reader::new(Arc::clone(&self.dataset), plan, Arc::new(schema), on_damage);
-        let reader = py.detach(open).map_err(|e| raise(py, e))?;
-        ExampleReader::new(py, reader)
-    }
 }
 
 impl PreparedDataset {
     /// The plan of a reading in its JSON form: split, shuffle_files, read_config, ops, global_seed.
-    fn plan(&self, reading: &Bound<'_, PyAny>) -> PyResult<Plan> {
+    pub(super) fn plan(&self, reading: &Bound<'_, PyAny>) -> PyResult<Plan> {
         let json = from_python(reading)?;
         let plan = || {
             let null = &Value::Null;

@@ -1,72 +1,109 @@
-//! Reading examples: batches of them without the GIL, and then as Python's values.
+//! Examples many at a time, and by their places.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tesson::tfds::{Reader, Rows, StreamState};
 use tesson::{Error, ResumeError};
 
-use super::value::Kit;
+use super::dataset::PreparedDataset;
+use super::examples::Maker;
+use super::kit::Kit;
+use super::request::{Origin, Request, Shaped, WARNINGS};
+use super::{Memory, alone, batches};
 use crate::errors::{misuse, raise};
+use crate::log;
 use crate::state::{from_python, to_python};
+use crate::turn::Turn;
 
-/// Reads examples of a plan.
+/// Examples between two looks for signals, over all workers.
+const BETWEEN_SIGNALS: usize = 1 << 12;
+
+/// Reads the examples of a plan.
 #[pyclass(frozen, module = "tesson._tesson")]
 pub(crate) struct ExampleReader {
-    inner: Mutex<Inner>,
-    kit: Kit,
+    turn: Turn<Box<Inner>>,
+    kit: Arc<Kit>,
+    maker: Maker,
+    shaped: Shaped,
+    with_ids: bool,
+    marks_absent: bool,
+    origin: Origin,
 }
 
 struct Inner {
     reader: Reader,
     rows: Rows,
-    /// Where the reader stood in front of the rows.
-    before: StreamState,
+    memory: Memory,
 }
 
-impl ExampleReader {
-    pub(super) fn new(py: Python<'_>, reader: Reader) -> PyResult<ExampleReader> {
-        let rows = Rows::new(reader.schema());
-        let before = reader.state();
-        Ok(ExampleReader { inner: Mutex::new(Inner { reader, rows, before }), kit: Kit::new(py)? })
-    }
-
-    /// Uses the reader without the GIL.
-    fn with<R: Send>(&self, py: Python<'_>, act: impl FnOnce(&mut Inner) -> R + Send) -> R {
-        py.detach(|| act(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
-    }
-
-    /// The examples that were read, with ids if they are asked for.
-    fn examples<'py>(&self, py: Python<'py>, ids: bool) -> PyResult<Bound<'py, PyList>> {
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let examples = self.kit.examples(py, inner.reader.schema(), &inner.rows.batch)?;
-        if ids {
-            for (row, example) in examples.iter().enumerate() {
-                let id = PyBytes::new(py, inner.reader.id(&inner.rows, row).as_bytes());
-                example.cast::<PyDict>()?.set_item("tfds_id", id)?;
+impl Inner {
+    /// One worker's share of the next `n` examples; returns how many all workers together get.
+    fn read(&mut self, py: Python<'_>, n: usize, workers: usize, rank: usize) -> PyResult<usize> {
+        let before = self.reader.state();
+        self.rows.clear();
+        self.memory.reserve(&mut self.rows);
+        // So many at a time that each worker's share of all is its share of each.
+        let most = BETWEEN_SIGNALS.next_multiple_of(workers);
+        let mut all = 0;
+        while all < n {
+            if let Err(signal) = py.check_signals() {
+                // As if the call had not been made.
+                self.reader.restore(&before).map_err(|e| raise(py, e))?;
+                return Err(signal);
+            }
+            let ask = (n - all).min(most);
+            let found = py.detach(|| match workers {
+                1 => {
+                    let start = self.rows.len();
+                    self.reader.read(ask, &mut self.rows).map(|()| self.rows.len() - start)
+                }
+                _ => self.reader.read_share(ask, workers, rank, &mut self.rows),
+            });
+            let found = found.map_err(|e| raise(py, e))?;
+            all += found;
+            if found < ask {
+                break;
             }
         }
-        Ok(examples)
+        Ok(all)
+    }
+
+    fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let ids = (0..self.rows.len()).map(|row| self.reader.id(&self.rows, row));
+        PyList::new(py, ids.map(|id| PyBytes::new(py, id.as_bytes())).collect::<Vec<_>>())
+    }
+}
+
+impl Drop for ExampleReader {
+    fn drop(&mut self) {
+        if self.origin.is_foreign() {
+            // Ending it would wait for threads that this process does not have.
+            std::mem::forget(self.turn.remove(&mut || true));
+        }
     }
 }
 
 #[pymethods]
 impl ExampleReader {
-    /// The next `n` examples, and what went wrong behind them. Fewer and no error: the traversal has ended.
-    fn read<'py>(
-        &self,
-        py: Python<'py>,
-        n: usize,
-        ids: bool,
-    ) -> PyResult<(Bound<'py, PyList>, Option<Py<PyAny>>)> {
-        let failed = self.with(py, |inner| {
-            inner.before = inner.reader.state();
-            inner.rows.clear();
-            inner.reader.read(n, &mut inner.rows).err()
-        });
-        let failed = failed.map(|e| raise(py, e).into_value(py).into_any());
-        Ok((self.examples(py, ids)?, failed))
+    #[new]
+    fn new(py: Python<'_>, prepared: &PreparedDataset, request: Request<'_>) -> PyResult<ExampleReader> {
+        let reader = request.open(py, prepared)?;
+        let kit = Arc::new(Kit::new(py)?);
+        Ok(ExampleReader {
+            maker: Maker::new(py, reader.schema(), Arc::clone(&kit), request.marks_absent),
+            turn: Turn::new(Box::new(Inner {
+                rows: Rows::new(reader.schema()),
+                memory: Memory::default(),
+                reader,
+            })),
+            kit,
+            shaped: request.shape()?,
+            with_ids: request.with_ids,
+            marks_absent: request.marks_absent,
+            origin: Origin::here(),
+        })
     }
 
     /// One worker's share of the next `n` examples, feature by feature: arrays of all of them, padded where they differ in
@@ -77,102 +114,76 @@ impl ExampleReader {
         n: usize,
         workers: usize,
         rank: usize,
-        ids: bool,
     ) -> PyResult<(Bound<'py, PyAny>, usize)> {
+        self.origin.check(py)?;
         if workers == 0 || rank >= workers {
             return Err(misuse(py, format!("found partition_index {rank} of {workers} partitions")));
         }
-        let all = self.with(py, |inner| {
-            inner.before = inner.reader.state();
-            inner.rows.clear();
-            match workers {
-                1 => inner.reader.read(n, &mut inner.rows).map(|()| inner.rows.len()),
-                _ => inner.reader.read_share(n, workers, rank, &mut inner.rows),
-            }
-        });
-        let all = all.map_err(|e| raise(py, e))?;
-        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
-        let batch = self.kit.batch(py, inner.reader.schema(), &inner.rows.batch)?;
-        if ids {
-            let all_ids = (0..inner.rows.len()).map(|row| inner.reader.id(&inner.rows, row));
-            let list =
-                PyList::new(py, all_ids.map(|id| PyBytes::new(py, id.as_bytes())).collect::<Vec<_>>())?;
-            batch.cast::<PyDict>()?.set_item("tfds_id", list)?;
+        let (batch, ids, all) = alone(py, &self.turn, |inner| {
+            let all = inner.read(py, n, workers, rank);
+            log::flush(py, WARNINGS);
+            let all = all?;
+            let ids = if self.with_ids { Some(inner.ids(py)?) } else { None };
+            Ok((inner.memory.take(inner.reader.schema(), &mut inner.rows), ids, all))
+        })?;
+        let batch = batches::batch(py, &self.kit, self.maker.schema(), batch, self.marks_absent)?;
+        if let Some(ids) = ids {
+            batch.cast::<PyDict>()?.set_item("tfds_id", ids)?;
         }
-        Ok((batch, all))
+        Ok((self.shaped.of(py, batch)?, all))
     }
 
     /// The examples at these places of the split.
-    fn read_at<'py>(&self, py: Python<'py>, places: Vec<u64>, ids: bool) -> PyResult<Bound<'py, PyList>> {
-        self.random(py, ids, |inner| inner.reader.read_at(&places, &mut inner.rows))
+    fn read_at<'py>(&self, py: Python<'py>, places: Vec<u64>) -> PyResult<Bound<'py, PyList>> {
+        self.random(py, |inner| inner.reader.read_at(&places, &mut inner.rows))
     }
 
     /// The example at a place of the first traversal.
-    fn read_nth<'py>(&self, py: Python<'py>, place: u64, ids: bool) -> PyResult<Bound<'py, PyList>> {
-        self.random(py, ids, |inner| inner.reader.read_nth(place, &mut inner.rows))
-    }
-
-    /// Examples of a traversal; None if it has no end.
-    fn traversal_length(&self, py: Python<'_>) -> Option<u64> {
-        self.with(py, |inner| inner.reader.traversal_len())
+    fn read_nth<'py>(&self, py: Python<'py>, place: u64) -> PyResult<Bound<'py, PyList>> {
+        self.random(py, |inner| inner.reader.read_nth(place, &mut inner.rows))
     }
 
     /// Examples of the split.
-    fn split_length(&self, py: Python<'_>) -> u64 {
-        self.with(py, |inner| inner.reader.split_len())
+    fn split_length(&self, py: Python<'_>) -> PyResult<u64> {
+        alone(py, &self.turn, |inner| Ok(inner.reader.split_len()))
     }
 
     /// Records left out because they are damaged.
-    fn skipped(&self, py: Python<'_>) -> u64 {
-        self.with(py, |inner| inner.reader.skipped())
+    fn skipped_records(&self, py: Python<'_>) -> PyResult<u64> {
+        alone(py, &self.turn, |inner| Ok(inner.reader.skipped()))
     }
 
-    /// Bytes that the examples of the last call take.
-    fn batch_bytes(&self, py: Python<'_>) -> usize {
-        self.with(py, |inner| inner.rows.batch.bytes())
-    }
-
-    /// Begins the next traversal; with a state, the one after that.
-    fn begin(&self, py: Python<'_>, after: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let after = after
-            .map(|state| StreamState::from_json(&from_python(state)?["stream"]).map_err(|e| raise(py, e)));
-        let after = after.transpose()?;
-        let begun = self.with(py, |inner| {
-            if let Some(after) = after {
-                inner.reader.restore(&after)?;
-            }
+    /// Begins the traversal after the one of a state.
+    fn begin_after(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.origin.check(py)?;
+        let state = from_python(state)?;
+        alone(py, &self.turn, |inner| {
+            let state = StreamState::from_json(&state["stream"]).map_err(|e| raise(py, e))?;
+            inner.reader.restore(&state).map_err(|e| raise(py, e))?;
             inner.reader.begin();
-            inner.rows.clear();
-            inner.before = inner.reader.state();
-            Ok::<_, ResumeError>(())
-        });
-        begun.map_err(|e| raise(py, e))
+            Ok(())
+        })
     }
 
-    /// Where the reader stands when so many of the examples of the last `read` have been taken; `None`: the traversal has
-    /// ended, and that was seen.
-    fn state<'py>(&self, py: Python<'py>, taken: Option<usize>) -> PyResult<Bound<'py, PyAny>> {
-        let state = self.with(py, |inner| {
-            let stream = match taken {
-                None => inner.reader.state(),
-                Some(0) => inner.before.clone(),
-                Some(n) => inner.reader.state_behind(&inner.rows, n - 1),
-            };
-            inner.reader.to_json(&stream)
-        });
+    /// Where the reader stands; also behind a fork.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let look = |inner: &Inner| inner.reader.to_json(&inner.reader.state());
+        let state = match self.turn.peek(|inner| look(inner)) {
+            Some(state) => state,
+            None => alone(py, &self.turn, |inner| Ok(look(inner)))?,
+        };
         to_python(py, &state)
     }
 
     /// Goes to where a state was taken.
     fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.origin.check(py)?;
         let state = from_python(state)?;
-        let restored = self.with(py, |inner| {
-            inner.reader.restore_json(&state)?;
-            inner.rows.clear();
-            inner.before = inner.reader.state();
-            Ok::<_, ResumeError>(())
-        });
-        restored.map_err(|e| raise(py, e))
+        alone(py, &self.turn, |inner| {
+            let restored =
+                py.detach(|| inner.reader.restore_json(&state).map_err(|e: ResumeError| Error::from(e)));
+            restored.map_err(|e| raise(py, e))
+        })
     }
 }
 
@@ -180,14 +191,28 @@ impl ExampleReader {
     fn random<'py>(
         &self,
         py: Python<'py>,
-        ids: bool,
         read: impl FnOnce(&mut Inner) -> Result<(), Error> + Send,
     ) -> PyResult<Bound<'py, PyList>> {
-        let done = self.with(py, |inner| {
-            inner.rows.clear();
-            read(inner)
-        });
-        done.map_err(|e| raise(py, e))?;
-        self.examples(py, ids)
+        self.origin.check(py)?;
+        let (batch, ids) = alone(py, &self.turn, |inner| {
+            let done = py.detach(|| {
+                inner.rows.clear();
+                read(inner)
+            });
+            log::flush(py, WARNINGS);
+            done.map_err(|e| raise(py, e))?;
+            let ids = if self.with_ids { Some(inner.ids(py)?) } else { None };
+            Ok((inner.memory.take(inner.reader.schema(), &mut inner.rows), ids))
+        })?;
+        let run = self.maker.run(py, batch)?;
+        let list = PyList::empty(py);
+        for row in 0..run.len() {
+            let example = self.maker.example(py, &run, row)?;
+            if let Some(ids) = &ids {
+                example.cast::<PyDict>()?.set_item("tfds_id", ids.get_item(row)?)?;
+            }
+            list.append(self.shaped.of(py, example)?)?;
+        }
+        Ok(list)
     }
 }

@@ -13,7 +13,7 @@ in another process.
 """
 
 from .builder import Builder, builder, builder_from_directories, builder_from_directory, load
-from .dataset import Dataset, DatasetIterator, DataSource, MinibatchIterator
+from .dataset import BatchedDataset, Dataset, DatasetIterator, DataSource, MinibatchIterator
 from .decode import PartialDecoding, SkipDecoding
 from .info import ClassLabel, DatasetInfo, FeatureInfo, FileInstruction, SplitInfo
 from .read_config import InputContext, ReadConfig
@@ -22,6 +22,7 @@ from .splits import EvenSplit, ReadInstruction, SumOfSplits, even_splits, split_
 from .values import NestedDataset, Ragged
 
 __all__ = [
+    "BatchedDataset",
     "Builder",
     "ClassLabel",
     "DataSource",

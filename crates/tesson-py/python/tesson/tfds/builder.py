@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import _tesson
 from . import seeds
-from .dataset import Dataset, DataSource, Request
+from .dataset import Dataset, DataSource, Prepared, Request
 from .decode import selection
 from .info import DatasetInfo, FileInstruction, Splits, features
 from .read_config import ReadConfig
@@ -19,9 +19,8 @@ class Builder:
     """A prepared dataset, to be read."""
 
     def __init__(self, directories: list[str], file_format: str | None = None) -> None:
-        self._directories = directories
-        self._prepared = _tesson.PreparedDataset(directories, file_format)
-        described = self._prepared.describe()
+        self._prepared = Prepared(directories, file_format)
+        described = self._prepared.native.describe()
         self.info = DatasetInfo(
             name=described["name"],
             version=described["version"],
@@ -34,10 +33,13 @@ class Builder:
         )
         """What the dataset says of itself."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Builder, (self._prepared.directories, self._prepared.file_format)
+
     @property
     def data_path(self) -> str:
         """The version directory; of several the first."""
-        return self._directories[0]
+        return self._prepared.directories[0]
 
     @property
     def name(self) -> str:
@@ -50,13 +52,14 @@ class Builder:
         return self.info.version
 
     def _instructions(self, split: Any) -> list[FileInstruction]:
-        files = self._prepared.file_instructions(split)
+        files = self._prepared.native.file_instructions(split)
         return [FileInstruction(*file, position=place) for place, file in enumerate(files)]
 
     def as_dataset(
         self,
         split: Any = None,
         *,
+        batch_size: int | None = None,
         shuffle_files: bool = False,
         read_config: ReadConfig | None = None,
         decoders: Any = None,
@@ -64,6 +67,7 @@ class Builder:
         features: Iterable[str] | None = None,
         raw: Iterable[str] = (),
         on_damage: str = "fail",
+        absent: str = "fill",
     ) -> Any:
         """Examples of a split in TFDS' order.
 
@@ -72,6 +76,9 @@ class Builder:
         split : str, ReadInstruction, … or a list or dict of them, optional
             What is read: ``"train"``, ``"train[67%:84%]"``, ``"train+test"``. A list or dict of splits gives the same of
             datasets; without a split it is a dict of all.
+        batch_size : int, optional
+            So many examples at a time, as :meth:`Dataset.batch`; -1: no dataset but all its examples in one dictionary of
+            arrays.
         shuffle_files : bool
             Whether the files come in another order in each pass.
         read_config : ReadConfig, optional
@@ -84,6 +91,9 @@ class Builder:
             Paths of the features that are read (others are not even parsed), and of those that are not decoded.
         on_damage : {"fail", "skip", "stop_shard"}
             What becomes of records that cannot be read.
+        absent : {"fill", "none"}
+            What stands for optional features that an example has not: the value that TFDS puts there, its type's smallest,
+            or ``None``. In batches, arrays of optional features are then :class:`numpy.ma.MaskedArray`, masked where absent.
 
         Returns
         -------
@@ -98,17 +108,24 @@ class Builder:
             "features": features,
             "raw": raw,
             "on_damage": on_damage,
+            "absent": absent,
         }
         if split is None:
             split = {name: name for name in self.info.splits}
         if isinstance(split, dict):
-            return {name: self.as_dataset(of, **given) for name, of in split.items()}
+            return {name: self.as_dataset(of, batch_size=batch_size, **given) for name, of in split.items()}
         if isinstance(split, (list, tuple)):
-            return type(split)(self.as_dataset(of, **given) for of in split)
+            return type(split)(self.as_dataset(of, batch_size=batch_size, **given) for of in split)
         dataset = Dataset(self._opened(read_config), self._request(split, **given))
         # What cannot be is said at once.
         dataset._order()
-        return dataset
+        match batch_size:
+            case None:
+                return dataset
+            case -1:
+                return dataset._everything()
+            case _:
+                return dataset.batch(batch_size)
 
     def as_data_source(
         self,
@@ -117,20 +134,21 @@ class Builder:
         decoders: Any = None,
         features: Iterable[str] | None = None,
         raw: Iterable[str] = (),
+        absent: str = "fill",
     ) -> Any:
         """Examples of a split by their places: ``source[i]``, ``len(source)``."""
+        given = {"decoders": decoders, "features": features, "raw": raw, "absent": absent}
         if split is None:
             split = {name: name for name in self.info.splits}
         if isinstance(split, dict):
-            make = self.as_data_source
-            return {n: make(of, decoders=decoders, features=features, raw=raw) for n, of in split.items()}
-        return DataSource(self._prepared, self._request(split, decoders=decoders, features=features, raw=raw))
+            return {name: self.as_data_source(of, **given) for name, of in split.items()}
+        return DataSource(self._prepared, self._request(split, **given))
 
-    def _opened(self, read_config: ReadConfig | None) -> _tesson.PreparedDataset:
+    def _opened(self, read_config: ReadConfig | None) -> Prepared:
         """The dataset in the format that is asked for."""
         if read_config is None or read_config.file_format is None:
             return self._prepared
-        return _tesson.PreparedDataset(self._directories, read_config.file_format)
+        return Prepared(self._prepared.directories, read_config.file_format)
 
     def _request(
         self,
@@ -143,6 +161,7 @@ class Builder:
         features: Iterable[str] | None = None,
         raw: Iterable[str] = (),
         on_damage: str = "fail",
+        absent: str = "fill",
     ) -> Request:
         config = ReadConfig() if read_config is None else read_config
         split = to_json(split)
@@ -151,6 +170,8 @@ class Builder:
             fields["shuffle_seed"] = seeds.draw()
         if as_supervised and self.info.supervised_keys is None:
             raise ValueError(f"{self.info.name} names no features for `as_supervised`")
+        if absent not in ("fill", "none"):
+            raise ValueError(f"found absent={absent!r}, expected 'fill' or 'none'")
         wanted, undecoded = selection(decoders)
         return Request(
             split=split,
@@ -161,6 +182,7 @@ class Builder:
             raw=[*undecoded, *raw],
             on_damage=on_damage,
             supervised=self.info.supervised_keys if as_supervised else None,
+            marks_absent=absent == "none",
         )
 
     def __repr__(self) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +13,9 @@ import numpy as np
 from .. import _tesson
 from . import seeds
 
-# Examples that one call reads, at most, and about how many bytes of them.
-_MOST = 512
-_BYTES = 4 << 20
+# In the child of a fork, readers of the parent say so instead of waiting for threads that are not there.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_tesson.forked)
 
 
 @dataclass(frozen=True)
@@ -30,32 +31,30 @@ class Request:
     raw: list[str] = field(default_factory=list)
     on_damage: str = "fail"
     supervised: Any = None
+    marks_absent: bool = False
 
+    @property
     def reading(self) -> dict[str, Any]:
         """What decides the order."""
         names = ("split", "shuffle_files", "read_config", "ops", "global_seed")
         return {name: getattr(self, name) for name in names}
-
-    def reader(self, prepared: _tesson.PreparedDataset) -> _tesson.ExampleReader:
-        """A reader at the beginning."""
-        return prepared.reader(self.reading(), self.features, self.raw, self.on_damage)
 
     @property
     def with_ids(self) -> bool:
         """Whether examples have their ids."""
         return bool(self.read_config["add_tfds_id"])
 
-    def shaped(self, example: Any) -> Any:
-        """An example as the user wants it: whole, or the features of ``as_supervised``."""
-        return example if self.supervised is None else _supervised(self.supervised, example)
 
+class Prepared:
+    """A prepared dataset as it was opened: what pickles hold of one is where it is."""
 
-def _supervised(keys: Any, example: dict[str, Any]) -> Any:
-    if isinstance(keys, str):
-        return example[keys]
-    if isinstance(keys, dict):
-        return {name: _supervised(of, example) for name, of in keys.items()}
-    return tuple(_supervised(of, example) for of in keys)
+    def __init__(self, directories: list[str], file_format: str | None) -> None:
+        self.directories = directories
+        self.file_format = file_format
+        self.native = _tesson.PreparedDataset(directories, file_format)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Prepared, (self.directories, self.file_format)
 
 
 class Dataset:
@@ -65,16 +64,38 @@ class Dataset:
     examples are shuffled anew, unless ``reshuffle_each_iteration`` is false.
 
     Examples are dictionaries of NumPy values: scalars and arrays of the feature's type, byte strings as ``bytes`` (arrays of
-    them have dtype ``object``), :class:`Ragged`, :class:`NestedDataset`.
+    them have dtype ``object``), :class:`Ragged`, :class:`NestedDataset`. Arrays are writable, and nobody else's; those of
+    examples that were read together share one piece of memory, which lives as long as one of them.
+
+    A dataset pickles: it is opened anew where it arrives, and the passes that were begun count on.
+
+    >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
+    >>> next(iter(ds))
+    {'label': np.int64(0)}
+    >>> [batch["label"].tolist() for batch in ds.repeat(2).batch(3)]
+    [[0, 1, 2], [3, 0, 1], [2, 3]]
     """
 
-    def __init__(self, prepared: _tesson.PreparedDataset, request: Request) -> None:
+    def __init__(self, prepared: Prepared, request: Request) -> None:
         self._prepared = prepared
         self._request = request
         self._stream: _tesson.Stream | None = None
-        self._random: _tesson.ExampleReader | None = None
+        self._random: RandomAccess | None = None
         self._last: DatasetIterator | MinibatchIterator | None = None
+        self._after: dict[str, Any] | None = None
         self._listed = 0
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._prepared, self._request, self._passes(), self._listed
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        prepared, request, after, listed = state
+        self.__init__(prepared, request)  # type: ignore[misc]
+        self._after, self._listed = after, listed
+
+    def _passes(self) -> dict[str, Any] | None:
+        """A state of the last pass, which the next one comes behind."""
+        return self._after if self._last is None else self._last.state_dict()
 
     def _with(self, **op: Any) -> Dataset:
         request = dataclasses.replace(self._request, ops=(*self._request.ops, op))
@@ -110,7 +131,7 @@ class Dataset:
 
     def _order(self) -> _tesson.Stream:
         if self._stream is None:
-            self._stream = self._prepared.stream(self._request.reading())
+            self._stream = self._prepared.native.stream(self._request.reading)
         return self._stream
 
     def ids(self, epoch: int | None = None) -> np.ndarray:
@@ -132,8 +153,11 @@ class Dataset:
         return self._listed - 1
 
     def __iter__(self) -> DatasetIterator:
-        after = None if self._last is None else self._last.state_dict()
-        iterator = DatasetIterator(self._request.reader(self._prepared), self._request, after)
+        after = self._passes()
+        iterator = DatasetIterator(self._prepared.native, self._request)
+        iterator.opened_as = (self._prepared, self._request)
+        if after is not None:
+            iterator.begin_after(after)
         self._last = iterator
         return iterator
 
@@ -150,8 +174,8 @@ class Dataset:
         if not -n <= i < n:
             raise IndexError(f"example {i} of {n}")
         if self._random is None:
-            self._random = self._request.reader(self._prepared)
-        return self._request.shaped(self._random.read_nth(i % n, self._request.with_ids)[0])
+            self._random = RandomAccess(self._prepared, self._request)
+        return self._random.reader().read_nth(i % n)[0]
 
     def minibatches(
         self,
@@ -180,12 +204,24 @@ class Dataset:
             and nested datasets are lists with a value for each example. ``state_dict()`` is exact behind each
             minibatch, and the same on every worker.
         """
-        after = None if self._last is None else self._last.state_dict()
+        after = self._passes()
         share = (num_data_partitions, partition_index)
-        reader = self._request.reader(self._prepared)
-        iterator = MinibatchIterator(reader, self._request, after, size, share, drop_remainder)
+        iterator = MinibatchIterator(self._prepared, self._request, size, share, drop_remainder)
+        if after is not None:
+            iterator._reader.begin_after(after)
         self._last = iterator
         return iterator
+
+    def batch(self, batch_size: int, drop_remainder: bool = False) -> BatchedDataset:
+        """The same examples many at a time, as :meth:`minibatches` hands them out, in a dataset of batches.
+
+        Unlike ``tf.data``'s ``batch`` it pads where examples differ in shape, as TFDS' ``batch_size`` does.
+        """
+        return BatchedDataset(self, batch_size, drop_remainder)
+
+    def _everything(self) -> Any:
+        """All examples in one batch."""
+        return next(self.minibatches(max(len(self), 1)))
 
     @property
     def seeds(self) -> dict[str, Any]:
@@ -198,45 +234,39 @@ class Dataset:
         return f"<Dataset {self._request.split!r}{ops}>"
 
 
-class DatasetIterator(Iterator[Any]):
-    """One pass over a dataset. ``state_dict()`` says where it stands, exactly, in a handful of integers."""
+@dataclass(frozen=True)
+class BatchedDataset:
+    """A dataset whose examples come many at a time; iterating over it is a pass of the dataset."""
 
-    def __init__(self, reader: _tesson.ExampleReader, request: Request, after: dict[str, Any] | None = None) -> None:
-        self._reader = reader
-        self._request = request
-        if after is not None:
-            reader.begin(after)
-        self._forget()
+    dataset: Dataset
+    batch_size: int
+    drop_remainder: bool = False
 
-    def _forget(self) -> None:
-        """Forgets examples that were read and not taken."""
-        self._examples: list[Any] = []
-        self._taken = 0
-        self._next = 1
-        self._failed: BaseException | None = None
-        self._ended = False
+    def __post_init__(self) -> None:
+        if self.batch_size < 1:
+            raise ValueError(f"found batch_size={self.batch_size}, expected at least one example")
 
-    def __next__(self) -> Any:
-        if self._taken == len(self._examples) and not self._read():
-            raise StopIteration
-        example = self._examples[self._taken]
-        self._taken += 1
-        return self._request.shaped(example)
+    def __iter__(self) -> MinibatchIterator:
+        return self.dataset.minibatches(self.batch_size, drop_remainder=self.drop_remainder)
 
-    def _read(self) -> bool:
-        """Reads on; false at the end. What is wrong is raised when all examples before it are taken."""
-        if self._failed is not None:
-            raise self._failed
-        if self._ended:
-            return False
-        self._examples, self._failed = self._reader.read(self._next, self._request.with_ids)
-        self._taken = 0
-        if not self._examples:
-            self._ended = self._failed is None
-            return self._read()
-        each = max(self._reader.batch_bytes() // len(self._examples), 1)
-        self._next = max(1, min(self._next * 8, _MOST, _BYTES // each))
-        return True
+    def __len__(self) -> int:
+        whole, rest = divmod(len(self.dataset), self.batch_size)
+        return whole if self.drop_remainder or rest == 0 else whole + 1
+
+
+class DatasetIterator(_tesson.ExampleIterator):
+    """One pass over a dataset. ``state_dict()`` says where it stands, exactly, in a handful of integers.
+
+    It is read from one thread at a time, others wait; after ``fork()`` the child is told to make its own, and can still ask
+    for the state. Pickling takes dataset and state along.
+
+    >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
+    >>> examples = iter(ds)
+    >>> next(examples), examples.state_dict()["stream"]["delivered"]
+    ({'label': np.int64(0)}, 1)
+    """
+
+    opened_as: tuple[Prepared, Request]
 
     def state_dict(self) -> dict[str, Any]:
         """Where the iterator stands: restored, here or in another process, it goes on with the next example.
@@ -244,77 +274,119 @@ class DatasetIterator(Iterator[Any]):
         The state is a small dictionary that ``json`` can write. It belongs to this split, read in this order: another one
         refuses it, and says what differs.
         """
-        return self._reader.state(None if self._ended else self._taken)
+        return self.state()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go to where a state was taken."""
-        self._reader.restore(state)
-        self._forget()
+        self.restore(state)
 
     @property
     def skipped(self) -> int:
         """Records left out because they are damaged (``on_damage="skip"``)."""
-        return self._reader.skipped()
+        return self.skipped_records()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _go_on, (self.opened_as, self.state_dict())
+
+
+def _go_on(opened_as: tuple[Prepared, Request], state: dict[str, Any]) -> DatasetIterator:
+    """An iterator out of a pickle."""
+    prepared, request = opened_as
+    iterator = DatasetIterator(prepared.native, request)
+    iterator.opened_as = opened_as
+    iterator.load_state_dict(state)
+    return iterator
 
 
 class MinibatchIterator(Iterator[Any]):
     """One pass over a dataset, many examples at a time."""
 
     def __init__(
-        self,
-        reader: _tesson.ExampleReader,
-        request: Request,
-        after: dict[str, Any] | None,
-        size: int,
-        share: tuple[int, int],
-        drop_remainder: bool,
+        self, prepared: Prepared, request: Request, size: int, share: tuple[int, int], drop_remainder: bool
     ) -> None:
         if size < 1:
             raise ValueError(f"found size={size}, expected at least one example")
-        self._reader = reader
-        self._request = request
-        self._size = size
-        self._share = share
-        self._drop_remainder = drop_remainder
-        if after is not None:
-            reader.begin(after)
+        self._made_of = (prepared, request, size, share, drop_remainder)
+        self._reader = _tesson.ExampleReader(prepared.native, request)
 
     def __next__(self) -> Any:
-        batch, examples = self._reader.read_batch(self._size, *self._share, self._request.with_ids)
-        if examples == 0 or (self._drop_remainder and examples < self._size):
+        _, _, size, share, drop_remainder = self._made_of
+        batch, examples = self._reader.read_batch(size, *share)
+        if examples == 0 or (drop_remainder and examples < size):
             raise StopIteration
-        return self._request.shaped(batch)
+        return batch
 
     def state_dict(self) -> dict[str, Any]:
         """Where the iterator stands; another number of workers may go on from there."""
-        return self._reader.state(None)
+        return self._reader.state()
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go to where a state was taken."""
         self._reader.restore(state)
 
+    @property
+    def skipped(self) -> int:
+        """Records left out because they are damaged (``on_damage="skip"``)."""
+        return self._reader.skipped_records()
 
-class DataSource:
-    """Examples by their places in the split, in the order of its files."""
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._made_of, self.state_dict()
 
-    def __init__(self, prepared: _tesson.PreparedDataset, request: Request) -> None:
-        self._request = request
-        self._reader = request.reader(prepared)
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        made_of, position = state
+        self.__init__(*made_of)  # type: ignore[misc]
+        self.load_state_dict(position)
+
+
+class RandomAccess:
+    """A reader by places. It stands nowhere, so each process simply has its own: also behind a fork, and out of a pickle."""
+
+    def __init__(self, prepared: Prepared, request: Request) -> None:
+        self._made_of = (prepared, request)
+        self._process = os.getpid()
+        self._reader = _tesson.ExampleReader(prepared.native, request)
+
+    def reader(self) -> _tesson.ExampleReader:
+        """This process' reader."""
+        if self._process != os.getpid():
+            self.__init__(*self._made_of)  # type: ignore[misc]
+        return self._reader
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RandomAccess, self._made_of
+
+
+class DataSource(Sequence[Any]):
+    """Examples by their places in the split, in the order of its files.
+
+    It pickles, and works in any number of threads and forked processes: a dataset for ``torch.utils.data.DataLoader``.
+
+    >>> source = tfds.builder_from_directory("digits/1.0.0").as_data_source("train[1:]")
+    >>> len(source), source[-1], source[:2]
+    (3, {'label': np.int64(3)}, [{'label': np.int64(1)}, {'label': np.int64(2)}])
+    """
+
+    def __init__(self, prepared: Prepared, request: Request) -> None:
+        self._random = RandomAccess(prepared, request)
 
     def __len__(self) -> int:
-        return self._reader.split_length()
+        return self._random.reader().split_length()
 
-    def __getitem__(self, i: int) -> Any:
+    def __getitem__(self, i: Any) -> Any:
+        """An example, or a list of those of a slice."""
+        if isinstance(i, slice):
+            return self.__getitems__(range(*i.indices(len(self))))
         return self.__getitems__([i])[0]
 
-    def __getitems__(self, places: list[int]) -> list[Any]:
+    def __getitems__(self, places: Iterable[int]) -> list[Any]:
         """Several at once."""
         n = len(self)
+        found = []
         for place in places:
             if not -n <= place < n:
                 raise IndexError(f"example {place} of {n}")
-        places = [int(place) % n for place in places]
-        return [self._request.shaped(e) for e in self._reader.read_at(places, self._request.with_ids)]
+            found.append(int(place) % n)
+        return self._random.reader().read_at(found)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 
-
 def _bfloat16() -> Any:
     """NumPy has no such type of its own; this package, which machine learning shares, has one. Without it there is none."""
     try:
@@ -80,11 +79,15 @@ class Ragged:
 
 
 class NestedDataset(Sequence[Any]):
-    """A dataset in an example (RLDS' episodes have their steps so): iterable, with a length."""
+    """A dataset in an example (RLDS' episodes have their steps so): iterable, with a length.
+
+    An element is made when it is asked for, each time anew. Until then it lies decoded with the examples that were read
+    together with this one.
+    """
 
     __slots__ = ("_elements",)
 
-    def __init__(self, elements: list[Any]) -> None:
+    def __init__(self, elements: Any) -> None:
         self._elements = elements
 
     def __len__(self) -> int:
@@ -92,7 +95,15 @@ class NestedDataset(Sequence[Any]):
 
     def __getitem__(self, i: Any) -> Any:
         """An element, or a list of those of a slice."""
-        return self._elements[i]
+        if isinstance(i, slice):
+            return [self._elements[place] for place in range(*i.indices(len(self)))]
+        n = len(self)
+        if not -n <= i < n:
+            raise IndexError(f"element {i} of {n}")
+        return self._elements[i % n]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return NestedDataset, (list(self),)
 
     def __repr__(self) -> str:
         return f"<NestedDataset of {len(self)} elements>"

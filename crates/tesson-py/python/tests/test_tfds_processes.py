@@ -1,0 +1,260 @@
+"""Prepared datasets: threads, processes, pickles and signals."""
+
+from __future__ import annotations
+
+import json
+import multiprocessing
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prepare import node, tensor, write_dataset
+
+import tesson
+from tesson import tfds
+
+posix = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+
+
+@pytest.fixture
+def numbers(tmp_path: Path) -> tfds.Builder:
+    """A thousand numbers in four shards."""
+    shards = [[{"n": 250 * shard + i} for i in range(250)] for shard in range(4)]
+    write_dataset(tmp_path / "numbers" / "1.0.0", {"n": tensor("int64")}, {"train": shards})
+    return tfds.builder_from_directory(tmp_path / "numbers" / "1.0.0")
+
+
+def values(examples: Any) -> list[int]:
+    return [int(example["n"]) for example in examples]
+
+
+def shuffled(builder: tfds.Builder) -> tfds.Dataset:
+    config = tfds.ReadConfig(shuffle_seed=3, interleave_block_length=2)
+    return builder.as_dataset("train", shuffle_files=True, read_config=config).shuffle(50, seed=1)
+
+
+def test_threads_share_an_iterator(numbers: tfds.Builder) -> None:
+    iterator = iter(shuffled(numbers))
+    read: list[list[int]] = [[], [], []]
+
+    def work(mine: list[int]) -> None:
+        mine += values(iterator)
+
+    threads = [threading.Thread(target=work, args=(mine,)) for mine in read]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(sum(read, [])) == list(range(1000))
+
+
+def test_threads_share_minibatches_and_random_access(numbers: tfds.Builder) -> None:
+    minibatches, source = shuffled(numbers).minibatches(7), numbers.as_data_source("train")
+    read: list[list[int]] = [[], []]
+    found: list[list[int]] = [[], []]
+
+    def work(mine: list[int], places: list[int]) -> None:
+        for batch in minibatches:
+            mine += batch["n"].tolist()
+            places.append(int(source[len(mine) % 1000]["n"]) - len(mine) % 1000)
+
+    threads = [threading.Thread(target=work, args=pair) for pair in zip(read, found, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(sum(read, [])) == list(range(1000))
+    assert not any(sum(found, []))
+
+
+def test_reading_releases_the_gil(numbers: tfds.Builder) -> None:
+    ds = numbers.as_dataset("train")
+    go, ran = threading.Event(), []
+
+    def other() -> None:
+        go.wait()
+        ran.append(True)
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    interval = sys.getswitchinterval()
+    # From here on a thread runs Python only where another one lets it.
+    sys.setswitchinterval(1e6)
+    try:
+        go.set()
+        passes = 0
+        while not ran and passes < 1000:
+            values(ds)
+            passes += 1
+    finally:
+        sys.setswitchinterval(interval)
+        thread.join()
+    assert passes < 1000
+
+
+def test_a_pickled_iterator_goes_on_where_it_stood(numbers: tfds.Builder) -> None:
+    for k in (0, 1, 9, 1000):
+        iterator = iter(shuffled(numbers).repeat(2))
+        for _ in range(k):
+            next(iterator)
+        again = pickle.loads(pickle.dumps(iterator))
+        assert again.state_dict() == iterator.state_dict()
+        assert values(again) == values(iterator)
+    minibatches = shuffled(numbers).minibatches(300)
+    next(minibatches)
+    rest = [batch["n"].tolist() for batch in pickle.loads(pickle.dumps(minibatches))]
+    assert rest == [batch["n"].tolist() for batch in minibatches] and len(rest) == 3
+
+
+def test_passes_of_a_pickled_dataset_count_on(numbers: tfds.Builder) -> None:
+    ds = shuffled(numbers)
+    first = values(ds)
+    again = pickle.loads(pickle.dumps(ds))
+    second = values(again)
+    assert first != second == values(ds)
+    # And a pickle of a pickle that nobody has iterated over.
+    third = values(pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(ds)))))
+    assert third == values(ds)
+
+
+def test_whatever_else_there_is_pickles(numbers: tfds.Builder) -> None:
+    builder = pickle.loads(pickle.dumps(numbers))
+    assert builder.info == numbers.info or builder.info.splits["train"] == numbers.info.splits["train"]
+    source = pickle.loads(pickle.dumps(numbers.as_data_source("train[10:]")))
+    assert values(source[:3]) == [10, 11, 12]
+    batches = pickle.loads(pickle.dumps(numbers.as_dataset("train", batch_size=600)))
+    assert [len(batch["n"]) for batch in batches] == [600, 400]
+
+
+def test_nested_datasets_pickle(tmp_path: Path) -> None:
+    steps = node(
+        "dataset_feature.Dataset",
+        sequence={
+            "feature": node("features_dict.FeaturesDict", featuresDict={"features": {"a": tensor("int32")}}),
+            "length": "-1",
+        },
+    )
+    folder = write_dataset(tmp_path / "x" / "1.0.0", {"steps": steps}, {"train": [[{"steps/a": [7, 8]}]]})
+    (example,) = tfds.builder_from_directory(folder).as_dataset("train")
+    assert list(pickle.loads(pickle.dumps(example["steps"]))) == [{"a": 7}, {"a": 8}]
+
+
+def test_a_dataset_goes_to_a_spawned_process(numbers: tfds.Builder) -> None:
+    ds = shuffled(numbers)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        there = pool.apply(values, (ds,))
+    assert there == values(ds)
+
+
+def in_a_fork(act: Callable[[], Any]) -> Any:
+    """What something says in the child of a fork, by JSON."""
+    receive, send = os.pipe()
+    child = os.fork()
+    if child == 0:
+        # The child leaves by os._exit only: it must never run the rest of the tests.
+        try:
+            os.write(send, json.dumps(act()).encode())
+        finally:
+            os._exit(0)
+    os.close(send)
+    with os.fdopen(receive) as pipe:
+        said = pipe.read()
+    _, status = os.waitpid(child, 0)
+    assert status == 0
+    return json.loads(said)
+
+
+@posix
+def test_a_forked_child_is_told_to_make_its_own_iterator(numbers: tfds.Builder) -> None:
+    ds = numbers.as_dataset("train")
+    iterator, minibatches = iter(ds), ds.minibatches(10)
+    # Two are taken, and more have been read: the child must not hand those out either.
+    first = [next(iterator), next(iterator)]
+    next(minibatches)
+
+    def child() -> list[Any]:
+        said = []
+        for inherited in (iterator, minibatches):
+            try:
+                next(inherited)
+                said.append("no error")
+            except tesson.UsageError as error:
+                said.append(str(error))
+        own = iter(numbers.as_dataset("train"))
+        own.load_state_dict(iterator.state_dict())
+        return [*said, values(own)]
+
+    one, other, rest = in_a_fork(child)
+    assert "fork" in one and "fork" in other
+    assert rest == values(iterator) and values(first) + rest == values(numbers.as_dataset("train"))
+
+
+@posix
+def test_random_access_goes_on_in_a_forked_child(numbers: tfds.Builder) -> None:
+    # As the workers of torch.utils.data.DataLoader do.
+    source, ds = numbers.as_data_source("train"), numbers.as_dataset("train")
+    assert (int(source[3]["n"]), int(ds[0]["n"])) == (3, 0)
+    assert in_a_fork(lambda: values([source[999], source[-1], ds[17]])) == values([source[999], source[999], ds[17]])
+
+
+def interrupted(script: str) -> tuple[int, str]:
+    """Runs a script, sends it SIGINT when it says that it is reading, and returns how it ended."""
+    script = "from tesson import tfds\nds = tfds.builder_from_directory('digits/1.0.0').as_dataset('train')\n" + script
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "reading\n"
+        process.send_signal(signal.SIGINT)
+        try:
+            _, err = process.communicate(timeout=30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise
+        return process.returncode, err
+
+
+@pytest.fixture
+def digits(files: Path) -> None:
+    """A dataset in the working directory."""
+    shard = [{"label": i} for i in range(1000)]
+    write_dataset(files / "digits" / "1.0.0", {"label": tensor("int64")}, {"train": [shard]})
+
+
+@posix
+@pytest.mark.usefixtures("digits")
+def test_ctrl_c_ends_a_loop_in_c() -> None:
+    # No line of Python runs in here.
+    script = "from collections import deque\nprint('reading', flush=True)\ndeque(iter(ds.repeat()), maxlen=0)\n"
+    code, err = interrupted(script)
+    assert "KeyboardInterrupt" in err
+    assert code == -signal.SIGINT
+
+
+@posix
+@pytest.mark.usefixtures("digits")
+def test_nothing_is_lost_by_an_interrupted_minibatch() -> None:
+    script = """
+batches = ds.repeat().minibatches(100_000_000)
+before = batches.state_dict()
+try:
+    print('reading', flush=True)
+    next(batches)
+except KeyboardInterrupt:
+    assert batches.state_dict() == before
+    raise SystemExit(7)
+"""
+    code, err = interrupted(script)
+    assert code == 7, err

@@ -1,0 +1,203 @@
+//! The examples of a traversal, one at a time.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use tesson::tfds::{Reader, Rows, StreamState};
+use tesson::{Error, ResumeError};
+
+use super::dataset::PreparedDataset;
+use super::examples::{Maker, Run};
+use super::kit::Kit;
+use super::request::{Origin, Request, Shaped, WARNINGS};
+use super::{Memory, alone};
+use crate::errors::raise;
+use crate::log;
+use crate::state::{from_python, to_python};
+use crate::turn::Turn;
+
+/// Examples that one call reads, at most, and about how many bytes of them.
+const MOST: usize = 512;
+const BYTES: usize = 4 << 20;
+
+/// Iterates over the examples of a plan. `tesson.tfds.DatasetIterator` is made of it, and adds nothing to a step.
+#[pyclass(frozen, subclass, module = "tesson._tesson")]
+pub(crate) struct ExampleIterator {
+    turn: Turn<Box<Walk>>,
+    maker: Maker,
+    shaped: Shaped,
+    with_ids: bool,
+    origin: Origin,
+}
+
+/// Where a traversal is, and what has been read of it.
+struct Walk {
+    reader: Reader,
+    rows: Rows,
+    memory: Memory,
+    run: Option<Run>,
+    /// Where the reader stood in front of the run.
+    before: StreamState,
+    /// How many examples of the run have been taken.
+    taken: usize,
+    /// How many to read next.
+    next: usize,
+    failed: Option<PyErr>,
+    ended: bool,
+}
+
+impl Walk {
+    /// Forgets what was read and not taken.
+    fn forget(&mut self) {
+        self.rows.clear();
+        self.run = None;
+        self.before = self.reader.state();
+        (self.taken, self.next) = (0, 1);
+        (self.failed, self.ended) = (None, false);
+    }
+
+    /// Reads on; false at the end. What is wrong is raised when all examples before it have been taken.
+    fn read(&mut self, py: Python<'_>, maker: &Maker) -> PyResult<bool> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone_ref(py));
+        }
+        if self.ended {
+            return Ok(false);
+        }
+        // A loop in C (`list(iterator)`) looks for signals nowhere else.
+        py.check_signals()?;
+        self.run = None;
+        self.taken = 0;
+        let failed = py.detach(|| {
+            self.before = self.reader.state();
+            self.rows.clear();
+            self.memory.reserve(&mut self.rows);
+            self.reader.read(self.next, &mut self.rows).err()
+        });
+        log::flush(py, WARNINGS);
+        self.failed = failed.map(|e| raise(py, e));
+        let n = self.rows.len();
+        if n == 0 {
+            self.ended = self.failed.is_none();
+            return self.failed.as_ref().map_or(Ok(false), |e| Err(e.clone_ref(py)));
+        }
+        let each = (self.rows.batch.bytes() / n).max(1);
+        self.next = (self.next * 8).min(MOST).min(BYTES / each).max(1);
+        let batch = self.memory.take(self.reader.schema(), &mut self.rows);
+        self.run = Some(maker.run(py, batch)?);
+        Ok(true)
+    }
+
+    fn state(&self) -> serde_json::Value {
+        let stream = match (self.ended, self.taken) {
+            (true, _) => self.reader.state(),
+            (false, 0) => self.before.clone(),
+            (false, n) => self.reader.state_behind(&self.rows, n - 1),
+        };
+        self.reader.to_json(&stream)
+    }
+}
+
+impl ExampleIterator {
+    fn step<'py>(&self, py: Python<'py>, walk: &mut Walk) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if walk.run.as_ref().is_none_or(|run| walk.taken == run.len()) {
+            self.origin.check(py)?;
+            if !walk.read(py, &self.maker)? {
+                return Ok(None);
+            }
+        }
+        let Some(run) = &walk.run else { return Ok(None) };
+        let example = self.maker.example(py, run, walk.taken)?;
+        if self.with_ids {
+            let id = walk.reader.id(&walk.rows, walk.taken);
+            example.cast::<PyDict>()?.set_item("tfds_id", PyBytes::new(py, id.as_bytes()))?;
+        }
+        walk.taken += 1;
+        self.shaped.of(py, example).map(Some)
+    }
+}
+
+impl Drop for ExampleIterator {
+    fn drop(&mut self) {
+        if self.origin.is_foreign() {
+            // Ending it would wait for threads that this process does not have.
+            std::mem::forget(self.turn.remove(&mut || true));
+        }
+    }
+}
+
+#[pymethods]
+impl ExampleIterator {
+    #[new]
+    fn new(py: Python<'_>, prepared: &PreparedDataset, request: Request<'_>) -> PyResult<ExampleIterator> {
+        let reader = request.open(py, prepared)?;
+        let kit = Arc::new(Kit::new(py)?);
+        let maker = Maker::new(py, reader.schema(), kit, request.marks_absent);
+        let (rows, before) = (Rows::new(reader.schema()), reader.state());
+        let memory = Memory::default();
+        let walk =
+            Walk { reader, rows, memory, run: None, before, taken: 0, next: 1, failed: None, ended: false };
+        let (shaped, with_ids) = (request.shape()?, request.with_ids);
+        Ok(ExampleIterator {
+            turn: Turn::new(Box::new(walk)),
+            maker,
+            shaped,
+            with_ids,
+            origin: Origin::here(),
+        })
+    }
+
+    fn __iter__(this: Py<Self>) -> Py<Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if self.origin.is_behind_a_fork() {
+            self.origin.check(py)?;
+        }
+        alone(py, &self.turn, |walk| self.step(py, walk))
+    }
+
+    /// Begins the traversal after the one of a state.
+    fn begin_after(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.origin.check(py)?;
+        let state = from_python(state)?;
+        alone(py, &self.turn, |walk| {
+            let state = StreamState::from_json(&state["stream"]).map_err(|e| raise(py, e))?;
+            walk.reader.restore(&state).map_err(|e| raise(py, e))?;
+            walk.reader.begin();
+            walk.forget();
+            Ok(())
+        })
+    }
+
+    /// Where the iterator stands; also behind a fork.
+    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let state = match self.turn.peek(|walk| walk.state()) {
+            Some(state) => state,
+            None => alone(py, &self.turn, |walk| Ok(walk.state()))?,
+        };
+        to_python(py, &state)
+    }
+
+    /// Goes to where a state was taken.
+    fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.origin.check(py)?;
+        let state = from_python(state)?;
+        alone(py, &self.turn, |walk| {
+            let restored = py.detach(|| {
+                walk.reader.restore_json(&state)?;
+                Ok::<_, ResumeError>(())
+            });
+            restored.map_err(|e| raise(py, Error::from(e)))?;
+            walk.forget();
+            Ok(())
+        })
+    }
+
+    /// Records left out because they are damaged.
+    fn skipped_records(&self, py: Python<'_>) -> PyResult<u64> {
+        alone(py, &self.turn, |walk| Ok(walk.reader.skipped()))
+    }
+}

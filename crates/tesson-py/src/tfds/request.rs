@@ -1,0 +1,140 @@
+//! What is read, and what becomes of it: the request of `tesson.tfds`, opened.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString, PyTuple};
+use tesson::tfds::features::{Schema, Selection};
+use tesson::tfds::{OnDamage, Reader};
+
+use super::dataset::PreparedDataset;
+use crate::errors::{misuse, raise};
+use crate::log;
+
+/// `tesson.tfds.dataset.Request`, attribute by attribute.
+#[derive(FromPyObject)]
+pub(super) struct Request<'py> {
+    reading: Bound<'py, PyAny>,
+    features: Option<Vec<String>>,
+    raw: Vec<String>,
+    on_damage: String,
+    pub(super) with_ids: bool,
+    supervised: Bound<'py, PyAny>,
+    pub(super) marks_absent: bool,
+}
+
+impl Request<'_> {
+    /// A reader at the beginning.
+    pub(super) fn open(&self, py: Python<'_>, prepared: &PreparedDataset) -> PyResult<Reader> {
+        let on_damage = match self.on_damage.as_str() {
+            "fail" => OnDamage::Fail,
+            "skip" => OnDamage::Skip,
+            "stop_shard" => OnDamage::StopShard,
+            other => {
+                let what = format!("unknown `on_damage` \"{other}\", expected fail, skip or stop_shard");
+                return Err(misuse(py, what));
+            }
+        };
+        let plan = prepared.plan(&self.reading)?;
+        let selection = Selection { features: self.features.clone(), raw: self.raw.clone() };
+        let schema = Schema::new(&prepared.features, &selection).map_err(|e| raise(py, e))?;
+        let dataset = Arc::clone(&prepared.dataset);
+        let opened = py.detach(|| Reader::new(dataset, plan, Arc::new(schema), on_damage));
+        log::flush(py, WARNINGS);
+        opened.map_err(|e| raise(py, e))
+    }
+
+    /// What becomes of an example.
+    pub(super) fn shape(&self) -> PyResult<Shaped> {
+        Shaped::new(&self.supervised)
+    }
+}
+
+/// The trace level of datasets.
+pub(super) const WARNINGS: u8 = 1;
+
+/// What the user is given of an example: all of it, or what `as_supervised` names.
+pub(super) enum Shaped {
+    Whole,
+    Feature(Py<PyString>),
+    Tuple(Vec<Shaped>),
+    Dict(Vec<(Py<PyString>, Shaped)>),
+}
+
+impl Shaped {
+    fn new(keys: &Bound<'_, PyAny>) -> PyResult<Shaped> {
+        if keys.is_none() {
+            return Ok(Shaped::Whole);
+        }
+        if let Ok(name) = keys.cast::<PyString>() {
+            return Ok(Shaped::Feature(name.clone().unbind()));
+        }
+        if let Ok(fields) = keys.cast::<PyDict>() {
+            let field = |(name, of): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
+                Ok((name.cast_into::<PyString>()?.unbind(), Shaped::new(&of)?))
+            };
+            return Ok(Shaped::Dict(fields.iter().map(field).collect::<PyResult<_>>()?));
+        }
+        Ok(Shaped::Tuple(keys.try_iter()?.map(|of| Shaped::new(&of?)).collect::<PyResult<_>>()?))
+    }
+
+    pub(super) fn of<'py>(&self, py: Python<'py>, example: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        match self {
+            Shaped::Whole => Ok(example),
+            Shaped::Feature(name) => example.get_item(name.bind(py)),
+            Shaped::Tuple(parts) => {
+                let parts = parts.iter().map(|of| of.of(py, example.clone()));
+                Ok(PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)?.into_any())
+            }
+            Shaped::Dict(fields) => {
+                let dict = PyDict::new(py);
+                for (name, of) in fields {
+                    dict.set_item(name.bind(py), of.of(py, example.clone())?)?;
+                }
+                Ok(dict.into_any())
+            }
+        }
+    }
+}
+
+/// How often this process is the child of a fork, as far as Python knows.
+static FORKS: AtomicU64 = AtomicU64::new(0);
+
+/// Python calls this in the child of a fork.
+#[pyfunction]
+pub(crate) fn forked() {
+    FORKS.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Where a reader was opened: what it has under way does not survive a fork.
+pub(super) struct Origin {
+    process: u32,
+    forks: u64,
+}
+
+impl Origin {
+    pub(super) fn here() -> Origin {
+        Origin { process: std::process::id(), forks: FORKS.load(Ordering::Relaxed) }
+    }
+
+    /// Whether Python knows of a fork since: free, where asking the system costs as much as making an example.
+    pub(super) fn is_behind_a_fork(&self) -> bool {
+        self.forks != FORKS.load(Ordering::Relaxed)
+    }
+
+    /// Whether this is another process.
+    pub(super) fn is_foreign(&self) -> bool {
+        self.process != std::process::id()
+    }
+
+    /// Refuses to read in another process.
+    pub(super) fn check(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.is_behind_a_fork() && !self.is_foreign() {
+            return Ok(());
+        }
+        let what =
+            "the iterator was made before a fork: make a new one in this process, its state can be had";
+        Err(misuse(py, what))
+    }
+}
