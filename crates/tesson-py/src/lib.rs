@@ -33,7 +33,7 @@ mod _tesson {
 
     #[pymodule_export]
     use crate::tfds::{
-        ExampleIterator, ExampleReader, GlobalSeeds, NestedElements, PreparedDataset, Stream,
+        DatasetWriter, ExampleIterator, ExampleReader, GlobalSeeds, NestedElements, PreparedDataset, Stream,
         find_dataset, forked,
     };
 

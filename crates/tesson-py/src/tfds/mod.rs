@@ -1,7 +1,7 @@
 //! Prepared TFDS datasets: what `tesson.tfds` stands on.
 //!
 //! `dataset.rs` has what is known without reading (descriptions, plans, orders). `request.rs` opens readers; `iterator.rs`
-//! hands out examples one at a time, `reader.rs` batches and examples by their places.
+//! hands out examples one at a time, `reader.rs` batches and examples by their places, `writer.rs` prepares datasets.
 //! `examples.rs` and `batches.rs` make Python's values of columns, `nested.rs` those that are made one by one, all with the
 //! arrays of `kit.rs`. Requests come in the JSON form that the façade takes, so nothing is decided here.
 
@@ -13,6 +13,7 @@ mod kit;
 mod nested;
 mod reader;
 mod request;
+mod writer;
 
 use std::sync::Arc;
 
@@ -25,6 +26,7 @@ pub(crate) use iterator::ExampleIterator;
 pub(crate) use nested::NestedElements;
 pub(crate) use reader::ExampleReader;
 pub(crate) use request::forked;
+pub(crate) use writer::DatasetWriter;
 
 use crate::turn::Turn;
 

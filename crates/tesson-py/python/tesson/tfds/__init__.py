@@ -20,6 +20,7 @@ from .read_config import InputContext, ReadConfig
 from .seeds import set_random_seed
 from .splits import EvenSplit, ReadInstruction, SumOfSplits, even_splits, split_for_jax_process
 from .values import NestedDataset, Ragged
+from .writer import Writer
 
 __all__ = [
     "BatchedDataset",
@@ -42,6 +43,7 @@ __all__ = [
     "SkipDecoding",
     "SplitInfo",
     "SumOfSplits",
+    "Writer",
     "builder",
     "builder_from_directories",
     "builder_from_directory",
