@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tesson::store::{FakeStore, MemoryStore, Mishap, Store};
 use tesson::{Minibatch, Samples, Source, SourceConfig, config};
 
-use crate::{binary, user};
+use crate::{binary, prepared, user};
 
 /// The name of the only file.
 pub const FILE: &str = "corpus.ctf";
@@ -50,6 +50,31 @@ pub const BINARY_JOINED: &str = r#""deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": "corpus.ctf", "chunkSizeInBytes": 1024,
         "input": {"x": {"dim": 2, "format": "dense"}}},
     {"type": "CNTKBinaryFormatDeserializer", "file": "corpus.cbf", "input": {"x": {"skip": true}}}]"#;
+
+/// As [`BINARY`], in the records of a prepared dataset, whose examples have the keys of the text's sequences. The sparse
+/// stream has one entry a sample.
+pub const PREPARED: &str = concat!(
+    r#""deserializers": [{"type": "TFDSDeserializer", "split": "train", "key": "id", "directory": ""#,
+    env!("CARGO_MANIFEST_DIR"),
+    r#"/data/prepared", "input": {"x": {}, "y": {"format": "sparse"}}}]"#
+);
+
+/// As [`TRUNCATED`], of the dense stream of the prepared dataset.
+pub const PREPARED_TRUNCATED: &str = concat!(
+    r#""truncationLength": 5, "deserializers": [{"type": "TFDSDeserializer", "split": "train", "directory": ""#,
+    env!("CARGO_MANIFEST_DIR"),
+    r#"/data/prepared", "input": {"x": {}}}]"#
+);
+
+/// As [`JOINED`], the sparse stream being that of the prepared dataset.
+pub const PREPARED_JOINED: &str = concat!(
+    r#""deserializers": [
+    {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700,
+        "input": {"x": {"dim": 2, "format": "dense"}}},
+    {"type": "TFDSDeserializer", "split": "train", "key": "id", "directory": ""#,
+    env!("CARGO_MANIFEST_DIR"),
+    r#"/data/prepared", "input": {"y": {"format": "sparse"}}}]"#
+);
 
 /// Bytes of a chunk.
 pub const CHUNK_BYTES: usize = 1024;
@@ -130,9 +155,12 @@ pub fn files(text: &str) -> [(&'static str, Vec<u8>); 4] {
     ]
 }
 
-/// A store with the [`files`] of a text.
+/// A store with the [`files`] of a text and the [shards](prepared::shards) of a dataset.
 pub fn store(text: &str) -> Arc<dyn Store> {
-    Arc::new(files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes)))
+    let files =
+        files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes));
+    let shards = prepared::shards(text);
+    Arc::new(shards.into_iter().fold(files, |store, (name, bytes)| store.with(&name, bytes)))
 }
 
 /// The same with reads that come in short pieces, wait for others, and have to be tried again, by a schedule that `seed`

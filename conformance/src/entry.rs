@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+pub use crate::descriptions::{dataset_info_json, split_grammar};
 pub use crate::features::{example_decode, features_json, picture_decode};
 pub use crate::records::{array_record_read, tfrecord_read};
 use tesson::config::brainscript::{Script, Variables};

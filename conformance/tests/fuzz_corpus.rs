@@ -67,6 +67,12 @@ fn features_are_understood_or_refused() {
 }
 
 #[test]
+fn descriptions_and_splits_are_consistent_or_refused() {
+    replay("dataset_info_json", entry::dataset_info_json);
+    replay("split_grammar", entry::split_grammar);
+}
+
+#[test]
 fn pictures_are_decoded_or_refused() {
     replay("picture_decode", entry::picture_decode);
 }
@@ -85,10 +91,12 @@ fn every_target_is_replayed() {
             "config_json",
             "ctf_decode",
             "ctf_index",
+            "dataset_info_json",
             "example_decode",
             "features_json",
             "picture_decode",
             "resume_state",
+            "split_grammar",
             "tfrecord_read"
         ]
     );

@@ -13,8 +13,8 @@ use proptest::prelude::*;
 use tesson::store::Store;
 use tesson::{Demand, ResumeState, Source};
 use tesson_conformance::corpus::{
-    self, BINARY, BINARY_JOINED, BINARY_TRUNCATED, Delivered, JOINED, LOCAL, SEVERAL, TRUNCATED, config,
-    dawdling, rest,
+    self, BINARY, BINARY_JOINED, BINARY_TRUNCATED, Delivered, JOINED, LOCAL, PREPARED, PREPARED_JOINED,
+    PREPARED_TRUNCATED, SEVERAL, TRUNCATED, config, dawdling, rest,
 };
 
 /// The orders, as options of a source; and joins and formats, which are options here too.
@@ -32,6 +32,16 @@ static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let joined = in_order_shuffled_and_global().map(|order| format!("{JOINED}, {order}"));
     let binary = in_order_shuffled_and_global().map(|order| format!("{BINARY}, {order}"));
     orders.iter().map(|order| order.to_string()).chain(joined).chain(binary).collect()
+});
+
+/// Three of the orders, of a prepared dataset.
+static PREPARED_ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let orders = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3"#,
+        r#""randomize": "global", "randomizationSeed": 5"#,
+    ];
+    orders.iter().map(|order| format!("{PREPARED}, {order}")).collect()
 });
 
 /// All that a source can be asked for, as options: the orders, and what does not hold whole sequences of a timeline of all
@@ -53,6 +63,9 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         format!(r#"{BINARY_TRUNCATED}, "randomizationWindow": 4"#),
         format!(r#"{BINARY_JOINED}, "randomize": false"#),
         format!(r#"{BINARY_JOINED}, "randomizationWindow": 4"#),
+        format!(r#"{PREPARED_TRUNCATED}, "randomizationWindow": 4"#),
+        format!(r#"{PREPARED_JOINED}, "randomize": false"#),
+        format!(r#"{PREPARED_JOINED}, "randomizationWindow": 4"#),
     ];
     let several = ORDERS[..5].iter().map(|order| format!("{SEVERAL}, {order}"));
     let equal = [
@@ -65,7 +78,8 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let truncated = truncated.iter().map(|order| format!("{TRUNCATED}, {order}"));
     let local = local.iter().map(|order| format!("{LOCAL}, {order}"));
     let equal = equal.iter().map(|order| order.to_string());
-    let others = several.chain(truncated).chain(local).chain(equal).chain(binary);
+    let prepared = PREPARED_ORDERS.iter().cloned();
+    let others = several.chain(truncated).chain(local).chain(equal).chain(binary).chain(prepared);
     ORDERS.iter().cloned().chain(others).collect()
 });
 
@@ -250,7 +264,7 @@ fn all_keys(order: &str, n: usize, times: usize) -> Vec<String> {
 
 #[test]
 fn the_shares_of_all_ranks_are_the_whole() {
-    for order in ORDERS.iter() {
+    for order in ORDERS.iter().chain(&*PREPARED_ORDERS) {
         let whole = all_keys(order, corpus::lengths().len(), 2);
         for sharing in ["chunk", "position"] {
             let order = format!(r#"{order}, "sharing": "{sharing}""#);

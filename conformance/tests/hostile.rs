@@ -8,7 +8,7 @@ mod counting;
 use counting::{alone, peak};
 use proptest::prelude::*;
 use tesson::{Error, Source, config, store::MemoryStore};
-use tesson_conformance::{binary, corpus, entry};
+use tesson_conformance::{binary, corpus, entry, prepared};
 
 /// What sources may hold in these tests.
 const LIMIT: usize = 2 << 20;
@@ -195,6 +195,30 @@ fn good_binary() -> Vec<u8> {
     binary::of(&corpus::text(&corpus::lengths()), corpus::CHUNK_BYTES)
 }
 
+/// Reads the only shard of a split of a prepared dataset in two orders, within the limit.
+fn check_prepared(folder: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
+    let store = MemoryStore::new().with(prepared::whole(folder), bytes.to_vec());
+    let read = |randomize: bool| {
+        let text = format!(
+            r#"{{"deserializers": [{{"type": "TFDSDeserializer", "directory": "{folder}", "split": "whole",
+                "input": {{"x": {{}}, "y": {{"format": "sparse"}}}}}}],
+                "maxSweeps": 2, "threads": 2, "memoryLimit": {LIMIT}, "randomize": {randomize}}}"#
+        );
+        let mut source = Source::open_in(&config::from_json(&text)?, &store)?;
+        let mut n = 0;
+        while let Some(minibatch) = source.next_minibatch(16)? {
+            n += minibatch.n_sequences();
+        }
+        Ok::<_, Error>(n)
+    };
+    let checked = |randomize| {
+        let (answer, most) = peak(|| read(randomize));
+        assert!(most <= LIMIT + BESIDE, "{most} bytes, randomize {randomize}");
+        answer.map_err(|e| e.to_string())
+    };
+    [false, true].map(checked).into()
+}
+
 /// A format: a good file of [`corpus::lengths`], and what is read of its like, within the limit, in several ways.
 struct Format {
     name: &'static str,
@@ -205,6 +229,16 @@ struct Format {
 const FORMATS: &[Format] = &[
     Format { name: "text", good, check: |bytes| check(bytes, STREAMS) },
     Format { name: "binary", good: good_binary, check: check_binary },
+    Format {
+        name: "prepared",
+        good: || prepared::tfrecord(&prepared::examples(&corpus::text(&corpus::lengths()))),
+        check: |bytes| check_prepared(prepared::FOLDER, bytes),
+    },
+    Format {
+        name: "prepared-array-record",
+        good: || prepared::array_record(&prepared::examples(&corpus::text(&corpus::lengths()))),
+        check: |bytes| check_prepared(prepared::ARRAY_RECORD_FOLDER, bytes),
+    },
 ];
 
 #[test]
@@ -289,6 +323,42 @@ const BRAINSCRIPT: &[&str] = &[
     "SGD = [",
 ];
 
+/// What splits are made of.
+const SPLITS: &[&str] = &[
+    "train",
+    "test",
+    "none",
+    "hundreds",
+    "all",
+    "[",
+    "]",
+    ":",
+    "%",
+    "shard",
+    "+",
+    " ",
+    "-",
+    "_",
+    ".",
+    "0",
+    "1",
+    "7",
+    "50",
+    "99",
+    "100",
+    "9223372036854775807",
+    "é",
+    "[:",
+    "%:",
+    "shard:",
+];
+
+/// Descriptions of datasets that have something of everything.
+const DESCRIPTION: &str = r#"{"name": "d", "version": "1.0.0", "fileFormat": "tfrecord", "splits": [
+    {"name": "train", "shardLengths": ["3", 0, "12"], "filepathTemplate": "{SPLIT}/{DATASET}.{FILEFORMAT}-{SHARD_X_OF_Y}"},
+    {"name": "test", "shard_lengths": [9223372036854775], "numBytes": "77"}],
+    "supervisedKeys": {"tuple": {"items": [{"featureKey": "a"}, {"dict": {"dict": {"k": {"featureKey": "b"}}}}]}}}"#;
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -351,6 +421,28 @@ proptest! {
     ) {
         let _alone = alone();
         entry::brainscript(words.concat().as_bytes());
+    }
+
+    #[test]
+    fn any_split_is_a_plan_or_none(words in prop::collection::vec(prop::sample::select(SPLITS), 0..12)) {
+        let _alone = alone();
+        let text = words.concat();
+        let (_, most) = peak(|| entry::split_grammar(text.as_bytes()));
+        assert!(most < BESIDE, "{most} bytes for {text}");
+    }
+
+    #[test]
+    fn descriptions_with_some_bytes_changed_are_taken_or_refused(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), prop::sample::select(&b"019-.,:{}[]\"xE"[..])), 1..4),
+    ) {
+        let _alone = alone();
+        let mut bytes = DESCRIPTION.as_bytes().to_vec();
+        for (at, byte) in changes {
+            let at = at.index(bytes.len());
+            bytes[at] = byte;
+        }
+        let (_, most) = peak(|| entry::dataset_info_json(&bytes));
+        assert!(most < BESIDE, "{most} bytes for {}", String::from_utf8_lossy(&bytes));
     }
 
     #[test]

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use counting::{alone, peak};
 use tesson::convert::{self, Corpus, Form};
-use tesson::{Source, config};
+use tesson::tfds::example::{Value, write};
+use tesson::{Source, config, tfds};
+use tesson_conformance::prepared;
 
 /// A format: the file that is made of rows of text, and the deserializer that reads it.
 struct Format {
@@ -21,6 +23,7 @@ const FORMATS: &[Format] = &[
     Format { name: "text", make: Path::to_path_buf, deserializer: text },
     Format { name: "binary", make: |file| binary(file, 1 << 16), deserializer: in_binary },
     // A few of these are as large as the limit.
+    Format { name: "prepared", make: prepare, deserializer: of_prepared },
     Format { name: "large-chunks", make: |file| binary(file, 1 << 18), deserializer: in_binary },
 ];
 
@@ -44,6 +47,55 @@ fn binary(file: &Path, chunk_bytes: u64) -> PathBuf {
     let written = convert::write(&mut corpus, &output, Form::Binary { chunk_bytes }, &mut |_| ());
     written.expect("the folder for temporary files can be written");
     output
+}
+
+/// Makes a prepared dataset of the rows of a text, in four shards beside it.
+fn prepare(file: &Path) -> PathBuf {
+    let text = std::fs::read_to_string(file).expect("the text was written");
+    let rows: Vec<&str> = text.lines().collect();
+    let lengths = tfds::info::rounded_lengths(rows.len() as u64, 4);
+    let folder = file.with_extension("prepared");
+    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
+    let put = |name: String, bytes: Vec<u8>| {
+        std::fs::write(folder.join(name), bytes).expect("the folder for temporary files can be written");
+    };
+    let class = "tensorflow_datasets.core.features.Tensor";
+    let tensor = |n: u32| {
+        format!(
+            r#"{{"pythonClassName": "{class}", "tensor": {{"shape": {{"dimensions": ["{n}"]}}, "dtype": "float32"}}}}"#
+        )
+    };
+    let features = format!(
+        r#"{{"pythonClassName": "FeaturesDict", "featuresDict": {{"features": {{"x": {}, "y": {}}}}}}}"#,
+        tensor(1),
+        tensor(7)
+    );
+    put("features.json".into(), features.into_bytes());
+    let info = format!(
+        r#"{{"name": "d", "version": "1.0.0", "splits": [{{"name": "train", "shardLengths": {lengths:?}}}]}}"#
+    );
+    put("dataset_info.json".into(), info.into_bytes());
+    let number = |text: &str| text.rsplit(':').next().and_then(|n| n.parse::<f32>().ok());
+    let mut rows = rows.into_iter();
+    for (i, length) in lengths.iter().enumerate() {
+        let examples: Vec<Vec<u8>> = rows
+            .by_ref()
+            .take(*length as usize)
+            .map(|row| {
+                let values: Vec<f32> = row.split(' ').filter_map(number).collect();
+                let mut bytes = Vec::new();
+                let features = [("x", Value::Floats(&values[..1])), ("y", Value::Floats(&values[1..8]))];
+                write(&features, &mut bytes);
+                bytes
+            })
+            .collect();
+        put(format!("d-train.tfrecord-{i:05}-of-00004"), prepared::tfrecord(&examples));
+    }
+    folder
+}
+
+fn of_prepared(folder: &Path) -> String {
+    format!(r#"{{"type": "TFDSDeserializer", "directory": {folder:?}}}"#)
 }
 
 /// Reads a file of about ten times the limit and returns the most that was allocated at a time, in bytes.

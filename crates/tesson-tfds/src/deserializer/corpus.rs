@@ -19,7 +19,7 @@ use crate::ids::Ids;
 use crate::rows::Reading;
 
 /// Bytes of records that are decoded together, about.
-const BLOCK_BYTES: u64 = 1 << 20;
+const BLOCK_BYTES: u64 = 256 << 10;
 
 /// A run of records of a file: a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
