@@ -24,6 +24,7 @@ mod check;
 mod format;
 mod loader;
 mod reader;
+mod remembered;
 mod shards;
 mod state;
 mod write;
@@ -178,11 +179,28 @@ pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error
         [] => {
             let looked: Vec<String> =
                 data_dirs.iter().map(|dir| dir.as_ref().display().to_string()).collect();
-            Err(ConfigError::new("name", format!("`{name}` is not found in {}", looked.join(", "))).into())
+            let what =
+                format!("`{name}` is not found in {}{}", looked.join(", "), there_are(&name, data_dirs)?);
+            Err(ConfigError::new("name", what).into())
         }
         _ => Err(ConfigError::new("name", format!("`{name}` is found in {}; name one directory", several()))
             .into()),
     }
+}
+
+/// The versions of a dataset that could have been meant, as the rest of a sentence.
+fn there_are(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> Result<String, Error> {
+    let mut found = Vec::new();
+    for dir in data_dirs.iter().map(AsRef::as_ref) {
+        let in_dir = info::versions(&DataDir(dir), &name.name);
+        found.extend(in_dir.map_err(|error| StoreError::new(dir.into(), None, error))?);
+    }
+    let named: Vec<String> = found.iter().map(|version| format!("`{version}`")).collect();
+    Ok(match named.len() {
+        0 => String::new(),
+        1 => format!("; there is {}", named[0]),
+        _ => format!("; there are {}", named.join(", ")),
+    })
 }
 
 /// Where datasets are looked for when nothing is said: `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.

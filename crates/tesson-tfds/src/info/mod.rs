@@ -15,6 +15,6 @@ pub use dataset::{Dataset, Shard, Split, rounded_lengths};
 pub use dataset_info::{DatasetInfo, FileFormat, Nest, SplitInfo};
 pub use labels::{label_file, labels};
 pub use name::DatasetName;
-pub use resolve::{Folders, Resolved, resolve};
+pub use resolve::{Folders, Resolved, resolve, versions};
 pub use template::Template;
 pub use version::{Version, VersionPattern};

@@ -73,6 +73,26 @@ pub fn resolve(folders: &dyn Folders, name: &DatasetName) -> io::Result<Option<R
     Ok(None)
 }
 
+/// The datasets of a name in one data directory, whatever their configurations and versions, by the names that find them.
+///
+/// # Errors
+/// What [`Folders`] says.
+pub fn versions(folders: &dyn Folders, name: &str) -> io::Result<Vec<String>> {
+    let of = |base: String| -> io::Result<Vec<(String, Version)>> {
+        let versions = folders.folders(&base)?.into_iter().filter_map(|folder| folder.parse().ok());
+        let whole = versions.filter(|version| is_dataset(folders, &format!("{base}/{version}")));
+        Ok(whole.map(|version| (base.clone(), version)).collect())
+    };
+    let mut found = of(name.to_owned())?;
+    for config in folders.folders(name)? {
+        if config.parse::<Version>().is_err() {
+            found.extend(of(format!("{name}/{config}"))?);
+        }
+    }
+    found.sort_unstable();
+    Ok(found.into_iter().map(|(base, version)| format!("{base}:{version}")).collect())
+}
+
 fn is_dataset(folders: &dyn Folders, path: &str) -> bool {
     ["features.json", "dataset_info.json"].iter().all(|file| folders.has_file(&format!("{path}/{file}")))
 }

@@ -48,8 +48,10 @@ pub(super) enum Stop {
 /// What stands where a file should end.
 pub(super) enum Behind {
     Nothing,
-    /// More records, so that these are all; something damaged counts as one.
+    /// More records, so that these are all; damage behind them counts as one.
     Records(u64),
+    /// Nothing but damage.
+    Damage,
     /// A few bytes, less than a record's head.
     Cut(Error),
 }
@@ -141,7 +143,7 @@ impl Loader {
             }
             Err(Stop::Short { .. }) => Ok(Behind::Nothing),
             Err(Stop::Cut(error)) => Ok(Behind::Cut(error)),
-            Err(Stop::Failed(_)) => Ok(Behind::Records(id.record + 1)),
+            Err(Stop::Failed(_)) => Ok(Behind::Damage),
         }
     }
 

@@ -74,7 +74,7 @@ pub struct Reader {
     loader: Loader,
     stream: Stream,
     /// How many records files hold, where that has been seen: it may be another number than the dataset says.
-    lengths: BTreeMap<usize, u64>,
+    pub(super) lengths: BTreeMap<usize, u64>,
     /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
     to_the_end: bool,
     /// Some bytes behind the last record of a file, which the traversal fails on when all examples are given.
@@ -105,6 +105,9 @@ impl Reader {
         schema: Arc<Schema>,
         on_damage: OnDamage,
     ) -> Result<Reader, Error> {
+        if on_damage == OnDamage::StopShard {
+            can_stop(plan.spec())?;
+        }
         // A file may stand in the plan several times.
         let by_first: BTreeMap<u64, &Shard> =
             plan.files.iter().map(|f| f.shard(&dataset)).map(|shard| (shard.first, shard)).collect();
@@ -339,6 +342,9 @@ impl Reader {
         let (records, goes_on) = match self.loader.behind(next)? {
             Behind::Nothing => (next.record, false),
             Behind::Records(records) => (records, true),
+            // Where damage is left out there is nothing, else it is met in its place.
+            Behind::Damage if self.on_damage == OnDamage::Fail => (next.record + 1, true),
+            Behind::Damage => (next.record, false),
             Behind::Cut(error) => {
                 let error = self.with_id(error, next);
                 self.cut = self.cut.take().or(Some(error)).filter(|_| self.on_damage == OnDamage::Fail);
@@ -350,7 +356,7 @@ impl Reader {
     }
 
     /// Goes on in this traversal with what is known of the files now.
-    fn go_on(&mut self, delivered: u64) -> Result<(), Error> {
+    pub(super) fn go_on(&mut self, delivered: u64) -> Result<(), Error> {
         let state = StreamState { started: self.stream.started().to_vec(), delivered, ended: false };
         self.stream = stream(&self.plan, self.to_the_end, self.on_damage, &self.lengths)?;
         Ok(self.stream.restore(&state)?)
@@ -436,6 +442,18 @@ impl Reader {
     fn error_in(&self, file: &Path, what: String) -> Error {
         let at = Location { file: file.into(), offset: 0, line: None };
         DataError::new(DataErrorKind::Malformed { what }, at).into()
+    }
+}
+
+/// Whether a file may end where it is damaged. Not below a shuffle of examples: it has taken what lies behind the damage
+/// before that is found.
+fn can_stop(spec: &StreamSpec) -> Result<(), ConfigError> {
+    match spec.ops.iter().any(|op| matches!(op, StreamOp::Shuffle { .. })) {
+        true => {
+            let what = "`stop_shard` and a shuffle of examples exclude each other; `skip` leaves out damaged records alone";
+            Err(ConfigError::new("on_damage", what))
+        }
+        false => Ok(()),
     }
 }
 

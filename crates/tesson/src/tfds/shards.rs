@@ -4,13 +4,17 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::UNIX_EPOCH;
 use std::{fs, io};
 
 use tesson_core::{Error, Fetch, ResourceId, StoreError};
+use tesson_engine::record_index::Stamp;
 use tesson_engine::store::{FileStore, Resource, Store};
 use tesson_formats::record::RecordFile;
 use tesson_tfds::info::{Dataset, Shard};
 use tesson_tfds::records;
+
+use super::remembered::Remembered;
 
 /// Files that are open at the same time. A plan may have thousands, and a process not as many handles.
 const OPEN: usize = 64;
@@ -44,7 +48,11 @@ impl Shards {
             match fs::metadata(&path) {
                 Ok(metadata) => {
                     let records = records::open(dataset.file_format, ResourceId(i as u32))?;
-                    files.push(ShardFile { path, size: metadata.len(), records });
+                    let (size, modified) = (metadata.len(), metadata.modified().ok());
+                    let modified = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+                    let stamp = Stamp { size, modified_ns: modified.map(|since| since.as_nanos()) };
+                    let records = Box::new(Remembered::new(records, Arc::clone(&path), stamp));
+                    files.push(ShardFile { path, size, records });
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(path),
                 Err(error) => return Err(StoreError::new(path, None, error).into()),

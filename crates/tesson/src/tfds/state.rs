@@ -1,5 +1,7 @@
 //! States of readers as JSON: where the stream stands, and what it must be a stream of (§12.4).
 
+use std::collections::BTreeMap;
+
 use serde_json::{Value, json};
 use tesson_core::ResumeError;
 use tesson_plan::StreamState;
@@ -13,6 +15,10 @@ impl Reader {
     /// A state of this reader, with what tells it from others.
     pub fn to_json(&self, state: &StreamState) -> Value {
         let mut saved = json!({"tfds": VERSION, "stream": state.to_json()});
+        let found = self.found_lengths();
+        if !found.is_empty() {
+            saved["lengths"] = found.into();
+        }
         for (name, what) in self.identity() {
             saved[name] = what.into();
         }
@@ -32,7 +38,31 @@ impl Reader {
                 return Err(differs(&format!("the {name}"), &saved[name], what));
             }
         }
-        self.restore(&StreamState::from_json(&saved["stream"])?)
+        let state = StreamState::from_json(&saved["stream"])?;
+        self.take_lengths(&saved["lengths"])?;
+        self.restore(&state)
+    }
+
+    /// Files that hold another number of records than the dataset says, as far as that has been seen: their places in the
+    /// plan, and the number. The order behind such a file is another one.
+    fn found_lengths(&self) -> Vec<Value> {
+        let files = &self.plan().files;
+        let differs = self.lengths.iter().filter(|(file, found)| files[**file].examples_in_shard != **found);
+        differs.map(|(file, found)| json!([file, found])).collect()
+    }
+
+    fn take_lengths(&mut self, saved: &Value) -> Result<(), ResumeError> {
+        let length = |pair: &Value| {
+            let file = usize::try_from(pair[0].as_u64()?).ok()?;
+            (file < self.plan().files.len()).then_some((file, pair[1].as_u64()?))
+        };
+        let found: Option<_> = match saved {
+            Value::Null => Some(BTreeMap::new()),
+            pairs => pairs.as_array().and_then(|pairs| pairs.iter().map(length).collect()),
+        };
+        let expected = || "pairs of a file and its records".to_owned();
+        self.lengths = found.ok_or_else(|| differs("the lengths of files", saved, expected()))?;
+        self.go_on(0).map_err(|error| differs("the lengths of files", saved, error.to_string()))
     }
 }
 

@@ -1,80 +1,22 @@
 //! A split of a prepared dataset as a deserializer: in every order, joined, gone on with, and damaged.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-use tesson::tfds::info::rounded_lengths;
 use tesson::{Error, Floats, Samples, Source, StreamBatch};
-use tesson_formats::example::{Value, write};
-use tesson_formats::tfrecord::write::Writer;
+use tesson_formats::example::Value;
+
+use crate::dataset::{Dataset, feature, label, record, sequence, tensor, text};
 
 /// Examples of the split `train`.
 const N: usize = 2500;
 const SHARDS: usize = 3;
 
-/// A dataset in a folder of its own, which goes with it.
-struct Dataset(PathBuf);
-
-/// A feature as features.json has it.
-fn feature(class: &str, content: serde_json::Value) -> serde_json::Value {
-    let mut node = content;
-    node["pythonClassName"] = format!("tensorflow_datasets.core.features.{class}").into();
-    node
-}
-
-/// Numbers of a shape, in which -1 is unknown.
-fn tensor(dtype: &str, shape: &[i64]) -> serde_json::Value {
-    let dimensions: Vec<String> = shape.iter().map(i64::to_string).collect();
-    feature(
-        "tensor_feature.Tensor",
-        serde_json::json!({"tensor": {"shape": {"dimensions": dimensions}, "dtype": dtype}}),
-    )
-}
-
-fn label(classes: u64) -> serde_json::Value {
-    let content = serde_json::json!({"classLabel": {"numClasses": classes.to_string()}});
-    feature("class_label_feature.ClassLabel", content)
-}
-
-fn text() -> serde_json::Value {
-    feature("text_feature.Text", serde_json::json!({"text": {}}))
-}
-
-fn sequence(of: serde_json::Value) -> serde_json::Value {
-    feature("sequence_feature.Sequence", serde_json::json!({"sequence": {"feature": of, "length": "-1"}}))
-}
-
 impl Dataset {
-    fn new(name: &str) -> Dataset {
+    fn numbered(name: &str) -> Dataset {
         let features = serde_json::json!({
             "id": tensor("int64", &[]), "x": tensor("float32", &[2]), "label": label(10), "text": text(),
         });
-        Dataset::of(name, features, &(0..N as i64).map(example).collect::<Vec<_>>())
-    }
-
-    fn of(name: &str, features: serde_json::Value, examples: &[Vec<u8>]) -> Dataset {
-        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tfds-{name}"));
-        let _ = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).expect("a folder of ours");
-        let lengths = rounded_lengths(examples.len() as u64, SHARDS);
-        let info = serde_json::json!({"name": "d", "version": "1.0.0", "fileFormat": "tfrecord",
-            "splits": [{"name": "train", "shardLengths": lengths}]});
-        fs::write(folder.join("dataset_info.json"), info.to_string()).expect("a file of ours");
-        let root = feature(
-            "features_dict.FeaturesDict",
-            serde_json::json!({"featuresDict": {"features": features}}),
-        );
-        fs::write(folder.join("features.json"), root.to_string()).expect("a file of ours");
-        let mut examples = examples.iter();
-        for (shard, len) in lengths.into_iter().enumerate() {
-            let file = folder.join(format!("d-train.tfrecord-{shard:05}-of-{SHARDS:05}"));
-            let mut writer = Writer::new(Vec::new());
-            for example in examples.by_ref().take(len as usize) {
-                writer.record(example).expect("memory takes it");
-            }
-            fs::write(file, writer.finish().expect("memory takes it")).expect("a file of ours");
-        }
-        Dataset(folder)
+        Dataset::of(name, features, &(0..N as i64).map(example).collect::<Vec<_>>(), SHARDS)
     }
 
     fn source(&self, deserializer: &str, source: &str) -> Result<Source, Error> {
@@ -86,25 +28,13 @@ impl Dataset {
     }
 }
 
-impl Drop for Dataset {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
-
 fn example(id: i64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    let x = [id as f32, 0.5];
-    write(
-        &[
-            ("id", Value::Ints(&[id])),
-            ("label", Value::Ints(&[id % 10])),
-            ("text", Value::Bytes(&[b"some"])),
-            ("x", Value::Floats(&x)),
-        ],
-        &mut bytes,
-    );
-    bytes
+    record(&[
+        ("id", Value::Ints(&[id])),
+        ("label", Value::Ints(&[id % 10])),
+        ("text", Value::Bytes(&[b"some"])),
+        ("x", Value::Floats(&[id as f32, 0.5])),
+    ])
 }
 
 fn values(batch: &StreamBatch) -> Vec<f32> {
@@ -127,7 +57,7 @@ fn ids(source: &mut Source, most: usize) -> Vec<u64> {
 
 #[test]
 fn features_of_numbers_are_streams() {
-    let dataset = Dataset::new("streams");
+    let dataset = Dataset::numbered("streams");
     let input =
         r#""split": "train[2498:]", "input": {"y": {"feature": "label", "format": "sparse"}, "x": {}}"#;
     let mut source = dataset.source(input, r#""randomize": false, "maxSweeps": 1"#).unwrap();
@@ -143,7 +73,7 @@ fn features_of_numbers_are_streams() {
 
 #[test]
 fn every_order_holds_each_example_once_and_is_gone_on_with() {
-    let dataset = Dataset::new("orders");
+    let dataset = Dataset::numbered("orders");
     for order in ["false", "true", "\"global\""] {
         let with = format!(r#""randomize": {order}, "maxSweeps": 2, "randomizationWindow": 2"#);
         let open = || dataset.source(r#""split": "train""#, &with).unwrap();
@@ -162,7 +92,7 @@ fn every_order_holds_each_example_once_and_is_gone_on_with() {
 
 #[test]
 fn it_is_joined_with_others_by_number() {
-    let dataset = Dataset::new("joined");
+    let dataset = Dataset::numbered("joined");
     let rows: String = (0..N).rev().map(|id| format!("{id} |z {id}\n")).collect();
     let file = dataset.0.join("z.ctf");
     fs::write(&file, rows).unwrap();
@@ -184,7 +114,7 @@ fn it_is_joined_with_others_by_number() {
 
 #[test]
 fn a_damaged_record_is_an_error_with_its_place_or_left_out() {
-    let dataset = Dataset::new("damaged");
+    let dataset = Dataset::numbered("damaged");
     let file = dataset.0.join("d-train.tfrecord-00000-of-00003");
     let mut bytes = fs::read(&file).unwrap();
     let at = 16 + example(0).len() + 12 + 5;
@@ -207,7 +137,7 @@ fn a_damaged_record_is_an_error_with_its_place_or_left_out() {
 
 #[test]
 fn what_cannot_be_a_stream_is_refused_with_the_reason() {
-    let dataset = Dataset::new("refused");
+    let dataset = Dataset::numbered("refused");
     let cases = [
         (
             r#""input": {"text": {}}"#,
@@ -241,13 +171,6 @@ fn what_cannot_be_a_stream_is_refused_with_the_reason() {
     }
 }
 
-/// Written as one record, in the order of the keys.
-fn record(values: &[(&str, Value<'_>)]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    write(values, &mut bytes);
-    bytes
-}
-
 /// Examples with sequences of 0 to 4 scalars, of 1 to 3 pairs, and of so many classes.
 fn of_any_length(name: &str) -> Dataset {
     let features = serde_json::json!({
@@ -266,7 +189,7 @@ fn of_any_length(name: &str) -> Dataset {
             ("tags", Value::Ints(&tags)),
         ])
     };
-    Dataset::of(name, features, &(0..N as i64).map(one).collect::<Vec<_>>())
+    Dataset::of(name, features, &(0..N as i64).map(one).collect::<Vec<_>>(), SHARDS)
 }
 
 const SEQUENCES: &str =
@@ -372,7 +295,7 @@ fn pictures_of_one_shape_are_samples_and_others_are_named() {
     );
     let sized = |i: u8| if i == 7 { picture(5, 4, i) } else { picture(3, 2, i) };
     let examples: Vec<Vec<u8>> = (0..12).map(|i| record(&[("image", Value::Bytes(&[&sized(i)]))])).collect();
-    let dataset = Dataset::of("pictures", serde_json::json!({"image": image}), &examples);
+    let dataset = Dataset::of("pictures", serde_json::json!({"image": image}), &examples, SHARDS);
     let open = |shape: &str, errors: u64| {
         let input = format!(r#""input": {{"image": {{{shape}}}}}, "maxErrors": {errors}"#);
         dataset.source(&input, r#""randomize": false, "maxSweeps": 1"#)
@@ -402,7 +325,7 @@ fn an_example_that_cannot_be_decoded_is_left_out_of_sequences() {
         7 => vec![0xff; 3],
         _ => record(&[("id", Value::Ints(&[i])), ("steps", Value::Floats(&[i as f32; 2]))]),
     };
-    let dataset = Dataset::of("left-out", features, &(0..12).map(one).collect::<Vec<_>>());
+    let dataset = Dataset::of("left-out", features, &(0..12).map(one).collect::<Vec<_>>(), SHARDS);
     let deserializer = r#""input": {"steps": {}, "id": {}}, "key": "id", "maxErrors": 3"#;
     for order in ["false", "\"global\""] {
         let order = format!(r#""randomize": {order}, "maxSweeps": 1"#);

@@ -1,0 +1,221 @@
+//! States of readers, on other machines and in later versions, and files that end early.
+
+use std::fs;
+use std::sync::Arc;
+
+use serde_json::{Value as Json, json};
+use tesson::Error;
+use tesson::records::{RecordKind, RecordsFile};
+use tesson::tfds::features::{Schema, Selection};
+use tesson::tfds::{self, OnDamage, Op, Plan, ReadConfig, Reader, Reading, Rows};
+use tesson_formats::example::Value;
+
+use crate::dataset::{Dataset, record, tensor};
+
+const N: i64 = 40;
+const SHARDS: usize = 4;
+
+/// Forty examples in four files, each with its number.
+fn numbered(name: &str) -> Dataset {
+    let examples: Vec<Vec<u8>> = (0..N).map(|i| record(&[("i", Value::Ints(&[i]))])).collect();
+    Dataset::of(name, json!({"i": tensor("int64", &[])}), &examples, SHARDS)
+}
+
+/// Files shuffled, two at a time by three examples; and what is done with the examples.
+fn reading(ops: &[Json]) -> Reading {
+    let mut config = ReadConfig::default();
+    for (name, value) in
+        [("interleave_cycle_length", 2), ("interleave_block_length", 3), ("shuffle_seed", 32)]
+    {
+        config.set(name, &json!(value)).unwrap();
+    }
+    let ops = ops.iter().map(|op| Op::from_json(op, "ops").unwrap()).collect();
+    Reading { shuffle_files: true, config, ops, ..Reading::of(tfds::Selection::parse("train").unwrap()) }
+}
+
+fn reader(dataset: &Dataset, ops: &[Json], on_damage: OnDamage) -> Result<Reader, Error> {
+    let dataset = Arc::new(tfds::open(&dataset.0)?);
+    let plan = Plan::new(&dataset, &reading(ops), &mut || 7)?;
+    let schema = Arc::new(Schema::new(&tfds::features_of(&dataset)?, &Selection::default())?);
+    Reader::new(dataset, plan, schema, on_damage)
+}
+
+/// The numbers of the next examples, and what ended them before there were so many.
+fn read(reader: &mut Reader, n: usize) -> (Vec<i64>, Option<Error>) {
+    let mut rows = Rows::new(reader.schema());
+    let failed = reader.read(n, &mut rows).err();
+    let tfds::features::Data::Fixed { bytes, .. } = &rows.batch.columns[0].data else { panic!("strings") };
+    (bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b)).collect(), failed)
+}
+
+const SHUFFLED: [&str; 2] = [r#"{"shuffle": {"buffer_size": 9, "seed": 3}}"#, r#"{"repeat": 2}"#];
+
+fn shuffled() -> Vec<Json> {
+    SHUFFLED.iter().map(|op| serde_json::from_str(op).unwrap()).collect()
+}
+
+/// States that were saved by a version are taken by all later ones. These were saved by the first, behind 55 examples.
+#[test]
+fn a_state_of_the_first_version_is_gone_on_with() {
+    let dataset = numbered("compat");
+    let straight = read(&mut reader(&dataset, &shuffled(), OnDamage::Fail).unwrap(), 80).0;
+    assert_eq!(straight.len(), 80);
+    let mut today = reader(&dataset, &shuffled(), OnDamage::Fail).unwrap();
+    read(&mut today, 55);
+    let today = today.to_json(&today.state());
+    let saved: Json = serde_json::from_str(include_str!("compat/v1.json")).unwrap();
+    let mut other = reader(&dataset, &shuffled(), OnDamage::Fail).unwrap();
+    other.restore_json(&saved).unwrap();
+    assert_eq!(read(&mut other, 80).0, straight[55..]);
+    assert_eq!(today, saved, "the form has changed: keep v1.json and add another");
+}
+
+#[test]
+fn a_state_of_something_else_is_refused_with_both_values() {
+    let dataset = numbered("foreign");
+    let mut reader = reader(&dataset, &shuffled(), OnDamage::Fail).unwrap();
+    let saved = reader.to_json(&reader.state());
+    let mut check = |name: &str, value: Json, parts: [&str; 3]| {
+        let mut foreign = saved.clone();
+        foreign[name] = value;
+        let error = reader.restore_json(&foreign).unwrap_err().to_string();
+        assert!(parts.iter().all(|part| error.contains(part)), "{name}: {error}");
+    };
+    check("tfds", json!(2), ["version", "2", "1"]);
+    check("dataset", json!("d 2.0.0"), ["the dataset", "d 2.0.0", "d 1.0.0"]);
+    check("files", json!("3 files, 0123456789abcdef"), ["the files", "3 files", "4 files"]);
+    check("order", json!("files in order"), ["the order", "files in order", "cycle 2 block 3"]);
+    check("stream", json!({}), ["", "", ""]);
+    check("stream", json!({"started": [1, 2, 3], "delivered": 3, "ended": false}), ["", "", ""]);
+    reader.restore_json(&saved).unwrap();
+}
+
+/// Damages the data of one record of a file, and the head of one of another.
+fn damaged(name: &str) -> Dataset {
+    let dataset = numbered(name);
+    let size = 16 + record(&[("i", Value::Ints(&[0]))]).len();
+    for (shard, at) in [(1, 4 * size + 12), (2, 6 * size)] {
+        let file = dataset.0.join(format!("d-train.tfrecord-{shard:05}-of-{SHARDS:05}"));
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[at] ^= 1;
+        fs::write(file, bytes).unwrap();
+    }
+    dataset
+}
+
+#[test]
+fn a_damaged_file_ends_where_it_is_damaged() {
+    let dataset = damaged("stopped");
+    let mut short = numbered("short");
+    // As if the files had been so long: another description, and the same order of files.
+    let info = json!({"name": "d", "version": "1.0.0", "splits": [{"name": "train", "shardLengths": [10, 4, 6, 10]}]});
+    fs::write(short.0.join("dataset_info.json"), info.to_string()).unwrap();
+    cut(&mut short, 1, 4);
+    cut(&mut short, 2, 6);
+    for ops in [vec![], vec![json!({"repeat": 2})], vec![json!({"skip": 5}), json!({"take": 20})]] {
+        let expected = read(&mut reader(&short, &ops, OnDamage::Fail).unwrap(), 100).0;
+        let (found, failed) = read(&mut reader(&dataset, &ops, OnDamage::StopShard).unwrap(), 100);
+        assert!(failed.is_none());
+        assert_eq!(found, expected, "{ops:?}");
+        for place in 0..=expected.len() {
+            let mut first = reader(&dataset, &ops, OnDamage::StopShard).unwrap();
+            assert_eq!(read(&mut first, place).0, expected[..place]);
+            let saved = first.to_json(&first.state());
+            let mut other = reader(&dataset, &ops, OnDamage::StopShard).unwrap();
+            other.restore_json(&saved).unwrap();
+            assert_eq!(read(&mut other, 100).0, expected[place..], "{ops:?}, behind {place}");
+        }
+    }
+    // What a buffer has taken from behind the damage cannot be taken back.
+    let error = reader(&dataset, &shuffled(), OnDamage::StopShard).err().expect("it is refused").to_string();
+    assert!(error.contains("`skip`"), "{error}");
+}
+
+/// Leaves so many records of a file.
+fn cut(dataset: &mut Dataset, shard: usize, records: usize) {
+    let size = 16 + record(&[("i", Value::Ints(&[0]))]).len();
+    let file = dataset.0.join(format!("d-train.tfrecord-{shard:05}-of-{SHARDS:05}"));
+    let bytes = fs::read(&file).unwrap();
+    fs::write(file, &bytes[..records * size]).unwrap();
+}
+
+#[test]
+fn damaged_records_are_left_out_and_all_others_keep_their_places() {
+    let dataset = damaged("skipped");
+    let whole = read(&mut reader(&numbered("whole"), &shuffled(), OnDamage::Fail).unwrap(), 80).0;
+    // Behind a damaged head nothing can be found.
+    let lost = |i: &i64| *i == 14 || (26..30).contains(i);
+    let expected: Vec<i64> = whole.iter().copied().filter(|i| !lost(i)).collect();
+    let mut straight = reader(&dataset, &shuffled(), OnDamage::Skip).unwrap();
+    assert_eq!(read(&mut straight, 80).0, expected);
+    assert_eq!(straight.skipped(), 10);
+    for place in (0..expected.len()).step_by(7) {
+        let mut first = reader(&dataset, &shuffled(), OnDamage::Skip).unwrap();
+        assert_eq!(read(&mut first, place).0, expected[..place]);
+        let mut other = reader(&dataset, &shuffled(), OnDamage::Skip).unwrap();
+        other.restore_json(&first.to_json(&first.state())).unwrap();
+        assert_eq!(read(&mut other, 80).0, expected[place..], "behind {place}");
+    }
+}
+
+#[test]
+fn missing_shards_are_all_named_and_versions_that_are_there_are_listed() {
+    let dataset = numbered("missing");
+    for shard in [0, 3] {
+        fs::remove_file(dataset.0.join(format!("d-train.tfrecord-{shard:05}-of-{SHARDS:05}"))).unwrap();
+    }
+    let error = reader(&dataset, &[], OnDamage::Fail).err().expect("two are missing").to_string();
+    assert!(error.contains("00000-of-00004") && error.contains("00003-of-00004"), "{error}");
+    let data_dir = dataset.0.join("data");
+    for version in ["ds/1.0.0", "ds/10.2.0", "other/cfg/2.0.0"] {
+        let folder = data_dir.join(version);
+        fs::create_dir_all(&folder).unwrap();
+        for file in ["dataset_info.json", "features.json"] {
+            fs::copy(dataset.0.join(file), folder.join(file)).unwrap();
+        }
+    }
+    let find = |name: &str| tfds::find(name, &[&data_dir]).map_err(|e| e.to_string());
+    assert_eq!(find("ds").unwrap(), data_dir.join("ds/10.2.0"));
+    let error = find("ds:2.0.0").unwrap_err();
+    assert!(error.contains("there are `ds:1.0.0`, `ds:10.2.0`"), "{error}");
+    let error = find("other:1.0.0").unwrap_err();
+    assert!(error.contains("there is `other/cfg:2.0.0`"), "{error}");
+    let error = find("nothing").unwrap_err();
+    assert!(error.contains("is not found in") && !error.contains("there"), "{error}");
+}
+
+#[test]
+fn a_kept_index_saves_the_way_to_a_record() {
+    let text = "x".repeat(600);
+    let examples: Vec<Vec<u8>> = (0..N)
+        .map(|i| record(&[("i", Value::Ints(&[i])), ("text", Value::Bytes(&[text.as_bytes()]))]))
+        .collect();
+    let dataset = Dataset::of("kept", json!({"i": tensor("int64", &[])}), &examples, 1);
+    let path = dataset.0.join("d-train.tfrecord-00000-of-00001");
+    let file = RecordsFile::open(&path, RecordKind::TfRecord, 1 << 20).unwrap();
+    let index = file.write_index(None).unwrap().expect("the file is no stream");
+    drop(file);
+    // Walking to the last record would meet the second one's head.
+    let modified = fs::metadata(&path).unwrap().modified().unwrap();
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[16 + examples[0].len()] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    let last = || {
+        let mut reader = reader(&dataset, &[], OnDamage::Fail).unwrap();
+        let mut rows = Rows::new(reader.schema());
+        reader.read_at(&[N as u64 - 1], &mut rows).map(|()| rows.len())
+    };
+    assert_eq!(last().unwrap(), 1);
+    // Where it does not fit the file it is as if it were not there.
+    fs::File::options()
+        .write(true)
+        .open(&path)
+        .unwrap()
+        .set_modified(std::time::SystemTime::UNIX_EPOCH)
+        .unwrap();
+    assert!(last().is_err());
+    fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
+    fs::remove_file(index).unwrap();
+    assert!(last().is_err());
+}
