@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
-use tesson_core::ResumeError;
+use tesson_core::{Error, ResumeError, UsageError};
 use tesson_plan::StreamState;
 
 use super::Reader;
@@ -41,6 +41,28 @@ impl Reader {
         let state = StreamState::from_json(&saved["stream"])?;
         self.take_lengths(&saved["lengths"])?;
         self.restore(&state)
+    }
+
+    /// Goes to a place of a traversal, both counted from 0, without reading what is before it. The traversals before it are
+    /// over then, as if each had been read to its end.
+    ///
+    /// # Errors
+    /// A traversal behind one that has no end; a place behind the end.
+    pub fn seek(&mut self, traversal: u64, place: u64) -> Result<(), Error> {
+        let mut stream = self.plan().stream()?;
+        if traversal > 0 && stream.len().is_none() {
+            return Err(UsageError("there is one traversal only, it has no end".into()).into());
+        }
+        for _ in 0..traversal {
+            // A wrong count is told to whoever reads as far.
+            let _ = stream.skip(u64::MAX).and_then(|_| stream.next());
+            stream.begin();
+        }
+        let passed = stream.skip(place).unwrap_or_else(|_| stream.delivered());
+        if passed < place {
+            return Err(UsageError(format!("found place {place}, the traversal has {passed}")).into());
+        }
+        Ok(self.restore(&stream.state())?)
     }
 
     /// Files that hold another number of records than the dataset says, as far as that has been seen: their places in the
