@@ -23,7 +23,7 @@ pub(crate) struct Cut {
 
 impl Default for Cut {
     fn default() -> Cut {
-        Cut { range: 8 << 20, read: 1 << 20 }
+        Cut { range: 8 << 20, read: 256 << 10 }
     }
 }
 
@@ -241,6 +241,12 @@ impl Part {
             self.lines += u64::from(row.bytes.last() == Some(&b'\n'));
             return true;
         }
+        self.other_id_row(rules, row)
+    }
+
+    /// As [`Self::id_row`], where the row does not obviously begin with the digits of the one before.
+    #[inline(never)]
+    fn other_id_row(&mut self, rules: &Rules, row: scan::Row<'_>) -> bool {
         let (id, skip) = rules.rows.id(row.bytes);
         match id {
             RowId::NoRow => return true,
