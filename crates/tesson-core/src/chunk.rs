@@ -253,6 +253,31 @@ impl Chunk {
         }
     }
 
+    /// Appends [all but the columns](Chunk::without_columns) of a chunk that follows this one in the same storage.
+    pub fn append_without_columns(&mut self, next: &Chunk) {
+        if self.n_sequences == 0 {
+            *self = next.without_columns();
+            return;
+        }
+        let (n, lines) = (self.n_sequences, next.first_line - self.first_line);
+        let shift = if self.keys_are_lines { lines } else { 0 };
+        self.keys.append(n as usize, &next.keys.compacted(), next.n_sequences as usize, shift);
+        let moved = |fault: &Fault| Fault {
+            sequence: n + fault.sequence,
+            line: fault.line.map(|line| line + lines),
+            ..fault.clone()
+        };
+        self.faults.extend(next.faults.iter().map(moved));
+        let moved = |Damage { sequences, error }: &Damage| Damage {
+            sequences: n + sequences.start..n + sequences.end,
+            error: error.clone(),
+        };
+        self.damaged.extend(next.damaged.iter().map(moved));
+        self.left_out.extend(next.left_out.iter().map(|i| n + i));
+        self.n_sequences += next.n_sequences;
+        self.n_lines += next.n_lines;
+    }
+
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         size_of::<Chunk>()

@@ -94,6 +94,26 @@ impl Keys {
         }
     }
 
+    /// Appends a column of `n_next` keys to this one of `n`; `shift` is added to numbers.
+    pub(crate) fn append(&mut self, n: usize, next: &Keys, n_next: usize, shift: u64) {
+        let number = |keys: &Keys, i| keys.number(i).expect("keys of one corpus are of one kind");
+        match (&mut *self, next) {
+            (Keys::Consecutive(first), Keys::Consecutive(behind))
+                if first.checked_add(n as u64) == Some(behind + shift) => {}
+            (Keys::Texts { bytes, ends }, Keys::Texts { bytes: more, ends: more_ends }) => {
+                let start = bytes.len() as u32;
+                bytes.extend_from_slice(more);
+                ends.extend(more_ends.iter().map(|end| start + end));
+            }
+            (Keys::Numbers(v), next) => v.extend((0..n_next).map(|i| number(next, i) + shift)),
+            _ => {
+                let own = (0..n).map(|i| number(self, i));
+                let numbers = own.chain((0..n_next).map(|i| number(next, i) + shift)).collect();
+                *self = Keys::Numbers(numbers);
+            }
+        }
+    }
+
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         match self {

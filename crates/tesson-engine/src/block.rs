@@ -15,34 +15,46 @@ use crate::packed::PackedRows;
 pub(crate) struct BlockTable {
     /// Number of each chunk's first block; one entry more than there are chunks.
     first: Vec<u32>,
-    /// Sequences of each chunk, and of each of its blocks but the last, which may have fewer.
-    n_sequences: Vec<(u32, u32)>,
+    chunks: Vec<Division>,
+}
+
+/// How a chunk is divided.
+struct Division {
+    n_sequences: u32,
+    /// Sequences of each block but the last, which may have fewer.
+    of_block: u32,
+    /// Sequences of a block that are decoded at once.
+    at_once: u32,
 }
 
 impl BlockTable {
-    /// Divides each chunk into blocks of equally many sequences and at most about `target` storage bytes; into one where
-    /// chunks are had only as a whole.
-    pub(crate) fn of(indexed: &Indexed, target: u64) -> BlockTable {
+    /// Divides each chunk into blocks of equally many sequences and at most about `target` storage bytes, of which about
+    /// `at_once` are decoded together; into one where chunks are had only as a whole.
+    pub(crate) fn of(indexed: &Indexed, target: u64, at_once: u64) -> BlockTable {
         let index = &indexed.index;
-        let target = if indexed.corpus.whole_chunks() { u64::MAX } else { target };
-        BlockTable::by_bytes(index, target)
+        let (target, at_once) =
+            if indexed.corpus.whole_chunks() { (u64::MAX, u64::MAX) } else { (target, at_once) };
+        BlockTable::by_bytes(index, target, at_once)
     }
 
-    fn by_bytes(index: &Index, target: u64) -> BlockTable {
-        let mut table = BlockTable { first: vec![0], n_sequences: Vec::with_capacity(index.n_chunks()) };
+    fn by_bytes(index: &Index, target: u64, at_once: u64) -> BlockTable {
+        let mut table = BlockTable { first: vec![0], chunks: Vec::with_capacity(index.n_chunks()) };
         for chunk in 0..index.n_chunks() {
             let span = index.chunk(chunk);
-            table.push(span.n_sequences, span.bytes.div_ceil(target));
+            table.push(span.n_sequences, span.bytes.div_ceil(target), span.bytes.div_ceil(at_once));
         }
         table
     }
 
-    /// Appends a chunk that is about `blocks` blocks.
-    fn push(&mut self, n_sequences: u32, blocks: u64) {
+    /// Appends a chunk that is about `blocks` blocks and decoded in about so many parts.
+    fn push(&mut self, n_sequences: u32, blocks: u64, parts: u64) {
         let n = n_sequences.max(1);
-        let of_each = n.div_ceil(blocks.clamp(1, u64::from(n)) as u32);
-        self.first.push(self.first[self.first.len() - 1] + n.div_ceil(of_each));
-        self.n_sequences.push((n_sequences, of_each));
+        let part = |parts: u64| n.div_ceil(parts.clamp(1, u64::from(n)) as u32);
+        let of_block = part(blocks);
+        self.first.push(self.first[self.first.len() - 1] + n.div_ceil(of_block));
+        // Parts of a block are alike.
+        let at_once = of_block.div_ceil(of_block.div_ceil(part(parts)));
+        self.chunks.push(Division { n_sequences, of_block, at_once });
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -51,8 +63,8 @@ impl BlockTable {
 
     /// The block that holds a sequence of a chunk, and where it lies in it.
     pub(crate) fn find(&self, chunk: u32, sequence: u32) -> (u32, u32) {
-        let (first, (_, of_each)) = (self.first[chunk as usize], self.n_sequences[chunk as usize]);
-        (first + sequence / of_each, sequence % of_each)
+        let (first, of_block) = (self.first[chunk as usize], self.chunks[chunk as usize].of_block);
+        (first + sequence / of_block, sequence % of_block)
     }
 
     /// The blocks of a chunk.
@@ -63,9 +75,14 @@ impl BlockTable {
     /// The chunk of a block, and its sequences within the chunk.
     pub(crate) fn place(&self, block: u32) -> (u32, Range<u32>) {
         let chunk = self.first.partition_point(|&f| f <= block) - 1;
-        let (n, of_each) = self.n_sequences[chunk];
-        let start = (block - self.first[chunk]) * of_each;
-        (chunk as u32, start..start.saturating_add(of_each).min(n))
+        let Division { n_sequences, of_block, .. } = self.chunks[chunk];
+        let start = (block - self.first[chunk]) * of_block;
+        (chunk as u32, start..start.saturating_add(of_block).min(n_sequences))
+    }
+
+    /// Sequences of a chunk's blocks that are decoded at once.
+    pub(crate) fn at_once(&self, chunk: u32) -> u32 {
+        self.chunks[chunk as usize].at_once
     }
 }
 
@@ -107,11 +124,8 @@ impl Decoded {
     }
 
     /// A block that stays in memory and is read at random: its sequences packed, all else of the chunk beside them.
-    pub(crate) fn packed(chunk: &Chunk, dims: &[usize], scratch: &mut Vec<u8>) -> Decoded {
-        match PackedRows::of(chunk, dims, scratch) {
-            Some(rows) => Decoded { chunk: chunk.without_columns(), rows: Some(rows) },
-            None => Decoded::columns(chunk.clone()),
-        }
+    pub(crate) fn packed(rows: PackedRows, beside: Chunk) -> Decoded {
+        Decoded { chunk: beside, rows: Some(rows) }
     }
 
     /// Bytes of memory held.
@@ -157,13 +171,14 @@ mod tests {
             index.push(Coded::constant(1, n), bytes);
         }
         index.seal();
-        let table = BlockTable::by_bytes(&index, 10);
+        let table = BlockTable::by_bytes(&index, 10, 3);
         assert_eq!(table.len(), 1 + 7 + 10 + 3 + 64);
         assert_eq!((table.place(1), table.place(17)), ((1, 0..1), (2, 90..100)));
         let mut next = (0, 0);
         for block in 0..table.len() as u32 {
             let (chunk, range) = table.place(block);
             assert!(!range.is_empty());
+            assert!((1..=range.len().max(10) as u32).contains(&table.at_once(chunk)));
             if next.1 == index.chunk(next.0 as usize).n_sequences {
                 next = (next.0 + 1, 0);
             }

@@ -35,9 +35,10 @@ use ticket::{Outcome, Ticket, Work};
 /// How often a waiting caller looks whether it is to stop.
 const POLL: Duration = Duration::from_millis(40);
 
-/// Sequences are fetched by themselves, ahead of their blocks, until this much has been spent on it: the first
-/// minibatches of a random order need not wait for all blocks they touch.
-const ROW_ALLOWANCE: i64 = 32 << 20;
+/// Sequences are fetched by themselves, ahead of their blocks, until this much has been spent on it, or this part of what
+/// the corpus is stored in: the first minibatches of a random order need not wait for all blocks they touch.
+const ROW_ALLOWANCE: u64 = 32 << 20;
+const ROW_SHARE: u64 = 64;
 
 /// What fetching a sequence by itself is taken to cost at least, in bytes of reading.
 const ROW_COST: u64 = 2048;
@@ -71,8 +72,8 @@ pub(crate) struct Setup {
     pub(crate) frame_mode: bool,
     /// Whether faults of sequences that other workers deliver are looked at too.
     pub(crate) charge_foreign: bool,
-    /// Storage bytes of a block.
-    pub(crate) block_bytes: u64,
+    /// Storage bytes that are decoded at once.
+    pub(crate) piece_bytes: u64,
     /// Bytes of decoded blocks' memory that may wait to be decoded into again.
     pub(crate) spare_bytes: usize,
 }
@@ -214,8 +215,12 @@ struct State {
 struct Shared {
     setup: Setup,
     supply: Supply,
+    /// What may be spent at most on fetching sequences by themselves, ahead of their blocks.
+    row_allowance: i64,
     /// What fetching a sequence by itself costs, in bytes of reading.
     row_cost: u64,
+    /// Storage bytes of a block, on the average.
+    block_bytes: u64,
     pools: Pools,
     depot: Arc<Depot>,
     /// Values in a sample of each stream.
@@ -246,6 +251,13 @@ impl Pipeline {
             Supply::Growing => Vec::new(),
         };
         let growth = matches!(supply, Supply::Growing).then(Growth::new);
+        let (storage, n_sequences) = match &supply {
+            Supply::Indexed { index, .. } => (storage_bytes(index), index.n_sequences()),
+            Supply::Growing => (0, 0),
+        };
+        let row_cost = storage / n_sequences.max(1);
+        let block_bytes = storage / blocks.len().max(1) as u64;
+        let row_allowance = (storage / ROW_SHARE + 1).min(ROW_ALLOWANCE) as i64;
         let state = State {
             brain: Some(Box::new(brain)),
             generation: 0,
@@ -261,23 +273,21 @@ impl Pipeline {
             loading: 0,
             idle: VecDeque::new(),
             used: 0,
-            row_allowance: ROW_ALLOWANCE,
+            row_allowance,
             growth,
             batch_bytes: 0,
             awaited: false,
             resting: 0,
             broken: false,
         };
-        let row_cost = match &supply {
-            Supply::Indexed { index, .. } => storage_bytes(index) / index.n_sequences().max(1),
-            Supply::Growing => 0,
-        };
         let dims: Vec<usize> = setup.streams.iter().map(|s| s.shape.len()).collect();
         let shared = Arc::new(Shared {
             spares: Arc::new(Spares::new(setup.spare_bytes)),
             setup,
             supply,
+            row_allowance,
             row_cost: row_cost.max(ROW_COST),
+            block_bytes,
             pools: Pools::new(dims.len()),
             depot: Arc::default(),
             dims,
@@ -299,6 +309,7 @@ impl Pipeline {
         let shared = &self.shared;
         let mut state = shared.lock();
         state.give_up();
+        state.row_allowance = state.row_allowance.max(shared.row_allowance / 4);
         let mut brain = loop {
             shared.check(&state)?;
             match state.brain.take() {
@@ -444,7 +455,6 @@ impl State {
             block.last_ticket = None;
             block.waiters.clear();
         }
-        self.row_allowance = self.row_allowance.max(ROW_ALLOWANCE / 4);
         if let Some(growth) = &mut self.growth {
             growth.rewind();
         }

@@ -32,8 +32,15 @@ pub use show::Shown;
 use truncated::Truncated;
 pub use truncated::{PiecesPlan, TruncationSpec};
 
-/// Storage bytes of a block, where memory allows: with its columns it fits a core's own cache.
-const BLOCK_BYTES: u64 = 512 << 10;
+/// Storage bytes that are decoded at once, where memory allows: with their columns they fit a core's own cache.
+const PIECE_BYTES: u64 = 512 << 10;
+
+/// Storage bytes of a block that stays in memory for random access, where memory allows: few enough for the threads to
+/// share them out, so many that a minibatch of sequences from everywhere touches few blocks, and large pages of memory.
+const BLOCK_BYTES: u64 = 8 << 20;
+
+/// Blocks that a corpus is divided into at least, where they are larger than what is decoded at once.
+const BLOCKS: u64 = 16;
 
 /// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
 const SMALL: u64 = 16 << 20;
@@ -400,7 +407,7 @@ impl Source {
             Some(found) => found,
             None => (self.indexed()?.clone(), Vec::new()),
         };
-        let table = BlockTable::of(&indexed, BLOCK_BYTES);
+        let table = BlockTable::of(&indexed, PIECE_BYTES, PIECE_BYTES);
         defects.iter().for_each(|defect| each(defect, Severity::Fatal));
         let mut seen = check::check(&indexed, &table, &self.stored, &self.resources, self.threads, each)?;
         seen.faults += defects.len() as u64;
@@ -684,7 +691,6 @@ impl Source {
         }
         self.pipeline = None;
         let budget = self.budget(&indexed)?;
-        let table = Arc::new(BlockTable::of(&indexed, budget.block_bytes));
         let storage =
             (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
         let small = storage <= SMALL.min(budget.blocks / 8);
@@ -692,6 +698,10 @@ impl Source {
         let shuffled = self.plan.order.is_shuffled();
         let by_row = shuffled && !small && !keep && self.is_long(&indexed, storage);
         let retain = keep || small || covers_all(&self.plan.order, &indexed.index);
+        // What is read in order is given up at once, and best before it leaves the cache.
+        let kept = shuffled || retain;
+        let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.piece_bytes };
+        let table = Arc::new(BlockTable::of(&indexed, block_bytes, budget.piece_bytes));
         let supply = Supply::Indexed { index: indexed.index, corpus: indexed.corpus, table };
         self.pipeline = Some(self.pipeline_of(supply, &budget, retain, by_row));
         Ok(())
@@ -730,7 +740,7 @@ impl Source {
             by_row,
             frame_mode: self.frame_mode,
             charge_foreign: self.plan.sharing == Sharing::Position && self.forgives(),
-            block_bytes: budget.block_bytes,
+            piece_bytes: budget.piece_bytes,
             spare_bytes: budget.spares as usize,
         };
         let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
@@ -762,6 +772,7 @@ impl Source {
 struct Budget {
     blocks: u64,
     prefetch: u64,
+    piece_bytes: u64,
     block_bytes: u64,
     spares: u64,
 }
@@ -769,13 +780,19 @@ struct Budget {
 impl Budget {
     fn of(bytes: u64, threads: usize) -> Budget {
         let prefetch = (bytes / 8).min(PREFETCH_BYTES);
-        let block_bytes = (bytes / (32 * threads as u64)).clamp(1, BLOCK_BYTES);
-        // Each worker holds a block's text and, before they are narrowed, its columns; as much lies ready to be reused, or
-        // more, since pieces may be larger than blocks.
-        let scratch = 4 * block_bytes * (1 + threads as u64);
-        let spares = scratch.max(bytes / 16);
+        let piece_bytes = (bytes / (32 * threads as u64)).clamp(1, PIECE_BYTES);
+        let block_bytes = (bytes / (64 * threads as u64)).clamp(piece_bytes, BLOCK_BYTES.max(piece_bytes));
+        // Each worker holds a piece's text and its columns, and what is packed of a block; as much lies ready to be
+        // reused, or more, since pieces may be larger than they are meant to be.
+        let scratch = (4 * piece_bytes + block_bytes) * (1 + threads as u64);
+        let spares = (4 * piece_bytes * (1 + threads as u64)).max(bytes / 16);
         let blocks = bytes - (2 * prefetch + scratch + spares).min(bytes);
-        Budget { blocks, prefetch, block_bytes, spares }
+        Budget { blocks, prefetch, piece_bytes, block_bytes, spares }
+    }
+
+    /// Bytes of a block of a corpus of so many: of a small one there are enough blocks for all threads, too.
+    fn block_bytes_of(&self, storage: u64) -> u64 {
+        (storage / BLOCKS).clamp(self.piece_bytes, self.block_bytes)
     }
 }
 

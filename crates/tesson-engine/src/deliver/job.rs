@@ -11,8 +11,10 @@ use super::ticket::{Ticket, Work};
 use super::{Brain, Presence, Shared, State, Supply};
 use crate::arrays::Arrays;
 
-/// A minibatch that misses this many blocks does not wait for them while the allowance for rows lasts.
+/// A minibatch that misses this many blocks, or blocks of so many storage bytes, does not wait for them while the
+/// allowance for rows lasts.
 const MANY_BLOCKS: usize = 8;
+const MANY_BYTES: u64 = 4 << 20;
 
 /// Small minibatches are made together: up to so many, of so many bytes in all.
 const MADE_AT_ONCE: usize = 32;
@@ -104,7 +106,8 @@ impl Shared {
         let front = state.front;
         if let Some((items, missing)) = state.tickets.front().and_then(Ticket::wait) {
             let by_row = matches!(&self.supply, Supply::Indexed { corpus, .. } if !corpus.whole_chunks());
-            if by_row && missing >= MANY_BLOCKS && state.row_allowance > 0 {
+            let many = missing >= MANY_BLOCKS || missing as u64 * self.block_bytes >= MANY_BYTES;
+            if by_row && many && state.row_allowance > 0 {
                 state.row_allowance -= items as i64 * self.row_cost as i64;
                 return state.start(front).map(|task| Job::Make(vec![task]));
             }
@@ -169,7 +172,7 @@ impl Shared {
     }
 
     fn pick_cut(&self, state: &mut State) -> Option<Job> {
-        let room = state.used + 4 * self.setup.block_bytes as usize <= self.setup.block_budget;
+        let room = state.used + 4 * self.setup.piece_bytes as usize <= self.setup.block_budget;
         let growth = state.growth.as_mut()?;
         let forced = growth.wanted && state.loading == 0;
         if !room && !forced {

@@ -1,6 +1,7 @@
 //! Blocks on their way into memory and out of it.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, Weak};
 
@@ -10,8 +11,9 @@ use tesson_plan::OrderSpec;
 use super::growth::Grown;
 use super::job::{Bench, Stock};
 use super::ticket::{Held, Outcome, Ticket};
-use super::{Block, Presence, ROW_ALLOWANCE, Resident, Setup, Shared, State, Supply};
+use super::{Block, Presence, ROW_SHARE, Resident, Setup, Shared, State, Supply};
 use crate::block::{BlockTable, Decoded};
+use crate::packed::Packer;
 
 impl Shared {
     /// Loads a block.
@@ -41,17 +43,15 @@ impl Shared {
         let resources = &*self.setup.resources;
         match stock {
             Stock::Rows(chunk, range) => {
-                let corpus = self.corpus();
-                let wanted = Wanted::Range(range.clone());
-                if self.passes_by() {
-                    let mut columns = self.spares.take();
-                    corpus.load(*chunk, wanted, resources, &mut bench.scratch, &mut columns)?;
-                    self.note_warnings(bench);
-                    return Ok(Decoded::columns(columns));
+                let packed = if self.passes_by() { None } else { self.decode_packed(*chunk, range, bench)? };
+                if let Some(packed) = packed {
+                    return Ok(packed);
                 }
-                corpus.load(*chunk, wanted, resources, &mut bench.scratch, &mut bench.chunk)?;
+                let mut columns = self.spares.take();
+                let wanted = Wanted::Range(range.clone());
+                self.corpus().load(*chunk, wanted, resources, &mut bench.scratch, &mut columns)?;
                 self.note_warnings(bench);
-                Ok(Decoded::packed(&bench.chunk, &self.dims, &mut bench.bytes))
+                Ok(Decoded::columns(columns))
             }
             Stock::Piece(piece) => {
                 if !self.pieces().reads_itself() {
@@ -61,6 +61,30 @@ impl Shared {
                 self.decode_piece(*piece, bench).map(Decoded::columns)
             }
         }
+    }
+
+    /// Decodes sequences of a chunk, as many at once as fit a cache, and packs them one behind the other. `None` if they
+    /// are too large for that.
+    fn decode_packed(
+        &self,
+        chunk: u32,
+        range: &Range<u32>,
+        bench: &mut Bench,
+    ) -> Result<Option<Decoded>, Error> {
+        let mut packer = Packer::new(range.len(), &mut bench.bytes);
+        let mut beside = Chunk::empty();
+        for from in range.clone().step_by(self.table().at_once(chunk) as usize) {
+            let wanted = Wanted::Range(from..range.end.min(from.saturating_add(self.table().at_once(chunk))));
+            let columns = &mut bench.chunk;
+            self.corpus().load(chunk, wanted, &*self.setup.resources, &mut bench.scratch, columns)?;
+            if packer.push(columns, &self.dims).is_none() {
+                return Ok(None);
+            }
+            beside.append_without_columns(columns);
+        }
+        let packed = Decoded::packed(packer.finish(), beside);
+        self.note_warnings(bench);
+        Ok(Some(packed))
     }
 
     pub(super) fn decode_piece(&self, piece: Piece, bench: &mut Bench) -> Result<Chunk, Error> {
@@ -83,7 +107,7 @@ impl Shared {
 
     /// Cuts the next piece and decodes it.
     pub(super) fn cut(&self, after: Option<Piece>, bench: &mut Bench) -> MutexGuard<'_, State> {
-        let cut = self.pieces().cut(after, self.setup.block_bytes, &*self.setup.resources, &mut bench.bytes);
+        let cut = self.pieces().cut(after, self.setup.piece_bytes, &*self.setup.resources, &mut bench.bytes);
         let piece = cut.as_ref().ok().copied().flatten();
         let mut state = self.lock();
         let growth = state.growth.as_mut().expect("only growing corpora are cut");
@@ -119,7 +143,8 @@ impl Shared {
         };
         let resident = Arc::new(Resident::new(decoded, home));
         state.used += bytes;
-        state.row_allowance = (state.row_allowance + bytes as i64 / 10).min(ROW_ALLOWANCE);
+        state.row_allowance =
+            (state.row_allowance + (bytes as u64 / ROW_SHARE) as i64).min(self.row_allowance);
         let line_base = state.line_base(block);
         for (number, at) in std::mem::take(&mut state.blocks[block as usize].waiters) {
             let held = Held { block: resident.clone(), line_base };

@@ -7,7 +7,7 @@ use tesson_core::{Chunk, Data, Element, Offsets, StreamColumn, StreamInfo, Value
 
 use super::{Item, Pools, Source};
 use crate::minibatch::{Floats, Samples, StreamBatch};
-use crate::packed::{PackedRows, PackedStream};
+use crate::packed::{Best, Kernel, PackedRows, PackedStream};
 use crate::pool::Buffer;
 
 /// Consecutive rows of one block that stand together in the minibatch.
@@ -47,14 +47,10 @@ pub(crate) fn pack(
         .map(|(number, info)| Writer::new(number, info, items.len(), pools, old.next()))
         .collect();
     drop(old);
-    for (i, run) in runs.iter().enumerate() {
-        prefetch(runs.get(i + 2 * AHEAD), sources, PackedRows::prefetch_place);
-        prefetch(runs.get(i + AHEAD), sources, PackedRows::prefetch);
-        let source = &sources[run.held as usize];
-        match source.rows {
-            Some(rows) => append_packed(&mut writers, rows, run.rows.clone()),
-            None => append_columns(&mut writers, source.chunk, run.rows.clone()),
-        }
+    match Best::detect() {
+        Best::Plain(kernel) => append(kernel, &mut writers, &runs, sources),
+        #[cfg(target_arch = "x86_64")]
+        Best::Avx512(kernel) => kernel.run(|| append(kernel, &mut writers, &runs, sources)),
     }
     batches.extend(writers.into_iter().map(|writer| writer.finish(pools)));
 }
@@ -70,15 +66,29 @@ fn prefetch(run: Option<&Run>, sources: &[Source<'_>], ask: impl Fn(&PackedRows,
     }
 }
 
+#[inline]
+fn append(kernel: impl Kernel, writers: &mut [Writer], runs: &[Run], sources: &[Source<'_>]) {
+    for (i, run) in runs.iter().enumerate() {
+        prefetch(runs.get(i + 2 * AHEAD), sources, PackedRows::prefetch_place);
+        prefetch(runs.get(i + AHEAD), sources, PackedRows::prefetch);
+        let source = &sources[run.held as usize];
+        match source.rows {
+            Some(rows) => append_packed(kernel, writers, rows, run.rows.clone()),
+            None => append_columns(writers, source.chunk, run.rows.clone()),
+        }
+    }
+}
+
 fn append_columns(writers: &mut [Writer], chunk: &Chunk, rows: Range<u32>) {
     for (writer, column) in writers.iter_mut().zip(&chunk.streams) {
         writer.columns(column, rows.clone());
     }
 }
 
-fn append_packed(writers: &mut [Writer], packed: &PackedRows, rows: Range<u32>) {
+#[inline]
+fn append_packed(kernel: impl Kernel, writers: &mut [Writer], packed: &PackedRows, rows: Range<u32>) {
     for row in rows {
-        let mut sequence = packed.sequence(row as usize);
+        let mut sequence = packed.sequence(kernel, row as usize);
         for writer in writers.iter_mut() {
             match &mut writer.samples {
                 Samples::Dense { values } => {
@@ -234,7 +244,7 @@ impl Floats {
 
     /// Appends the values of a packed sequence.
     #[inline]
-    fn append_packed(&mut self, stream: &PackedStream<'_>) {
+    fn append_packed(&mut self, stream: &PackedStream<'_, impl Kernel>) {
         match self {
             Floats::F32(out) => stream.f32s(out.items()),
             Floats::F64(out) => stream.f64s(out.items()),
@@ -254,6 +264,7 @@ fn fill<T: From<u8> + Clone>(out: &mut Buffer<T>, n: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::packed::Packer;
     use tesson_core::Shape;
 
     fn stream(sparse: bool, dim: usize) -> Arc<StreamInfo> {
@@ -270,7 +281,10 @@ mod tests {
         let packed: Vec<PackedRows> = chunks
             .iter()
             .map(|chunk| {
-                PackedRows::of(chunk, &[info.shape.len()], &mut Vec::new()).expect("less than 4 GiB")
+                let mut scratch = Vec::new();
+                let mut packer = Packer::new(0, &mut scratch);
+                packer.push(chunk, &[info.shape.len()]).expect("less than 4 GiB");
+                packer.finish()
             })
             .collect();
         let columns: Vec<Source<'_>> =

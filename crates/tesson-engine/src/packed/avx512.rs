@@ -9,14 +9,14 @@ use std::ops::Range;
 
 use tesson_core::Values;
 
-use super::{BYTES, CACHE_LINE, F32, Items, ONES};
+use super::{BYTES, CACHE_LINE, F32, Items, Kernel, ONES, plain};
 
 /// Items handled at once.
 const LANES: usize = 16;
 
 /// Proof that the processor has AVX-512 with permutations of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Avx512(());
+pub(crate) struct Avx512(());
 
 /// For each width, where the bytes of packed items come from among sixteen 32-bit lanes.
 static NARROW: [[u8; 64]; 3] = [narrow(1), narrow(2), narrow(4)];
@@ -39,43 +39,46 @@ impl Avx512 {
             && is_x86_feature_detected!("avx512vbmi"))
         .then_some(Avx512(()))
     }
+}
 
-    /// As [`super::Kernel::pack_columns`].
+impl Kernel for Avx512 {
     #[inline]
-    pub(super) fn pack_columns(self, columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
+    fn run<R>(self, work: impl FnOnce() -> R) -> R {
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+        fn run<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
         // SAFETY: `self` is the proof that the processor has the features.
+        unsafe { run(work) }
+    }
+
+    #[inline]
+    fn pack_columns(self, columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
+        // SAFETY: as above.
         unsafe { pack_columns(columns, chained, room) }
     }
 
-    /// As [`super::Kernel::pack_values`]; `None` for types that are left to the plain code.
     #[inline]
-    pub(super) fn pack_values(
-        self,
-        values: &Values,
-        range: &Range<usize>,
-        room: &mut [u8],
-    ) -> Option<(u8, usize)> {
+    fn pack_values(self, values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize) {
         match values {
-            Values::Ones(_) => Some((ONES, 0)),
-            // SAFETY: `self` is the proof that the processor has the features.
-            Values::Bytes(v) => Some(unsafe { pack_bytes(&v[range.clone()], room) }),
-            // SAFETY: likewise.
-            Values::F32(v) => Some(unsafe { pack_f32s(&v[range.clone()], room) }),
-            Values::F64(_) => None,
+            Values::Ones(_) => (ONES, 0),
+            // SAFETY: as above.
+            Values::Bytes(v) => unsafe { pack_bytes(&v[range], room) },
+            // SAFETY: as above.
+            Values::F32(v) => unsafe { pack_f32s(&v[range], room) },
+            Values::F64(_) => plain::pack_values(values, range, room),
         }
     }
 
-    /// As [`super::Kernel::columns`].
     #[inline]
-    pub(super) fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
-        // SAFETY: `self` is the proof that the processor has the features.
+    fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+        // SAFETY: as above.
         unsafe { columns(items, width, n, chained, out) }
     }
 
-    /// As [`super::Kernel::f32s`].
     #[inline]
-    pub(super) fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
-        // SAFETY: `self` is the proof that the processor has the features.
+    fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
+        // SAFETY: as above.
         unsafe { f32s(items, form, n, out) }
     }
 }
@@ -128,6 +131,15 @@ fn store_narrow(lanes: __m512i, width: u8, room: &mut [u8]) {
     store(_mm512_permutexvar_epi8(load4(&NARROW[usize::from(width)]), lanes), room);
 }
 
+/// Writes the lowest byte of each lane.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn store_bytes(lanes: __m512i, room: &mut [u8]) {
+    let room: &mut [u8; 16] = room.first_chunk_mut().expect("there is slack behind packed items");
+    // SAFETY: the reference is to 16 bytes.
+    unsafe { _mm_storeu_si128(room.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(lanes)) }
+}
+
 /// The first sixteen items, or those there are, and 0 for the others.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
@@ -156,16 +168,24 @@ fn width_of(lanes: __m512i) -> u8 {
     u8::from(over_one != 0) + u8::from(over_two != 0)
 }
 
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 fn pack_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
     let n = columns.len();
-    let mut before = _mm512_setzero_si512();
-    if n <= LANES {
-        let lanes = distances(columns, chained, &mut before);
-        let width = width_of(lanes);
-        store_narrow(lanes, width, room);
-        return (width, n << width);
+    if n > LANES {
+        return pack_many_columns(columns, chained, room);
     }
+    let lanes = distances(columns, chained, &mut _mm512_setzero_si512());
+    let width = width_of(lanes);
+    store_narrow(lanes, width, room);
+    (width, n << width)
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn pack_many_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
+    let n = columns.len();
+    let mut before = _mm512_setzero_si512();
     let mut widest = before;
     for columns in columns.chunks(LANES) {
         let lanes = distances(columns, chained, &mut before);
@@ -218,38 +238,50 @@ fn unlike(lanes: __m512, n: usize) -> (u16, u16) {
     (first(n) & !ones, first(n) & !bytes)
 }
 
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 fn pack_f32s(values: &[f32], room: &mut [u8]) -> (u8, usize) {
     let n = values.len();
-    let (mut not_one, mut not_byte) = (0, 0);
-    for values in values.chunks(LANES) {
-        let (a, b) = unlike(load_f32(values), values.len());
-        (not_one, not_byte) = (not_one | a, not_byte | b);
+    if n > LANES {
+        return pack_many_f32s(values, room);
     }
-    if n <= LANES {
-        // Both forms are made, and one of them written: which, changes too often for a branch.
-        let lanes = load_f32(values);
-        let narrow = _mm512_permutexvar_epi8(load4(&NARROW[0]), _mm512_cvttps_epu32(lanes));
-        let wide = if not_byte != 0 { u16::MAX } else { 0 };
-        store(_mm512_mask_blend_epi32(wide, narrow, _mm512_castps_si512(lanes)), room);
-        let form = u8::from(not_one != 0) + u8::from(not_byte != 0);
-        return (form, [0, n, 4 * n][usize::from(form)]);
-    }
-    match (not_one, not_byte) {
-        (0, _) => (ONES, 0),
-        (_, 0) => {
-            for (i, values) in values.chunks(LANES).enumerate() {
-                store_narrow(_mm512_cvttps_epu32(load_f32(values)), 0, &mut room[i * LANES..]);
-            }
-            (BYTES, n)
+    // Both forms are made, and one of them written: which, changes too often for a branch.
+    let lanes = load_f32(values);
+    let (not_one, not_byte) = unlike(lanes, n);
+    let narrow = _mm512_permutexvar_epi8(load4(&NARROW[0]), _mm512_cvttps_epu32(lanes));
+    let wide = if not_byte != 0 { u16::MAX } else { 0 };
+    store(_mm512_mask_blend_epi32(wide, narrow, _mm512_castps_si512(lanes)), room);
+    let form = u8::from(not_one != 0) + u8::from(not_byte != 0);
+    (form, [0, n, 4 * n][usize::from(form)])
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn pack_many_f32s(values: &[f32], room: &mut [u8]) -> (u8, usize) {
+    let mut not_one = 0;
+    for (i, some) in values.chunks(LANES).enumerate() {
+        let lanes = load_f32(some);
+        let (one, byte) = unlike(lanes, some.len());
+        if byte != 0 {
+            return pack_wide(values, room);
         }
-        _ => {
-            for (i, values) in values.chunks(LANES).enumerate() {
-                store(_mm512_castps_si512(load_f32(values)), &mut room[4 * i * LANES..]);
-            }
-            (F32, 4 * n)
-        }
+        not_one |= one;
+        store_bytes(_mm512_cvttps_epu32(lanes), &mut room[i * LANES..]);
     }
+    match not_one {
+        0 => (ONES, 0),
+        _ => (BYTES, values.len()),
+    }
+}
+
+/// As [`pack_many_f32s`], where there is one that is neither 1 nor a small whole number.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn pack_wide(values: &[f32], room: &mut [u8]) -> (u8, usize) {
+    for (i, values) in values.chunks(LANES).enumerate() {
+        store(_mm512_castps_si512(load_f32(values)), &mut room[4 * i * LANES..]);
+    }
+    (F32, 4 * values.len())
 }
 
 /// For each width, where sixteen 32-bit lanes come from among the bytes of packed items, and which bytes do.
@@ -304,8 +336,35 @@ fn append<T: Copy>(out: &mut Vec<T>, n: usize, mut lanes: impl FnMut(usize) -> _
     unsafe { out.set_len(end) };
 }
 
+/// Appends up to [`LANES`] items.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn append_few<T: Copy>(out: &mut Vec<T>, n: usize, lanes: __m512i) {
+    const { assert!(size_of::<T>() == 4) };
+    out.reserve(LANES);
+    let end = out.len() + n.min(LANES);
+    // SAFETY: `out` has room for so many items more, and all bits make a number.
+    unsafe {
+        _mm512_storeu_si512(out.as_mut_ptr().add(out.len()).cast(), lanes);
+        out.set_len(end);
+    }
+}
+
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 fn columns(items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+    match items.line {
+        Some(line) if n <= LANES => {
+            let distances = lanes_of(load4(line), CACHE_LINE - items.bytes.len(), width);
+            append_few(out, n, if chained { prefix_sums(distances) } else { distances });
+        }
+        _ => many_columns(items, width, n, chained, out),
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn many_columns(items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
     let mut before = _mm512_setzero_si512();
     let mut columns = |distances| {
         if !chained {
@@ -327,22 +386,48 @@ fn columns(items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i
     }
 }
 
+/// Numbers below 256 as the bits of floats.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn bits_of(lanes: __m512i) -> __m512i {
+    _mm512_castps_si512(_mm512_cvtepu32_ps(lanes))
+}
+
+/// The values from `from` on in a line, of a form.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn values_of(line: __m512i, from: usize, form: u8) -> __m512i {
+    if form == F32 {
+        return lanes_of(line, from, 2);
+    }
+    // Whether all are 1 changes too often for a branch.
+    let ones = u16::from(form == ONES).wrapping_neg();
+    bits_of(_mm512_mask_mov_epi32(lanes_of(line, from, 0), ones, _mm512_set1_epi32(1)))
+}
+
+#[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
 fn f32s(items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
-    let value = |lanes| _mm512_castps_si512(_mm512_cvtepu32_ps(lanes));
+    match items.line {
+        Some(line) if n <= LANES => {
+            append_few(out, n, values_of(load4(line), CACHE_LINE - items.bytes.len(), form));
+        }
+        _ => many_f32s(items, form, n, out),
+    }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+fn many_f32s(items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
     let bytes = items.bytes;
     if let Some(line) = items.line {
         let (line, from) = (load4(line), CACHE_LINE - bytes.len());
-        if form == F32 {
-            return append(out, n, |at| lanes_of(line, from + 4 * at, 2));
-        }
-        // Whether all are 1 changes too often for a branch.
-        let (ones, one) = (u16::from(form == ONES).wrapping_neg(), _mm512_set1_epi32(1));
-        return append(out, n, |at| value(_mm512_mask_mov_epi32(lanes_of(line, from + at, 0), ones, one)));
+        let size = if form == F32 { 4 } else { 1 };
+        return append(out, n, |at| values_of(line, from + size * at, form));
     }
     match form {
-        ONES => append(out, n, |_| value(_mm512_set1_epi32(1))),
-        BYTES => append(out, n, |at| value(load1(&bytes[at..]))),
+        ONES => append(out, n, |_| bits_of(_mm512_set1_epi32(1))),
+        BYTES => append(out, n, |at| bits_of(load1(&bytes[at..]))),
         _ => append(out, n, |at| load4(&bytes[4 * at..])),
     }
 }

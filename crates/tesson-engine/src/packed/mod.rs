@@ -17,12 +17,16 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod pages;
 mod places;
 mod plain;
 
 use std::ops::Range;
 
+#[cfg(target_arch = "x86_64")]
+pub(crate) use avx512::Avx512;
 use places::Places;
+pub(crate) use plain::Plain;
 use tesson_core::{Chunk, Data, Offsets, StreamColumn, Values};
 
 /// Bytes behind the last sequence, so that sixteen items can be read wherever one begins.
@@ -42,63 +46,44 @@ const ALIKE: u8 = 16;
 const SINGLE: u8 = 32;
 
 /// What works on many items of a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kernel {
-    Plain,
-    #[cfg(target_arch = "x86_64")]
-    Avx512(avx512::Avx512),
-}
-
-impl Kernel {
-    /// The fastest one that this processor has.
-    fn detect() -> Kernel {
-        #[cfg(target_arch = "x86_64")]
-        if let Some(kernel) = avx512::Avx512::detect() {
-            return Kernel::Avx512(kernel);
-        }
-        Kernel::Plain
+pub(crate) trait Kernel: Copy {
+    /// Does some work for which the methods of this kernel are inlined.
+    #[inline]
+    fn run<R>(self, work: impl FnOnce() -> R) -> R {
+        work()
     }
 
     /// Writes the distances between columns to `room` (between those of one sample, if they are `chained`; a column of
     /// its own each, if not), and says how wide they are and how many bytes they took.
-    #[inline]
-    fn pack_columns(self, columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
-        match self {
-            Kernel::Plain => plain::pack_columns(columns, chained, room),
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512(kernel) => kernel.pack_columns(columns, chained, room),
-        }
-    }
+    fn pack_columns(self, columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize);
 
     /// Writes values to `room` in the narrowest form that gives every bit back, and says which that is and how many
     /// bytes they took.
-    #[inline]
-    fn pack_values(self, values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize) {
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512(kernel) if let Some(packed) = kernel.pack_values(values, &range, room) => packed,
-            _ => plain::pack_values(values, range, room),
-        }
-    }
+    fn pack_values(self, values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize);
 
     /// Appends `n` columns, whose distances are given.
-    #[inline]
-    fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
-        match self {
-            Kernel::Plain => plain::columns(items.bytes, width, n, chained, out),
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512(kernel) => kernel.columns(items, width, n, chained, out),
-        }
-    }
+    fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>);
 
     /// Appends `n` values, which are given.
-    #[inline]
-    fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
-        match self {
-            Kernel::Plain => plain::values(items.bytes, form, n, out, f32::from_le_bytes),
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512(kernel) => kernel.f32s(items, form, n, out),
+    fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>);
+}
+
+/// The kernels there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Best {
+    Plain(Plain),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+}
+
+impl Best {
+    /// The fastest one that this processor has.
+    pub(crate) fn detect() -> Best {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(kernel) = Avx512::detect() {
+            return Best::Avx512(kernel);
         }
+        Best::Plain(Plain)
     }
 }
 
@@ -118,25 +103,13 @@ fn prefetch<T>(place: Option<&T>) {
     let _ = place;
 }
 
-/// The sequences of a chunk, packed.
-#[derive(Clone, Debug)]
+/// The sequences of a block, packed.
+#[derive(Debug)]
 pub(crate) struct PackedRows {
     places: Places,
-    kernel: Kernel,
 }
 
 impl PackedRows {
-    /// Packs the sequences of a chunk; `dims[s]` is the number of values of a dense sample of stream `s`. `scratch`
-    /// is memory to work in. `None` if they take 4 GiB or more.
-    pub(crate) fn of(chunk: &Chunk, dims: &[usize], scratch: &mut Vec<u8>) -> Option<PackedRows> {
-        PackedRows::by(Kernel::detect(), chunk, dims, scratch)
-    }
-
-    fn by(kernel: Kernel, chunk: &Chunk, dims: &[usize], scratch: &mut Vec<u8>) -> Option<PackedRows> {
-        let starts = pack(kernel, chunk, dims, scratch)?;
-        Some(PackedRows { places: Places::of(starts, scratch), kernel })
-    }
-
     /// Has the place of a sequence brought into the cache.
     #[inline]
     pub(crate) fn prefetch_place(&self, sequence: usize) {
@@ -151,8 +124,8 @@ impl PackedRows {
 
     /// The streams of a sequence, to be read one after the other.
     #[inline]
-    pub(crate) fn sequence(&self, sequence: usize) -> PackedSequence<'_> {
-        PackedSequence { rest: self.places.items(sequence), kernel: self.kernel }
+    pub(crate) fn sequence<K: Kernel>(&self, kernel: K, sequence: usize) -> PackedSequence<'_, K> {
+        PackedSequence { rest: self.places.items(sequence), kernel }
     }
 
     /// Bytes of memory held.
@@ -161,35 +134,60 @@ impl PackedRows {
     }
 }
 
-/// Packs the sequences of a chunk one behind the other, and [`SLACK`]; says where each begins and the last one ends.
-fn pack(kernel: Kernel, chunk: &Chunk, dims: &[usize], into: &mut Vec<u8>) -> Option<Vec<u32>> {
-    let mut packer = Packer { kernel, bytes: into, used: 0 };
-    let mut starts = Vec::with_capacity(chunk.n_sequences as usize + 1);
-    starts.push(0);
-    for sequence in 0..chunk.n_sequences as usize {
-        for (stream, &dim) in chunk.streams.iter().zip(dims) {
-            packer.push(stream, sequence, dim);
-        }
-        starts.push(u32::try_from(packer.used).ok()?);
-    }
-    packer.room(0)[..SLACK].fill(0);
-    Some(starts)
-}
-
 /// Most bytes of a count.
 const COUNT: usize = 5;
 
-/// Packs into borrowed memory, of which the first `used` bytes are taken.
-struct Packer<'a> {
-    kernel: Kernel,
+/// Packs sequences one behind the other into borrowed memory, of which the first `used` bytes are taken.
+pub(crate) struct Packer<'a> {
+    kernel: Best,
     bytes: &'a mut Vec<u8>,
     used: usize,
+    /// Where each sequence begins, and the last one ends.
+    starts: Vec<u32>,
 }
 
-impl Packer<'_> {
+impl<'a> Packer<'a> {
+    /// For about so many sequences; `scratch` is memory to work in.
+    pub(crate) fn new(n_sequences: usize, scratch: &'a mut Vec<u8>) -> Packer<'a> {
+        Packer::by(Best::detect(), n_sequences, scratch)
+    }
+
+    fn by(kernel: Best, n_sequences: usize, scratch: &'a mut Vec<u8>) -> Packer<'a> {
+        let mut starts = Vec::with_capacity(n_sequences + 1);
+        starts.push(0);
+        Packer { kernel, bytes: scratch, used: 0, starts }
+    }
+
+    /// Packs the sequences of a chunk behind those before; `dims[s]` is the number of values of a dense sample of
+    /// stream `s`. `None` if all together take 4 GiB or more.
+    pub(crate) fn push(&mut self, chunk: &Chunk, dims: &[usize]) -> Option<()> {
+        match self.kernel {
+            Best::Plain(kernel) => self.push_by(kernel, chunk, dims),
+            #[cfg(target_arch = "x86_64")]
+            Best::Avx512(kernel) => kernel.run(|| self.push_by(kernel, chunk, dims)),
+        }
+    }
+
+    #[inline]
+    fn push_by(&mut self, kernel: impl Kernel, chunk: &Chunk, dims: &[usize]) -> Option<()> {
+        for sequence in 0..chunk.n_sequences as usize {
+            for (stream, &dim) in chunk.streams.iter().zip(dims) {
+                self.push_stream(kernel, stream, sequence, dim);
+            }
+            self.starts.push(u32::try_from(self.used).ok()?);
+        }
+        Some(())
+    }
+
+    /// All that was packed.
+    pub(crate) fn finish(mut self) -> PackedRows {
+        self.room(0)[..SLACK].fill(0);
+        PackedRows { places: Places::of(self.starts, self.bytes) }
+    }
+
     /// Room is made once a stream, for the most that it can take; what follows are plain writes to a slice.
-    fn push(&mut self, stream: &StreamColumn, sequence: usize, dim: usize) {
-        let kernel = self.kernel;
+    #[inline]
+    fn push_stream(&mut self, kernel: impl Kernel, stream: &StreamColumn, sequence: usize, dim: usize) {
         let samples = stream.samples.range(sequence);
         self.used += match &stream.data {
             Data::Dense { values } => {
@@ -271,7 +269,7 @@ fn alike(rows: &Offsets, samples: Range<usize>) -> Option<usize> {
 
 /// Packed items of a stream, and what lies behind them.
 #[derive(Clone, Copy, Debug)]
-struct Items<'a> {
+pub(crate) struct Items<'a> {
     /// From the first item on. If they are not in a line, it goes on for [`SLACK`] behind the last one.
     bytes: &'a [u8],
     /// The line that `bytes` is the end of, if the sequence has one of its own.
@@ -287,16 +285,16 @@ impl<'a> Items<'a> {
 }
 
 /// A packed sequence being read.
-pub(crate) struct PackedSequence<'a> {
+pub(crate) struct PackedSequence<'a, K> {
     /// From the next stream on.
     rest: Items<'a>,
-    kernel: Kernel,
+    kernel: K,
 }
 
-impl<'a> PackedSequence<'a> {
+impl<'a, K: Kernel> PackedSequence<'a, K> {
     /// The next stream, a dense one of `dim` values a sample.
     #[inline]
-    pub(crate) fn dense(&mut self, dim: usize) -> PackedStream<'a> {
+    pub(crate) fn dense(&mut self, dim: usize) -> PackedStream<'a, K> {
         let (head, n_samples) = self.head();
         let n_values = n_samples * dim;
         let columns = self.rest;
@@ -307,7 +305,7 @@ impl<'a> PackedSequence<'a> {
 
     /// The next stream, a sparse one.
     #[inline]
-    pub(crate) fn sparse(&mut self) -> PackedStream<'a> {
+    pub(crate) fn sparse(&mut self) -> PackedStream<'a, K> {
         let (head, n_samples) = self.head();
         let (counts, n_values) = if head & ALIKE != 0 {
             let n = self.count();
@@ -381,7 +379,7 @@ enum Counts<'a> {
 
 /// One stream of a packed sequence.
 #[derive(Debug)]
-pub(crate) struct PackedStream<'a> {
+pub(crate) struct PackedStream<'a, K> {
     /// Number of samples.
     pub(crate) n_samples: usize,
     /// Number of values (sparse: of pairs).
@@ -391,10 +389,10 @@ pub(crate) struct PackedStream<'a> {
     /// Distances of columns.
     columns: Items<'a>,
     values: Items<'a>,
-    kernel: Kernel,
+    kernel: K,
 }
 
-impl PackedStream<'_> {
+impl<K: Kernel> PackedStream<'_, K> {
     /// Appends the values, which were packed from 32-bit floats or small whole numbers.
     #[inline]
     pub(crate) fn f32s(&self, out: &mut Vec<f32>) {

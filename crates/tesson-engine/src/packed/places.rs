@@ -3,6 +3,7 @@
 //! What a random order costs is the cache lines it touches. A sequence of at most one line is given a line of its own
 //! where that takes little more memory: it is found without a table and comes whole.
 
+use super::pages::Pages;
 use super::{CACHE_LINE, Items, SLACK, prefetch};
 
 /// What a line begins with whose sequence lies elsewhere; no sequence begins with it. Where it begins and ends follows.
@@ -13,12 +14,12 @@ const SELDOM: usize = 4;
 const MORE_MEMORY: (usize, usize) = (3, 2);
 
 /// Packed sequences, and where each lies.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub(super) enum Places {
     /// One behind the other: where each begins, one entry more than there are sequences.
-    Dense { starts: Vec<u32>, bytes: Box<[u8]> },
-    /// In lines of their own, the first at `first`.
-    Lines { first: usize, bytes: Box<[u8]> },
+    Dense { starts: Vec<u32>, bytes: Pages },
+    /// In lines of their own, and what does not fit into one behind all lines.
+    Lines(Pages),
 }
 
 impl Places {
@@ -36,14 +37,15 @@ impl Places {
         if small && elsewhere * SELDOM <= n {
             return Places::lines(&starts, packed, lines);
         }
-        Places::Dense { starts, bytes: packed[..used + SLACK].into() }
+        let mut bytes = Pages::zeroed(used + SLACK);
+        bytes.items().copy_from_slice(&packed[..used + SLACK]);
+        Places::Dense { starts, bytes }
     }
 
     fn lines(starts: &[u32], packed: &[u8], total: usize) -> Places {
-        let mut bytes = vec![0; CACHE_LINE + total + SLACK].into_boxed_slice();
-        let first = bytes.as_ptr().align_offset(CACHE_LINE).min(CACHE_LINE);
-        let (lines, mut rest) = bytes[first..].split_at_mut((starts.len() - 1) * CACHE_LINE);
-        let mut at = first + lines.len();
+        let mut pages = Pages::zeroed(total + SLACK);
+        let (lines, mut rest) = pages.items().split_at_mut((starts.len() - 1) * CACHE_LINE);
+        let mut at = lines.len();
         for (line, w) in lines.as_chunks_mut::<CACHE_LINE>().0.iter_mut().zip(starts.windows(2)) {
             let (start, n) = (w[0] as usize, (w[1] - w[0]) as usize);
             if n <= CACHE_LINE {
@@ -58,7 +60,7 @@ impl Places {
             place.copy_from_slice(&packed[start..start + n]);
             (rest, at) = (behind, at + n);
         }
-        Places::Lines { first, bytes }
+        Places::Lines(pages)
     }
 
     /// From the beginning of a sequence on.
@@ -66,8 +68,8 @@ impl Places {
     pub(super) fn items(&self, sequence: usize) -> Items<'_> {
         let (bytes, start) = match self {
             Places::Dense { starts, bytes } => (bytes, starts[sequence] as usize),
-            Places::Lines { first, bytes } => {
-                let at = first + sequence * CACHE_LINE;
+            Places::Lines(bytes) => {
+                let at = sequence * CACHE_LINE;
                 match bytes[at..].first_chunk() {
                     Some(line) if line[0] != ELSEWHERE => return Items { bytes: line, line: Some(line) },
                     _ => (bytes, number(bytes, at + 1)),
@@ -82,7 +84,7 @@ impl Places {
     pub(super) fn prefetch_place(&self, sequence: usize) {
         match self {
             Places::Dense { starts, .. } => prefetch(starts.get(sequence)),
-            Places::Lines { first, bytes } => prefetch(bytes.get(first + sequence * CACHE_LINE)),
+            Places::Lines(bytes) => prefetch(bytes.get(sequence * CACHE_LINE)),
         }
     }
 
@@ -93,8 +95,8 @@ impl Places {
             Places::Dense { starts, bytes } => {
                 (starts[sequence] as usize, starts[sequence + 1] as usize, bytes)
             }
-            Places::Lines { first, bytes } => {
-                let at = first + sequence * CACHE_LINE;
+            Places::Lines(bytes) => {
+                let at = sequence * CACHE_LINE;
                 if bytes[at] != ELSEWHERE {
                     return;
                 }
@@ -110,8 +112,8 @@ impl Places {
     /// Bytes of memory held.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Places::Dense { starts, bytes } => starts.capacity() * 4 + bytes.len(),
-            Places::Lines { bytes, .. } => bytes.len(),
+            Places::Dense { starts, bytes } => starts.capacity() * 4 + bytes.bytes(),
+            Places::Lines(bytes) => bytes.bytes(),
         }
     }
 }

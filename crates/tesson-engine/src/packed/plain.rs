@@ -4,10 +4,32 @@ use std::ops::Range;
 
 use tesson_core::{Offsets, Values};
 
-use super::{BYTES, F32, F64, ONES, count};
+use super::{BYTES, F32, F64, Items, Kernel, ONES, count};
 
-/// As [`super::Kernel::pack_columns`].
-pub(super) fn pack_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
+/// One item after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Plain;
+
+impl Kernel for Plain {
+    fn pack_columns(self, columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
+        pack_columns(columns, chained, room)
+    }
+
+    fn pack_values(self, values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize) {
+        pack_values(values, range, room)
+    }
+
+    fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+        columns(items.bytes, width, n, chained, out);
+    }
+
+    fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
+        values(items.bytes, form, n, out, f32::from_le_bytes);
+    }
+}
+
+/// As [`Kernel::pack_columns`].
+fn pack_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
     let Some(&first) = columns.first() else { return (0, 0) };
     let width = width_of(distances(columns, chained).fold(first, |all, d| all | d));
     (width, write(columns, chained, width, room))
@@ -78,7 +100,7 @@ fn items<const N: usize>(items: impl Iterator<Item = [u8; N]>, room: &mut [u8]) 
     n
 }
 
-/// As [`super::Kernel::pack_values`].
+/// As [`Kernel::pack_values`].
 pub(super) fn pack_values(values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize) {
     let form = form_of(values, range.clone());
     let bytes = match (values, form) {
@@ -120,8 +142,8 @@ fn form_of(values: &Values, range: Range<usize>) -> u8 {
     }
 }
 
-/// As [`super::Kernel::columns`].
-pub(super) fn columns(bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+/// As [`Kernel::columns`].
+fn columns(bytes: &[u8], width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
     match width {
         0 => columns_of(bytes, n, chained, out, |[d]| d.into()),
         1 => columns_of(bytes, n, chained, out, |d| u16::from_le_bytes(d).into()),

@@ -8,40 +8,88 @@ fn sparse(samples: Offsets, rows: Vec<u32>, columns: Vec<u32>, values: Values) -
     StreamColumn { samples, data: Data::Sparse { rows: Offsets::At(rows), columns, values } }
 }
 
+impl Kernel for Best {
+    fn pack_columns(self, columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
+        match self {
+            Best::Plain(kernel) => kernel.pack_columns(columns, chained, room),
+            #[cfg(target_arch = "x86_64")]
+            Best::Avx512(kernel) => kernel.pack_columns(columns, chained, room),
+        }
+    }
+
+    fn pack_values(self, values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize) {
+        match self {
+            Best::Plain(kernel) => kernel.pack_values(values, range, room),
+            #[cfg(target_arch = "x86_64")]
+            Best::Avx512(kernel) => kernel.pack_values(values, range, room),
+        }
+    }
+
+    fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
+        match self {
+            Best::Plain(kernel) => kernel.columns(items, width, n, chained, out),
+            #[cfg(target_arch = "x86_64")]
+            Best::Avx512(kernel) => kernel.columns(items, width, n, chained, out),
+        }
+    }
+
+    fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
+        match self {
+            Best::Plain(kernel) => kernel.f32s(items, form, n, out),
+            #[cfg(target_arch = "x86_64")]
+            Best::Avx512(kernel) => kernel.f32s(items, form, n, out),
+        }
+    }
+}
+
+/// Packed rows, and what reads them.
+struct Rows {
+    packed: PackedRows,
+    kernel: Best,
+}
+
+impl Rows {
+    fn sequence(&self, i: usize) -> PackedSequence<'_, Best> {
+        self.packed.sequence(self.kernel, i)
+    }
+}
+
 /// Packs with every kernel that this processor has; all make the same bytes of it, and their rows come back.
-fn pack(n_sequences: u32, streams: Vec<StreamColumn>, dims: &[usize]) -> Vec<PackedRows> {
+fn pack(n_sequences: u32, streams: Vec<StreamColumn>, dims: &[usize]) -> Vec<Rows> {
     let chunk = Chunk { n_sequences, streams, ..Chunk::empty() };
-    let mut kernels = vec![Kernel::Plain, Kernel::detect()];
+    let mut kernels = vec![Best::Plain(Plain), Best::detect()];
     kernels.dedup();
     let mut first: Option<(Vec<u32>, Vec<u8>)> = None;
     let pack = |kernel| {
         // What the scratch has held before must not matter.
         let mut scratch = vec![0xa5; 700];
-        let starts = super::pack(kernel, &chunk, dims, &mut scratch).expect("less than 4 GiB");
+        let mut packer = Packer::by(kernel, n_sequences as usize, &mut scratch);
+        packer.push(&chunk, dims).expect("less than 4 GiB");
+        let starts = packer.starts.clone();
+        let packed = packer.finish();
         let end = starts[starts.len() - 1] as usize + SLACK;
-        let places = Places::of(starts.clone(), &scratch);
         let made = (starts, scratch[..end].to_vec());
         assert_eq!(first.get_or_insert_with(|| made.clone()), &made);
-        PackedRows { places, kernel }
+        Rows { packed, kernel }
     };
-    let rows: Vec<PackedRows> = kernels.into_iter().map(pack).collect();
+    let rows: Vec<Rows> = kernels.into_iter().map(pack).collect();
     rows
 }
 
-fn f32s(stream: &PackedStream<'_>) -> Vec<f32> {
+fn f32s(stream: &PackedStream<'_, Best>) -> Vec<f32> {
     let mut out = vec![9.0];
     stream.f32s(&mut out);
     out.split_off(1)
 }
 
-fn f64s(stream: &PackedStream<'_>) -> Vec<f64> {
+fn f64s(stream: &PackedStream<'_, Best>) -> Vec<f64> {
     let mut out = vec![9.0];
     stream.f64s(&mut out);
     out.split_off(1)
 }
 
 /// The ends of samples and the columns, behind `before` other columns.
-fn pairs(stream: &PackedStream<'_>, before: usize) -> (Vec<i32>, Vec<i32>) {
+fn pairs(stream: &PackedStream<'_, Best>, before: usize) -> (Vec<i32>, Vec<i32>) {
     let (mut ends, mut columns) = (vec![], vec![-1; before]);
     stream.pairs(&mut ends, &mut columns);
     (ends, columns.split_off(before))
@@ -172,10 +220,10 @@ fn sequences_of_about_a_line_lie_in_lines_and_longer_ones_elsewhere() {
     let stream = sparse(Offsets::Every(1), rows.clone(), columns.clone(), values.clone());
     let Values::F32(values) = values else { unreachable!("as made above") };
     for packed in pack(lengths.len() as u32, vec![stream], &[50_000]) {
-        assert!(matches!(packed.places, Places::Lines { .. }));
+        assert!(matches!(packed.packed.places, Places::Lines(_)));
         for (i, w) in rows.windows(2).enumerate() {
-            packed.prefetch_place(i);
-            packed.prefetch(i);
+            packed.packed.prefetch_place(i);
+            packed.packed.prefetch(i);
             let range = w[0] as usize..w[1] as usize;
             let stream = packed.sequence(i).sparse();
             assert_eq!((stream.n_samples, stream.n_values), (1, range.len()));
@@ -207,7 +255,7 @@ fn lines_hold_several_streams_samples_and_widths() {
         for (case, n_samples, sample_ends) in cases {
             let Data::Sparse { values, .. } = case.data.clone() else { unreachable!("as made above") };
             for packed in pack(n, vec![floats.clone(), case.clone()], &[8, 0]) {
-                assert!(matches!(packed.places, Places::Lines { .. }), "{scale} {n_samples}");
+                assert!(matches!(packed.packed.places, Places::Lines(_)), "{scale} {n_samples}");
                 for i in 0..n as usize {
                     let mut sequence = packed.sequence(i);
                     let dense = f32s(&sequence.dense(8));
@@ -232,7 +280,7 @@ fn sequences_lie_one_behind_the_other_where_lines_would_waste_memory() {
     for n in [1u32, 60] {
         let values = Values::F32((0..20 * n).map(|i| i as f32 + 0.5).collect());
         for packed in pack(20, vec![dense(Offsets::Every(1), values.clone())], &[n as usize]) {
-            assert!(matches!(packed.places, Places::Dense { .. }), "{n}");
+            assert!(matches!(packed.packed.places, Places::Dense { .. }), "{n}");
         }
     }
 }

@@ -27,7 +27,7 @@ pub(crate) fn indexed(rules: Arc<Rules>, index: Index, table: Vec<ChunkTable>) -
 }
 
 /// Bytes that are read at once, where more than one sequence is.
-const READ: u64 = 1 << 20;
+const READ: u64 = 256 << 10;
 
 /// Bytes between two wanted rows that are cheaper to read than a second read.
 const NEAR: u64 = 4 << 10;
@@ -295,7 +295,6 @@ fn read<'a>(fetch: &'a dyn Fetch, range: Range<u64>, buffer: &'a mut Vec<u8>) ->
     if let Some(bytes) = fetch.mapped(FILE, range.clone()) {
         return Ok(bytes);
     }
-    buffer.clear();
-    fetch.read(FILE, range, buffer)?;
+    fetch.read_over(FILE, range, buffer)?;
     Ok(buffer)
 }
