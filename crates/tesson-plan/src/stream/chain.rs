@@ -8,7 +8,7 @@ use super::buffer::Buffer;
 use super::files::Files;
 use super::interleave::Interleave;
 use super::passes::{Facts, sum};
-use super::{Seeding, StreamOp, StreamSpec};
+use super::{Seeding, Span, StreamOp, StreamSpec};
 use crate::Demand;
 
 /// The files do not give as many examples as the plan says (§8.11).
@@ -203,6 +203,35 @@ impl Stream {
                 self.stopped = Some(stop);
                 stop.answer().map(|()| None)
             }
+        }
+    }
+
+    /// The numbers of the next records, as many as follow each other in one file and in the order, from 1 to `most`; `None`
+    /// at the end.
+    ///
+    /// # Errors
+    /// As [`Stream::next`].
+    #[inline]
+    pub fn next_run(&mut self, most: u64) -> Result<Option<Span>, CountMismatch> {
+        let run = match &mut self.layers[..] {
+            _ if self.stopped.is_some() => None,
+            [Layer::Files { files, interleave }] => interleave.run(most, files, &mut self.passes[0]),
+            [Layer::Files { files, interleave }, Layer::Count { expected, found }] => {
+                let counted = most.min(*expected - *found);
+                let run =
+                    if counted > 0 { interleave.run(counted, files, &mut self.passes[0]) } else { None };
+                *found += run.map_or(0, |run| run.len);
+                run
+            }
+            _ => None,
+        };
+        match run {
+            Some(run) => {
+                self.delivered += run.len;
+                Ok(Some(run))
+            }
+            // Other orders go record by record; and what comes at the end is said in one place.
+            None => Ok(self.next()?.map(|first| Span { first, len: 1 })),
         }
     }
 

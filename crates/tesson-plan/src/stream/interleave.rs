@@ -43,7 +43,7 @@ impl Interleave {
 
     /// The next examples of one turn, as many as `most` at least 1.
     #[inline]
-    fn run(&mut self, most: u64, files: &mut Files, passes: &mut u64) -> Option<Span> {
+    pub(super) fn run(&mut self, most: u64, files: &mut Files, passes: &mut u64) -> Option<Span> {
         loop {
             let Some(Some(slot)) = self.slots.get_mut(self.at) else {
                 self.open(files, passes)?;

@@ -351,6 +351,30 @@ proptest! {
     }
 
     #[test]
+    fn runs_are_the_records_one_by_one(
+        files in any_files(),
+        repeat_files in prop::bool::weighted(0.2),
+        expected in prop::option::weighted(0.4, 0..60u64),
+        ops in prop::collection::vec(any_op(), 0..2),
+        sizes in prop::collection::vec(1..20u64, 1..40),
+    ) {
+        let spec = StreamSpec { repeat_files, expected, ops, ..files };
+        let (mut singly, mut in_runs) = (Stream::new(spec.clone()).unwrap(), Stream::new(spec).unwrap());
+        for most in sizes {
+            match in_runs.next_run(most) {
+                Ok(Some(run)) => {
+                    prop_assert!((1..=most).contains(&run.len));
+                    for record in run.first..run.first + run.len {
+                        prop_assert_eq!(singly.next(), Ok(Some(record)));
+                    }
+                }
+                other => prop_assert_eq!(singly.next(), other.map(|_| None)),
+            }
+            prop_assert_eq!(singly.state(), in_runs.state());
+        }
+    }
+
+    #[test]
     fn a_traversal_of_a_number_is_the_one_after_those_before_it(
         files in any_files(),
         ops in prop::collection::vec(finite_op(), 0..4),
