@@ -1,5 +1,7 @@
 //! Decoded examples as columns: for each feature the values of all rows, flat, and where rows, parts and items end.
 
+use std::ops::Range;
+
 use super::dtype::DType;
 
 /// Where the parts of things end: thing `i` has the parts `range(i)`.
@@ -25,7 +27,7 @@ impl Splits {
     }
 
     /// The parts of thing `i`.
-    pub fn range(&self, i: usize) -> std::ops::Range<usize> {
+    pub fn range(&self, i: usize) -> Range<usize> {
         self.start(i)..self.start(i + 1)
     }
 
@@ -40,6 +42,16 @@ impl Splits {
         if let Splits::At(v) = self {
             v.truncate(things + 1);
         }
+    }
+
+    /// Adds these things of another one of the same form, and says which parts they have.
+    fn append(&mut self, other: &Splits, things: Range<usize>) -> Range<usize> {
+        let parts = other.start(things.start)..other.start(things.end);
+        if let (Splits::At(to), Splits::At(from)) = (self, other) {
+            let last = to[to.len() - 1];
+            to.extend(from[things.start + 1..=things.end].iter().map(|end| end - parts.start + last));
+        }
+        parts
     }
 
     fn bytes(&self) -> usize {
@@ -106,6 +118,22 @@ impl Data {
         self.len() == 0
     }
 
+    /// Adds these values of another one of the same form.
+    fn append(&mut self, other: &Data, values: Range<usize>) {
+        match (self, other) {
+            (Data::Fixed { bytes: to, .. }, Data::Fixed { size, bytes: from }) => {
+                to.extend_from_slice(&from[values.start * size..values.end * size]);
+            }
+            (Data::Strings { bytes: to, ends: to_ends }, Data::Strings { bytes: from, ends }) => {
+                let end = |value: usize| if value == 0 { 0 } else { ends[value - 1] };
+                let (start, last) = (end(values.start), to.len());
+                to.extend_from_slice(&from[start..end(values.end)]);
+                to_ends.extend(ends[values].iter().map(|end| end - start + last));
+            }
+            _ => debug_assert!(false, "columns of one schema have one form"),
+        }
+    }
+
     fn truncate(&mut self, values: usize) {
         match self {
             Data::Fixed { size, bytes } => bytes.truncate(values * *size),
@@ -163,7 +191,7 @@ impl Column {
     }
 
     /// The values of these items.
-    pub(crate) fn values(&self, items: std::ops::Range<usize>) -> std::ops::Range<usize> {
+    pub(crate) fn values(&self, items: Range<usize>) -> Range<usize> {
         match &self.shapes {
             Shapes::Same(shape) => {
                 let each = shape.iter().product::<usize>();
@@ -191,6 +219,35 @@ impl Column {
             missing.truncate(missing.partition_point(|row| *row < rows));
         }
         self.rows = rows;
+    }
+
+    /// Adds these rows of another column of the same feature.
+    fn append(&mut self, other: &Column, rows: Range<usize>) {
+        if let (Some(to), Some(from)) = (&mut self.missing, &other.missing) {
+            let within =
+                from.partition_point(|row| *row < rows.start)..from.partition_point(|row| *row < rows.end);
+            to.extend(from[within].iter().map(|row| row - rows.start + self.rows));
+        }
+        self.rows += rows.len();
+        let levels = self.levels.iter_mut().zip(&other.levels);
+        let items = levels.fold(rows, |things, (to, from)| to.append(from, things));
+        let values = other.values(items.clone());
+        let shapes = (&mut self.shapes, &other.shapes);
+        if let (Shapes::Each { dims: to, values: to_values, .. }, Shapes::Each { rank, dims, values }) =
+            shapes
+        {
+            to.extend_from_slice(&dims[items.start * rank..items.end * rank]);
+            to_values.append(values, items);
+        }
+        self.data.append(&other.data, values);
+    }
+
+    /// Bytes of the values themselves.
+    fn value_bytes(&self) -> usize {
+        match &self.data {
+            Data::Fixed { bytes, .. } => bytes.len(),
+            Data::Strings { bytes, ends } => bytes.len() + ends.len() * size_of::<usize>(),
+        }
     }
 
     /// Bytes of memory held.
@@ -225,6 +282,17 @@ impl Batch {
     /// Number of examples.
     pub fn rows(&self) -> usize {
         self.rows
+    }
+
+    /// Adds these examples of another batch of the same schema.
+    pub fn append(&mut self, other: &Batch, rows: Range<usize>) {
+        self.columns.iter_mut().zip(&other.columns).for_each(|(to, from)| to.append(from, rows.clone()));
+        self.rows += rows.len();
+    }
+
+    /// Bytes of the values themselves.
+    pub fn value_bytes(&self) -> usize {
+        self.columns.iter().map(Column::value_bytes).sum()
     }
 
     /// Forgets examples from the end.

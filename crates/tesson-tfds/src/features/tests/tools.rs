@@ -58,6 +58,11 @@ pub(super) fn decoded(schema: Schema, block: &[u8], spans: &[Span]) -> (Vec<Json
     let mut batch = Batch::new(&schema);
     let mut decoder = Decoder::new(Arc::clone(&schema), Limits::default());
     let result = decoder.decode(block, spans.iter().copied(), &mut batch);
+    // Put together of two parts it is the same batch.
+    let (mut together, half) = (Batch::new(&schema), batch.rows() / 2);
+    together.append(&batch, 0..half);
+    together.append(&batch, half..batch.rows());
+    assert_eq!(together, batch);
     let example = |row| node(&batch.value(&schema, row))["fields"].take();
     ((0..batch.rows()).map(example).collect(), result)
 }
