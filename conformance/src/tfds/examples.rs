@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tesson::tfds::features::{Schema, Selection, node};
-use tesson::tfds::{OnDamage, Reader, Rows, features_of};
+use tesson::tfds::{Means, OnDamage, Reader, Rows, features_of};
 
 use super::answer::error;
 use super::{Answers, Case, dataset, expected, plan};
@@ -12,12 +12,31 @@ use super::{Answers, Case, dataset, expected, plan};
 /// Examples that are read at once. What is delivered does not depend on it.
 const AT_ONCE: usize = 5;
 
+/// Threads and bytes that readers have in turns. What is delivered does not depend on them.
+const MEANS: [Means; 4] = [
+    Means { threads: 1, memory_limit: 1 << 30 },
+    Means { threads: 2, memory_limit: 1 << 30 },
+    Means { threads: 8, memory_limit: 1 << 14 },
+    Means { threads: 1, memory_limit: 1 },
+];
+
 /// The examples of each epoch, as far as they can be read.
 ///
 /// # Errors
-/// What opening the dataset answers.
+/// What opening the dataset answers; answers that depend on threads or memory.
 pub(super) fn examples(case: &Case) -> Result<Answers, String> {
-    let (mut reader, mut rows) = open(case)?;
+    let answers = examples_by(case, MEANS[0])?;
+    for means in &MEANS[1..] {
+        let others = examples_by(case, *means)?;
+        if others != answers {
+            return Err(format!("{means:?}: {others:?}, with {:?} {answers:?}", MEANS[0]));
+        }
+    }
+    Ok(answers)
+}
+
+fn examples_by(case: &Case, means: Means) -> Result<Answers, String> {
+    let (mut reader, mut rows) = open(case, means)?;
     if case.fields.get("backend").and_then(Value::as_str) == Some("data_source") {
         let all: Vec<u64> = (0..reader.split_len()).collect();
         let listed = case.fields.get("indices").and_then(Value::as_array);
@@ -48,14 +67,14 @@ pub(super) fn examples(case: &Case) -> Result<Answers, String> {
     Ok(lines)
 }
 
-fn open(case: &Case) -> Result<(Reader, Rows), String> {
+fn open(case: &Case, means: Means) -> Result<(Reader, Rows), String> {
     let dataset = Arc::new(dataset(case)?);
     let features = features_of(&dataset).map_err(|e| e.to_string())?;
     let schema = Schema::new(&features, &Selection::default()).map_err(|e| e.to_string())?;
     let schema = Arc::new(schema);
     let plan = plan(case, &dataset)?;
     let rows = Rows::new(&schema);
-    let reader = Reader::new(dataset, plan, schema, OnDamage::Fail).map_err(|e| e.to_string())?;
+    let reader = Reader::with(dataset, plan, schema, OnDamage::Fail, means).map_err(|e| e.to_string())?;
     Ok((reader, rows))
 }
 
@@ -104,7 +123,7 @@ pub(super) fn deviating(case: &Case, deviation: &str, recorded: Answers) -> Resu
     }
     let found = examples(case)?;
     let given = found[0]["examples"].as_array().map_or(0, Vec::len) as u64;
-    let counted = open(case)?.0.split_len();
+    let counted = open(case, MEANS[0])?.0.split_len();
     let array = |line: &Value| {
         line["examples"][0].as_object().is_some_and(|e| e.values().any(|v| v["shape"] == json!([2, 3])))
     };

@@ -20,13 +20,17 @@
 //! # }
 //! ```
 
+mod ahead;
 mod check;
 mod format;
 mod loader;
+mod order;
 mod reader;
 mod remembered;
 mod shards;
+mod shelf;
 mod state;
+mod supply;
 mod write;
 
 use std::hash::{BuildHasher, RandomState};
@@ -37,7 +41,7 @@ use tesson_core::{ConfigError, Error, StoreError};
 
 pub use check::{CheckedDataset, check};
 pub use format::FORMAT;
-pub use reader::{OnDamage, Reader, Rows};
+pub use reader::{Means, OnDamage, Reader, Rows};
 pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_image::decode as pictures;
 pub use tesson_plan::{CountMismatch, GlobalSeeds, Stream, StreamState};

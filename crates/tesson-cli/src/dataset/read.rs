@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tesson::Error;
 use tesson::config::Schedule;
 use tesson::tfds::features::{Schema, Selection, node};
-use tesson::tfds::{self, Plan, Reader, Rows};
+use tesson::tfds::{self, Means, Plan, Reader, Rows};
 
 use super::open;
 use crate::args::ReadArgs;
@@ -16,6 +16,7 @@ use crate::failure::Failure;
 use crate::output::{Output, count};
 use crate::progress::note;
 use crate::read::replace;
+use crate::records::memory_limit;
 
 /// Examples that are read at once, which are also a minibatch of several workers if nothing is said.
 const AT_ONCE: u64 = 64;
@@ -63,7 +64,9 @@ fn reader(args: &ReadArgs) -> Result<Reader, Failure> {
     }
     let features = tfds::features_of(&dataset)?;
     let schema = Arc::new(Schema::new(&features, &Selection::default())?);
-    Ok(Reader::new(dataset, plan, schema, args.dataset.on_damage())?)
+    let threads = args.input.threads.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    let means = Means { threads, memory_limit: memory_limit(&args.input)? };
+    Ok(Reader::with(dataset, plan, schema, args.dataset.on_damage(), means)?)
 }
 
 /// The examples at places of the split.

@@ -1,19 +1,14 @@
 //! Records by file and number, decoded in the order in which they are asked for.
-//!
-//! Streams jump from file to file and go on in each where they left it. So a block of each file that was read last is
-//! kept, and blocks grow where a file is read on. What is decoded depends on none of this.
 
-use std::collections::VecDeque;
-use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::{DataError, DataErrorKind, Error, Location};
 use tesson_formats::example::Span;
-use tesson_formats::record::{End, Fault, Problem, Records, Want};
-use tesson_tfds::features::{Batch, Decoder, FeatureError};
+use tesson_formats::record::{End, Fault, Problem};
+use tesson_tfds::features::{Batch, Decoder, FeatureError, Limits, Schema};
 
-use super::shards::Shards;
+use super::shelf::{Block, Shelf};
 
 /// A record: which file of the plan, and which record of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +38,8 @@ pub(super) enum Stop {
     Cut(Error),
     /// The record cannot be read or decoded.
     Failed(Error),
+    /// There are as many bytes of examples as may be.
+    Full,
 }
 
 /// What stands where a file should end.
@@ -59,66 +56,66 @@ pub(super) enum Behind {
 /// Bytes in front of a record's data. With fewer left, the reference takes the file for ended.
 const HEAD: u64 = 12;
 
-/// Blocks that are kept: those of all files that are read in turns, as a rule.
-const KEPT: usize = 64;
-
-/// Bytes of a block where a file is read on: at first, and at most.
-const READ_ON: Range<u64> = 64 << 10..1 << 20;
-
-/// A run of a file's records.
-struct Block {
-    file: usize,
-    first: u64,
-    records: Records,
-    /// How much is read on behind it.
-    ahead: u64,
-}
-
-impl Block {
-    fn end(&self) -> u64 {
-        self.first + self.records.len() as u64
-    }
-}
+/// Bytes of stored records that are decoded at once, at most, unless a single one has more: what comes of them may be many
+/// times as large.
+const AT_ONCE: usize = 256 << 10;
 
 /// Reads and decodes. One for each thread.
 pub(super) struct Loader {
-    /// For each file of the plan, which of the shards it is.
-    files: Vec<usize>,
-    shards: Arc<Shards>,
+    shelf: Arc<Shelf>,
     decoder: Decoder,
-    /// The one used last is at the back.
-    blocks: VecDeque<Block>,
 }
 
 impl Loader {
-    pub(super) fn new(files: Vec<usize>, shards: Arc<Shards>, decoder: Decoder) -> Loader {
-        Loader { files, shards, decoder, blocks: VecDeque::new() }
+    pub(super) fn new(shelf: Arc<Shelf>, schema: &Arc<Schema>) -> Loader {
+        Loader { shelf, decoder: Decoder::new(Arc::clone(schema), Limits::default()) }
     }
 
-    /// Appends the examples of these records to a batch.
+    /// One for another thread, which shares what has been read.
+    pub(super) fn another(&self) -> Loader {
+        Loader::new(Arc::clone(&self.shelf), self.decoder.schema())
+    }
+
+    pub(super) fn shelf(&self) -> &Arc<Shelf> {
+        &self.shelf
+    }
+
+    pub(super) fn schema(&self) -> &Schema {
+        self.decoder.schema()
+    }
+
+    /// Appends the examples of these records to a batch, until it has so many bytes.
     ///
     /// # Errors
     /// How many of them are in the batch, and why the next one is not.
-    pub(super) fn load(&mut self, numbers: &[u64], batch: &mut Batch) -> Result<(), (usize, Stop)> {
+    pub(super) fn load(
+        &mut self,
+        numbers: &[u64],
+        batch: &mut Batch,
+        bytes: usize,
+    ) -> Result<(), (usize, Stop)> {
         let mut done = 0;
         while done < numbers.len() {
+            if done > 0 && batch.value_bytes() >= bytes {
+                return Err((done, Stop::Full));
+            }
             let first = RecordId::of(numbers[done]);
             let run =
                 (1..numbers.len() - done).take_while(|i| numbers[done + i] == numbers[done] + *i as u64);
             let run = 1 + run.count();
-            self.turn_to(first, run).map_err(|stop| (done, stop))?;
-            let at = self.blocks.len() - 1;
-            let block = &self.blocks[at];
+            let block = self.block(first, run).map_err(|stop| (done, stop))?;
             let from = (first.record - block.first) as usize;
-            let to = block.records.len().min(from + run);
+            let to = few_bytes(&block, from, from + run);
             // Records up to a damaged one are decoded: one of them may be wrong in itself.
-            let fault = (from..to).find_map(|i| Some((i, block.records.fault(i)?)));
-            let to = fault.map_or(to, |(i, _)| i);
+            let faults = block.records.faults();
+            let next = faults.partition_point(|(i, _)| *i < from);
+            let fault = faults.get(next).filter(|(i, _)| *i < to);
+            let to = fault.map_or(to, |(i, _)| *i);
             let places = block.records.places()[from..to].iter();
             let spans = places.map(|p| Span { start: p.start as usize, len: p.size as usize });
             let decoded = self.decoder.decode(block.records.bytes(), spans, batch);
             if let Err(failed) = decoded {
-                let error = self.feature_error(block, from + failed.record, &failed.error);
+                let error = self.feature_error(&block, from + failed.record, &failed.error);
                 return Err((done + failed.record, Stop::Failed(error)));
             }
             done += to - from;
@@ -130,61 +127,31 @@ impl Loader {
     }
 
     /// What a file has at `id`, where it should end.
-    pub(super) fn behind(&mut self, id: RecordId) -> Result<Behind, Error> {
-        let ends = |b: &Block| b.file == id.file && b.end() == id.record && *b.records.end() == End::File;
-        if self.blocks.iter().any(ends) {
+    pub(super) fn behind(&self, id: RecordId) -> Result<Behind, Error> {
+        if self.shelf.ends_at(id) {
             return Ok(Behind::Nothing);
         }
-        match self.turn_to(id, 1) {
-            Ok(()) => {
-                let file = self.shards.file(self.files[id.file]);
-                let (records, fault) = file.records.count(&*self.shards)?;
+        match self.block(id, 1) {
+            Ok(_) => {
+                let (records, fault) = self.count(id.file)?;
                 Ok(Behind::Records(records + u64::from(fault.is_some())))
             }
             Err(Stop::Short { .. }) => Ok(Behind::Nothing),
             Err(Stop::Cut(error)) => Ok(Behind::Cut(error)),
-            Err(Stop::Failed(_)) => Ok(Behind::Damage),
+            Err(Stop::Failed(_) | Stop::Full) => Ok(Behind::Damage),
         }
     }
 
     /// The file of a record.
     pub(super) fn path(&self, file: usize) -> &Arc<Path> {
-        self.shards.file(self.files[file]).path()
+        self.shelf.shards().file(self.shelf.shard(file)).path()
     }
 
-    /// Brings the block that holds a record to the back. `run` records from there on are wanted.
-    fn turn_to(&mut self, id: RecordId, run: usize) -> Result<(), Stop> {
-        let holds = |b: &Block| b.file == id.file && (b.first..b.end()).contains(&id.record);
-        if self.blocks.back().is_some_and(holds) {
-            return Ok(());
-        }
-        if let Some(at) = self.blocks.iter().position(holds) {
-            let block = self.blocks.remove(at);
-            self.blocks.extend(block);
-            return Ok(());
-        }
-        let before = self.blocks.iter().position(|b| b.file == id.file && b.end() == id.record);
-        let mut block = match before {
-            Some(at) => self.blocks.remove(at),
-            None if self.blocks.len() == KEPT => self.blocks.pop_front(),
-            None => None,
-        }
-        .unwrap_or_else(|| Block { file: 0, first: 0, records: Records::new(), ahead: 0 });
-        let ahead = match before {
-            Some(_) => (block.ahead * 4).clamp(READ_ON.start, READ_ON.end),
-            None => 0,
-        };
-        let want = Want {
-            first: id.record,
-            most: if ahead == 0 { run as u64 } else { u64::MAX },
-            bytes: ahead.max(READ_ON.end * u64::from(ahead == 0)),
-        };
-        (block.file, block.first, block.ahead) = (id.file, id.record, ahead);
-        let file = self.shards.file(self.files[id.file]);
-        file.records.read(want, &*self.shards, &mut block.records).map_err(Stop::Failed)?;
+    /// The block that holds a record. `run` records from there on are wanted.
+    fn block(&self, id: RecordId, run: usize) -> Result<Arc<Block>, Stop> {
+        let block = self.shelf.block(id, run as u64).map_err(Stop::Failed)?;
         if !block.records.is_empty() {
-            self.blocks.push_back(block);
-            return Ok(());
+            return Ok(block);
         }
         match block.records.end() {
             End::Damaged(fault) => {
@@ -195,10 +162,16 @@ impl Loader {
                 }
             }
             End::File | End::More => {
-                let count = file.records.count(&*self.shards).map_err(Stop::Failed)?;
-                Err(Stop::Short { records: count.0 })
+                let (records, _) = self.count(id.file).map_err(Stop::Failed)?;
+                Err(Stop::Short { records })
             }
         }
+    }
+
+    /// How many records a file has, and what is wrong behind them.
+    fn count(&self, file: usize) -> Result<(u64, Option<Fault>), Error> {
+        let shards = self.shelf.shards();
+        shards.file(self.shelf.shard(file)).records.count(shards)
     }
 
     fn record_error(&self, file: usize, fault: &Fault) -> Error {
@@ -210,5 +183,19 @@ impl Loader {
         let at = Location { file, offset: block.records.offset(i), line: None };
         let what = format!("record {}: {error}", block.first + i as u64);
         DataError::new(DataErrorKind::Malformed { what }, at).within(error.path.clone(), None).into()
+    }
+}
+
+/// How far records of a block reach, from `from` on and at most to `to`, that are decoded at once.
+fn few_bytes(block: &Block, from: usize, to: usize) -> usize {
+    let places = block.records.places();
+    let to = places.len().min(to);
+    let begin = places[from].start as usize;
+    let within = |place: &tesson_formats::record::Place| {
+        (place.start as usize + place.size as usize).saturating_sub(begin) <= AT_ONCE
+    };
+    match places[from..to].last().is_some_and(within) {
+        true => to,
+        false => from + places[from..to].iter().take_while(|place| within(place)).count().max(1),
     }
 }

@@ -4,16 +4,20 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{ConfigError, DataError, DataErrorKind, Error, Key, Location, ResumeError};
-use tesson_plan::{CountMismatch, Seeding, Span, Stream, StreamOp, StreamSpec, StreamState};
-use tesson_tfds::features::{Batch, Decoder, Limits, Schema};
+use tesson_core::{DataError, DataErrorKind, Error, Key, Location, ResumeError, UsageError};
+use tesson_plan::{CountMismatch, StreamState};
+use tesson_tfds::features::{Batch, Schema};
 use tesson_tfds::ids::Ids;
 use tesson_tfds::info::{Dataset, Shard};
 use tesson_tfds::reading::Plan;
 use tesson_tfds::split::FileInstruction;
 
+use super::ahead::{Loaded, Stretch};
 use super::loader::{Behind, Loader, RecordId, Stop};
+use super::order::{Order, order_text};
 use super::shards::Shards;
+use super::shelf::Shelf;
+use super::supply::{Found, Supply, Taken, Then};
 
 /// What becomes of records that cannot be read or decoded (§13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -31,9 +35,9 @@ pub enum OnDamage {
 pub struct Rows {
     /// The examples.
     pub batch: Batch,
-    numbers: Vec<u64>,
+    pub(super) numbers: Vec<u64>,
     /// For each example, how many of its traversal are over with it.
-    positions: Vec<u64>,
+    pub(super) positions: Vec<u64>,
 }
 
 impl Rows {
@@ -60,42 +64,50 @@ impl Rows {
     }
 }
 
+/// What a reader may use. What it gives does not depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Means {
+    /// Threads that load and decode ahead of the caller; 0 is one a core. With one the caller's own does it.
+    pub threads: usize,
+    /// Bytes for all that is read ahead together; what the caller is given is its own. A record that is larger comes alone.
+    pub memory_limit: u64,
+}
+
+impl Default for Means {
+    fn default() -> Means {
+        Means { threads: 0, memory_limit: crate::DEFAULT_MEMORY_LIMIT }
+    }
+}
+
 /// Reads the examples of a plan: in its order, pass after pass, or by their places in the split.
 ///
 /// A reader is at some place of some traversal. What is delivered depends on that alone, so [`Reader::state`] is all
-/// that has to be kept to go on, in this process or another.
+/// that has to be kept to go on, in this process or another. Its threads end with it.
 pub struct Reader {
     dataset: Arc<Dataset>,
-    plan: Plan,
-    on_damage: OnDamage,
     schema: Arc<Schema>,
     /// What ids begin with, for each file of the plan.
     prefixes: Vec<String>,
+    pub(super) order: Order,
     loader: Loader,
-    stream: Stream,
-    /// How many records files hold, where that has been seen: it may be another number than the dataset says.
-    pub(super) lengths: BTreeMap<usize, u64>,
-    /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
-    to_the_end: bool,
+    supply: Supply,
+    /// What was loaded last and has not been given as a whole.
+    taken: Option<Taken>,
+    /// How many of the traversal are over with what was given, and whether its end was seen.
+    delivered: u64,
+    ended: bool,
     /// Some bytes behind the last record of a file, which the traversal fails on when all examples are given.
     cut: Option<Error>,
     /// What ended the traversal.
     failed: Option<Error>,
     skipped: u64,
-}
-
-/// What was said behind some numbers of the order.
-enum Next {
-    /// There are more.
-    More,
-    /// The last one is the last of its file, as far as the dataset knows.
-    FileEnds(RecordId),
-    /// The traversal is over.
-    End,
+    /// The process that made it: threads do not survive a fork.
+    process: u32,
 }
 
 impl Reader {
-    /// A reader at the beginning of a plan. All shards of the plan have to be there; none is opened.
+    /// A reader at the beginning of a plan, with a thread for each core. All shards of the plan have to be there; none is
+    /// opened.
     ///
     /// # Errors
     /// Missing shards, all by name; a plan without order.
@@ -105,9 +117,22 @@ impl Reader {
         schema: Arc<Schema>,
         on_damage: OnDamage,
     ) -> Result<Reader, Error> {
-        if on_damage == OnDamage::StopShard {
-            can_stop(plan.spec())?;
-        }
+        Reader::with(dataset, plan, schema, on_damage, Means::default())
+    }
+
+    /// The same with other means.
+    ///
+    /// # Errors
+    /// As [`Reader::new`].
+    pub fn with(
+        dataset: Arc<Dataset>,
+        plan: Plan,
+        schema: Arc<Schema>,
+        on_damage: OnDamage,
+        means: Means,
+    ) -> Result<Reader, Error> {
+        let order = Order::new(plan, on_damage)?;
+        let plan = &order.plan;
         // A file may stand in the plan several times.
         let by_first: BTreeMap<u64, &Shard> =
             plan.files.iter().map(|f| f.shard(&dataset)).map(|shard| (shard.first, shard)).collect();
@@ -118,25 +143,24 @@ impl Reader {
         let prefix =
             |f: &FileInstruction| ids.parts(f.shard(&dataset).first).map_or("", |(prefix, _)| prefix);
         let prefixes = plan.files.iter().map(|f| prefix(f).to_owned()).collect();
-        let decoder = Decoder::new(Arc::clone(&schema), Limits::default());
-        let loader = Loader::new(files, Arc::new(shards), decoder);
-        let lengths = BTreeMap::new();
-        let to_the_end = plan.files.iter().all(FileInstruction::reaches_the_end);
-        let stream = stream(&plan, to_the_end, on_damage, &lengths)?;
-        let (cut, failed, skipped) = (None, None, 0);
+        let supply = Supply::new(means);
+        let in_turns = plan.spec().cycle.get();
+        let shelf = Shelf::new(Arc::new(shards), files, in_turns, supply.shelf_bytes(), supply.threads() > 1);
+        let loader = Loader::new(Arc::new(shelf), &schema);
         Ok(Reader {
             dataset,
-            plan,
-            on_damage,
             schema,
             prefixes,
+            order,
             loader,
-            stream,
-            lengths,
-            to_the_end,
-            cut,
-            failed,
-            skipped,
+            supply,
+            taken: None,
+            delivered: 0,
+            ended: false,
+            cut: None,
+            failed: None,
+            skipped: 0,
+            process: std::process::id(),
         })
     }
 
@@ -147,7 +171,7 @@ impl Reader {
 
     /// The plan.
     pub fn plan(&self) -> &Plan {
-        &self.plan
+        &self.order.plan
     }
 
     /// Records that were left out, because they are damaged.
@@ -166,12 +190,12 @@ impl Reader {
 
     /// Examples of a traversal, if it has an end.
     pub fn traversal_len(&self) -> Option<u64> {
-        self.stream.len()
+        self.order.stream.len()
     }
 
     /// Examples of the split, which are what [`Reader::read_at`] numbers.
     pub fn split_len(&self) -> u64 {
-        self.plan.files.iter().map(|file| file.take).sum()
+        self.plan().files.iter().map(|file| file.take).sum()
     }
 
     /// Appends the next `n` examples; fewer at the end of the traversal.
@@ -179,12 +203,136 @@ impl Reader {
     /// # Errors
     /// Damage, at its place in the order. The examples before it are in `rows`; the traversal stays failed.
     pub fn read(&mut self, n: usize, rows: &mut Rows) -> Result<(), Error> {
-        if let Some(error) = &self.failed {
-            return Err(error.clone());
-        }
-        let result = self.read_on(rows.len() + n, rows);
+        self.check()?;
+        let result = self.read_on(n, rows);
         self.failed = result.as_ref().err().cloned();
         result
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        self.check_process()?;
+        self.failed.clone().map_or(Ok(()), Err)
+    }
+
+    fn check_process(&self) -> Result<(), Error> {
+        if self.process == std::process::id() {
+            return Ok(());
+        }
+        let what = "the reader was opened before a fork, and its threads did not come along: open a new one in this \
+            process, and restore the state";
+        Err(UsageError(what.into()).into())
+    }
+
+    fn read_on(&mut self, n: usize, rows: &mut Rows) -> Result<(), Error> {
+        let end = rows.len().saturating_add(n);
+        loop {
+            self.give(end - rows.len(), rows);
+            if rows.len() == end {
+                return Ok(());
+            }
+            let Some(taken) = self.taken.take() else {
+                let left = end - rows.len();
+                let loaded = self.supply.next(n, left, &mut self.order, &mut self.loader);
+                self.settle(loaded);
+                continue;
+            };
+            let (then, rest) = self.supply.give_back(taken);
+            match then {
+                Then::More => {}
+                Then::Again => self.go_on()?,
+                Then::Failed(error) => return Err(error),
+                Then::Stopped(stop) => self.stopped(stop, rest)?,
+                Then::End => {
+                    self.ended = true;
+                    return self.cut.clone().map_or(Ok(()), Err);
+                }
+                Then::Wrong(mismatch) => {
+                    self.ended = true;
+                    return Err(self.count_error(mismatch));
+                }
+            }
+        }
+    }
+
+    /// Sees how much of what was loaded is right: files may be longer than was thought.
+    fn settle(&mut self, loaded: Loaded) {
+        let mut taken = Taken::new(loaded);
+        for ((at, id), behind) in taken.ends() {
+            let next = RecordId { record: id.record + 1, ..id };
+            let fails = self.order.on_damage == OnDamage::Fail;
+            let (records, cut) = match behind {
+                // Where damage is left out there is nothing, else it is met in its place.
+                Ok(Behind::Damage) if fails => (next.record + 1, None),
+                Ok(Behind::Nothing | Behind::Damage) => (next.record, None),
+                Ok(Behind::Cut(error)) => (next.record, Some(self.with_id(error, next)).filter(|_| fails)),
+                Ok(Behind::Records(records)) => (records, None),
+                Err(error) => {
+                    taken.cut(at, Then::Failed(error));
+                    break;
+                }
+            };
+            taken.found(Found { at, file: id.file, records, cut });
+            if records != next.record {
+                taken.cut(at, Then::Again);
+                break;
+            }
+        }
+        self.taken = Some(taken);
+    }
+
+    /// Gives examples of what was loaded, and learns what was found where files should end, as far as they were given:
+    /// states depend on it.
+    fn give(&mut self, n: usize, rows: &mut Rows) {
+        let Some(taken) = &mut self.taken else { return };
+        self.delivered = taken.give(n, rows).unwrap_or(self.delivered);
+        while let Some(Found { file, records, cut, .. }) = taken.reached() {
+            self.order.lengths.insert(file, records);
+            self.cut = self.cut.take().or(cut);
+        }
+    }
+
+    /// The first record of a stretch could not be loaded.
+    fn stopped(&mut self, stop: Stop, rest: Stretch) -> Result<(), Error> {
+        let bad = RecordId::of(rest.numbers[0]);
+        let records = match (stop, self.order.on_damage) {
+            (Stop::Full, _) => {
+                self.load(rest);
+                return Ok(());
+            }
+            (Stop::Short { records }, _) => records,
+            (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::Skip) => {
+                tracing::warn!("left out: {error}");
+                self.skipped += 1;
+                self.delivered = rest.positions[0];
+                self.load(rest.behind(1));
+                return Ok(());
+            }
+            (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::StopShard) => {
+                tracing::warn!("the file ends here: {error}");
+                bad.record
+            }
+            (Stop::Failed(error) | Stop::Cut(error), _) => return Err(self.with_id(error, bad)),
+        };
+        self.order.lengths.insert(bad.file, records);
+        self.go_on()
+    }
+
+    /// Loads what is left of a stretch. What was planned behind it stays as it is.
+    fn load(&mut self, rest: Stretch) {
+        let loaded = self.supply.load(rest, &mut self.loader);
+        self.settle(loaded);
+    }
+
+    /// Goes on in this traversal with what is known of the files now.
+    fn go_on(&mut self) -> Result<(), Error> {
+        self.go_on_from(self.delivered)
+    }
+
+    /// The same from another place of it.
+    pub(super) fn go_on_from(&mut self, delivered: u64) -> Result<(), Error> {
+        self.supply.forget();
+        self.taken = None;
+        self.order.go_on(delivered)
     }
 
     /// Appends one worker's share of the next `n` examples of all workers: those at places `i` with `i mod workers = rank`
@@ -200,26 +348,31 @@ impl Reader {
         rank: usize,
         rows: &mut Rows,
     ) -> Result<usize, Error> {
-        if let Some(error) = &self.failed {
-            return Err(error.clone());
-        }
+        self.check()?;
+        self.turn_back()?;
         let mut all = Vec::with_capacity(n.min(1 << 16));
         let result = (|| {
-            while all.len() < n {
-                match self.stream.next() {
-                    Ok(Some(number)) => all.push(number),
-                    Ok(None) => break,
-                    Err(mismatch) => return Err(self.count_error(mismatch)),
-                }
-            }
+            let filled = self.order.stream.fill(n, &mut all);
+            self.stands_at_order();
+            filled.map_err(|mismatch| self.count_error(mismatch))?;
             let start = rows.len();
-            let delivered = self.stream.delivered();
             rows.numbers.extend(all.iter().skip(rank).step_by(workers));
-            rows.positions.resize(rows.numbers.len(), delivered);
+            rows.positions.resize(rows.numbers.len(), self.delivered);
             self.load_known(start, rows)
         })();
         self.failed = result.as_ref().err().cloned();
         result.map(|()| all.len())
+    }
+
+    /// Makes the order stand where the reader does, with nothing ahead.
+    fn turn_back(&mut self) -> Result<(), ResumeError> {
+        self.supply.forget();
+        self.taken = None;
+        self.order.turn_to(&self.state())
+    }
+
+    fn stands_at_order(&mut self) {
+        (self.delivered, self.ended) = (self.order.stream.delivered(), self.order.stream.has_ended());
     }
 
     /// Appends the examples at these places of the split, files in the order of the plan.
@@ -227,6 +380,7 @@ impl Reader {
     /// # Errors
     /// A place that is not there; a record that cannot be read or decoded, behind those before it.
     pub fn read_at(&mut self, places: &[u64], rows: &mut Rows) -> Result<(), Error> {
+        self.check_process()?;
         let start = rows.len();
         for place in places {
             let number = self.number_at(*place)?;
@@ -238,15 +392,16 @@ impl Reader {
 
     /// Loads records that are known to be there.
     fn load_known(&mut self, start: usize, rows: &mut Rows) -> Result<(), Error> {
-        let loaded = self.loader.load(&rows.numbers[start..], &mut rows.batch);
+        let loaded = self.loader.load(&rows.numbers[start..], &mut rows.batch, usize::MAX);
         let Err((done, stop)) = loaded else { return Ok(()) };
         let bad = RecordId::of(rows.numbers[start + done]);
         rows.numbers.truncate(start + done);
         rows.positions.truncate(start + done);
         match stop {
+            Stop::Full => Ok(()),
             Stop::Failed(error) | Stop::Cut(error) => Err(self.with_id(error, bad)),
             Stop::Short { records } => {
-                let expected = self.plan.files[bad.file].examples_in_shard;
+                let expected = self.plan().files[bad.file].examples_in_shard;
                 let what = format!("record {} is not there: {}", bad.record, of_file(records, expected));
                 Err(self.with_id(self.error_in(self.loader.path(bad.file), what), bad))
             }
@@ -255,127 +410,35 @@ impl Reader {
 
     fn number_at(&self, place: u64) -> Result<u64, Error> {
         let mut left = place;
-        for (file, of) in self.plan.files.iter().enumerate() {
+        for (file, of) in self.plan().files.iter().enumerate() {
             if left < of.take {
                 return Ok(RecordId { file, record: of.skip + left }.number());
             }
             left -= of.take;
         }
         let what = format!("place {place} is not below the {} examples of the split", self.split_len());
-        Err(tesson_core::UsageError(what).into())
-    }
-
-    fn read_on(&mut self, end: usize, rows: &mut Rows) -> Result<(), Error> {
-        while rows.len() < end {
-            let start = rows.len();
-            let next = self.fill(end - start, rows);
-            if self.load(start, rows)? {
-                continue;
-            }
-            match next? {
-                Next::More => {}
-                Next::End => return self.cut.clone().map_or(Ok(()), Err),
-                Next::FileEnds(id) => self.look_behind(id)?,
-            }
-        }
-        Ok(())
-    }
-
-    /// The next numbers of the order, at most up to the end of a file: it may go on.
-    fn fill(&mut self, n: usize, rows: &mut Rows) -> Result<Next, Error> {
-        for _ in 0..n {
-            let number = match self.stream.next() {
-                Ok(Some(number)) => number,
-                Ok(None) => return Ok(Next::End),
-                Err(mismatch) => return Err(self.count_error(mismatch)),
-            };
-            rows.numbers.push(number);
-            rows.positions.push(self.stream.delivered());
-            let id = RecordId::of(number);
-            let file = &self.plan.files[id.file];
-            let is_last = self.to_the_end && id.record + 1 == file.examples_in_shard;
-            if is_last && !self.lengths.contains_key(&id.file) {
-                return Ok(Next::FileEnds(id));
-            }
-        }
-        Ok(Next::More)
-    }
-
-    /// Loads what was filled in from `start` on. True: files are not as long as was thought, and the numbers behind the
-    /// rows are to be filled in anew.
-    fn load(&mut self, start: usize, rows: &mut Rows) -> Result<bool, Error> {
-        let mut at = start;
-        while let Err((done, stop)) = self.loader.load(&rows.numbers[at..], &mut rows.batch) {
-            at += done;
-            let (bad, position) = (RecordId::of(rows.numbers[at]), rows.positions[at] - 1);
-            let records = match (stop, self.on_damage) {
-                (Stop::Short { records }, _) => records,
-                (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::Skip) => {
-                    tracing::warn!("left out: {error}");
-                    self.skipped += 1;
-                    rows.numbers.remove(at);
-                    rows.positions.remove(at);
-                    continue;
-                }
-                (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::StopShard) => {
-                    tracing::warn!("the file ends here: {error}");
-                    bad.record
-                }
-                (Stop::Failed(error) | Stop::Cut(error), _) => {
-                    rows.numbers.truncate(at);
-                    rows.positions.truncate(at);
-                    return Err(self.with_id(error, bad));
-                }
-            };
-            rows.numbers.truncate(at);
-            rows.positions.truncate(at);
-            self.lengths.insert(bad.file, records);
-            self.go_on(position)?;
-            return Ok(true);
-        }
-        Ok(false)
-    }
-
-    /// Looks whether a file goes on behind its supposed end.
-    fn look_behind(&mut self, id: RecordId) -> Result<(), Error> {
-        let next = RecordId { record: id.record + 1, ..id };
-        let (records, goes_on) = match self.loader.behind(next)? {
-            Behind::Nothing => (next.record, false),
-            Behind::Records(records) => (records, true),
-            // Where damage is left out there is nothing, else it is met in its place.
-            Behind::Damage if self.on_damage == OnDamage::Fail => (next.record + 1, true),
-            Behind::Damage => (next.record, false),
-            Behind::Cut(error) => {
-                let error = self.with_id(error, next);
-                self.cut = self.cut.take().or(Some(error)).filter(|_| self.on_damage == OnDamage::Fail);
-                (next.record, false)
-            }
-        };
-        self.lengths.insert(id.file, records);
-        if goes_on { self.go_on(self.stream.delivered()) } else { Ok(()) }
-    }
-
-    /// Goes on in this traversal with what is known of the files now.
-    pub(super) fn go_on(&mut self, delivered: u64) -> Result<(), Error> {
-        let state = StreamState { started: self.stream.started().to_vec(), delivered, ended: false };
-        self.stream = stream(&self.plan, self.to_the_end, self.on_damage, &self.lengths)?;
-        Ok(self.stream.restore(&state)?)
+        Err(UsageError(what).into())
     }
 
     /// Begins the next traversal: the next pass of every shuffle in it.
     pub fn begin(&mut self) {
-        self.stream.begin();
+        // Shuffles have begun no more passes than those that examples were given of.
+        let back = self.turn_back();
+        debug_assert!(back.is_ok(), "the reader has been there");
+        self.order.stream.begin();
+        self.stands_at_order();
         self.failed = None;
     }
 
     /// Where the reader stands, behind all that it has given.
     pub fn state(&self) -> StreamState {
-        self.stream.state()
+        let started = self.order.stream.started().to_vec();
+        StreamState { started, delivered: self.delivered, ended: self.ended }
     }
 
     /// Where it stood behind the example of a row, of those that it has given in this traversal.
     pub fn state_behind(&self, rows: &Rows, row: usize) -> StreamState {
-        StreamState { delivered: rows.positions[row], ended: false, ..self.stream.state() }
+        StreamState { delivered: rows.positions[row], ended: false, ..self.state() }
     }
 
     /// Goes to where a state was taken, of this reader or another of the same plan.
@@ -383,8 +446,12 @@ impl Reader {
     /// # Errors
     /// A state of something else.
     pub fn restore(&mut self, state: &StreamState) -> Result<(), ResumeError> {
+        self.supply.forget();
+        self.taken = None;
         self.failed = None;
-        self.stream.restore(state)
+        let restored = self.order.stream.restore(state);
+        self.stands_at_order();
+        restored
     }
 
     /// What the order depends on, a name and a text each: states belong to readers of which all are the same.
@@ -394,12 +461,12 @@ impl Reader {
         let of = |f: &FileInstruction| {
             format!("{} {} {} {}\n", f.shard(&self.dataset).file, f.skip, f.take, f.examples_in_shard)
         };
-        let files: String = self.plan.own.iter().map(|i| of(&self.plan.files[*i])).collect();
+        let files: String = self.plan().own.iter().map(|i| of(&self.plan().files[*i])).collect();
         let hash = xxhash_rust::xxh3::xxh3_64(files.as_bytes());
         [
             ("dataset", format!("{}{config} {}", info.name, info.version)),
-            ("files", format!("{} files, {hash:016x}", self.plan.own.len())),
-            ("order", order_text(self.plan.spec())),
+            ("files", format!("{} files, {hash:016x}", self.plan().own.len())),
+            ("order", order_text(self.plan().spec())),
         ]
     }
 
@@ -408,13 +475,13 @@ impl Reader {
     /// # Errors
     /// A place that is not there, and as [`Reader::read_at`].
     pub fn read_nth(&mut self, place: u64, rows: &mut Rows) -> Result<(), Error> {
-        let mut stream = stream(&self.plan, self.to_the_end, self.on_damage, &BTreeMap::new())?;
-        let missing = || tesson_core::UsageError(format!("there is no example {place}"));
-        stream.skip(place).map_err(|_| missing())?;
-        let number = stream.next().ok().flatten().ok_or_else(missing)?;
-        let id = RecordId::of(number);
-        let before: u64 = self.plan.files[..id.file].iter().map(|file| file.take).sum();
-        self.read_at(&[before + id.record - self.plan.files[id.file].skip], rows)
+        self.check_process()?;
+        let number = self.order.nth(place)?;
+        let number = number.ok_or_else(|| UsageError(format!("there is no example {place}")))?;
+        let start = rows.len();
+        rows.numbers.push(number);
+        rows.positions.push(0);
+        self.load_known(start, rows)
     }
 
     fn with_id(&self, error: Error, id: RecordId) -> Error {
@@ -429,8 +496,8 @@ impl Reader {
 
     /// The files do not hold what the dataset says: which ones, and how many records they have.
     fn count_error(&self, mismatch: CountMismatch) -> Error {
-        let expected = |file: usize| self.plan.files[file].examples_in_shard;
-        let wrong = self.lengths.iter().filter(|(file, found)| expected(**file) != **found);
+        let expected = |file: usize| self.plan().files[file].examples_in_shard;
+        let wrong = self.order.lengths.iter().filter(|(file, found)| expected(**file) != **found);
         let named: Vec<String> = wrong
             .map(|(file, found)| format!("{}: {}", self.prefixes[*file], of_file(*found, expected(*file))))
             .collect();
@@ -445,55 +512,6 @@ impl Reader {
     }
 }
 
-/// Whether a file may end where it is damaged. Not below a shuffle of examples: it has taken what lies behind the damage
-/// before that is found.
-fn can_stop(spec: &StreamSpec) -> Result<(), ConfigError> {
-    match spec.ops.iter().any(|op| matches!(op, StreamOp::Shuffle { .. })) {
-        true => {
-            let what = "`stop_shard` and a shuffle of examples exclude each other; `skip` leaves out damaged records alone";
-            Err(ConfigError::new("on_damage", what))
-        }
-        false => Ok(()),
-    }
-}
-
-/// The order of a stream in words that stay as they are: states hold them.
-fn order_text(spec: &StreamSpec) -> String {
-    let seeds = |of: &Seeding| {
-        let once = if of.reshuffle { "" } else { ", once" };
-        format!("shuffle({}, {}{once})", of.pair.0, of.pair.1)
-    };
-    let op = |op: &StreamOp| match op {
-        StreamOp::Shuffle { buffer, seeding } => format!(" {} of {buffer}", seeds(seeding)),
-        StreamOp::Repeat(n) => format!(" repeat {n}"),
-        StreamOp::Skip(n) => format!(" skip {n}"),
-        StreamOp::Take(n) => format!(" take {n}"),
-        StreamOp::Shard { count, index } => format!(" shard {index} of {count}"),
-    };
-    let files = spec.shuffle_files.as_ref().map_or("in order".to_owned(), seeds);
-    let repeat = if spec.repeat_files { " repeated" } else { "" };
-    let ops: String = spec.ops.iter().map(op).collect();
-    format!("files {files}{repeat}, cycle {} block {}{ops}", spec.cycle, spec.block)
-}
-
 fn of_file(found: u64, expected: u64) -> String {
     format!("the file holds {found} records, dataset_info.json says {expected}")
-}
-
-/// The order of a plan, in numbers that say which file of the plan and which record of it, where files have these lengths.
-fn stream(
-    plan: &Plan,
-    to_the_end: bool,
-    on_damage: OnDamage,
-    lengths: &BTreeMap<usize, u64>,
-) -> Result<Stream, Error> {
-    let span = |file: &usize| {
-        let of = &plan.files[*file];
-        let left = lengths.get(file).map_or(of.examples_in_shard, |n| *n).saturating_sub(of.skip);
-        let len = if to_the_end { left } else { left.min(of.take) };
-        Span { first: RecordId { file: *file, record: of.skip }.number(), len }
-    };
-    let expected = plan.spec().expected.filter(|_| on_damage == OnDamage::Fail);
-    let spec = StreamSpec { files: plan.own.iter().map(span).collect(), expected, ..plan.spec().clone() };
-    Ok(Stream::new(spec).map_err(|error| ConfigError::new("ops", error.0))?)
 }

@@ -32,6 +32,7 @@ pub(super) struct ShardFile {
 /// The shards of a plan: resource `i` is the `i`-th of them.
 pub(super) struct Shards {
     files: Vec<ShardFile>,
+    /// The one that was read last is at the back.
     open: Mutex<VecDeque<(usize, Arc<dyn Resource>)>>,
 }
 
@@ -68,11 +69,13 @@ impl Shards {
         &self.files[i]
     }
 
-    /// The open file. The one that was opened longest ago is closed for it, if there are many.
+    /// The open file. The one that was read longest ago is closed for it, if there are many.
     fn opened(&self, i: usize) -> Result<Arc<dyn Resource>, Error> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, resource)) = open.iter().find(|(file, _)| *file == i) {
-            return Ok(Arc::clone(resource));
+        if let Some(at) = open.iter().position(|(file, _)| *file == i) {
+            let (file, resource) = open.remove(at).expect("it is at this position");
+            open.push_back((file, Arc::clone(&resource)));
+            return Ok(resource);
         }
         let path = &self.files[i].path;
         let resource =

@@ -69,7 +69,8 @@ impl Reader {
     /// plan, and the number. The order behind such a file is another one.
     fn found_lengths(&self) -> Vec<Value> {
         let files = &self.plan().files;
-        let differs = self.lengths.iter().filter(|(file, found)| files[**file].examples_in_shard != **found);
+        let differs =
+            self.order.lengths.iter().filter(|(file, found)| files[**file].examples_in_shard != **found);
         differs.map(|(file, found)| json!([file, found])).collect()
     }
 
@@ -83,8 +84,8 @@ impl Reader {
             pairs => pairs.as_array().and_then(|pairs| pairs.iter().map(length).collect()),
         };
         let expected = || "pairs of a file and its records".to_owned();
-        self.lengths = found.ok_or_else(|| differs("the lengths of files", saved, expected()))?;
-        self.go_on(0).map_err(|error| differs("the lengths of files", saved, error.to_string()))
+        self.order.lengths = found.ok_or_else(|| differs("the lengths of files", saved, expected()))?;
+        self.go_on_from(0).map_err(|error| differs("the lengths of files", saved, error.to_string()))
     }
 }
 

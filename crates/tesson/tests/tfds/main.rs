@@ -3,6 +3,7 @@
 // What tests share is not known as a test to clippy.
 #![allow(clippy::unwrap_used)]
 
+mod ahead;
 mod dataset;
 mod deserializer;
 mod reader;

@@ -1,0 +1,243 @@
+//! Where a reader gets its examples from: loaded by itself, or ahead of it by threads; and how much ahead.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
+use tesson_core::Error;
+use tesson_plan::CountMismatch;
+use tesson_tfds::features::Batch;
+
+use super::ahead::{Crew, Last, Loaded, Stretch, load};
+use super::loader::{Behind, Loader, RecordId, Stop};
+use super::order::Order;
+use super::{Means, Rows};
+
+/// Examples of a stretch before it is known how large they are, and at most.
+const FIRST: usize = 16;
+const MOST: usize = 16 << 10;
+
+/// Examples and bytes that are worth a stretch of their own, however few are asked for at a time.
+const WORTH: usize = 1024;
+const WORTH_BYTES: usize = 1 << 20;
+
+/// Batches whose memory is kept.
+const KEPT: usize = 8;
+
+/// Loads stretches of an order.
+pub(super) struct Supply {
+    threads: usize,
+    limit: u64,
+    crew: Option<Crew>,
+    /// Bytes of an example, about, once some have been seen.
+    each: Option<usize>,
+    /// The end of the order has been planned; what was said there.
+    over: Option<Last>,
+    idle: Vec<Batch>,
+}
+
+/// What follows the examples that were loaded.
+pub(super) enum Then {
+    /// More of them.
+    More,
+    /// The same files, of which more is known now.
+    Again,
+    Failed(Error),
+    /// A record that could not be loaded.
+    Stopped(Stop),
+    End,
+    Wrong(CountMismatch),
+}
+
+/// How many records a file has, seen behind so many examples, and a few bytes behind the last one.
+pub(super) struct Found {
+    pub(super) at: usize,
+    pub(super) file: usize,
+    pub(super) records: u64,
+    pub(super) cut: Option<Error>,
+}
+
+/// Examples that were loaded, on their way to the caller.
+pub(super) struct Taken {
+    stretch: Stretch,
+    batch: Batch,
+    behind: Vec<Result<Behind, Error>>,
+    /// What is to be learned of files when so many examples are given.
+    found: VecDeque<Found>,
+    /// Examples that were given, and that may be.
+    at: usize,
+    upto: usize,
+    then: Then,
+}
+
+impl Supply {
+    pub(super) fn new(means: Means) -> Supply {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = if means.threads == 0 { cores() } else { means.threads };
+        Supply { threads, limit: means.memory_limit, crew: None, each: None, over: None, idle: Vec::new() }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Bytes for blocks of records: a quarter of all.
+    pub(super) fn shelf_bytes(&self) -> u64 {
+        self.limit / 4
+    }
+
+    /// Stretches that are planned ahead.
+    fn depth(&self) -> usize {
+        2 * self.threads
+    }
+
+    /// Bytes of a batch: those ahead, the one that is given and the one that is loaded beside it share a quarter of all.
+    /// Memory that grows may be twice as large as what is in it, and the last quarter is for what is being read.
+    fn batch_bytes(&self) -> usize {
+        let batches = if self.threads > 1 { self.depth() + 2 } else { 2 };
+        usize::try_from(self.limit / 4 / batches as u64).unwrap_or(usize::MAX).max(1)
+    }
+
+    /// Examples of a stretch where so many are asked for.
+    fn examples(&self, n: usize) -> usize {
+        let Some(each) = self.each else { return n.min(FIRST) };
+        let worth = if self.crew.is_some() { (WORTH_BYTES / each).min(WORTH) } else { 1 };
+        n.max(worth).min(self.batch_bytes() / each).clamp(1, MOST)
+    }
+
+    /// What comes next in the order, where `n` examples are asked for at a time and `left` of them are not given yet.
+    pub(super) fn next(&mut self, n: usize, left: usize, order: &mut Order, loader: &mut Loader) -> Loaded {
+        // Stretches begin where the caller's batches do, so that whole ones are handed over without a copy.
+        if self.threads > 1 && self.crew.is_none() && self.each.is_some() && left == n {
+            self.start(loader);
+        }
+        let Some(mut crew) = self.crew.take() else {
+            let stretch = self.plan(left, order);
+            return self.load(stretch, loader);
+        };
+        while self.over.is_none() && crew.under_way() < self.depth() {
+            let stretch = self.plan(n, order);
+            crew.give(stretch, self.batch(loader), self.batch_bytes());
+        }
+        let loaded = match (crew.under_way(), self.over) {
+            (0, Some(last)) => Loaded::nothing(last, self.batch(loader)),
+            _ => crew.take(),
+        };
+        self.crew = Some(crew);
+        self.learn(&loaded);
+        loaded
+    }
+
+    /// The next stretch; the last one again and again.
+    fn plan(&mut self, n: usize, order: &mut Order) -> Stretch {
+        let stretch = order.stretch(self.examples(n));
+        self.over = (stretch.last != Last::More).then_some(stretch.last);
+        stretch
+    }
+
+    /// Loads a stretch here and now.
+    pub(super) fn load(&mut self, stretch: Stretch, loader: &mut Loader) -> Loaded {
+        let batch = self.batch(loader);
+        let loaded = load(loader, stretch, batch, self.batch_bytes());
+        self.learn(&loaded);
+        loaded
+    }
+
+    /// Threads are worth their price only for who reads more than a few examples.
+    fn start(&mut self, loader: &Loader) {
+        let loaders = (0..self.threads).map(|_| loader.another()).collect();
+        match Crew::new(loaders, loader.shelf()) {
+            Ok(crew) => self.crew = Some(crew),
+            Err(error) => {
+                tracing::warn!("no threads to read ahead: {error}");
+                self.threads = 1;
+            }
+        }
+    }
+
+    fn learn(&mut self, loaded: &Loaded) {
+        if loaded.batch.rows() > 0 {
+            let each = (loaded.batch.value_bytes() / loaded.batch.rows()).max(1);
+            // Slowly down, at once up: a stretch of large ones may follow.
+            self.each = Some(each.max(self.each.unwrap_or(0) / 8 * 7));
+        }
+    }
+
+    fn batch(&mut self, loader: &Loader) -> Batch {
+        self.idle.pop().unwrap_or_else(|| Batch::new(loader.schema()))
+    }
+
+    /// Takes a batch's memory back, and what was not given: what follows, and the rest of the stretch.
+    pub(super) fn give_back(&mut self, taken: Taken) -> (Then, Stretch) {
+        let Taken { stretch, mut batch, then, upto, .. } = taken;
+        let keeps = batch.bytes() <= self.batch_bytes().saturating_mul(2);
+        if self.idle.len() < KEPT.min(self.depth()) && keeps {
+            batch.clear();
+            self.idle.push(batch);
+        }
+        (then, stretch.behind(upto))
+    }
+
+    /// Gives up all that was planned.
+    pub(super) fn forget(&mut self) {
+        self.over = None;
+        if let Some(crew) = &mut self.crew {
+            crew.forget();
+        }
+    }
+}
+
+impl Taken {
+    pub(super) fn new(loaded: Loaded) -> Taken {
+        let Loaded { stretch, batch, stop, behind } = loaded;
+        let then = match (stop, stretch.last) {
+            (Some(stop), _) => Then::Stopped(stop),
+            (None, Last::More) => Then::More,
+            (None, Last::End) => Then::End,
+            (None, Last::Wrong(mismatch)) => Then::Wrong(mismatch),
+        };
+        Taken { at: 0, upto: batch.rows(), stretch, batch, behind, found: VecDeque::new(), then }
+    }
+
+    /// Files that should end among the examples, behind how many of them, and what stands there.
+    pub(super) fn ends(&mut self) -> Vec<((usize, RecordId), Result<Behind, Error>)> {
+        let ends = std::mem::take(&mut self.stretch.ends);
+        let (reached, behind) = (self.behind.len(), std::mem::take(&mut self.behind));
+        self.stretch.ends = ends[reached..].to_vec();
+        ends.into_iter().zip(behind).collect()
+    }
+
+    /// Keeps what was found until its place is reached.
+    pub(super) fn found(&mut self, found: Found) {
+        self.found.push_back(found);
+    }
+
+    /// The next of it whose place has been reached.
+    pub(super) fn reached(&mut self) -> Option<Found> {
+        self.found.front().filter(|found| found.at <= self.at)?;
+        self.found.pop_front()
+    }
+
+    /// Says that only so many examples are right.
+    pub(super) fn cut(&mut self, upto: usize, then: Then) {
+        (self.upto, self.then) = (upto, then);
+    }
+
+    /// Appends at most `n` examples, and says how many of the traversal are over with them.
+    pub(super) fn give(&mut self, n: usize, rows: &mut Rows) -> Option<u64> {
+        let to = self.upto.min(self.at.saturating_add(n));
+        if to == self.at {
+            return None;
+        }
+        let range = self.at..to;
+        rows.numbers.extend_from_slice(&self.stretch.numbers[range.clone()]);
+        rows.positions.extend_from_slice(&self.stretch.positions[range.clone()]);
+        if rows.batch.rows() == 0 && range == (0..self.batch.rows()) {
+            // The caller's memory goes the other way.
+            std::mem::swap(&mut rows.batch, &mut self.batch);
+        } else {
+            rows.batch.append(&self.batch, range);
+        }
+        self.at = to;
+        Some(self.stretch.positions[to - 1])
+    }
+}
