@@ -5,10 +5,12 @@
 mod counting;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use counting::{alone, peak};
 use tesson::convert::{self, Corpus, Form};
 use tesson::tfds::example::{Value, write};
+use tesson::tfds::{DatasetWriter, ExampleValue, Means, OnDamage, Reader, Rows};
 use tesson::{Source, config, tfds};
 use tesson_conformance::prepared;
 
@@ -149,6 +151,71 @@ fn a_file_ten_times_the_limit_is_read_within_the_limit() {
         for format in formats {
             let peak = peak_of(test, format, order, limit);
             assert!(peak <= limit, "{test}, {}: {peak} bytes at a time, the limit is {limit}", format.name);
+        }
+    }
+}
+
+/// A prepared dataset of one shard of texts of so many bytes.
+fn texts(test: &str, sizes: impl Iterator<Item = usize>) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _ = std::fs::remove_dir_all(&folder);
+    let class = |name: &str, content: &str| {
+        format!(r#"{{"type": "tensorflow_datasets.core.features.{name}", "content": {content}}}"#)
+    };
+    let text = format!(r#"{{"text": {}}}"#, class("text_feature.Text", "{}"));
+    let features = class("features_dict.FeaturesDict", &text);
+    let new = tfds::NewDataset {
+        name: "texts".into(),
+        config: None,
+        version: tfds::Version([1, 0, 0]),
+        file_format: tfds::FileFormat::TfRecord,
+        disable_shuffling: false,
+        supervised_keys: None,
+        description: String::new(),
+        features: features.parse().expect("it is JSON"),
+        labels: Vec::new(),
+        splits: vec![tfds::NewSplit { name: "train".into(), shards: Some(3) }],
+    };
+    let mut writer = DatasetWriter::open(&folder, new).expect("the folder can be written");
+    for size in sizes {
+        let text = vec![b'x'; size];
+        let values = [("text", ExampleValue::Bytes(&[&text]))];
+        writer.example("train", &values).expect("the folder can be written");
+    }
+    writer.finish().expect("the folder can be written")
+}
+
+#[test]
+fn prepared_datasets_are_read_within_the_limit_whatever_their_shards() {
+    let _alone = alone();
+    let limit = 8 << 20;
+    for (test, size, n) in [("memory-small", 100, 300_000), ("memory-large", 200_000, 300)] {
+        let folder = texts(test, std::iter::repeat_n(size, n));
+        for threads in [1, 2, 4] {
+            let (seen, peak) = peak(|| {
+                let dataset = Arc::new(tfds::open(&folder).expect("the dataset is right"));
+                let reading = tfds::Reading::of(tfds::Selection::parse("train").expect("it is a split"));
+                let plan = tfds::Plan::new(&dataset, &reading, &mut || 1).expect("the dataset is right");
+                let features = tfds::features_of(&dataset).expect("the dataset is right");
+                let schema = tfds::features::Schema::new(&features, &tfds::features::Selection::default());
+                let schema = Arc::new(schema.expect("the dataset is right"));
+                let means = Means { threads, memory_limit: limit };
+                let reader = Reader::with(dataset, plan, schema, OnDamage::Fail, means);
+                let mut reader = reader.expect("the files are there");
+                let mut rows = Rows::new(reader.schema());
+                let mut seen = 0;
+                loop {
+                    rows.clear();
+                    reader.read(4, &mut rows).expect("the data are right");
+                    if rows.is_empty() {
+                        return seen;
+                    }
+                    seen += rows.len();
+                }
+            });
+            assert_eq!(seen, n);
+            let limit = limit as usize;
+            assert!(peak <= limit, "{test}, {threads} threads: {peak} bytes at a time, the limit is {limit}");
         }
     }
 }
