@@ -9,7 +9,7 @@ use std::time::Instant;
 use tesson::records::{End, RecordKind, Records, RecordsFile};
 use tesson::tfds::example::Span;
 use tesson::tfds::features::{Batch, Decoder, Limits, Schema, Selection};
-use tesson::tfds::{OnDamage, Plan, Reader, Reading, Rows, pictures};
+use tesson::tfds::{Means, OnDamage, Plan, Reader, Reading, Rows, pictures};
 
 use super::Answer;
 use super::make::{Content, HEIGHT, WIDTH, directory};
@@ -78,9 +78,10 @@ fn jobs<'a>(
         jobs.push(("records", Box::new(|| records(shards))));
         jobs.push(("decoding, of records in memory", Box::new(|| decode(folder, blocks))));
     }
-    jobs.push(("reading", Box::new(move || read(folder, content))));
+    jobs.push(("reading, 1 thread", Box::new(move || read(folder, content, 1))));
+    jobs.push(("reading, 2 threads", Box::new(move || read(folder, content, 2))));
     jobs.push(("random places", Box::new(move || places(folder, content))));
-    jobs.push(("open", Box::new(|| open(folder).map(|_| 0))));
+    jobs.push(("open", Box::new(|| open(folder, 1).map(|_| 0))));
     jobs
 }
 
@@ -201,11 +202,12 @@ fn decode_pictures(folder: &Path, blocks: &[Records]) -> Answer<u64> {
     Ok(n)
 }
 
-fn open(folder: &Path) -> Answer<Reader> {
+fn open(folder: &Path, threads: usize) -> Answer<Reader> {
     let dataset = Arc::new(tesson::tfds::open(folder)?);
     let reading = Reading::of(tesson::tfds::Selection::parse("train")?);
     let plan = Plan::new(&dataset, &reading, &mut tesson::tfds::random_seed)?;
-    Ok(Reader::new(dataset, plan, schema(folder, &[])?, OnDamage::Fail)?)
+    let means = Means { threads, ..Means::default() };
+    Ok(Reader::with(dataset, plan, schema(folder, &[])?, OnDamage::Fail, means)?)
 }
 
 /// Examples of a batch.
@@ -217,8 +219,8 @@ fn batch_size(content: Content) -> usize {
 }
 
 /// An epoch in the order of a dataset that is read as it comes: 16 files in turns, 16 examples each.
-fn read(folder: &Path, content: Content) -> Answer<u64> {
-    let mut reader = open(folder)?;
+fn read(folder: &Path, content: Content, threads: usize) -> Answer<u64> {
+    let mut reader = open(folder, threads)?;
     let mut rows = Rows::new(reader.schema());
     let mut n = 0;
     loop {
@@ -233,7 +235,7 @@ fn read(folder: &Path, content: Content) -> Answer<u64> {
 
 /// Examples at places that follow no order, a batch at a time.
 fn places(folder: &Path, content: Content) -> Answer<u64> {
-    let mut reader = open(folder)?;
+    let mut reader = open(folder, 1)?;
     let mut rows = Rows::new(reader.schema());
     let (mut random, size) = (Random(3), batch_size(content));
     let len = reader.split_len();
