@@ -7,7 +7,8 @@ use std::path::Path;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tesson_conformance::tfds::{
-    Case, answers, answers_of_program, check_places, check_workers, compare, expected, has_order,
+    Case, answers, answers_of_program, check_deserializer, check_places, check_workers, compare, datasets,
+    expected, has_order,
 };
 use tesson_conformance::{Folder, case_folders, shared_cases};
 
@@ -16,7 +17,10 @@ fn main() {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases");
     let mut trials = trials("own", &own);
     match shared_cases() {
-        Some(folder) => trials.extend(self::trials("shared", &folder)),
+        Some(folder) => {
+            trials.extend(self::trials("shared", &folder));
+            trials.push(Trial::test("shared/tfds/_data/deserializer", move || deserializers(&folder)));
+        }
         None => trials.push(skipped("shared", "no folder: set TESSON_CONFORMANCE")),
     }
     libtest_mimic::run(&arguments, trials).exit();
@@ -50,6 +54,15 @@ fn of_case(whose: &str, folder: Folder) -> Vec<Trial> {
     trials.push(Trial::test(format!("{name}/cli"), move || cli(&program, &scratch)));
     trials.push(Trial::test(format!("{name}/rust"), move || rust(&case)));
     trials
+}
+
+/// Every recorded dataset, in all formats, as a deserializer.
+fn deserializers(folder: &Path) -> Result<(), Failed> {
+    let mut compared = 0;
+    for dataset in datasets(&folder.join("tfds/_data"))? {
+        compared += check_deserializer(&dataset).map_err(|what| format!("{}: {what}", dataset.display()))?;
+    }
+    if compared > 1000 { Ok(()) } else { Err(format!("only {compared} values").into()) }
 }
 
 fn rust(case: &Case) -> Result<(), Failed> {
