@@ -221,6 +221,21 @@ def test_datasets_of_batches_begin_a_pass_each_time(numbers: tfds.Builder) -> No
         ds.batch(0)
 
 
+def test_threads_and_memory_change_nothing(numbers: tfds.Builder) -> None:
+    def order(**means: Any) -> list[int]:
+        config = tfds.ReadConfig(shuffle_seed=3, interleave_block_length=2)
+        ds = numbers.as_dataset("train", shuffle_files=True, read_config=config, **means)
+        return values(ds.shuffle(5, seed=1).repeat(2))
+
+    plain = order(threads=1)
+    assert plain == order() == order(threads=8) == order(threads=2, memory_limit="64KiB") == order(memory_limit=1)
+    with pytest.raises(ValueError, match="threads=0"):
+        order(threads=0)
+    for limit in ("a lot", 0):
+        with pytest.raises(tesson.ConfigError, match="expected a size in bytes"):
+            order(memory_limit=limit)
+
+
 def test_a_split_is_had_all_at_once(numbers: tfds.Builder) -> None:
     everything = numbers.as_dataset("train", batch_size=-1)
     assert everything["n"].tolist() == list(range(20)) and everything["t"].tolist()[19] == b"19"

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use tesson::ConfigError;
 use tesson::tfds::features::{Schema, Selection};
-use tesson::tfds::{OnDamage, Reader};
+use tesson::tfds::{Means, OnDamage, Reader};
 
 use super::dataset::PreparedDataset;
 use crate::errors::{misuse, raise};
@@ -21,6 +22,8 @@ pub(super) struct Request<'py> {
     on_damage: String,
     pub(super) with_ids: bool,
     supervised: Bound<'py, PyAny>,
+    threads: usize,
+    memory_limit: Option<Bound<'py, PyAny>>,
     pub(super) marks_absent: bool,
 }
 
@@ -40,9 +43,24 @@ impl Request<'_> {
         let selection = Selection { features: self.features.clone(), raw: self.raw.clone() };
         let schema = Schema::new(&prepared.features, &selection).map_err(|e| raise(py, e))?;
         let dataset = Arc::clone(&prepared.dataset);
-        let opened = py.detach(|| Reader::new(dataset, plan, Arc::new(schema), on_damage));
+        let means = self.means(py)?;
+        let opened = py.detach(|| Reader::with(dataset, plan, Arc::new(schema), on_damage, means));
         log::flush(py, WARNINGS);
         opened.map_err(|e| raise(py, e))
+    }
+
+    /// What the reader may use.
+    fn means(&self, py: Python<'_>) -> PyResult<Means> {
+        let means = Means { threads: self.threads, ..Means::default() };
+        let Some(limit) = &self.memory_limit else { return Ok(means) };
+        let bytes = tesson::config::bytes::parse(&limit.str()?.to_string_lossy());
+        match bytes.filter(|bytes| *bytes > 0) {
+            Some(memory_limit) => Ok(Means { memory_limit, ..means }),
+            None => {
+                let what = format!("found {limit}, expected a size in bytes such as `2GiB` or `512MB`");
+                Err(raise(py, ConfigError::new("memory_limit", what)))
+            }
+        }
     }
 
     /// What becomes of an example.

@@ -68,6 +68,8 @@ class Builder:
         raw: Iterable[str] = (),
         on_damage: str = "fail",
         absent: str = "fill",
+        threads: int | None = None,
+        memory_limit: int | str | None = None,
     ) -> Any:
         """Examples of a split in TFDS' order.
 
@@ -94,6 +96,10 @@ class Builder:
         absent : {"fill", "none"}
             What stands for optional features that an example has not: the value that TFDS puts there, its type's smallest,
             or ``None``. In batches, arrays of optional features are then :class:`numpy.ma.MaskedArray`, masked where absent.
+        threads : int, optional
+            Threads that read and decode ahead; one for each core without it. What is read does not depend on them.
+        memory_limit : int or str, optional
+            Bytes, or a text such as ``"2GiB"``, for what an iterator reads ahead.
 
         Returns
         -------
@@ -109,6 +115,8 @@ class Builder:
             "raw": raw,
             "on_damage": on_damage,
             "absent": absent,
+            "threads": threads,
+            "memory_limit": memory_limit,
         }
         if split is None:
             split = {name: name for name in self.info.splits}
@@ -162,6 +170,8 @@ class Builder:
         raw: Iterable[str] = (),
         on_damage: str = "fail",
         absent: str = "fill",
+        threads: int | None = None,
+        memory_limit: int | str | None = None,
     ) -> Request:
         config = ReadConfig() if read_config is None else read_config
         split = to_json(split)
@@ -170,6 +180,8 @@ class Builder:
             fields["shuffle_seed"] = seeds.draw()
         if as_supervised and self.info.supervised_keys is None:
             raise ValueError(f"{self.info.name} names no features for `as_supervised`")
+        if threads is not None and threads < 1:
+            raise ValueError(f"found threads={threads}, expected at least one")
         if absent not in ("fill", "none"):
             raise ValueError(f"found absent={absent!r}, expected 'fill' or 'none'")
         wanted, undecoded = selection(decoders)
@@ -183,6 +195,8 @@ class Builder:
             on_damage=on_damage,
             supervised=self.info.supervised_keys if as_supervised else None,
             marks_absent=absent == "none",
+            threads=threads or 0,
+            memory_limit=memory_limit,
         )
 
     def __repr__(self) -> str:

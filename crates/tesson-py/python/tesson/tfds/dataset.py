@@ -32,6 +32,8 @@ class Request:
     on_damage: str = "fail"
     supervised: Any = None
     marks_absent: bool = False
+    threads: int = 0
+    memory_limit: int | str | None = None
 
     @property
     def reading(self) -> dict[str, Any]:
