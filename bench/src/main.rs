@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 #![allow(clippy::print_stdout)]
 
+mod convert;
 mod corpus;
 mod tfds;
 
@@ -20,6 +21,7 @@ const USAGE: &str = "usage:
   tesson-bench read KIND FILE [OPTIONS]          all minibatches of a sweep (or more), MB of the file a second; FILE.cbf is binary
   tesson-bench first KIND FILE [OPTIONS]         opening and the first minibatch, milliseconds
   tesson-bench step KIND FILE [OPTIONS]          minibatches of one sequence, microseconds each
+  tesson-bench convert KIND FILE OUT [OPTIONS]   reading FILE, converting it to OUT, writing as many bytes there, in turns
 options: --randomize window|global  --threads N  --rounds N  --minibatch N  --sweeps N  --memory-limit BYTES  --cache  --mmap";
 
 struct Options {
@@ -63,6 +65,13 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
                 results.push(measure(&config, &options, std::fs::metadata(file)?.len())?);
             }
             report(what, kind, &words, results);
+        }
+        ["convert", kind, file, output, rest @ ..] => {
+            let options = parse(rest)?;
+            let config = config(Kind::parse(kind).ok_or(USAGE)?, file, &options);
+            let bytes = std::fs::metadata(file)?.len();
+            let round = |_| convert::round(&config, &options, bytes, Path::new(output));
+            report("convert", kind, &words, (0..options.rounds).map(round).collect::<Result<_, _>>()?);
         }
         ["tfds", rest @ ..] if tfds::run(rest)? => {}
         _ => return Err(format!("{USAGE}\nprepared datasets:{}", tfds::USAGE).into()),
