@@ -130,6 +130,8 @@ pub struct Batch<'a> {
     pub n_sequences: usize,
     /// Their streams.
     pub columns: Vec<Column<'a>>,
+    /// Whether the columns of each sparse sample are known to ascend and to be below the stream's dimension.
+    pub ordered: bool,
     /// The key of each.
     pub key: &'a dyn Fn(usize) -> Key,
 }

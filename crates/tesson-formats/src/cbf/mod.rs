@@ -13,11 +13,12 @@
 //! | `pieces` | reading in order without an index |
 //! | `window` | as much of a chunk at once as fits a core's cache |
 //! | `order` | whether entries are in order |
-//! | `write`, `records` | the way back |
+//! | `write`, `records`, `blocks` | the way back |
 //!
 //! In a chunk the streams lie one after the other, and nothing tells where a sequence begins but a walk over those before
 //! it. Chunks of moderate size are therefore read whole; of large ones a directory is made when they are first used.
 
+mod blocks;
 mod column;
 mod corpus;
 mod decode;

@@ -1,24 +1,26 @@
 //! Writing binary files (§1, §5): chunks of about the size asked for, the header behind them.
 //!
 //! The file is a function of streams, sequences and chunk size alone, however the sequences come in batches. Nothing is
-//! sought: it can be written to a pipe.
+//! sought: it can be written to a pipe. What the output answers to a chunk's bytes is told while the next one is made.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::ops::Range;
 
 use tesson_core::Element;
 
+use super::blocks::Blocks;
 use super::layout::{MAGIC, PREAMBLE, VERSION};
-use super::records::Records;
+use super::records::{LEAST_BYTES, Records, Sparse};
 use crate::write::{Batch, Column, SequenceData, SequenceWriter, StreamSpec, WriteError};
 
 /// Writes a binary file.
 pub struct Writer<W> {
-    out: W,
+    blocks: Blocks<W>,
     chunk_bytes: u64,
     streams: Vec<Stream>,
-    /// Counted lengths of the sequences in the open chunk, and what they add up to.
-    lengths: Vec<u32>,
+    /// Counted lengths of the sequences in the open chunk, how many there are, and what they add up to.
+    lengths: Records,
+    n_lengths: u64,
     n_samples: u64,
     /// Bytes of the open chunk.
     open_bytes: u64,
@@ -41,6 +43,9 @@ struct Stream {
 
 /// A chunk is closed when it has this many bytes, if nothing else is asked for: as large as those of the text format.
 pub const CHUNK_BYTES: u64 = 32 << 20;
+
+/// Bytes that are written at once, at most: a block that is used again is then still in a core's own cache.
+const MOST_BYTES: u64 = 256 << 10;
 
 impl<W: Write> Writer<W> {
     /// A writer of these streams. A chunk is closed when it has `chunk_bytes` bytes or more.
@@ -68,11 +73,15 @@ impl<W: Write> Writer<W> {
             |spec: &StreamSpec| Stream { spec: spec.clone(), columns: 0, records: Records::default() };
         out.write_all(&MAGIC.to_le_bytes())?;
         out.write_all(&VERSION.to_le_bytes())?;
+        // Each stream and the prefix have a block that is not full.
+        let block_bytes = chunk_bytes / (4 * (streams.len() as u64 + 1));
+        let block_bytes = block_bytes.clamp(LEAST_BYTES as u64, MOST_BYTES) as usize;
         Ok(Writer {
-            out,
+            blocks: Blocks::new(out, block_bytes),
             chunk_bytes,
             streams: streams.iter().map(stream).collect(),
-            lengths: Vec::new(),
+            lengths: Records::default(),
+            n_lengths: 0,
             n_samples: 0,
             open_bytes: 0,
             table: Vec::new(),
@@ -83,21 +92,63 @@ impl<W: Write> Writer<W> {
     }
 
     fn end_chunk(&mut self) -> Result<(), WriteError> {
-        self.table.push((self.offset, self.lengths.len() as u32, self.n_samples as u32));
+        self.table.push((self.offset, self.n_lengths as u32, self.n_samples as u32));
         self.offset += self.open_bytes;
-        let mut prefix = Vec::with_capacity(4 * self.lengths.len());
-        self.lengths.drain(..).for_each(|n| prefix.extend(n.to_le_bytes()));
-        self.out.write_all(&prefix)?;
-        for stream in &mut self.streams {
-            stream.records.put(&mut self.out)?;
-        }
-        (self.n_samples, self.open_bytes) = (0, 0);
+        self.blocks.write_waiting()?;
+        self.lengths.hand_over(&mut self.blocks);
+        self.streams.iter_mut().for_each(|stream| stream.records.hand_over(&mut self.blocks));
+        (self.n_lengths, self.n_samples, self.open_bytes) = (0, 0, 0);
         Ok(())
     }
 
     /// Whether a sequence of so many samples would be beyond what a chunk's counts hold (§6).
     fn is_full(&self, length: u32) -> bool {
-        self.lengths.len() >= u32::MAX as usize || self.n_samples + u64::from(length) > u64::from(u32::MAX)
+        self.n_lengths >= u64::from(u32::MAX) || self.n_samples + u64::from(length) > u64::from(u32::MAX)
+    }
+
+    /// The bytes that a batch takes, if the open chunk stays open with all of it.
+    fn bytes_if_open(&self, batch: &Batch<'_>) -> Option<u64> {
+        let (mut bytes, mut samples) = (4 * batch.n_sequences as u64, 0);
+        for (stream, column) in self.streams.iter().zip(&batch.columns) {
+            let (value, n) = (value_bytes(stream.spec.element), u64::from(column.data.n_samples()));
+            bytes += match column.data {
+                SequenceData::Dense { .. } => {
+                    4 * batch.n_sequences as u64 + value * stream.spec.dim.unwrap_or(0) * n
+                }
+                SequenceData::Sparse { columns, .. } => {
+                    8 * batch.n_sequences as u64 + (value + 4) * columns.len() as u64 + 4 * n
+                }
+            };
+            samples += n;
+        }
+        let stays_open = self.open_bytes.checked_add(bytes)? < self.chunk_bytes
+            && self.n_lengths + batch.n_sequences as u64 <= u64::from(u32::MAX)
+            && self.n_samples + samples <= u64::from(u32::MAX);
+        stays_open.then_some(bytes)
+    }
+
+    /// Appends a batch, looking at each sequence whether the chunk ends before or behind it.
+    fn by_sequence(&mut self, batch: &Batch<'_>, samples: &mut [usize]) -> Result<(), WriteError> {
+        self.measure(batch);
+        let mut from = 0;
+        for i in 0..batch.n_sequences {
+            let (length, bytes) = self.sizes[i];
+            if self.is_full(length) {
+                self.append(batch, from..i, samples)?;
+                self.end_chunk()?;
+                from = i;
+            }
+            self.lengths.number(length, &mut self.blocks)?;
+            self.n_lengths += 1;
+            self.n_samples += u64::from(length);
+            self.open_bytes += bytes;
+            if self.open_bytes >= self.chunk_bytes {
+                self.append(batch, from..i + 1, samples)?;
+                self.end_chunk()?;
+                from = i + 1;
+            }
+        }
+        self.append(batch, from..batch.n_sequences, samples)
     }
 
     /// Finds each sequence's counted length, and the bytes that it takes.
@@ -138,11 +189,13 @@ impl<W: Write> Writer<W> {
             let lengths = &column.lengths[sequences.clone()];
             let end = *start + lengths.iter().map(|&n| n as usize).sum::<usize>();
             let part = Column { lengths, data: column.data.part(*start..end) };
-            let problem = |(sequence, what)| WriteError::Refused {
-                sequence: Some(self.n_sequences + sequence as u64),
-                what,
-            };
-            stream.append(&part).map_err(problem)?;
+            if !batch.ordered || stream.spec.dim.is_none() {
+                stream.check_columns(&part).map_err(|(sequence, what)| {
+                    let sequence = Some(self.n_sequences + sequence as u64);
+                    WriteError::Refused { sequence, what }
+                })?;
+            }
+            stream.append(&part, batch.ordered, &mut self.blocks)?;
             *start = end;
         }
         self.n_sequences += sequences.len() as u64;
@@ -156,39 +209,31 @@ impl<W: Write> SequenceWriter for Writer<W> {
         for (stream, column) in self.streams.iter().zip(&batch.columns) {
             stream.check_sizes(column).map_err(|what| WriteError::Refused { sequence: None, what })?;
         }
-        self.measure(batch);
         let mut samples = vec![0; batch.columns.len()];
-        let mut from = 0;
+        let Some(bytes) = self.bytes_if_open(batch) else { return self.by_sequence(batch, &mut samples) };
+        self.open_bytes += bytes;
         for i in 0..batch.n_sequences {
-            let (length, bytes) = self.sizes[i];
-            if self.is_full(length) {
-                self.append(batch, from..i, &mut samples)?;
-                self.end_chunk()?;
-                from = i;
-            }
-            self.lengths.push(length);
+            let length = batch.columns.iter().map(|column| column.lengths[i]).max().unwrap_or(0);
+            self.lengths.number(length, &mut self.blocks)?;
             self.n_samples += u64::from(length);
-            self.open_bytes += bytes;
-            if self.open_bytes >= self.chunk_bytes {
-                self.append(batch, from..i + 1, &mut samples)?;
-                self.end_chunk()?;
-                from = i + 1;
-            }
         }
-        self.append(batch, from..batch.n_sequences, &mut samples)
+        self.n_lengths += batch.n_sequences as u64;
+        self.append(batch, 0..batch.n_sequences, &mut samples)
     }
 
     fn finish(&mut self) -> Result<(), WriteError> {
-        if !self.lengths.is_empty() {
+        if self.n_lengths > 0 {
             self.end_chunk()?;
         }
+        self.blocks.write_waiting()?;
         if self.table.iter().all(|(_, _, samples)| *samples == 0) {
             return Err(refused(
                 "there is no sample to be written, a file of the binary format needs one".into(),
             ));
         }
-        self.out.write_all(&self.header())?;
-        Ok(self.out.flush()?)
+        let header = self.header();
+        self.blocks.out.write_all(&header)?;
+        Ok(self.blocks.out.flush()?)
     }
 
     fn streams(&self) -> Vec<StreamSpec> {
@@ -238,26 +283,38 @@ impl Stream {
         ))
     }
 
-    /// Appends records; if one cannot be written, which, and why.
-    fn append(&mut self, column: &Column<'_>) -> Result<(), (usize, String)> {
+    /// Columns must be below the stream's dimension; if one is not, of which sequence, and what is wrong.
+    fn check_columns(&mut self, column: &Column<'_>) -> Result<(), (usize, String)> {
+        let SequenceData::Sparse { bounds, columns, .. } = column.data else { return Ok(()) };
+        let most = self.spec.dim.unwrap_or(i32::MAX as u64);
+        // A negative one is a large one here.
+        let largest = columns.iter().fold(0, |most, &c| most.max(c as u32));
+        if columns.is_empty() {
+            return Ok(());
+        }
+        if u64::from(largest) >= most {
+            return Err(self.find_wrong(column.lengths, bounds, columns, most));
+        }
+        self.columns = self.columns.max(u64::from(largest) + 1);
+        Ok(())
+    }
+
+    /// Appends records.
+    fn append<W: Write>(
+        &mut self,
+        column: &Column<'_>,
+        ordered: bool,
+        blocks: &mut Blocks<W>,
+    ) -> io::Result<()> {
+        let (lengths, element) = (column.lengths, self.spec.element);
         match column.data {
             SequenceData::Dense { values, .. } => {
                 let dim = self.spec.dim.unwrap_or(0) as usize;
-                self.records.dense(column.lengths, dim, values, self.spec.element);
-                Ok(())
+                self.records.dense(lengths, dim, values, element, blocks)
             }
             SequenceData::Sparse { bounds, columns, values } => {
-                let most = self.spec.dim.unwrap_or(i32::MAX as u64);
-                // A negative one is a large one here.
-                let largest = columns.iter().fold(0, |most, &c| most.max(c as u32));
-                if !columns.is_empty() {
-                    if u64::from(largest) >= most {
-                        return Err(self.find_wrong(column.lengths, bounds, columns, most));
-                    }
-                    self.columns = self.columns.max(u64::from(largest) + 1);
-                }
-                self.records.sparse(column.lengths, bounds, columns, values, self.spec.element);
-                Ok(())
+                let sparse = Sparse { lengths, bounds, columns };
+                self.records.sparse(sparse, values, element, ordered, blocks)
             }
         }
     }

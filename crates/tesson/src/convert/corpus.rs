@@ -12,13 +12,18 @@ use tesson_formats::write::{Batch, Column, Numbers, Sequence, SequenceData, Stre
 use super::{ConvertError, Sequences};
 use crate::{Error, Floats, Minibatch, Samples, Source, StreamBatch};
 
-/// Samples that are asked for at a time.
+/// Samples that are asked for at a time, at most.
 const MINIBATCH: u64 = 1024;
+
+/// Bytes of dense samples that are asked for at a time, about: what has been decoded is to be in the cache still.
+const MINIBATCH_BYTES: u64 = 256 << 10;
 
 /// Everything that a source delivers.
 pub struct Corpus {
     source: Source,
     streams: Vec<StreamSpec>,
+    /// Samples that are asked for at a time.
+    size: u64,
     minibatch: Option<Minibatch>,
     /// The sequence in the minibatch, and of each stream its first sample.
     at: usize,
@@ -37,7 +42,10 @@ impl Corpus {
         };
         let streams: Vec<StreamSpec> = source.streams().iter().map(|info| spec(info)).collect();
         let starts = vec![0; streams.len()];
-        Corpus { source, streams, minibatch: None, at: 0, starts }
+        let dense = source.streams().iter().filter(|stream| !stream.sparse);
+        let sample: u64 = dense.map(|stream| 4 * stream.shape.len() as u64).sum();
+        let size = (MINIBATCH_BYTES / sample.max(1)).clamp(1, MINIBATCH);
+        Corpus { source, streams, size, minibatch: None, at: 0, starts }
     }
 
     fn here(&self) -> &Minibatch {
@@ -60,7 +68,7 @@ impl Sequences for Corpus {
         while self.minibatch.as_ref().is_none_or(|m| self.at == m.n_sequences()) {
             // The memory of the one before is given back first.
             self.minibatch = None;
-            let Some(minibatch) = self.source.next_minibatch(MINIBATCH)? else { return Ok(false) };
+            let Some(minibatch) = self.source.next_minibatch(self.size)? else { return Ok(false) };
             self.minibatch = Some(minibatch);
             self.at = 0;
             self.starts.fill(0);
@@ -81,7 +89,8 @@ impl Sequences for Corpus {
         });
         let columns = columns.collect();
         let n_sequences = minibatch.n_sequences() - at;
-        to(&Batch { n_sequences, columns, key: &|i| minibatch.keys().get(at + i) })?;
+        // What is delivered has been brought in order where it was read.
+        to(&Batch { n_sequences, columns, ordered: true, key: &|i| minibatch.keys().get(at + i) })?;
         // Where the last one begins is of no use: what comes next is another minibatch.
         self.at += n_sequences - 1;
         Ok(())

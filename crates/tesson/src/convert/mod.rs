@@ -56,7 +56,7 @@ pub trait Sequences: Sequence {
         let data: Vec<SequenceData<'_>> = (0..n_streams).map(|i| self.stream(i)).collect();
         let lengths: Vec<[u32; 1]> = data.iter().map(|data| [data.n_samples()]).collect();
         let columns = lengths.iter().zip(data).map(|(lengths, data)| Column { lengths, data }).collect();
-        to(&Batch { n_sequences: 1, columns, key: &|_| self.key() })
+        to(&Batch { n_sequences: 1, columns, ordered: false, key: &|_| self.key() })
     }
 
     /// Bytes of the input that have been read so far, about.

@@ -27,8 +27,8 @@ impl Form {
     pub const BINARY: Form = Form::Binary { chunk_bytes: cbf::write::CHUNK_BYTES };
 }
 
-/// Bytes that are handed to the system at once.
-const BUFFER: usize = 1 << 20;
+/// Bytes that are handed to the system at once, at least; binary chunks come in larger blocks.
+const BUFFER: usize = 128 << 10;
 
 /// A file in the making. What is there of it is removed if it is never finished.
 pub(super) struct Output {

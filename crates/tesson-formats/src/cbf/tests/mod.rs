@@ -4,5 +4,6 @@ mod damage;
 mod harness;
 mod rules;
 mod twin;
+mod written;
 
 pub(super) use harness::Memory;
