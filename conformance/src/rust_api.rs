@@ -32,7 +32,7 @@ impl RustApi {
         let tree = config::json::parse(&Value::from(self.config.clone()).to_string())?;
         let registry = tesson::registry().with(&user::FORMAT);
         let mut config = config::lower(config::json::source_section(&tree), &registry)?;
-        config.resolve_paths(&self.dir)?;
+        config.resolve_paths(&self.dir, &registry)?;
         Ok(config)
     }
 }

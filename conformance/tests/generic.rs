@@ -232,7 +232,7 @@ fn a_fresh_process_goes_on_behind_every_tenth_minibatch() {
         let text = corpus::config_text(&options);
         let expected = in_another_process(&folder, &text, None, 30);
         let mut config = config(&options);
-        config.resolve_paths(&folder).unwrap();
+        config.resolve_paths(&folder, &tesson::registry()).unwrap();
         let mut source = Source::open(&config).unwrap();
         let mut behind = 0;
         while source.next_minibatch(30).unwrap().is_some() {

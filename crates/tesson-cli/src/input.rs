@@ -31,7 +31,7 @@ pub(crate) fn config(input: &InputArgs, order: Option<&OrderArgs>) -> Result<Sou
     }
     let mut config = lower(&tree, &tesson::registry()).map_err(|e| e.located_in(&tree))?;
     if let Some(folder) = input.base_dir.as_deref().or(base_dir.as_deref().map(Path::new)) {
-        config.resolve_paths(folder)?;
+        config.resolve_paths(folder, &tesson::registry())?;
     }
     Ok(config)
 }

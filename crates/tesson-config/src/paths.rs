@@ -1,11 +1,13 @@
 //! File names relative to a folder of the user's choice.
 
 use std::path::Path;
+use std::slice;
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Section, Value};
+use tesson_core::{ConfigError, OptionKind, OptionTable, Registry, Section, Value};
 
 /// Puts `base_dir` before every relative file name of a section: the options that `table` declares as paths, also
-/// those of sections within it. `path` is where the section stands, for errors.
+/// those of sections and transforms within it. `path` is where the section stands, for errors. What stands for no
+/// file, and transforms of unknown types, are left for others to look at.
 ///
 /// # Errors
 /// A joined name that is no UTF-8, as configurations are.
@@ -13,6 +15,7 @@ pub(crate) fn resolve(
     section: &mut Section,
     table: &OptionTable,
     base_dir: &Path,
+    registry: &Registry,
     path: &str,
 ) -> Result<(), ConfigError> {
     for (name, value) in &mut section.0 {
@@ -36,8 +39,18 @@ pub(crate) fn resolve(
             (OptionKind::Sections(inner) | OptionKind::Streams(inner), Value::Section(entries)) => {
                 for (_, entry) in &mut entries.0 {
                     if let Value::Section(entry) = entry {
-                        resolve(entry, inner, base_dir, &path)?;
+                        resolve(entry, inner, base_dir, registry, &path)?;
                     }
+                }
+            }
+            (OptionKind::Transforms, value) => {
+                let list =
+                    if let Value::List(list) = value { list.as_mut_slice() } else { slice::from_mut(value) };
+                for (i, transform) in list.iter_mut().enumerate() {
+                    let Value::Section(transform) = transform else { continue };
+                    let Some(Value::Text(kind)) = transform.get("type") else { continue };
+                    let Ok(format) = registry.find_transform(kind, "") else { continue };
+                    resolve(transform, format.options, base_dir, registry, &format!("{path}[{i}]"))?;
                 }
             }
             _ => {}
@@ -47,6 +60,10 @@ pub(crate) fn resolve(
 }
 
 fn joined(base_dir: &Path, file: &str, path: &str) -> Result<String, ConfigError> {
+    // As for every option: nothing was given.
+    if file.is_empty() || file == "default" {
+        return Ok(file.into());
+    }
     let joined = base_dir.join(file);
     joined.to_str().map(str::to_owned).ok_or_else(|| {
         ConfigError::new(path, format!("found the folder `{}`, expected a name in UTF-8", base_dir.display()))

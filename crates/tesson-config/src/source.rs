@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tesson_core::{ConfigError, Element, Format, Section, Setting, Transform};
+use tesson_core::{ConfigError, Element, Format, Registry, Section, Setting, Transform};
 use tesson_plan::{
     Bucketing, Demand, Ending, EqualSteps, LastSequence, Limit, MissingKeys, OrderSpec, PlanSpec, Sharing,
     Window,
@@ -361,14 +361,14 @@ impl SourceConfig {
         Ok(())
     }
 
-    /// Puts a folder before all relative file names.
+    /// Puts a folder before all relative file names. `registry` has the transforms that the configuration may name.
     ///
     /// # Errors
     /// A folder whose name is no UTF-8.
-    pub fn resolve_paths(&mut self, base_dir: &Path) -> Result<(), ConfigError> {
+    pub fn resolve_paths(&mut self, base_dir: &Path, registry: &Registry) -> Result<(), ConfigError> {
         for deserializer in &mut self.deserializers {
             let DeserializerConfig { format, options, path } = deserializer;
-            paths::resolve(options, format.options, base_dir, path)?;
+            paths::resolve(options, format.options, base_dir, registry, path)?;
         }
         if let Some(quarantine) = &mut self.quarantine {
             *quarantine = base_dir.join(&*quarantine);

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use tesson_config::{Randomize, SourceConfig, StoreKind, Truncation, json, lower, option_manual};
 use tesson_core::{
-    ConfigError, Element, Format, OptionKind, OptionSpec, OptionTable, Registry, Setting, Value,
-    describe_from_table,
+    ConfigError, Element, Format, OptionKind, OptionSpec, OptionTable, Registry, Section, Setting,
+    TransformFormat, Value, describe_from_table,
 };
 use tesson_plan::{Limit, MissingKeys, OrderSpec, Sharing, Window};
 
@@ -16,8 +16,18 @@ const fn option(name: &'static str, kind: OptionKind, default: Option<&'static s
     OptionSpec { name, aliases: &[], kind, default, help: "Says | nothing." }
 }
 
-static STREAM: OptionTable =
-    OptionTable(&[option("dim", OptionKind::Whole, None), option("means", OptionKind::Path, Some(""))]);
+static STREAM: OptionTable = OptionTable(&[
+    option("dim", OptionKind::Whole, None),
+    option("means", OptionKind::Path, Some("")),
+    option("transforms", OptionKind::Transforms, Some("")),
+]);
+
+static MEAN: TransformFormat = TransformFormat {
+    name: "Mean",
+    help: "Subtracts.",
+    options: &OptionTable(&[option("meanFile", OptionKind::Path, Some(""))]),
+    describe: |_| Ok(Section::default()),
+};
 
 static LINES: Format = Format {
     name: "LinesDeserializer",
@@ -34,7 +44,7 @@ static LINES: Format = Format {
 };
 
 fn registry() -> Registry {
-    Registry::new(&[&LINES])
+    Registry::new(&[&LINES]).with_transforms(&[&MEAN])
 }
 
 /// Lowers a reader of one deserializer with these further options, as the inside of a JSON object.
@@ -283,7 +293,7 @@ fn relative_file_names_may_be_given_another_folder() {
     let text = r#"{"deserializers": [{"type": "LinesReader", "file": "a.txt",
         "input": {"x": {"dim": 1, "means": "m.xml"}, "y": {"dim": 1, "means": "/abs/m.xml"}}}]}"#;
     let mut config = lowered(text).unwrap();
-    config.resolve_paths(Path::new("/data")).unwrap();
+    config.resolve_paths(Path::new("/data"), &registry()).unwrap();
     let options = &config.deserializers[0].options;
     assert_eq!(options.get("file"), Some(&Value::Text("/data/a.txt".into())));
     let Some(Value::Section(input)) = options.get("input") else { panic!("{options:?}") };
@@ -296,6 +306,27 @@ fn relative_file_names_may_be_given_another_folder() {
         })
         .collect();
     assert_eq!(means, [Some(Value::Text("/data/m.xml".into())), Some(Value::Text("/abs/m.xml".into()))]);
+}
+
+#[test]
+fn files_of_transforms_are_in_that_folder_too_and_what_names_no_file_stays() {
+    let text = r#"{"deserializers": [{"type": "LinesReader", "file": "default", "input": {"x": {"dim": 1,
+        "means": "", "transforms": [{"type": "Mean", "meanFile": "m.xml"}, {"type": "Mean", "meanFile": ""},
+        {"type": "Unknown", "meanFile": "m.xml"}]}}}]}"#;
+    let mut config = lowered(text).unwrap();
+    config.resolve_paths(Path::new("/data"), &registry()).unwrap();
+    let options = &config.deserializers[0].options;
+    assert_eq!(options.get("file"), Some(&Value::Text("default".into())));
+    let Some(Value::Section(input)) = options.get("input") else { panic!("{options:?}") };
+    let Some(Value::Section(stream)) = input.get("x") else { panic!("{input:?}") };
+    assert_eq!(stream.get("means"), Some(&Value::Text(String::new())));
+    let Some(Value::List(transforms)) = stream.get("transforms") else { panic!("{stream:?}") };
+    let file = |transform: &Value| match transform {
+        Value::Section(section) => section.get("meanFile").cloned(),
+        other => panic!("{other:?}"),
+    };
+    let files: Vec<_> = transforms.iter().filter_map(file).collect();
+    assert_eq!(files, ["/data/m.xml", "", "m.xml"].map(|file| Value::Text(file.into())));
 }
 
 #[test]

@@ -217,7 +217,7 @@ impl Source {
         let mut config =
             tesson::config::lower(&tree, &config::registry()).map_err(|e| errors::raise(py, e))?;
         if let Some(dir) = base_dir {
-            config.resolve_paths(&dir).map_err(|e| errors::raise(py, e))?;
+            config.resolve_paths(&dir, &config::registry()).map_err(|e| errors::raise(py, e))?;
         }
         log::install();
         let canceller = Canceller::new();

@@ -21,7 +21,7 @@ fn open(loaded: &Loaded, section: &str) -> Result<Source, Error> {
     let reader = loaded.reader(Some(section))?;
     let mut config = reader.source(&registry())?;
     if let Some(folder) = loaded.base_dir(&reader) {
-        config.resolve_paths(Path::new(folder))?;
+        config.resolve_paths(Path::new(folder), &registry())?;
     }
     Source::open(&config)
 }

@@ -20,7 +20,7 @@ fn several(test: &str, texts: &[&str], names: &str, more: &str) -> (PathBuf, Sou
             "maxSweeps": 1, "randomize": false}}"#
     );
     let mut config = config::from_json(&json).expect("the test's configuration is right");
-    config.resolve_paths(&folder).expect("the folder's name is a text");
+    config.resolve_paths(&folder, &tesson::registry()).expect("the folder's name is a text");
     (folder, config)
 }
 
