@@ -56,6 +56,7 @@ pub(crate) fn understand(tree: &Section, registry: &Registry) -> Result<SourceCo
     };
     config.hash_sequence_keys = options.bool("hashSequenceKeys")?;
     config.missing_keys = missing_keys(&options)?;
+    config.unique_keys = options.bool("uniqueKeys")?;
     config.max_errors = whole(&options, "maxErrors")?;
     config.max_error_share = max_error_share(&options)?;
     config.quarantine = options.text("quarantine")?.map(PathBuf::from);

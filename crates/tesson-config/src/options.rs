@@ -242,6 +242,14 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         "Whether sequences that another deserializer lacks are kept, without samples in its streams.",
     ),
     option(
+        "uniqueKeys",
+        &[],
+        OptionKind::Bool,
+        Some("false"),
+        "Whether reading several deserializers is refused if one behind the first has a key more than once; otherwise the \
+         first sequence of the key counts.",
+    ),
+    option(
         "maxErrors",
         &[],
         OptionKind::Whole,

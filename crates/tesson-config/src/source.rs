@@ -135,6 +135,8 @@ pub struct SourceConfig {
     pub hash_sequence_keys: bool,
     /// What becomes of sequences that not all deserializers have; by default they are left out.
     pub missing_keys: MissingKeys,
+    /// Whether a key may occur only once in each deserializer behind the first.
+    pub unique_keys: bool,
     /// Invalid sequences that are left out before reading fails. Default 0.
     pub max_errors: u64,
     /// Share of the sequences passed that may be faulty, where budgets forgive fewer. Default 0.
@@ -180,6 +182,7 @@ impl SourceConfig {
             use_numeric_sequence_keys: true,
             hash_sequence_keys: false,
             missing_keys: MissingKeys::LeaveOut,
+            unique_keys: false,
             max_errors: 0,
             max_error_share: 0.0,
             quarantine: None,

@@ -135,7 +135,11 @@ impl Source {
         };
         let spec = tesson_engine::SourceSpec {
             deserializers: config.deserializers.iter().map(open).collect::<Result<_, _>>()?,
-            join: JoinRules { missing: config.missing_keys, hash_keys: config.hash_sequence_keys },
+            join: JoinRules {
+                missing: config.missing_keys,
+                repeated: !config.unique_keys,
+                hash_keys: config.hash_sequence_keys,
+            },
             plan: config.plan_spec(),
             transforms: StreamTransforms {
                 streams: config.transforms.0.clone(),

@@ -17,8 +17,8 @@ mod part;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tesson_core::{Chunk, ConfigError, Error, Indexed, Key, Keys, Lanes, PartFetch, Scratch};
-use tesson_plan::{JoinReport, Joined, Joiner, KeyColumns, MissingKeys, Secondary};
+use tesson_core::{Chunk, ConfigError, Error, Indexed, Key, Keys, Lanes, PartFetch, ResourceId, Scratch};
+use tesson_plan::{JoinReport, Joined, Joiner, KeyColumns, MissingKeys, PartReport, Secondary};
 
 use crate::fetch::Resources;
 use crate::lanes::Threads;
@@ -31,6 +31,11 @@ pub(crate) use part::{Parts, files};
 pub struct JoinRules {
     /// What becomes of sequences that not all of them have.
     pub missing: MissingKeys,
+    /// Whether a key may be repeated in another part than the first; which of its sequences counts is the part's to say
+    /// ([`Deserializer::repeated_keys`]).
+    ///
+    /// [`Deserializer::repeated_keys`]: tesson_core::Deserializer::repeated_keys
+    pub repeated: bool,
     /// Whether text keys are kept as 64-bit hashes.
     pub hash_keys: bool,
 }
@@ -81,7 +86,7 @@ pub(crate) fn index(
     if let [only] = all.as_slice() {
         return Ok(Joint { indexed: only.clone(), parts: all, report: None });
     }
-    let (indexed, report) = join(parts, joined, resources, lanes, rules.missing)?;
+    let (indexed, report) = join(parts, joined, resources, lanes, rules)?;
     Ok(Joint { indexed, parts: all, report: Some(report) })
 }
 
@@ -90,7 +95,7 @@ fn join(
     joined: Vec<JoinedPart>,
     resources: &Resources,
     lanes: &Threads,
-    missing: MissingKeys,
+    rules: JoinRules,
 ) -> Result<(Indexed, JoinReport), Error> {
     let mut columns = Vec::with_capacity(joined.len());
     for (i, part) in joined.iter().enumerate().skip(1) {
@@ -110,10 +115,13 @@ fn join(
     };
     let secondaries: Vec<_> = (1..).zip(&columns).map(secondary).collect();
     let definer = parts.list().iter().position(|part| part.deserializer.defines_size());
-    let mut joiner = Joiner::new(&joined[0].indexed.index, &secondaries, definer, missing);
+    let mut joiner = Joiner::new(&joined[0].indexed.index, &secondaries, definer, rules.missing);
     each_keys(&joined[0], resources, lanes, &mut |chunk, keys| joiner.push(chunk, &keys))?;
     let Joined { index, chunks, report } = joiner.finish();
-    judge(&report, missing)?;
+    if let Some(part) = report.parts.iter().position(|found| found.repeated > 0).filter(|_| !rules.repeated) {
+        return Err(repeated(part + 1, &report.parts[part], &joined[part + 1], resources).into());
+    }
+    judge(&report, rules.missing)?;
     let index = Arc::new(index);
     let largest = usize::try_from(lanes.memory / 4).unwrap_or(usize::MAX);
     let corpus = JoinedCorpus { parts: joined, chunks, index: index.clone(), largest };
@@ -166,6 +174,27 @@ fn check_memory(columns: &[KeyColumns], limit: u64) -> Result<(), ConfigError> {
     }
     let what = format!("joining the keys takes {needed} bytes, half of the limit is {limit}");
     Err(ConfigError::new("memoryLimit", what))
+}
+
+/// Refuses the keys that a part repeats: the first one, with both of its places.
+fn repeated(number: usize, found: &PartReport, part: &JoinedPart, resources: &Resources) -> ConfigError {
+    let place = |sequence: u32| {
+        let index = &part.indexed.index;
+        let chunk = index.chunk_of_sequence(sequence.into());
+        let within = u64::from(sequence) - index.chunk(chunk).first_sequence;
+        let (resource, bytes) = part.indexed.corpus.span(chunk as u32, within as u32);
+        match resources.files().get(part.first_resource as usize + resource.0 as usize) {
+            Some((file, _)) if resource != ResourceId::NONE => {
+                format!("{} (byte {})", file.display(), bytes.start)
+            }
+            _ => format!("sequence {within} of chunk {chunk}"),
+        }
+    };
+    let mut what = format!("{} keys occur again in `deserializers[{number}]`", found.repeated);
+    if let (Some(key), Some(&(before, again))) = (found.first_repeated.first(), found.repeated_at.first()) {
+        what.push_str(&format!(": `{key}` at {} and at {}", place(before), place(again)));
+    }
+    ConfigError::new("uniqueKeys", what)
 }
 
 /// Tells what could not be joined, and whether that is an error.

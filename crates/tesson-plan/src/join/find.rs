@@ -11,8 +11,8 @@ pub(super) struct Find<'a> {
     way: Way,
     /// Keys that occur more than once, beyond the first time.
     pub(super) repeated: u64,
-    /// Some of them.
-    pub(super) first_repeated: Vec<KeyRef<'a>>,
+    /// Some of them: a sequence of the key before, and the one that has it again.
+    pub(super) repeated_at: Vec<(u32, u32)>,
 }
 
 enum Way {
@@ -29,7 +29,7 @@ impl<'a> Find<'a> {
     /// Gets ready to find any of these keys, of which there are fewer than 2^32 − 1.
     pub(super) fn new(keys: &'a KeyColumns, repeated: Repeated, most_named: usize) -> Find<'a> {
         let mut find =
-            Find { keys, way: Way::Ascending { chunk: 0, at: 0 }, repeated: 0, first_repeated: Vec::new() };
+            Find { keys, way: Way::Ascending { chunk: 0, at: 0 }, repeated: 0, repeated_at: Vec::new() };
         if keys.are_ascending() {
             return find;
         }
@@ -42,8 +42,8 @@ impl<'a> Find<'a> {
                     Table::EMPTY => table.0[slot] = sequence as u32,
                     first => {
                         find.repeated += 1;
-                        if find.first_repeated.len() < most_named {
-                            find.first_repeated.push(key);
+                        if find.repeated_at.len() < most_named {
+                            find.repeated_at.push((first, sequence as u32));
                         }
                         match repeated {
                             Repeated::First => {}

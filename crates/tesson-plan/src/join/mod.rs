@@ -116,8 +116,11 @@ pub struct PartReport {
     pub first_missing: Vec<Key>,
     /// Sequences here whose key an earlier one has.
     pub repeated: u64,
-    /// The first few of their keys, in the order of this corpus.
+    /// The first few of them, in the order of this corpus.
     pub first_repeated: Vec<Key>,
+    /// Of each of those a sequence that has the key before, and the one that has it again, counted within the whole of
+    /// this corpus.
+    pub repeated_at: Vec<(u32, u32)>,
 }
 
 impl Numbers {
@@ -184,10 +187,15 @@ impl<'a> Joiner<'a> {
     ) -> Joiner<'a> {
         let mut report = JoinReport { sequences: primary.n_sequences(), ..JoinReport::default() };
         let partner = |s: &Secondary<'a>| {
-            let find = Find::new(s.keys, s.repeated, NAMED);
+            let mut find = Find::new(s.keys, s.repeated, NAMED);
             report.parts.push(PartReport {
                 repeated: find.repeated,
-                first_repeated: find.first_repeated.iter().map(|k| k.to_key()).collect(),
+                first_repeated: find
+                    .repeated_at
+                    .iter()
+                    .map(|&(_, n)| s.keys.get(n.into()).to_key())
+                    .collect(),
+                repeated_at: std::mem::take(&mut find.repeated_at),
                 ..PartReport::default()
             });
             let bytes: u64 = (0..s.index.n_chunks()).map(|c| s.index.chunk(c).bytes).sum();

@@ -150,6 +150,7 @@ fn what_is_missing_and_what_is_repeated_is_reported() {
         first_missing: vec![Key::Number(2), Key::Number(4)],
         repeated: 1,
         first_repeated: vec![Key::Number(3)],
+        repeated_at: vec![(0, 2)],
     };
     assert_eq!(report, JoinReport { sequences: 5, joined: 3, parts: vec![expected] });
 }

@@ -84,6 +84,8 @@ class MinibatchSource(Source):
         Refuse several deserializers if one lacks a sequence of the first.
     outer_join : bool
         Keep such sequences, without samples in its streams.
+    unique_keys : bool
+        Refuse several deserializers if one behind the first has a key more than once; otherwise its first sequence counts.
     max_samples_end : {"after", "before", "inside"}
         Where the data end if `max_samples` lies inside a sequence: after it, before it, or inside, which cuts it.
     drop_last : bool
@@ -162,6 +164,7 @@ class MinibatchSource(Source):
         quarantine: str | os.PathLike[str] | None = None,
         strict_keys: bool = False,
         outer_join: bool = False,
+        unique_keys: bool = False,
         keep_sparse: bool = False,
         max_samples_end: str = "after",
         drop_last: bool = False,
@@ -196,6 +199,7 @@ class MinibatchSource(Source):
             "quarantine": None if quarantine is None else os.fspath(quarantine),
             "strictKeys": strict_keys or None,
             "outerJoin": outer_join or None,
+            "uniqueKeys": unique_keys or None,
             "keepSparse": keep_sparse or None,
             "maxSamplesEnd": None if max_samples_end == "after" else max_samples_end,
             "dropLast": drop_last or None,

@@ -69,6 +69,19 @@ fn strict_keys_are_refused_with_the_first_that_are_missing() {
 }
 
 #[test]
+fn keys_that_occur_again_are_refused_with_both_places_where_that_is_asked_for() {
+    let again = "4|b 1\n3|b 2\n4|b 4\n";
+    let refused = open(&[("a", A), ("b", again)], r#", "uniqueKeys": true"#).err().unwrap().to_string();
+    let expected =
+        "uniqueKeys: 1 keys occur again in `deserializers[1]`: `4` at b (byte 0) and at b (byte 12)";
+    assert_eq!(refused, expected);
+    // The first deserializer may repeat a key, each time with the same partner.
+    assert!(open(&[("a", again), ("b", "4|b 1\n3|b 2\n")], r#", "uniqueKeys": true"#).is_ok());
+    let mut allowed = open(&[("a", A), ("b", again)], "").unwrap();
+    assert_eq!(read(&mut allowed).0, BatchKeys::Numbers(vec![3, 4]));
+}
+
+#[test]
 fn without_a_key_in_common_nothing_is_read() {
     let refused = open(&[("a", A), ("b", "7|b 1\n")], "").err().unwrap().to_string();
     let expected =
