@@ -89,10 +89,20 @@ fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<Dese
         return Err(ConfigError::new(path, format!("found {}, expected a section", value.describe())));
     };
     let (name, options) = split_type(section, &path)?;
-    let format = registry.find(name, &format!("{path}.type"))?;
+    let format = registry.find(name, &format!("{path}.type")).map_err(|e| of_module(e, section))?;
     let options = inherit::pushed_down(options, format.options);
     Options::new(format.options, &options, path.clone())?;
     Ok(DeserializerConfig { format, options, path })
+}
+
+/// The same, saying who knows more if the section names a module: which types that registers only Python can tell.
+fn of_module(mut e: ConfigError, section: &Section) -> ConfigError {
+    if let Some(Value::Text(module)) = section.get("module") {
+        e.what.push_str(&format!(
+            "; if the Python module `{module}` registers it, only `MinibatchSource.from_config` in Python can read it"
+        ));
+    }
+    e
 }
 
 /// The transforms of streams: objects, which only a program can give.

@@ -275,6 +275,11 @@ fn deserializers_are_sections_with_a_known_type_and_known_options() {
         "deserializers[0].type: unknown type `LineDeserializer`, did you mean `LinesDeserializer`?"
     );
     assert_eq!(
+        refused(r#"{"deserializers": [{"type": "Ones", "module": "ours.readers"}]}"#),
+        "deserializers[0].type: unknown type `Ones`, expected one of LinesDeserializer; if the Python module \
+         `ours.readers` registers it, only `MinibatchSource.from_config` in Python can read it"
+    );
+    assert_eq!(
         refused(r#"{"deserializers": [{"type": "LinesReader", "fil": "a"}]}"#),
         "deserializers[0]: unknown option `fil`, did you mean `file`?"
     );
