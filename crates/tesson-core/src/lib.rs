@@ -41,4 +41,4 @@ pub use part_fetch::PartFetch;
 pub use place::{Name, Place};
 pub use registry::{DescribeFn, Format, OpenFn, Registry, Setting, TransformFormat};
 pub use stream::{Element, Shape, StreamInfo};
-pub use transform::{Draw, Flow, Transform};
+pub use transform::{Draw, Flow, SparseFlow, Transform};

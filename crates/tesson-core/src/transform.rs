@@ -110,7 +110,24 @@ pub enum Flow<'a> {
     },
 }
 
-/// Makes of each sample of a dense stream another one. Their number stays.
+/// The samples of one sequence of a sparse stream on their way through a transform.
+pub struct SparseFlow<'a> {
+    /// Where each sample's entries begin, and where those of the last end, counted from the first of these.
+    pub bounds: &'a [i32],
+    /// The column of each entry, ascending within a sample.
+    pub columns: &'a [i32],
+    /// The value of each entry, and where those of the transformed samples are appended.
+    pub values: Flow<'a>,
+    /// Where the number of entries of each transformed sample is appended.
+    pub counts_out: &'a mut Vec<u32>,
+    /// Where their columns are appended, ascending within a sample.
+    pub columns_out: &'a mut Vec<i32>,
+}
+
+/// Makes of each sample of a stream another one. Their number stays.
+///
+/// A sparse stream may stay sparse, which a transform has to be made for ([`Transform::takes_sparse`]), or become dense:
+/// then the transform gets dense samples of it.
 pub trait Transform: Send + Sync {
     /// What errors call it.
     fn name(&self) -> &str;
@@ -123,7 +140,8 @@ pub trait Transform: Send + Sync {
         0
     }
 
-    /// The stream that comes out, known before any data: name and type stay, the shape may change.
+    /// The stream that comes out, known before any data: name and type stay, the shape may change, and a sparse stream
+    /// may become dense.
     ///
     /// # Errors
     /// A sentence that says which streams are expected.
@@ -140,6 +158,25 @@ pub trait Transform: Send + Sync {
         draw: &mut dyn Draw,
         scratch: &mut Scratch,
     ) -> Result<(), UserError>;
+
+    /// Whether sparse samples may be sparse when they are transformed.
+    fn takes_sparse(&self) -> bool {
+        false
+    }
+
+    /// Transforms the samples of a sequence of a sparse stream that stays sparse.
+    ///
+    /// # Errors
+    /// Whatever goes wrong.
+    fn apply_sparse(
+        &self,
+        _samples: SparseFlow<'_>,
+        _input: &StreamInfo,
+        _draw: &mut dyn Draw,
+        _scratch: &mut Scratch,
+    ) -> Result<(), UserError> {
+        Err("it transforms dense samples".into())
+    }
 }
 
 #[cfg(test)]

@@ -41,7 +41,7 @@ impl Floats {
         }
     }
 
-    fn truncate(&mut self, n: usize) {
+    pub(crate) fn truncate(&mut self, n: usize) {
         match self {
             Floats::F32(v) => v.items().truncate(n),
             Floats::F64(v) => v.items().truncate(n),

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 
 use tesson_core::{
-    Cause, ConfigError, DataError, DataErrorKind, Error, Flow, Key, Scratch, StreamInfo, Transform, UserError,
+    Cause, ConfigError, DataError, DataErrorKind, Error, Flow, Key, Scratch, SparseFlow, StreamInfo,
+    Transform, UserError,
 };
 use tesson_plan::{DrawKey, Philox, Place};
 
 use crate::fingerprint;
 use crate::minibatch::{BatchKeys, Floats, Samples, StreamBatch};
-use crate::pack::Pools;
+use crate::pack::{self, Pools};
 
 /// The transforms of a source's streams.
 #[derive(Clone, Default)]
@@ -41,7 +42,8 @@ impl Transforms {
     /// Matches transforms with streams and works out the shapes that come out.
     ///
     /// # Errors
-    /// Streams that do not exist or are sparse, shapes that a transform does not take.
+    /// Streams that do not exist, sparse ones that a transform would leave sparse without being made for them, shapes
+    /// that a transform does not take.
     pub(crate) fn new(
         given: &StreamTransforms,
         streams: &[Arc<StreamInfo>],
@@ -56,21 +58,21 @@ impl Transforms {
             })?;
             for transform in transforms {
                 let input = steps[at].last().map_or(&streams[at], |step| &step.output).clone();
-                if input.sparse {
-                    return Err(wrong(format!(
-                        "`{}` transforms dense streams, this one is sparse",
-                        transform.name()
-                    )));
-                }
                 let output =
                     transform.output(&input).map_err(|e| wrong(format!("`{}`: {e}", transform.name())))?;
                 if output.name != input.name
                     || output.element != input.element
-                    || output.sparse
+                    || output.sparse && !input.sparse
                     || output.shape.is_empty()
                 {
                     return Err(wrong(format!(
                         "`{}` changes more than the shape of a sample",
+                        transform.name()
+                    )));
+                }
+                if output.sparse && !transform.takes_sparse() {
+                    return Err(wrong(format!(
+                        "`{}` transforms dense streams, this one is sparse",
                         transform.name()
                     )));
                 }
@@ -151,15 +153,39 @@ impl Step {
         scratch: &mut Scratch,
         pools: &Pools,
     ) -> Result<(), (usize, UserError)> {
+        if self.output.sparse {
+            self.apply_sparse(batch, draws, scratch, pools)?;
+        } else {
+            self.apply_dense(batch, draws, scratch, pools)?;
+        }
+        batch.info = self.output.clone();
+        Ok(())
+    }
+
+    /// The samples go in dense and come out dense.
+    fn apply_dense(
+        &self,
+        batch: &mut StreamBatch,
+        draws: impl Fn(usize) -> Philox,
+        scratch: &mut Scratch,
+        pools: &Pools,
+    ) -> Result<(), (usize, UserError)> {
         let (from, to) = (self.input.shape.len(), self.output.shape.len());
-        let Samples::Dense { values } = &mut batch.samples else {
-            unreachable!("sparse streams are refused")
-        };
         let mut out = Floats::with_capacity(self.output.element, batch.n_samples * to, pools);
+        // Of a sparse stream one sequence at a time is dense.
+        let mut dense = Floats::with_capacity(self.output.element, 0, pools);
         let mut sample = 0;
         for (i, &n) in batch.lengths.iter().enumerate() {
-            let range = sample * from..(sample + n as usize) * from;
-            let flow = match (&*values, &mut out) {
+            let samples = sample..sample + n as usize;
+            let (values, range) = match &batch.samples {
+                Samples::Dense { values } => (values, samples.start * from..samples.end * from),
+                sparse @ Samples::Sparse { .. } => {
+                    dense.truncate(0);
+                    pack::append_dense(&mut dense, sparse, samples, from);
+                    (&dense, 0..dense.len())
+                }
+            };
+            let flow = match (values, &mut out) {
                 (Floats::F32(v), Floats::F32(out)) => Flow::F32 { input: &v[range], output: out.items() },
                 (Floats::F64(v), Floats::F64(out)) => Flow::F64 { input: &v[range], output: out.items() },
                 _ => unreachable!("the type of a stream stays"),
@@ -171,8 +197,87 @@ impl Step {
                 return Err((i, what.into()));
             }
         }
-        *values = out;
-        batch.info = self.output.clone();
+        batch.samples = Samples::Dense { values: out };
+        Ok(())
+    }
+
+    /// The samples go in sparse and come out sparse.
+    fn apply_sparse(
+        &self,
+        batch: &mut StreamBatch,
+        draws: impl Fn(usize) -> Philox,
+        scratch: &mut Scratch,
+        pools: &Pools,
+    ) -> Result<(), (usize, UserError)> {
+        let Samples::Sparse { indptr, indices, values } = &batch.samples else {
+            unreachable!("a dense stream stays dense")
+        };
+        let mut bounds_out = pools.i32s.take(batch.n_samples + 1);
+        bounds_out.items().push(0);
+        let mut columns_out = pools.i32s.take(indices.len());
+        let mut out = Floats::with_capacity(self.output.element, values.len(), pools);
+        let mut counts_out = Vec::new();
+        let mut sample = 0;
+        for (i, &n) in batch.lengths.iter().enumerate() {
+            let bounds = &indptr[sample..=sample + n as usize];
+            sample += n as usize;
+            let entries = bounds[0] as usize..bounds[n as usize] as usize;
+            counts_out.clear();
+            let before = columns_out.len();
+            let flow = SparseFlow {
+                bounds,
+                columns: &indices[entries.clone()],
+                values: match (values, &mut out) {
+                    (Floats::F32(v), Floats::F32(out)) => {
+                        Flow::F32 { input: &v[entries], output: out.items() }
+                    }
+                    (Floats::F64(v), Floats::F64(out)) => {
+                        Flow::F64 { input: &v[entries], output: out.items() }
+                    }
+                    _ => unreachable!("the type of a stream stays"),
+                },
+                counts_out: &mut counts_out,
+                columns_out: columns_out.items(),
+            };
+            self.transform.apply_sparse(flow, &self.input, &mut draws(i), scratch).map_err(|e| (i, e))?;
+            let fresh = columns_out.get(before..).unwrap_or_default();
+            self.check_sparse(n, &counts_out, fresh).map_err(|what| (i, what.into()))?;
+            if columns_out.len() != out.len() || columns_out.len() > i32::MAX as usize {
+                let what = format!("{} columns and {} values so far", columns_out.len(), out.len());
+                return Err((i, what.into()));
+            }
+            let mut end = before as i32;
+            bounds_out.items().extend(counts_out.iter().map(|&count| {
+                end += count as i32;
+                end
+            }));
+        }
+        batch.samples = Samples::Sparse { indptr: bounds_out, indices: columns_out, values: out };
+        Ok(())
+    }
+
+    /// Whether these are `n` samples with columns as they have to be; if not, what is wrong.
+    fn check_sparse(&self, n: u32, counts: &[u32], mut columns: &[i32]) -> Result<(), String> {
+        let all: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+        if counts.len() != n as usize || all != columns.len() as u64 {
+            let (samples, entries) = (counts.len(), columns.len());
+            return Err(format!(
+                "{samples} samples of {all} entries with {entries} columns, expected {n} samples"
+            ));
+        }
+        let dim = self.output.shape.len();
+        for &count in counts {
+            let (sample, rest) = columns.split_at(count as usize);
+            columns = rest;
+            let in_order = sample.windows(2).all(|pair| pair[0] < pair[1]);
+            let within =
+                sample.first().is_none_or(|&c| c >= 0) && sample.last().is_none_or(|&c| (c as usize) < dim);
+            if !in_order || !within {
+                return Err(format!(
+                    "a sample has the columns {sample:?}, expected ascending ones below {dim}"
+                ));
+            }
+        }
         Ok(())
     }
 }

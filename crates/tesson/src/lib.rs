@@ -66,7 +66,7 @@ pub mod deserializer {
 
     /// Transforms of one's own.
     pub mod transform {
-        pub use tesson_core::{Draw, Flow, Transform};
+        pub use tesson_core::{Draw, Flow, SparseFlow, Transform};
     }
 
     /// Deserializers that hand over decoded chunks: the short way to one of one's own.

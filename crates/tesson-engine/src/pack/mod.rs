@@ -13,7 +13,7 @@ use crate::packed::PackedRows;
 use crate::pool::Pool;
 
 pub(crate) use sequence::pack;
-pub(crate) use truncated::{Whole, dense_bytes, keys as piece_keys, pack as pack_pieces};
+pub(crate) use truncated::{Whole, append_dense, dense_bytes, keys as piece_keys, pack as pack_pieces};
 
 /// A sequence to be packed: the row `row` of block `held`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ pub(crate) struct Source<'a> {
 pub(crate) struct Pools {
     f32s: Arc<Pool<f32>>,
     f64s: Arc<Pool<f64>>,
-    i32s: Arc<Pool<i32>>,
+    pub(crate) i32s: Arc<Pool<i32>>,
     /// Samples and values of each stream in the last minibatch: what the next one is likely to need.
     sizes: Vec<(AtomicUsize, AtomicUsize)>,
 }

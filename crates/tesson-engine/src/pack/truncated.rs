@@ -87,18 +87,7 @@ fn empty(info: &StreamInfo, n_samples: usize, pools: &Pools) -> Samples {
 /// Appends samples of one sequence, `dim` values each.
 fn append(out: &mut Samples, from: &Samples, range: Range<usize>, dim: usize) {
     match (out, from) {
-        (Samples::Dense { values }, Samples::Dense { values: from }) => {
-            values.append_floats(from, range.start * dim..range.end * dim);
-        }
-        (Samples::Dense { values: out }, Samples::Sparse { indptr, indices, values }) => {
-            let start = out.len();
-            out.append_zeros(range.len() * dim);
-            for (sample, number) in range.zip(0..) {
-                for i in indptr[sample] as usize..indptr[sample + 1] as usize {
-                    out.set(start + number * dim + indices[i] as usize, values, i);
-                }
-            }
-        }
+        (Samples::Dense { values }, from) => append_dense(values, from, range, dim),
         (
             Samples::Sparse { indptr: ptr_out, indices: columns_out, values: out },
             Samples::Sparse { indptr, indices, values },
@@ -112,6 +101,22 @@ fn append(out: &mut Samples, from: &Samples, range: Range<usize>, dim: usize) {
         }
         (Samples::Sparse { .. }, Samples::Dense { .. }) => {
             unreachable!("a dense stream does not become sparse")
+        }
+    }
+}
+
+/// The same, the samples becoming dense if they are not.
+pub(crate) fn append_dense(out: &mut Floats, from: &Samples, range: Range<usize>, dim: usize) {
+    match from {
+        Samples::Dense { values } => out.append_floats(values, range.start * dim..range.end * dim),
+        Samples::Sparse { indptr, indices, values } => {
+            let start = out.len();
+            out.append_zeros(range.len() * dim);
+            for (sample, number) in range.zip(0..) {
+                for i in indptr[sample] as usize..indptr[sample + 1] as usize {
+                    out.set(start + number * dim + indices[i] as usize, values, i);
+                }
+            }
         }
     }
 }

@@ -9,5 +9,6 @@ mod files;
 mod index_cache;
 mod join;
 mod preparing;
+mod transforms;
 mod truncation;
 mod ways;

@@ -1,0 +1,127 @@
+//! Transforms of sparse streams.
+
+use std::sync::Arc;
+
+use tesson::config::{Transforms, from_json};
+use tesson::deserializer::transform::{Draw, Flow, SparseFlow, Transform};
+use tesson::deserializer::{Scratch, user::UserError};
+use tesson::store::MemoryStore;
+use tesson::{Error, Floats, Samples, Shape, Source, StreamInfo};
+
+/// Moves each entry to the column that follows, and doubles it.
+struct Shift {
+    by: i32,
+}
+
+impl Transform for Shift {
+    fn name(&self) -> &str {
+        "shift"
+    }
+
+    fn identity(&self) -> String {
+        self.by.to_string()
+    }
+
+    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
+        Ok(StreamInfo { shape: Shape::new([input.shape.len() + 1]), ..input.clone() })
+    }
+
+    fn apply(&self, _: Flow<'_>, _: &StreamInfo, _: &mut dyn Draw, _: &mut Scratch) -> Result<(), UserError> {
+        Err("its samples are sparse".into())
+    }
+
+    fn takes_sparse(&self) -> bool {
+        true
+    }
+
+    fn apply_sparse(
+        &self,
+        samples: SparseFlow<'_>,
+        _: &StreamInfo,
+        _: &mut dyn Draw,
+        _: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let SparseFlow { bounds, columns, values, counts_out, columns_out } = samples;
+        let Flow::F32 { input, output } = values else { return Err("float32 is expected".into()) };
+        counts_out.extend(bounds.windows(2).map(|pair| (pair[1] - pair[0]) as u32));
+        columns_out.extend(columns.iter().map(|column| column + self.by));
+        output.extend(input.iter().map(|value| 2.0 * value));
+        Ok(())
+    }
+}
+
+/// The sum of a sample's values, which are dense.
+struct Sum;
+
+impl Transform for Sum {
+    fn name(&self) -> &str {
+        "sum"
+    }
+
+    fn identity(&self) -> String {
+        String::new()
+    }
+
+    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
+        Ok(StreamInfo { shape: Shape::new([1]), sparse: false, ..input.clone() })
+    }
+
+    fn apply(
+        &self,
+        samples: Flow<'_>,
+        input: &StreamInfo,
+        _: &mut dyn Draw,
+        _: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let Flow::F32 { input: values, output } = samples else { return Err("float32 is expected".into()) };
+        output.extend(values.chunks(input.shape.len()).map(|sample| sample.iter().sum::<f32>()));
+        Ok(())
+    }
+}
+
+const DATA: &str = "1|s 0:1 3:2\n1|s\n1|s 1:3\n2|s 2:4\n2|s 0:5 1:6 3:7\n";
+
+fn open(transforms: &[Arc<dyn Transform>], options: &str) -> Result<Source, Error> {
+    let json = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "f",
+            "input": {{"s": {{"dim": 4, "format": "sparse"}}}}}}], "randomize": false, "maxSweeps": 1 {options}}}"#
+    );
+    let mut config = from_json(&json)?;
+    config.transforms = Transforms(vec![("s".into(), transforms.to_vec())]);
+    Source::open_in(&config, &MemoryStore::new().with("f", DATA.as_bytes().to_vec()))
+}
+
+/// Everything as one minibatch: where samples end, columns and values; or values alone.
+fn read(source: &mut Source) -> (Vec<i32>, Vec<i32>, Vec<f32>) {
+    let minibatch = source.next_minibatch(100).expect("the data are right").expect("there are sequences");
+    let stream = &minibatch.streams()[0];
+    assert_eq!(stream.lengths(), [3, 2]);
+    let floats = |values: &Floats| match values {
+        Floats::F32(v) => v.to_vec(),
+        Floats::F64(_) => panic!("float32 was asked for"),
+    };
+    match stream.samples() {
+        Samples::Dense { values } => (Vec::new(), Vec::new(), floats(values)),
+        Samples::Sparse { indptr, indices, values } => (indptr.to_vec(), indices.to_vec(), floats(values)),
+    }
+}
+
+#[test]
+fn sparse_samples_may_stay_sparse_or_become_dense() {
+    let mut shifted = open(&[Arc::new(Shift { by: 1 }), Arc::new(Shift { by: 1 })], "").unwrap();
+    assert_eq!((shifted.streams()[0].shape.len(), shifted.streams()[0].sparse), (6, true));
+    let values = [1., 2., 3., 4., 5., 6., 7.].map(|value| 4. * value).to_vec();
+    assert_eq!(read(&mut shifted), (vec![0, 2, 2, 3, 4, 7], vec![2, 5, 3, 4, 2, 3, 5], values));
+    let mut summed = open(&[Arc::new(Shift { by: 0 }), Arc::new(Sum)], "").unwrap();
+    assert!(!summed.streams()[0].sparse);
+    assert_eq!(read(&mut summed), (vec![], vec![], vec![6., 0., 6., 8., 36.]));
+}
+
+#[test]
+fn columns_beyond_the_stream_are_errors_with_stream_and_key() {
+    for (by, found) in [(2, "[2, 5]"), (-1, "[-1, 2]")] {
+        let mut source = open(&[Arc::new(Shift { by })], "").unwrap();
+        let said = source.next_minibatch(100).unwrap_err().to_string();
+        assert!(said.contains("`shift`") && said.contains("`s`") && said.contains(found), "{said}");
+    }
+}
