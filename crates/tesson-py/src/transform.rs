@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use numpy::{PyArray1, PyArrayMethods};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
-use tesson::deserializer::transform::{Draw, Flow, Transform};
+use tesson::deserializer::transform::{Draw, Flow, SparseFlow, Transform};
 use tesson::deserializer::user::UserError;
 use tesson::deserializer::{Object, Scratch, Value};
 use tesson::{Shape, StreamInfo};
@@ -16,6 +16,8 @@ struct PythonTransform {
     function: Py<PyAny>,
     /// `tesson.transforming.transformed`, which calls it for each sample of a sequence.
     transformed: Py<PyAny>,
+    /// `tesson.transforming.transformed_rows`, which does so with sparse samples.
+    transformed_rows: Py<PyAny>,
     name: String,
     identity: String,
     /// The shape of what goes in, where it is another one than the stream's, of as many values.
@@ -24,6 +26,17 @@ struct PythonTransform {
     shape: Option<Vec<usize>>,
     random: bool,
     seed: u64,
+    /// What it is to get of sparse streams.
+    sparse: Option<Sparse>,
+}
+
+/// What a function gets of a sparse stream.
+#[derive(Clone, Copy, PartialEq)]
+enum Sparse {
+    /// Dense samples.
+    Dense,
+    /// Samples as rows.
+    Rows,
 }
 
 /// A user's transform as a value of a configuration.
@@ -34,12 +47,18 @@ pub(crate) fn value(function: &Bound<'_, PyAny>) -> PyResult<Value> {
     let transform = PythonTransform {
         function: function.clone().unbind(),
         transformed: module.getattr("transformed")?.unbind(),
+        transformed_rows: module.getattr("transformed_rows")?.unbind(),
         name: get("name")?.extract()?,
         identity: get("identity")?.extract()?,
         input_shape: get("input_shape")?.extract()?,
         shape: get("shape")?.extract()?,
         random: get("random")?.extract()?,
         seed: get("seed")?.extract()?,
+        sparse: match get("sparse")?.extract::<Option<String>>()?.as_deref() {
+            None => None,
+            Some("dense") => Some(Sparse::Dense),
+            Some(_) => Some(Sparse::Rows),
+        },
     };
     let name = transform.name.clone();
     Ok(Value::Object(Object::new(Arc::new(transform) as Arc<dyn Transform>, &name)))
@@ -67,6 +86,22 @@ impl PythonTransform {
         let arguments = (self.function.bind(py), samples, from, to, words);
         Ok(self.transformed.bind(py).call1(arguments)?.cast_into()?)
     }
+
+    /// What comes out of a sequence of sparse samples: values, columns, and the entries of each sample.
+    fn call_rows<'py, T: numpy::Element + Copy>(
+        &self,
+        py: Python<'py>,
+        (bounds, columns, values): (&[i32], &[i32], &[T]),
+        input: &StreamInfo,
+        words: Option<Vec<u32>>,
+    ) -> PyResult<(PyReadonlyArray1<'py, T>, PyReadonlyArray1<'py, i32>, Vec<u32>)> {
+        let [bounds, columns] = [bounds, columns].map(|numbers| PyArray1::from_slice(py, numbers));
+        let (from, to) = (input.shape.len(), self.shape_of(input).iter().product::<usize>());
+        let samples = (bounds, columns, PyArray1::from_slice(py, values));
+        let answer =
+            self.transformed_rows.bind(py).call1((self.function.bind(py), samples, from, to, words))?;
+        answer.extract()
+    }
 }
 
 impl Transform for PythonTransform {
@@ -87,7 +122,44 @@ impl Transform for PythonTransform {
         if given.iter().product::<usize>() != found {
             return Err(format!("found {given:?}, samples have {found} values"));
         }
-        Ok(StreamInfo { shape: Shape::new(self.shape_of(input)), ..input.clone() })
+        if input.sparse && self.sparse.is_none() {
+            let what = "it transforms dense samples, this stream is sparse; choose `sparse=\"csr\"` or `sparse=\"dense\"`";
+            return Err(what.into());
+        }
+        let sparse = input.sparse && self.sparse == Some(Sparse::Rows);
+        Ok(StreamInfo { shape: Shape::new(self.shape_of(input)), sparse, ..input.clone() })
+    }
+
+    fn takes_sparse(&self) -> bool {
+        self.sparse == Some(Sparse::Rows)
+    }
+
+    fn apply_sparse(
+        &self,
+        samples: SparseFlow<'_>,
+        input: &StreamInfo,
+        draw: &mut dyn Draw,
+        _scratch: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
+        let SparseFlow { bounds, columns, values, counts_out, columns_out } = samples;
+        calls::call(&self.name, |py| {
+            let (columns, counts) = match values {
+                Flow::F32 { input: values, output } => {
+                    let (v, columns, counts) = self.call_rows(py, (bounds, columns, values), input, words)?;
+                    output.extend_from_slice(v.as_slice()?);
+                    (columns, counts)
+                }
+                Flow::F64 { input: values, output } => {
+                    let (v, columns, counts) = self.call_rows(py, (bounds, columns, values), input, words)?;
+                    output.extend_from_slice(v.as_slice()?);
+                    (columns, counts)
+                }
+            };
+            columns_out.extend_from_slice(columns.as_slice()?);
+            counts_out.extend(counts);
+            Ok(())
+        })
     }
 
     fn apply(

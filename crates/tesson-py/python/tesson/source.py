@@ -115,8 +115,8 @@ class MinibatchSource(Source):
     store : {"file", "mmap"}, optional
         How files are read. ``"mmap"`` is for files that nobody changes meanwhile.
     transforms : mapping, optional
-        For dense streams what is done with each sample, behind what their :class:`StreamDef` says: a function from array
-        to array, a :class:`UserTransform`, or a list of them.
+        For streams what is done with each sample, behind what their :class:`StreamDef` says: a function from array to
+        array, a :class:`UserTransform`, which sparse streams need, or a list of them.
 
     Raises
     ------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ __all__ = ["UserTransform"]
 
 
 class UserTransform:
-    """What is done with each sample of a dense stream.
+    """What is done with each sample of a stream.
 
     A function alone serves where the shape stays and nothing is random.
 
@@ -33,6 +33,10 @@ class UserTransform:
     name : str, optional
         What errors and states call it, by default the function's name. A state is refused where names, shapes or seeds
         of transforms differ: give a function that has changed another name.
+    sparse : {"csr", "dense"}, optional
+        What the function gets of a sparse stream, which is refused if nothing is said. ``"csr"``: a
+        :class:`scipy.sparse.csr_matrix` of one row; it returns a sparse matrix of one row, and the stream stays sparse.
+        ``"dense"``: an array, and the stream is dense from there on.
 
     Examples
     --------
@@ -52,12 +56,16 @@ class UserTransform:
         random: bool = False,
         seed: int = 0,
         name: str | None = None,
+        sparse: Literal["csr", "dense"] | None = None,
     ) -> None:
+        if sparse not in (None, "csr", "dense"):
+            raise ValueError(f"sparse is {sparse!r}, expected 'csr' or 'dense'")
         self.function = function
         self.shape = shape
         self.random = random
         self.seed = seed
         self.name = name or _name(function)
+        self.sparse = sparse
         #: The shape of what goes in, where it is not the one that is stored.
         self.input_shape: tuple[int, ...] | None = None
 
@@ -92,12 +100,20 @@ def described(function: Any) -> dict[str, Any]:
         shape = [operator.index(d) for d in shape] if isinstance(shape, Sequence) else [operator.index(shape)]
     return {
         "name": given.name,
-        "identity": "" if shape is None else str(shape),
+        "identity": ("" if shape is None else str(shape)) + (f" sparse={given.sparse}" if given.sparse else ""),
         "input_shape": given.input_shape,
         "shape": shape,
         "random": bool(given.random),
         "seed": operator.index(given.seed) % 2**64,
+        "sparse": given.sparse,
     }
+
+
+def _generator(words: Sequence[int] | None) -> tuple[np.random.Generator, ...]:
+    """A further argument for functions that draw random numbers, of four numbers of 32 bits."""
+    if words is None:
+        return ()
+    return (np.random.Generator(np.random.Philox(key=[words[0] | words[1] << 32, words[2] | words[3] << 32])),)
 
 
 def transformed(
@@ -108,9 +124,7 @@ def transformed(
     words: Sequence[int] | None,
 ) -> NDArray[Any]:
     """The samples of a sequence, each transformed; `words` are four random numbers of 32 bits where it draws some."""
-    extra: tuple[Any, ...] = ()
-    if words is not None:
-        extra = (np.random.Generator(np.random.Philox(key=[words[0] | words[1] << 32, words[2] | words[3] << 32])),)
+    extra = _generator(words)
     size = int(np.prod(input_shape, dtype=np.int64))
     samples = values.reshape(len(values) // size, *input_shape)
     out = np.empty((len(samples), *shape), values.dtype)
@@ -120,3 +134,33 @@ def transformed(
             raise ValueError(f"returned an array of shape {result.shape}, expected {tuple(shape)}")
         out[number] = result
     return out.reshape(-1)
+
+
+def transformed_rows(
+    function: Callable[..., Any],
+    sequence: tuple[NDArray[Any], NDArray[Any], NDArray[Any]],
+    dim: int,
+    dim_out: int,
+    words: Sequence[int] | None,
+) -> tuple[NDArray[Any], NDArray[np.int32], list[int]]:
+    """The sparse samples of a sequence, each transformed: values, columns, and the number of entries of each."""
+    from scipy import sparse  # type: ignore[import-untyped, unused-ignore]
+
+    bounds, columns, values = sequence
+    bounds = bounds - bounds[0]
+    extra = _generator(words)
+    rows = []
+    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+        row = sparse.csr_matrix((values[begin:end], columns[begin:end], [0, end - begin]), shape=(1, dim))
+        result = function(row, *extra)
+        if not sparse.issparse(result) or result.shape != (1, dim_out):
+            found = f"a {type(result).__name__} of shape {np.shape(result)}"
+            raise ValueError(f"returned {found}, expected a sparse matrix of shape {(1, dim_out)}")
+        result = result.tocsr()
+        if not result.has_canonical_format:
+            # It may be a matrix that the function keeps.
+            result = result.copy()
+            result.sum_duplicates()
+        rows.append(result)
+    out = [np.concatenate([getattr(row, part) for row in rows] or [[]]) for part in ("data", "indices")]
+    return out[0].astype(values.dtype), out[1].astype(np.int32), [row.nnz for row in rows]

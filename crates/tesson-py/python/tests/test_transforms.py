@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from tesson import (
     ConfigError,
@@ -113,7 +114,65 @@ def test_an_exception_names_the_function_and_the_sequence_and_is_the_cause() -> 
 
 
 def test_streams_that_cannot_be_transformed_are_refused() -> None:
-    with pytest.raises(ConfigError, match="`negative` transforms dense streams, this one is sparse"):
+    with pytest.raises(ConfigError, match="`negative`: it transforms dense samples, this stream is sparse; choose"):
         source(transforms={"labels": np.negative})
     with pytest.raises(ConfigError, match="there is no such stream, there are features, labels"):
         source(transforms={"lables": np.negative})
+
+
+def test_sparse_samples_come_as_rows_or_dense() -> None:
+    stored = source().next_minibatch(6)["labels"].asarray()[:, 0]
+    doubled = UserTransform(lambda row: row[:, ::-1] * 2, sparse="csr")
+    with source(transforms={"labels": [doubled, doubled]}) as rows:
+        assert rows.streams.labels.is_sparse
+        found = rows.next_minibatch(6)["labels"]
+        assert found.asarray()[:, 0].tolist() == (4 * stored).tolist()
+    widest = UserTransform(lambda sample: [sample.argmax()], shape=1, sparse="dense")
+    with source(transforms={"labels": [doubled, widest]}) as dense:
+        assert not dense.streams.labels.is_sparse
+        assert dense.next_minibatch(6)["labels"].samples[:, 0].tolist() == stored[:, ::-1].argmax(axis=1).tolist()
+    with source(transforms={"labels": UserTransform(np.negative, shape=2, sparse="csr")}) as wrong:
+        with pytest.raises(DataError, match=r"a csr_matrix of shape \(1, 3\), expected a sparse matrix of shape \(1, 2\)"):
+            wrong.next_minibatch(1)
+    with pytest.raises(ValueError, match="expected 'csr' or 'dense'"):
+        UserTransform(np.negative, sparse="rows")  # type: ignore[arg-type]
+
+
+def test_entries_of_sparse_samples_may_be_in_any_order_and_repeated() -> None:
+    kept = csr_matrix(([1.0, 2.0, 4.0], [2, 0, 2], [0, 3]), shape=(1, 3))
+    with source(transforms={"labels": UserTransform(lambda row: kept, sparse="csr")}) as same:
+        found = same.next_minibatch(2)["labels"]
+        assert found.values.tolist() == [2, 5] * 2 and found.indices.tolist() == [0, 2] * 2
+    assert kept.nnz == 3
+    empty = UserTransform(lambda row: csr_matrix((1, 7)), shape=7, sparse="csr")
+    with source(transforms={"labels": empty}) as nothing:
+        assert nothing.streams.labels.shape == (7,)
+        assert nothing.next_minibatch(6)["labels"].values.size == 0
+    dense = UserTransform(lambda row: row.toarray(), sparse="csr")
+    with source(transforms={"labels": dense}) as wrong:
+        with pytest.raises(DataError, match=r"returned a ndarray of shape \(1, 3\), expected a sparse matrix"):
+            wrong.next_minibatch(1)
+
+
+def test_random_numbers_of_sparse_samples_are_a_matter_of_the_sequence() -> None:
+    def scaled(row: Any, rng: np.random.Generator) -> Any:
+        return row * rng.uniform(1, 2)
+
+    def labels(size: int, **arguments: Any) -> list[float]:
+        noise = UserTransform(scaled, random=True, sparse="csr")
+        with source(transforms={"labels": noise}, max_sweeps=2, randomize=True, **arguments) as of:
+            return [value for minibatch in of.minibatches(size) for value in minibatch["labels"].values.tolist()]
+
+    expected = labels(4)
+    assert len(set(expected)) == len(expected) > 6
+    assert labels(1, threads=4) == expected
+
+
+def test_what_a_function_gets_of_a_sparse_stream_is_part_of_the_state() -> None:
+    def rows(sparse: Any) -> MinibatchSource:
+        return source(transforms={"labels": UserTransform(np.negative, sparse=sparse)})
+
+    state = rows("csr").get_checkpoint_state()
+    rows("csr").restore_from_checkpoint(state)
+    with pytest.raises(ResumeError):
+        rows("dense").restore_from_checkpoint(state)
