@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from gil import calls_until_another_thread_ran
 
 from tesson import MinibatchSource, UsageError
 
@@ -39,27 +40,7 @@ def test_threads_share_a_source(sources: tuple[Make, Make]) -> None:
 
 def test_reading_releases_the_gil(sources: tuple[Make, Make]) -> None:
     source = sources[0]()
-    go, ran = threading.Event(), []
-
-    def other() -> None:
-        go.wait()
-        ran.append(True)
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    interval = sys.getswitchinterval()
-    # From here on a thread runs Python only where another one lets it.
-    sys.setswitchinterval(1e6)
-    try:
-        go.set()
-        calls = 0
-        while not ran and calls < 100_000:
-            source.next_minibatch(6)
-            calls += 1
-    finally:
-        sys.setswitchinterval(interval)
-        thread.join()
-    assert calls < 100_000
+    assert calls_until_another_thread_ran(lambda: source.next_minibatch(6), most=100_000) < 100_000
 
 
 def test_closing_ends_a_read_in_another_thread(sources: tuple[Make, Make]) -> None:

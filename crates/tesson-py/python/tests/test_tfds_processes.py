@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from gil import calls_until_another_thread_ran
 from prepare import node, tensor, write_dataset
 
 import tesson
@@ -81,27 +82,7 @@ def test_threads_share_minibatches_and_random_access(numbers: tfds.Builder) -> N
 
 def test_reading_releases_the_gil(numbers: tfds.Builder) -> None:
     ds = numbers.as_dataset("train")
-    go, ran = threading.Event(), []
-
-    def other() -> None:
-        go.wait()
-        ran.append(True)
-
-    thread = threading.Thread(target=other)
-    thread.start()
-    interval = sys.getswitchinterval()
-    # From here on a thread runs Python only where another one lets it.
-    sys.setswitchinterval(1e6)
-    try:
-        go.set()
-        passes = 0
-        while not ran and passes < 1000:
-            values(ds)
-            passes += 1
-    finally:
-        sys.setswitchinterval(interval)
-        thread.join()
-    assert passes < 1000
+    assert calls_until_another_thread_ran(lambda: values(ds), most=1000) < 1000
 
 
 def test_a_pickled_iterator_goes_on_where_it_stood(numbers: tfds.Builder) -> None:
