@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use tesson::config::{Schedule, schedule};
 
-use crate::dataset::DatasetArgs;
+use crate::dataset::{DatasetArgs, start};
 
 /// Turns datasets into minibatches: deterministic, exactly resumable, fast.
 #[derive(Debug, Parser)]
@@ -277,6 +277,11 @@ pub(crate) struct ReadArgs {
 
     #[command(flatten)]
     pub(crate) dataset: DatasetArgs,
+
+    /// Begins a prepared dataset at this place of its stream, from 0: `1000`, or, with an epoch before it, `2:1000`
+    #[arg(long, value_name = "[EPOCH:]PLACE", conflicts_with_all = ["at", "state"], value_parser = start,
+        help_heading = "Prepared datasets")]
+    pub(crate) start_at: Option<(u64, u64)>,
 
     /// Samples in a minibatch over all workers, or a schedule over epochs such as 128*2:1024; 256, or as configured
     #[arg(long, value_name = "SCHEDULE", value_parser = schedule_of)]

@@ -15,6 +15,12 @@ use crate::progress::Progress;
 use crate::{input, line, log};
 
 pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
+    if args.start_at.is_some() {
+        return Err(Failure::Usage(format!(
+            "--start-at: {} is no prepared dataset",
+            args.input.input.display()
+        )));
+    }
     let config = configure(args)?;
     log::show(config.trace_level);
     let mut source = open(&config, &args.input)?;

@@ -917,4 +917,10 @@ fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
     shares(3, 2, "--state one --take 16 --save-state three");
     shares(2, 3, "--state three");
     assert!(refused(&folder, "read . --workers 2 --rank 2", 2).contains("--rank 2"));
+    // Any place of any epoch.
+    assert_eq!(read("--start-at 16"), whole[16..]);
+    assert_eq!(read("--start-at 1:16"), read("--op repeat=2")[66..]);
+    assert!(refused(&folder, "read . --start-at 51", 2).contains("place 51"));
+    fs::write(folder.join("two.ctf"), TWO).expect("a file");
+    assert!(refused(&folder, "read two.ctf --start-at 1", 2).contains("--start-at"));
 }

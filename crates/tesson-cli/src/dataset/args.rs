@@ -98,6 +98,14 @@ fn split(text: &str) -> Value {
     if text.starts_with('{') { value(text) } else { text.into() }
 }
 
+/// An epoch and a place in it.
+pub(crate) fn start(text: &str) -> Result<(u64, u64), String> {
+    let number =
+        |text: &str| text.parse().map_err(|_| format!("found `{text}`, expected a number from 0 on"));
+    let (epoch, place) = text.split_once(':').unwrap_or(("0", text));
+    Ok((number(epoch)?, number(place)?))
+}
+
 fn op(text: &str) -> Result<Op, Failure> {
     let (name, value) = pair(text)?;
     let value = match name {
@@ -129,5 +137,14 @@ mod tests {
         assert!(matches!(op("shuffle=8").unwrap(), Op::Shuffle { seed: None, .. }));
         assert_eq!(op("repeat=null").unwrap(), Op::Repeat(-1));
         assert!(op("take").is_err() && op("batch=3").is_err());
+    }
+
+    #[test]
+    fn a_start_is_a_place_or_an_epoch_and_a_place() {
+        assert_eq!(start("7"), Ok((0, 7)));
+        assert_eq!(start("2:7"), Ok((2, 7)));
+        for text in ["", ":", "1:", "-1", "1:2:3"] {
+            assert!(start(text).is_err(), "{text}");
+        }
     }
 }

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use tesson::tfds::{self, Dataset};
 
-pub(crate) use args::DatasetArgs;
+pub(crate) use args::{DatasetArgs, start};
 pub(crate) use info::run as info;
 pub(crate) use plan::run as plan;
 pub(crate) use read::run as read;

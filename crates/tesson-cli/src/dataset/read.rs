@@ -29,6 +29,9 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.state {
         reader.restore_json(&load(path)?).map_err(Error::from)?;
     }
+    if let Some((epoch, place)) = args.start_at {
+        reader.seek(Some(epoch), place)?;
+    }
     let endless = reader.traversal_len().is_none() && args.dataset.at.is_none();
     if endless && args.take.is_none() {
         return Err(Failure::Usage(

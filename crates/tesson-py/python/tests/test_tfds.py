@@ -80,6 +80,40 @@ def test_an_iterator_goes_on_exactly_where_its_state_was_taken(numbers: tfds.Bui
         assert values(other) == passes[1][k:]
 
 
+def test_any_position_of_any_epoch_is_found(numbers: tfds.Builder) -> None:
+    def dataset() -> tfds.Dataset:
+        config = tfds.ReadConfig(shuffle_seed=3)
+        return numbers.as_dataset("train", shuffle_files=True, read_config=config).shuffle(7, seed=4)
+
+    ds = dataset()
+    passes = [values(ds) for _ in range(3)]
+    assert passes[0] != passes[1]
+    for k in (0, 1, 13, 20):
+        assert values(dataset().seek(k)) == passes[0][k:]
+        assert values(dataset().seek(2, k)) == passes[2][k:]
+    other = dataset()
+    iterator = other.seek(1, 15)
+    assert int(next(iterator)["n"]) == passes[1][15]
+    iterator.seek(3)
+    assert values(iterator) == passes[1][3:]
+    assert values(other) == passes[2]
+    batches = dataset().minibatches(6)
+    batches.seek(1, 9)
+    assert [batch["n"].tolist() for batch in batches] == [passes[1][9:15], passes[1][15:]]
+
+
+def test_positions_that_are_not_there_are_refused(numbers: tfds.Builder) -> None:
+    ds = numbers.as_dataset("train")
+    with pytest.raises(tesson.TessonError, match="place 21.*has 20"):
+        ds.seek(21)
+    with pytest.raises(tesson.TessonError, match="no end"):
+        ds.repeat().seek(1, 0)
+    with pytest.raises(ValueError, match="from 0 on"):
+        ds.seek(-1)
+    with pytest.raises(TypeError, match="3 numbers"):
+        ds.seek(0, 1, 2)
+
+
 def test_a_state_of_something_else_is_refused(numbers: tfds.Builder) -> None:
     state = iter(numbers.as_dataset("train")).state_dict()
     with pytest.raises(tesson.ResumeError, match="files"):

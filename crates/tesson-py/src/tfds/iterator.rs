@@ -196,6 +196,16 @@ impl ExampleIterator {
         })
     }
 
+    /// Goes to a place of a traversal, of the present one if none is named; both count from 0.
+    fn go_to(&self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
+        self.origin.check(py)?;
+        alone(py, &self.turn, |walk| {
+            py.detach(|| walk.reader.seek(traversal, place)).map_err(|e| raise(py, e))?;
+            walk.forget();
+            Ok(())
+        })
+    }
+
     /// Records left out because they are damaged.
     fn skipped_records(&self, py: Python<'_>) -> PyResult<u64> {
         alone(py, &self.turn, |walk| Ok(walk.reader.skipped()))

@@ -148,6 +148,14 @@ impl ExampleReader {
         alone(py, &self.turn, |inner| Ok(inner.reader.split_len()))
     }
 
+    /// Goes to a place of a traversal, of the present one if none is named; both count from 0.
+    fn go_to(&self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
+        self.origin.check(py)?;
+        alone(py, &self.turn, |inner| {
+            py.detach(|| inner.reader.seek(traversal, place)).map_err(|e| raise(py, e))
+        })
+    }
+
     /// Records left out because they are damaged.
     fn skipped_records(&self, py: Python<'_>) -> PyResult<u64> {
         alone(py, &self.turn, |inner| Ok(inner.reader.skipped()))

@@ -44,20 +44,17 @@ impl Reader {
     }
 
     /// Goes to a place of a traversal, both counted from 0, without reading what is before it. The traversals before it are
-    /// over then, as if each had been read to its end.
+    /// over then, as if each had been read to its end. Without a number it is the traversal that the reader is in.
     ///
     /// # Errors
     /// A traversal behind one that has no end; a place behind the end.
-    pub fn seek(&mut self, traversal: u64, place: u64) -> Result<(), Error> {
+    pub fn seek(&mut self, traversal: Option<u64>, place: u64) -> Result<(), Error> {
         let mut stream = self.plan().stream()?;
-        if traversal > 0 && stream.len().is_none() {
-            return Err(UsageError("there is one traversal only, it has no end".into()).into());
+        match traversal {
+            Some(n) => stream.begin_traversal(n)?,
+            None => stream.restore(&StreamState { delivered: 0, ended: false, ..self.state() })?,
         }
-        for _ in 0..traversal {
-            // A wrong count is told to whoever reads as far.
-            let _ = stream.skip(u64::MAX).and_then(|_| stream.next());
-            stream.begin();
-        }
+        // A wrong count is told to whoever reads as far.
         let passed = stream.skip(place).unwrap_or_else(|_| stream.delivered());
         if passed < place {
             return Err(UsageError(format!("found place {place}, the traversal has {passed}")).into());

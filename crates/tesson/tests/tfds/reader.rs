@@ -232,13 +232,13 @@ fn any_place_of_any_traversal_is_found() {
     }
     let mut other = reader(&dataset, &shuffle, OnDamage::Fail).unwrap();
     for (traversal, place) in [(2, 7), (0, 0), (1, 39), (0, 40), (2, 0)] {
-        other.seek(traversal, place).unwrap();
+        other.seek(Some(traversal), place).unwrap();
         let rest = &traversals[traversal as usize][place as usize..];
         assert_eq!(read(&mut other, 100).0, rest, "{traversal}, {place}");
     }
-    assert_eq!(other.seek(0, 41).unwrap_err().to_string(), "found place 41, the traversal has 40");
+    assert_eq!(other.seek(Some(0), 41).unwrap_err().to_string(), "found place 41, the traversal has 40");
     let mut endless = reader(&dataset, &[json!({"repeat": -1})], OnDamage::Fail).unwrap();
-    assert!(endless.seek(1, 0).is_err());
-    endless.seek(0, 1_000_000).unwrap();
+    assert!(endless.seek(Some(1), 0).is_err());
+    endless.seek(Some(0), 1_000_000).unwrap();
     assert_eq!(read(&mut endless, 5).0.len(), 5);
 }

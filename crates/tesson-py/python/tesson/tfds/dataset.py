@@ -163,6 +163,20 @@ class Dataset:
         self._last = iterator
         return iterator
 
+    def seek(self, *place: int) -> DatasetIterator:
+        """The pass that iterating would begin, from a position on: ``seek(position)``; or that of an epoch:
+        ``seek(epoch, position)``.
+
+        Both count from 0, and nothing that lies before is read. The pass after it is the next one, as behind any iterator.
+
+        >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
+        >>> [int(example["label"]) for example in ds.seek(2)]
+        [2, 3]
+        """
+        iterator = iter(self)
+        iterator.seek(*place)
+        return iterator
+
     def __len__(self) -> int:
         """Examples of an iteration."""
         length = self._order().length()
@@ -282,6 +296,10 @@ class DatasetIterator(_tesson.ExampleIterator):
         """Go to where a state was taken."""
         self.restore(state)
 
+    def seek(self, *place: int) -> None:
+        """Go to a position in this pass, ``seek(position)``, or in another: ``seek(epoch, position)``."""
+        self.go_to(*_place(place))
+
     @property
     def skipped(self) -> int:
         """Records left out because they are damaged (``on_damage="skip"``)."""
@@ -289,6 +307,15 @@ class DatasetIterator(_tesson.ExampleIterator):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _go_on, (self.opened_as, self.state_dict())
+
+
+def _place(place: tuple[int, ...]) -> tuple[int | None, int]:
+    """Epoch, if it is named, and position."""
+    if len(place) not in (1, 2):
+        raise TypeError(f"found {len(place)} numbers, expected a position, or an epoch and a position")
+    if any(number < 0 for number in place):
+        raise ValueError(f"found {place}, expected numbers from 0 on")
+    return (None if len(place) == 1 else place[0]), place[-1]
 
 
 def _go_on(opened_as: tuple[Prepared, Request], state: dict[str, Any]) -> DatasetIterator:
@@ -325,6 +352,10 @@ class MinibatchIterator(Iterator[Any]):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go to where a state was taken."""
         self._reader.restore(state)
+
+    def seek(self, *place: int) -> None:
+        """Go to a position in this pass, ``seek(position)``, or in another: ``seek(epoch, position)``; in examples."""
+        self._reader.go_to(*_place(place))
 
     @property
     def skipped(self) -> int:
