@@ -30,8 +30,8 @@ impl Transform for Marked {
 
     fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
         match input.shape.dims() {
-            [n @ ..=9] => Ok(StreamInfo { shape: Shape::new([n + 1]), ..input.clone() }),
-            dims => Err(format!("found {dims:?}, expected one dimension of at most 9")),
+            [n @ ..=10] => Ok(StreamInfo { shape: Shape::new([n + 1]), ..input.clone() }),
+            dims => Err(format!("found {dims:?}, expected one dimension of at most 10")),
         }
     }
 
@@ -150,8 +150,8 @@ fn shapes_are_known_before_data_and_those_that_do_not_fit_are_refused() {
         let store = corpus::store(&corpus::text(&[1]));
         Source::open_in(config, &*store).err().map(|e| e.to_string()).unwrap_or_default()
     };
-    let found = error(&config(ORDERS[0], &[0; 9]));
-    assert_eq!(found, "transforms.x: `marked`: found [10], expected one dimension of at most 9");
+    let found = error(&config(ORDERS[0], &[0; 10]));
+    assert_eq!(found, "transforms.x: `marked`: found [11], expected one dimension of at most 10");
     let mut config = config(ORDERS[0], &[1]);
     config.transforms.0[0].0 = "y".into();
     assert_eq!(error(&config), "transforms.y: `marked` transforms dense streams, this one is sparse");
