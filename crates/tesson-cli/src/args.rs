@@ -303,6 +303,14 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) save_state: Option<PathBuf>,
 
+    /// Goes on from a state of a prepared dataset even if its shards have other names now
+    #[arg(long, requires = "state", help_heading = "Prepared datasets")]
+    pub(crate) force: bool,
+
+    /// Saves with the state of a prepared dataset which examples wait in shuffles: going there costs nothing then
+    #[arg(long, requires = "save_state", help_heading = "Prepared datasets")]
+    pub(crate) rings: bool,
+
     /// Adds how the sequences of each stream lie side by side (with --json)
     #[arg(long, requires = "json")]
     pub(crate) layout: bool,

@@ -15,9 +15,10 @@ use crate::progress::Progress;
 use crate::{input, line, log};
 
 pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
-    if args.start_at.is_some() {
+    let given = [("start-at", args.start_at.is_some()), ("force", args.force), ("rings", args.rings)];
+    if let Some((name, _)) = given.iter().find(|(_, is_given)| *is_given) {
         return Err(Failure::Usage(format!(
-            "--start-at: {} is no prepared dataset",
+            "--{name}: {} is no prepared dataset",
             args.input.input.display()
         )));
     }

@@ -917,6 +917,15 @@ fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
     shares(3, 2, "--state one --take 16 --save-state three");
     shares(2, 3, "--state three");
     assert!(refused(&folder, "read . --workers 2 --rank 2", 2).contains("--rank 2"));
+    // With what waits in the shuffle, and files that have moved.
+    read("--take 16 --save-state rings --rings");
+    assert_eq!(read("--state rings"), whole[16..]);
+    let state = fs::read_to_string(folder.join("rings")).expect("a state");
+    let at = state.find("2 files, ").expect("the files") + "2 files, ".len();
+    fs::write(folder.join("moved"), [&state[..at], "0000000000000000", &state[at + 16..]].concat())
+        .expect("a file");
+    assert!(refused(&folder, &format!("read . {order} --state moved"), 2).contains("the files"));
+    assert_eq!(read("--state moved --force"), whole[16..]);
     // Any place of any epoch.
     assert_eq!(read("--start-at 16"), whole[16..]);
     assert_eq!(read("--start-at 1:16"), read("--op repeat=2")[66..]);

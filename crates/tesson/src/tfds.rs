@@ -42,6 +42,7 @@ use tesson_core::{ConfigError, Error, StoreError};
 pub use check::{CheckedDataset, check};
 pub use format::FORMAT;
 pub use reader::{Means, OnDamage, Reader, Rows};
+pub use state::Restoring;
 pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_image::decode as pictures;
 pub use tesson_plan::{CountMismatch, GlobalSeeds, Stream, StreamState};

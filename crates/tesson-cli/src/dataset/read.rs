@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tesson::Error;
 use tesson::config::Schedule;
 use tesson::tfds::features::{Schema, Selection, node};
-use tesson::tfds::{self, Means, Plan, Reader, Rows};
+use tesson::tfds::{self, Means, Plan, Reader, Restoring, Rows};
 
 use super::open;
 use crate::args::ReadArgs;
@@ -27,7 +27,8 @@ const SHOWN: usize = 200;
 pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     let mut reader = reader(args)?;
     if let Some(path) = &args.state {
-        reader.restore_json(&load(path)?).map_err(Error::from)?;
+        let how = Restoring { force: args.force, go_on: &mut || true };
+        reader.restore_json_with(&load(path)?, how).map_err(Error::from)?;
     }
     if let Some((epoch, place)) = args.start_at {
         reader.seek(Some(epoch), place)?;
@@ -45,7 +46,9 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     };
     // Also behind an error: the state is that behind the last example.
     if let Some(path) = &args.save_state {
-        replace(path, &reader.to_json(&reader.state()).to_string())?;
+        let state = reader.state();
+        let saved = if args.rings { reader.to_json_with_rings(&state)? } else { reader.to_json(&state) };
+        replace(path, &saved.to_string())?;
     }
     let n = read?;
     if !out.is_json() {

@@ -23,6 +23,23 @@ impl Words {
         Words { key: halves(s), high: halves(t), block: 0, ready: [0; AHEAD], used: AHEAD }
     }
 
+    /// The words behind so many.
+    pub(crate) fn behind(self, drawn: u64) -> Words {
+        let ahead = AHEAD as u64;
+        let mut words = Words { block: drawn / ahead * (ahead / 4), used: AHEAD, ..self };
+        let over = (drawn % ahead) as usize;
+        if over > 0 {
+            words.renew();
+            words.used = over;
+        }
+        words
+    }
+
+    /// How many have been drawn.
+    pub(crate) fn drawn(&self) -> u64 {
+        self.block * 4 + self.used as u64 - AHEAD as u64
+    }
+
     /// Word `i`, from 0.
     pub(crate) fn at(&self, i: u64) -> u32 {
         self.block(i / 4)[(i % 4) as usize]
@@ -62,6 +79,16 @@ mod tests {
     fn first(pair: (u64, u64), n: usize) -> Vec<u32> {
         let mut words = Words::new(pair);
         (0..n).map(|_| words.draw()).collect()
+    }
+
+    #[test]
+    fn words_behind_others_are_found() {
+        let mut words = Words::new((5, 6));
+        for drawn in 0..70 {
+            let mut other = Words::new((5, 6)).behind(drawn);
+            assert_eq!((words.drawn(), other.drawn()), (drawn, drawn));
+            assert_eq!(words.draw(), other.draw(), "behind {drawn}");
+        }
     }
 
     #[test]

@@ -19,6 +19,21 @@ impl Buffer {
         Buffer { items: Vec::new(), size, front: 0, held: 0, words }
     }
 
+    /// A buffer as it stands behind so many draws, holding these items, the front first.
+    pub(super) fn behind(size: u64, words: Words, drawn: u64, items: Vec<u64>) -> Buffer {
+        Buffer { size, front: 0, held: items.len() as u64, items, words: words.behind(drawn) }
+    }
+
+    /// Items that have been drawn.
+    pub(super) fn drawn(&self) -> u64 {
+        self.words.drawn()
+    }
+
+    /// What it holds, the front first.
+    pub(super) fn items(&self) -> impl ExactSizeIterator<Item = u64> {
+        (0..self.held as usize).map(|behind| self.items[self.place(behind as u64)])
+    }
+
     /// Whether another item has a place in it.
     #[inline]
     pub(super) fn has_room(&self) -> bool {

@@ -8,6 +8,7 @@ use super::buffer::Buffer;
 use super::files::Files;
 use super::interleave::Interleave;
 use super::passes::{Facts, sum};
+use super::ring::{Ring, Way};
 use super::{Seeding, Span, StreamOp, StreamSpec};
 use crate::Demand;
 
@@ -37,6 +38,19 @@ impl std::error::Error for CountMismatch {}
 enum Stop {
     End,
     Failed(CountMismatch),
+    /// Somebody does not want to wait any longer on the way to a place.
+    Interrupted,
+    /// A ring is not of this stream.
+    Foreign,
+}
+
+/// Why a place is not come to.
+pub(super) enum Stray {
+    /// The traversal ends before it.
+    Beyond,
+    /// What buffers should hold is not of this stream and place.
+    Rings,
+    Interrupted,
 }
 
 /// A layer of a traversal: what it is, and where it stands.
@@ -284,10 +298,57 @@ impl Stream {
         if let Some(stop) = self.stopped {
             return stop.answer().map(|()| 0);
         }
-        let (skipped, stop) = skip(&mut self.layers, &mut self.passes, n);
+        let skipped = self.skip_along(n, &mut Way::new(Vec::new(), &mut || true));
+        self.stopped.map_or(Ok(()), Stop::answer).map(|()| skipped)
+    }
+
+    fn skip_along(&mut self, n: u64, way: &mut Way<'_>) -> u64 {
+        let (skipped, stop) = skip(&mut self.layers, &mut self.passes, n, way);
         self.delivered += skipped;
         self.stopped = stop;
-        stop.map_or(Ok(()), Stop::answer).map(|()| skipped)
+        skipped
+    }
+
+    /// What the buffers of shuffles hold, in bytes: with them, going to where the stream stands costs no draws. They are of
+    /// no use to anybody else.
+    pub fn rings(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        for layer in &self.layers {
+            let Layer::Shuffle { source, buffer, input, .. } = layer else { continue };
+            if *input != Input::Waits {
+                let pass = self.passes[*source].wrapping_sub(1);
+                let (drawn, ended) = (buffer.drawn(), *input == Input::Ended);
+                Ring { source: *source, pass, drawn, ended, items: buffer.items().collect() }
+                    .write(&mut bytes);
+            }
+        }
+        bytes
+    }
+
+    /// Goes to a place of the traversal before which shuffles had begun these numbers of passes, by [`Stream::rings`] of
+    /// that place or none. A stream that gets nowhere is left at some other place.
+    pub(super) fn go_along(
+        &mut self,
+        started: &[u64],
+        place: u64,
+        rings: &[u8],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Stray> {
+        let files = match &self.layers[0] {
+            Layer::Files { files, .. } => files.spans(),
+            _ => &[],
+        };
+        let rings = Ring::read_all(rings, files).ok_or(Stray::Rings)?;
+        let mut way = Way::new(rings, go_on);
+        self.begin_at(started);
+        self.skip_along(place, &mut way);
+        match self.stopped {
+            Some(Stop::Interrupted) => Err(Stray::Interrupted),
+            Some(Stop::Foreign) => Err(Stray::Rings),
+            _ if self.delivered != place => Err(Stray::Beyond),
+            _ if !way.rings.is_empty() => Err(Stray::Rings),
+            _ => Ok(()),
+        }
     }
 
     /// Bytes of memory that the buffers hold.
@@ -303,7 +364,7 @@ impl Stream {
 impl Stop {
     fn answer(self) -> Result<(), CountMismatch> {
         match self {
-            Stop::End => Ok(()),
+            Stop::End | Stop::Interrupted | Stop::Foreign => Ok(()),
             Stop::Failed(mismatch) => Err(mismatch),
         }
     }
@@ -355,7 +416,7 @@ fn begin(layers: &mut [Layer], passes: &mut [u64]) {
         Layer::Shuffle { size, seeding, source, buffer, input } => {
             *buffer = Buffer::new(*size, seeding.words(passes[*source]));
             *input = Input::Waits;
-            passes[*source] += 1;
+            passes[*source] = passes[*source].wrapping_add(1);
         }
         Layer::Repeat { repeat, .. } => {
             (repeat.ended, repeat.fresh, repeat.over) = (0, true, repeat.times == Some(0));
@@ -432,19 +493,34 @@ fn next(layers: &mut [Layer], passes: &mut [u64]) -> Result<u64, Stop> {
     }
 }
 
+/// Examples of files that are gone past at once.
+const PIECE: u64 = 1 << 24;
+
 /// Goes past `n` records of the uppermost layer: how many there were, and why there were not more.
-fn skip(layers: &mut [Layer], passes: &mut [u64], n: u64) -> (u64, Option<Stop>) {
+fn skip(layers: &mut [Layer], passes: &mut [u64], n: u64, way: &mut Way<'_>) -> (u64, Option<Stop>) {
     if n == 0 {
         return (0, None);
     }
     let (top, below) = layers.split_last_mut().expect(TOP);
     match top {
         Layer::Files { files, interleave } => {
-            let skipped = interleave.skip(n, files, &mut passes[0]);
-            (skipped, (skipped < n).then_some(Stop::End))
+            let mut skipped = 0;
+            while skipped < n {
+                // Where files are repeated, each of them is gone past: that may take long.
+                let piece = (n - skipped).min(PIECE);
+                let found = interleave.skip(piece, files, &mut passes[0]);
+                skipped += found;
+                if found < piece {
+                    return (skipped, Some(Stop::End));
+                }
+                if piece == PIECE && !way.goes_on(Way::PATIENCE) {
+                    return (skipped, Some(Stop::Interrupted));
+                }
+            }
+            (n, None)
         }
         Layer::Count { expected, found } => {
-            let (skipped, stop) = skip(below, passes, n.min(*expected - *found));
+            let (skipped, stop) = skip(below, passes, n.min(*expected - *found), way);
             *found += skipped;
             match stop {
                 None if skipped == n => (n, None),
@@ -458,7 +534,10 @@ fn skip(layers: &mut [Layer], passes: &mut [u64], n: u64) -> (u64, Option<Stop>)
                 if repeat.over {
                     return (skipped, Some(Stop::End));
                 }
-                let (more, stop) = skip(below, passes, n - skipped);
+                if !way.goes_on(1) {
+                    return (skipped, Some(Stop::Interrupted));
+                }
+                let (more, stop) = skip(below, passes, n - skipped, way);
                 skipped += more;
                 repeat.fresh &= more == 0;
                 let ended = match stop {
@@ -474,36 +553,87 @@ fn skip(layers: &mut [Layer], passes: &mut [u64], n: u64) -> (u64, Option<Stop>)
             (n, None)
         }
         Layer::Skip { n: ..0, .. } => (0, Some(Stop::End)),
-        Layer::Skip { left, .. } => match pass_over(left, below, passes) {
-            Ok(()) => skip(below, passes, n),
-            Err(stop) => (0, Some(stop)),
-        },
+        Layer::Skip { left, .. } => {
+            // In one go: a ring may be behind those that are left out.
+            let (found, stop) = skip(below, passes, left.saturating_add(n), way);
+            let out = found.min(*left);
+            *left -= out;
+            (found - out, stop)
+        }
         Layer::Take { left, .. } => {
-            let (skipped, stop) = skip(below, passes, n.min(*left));
+            let (skipped, stop) = skip(below, passes, n.min(*left), way);
             *left -= skipped;
             (skipped, stop.or((skipped < n).then_some(Stop::End)))
         }
         Layer::Shard { count, before, .. } => {
             let wanted = (n - 1).saturating_mul(*count).saturating_add(*before).saturating_add(1);
-            let (found, stop) = skip(below, passes, wanted);
+            let (found, stop) = skip(below, passes, wanted, way);
             let own = found.saturating_sub(*before).div_ceil(*count);
             *before = if own == n { *count - 1 } else { 0 };
             (own, stop)
         }
-        Layer::Shuffle { .. } => {
-            for skipped in 0..n {
+        Layer::Shuffle { size, seeding, source, buffer, input } => {
+            let mut skipped = 0;
+            let pass = passes[*source].wrapping_sub(1);
+            if let Some(ring) = way.ring(*source, pass, buffer.drawn(), n) {
+                let draws = ring.drawn - buffer.drawn();
+                if let Err(stop) = take_in(&ring, *size, buffer, input, below, passes, way) {
+                    return (0, Some(stop));
+                }
+                *buffer = Buffer::behind(*size, seeding.words(pass), ring.drawn, ring.items);
+                skipped = draws;
+            }
+            while skipped < n {
+                if !way.goes_on(1) {
+                    return (skipped, Some(Stop::Interrupted));
+                }
                 if let Err(stop) = next(layers, passes) {
                     return (skipped, Some(stop));
                 }
+                skipped += 1;
             }
             (n, None)
         }
     }
 }
 
+/// Brings the input of a shuffle to where a ring was kept.
+fn take_in(
+    ring: &Ring,
+    size: u64,
+    buffer: &Buffer,
+    input: &mut Input,
+    below: &mut [Layer],
+    passes: &mut [u64],
+    way: &mut Way<'_>,
+) -> Result<(), Stop> {
+    if *input == Input::Waits {
+        begin(below, passes);
+        *input = Input::Flows;
+    }
+    let taken = buffer.drawn() + buffer.items().len() as u64;
+    let more = ring.taken().checked_sub(taken).filter(|_| ring.fits(size)).ok_or(Stop::Foreign)?;
+    if *input == Input::Ended {
+        return if more == 0 && ring.ended { Ok(()) } else { Err(Stop::Foreign) };
+    }
+    match skip(below, passes, more, way) {
+        (_, Some(Stop::Interrupted)) => return Err(Stop::Interrupted),
+        (found, None) if found == more => {}
+        _ => return Err(Stop::Foreign),
+    }
+    if ring.ended {
+        // It begins what is begun by looking for more.
+        match next(below, passes) {
+            Err(Stop::End) => *input = Input::Ended,
+            _ => return Err(Stop::Foreign),
+        }
+    }
+    Ok(())
+}
+
 /// Goes past what is left to be left out. An end within is the end.
 fn pass_over(left: &mut u64, below: &mut [Layer], passes: &mut [u64]) -> Result<(), Stop> {
-    let (skipped, stop) = skip(below, passes, *left);
+    let (skipped, stop) = skip(below, passes, *left, &mut Way::new(Vec::new(), &mut || true));
     *left -= skipped;
     stop.map_or(Ok(()), Err)
 }

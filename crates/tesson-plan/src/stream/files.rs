@@ -30,7 +30,7 @@ impl Files {
             (0..n).for_each(|file| buffer.push(file));
             buffer
         });
-        *passes += 1;
+        *passes = passes.wrapping_add(1);
     }
 
     /// The next file; endless if the files are repeated.
@@ -57,6 +57,11 @@ impl Files {
     /// Examples of a traversal; `None`: there is no end.
     pub(super) fn n_examples(&self) -> Option<u64> {
         (!self.repeat).then(|| self.spans.iter().map(|s| s.len).sum())
+    }
+
+    /// The stretches that are read.
+    pub(super) fn spans(&self) -> &[Span] {
+        &self.spans
     }
 
     pub(super) fn repeats(&self) -> bool {

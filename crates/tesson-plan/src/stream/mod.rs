@@ -13,6 +13,7 @@ mod chain;
 mod files;
 mod interleave;
 mod passes;
+mod ring;
 mod seeds;
 mod spec;
 mod state;

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tesson_core::ResumeError;
 
 use super::Stream;
+use super::chain::Stray;
 
 /// Where a stream stands: everything else follows from what it is made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,19 +52,39 @@ impl Stream {
     /// # Errors
     /// The state is of a stream of other operations, or lies behind the end.
     pub fn restore(&mut self, state: &StreamState) -> Result<(), ResumeError> {
+        self.restore_with(state, &[], &mut || true)
+    }
+
+    /// The same by what the buffers held there ([`Stream::rings`]; no bytes if that was not kept), without a draw. `go_on`
+    /// is asked every few milliseconds of a long way. Where it fails the stream stays where it stood.
+    ///
+    /// # Errors
+    /// As [`Stream::restore`]; rings of something else; `go_on` has said no.
+    pub fn restore_with(
+        &mut self,
+        state: &StreamState,
+        rings: &[u8],
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ResumeError> {
         if state.started.len() != self.started().len() {
             let n = |shuffles: usize| format!("{shuffles} shuffles");
             return Err(differs("the stream", n(state.started.len()), n(self.started().len())));
         }
-        self.begin_at(&state.started);
-        let skipped = self.skip(state.delivered).unwrap_or_else(|_| self.delivered());
-        if skipped != state.delivered {
-            return Err(differs("the position", state.delivered.to_string(), format!("at most {skipped}")));
-        }
+        let mut there = self.clone();
+        there.go_along(&state.started, state.delivered, rings, go_on).map_err(|stray| match stray {
+            Stray::Beyond => {
+                differs("the position", state.delivered.to_string(), format!("at most {}", there.delivered()))
+            }
+            Stray::Rings => differs("the rings", format!("{} bytes", rings.len()), "those of this place"),
+            Stray::Interrupted => {
+                differs("the way to the position", state.delivered.to_string(), "interrupted on it")
+            }
+        })?;
         if state.ended {
             // What it answers, it has answered before the state was taken.
-            let _ = self.next();
+            let _ = there.next();
         }
+        *self = there;
         Ok(())
     }
 }

@@ -65,6 +65,47 @@ fn passes_of_a_shuffle_are_those_of_the_specification() {
 }
 
 #[test]
+fn rings_are_taken_where_they_belong_and_nowhere_else() {
+    let shuffle = |buffer| StreamOp::Shuffle { buffer: one_or_more(buffer), seeding: seeding(3, true) };
+    let spec =
+        StreamSpec { ops: vec![shuffle(50), StreamOp::Repeat(-1), shuffle(20)], ..spec(&[100, 200, 300]) };
+    let mut stream = Stream::new(spec.clone()).unwrap();
+    // So far that nobody could draw his way there.
+    let far = 600 * (1 << 50) + 123;
+    let mut near = Stream::new(spec.clone()).unwrap();
+    near.skip(1000).unwrap();
+    let (rings, state) = (near.rings(), near.state());
+    let mut asked = 0;
+    stream
+        .restore_with(&state, &rings, &mut || {
+            asked += 1;
+            true
+        })
+        .unwrap();
+    assert_eq!(asked, 0);
+    assert_eq!(read(&mut stream, 300), read(&mut near, 300));
+    let moved = StreamState { delivered: 1001, ..state.clone() };
+    let later = StreamState { started: vec![1, 1, 1], ..state.clone() };
+    let before = StreamState { delivered: 999, ..state.clone() };
+    let mut check = |state: &StreamState, rings: &[u8], why: &str| {
+        let before = stream.state();
+        let error = stream.restore_with(state, rings, &mut || false).unwrap_err().to_string();
+        assert!(error.contains(why), "{error}");
+        assert_eq!(stream.state(), before);
+    };
+    check(&later, &rings, "rings");
+    check(&before, &rings, "rings");
+    check(&state, &rings[..rings.len() - 1], "rings");
+    check(&StreamState { delivered: far, ..moved }, &[], "interrupted");
+    // A record of no file.
+    let mut foreign = rings.clone();
+    let last = foreign.len() - 1;
+    foreign[last] = 0x80;
+    foreign.extend([0xff, 0xff, 0x7f]);
+    check(&state, &foreign, "rings");
+}
+
+#[test]
 fn a_position_deep_in_many_files_is_found_in_few_steps() {
     let end = |i: u64| ((1281167.0 * i as f64) / 1024.0).round_ties_even() as u64;
     let lengths: Vec<u64> = (0..1024).map(|i| end(i + 1) - end(i)).collect();
@@ -313,9 +354,23 @@ proptest! {
             let state = StreamState::from_json(&stream.state().to_json()).unwrap();
             let mut other = Stream::new(spec.clone()).unwrap();
             other.restore(&state).unwrap();
-            prop_assert_eq!(other.state(), state);
+            prop_assert_eq!(other.state(), state.clone());
             let mut straight = stream.clone();
             prop_assert_eq!(ahead(&mut straight, 60), ahead(&mut other, 60));
+            // With what the buffers held it is the same place.
+            let mut kept = Stream::new(spec.clone()).unwrap();
+            let rings = stream.rings();
+            if !state.ended {
+                kept.restore_with(&state, &rings, &mut || true).unwrap();
+                prop_assert_eq!(kept.state(), state.clone());
+                prop_assert_eq!(kept.rings(), rings);
+                let mut straight = stream.clone();
+                prop_assert_eq!(ahead(&mut straight, 60), ahead(&mut kept, 60));
+                straight.begin();
+                kept.begin();
+                prop_assert_eq!(straight.started(), kept.started());
+                prop_assert_eq!(ahead(&mut straight, 60), ahead(&mut kept, 60));
+            }
             // What has begun on the way there has begun in both.
             straight.begin();
             other.begin();
@@ -325,6 +380,27 @@ proptest! {
                 stream.begin();
             }
         }
+    }
+
+    #[test]
+    fn states_of_anything_are_restored_or_refused(
+        files in any_files(),
+        ops in prop::collection::vec(any_op(), 0..4),
+        started in prop::collection::vec(prop_oneof![0..5u64, any::<u64>()], 0..4),
+        delivered in prop_oneof![0..100u64, any::<u64>()],
+        ended: bool,
+        rings in prop::collection::vec(prop_oneof![0..4u8, any::<u8>()], 0..40),
+    ) {
+        let mut stream = Stream::new(StreamSpec { ops, ..files }).unwrap();
+        let state = StreamState { started, delivered, ended };
+        let mut patience = 3;
+        let mut go_on = || { patience -= 1; patience > 0 };
+        let before = stream.state();
+        match stream.restore_with(&state, &rings, &mut go_on) {
+            Ok(()) => prop_assert_eq!(stream.delivered(), delivered),
+            Err(_) => prop_assert_eq!(stream.state(), before),
+        }
+        ahead(&mut stream, 20);
     }
 
     #[test]

@@ -102,6 +102,43 @@ def test_any_position_of_any_epoch_is_found(numbers: tfds.Builder) -> None:
     assert [batch["n"].tolist() for batch in batches] == [passes[1][9:15], passes[1][15:]]
 
 
+def test_what_shuffles_hold_is_saved_on_request(numbers: tfds.Builder) -> None:
+    def dataset() -> tfds.Dataset:
+        config = tfds.ReadConfig(shuffle_seed=3)
+        return numbers.as_dataset("train", shuffle_files=True, read_config=config).shuffle(7, seed=4).repeat(3)
+
+    whole = values(dataset())
+    iterator = iter(dataset())
+    for k in (0, 11, 30):
+        iterator.seek(k)
+        state = json.loads(json.dumps(iterator.state_dict(rings=True)))
+        assert state.pop("rings")["held"] != "" or k == 0
+        assert state == iterator.state_dict()
+        other = iter(dataset())
+        other.load_state_dict(iterator.state_dict(rings=True))
+        assert values(other) == whole[k:]
+        batches = dataset().minibatches(60)
+        batches.load_state_dict(iterator.state_dict(rings=True))
+        assert next(batches)["n"].tolist() == whole[k:]
+    foreign = {**iterator.state_dict(), "rings": {"held": "00", "hash": "00"}}
+    with pytest.raises(tesson.ResumeError, match="rings"):
+        iterator.load_state_dict(foreign)
+    assert values(iterator) == whole[30:]
+
+
+def test_shards_that_moved_are_gone_on_with_by_force(numbers: tfds.Builder) -> None:
+    iterator = iter(numbers.as_dataset("train").skip(3))
+    state = iterator.state_dict()
+    state["files"] = "4 files, 0123456789abcdef"
+    with pytest.raises(tesson.ResumeError, match="files"):
+        iterator.load_state_dict(state)
+    iterator.load_state_dict(state, force=True)
+    assert int(next(iterator)["n"]) == 3
+    state["dataset"] = "numbers 2.0.0"
+    with pytest.raises(tesson.ResumeError, match="dataset"):
+        iterator.load_state_dict(state, force=True)
+
+
 def test_positions_that_are_not_there_are_refused(numbers: tfds.Builder) -> None:
     ds = numbers.as_dataset("train")
     with pytest.raises(tesson.TessonError, match="place 21.*has 20"):

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use tesson::tfds::{Reader, Rows, StreamState};
-use tesson::{Error, ResumeError};
 
 use super::dataset::PreparedDataset;
 use super::examples::{Maker, Run};
 use super::kit::Kit;
 use super::request::{Origin, Request, Shaped, WARNINGS};
-use super::{Memory, alone};
+use super::{Memory, alone, restore, saved};
 use crate::errors::raise;
 use crate::log;
 use crate::state::{from_python, to_python};
@@ -89,13 +88,12 @@ impl Walk {
         Ok(true)
     }
 
-    fn state(&self) -> serde_json::Value {
-        let stream = match (self.ended, self.taken) {
+    fn state(&self) -> StreamState {
+        match (self.ended, self.taken) {
             (true, _) => self.reader.state(),
             (false, 0) => self.before.clone(),
             (false, n) => self.reader.state_behind(&self.rows, n - 1),
-        };
-        self.reader.to_json(&stream)
+        }
     }
 }
 
@@ -173,24 +171,24 @@ impl ExampleIterator {
     }
 
     /// Where the iterator stands; also behind a fork.
-    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let state = match self.turn.peek(|walk| walk.state()) {
+    fn state<'py>(&self, py: Python<'py>, rings: bool) -> PyResult<Bound<'py, PyAny>> {
+        let look = |walk: &Walk| walk.reader.to_json(&walk.state());
+        let state = match (!rings).then(|| self.turn.peek(|walk| look(walk))).flatten() {
             Some(state) => state,
-            None => alone(py, &self.turn, |walk| Ok(walk.state()))?,
+            None => alone(py, &self.turn, |walk| {
+                let state = walk.state();
+                saved(py, &mut walk.reader, &state, rings)
+            })?,
         };
         to_python(py, &state)
     }
 
     /// Goes to where a state was taken.
-    fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>, force: bool) -> PyResult<()> {
         self.origin.check(py)?;
         let state = from_python(state)?;
         alone(py, &self.turn, |walk| {
-            let restored = py.detach(|| {
-                walk.reader.restore_json(&state)?;
-                Ok::<_, ResumeError>(())
-            });
-            restored.map_err(|e| raise(py, Error::from(e)))?;
+            restore(py, &mut walk.reader, &state, force)?;
             walk.forget();
             Ok(())
         })

@@ -18,8 +18,10 @@ mod writer;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tesson::tfds::Rows;
+use serde_json::Value;
+use tesson::Error;
 use tesson::tfds::features::{Batch, Data, Schema};
+use tesson::tfds::{Reader, Restoring, Rows, StreamState};
 
 pub(crate) use dataset::{GlobalSeeds, PreparedDataset, Stream, find_dataset};
 pub(crate) use iterator::ExampleIterator;
@@ -28,6 +30,9 @@ pub(crate) use reader::ExampleReader;
 pub(crate) use request::forked;
 pub(crate) use writer::DatasetWriter;
 
+use self::request::WARNINGS;
+use crate::errors::raise;
+use crate::log;
 use crate::turn::Turn;
 
 /// Uses what one thread at a time may use. `act` has the GIL and may release it; nobody waits with it.
@@ -41,6 +46,26 @@ fn alone<T: Send, R>(py: Python<'_>, turn: &Turn<T>, act: impl FnOnce(&mut T) ->
         py.check_signals()?;
         py.detach(|| turn.wait());
     }
+}
+
+/// Goes to where a state was taken, until a signal comes.
+fn restore(py: Python<'_>, reader: &mut Reader, state: &Value, force: bool) -> PyResult<()> {
+    let mut signal = None;
+    let restored = py.detach(|| {
+        let go_on = &mut || Python::attach(|py| py.check_signals().map_err(|s| signal = Some(s)).is_ok());
+        reader.restore_json_with(state, Restoring { force, go_on })
+    });
+    log::flush(py, WARNINGS);
+    signal.map_or(Ok(()), Err)?;
+    restored.map_err(|e| raise(py, Error::from(e)))
+}
+
+/// Where a reader stands as a state, with what its shuffles hold if that is wanted.
+fn saved(py: Python<'_>, reader: &mut Reader, state: &StreamState, rings: bool) -> PyResult<Value> {
+    if !rings {
+        return Ok(reader.to_json(state));
+    }
+    py.detach(|| reader.to_json_with_rings(state)).map_err(|e| raise(py, e))
 }
 
 /// How much memory decoded columns take, so that the next ones begin with as much: memory that NumPy owns does not come

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
+use tesson::Error;
 use tesson::tfds::{Reader, Rows, StreamState};
-use tesson::{Error, ResumeError};
 
 use super::dataset::PreparedDataset;
 use super::examples::Maker;
 use super::kit::Kit;
 use super::request::{Origin, Request, Shaped, WARNINGS};
-use super::{Memory, alone, batches};
+use super::{Memory, alone, batches, restore, saved};
 use crate::errors::{misuse, raise};
 use crate::log;
 use crate::state::{from_python, to_python};
@@ -174,24 +174,23 @@ impl ExampleReader {
     }
 
     /// Where the reader stands; also behind a fork.
-    fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+    fn state<'py>(&self, py: Python<'py>, rings: bool) -> PyResult<Bound<'py, PyAny>> {
         let look = |inner: &Inner| inner.reader.to_json(&inner.reader.state());
-        let state = match self.turn.peek(|inner| look(inner)) {
+        let state = match (!rings).then(|| self.turn.peek(|inner| look(inner))).flatten() {
             Some(state) => state,
-            None => alone(py, &self.turn, |inner| Ok(look(inner)))?,
+            None => alone(py, &self.turn, |inner| {
+                let state = inner.reader.state();
+                saved(py, &mut inner.reader, &state, rings)
+            })?,
         };
         to_python(py, &state)
     }
 
     /// Goes to where a state was taken.
-    fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>, force: bool) -> PyResult<()> {
         self.origin.check(py)?;
         let state = from_python(state)?;
-        alone(py, &self.turn, |inner| {
-            let restored =
-                py.detach(|| inner.reader.restore_json(&state).map_err(|e: ResumeError| Error::from(e)));
-            restored.map_err(|e| raise(py, e))
-        })
+        alone(py, &self.turn, |inner| restore(py, &mut inner.reader, &state, force))
     }
 }
 

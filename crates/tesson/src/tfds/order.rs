@@ -20,6 +20,8 @@ pub(super) struct Order {
     pub(super) lengths: BTreeMap<usize, u64>,
     /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
     to_the_end: bool,
+    /// Where the last state was saved with what buffers hold: the next one is not far from there.
+    trail: Option<Stream>,
 }
 
 impl Order {
@@ -30,7 +32,7 @@ impl Order {
         let lengths = BTreeMap::new();
         let to_the_end = plan.files.iter().all(FileInstruction::reaches_the_end);
         let stream = stream(&plan, to_the_end, on_damage, &lengths)?;
-        Ok(Order { plan, on_damage, stream, lengths, to_the_end })
+        Ok(Order { plan, on_damage, stream, lengths, to_the_end, trail: None })
     }
 
     /// The next `n` numbers of the order, fewer at the end. Files are as long as the dataset says, or as is known.
@@ -66,8 +68,43 @@ impl Order {
     /// Goes to a place of this traversal, with what is known of the files now.
     pub(super) fn go_on(&mut self, delivered: u64) -> Result<(), Error> {
         let state = StreamState { started: self.stream.started().to_vec(), delivered, ended: false };
-        self.stream = stream(&self.plan, self.to_the_end, self.on_damage, &self.lengths)?;
+        self.stream = self.with(&self.lengths)?;
+        self.trail = None;
         Ok(self.stream.restore(&state)?)
+    }
+
+    /// The order at its beginning, where files have these lengths.
+    pub(super) fn with(&self, lengths: &BTreeMap<usize, u64>) -> Result<Stream, Error> {
+        stream(&self.plan, self.to_the_end, self.on_damage, lengths)
+    }
+
+    /// Takes the place of one that was made with these lengths.
+    pub(super) fn stand_at(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
+        // Who has saved what buffers hold will do so again.
+        self.trail = self.trail.take().map(|_| stream.clone());
+        (self.lengths, self.stream) = (lengths, stream);
+    }
+
+    /// What the buffers hold at a place, of those that have been reached. It is drawn from the last place that was asked for.
+    pub(super) fn rings_at(&mut self, state: &StreamState) -> Result<Vec<u8>, Error> {
+        let leads_there = |trail: &Stream| {
+            !trail.has_ended() && trail.started() == state.started && trail.delivered() <= state.delivered
+        };
+        let mut trail = match self.trail.take().filter(leads_there) {
+            Some(trail) => trail,
+            None => {
+                let mut beginning = self.with(&self.lengths)?;
+                beginning.restore(&StreamState {
+                    started: state.started.clone(),
+                    delivered: 0,
+                    ended: false,
+                })?;
+                beginning
+            }
+        };
+        // It has been gone past already, so a count is right so far.
+        let _ = trail.skip(state.delivered - trail.delivered());
+        Ok(self.trail.insert(trail).rings())
     }
 
     /// Goes to a place, if it stands elsewhere.

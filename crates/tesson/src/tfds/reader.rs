@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::{DataError, DataErrorKind, Error, Key, Location, ResumeError, UsageError};
-use tesson_plan::{CountMismatch, StreamState};
+use tesson_plan::{CountMismatch, Stream, StreamState};
 use tesson_tfds::features::{Batch, Schema};
 use tesson_tfds::ids::Ids;
 use tesson_tfds::info::{Dataset, Shard};
@@ -301,8 +301,7 @@ impl Reader {
             }
             (Stop::Short { records }, _) => records,
             (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::Skip) => {
-                tracing::warn!("left out: {error}");
-                self.skipped += 1;
+                self.leave_out(&error);
                 self.delivered = rest.positions[0];
                 self.load(rest.behind(1));
                 return Ok(());
@@ -325,22 +324,18 @@ impl Reader {
 
     /// Goes on in this traversal with what is known of the files now.
     fn go_on(&mut self) -> Result<(), Error> {
-        self.go_on_from(self.delivered)
-    }
-
-    /// The same from another place of it.
-    pub(super) fn go_on_from(&mut self, delivered: u64) -> Result<(), Error> {
         self.supply.forget();
         self.taken = None;
-        self.order.go_on(delivered)
+        self.order.go_on(self.delivered)
     }
 
     /// Appends one worker's share of the next `n` examples of all workers: those at places `i` with `i mod workers = rank`
     /// (§12.5). Every worker goes through the same order and reads its own records alone. Returns how many examples all
-    /// workers together get: fewer than `n` at the end.
+    /// workers together get: fewer than `n` at the end. A damaged record that is left out counts there, since only its
+    /// own worker sees it.
     ///
     /// # Errors
-    /// As [`Reader::read`].
+    /// As [`Reader::read`]; files that end where they are damaged, which one worker alone would know of.
     pub fn read_share(
         &mut self,
         n: usize,
@@ -349,6 +344,11 @@ impl Reader {
         rows: &mut Rows,
     ) -> Result<usize, Error> {
         self.check()?;
+        if self.order.on_damage == OnDamage::StopShard && workers > 1 {
+            let what = "`stop_shard` is for one worker: the others do not see where a file is damaged; `skip` leaves out \
+                damaged records alone";
+            return Err(UsageError(what.into()).into());
+        }
         self.turn_back()?;
         let mut all = Vec::with_capacity(n.min(1 << 16));
         let result = (|| {
@@ -358,7 +358,7 @@ impl Reader {
             let start = rows.len();
             rows.numbers.extend(all.iter().skip(rank).step_by(workers));
             rows.positions.resize(rows.numbers.len(), self.delivered);
-            self.load_known(start, rows)
+            self.load_known(start, rows, self.order.on_damage)
         })();
         self.failed = result.as_ref().err().cloned();
         result.map(|()| all.len())
@@ -387,25 +387,40 @@ impl Reader {
             rows.numbers.push(number);
             rows.positions.push(0);
         }
-        self.load_known(start, rows)
+        self.load_known(start, rows, OnDamage::Fail)
     }
 
-    /// Loads records that are known to be there.
-    fn load_known(&mut self, start: usize, rows: &mut Rows) -> Result<(), Error> {
-        let loaded = self.loader.load(&rows.numbers[start..], &mut rows.batch, usize::MAX);
-        let Err((done, stop)) = loaded else { return Ok(()) };
-        let bad = RecordId::of(rows.numbers[start + done]);
-        rows.numbers.truncate(start + done);
-        rows.positions.truncate(start + done);
-        match stop {
-            Stop::Full => Ok(()),
-            Stop::Failed(error) | Stop::Cut(error) => Err(self.with_id(error, bad)),
-            Stop::Short { records } => {
-                let expected = self.plan().files[bad.file].examples_in_shard;
-                let what = format!("record {} is not there: {}", bad.record, of_file(records, expected));
-                Err(self.with_id(self.error_in(self.loader.path(bad.file), what), bad))
-            }
+    /// Loads records that are known to be there, those of the rows from `start` on.
+    fn load_known(&mut self, mut start: usize, rows: &mut Rows, on_damage: OnDamage) -> Result<(), Error> {
+        loop {
+            let loaded = self.loader.load(&rows.numbers[start..], &mut rows.batch, usize::MAX);
+            let Err((done, stop)) = loaded else { return Ok(()) };
+            start += done;
+            let bad = RecordId::of(rows.numbers[start]);
+            let error = match (stop, on_damage) {
+                (Stop::Full, _) => continue,
+                (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::Skip) => {
+                    self.leave_out(&error);
+                    rows.numbers.remove(start);
+                    rows.positions.remove(start);
+                    continue;
+                }
+                (Stop::Failed(error) | Stop::Cut(error), _) => error,
+                (Stop::Short { records }, _) => {
+                    let expected = self.plan().files[bad.file].examples_in_shard;
+                    let what = format!("record {} is not there: {}", bad.record, of_file(records, expected));
+                    self.error_in(self.loader.path(bad.file), what)
+                }
+            };
+            rows.numbers.truncate(start);
+            rows.positions.truncate(start);
+            return Err(self.with_id(error, bad));
         }
+    }
+
+    fn leave_out(&mut self, error: &DataError) {
+        tracing::warn!("left out: {error}");
+        self.skipped += 1;
     }
 
     fn number_at(&self, place: u64) -> Result<u64, Error> {
@@ -454,6 +469,15 @@ impl Reader {
         restored
     }
 
+    /// The same where files have these lengths, with the stream already there.
+    pub(super) fn stand_at(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
+        self.supply.forget();
+        self.taken = None;
+        self.failed = None;
+        self.order.stand_at(lengths, stream);
+        self.stands_at_order();
+    }
+
     /// What the order depends on, a name and a text each: states belong to readers of which all are the same.
     pub fn identity(&self) -> [(&'static str, String); 3] {
         let info = &self.dataset.info;
@@ -481,7 +505,7 @@ impl Reader {
         let start = rows.len();
         rows.numbers.push(number);
         rows.positions.push(0);
-        self.load_known(start, rows)
+        self.load_known(start, rows, OnDamage::Fail)
     }
 
     fn with_id(&self, error: Error, id: RecordId) -> Error {

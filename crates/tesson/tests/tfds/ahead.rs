@@ -92,6 +92,12 @@ fn open(folder: &Path, reading: &Reading, on_damage: OnDamage, means: Means) -> 
     Reader::with(dataset, plan, schema, on_damage, means).unwrap()
 }
 
+/// Examples with their ids.
+fn shown(reader: &Reader, rows: &Rows) -> Vec<String> {
+    let example = |row| node(&rows.batch.value(reader.schema(), row)).to_string();
+    (0..rows.len()).map(|row| format!("{} {}", reader.id(rows, row), example(row))).collect()
+}
+
 /// The rest of a traversal, so many examples at a time, and what it ends with.
 fn rest(reader: &mut Reader, at_once: usize) -> (Vec<String>, Option<String>) {
     let mut rows = Rows::new(reader.schema());
@@ -99,8 +105,7 @@ fn rest(reader: &mut Reader, at_once: usize) -> (Vec<String>, Option<String>) {
     loop {
         rows.clear();
         let failed = reader.read(at_once, &mut rows).err();
-        let example = |row| node(&rows.batch.value(reader.schema(), row)).to_string();
-        all.extend((0..rows.len()).map(|row| format!("{} {}", reader.id(&rows, row), example(row))));
+        all.extend(shown(reader, &rows));
         if failed.is_some() || rows.len() < at_once {
             return (all, failed.map(|e| e.to_string()));
         }
@@ -227,6 +232,40 @@ fn a_damaged_record_is_met_at_its_place() {
         let at = bytes.len() / 2;
         bytes[at] ^= 0x10;
     });
+}
+
+#[test]
+fn shares_of_damaged_files_add_up() {
+    let folder = dataset("shared", FileFormat::TfRecord);
+    let shard = folder.join("some-train.tfrecord-00003-of-00007");
+    let mut bytes = fs::read(&shard).unwrap();
+    let at = bytes.len() / 2;
+    bytes[at] ^= 0x10;
+    fs::write(&shard, bytes).unwrap();
+    let reading = &readings()[0];
+    let mut plain = open(&folder, reading, OnDamage::Skip, MEANS[0]);
+    let (mut expected, _) = rest(&mut plain, 64);
+    let (mut found, mut skipped, mut lengths) = (Vec::new(), 0, Vec::new());
+    for rank in 0..3 {
+        let mut reader = open(&folder, reading, OnDamage::Skip, MEANS[1]);
+        let mut rows = Rows::new(reader.schema());
+        let mut length = 0;
+        while reader.read_share(10, 3, rank, &mut rows).unwrap() > 0 {
+            length += rows.len();
+            found.extend(shown(&reader, &rows));
+            rows.clear();
+        }
+        skipped += reader.skipped();
+        lengths.push(length);
+        assert_eq!(reader.state(), plain.state());
+    }
+    expected.sort();
+    found.sort();
+    assert!(found == expected, "{lengths:?}");
+    assert_eq!((skipped, plain.skipped()), (1, 1));
+    let mut stops = open(&folder, reading, OnDamage::StopShard, MEANS[0]);
+    let mut rows = Rows::new(stops.schema());
+    assert!(stops.read_share(10, 3, 0, &mut rows).unwrap_err().to_string().contains("stop_shard"));
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use tesson::Error;
 use tesson::records::{RecordKind, RecordsFile};
 use tesson::tfds::features::{Schema, Selection};
-use tesson::tfds::{self, OnDamage, Op, Plan, ReadConfig, Reader, Reading, Rows};
+use tesson::tfds::{self, OnDamage, Op, Plan, ReadConfig, Reader, Reading, Restoring, Rows};
 use tesson_formats::example::Value;
 
 use crate::dataset::{Dataset, record, tensor};
@@ -68,6 +68,57 @@ fn a_state_of_the_first_version_is_gone_on_with() {
     other.restore_json(&saved).unwrap();
     assert_eq!(read(&mut other, 80).0, straight[55..]);
     assert_eq!(today, saved, "the form has changed: keep v1.json and add another");
+}
+
+#[test]
+fn what_buffers_hold_is_saved_on_request_and_belongs_to_its_place() {
+    let dataset = numbered("rings");
+    let straight = read(&mut reader(&dataset, &shuffled(), OnDamage::Fail).unwrap(), 80).0;
+    let mut first = reader(&dataset, &shuffled(), OnDamage::Fail).unwrap();
+    let mut other = reader(&dataset, &shuffled(), OnDamage::Fail).unwrap();
+    let mut given = 0;
+    let mut states = Vec::new();
+    for n in [0, 1, 16, 20, 18, 24, 1] {
+        given += read(&mut first, n).0.len();
+        let saved = first.to_json_with_rings(&first.state()).unwrap();
+        other.restore_json(&serde_json::from_str(&saved.to_string()).unwrap()).unwrap();
+        assert_eq!(read(&mut other, 80).0, straight[given..]);
+        states.push(saved);
+    }
+    let (saved, later) = (states[4].clone(), states[3].clone());
+    let form: Json = serde_json::from_str(include_str!("compat/v1-rings.json")).unwrap();
+    assert_eq!(saved, form, "the form has changed: keep v1-rings.json and add another");
+    let mut check = |name: &str, value: Json| {
+        let mut foreign = saved.clone();
+        foreign["rings"][name] = value;
+        let place = other.state();
+        let error = other.restore_json(&foreign).unwrap_err().to_string();
+        assert!(error.contains("rings") && other.state() == place, "{name}: {error}");
+    };
+    check("held", later["rings"]["held"].clone());
+    check("held", json!(17));
+    check("hash", json!(null));
+    check("hash", later["rings"]["hash"].clone());
+}
+
+#[test]
+fn files_that_moved_are_gone_on_with_by_force() {
+    let (dataset, other) = (numbered("unmoved"), numbered("moved"));
+    let straight = read(&mut reader(&dataset, &shuffled(), OnDamage::Fail).unwrap(), 80).0;
+    let mut first = reader(&dataset, &shuffled(), OnDamage::Fail).unwrap();
+    read(&mut first, 33);
+    let mut saved = first.to_json(&first.state());
+    // As if they had had other names.
+    saved["files"] = json!("4 files, 0123456789abcdef");
+    let mut moved = reader(&other, &shuffled(), OnDamage::Fail).unwrap();
+    assert!(moved.restore_json(&saved).is_err());
+    let mut force = |saved: &Json| {
+        moved.restore_json_with(saved, Restoring { force: true, go_on: &mut || true })?;
+        Ok::<_, tesson::ResumeError>(read(&mut moved, 80).0)
+    };
+    assert_eq!(force(&saved).unwrap(), straight[33..]);
+    saved["files"] = json!("5 files, 0");
+    assert!(force(&saved).unwrap_err().to_string().contains("5 files"));
 }
 
 #[test]

@@ -1,0 +1,138 @@
+//! What the buffers of shuffles hold, kept so that going to a place costs no draws (§12.3).
+
+use super::Span;
+
+/// The buffer of a shuffle in one of its passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Ring {
+    /// The number of the shuffle, and of its pass.
+    pub(super) source: usize,
+    pub(super) pass: u64,
+    /// Examples drawn in this pass.
+    pub(super) drawn: u64,
+    /// The end of the input has been seen.
+    pub(super) ended: bool,
+    /// What is in it, the front first.
+    pub(super) items: Vec<u64>,
+}
+
+impl Ring {
+    /// Examples that the input has given.
+    pub(super) fn taken(&self) -> u64 {
+        self.drawn.saturating_add(self.items.len() as u64)
+    }
+
+    /// Whether a buffer of this size can stand so behind a draw: there is room for one more, or for as many as have come
+    /// no more.
+    pub(super) fn fits(&self, size: u64) -> bool {
+        let held = self.items.len() as u64;
+        if self.ended { held < size } else { held.checked_add(1) == Some(size) }
+    }
+
+    /// Appends it: numbers of seven bits a byte, the lower ones first; items as differences, with the sign in the lowest bit.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        let items = self.items.len() as u64;
+        for number in [self.source as u64, self.pass, self.drawn, self.ended.into(), items] {
+            write_number(number, out);
+        }
+        let mut before = 0;
+        for item in &self.items {
+            let step = item.wrapping_sub(before) as i64;
+            write_number(((step << 1) ^ (step >> 63)) as u64, out);
+            before = *item;
+        }
+    }
+
+    /// Takes one off the front of the bytes; `None` if they are something else.
+    fn read(bytes: &mut &[u8]) -> Option<Ring> {
+        let mut number = || read_number(bytes);
+        let (source, pass, drawn) = (usize::try_from(number()?).ok()?, number()?, number()?);
+        let (ended, n) = (number()? != 0, number()?);
+        // Nobody comes so far; words are counted in 64 bits.
+        let drawn = Some(drawn).filter(|drawn| *drawn < 1 << 62)?;
+        // An item has a byte at least.
+        let n = usize::try_from(n).ok().filter(|n| *n <= bytes.len())?;
+        let mut items = Vec::with_capacity(n);
+        let mut before = 0u64;
+        for _ in 0..n {
+            let step = read_number(bytes)?;
+            before = before.wrapping_add((step >> 1) ^ (step & 1).wrapping_neg());
+            items.push(before);
+        }
+        Some(Ring { source, pass, drawn, ended, items })
+    }
+
+    /// All of them, of a stream that reads these files; `None` if they are something else.
+    pub(super) fn read_all(mut bytes: &[u8], files: &[Span]) -> Option<Vec<Ring>> {
+        let mut files: Vec<Span> = files.to_vec();
+        files.sort_unstable_by_key(|file| file.first);
+        let is_there = |item: &u64| {
+            let behind = files.partition_point(|file| file.first <= *item);
+            behind > 0 && item - files[behind - 1].first < files[behind - 1].len
+        };
+        let mut rings = Vec::new();
+        while !bytes.is_empty() {
+            rings.push(Ring::read(&mut bytes).filter(|ring| ring.items.iter().all(is_there))?);
+        }
+        Some(rings)
+    }
+}
+
+fn write_number(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+fn read_number(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for shift in (0..64).step_by(7) {
+        let (byte, rest) = bytes.split_first()?;
+        *bytes = rest;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// The way to a place: what is known on it, and who may say that it takes too long.
+pub(super) struct Way<'a> {
+    /// Rings that have not been come to.
+    pub(super) rings: Vec<Ring>,
+    go_on: &'a mut dyn FnMut() -> bool,
+    /// Steps since that was asked.
+    steps: u64,
+}
+
+impl<'a> Way<'a> {
+    /// Steps between two questions: some milliseconds.
+    pub(super) const PATIENCE: u64 = 1 << 20;
+
+    pub(super) fn new(rings: Vec<Ring>, go_on: &'a mut dyn FnMut() -> bool) -> Way<'a> {
+        Way { rings, go_on, steps: 0 }
+    }
+
+    /// The ring of a pass, if it is among the next `n` draws behind so many.
+    pub(super) fn ring(&mut self, source: usize, pass: u64, drawn: u64, n: u64) -> Option<Ring> {
+        let is_it = |ring: &Ring| {
+            (ring.source, ring.pass) == (source, pass)
+                && ring.drawn.checked_sub(drawn).is_some_and(|draws| (1..=n).contains(&draws))
+        };
+        let at = self.rings.iter().position(is_it)?;
+        Some(self.rings.swap_remove(at))
+    }
+
+    /// Whether to go on behind so many steps.
+    pub(super) fn goes_on(&mut self, steps: u64) -> bool {
+        self.steps += steps;
+        if self.steps < Way::PATIENCE {
+            return true;
+        }
+        self.steps = 0;
+        (self.go_on)()
+    }
+}
