@@ -49,14 +49,25 @@ impl TfRecordFile {
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a run of records to a block.
-    fn append(&self, want: Want, fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error> {
+    /// Adds a run of records to a block. `memory` is for the bytes of a block that has none yet; what it holds is
+    /// overwritten.
+    fn append(
+        &self,
+        want: Want,
+        fetch: &dyn Fetch,
+        into: &mut Records,
+        memory: Vec<u8>,
+    ) -> Result<(), Error> {
         if let Some(compression) = self.compression(fetch)? {
             let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+            if into.bytes.is_empty() {
+                into.bytes = memory;
+                into.bytes.clear();
+            }
             return Stream::read(&mut stream, compression, self.resource, want, fetch, into);
         }
         let Some(at) = self.find(want.first, fetch, into)? else { return Ok(()) };
-        Run::new(self, want, at, fetch, into).read()
+        Run::new(self, want, at, fetch, into, memory).read()
     }
 
     /// Where a record begins. `None` if there is no such record, which is then said in `into`.
@@ -160,6 +171,8 @@ struct Run<'a> {
     want: Want,
     fetch: &'a dyn Fetch,
     into: &'a mut Records,
+    /// What the first bytes of a block are read over: memory that holds something need not be cleared first.
+    memory: Vec<u8>,
     /// Where the run begins in the block, and in the file.
     base: usize,
     offset: u64,
@@ -177,10 +190,11 @@ impl<'a> Run<'a> {
         offset: u64,
         fetch: &'a dyn Fetch,
         into: &'a mut Records,
+        memory: Vec<u8>,
     ) -> Run<'a> {
         let (base, index) = (into.bytes.len(), into.places.len());
         into.begin_run(want.first, base, offset);
-        Run { file, want, fetch, into, base, offset, index, at: base, wrong: Vec::new() }
+        Run { file, want, fetch, into, memory, base, offset, index, at: base, wrong: Vec::new() }
     }
 
     fn read(mut self) -> Result<(), Error> {
@@ -253,10 +267,13 @@ impl<'a> Run<'a> {
             None => FIRST_READ,
         };
         let wanted = self.want.bytes.saturating_sub((self.at - self.base) as u64);
+        // As many whole records as reach that far: the cut part of another one would be read twice.
+        let wanted = wanted.checked_next_multiple_of(each).unwrap_or(wanted);
         let ahead = likely.min(wanted).max(needed).min(size - here.offset).min(self.room().max(needed));
         let end = here.offset + ahead.max(have);
         let from = here.offset + have;
         if self.into.bytes.is_empty() {
+            self.into.bytes = std::mem::take(&mut self.memory);
             self.fetch.read_over(self.file.resource, from..end, &mut self.into.bytes)
         } else {
             self.fetch.read(self.file.resource, from..end, &mut self.into.bytes)
@@ -307,11 +324,12 @@ impl<'a> Run<'a> {
 
 impl RecordFile for TfRecordFile {
     fn read(&self, want: Want, fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error> {
+        let memory = std::mem::take(&mut into.bytes);
         into.clear();
         if want.most == 0 {
             return Ok(());
         }
-        self.append(want, fetch, into)
+        self.append(want, fetch, into, memory)
     }
 
     fn read_rows(&self, rows: &[u64], fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error> {
@@ -321,7 +339,7 @@ impl RecordFile for TfRecordFile {
             while done < run.len() {
                 let before = into.len();
                 let want = Want { first: run[done], most: (run.len() - done) as u64, bytes: u64::MAX };
-                self.append(want, fetch, into)?;
+                self.append(want, fetch, into, Vec::new())?;
                 done += into.len() - before;
                 match std::mem::take(&mut into.end) {
                     End::More if into.len() == before => return Ok(()),

@@ -1,5 +1,6 @@
 //! Records by file and number, decoded in the order in which they are asked for.
 
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -60,15 +61,21 @@ const HEAD: u64 = 12;
 /// times as large.
 const AT_ONCE: usize = 256 << 10;
 
+/// Blocks that a loader holds: as many files are read in turns, as a rule.
+const HELD: usize = 16;
+
 /// Reads and decodes. One for each thread.
 pub(super) struct Loader {
     shelf: Arc<Shelf>,
     decoder: Decoder,
+    /// Blocks that are used again and again while a stretch is loaded, and which records may be taken from each; by file.
+    held: [Option<(Arc<Block>, Range<u64>)>; HELD],
 }
 
 impl Loader {
     pub(super) fn new(shelf: Arc<Shelf>, schema: &Arc<Schema>) -> Loader {
-        Loader { shelf, decoder: Decoder::new(Arc::clone(schema), Limits::default()) }
+        let decoder = Decoder::new(Arc::clone(schema), Limits::default());
+        Loader { shelf, decoder, held: Default::default() }
     }
 
     /// One for another thread, which shares what has been read.
@@ -94,6 +101,13 @@ impl Loader {
         batch: &mut Batch,
         bytes: usize,
     ) -> Result<(), (usize, Stop)> {
+        let loaded = self.load_on(numbers, batch, bytes);
+        // What the shelf gives up meanwhile is to be free.
+        self.held = Default::default();
+        loaded
+    }
+
+    fn load_on(&mut self, numbers: &[u64], batch: &mut Batch, bytes: usize) -> Result<(), (usize, Stop)> {
         let mut done = 0;
         while done < numbers.len() {
             if done > 0 && batch.value_bytes() >= bytes {
@@ -103,7 +117,7 @@ impl Loader {
             let run =
                 (1..numbers.len() - done).take_while(|i| numbers[done + i] == numbers[done] + *i as u64);
             let run = 1 + run.count();
-            let block = self.block(first, run).map_err(|stop| (done, stop))?;
+            let block = self.held_block(first, run).map_err(|stop| (done, stop))?;
             let from = (first.record - block.first) as usize;
             let to = few_bytes(&block, from, from + run);
             // Records up to a damaged one are decoded: one of them may be wrong in itself.
@@ -145,6 +159,25 @@ impl Loader {
     /// The file of a record.
     pub(super) fn path(&self, file: usize) -> &Arc<Path> {
         self.shelf.shards().file(self.shelf.shard(file)).path()
+    }
+
+    /// The same as [`Loader::block`], which is asked once for what is held.
+    fn held_block(&mut self, id: RecordId, run: usize) -> Result<Arc<Block>, Stop> {
+        let slot = id.file % HELD;
+        if let Some((block, known)) = &self.held[slot]
+            && block.file == id.file
+            && known.contains(&id.record)
+        {
+            return Ok(Arc::clone(block));
+        }
+        // The shelf may use its memory for the next one.
+        self.held[slot] = None;
+        let block = self.block(id, run)?;
+        let known = block.known_from(id);
+        if !known.is_empty() {
+            self.held[slot] = Some((Arc::clone(&block), known));
+        }
+        Ok(block)
     }
 
     /// The block that holds a record. `run` records from there on are wanted.

@@ -14,11 +14,18 @@ use tesson_formats::record::{End, Records, Want};
 use super::loader::RecordId;
 use super::shards::Shards;
 
-/// Bytes of a block where a file is read on: at first, and at most.
-const READ_ON: Range<u64> = 64 << 10..1 << 20;
+/// Bytes of a block where a file is read on: at first, and at most. What has been read is checked and then decoded: blocks
+/// that stay in a core's cache until then are worth more than fewer reads.
+const READ_ON: Range<u64> = 64 << 10..256 << 10;
+
+/// Records of a block that is worth holding, so as not to ask for it again.
+const WORTH_HOLDING: usize = 64;
 
 /// Blocks that are kept, at least, if their bytes allow it: those of files that are read in turns.
 const KEPT: usize = 64;
+
+/// Bytes of a block whose memory is used again, at most: that of large records is not kept for small ones.
+const REUSED: u64 = 2 << 20;
 
 /// Blocks that are kept for each of the files that are read in turns: the one that is read, the next one, and one more.
 const KEPT_OF_A_FILE: usize = 3;
@@ -36,6 +43,23 @@ pub(super) struct Block {
 impl Block {
     pub(super) fn end(&self) -> u64 {
         self.first + self.records.len() as u64
+    }
+
+    /// The first record behind which the next block should be read.
+    fn half(&self) -> u64 {
+        self.first + (self.records.len() as u64).div_ceil(2)
+    }
+
+    /// Records from `id` on that can be taken from here without the shelf: it wants to know when half of a block has been
+    /// used. None where the block is too large to be held when the shelf has given it up, or so small that asking costs
+    /// nothing.
+    pub(super) fn known_from(&self, id: RecordId) -> Range<u64> {
+        let is_worth = self.records.len() >= WORTH_HOLDING && self.records.memory() as u64 <= 2 * READ_ON.end;
+        match (is_worth, id.record < self.half()) {
+            (false, _) => 0..0,
+            (true, true) => self.first..self.half(),
+            (true, false) => self.half()..self.end(),
+        }
     }
 }
 
@@ -136,8 +160,15 @@ impl Shelf {
             }
             state = self.arrived.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        let task = match state.ending_at(id) {
-            Some(before) => self.next_of(&before),
+        let before = state.ending_at(id).map(|before| (self.next_of(&before), (before.file, before.first)));
+        let task = match before {
+            Some((task, before)) => {
+                // Without threads nobody comes back to what has been passed, and its memory is still in the cache.
+                if !self.threads {
+                    state.give_up(before);
+                }
+                task
+            }
             None => Task { file: id.file, first: id.record, most: run, ahead: 0, likely: run },
         };
         self.read(state, task)
@@ -181,7 +212,7 @@ impl Shelf {
 
     /// Sees that the next block will be there when half of this one has been used.
     fn plan_ahead(&self, state: &mut State, block: &Arc<Block>, id: RecordId) {
-        let is_near = (id.record - block.first) * 2 >= block.records.len() as u64;
+        let is_near = id.record >= block.half();
         if !self.threads || block.ahead == 0 || !is_near || *block.records.end() != End::More {
             return;
         }
@@ -263,8 +294,7 @@ impl State {
         self.bytes -= bytes;
         // What is being decoded goes when that is done.
         let Some(block) = Arc::into_inner(kept.block) else { return };
-        // Memory of large records is not kept for small ones.
-        if self.idle.len() < KEPT_OF_A_FILE && bytes <= 2 * READ_ON.end {
+        if self.idle.len() < KEPT_OF_A_FILE && bytes <= REUSED {
             self.bytes += bytes;
             self.idle.push(block);
         }

@@ -17,7 +17,7 @@ const FIRST: usize = 16;
 const MOST: usize = 16 << 10;
 
 /// Examples and bytes that are worth a stretch of their own, however few are asked for at a time.
-const WORTH: usize = 1024;
+const WORTH: usize = 16 << 10;
 const WORTH_BYTES: usize = 1 << 20;
 
 /// Batches whose memory is kept.
