@@ -64,12 +64,15 @@ const AT_ONCE: usize = 256 << 10;
 /// Blocks that a loader holds: as many files are read in turns, as a rule.
 const HELD: usize = 16;
 
+/// A block, and the records that may be taken from it without asking the shelf.
+type Held = (Arc<Block>, Range<u64>);
+
 /// Reads and decodes. One for each thread.
 pub(super) struct Loader {
     shelf: Arc<Shelf>,
     decoder: Decoder,
     /// Blocks that are used again and again while a stretch is loaded, and which records may be taken from each; by file.
-    held: [Option<(Arc<Block>, Range<u64>)>; HELD],
+    held: [Option<Held>; HELD],
 }
 
 impl Loader {
@@ -117,7 +120,7 @@ impl Loader {
             let run =
                 (1..numbers.len() - done).take_while(|i| numbers[done + i] == numbers[done] + *i as u64);
             let run = 1 + run.count();
-            let block = self.held_block(first, run).map_err(|stop| (done, stop))?;
+            let (block, known) = self.take(first, run).map_err(|stop| (done, stop))?;
             let from = (first.record - block.first) as usize;
             let to = few_bytes(&block, from, from + run);
             // Records up to a damaged one are decoded: one of them may be wrong in itself.
@@ -135,6 +138,9 @@ impl Loader {
             done += to - from;
             if let Some((_, fault)) = fault {
                 return Err((done, Stop::Failed(self.record_error(block.file, fault))));
+            }
+            if !known.is_empty() {
+                self.held[first.file % HELD] = Some((block, known));
             }
         }
         Ok(())
@@ -161,23 +167,22 @@ impl Loader {
         self.shelf.shards().file(self.shelf.shard(file)).path()
     }
 
-    /// The same as [`Loader::block`], which is asked once for what is held.
-    fn held_block(&mut self, id: RecordId, run: usize) -> Result<Arc<Block>, Stop> {
-        let slot = id.file % HELD;
-        if let Some((block, known)) = &self.held[slot]
+    /// Takes the block that holds a record out of those that are held, or from the shelf, and says which records may be
+    /// taken from it. `run` records from there on are wanted.
+    ///
+    /// It is moved, there and back: threads that take records from the same block would wait for each other if each
+    /// counted its pointer at every run.
+    fn take(&mut self, id: RecordId, run: usize) -> Result<Held, Stop> {
+        // One that does not do is dropped here, and the shelf may use its memory for the next one.
+        if let Some((block, known)) = self.held[id.file % HELD].take()
             && block.file == id.file
             && known.contains(&id.record)
         {
-            return Ok(Arc::clone(block));
+            return Ok((block, known));
         }
-        // The shelf may use its memory for the next one.
-        self.held[slot] = None;
         let block = self.block(id, run)?;
         let known = block.known_from(id);
-        if !known.is_empty() {
-            self.held[slot] = Some((Arc::clone(&block), known));
-        }
-        Ok(block)
+        Ok((block, known))
     }
 
     /// The block that holds a record. `run` records from there on are wanted.
