@@ -19,7 +19,7 @@ const STEPS: &[Step] = &[
     Step { name: "tidy", help: "the rules of the house", budget_s: 5, run: tidy::check },
     Step { name: "format", help: "rustfmt changes nothing", budget_s: 30, run: format },
     Step { name: "clippy", help: "clippy warns of nothing", budget_s: 300, run: clippy },
-    Step { name: "rust", help: "unit tests, integration tests, conformance", budget_s: 480, run: rust },
+    Step { name: "rust", help: "unit tests, integration tests, conformance", budget_s: 600, run: rust },
     Step { name: "doctest", help: "examples in documentation", budget_s: 120, run: doctests },
     Step { name: "doc", help: "rustdoc warns of nothing", budget_s: 90, run: doc },
     Step {

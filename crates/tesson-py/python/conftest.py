@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,9 @@ from prepare import tensor, write_dataset
 import tesson
 from tesson import CTFDeserializer, MinibatchSource, StreamDef, StreamDefs, tfds
 from tesson.memory import MemoryDeserializer
+
+# Processes that are started in the background may be told to ignore Ctrl-C, and so would those that tests start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Six sequences of one sample; the key is the line's number.
 TRAIN = "".join(f"|x {i} {i + 1} {i + 2} {i + 3} |y {i % 3}:1\n" for i in range(6))

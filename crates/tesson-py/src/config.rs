@@ -54,11 +54,12 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_instance_of::<PyFloat>() || object.hasattr("__float__")? {
         return Ok(Value::Real(object.extract()?));
     }
-    if let Ok(mapping) = object.cast::<PyMapping>() {
-        return Ok(Value::Section(section(mapping)?));
-    }
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         return Ok(Value::List(object.try_iter()?.map(|v| value(&v?)).collect::<PyResult<_>>()?));
+    }
+    // Whether something is a mapping may be asked of code in Python, in which an interrupt would be lost.
+    if let Ok(mapping) = object.cast::<PyMapping>() {
+        return Ok(Value::Section(section(mapping)?));
     }
     if user::is_deserializer(object)? {
         return user::value(object);
