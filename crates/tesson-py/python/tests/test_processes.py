@@ -6,12 +6,11 @@ import multiprocessing
 import os
 import pickle
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 
+import interrupt
 import pytest
 from gil import calls_until_another_thread_ran
 
@@ -119,20 +118,7 @@ def test_a_forked_child_is_told_to_open_its_own(sources: tuple[Make, Make]) -> N
 
 
 def interrupted(script: str) -> tuple[int, str]:
-    """Runs a script, sends it SIGINT when it says that it is reading, and returns how it ended."""
-    script = "from tesson import *\nimport threading\n" + script
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "reading\n"
-        process.send_signal(signal.SIGINT)
-        try:
-            _, err = process.communicate(timeout=30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-        return process.returncode, err
+    return interrupt.interrupted("from tesson import *\nimport threading\n" + script)
 
 
 # A minibatch that takes long enough for a signal to come while it is made, over and over the same six sequences.

@@ -7,13 +7,13 @@ import multiprocessing
 import os
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import interrupt
 import pytest
 from gil import calls_until_another_thread_ran
 from prepare import node, tensor, write_dataset
@@ -191,20 +191,7 @@ def test_random_access_goes_on_in_a_forked_child(numbers: tfds.Builder) -> None:
 
 
 def interrupted(script: str) -> tuple[int, str]:
-    """Runs a script, sends it SIGINT when it says that it is reading, and returns how it ended."""
-    script = "from tesson import tfds\nds = tfds.builder_from_directory('digits/1.0.0').as_dataset('train')\n" + script
-    with subprocess.Popen(
-        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "reading\n"
-        process.send_signal(signal.SIGINT)
-        try:
-            _, err = process.communicate(timeout=30)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            raise
-        return process.returncode, err
+    return interrupt.interrupted("from tesson import tfds\nds = tfds.builder_from_directory('digits/1.0.0').as_dataset('train')\n" + script)
 
 
 @pytest.fixture
