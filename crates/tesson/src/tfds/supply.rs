@@ -16,7 +16,7 @@ use super::{Means, Rows};
 const FIRST: usize = 16;
 const MOST: usize = 16 << 10;
 
-/// Examples and bytes that are worth a stretch of their own, however few are asked for at a time.
+/// Examples and bytes that are worth a thread's waking, however few are asked for at a time.
 const WORTH: usize = 16 << 10;
 const WORTH_BYTES: usize = 1 << 20;
 
@@ -97,11 +97,10 @@ impl Supply {
         usize::try_from(self.limit / 4 / batches as u64).unwrap_or(usize::MAX).max(1)
     }
 
-    /// Examples of a stretch where so many are asked for.
-    fn examples(&self, n: usize) -> usize {
+    /// Examples of a stretch where so many are asked for, at least `worth` of them if they are small.
+    fn examples(&self, n: usize, worth: usize) -> usize {
         let Some(each) = self.each else { return n.min(FIRST) };
-        let worth = if self.crew.is_some() { (WORTH_BYTES / each).min(WORTH) } else { 1 };
-        n.max(worth).min(self.batch_bytes() / each).clamp(1, MOST)
+        n.max(worth.min(WORTH_BYTES / each)).min(self.batch_bytes() / each).clamp(1, MOST)
     }
 
     /// What comes next in the order, where `n` examples are asked for at a time and `left` of them are not given yet.
@@ -111,11 +110,11 @@ impl Supply {
             self.start(loader);
         }
         let Some(mut crew) = self.crew.take() else {
-            let stretch = self.plan(left, order);
+            let stretch = self.plan(left, 1, order);
             return self.load(stretch, loader);
         };
         while self.over.is_none() && crew.under_way() < self.depth() {
-            let stretch = self.plan(n, order);
+            let stretch = self.plan(n, WORTH, order);
             crew.give(stretch, self.batch(loader), self.batch_bytes());
         }
         let loaded = match (crew.under_way(), self.over) {
@@ -128,8 +127,8 @@ impl Supply {
     }
 
     /// The next stretch; the last one again and again.
-    fn plan(&mut self, n: usize, order: &mut Order) -> Stretch {
-        let stretch = order.stretch(self.examples(n));
+    fn plan(&mut self, n: usize, worth: usize, order: &mut Order) -> Stretch {
+        let stretch = order.stretch(self.examples(n, worth));
         self.over = (stretch.last != Last::More).then_some(stretch.last);
         stretch
     }
