@@ -4,7 +4,7 @@ use tesson_core::Index;
 
 use crate::order::{Entry, Local, Next, Order, Walk};
 use crate::share::Share;
-use crate::{BatchPlan, Consumed, Cursor, Demand, LastSequence};
+use crate::{BatchPlan, Consumed, Cursor, Demand, LastSequence, Planned};
 
 /// So many samples, in so many sequences.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -89,6 +89,36 @@ impl Room {
     }
 }
 
+/// What a round has put into its room.
+struct Filling {
+    room: Room,
+    taken: Room,
+    /// The next own sequence is taken however long it is: it would never be delivered otherwise.
+    forced: bool,
+}
+
+impl Filling {
+    fn of(room: Room, forced: bool) -> Filling {
+        Filling { room, taken: Room::EMPTY, forced }
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.room.is_used_up_by(self.taken)
+    }
+}
+
+/// The sequence that comes next.
+struct Item {
+    planned: Planned,
+    length: u64,
+    /// It is given by this rank, and not by one before the states were merged.
+    own: bool,
+    consumed: bool,
+    /// Samples from its beginning to the end of the data.
+    left: u64,
+}
+
 /// What stays the same while one minibatch is cut.
 pub(crate) struct Cut<'a> {
     pub(crate) index: &'a Index,
@@ -120,6 +150,31 @@ impl Cut<'_> {
         self.last_sequence == LastSequence::LeftOut
     }
 
+    /// Puts a sequence into a round's room; whether it got there, or may be passed as another's.
+    #[inline]
+    fn put(&self, item: Item, into: &mut Filling, out: &mut BatchPlan) -> bool {
+        let Item { planned, length, own, consumed, left } = item;
+        if !into.forced && !consumed && into.room.is_exceeded_by(into.taken, length, own) {
+            return false;
+        }
+        if left == 0 || left < length && self.ends_in(left, own, out) {
+            return false;
+        }
+        if own {
+            if out.own.len() == self.most {
+                out.too_large = true;
+                return false;
+            }
+            out.own.push(planned);
+            into.taken.own.add(length);
+            into.forced = false;
+        }
+        if !consumed {
+            into.taken.global.add(length);
+        }
+        true
+    }
+
     /// Cuts a minibatch from a shuffled order (§6.2): rounds, each within one sweep.
     pub(crate) fn rounds<O: Order>(&self, order: &mut O, at: &mut Cursor, out: &mut BatchPlan) {
         let mut left = self.room;
@@ -146,22 +201,22 @@ impl Cut<'_> {
     }
 
     /// One round: up to the end of a sweep or of the room. Before any sweep end at least one own sequence is taken
-    /// (`forced`), however long it is: it would never be delivered otherwise.
+    /// (`forced`).
     fn round<O: Order>(
         &self,
         order: &mut O,
         room: Room,
-        mut forced: bool,
+        forced: bool,
         at: &mut Cursor,
         out: &mut BatchPlan,
     ) -> Room {
         let (samples, n) = (self.index.n_samples(), self.index.n_sequences());
         let end = self.end.unwrap_or(u64::MAX);
-        let mut taken = Room::EMPTY;
+        let mut filling = Filling::of(room, forced);
         if at.position >= end {
             out.data_end = true;
             out.sweep_end |= at.position >= samples && at.position.is_multiple_of(samples);
-            return taken;
+            return filling.taken;
         }
         order.enter(self.index, at.sweep);
         out.begin_sweep(at.sweep);
@@ -173,44 +228,30 @@ impl Cut<'_> {
             let Next { planned, home, length } = order.get(sequence);
             let length = u64::from(length);
             let consumed = self.consumed.is_some_and(|c| c.holds(position, home));
-            let own = !consumed && self.share.owns(home);
-            if !forced && !consumed && room.is_exceeded_by(taken, length, own) {
-                break;
-            }
             // A bucket that has to be divided is begun by the next minibatch. What is one rank's of it is not known.
-            if !forced
+            if !filling.forced
                 && let Some(bucket) = order.bucket_at(sequence).filter(|_| self.share == Share::ALL)
-                && !bucket.fits_into(room.own, taken.own)
+                && !bucket.fits_into(room.own, filling.taken.own)
             {
                 break;
             }
-            if position >= end || end - position < length && self.ends_in(end - position, own, out) {
+            let own = !consumed && self.share.owns(home);
+            let item = Item { planned, length, own, consumed, left: end.saturating_sub(position) };
+            if !self.put(item, &mut filling, out) {
                 break;
-            }
-            if own {
-                if out.own.len() == self.most {
-                    out.too_large = true;
-                    break;
-                }
-                out.own.push(planned);
-                taken.own.add(length);
-                forced = false;
-            }
-            if !consumed {
-                taken.global.add(length);
             }
             position += length;
             sequence += 1;
         }
         out.data_end |= position >= end;
-        out.has_room = !room.is_used_up_by(taken);
+        out.has_room = !filling.is_full();
         at.position = position;
         at.sequence = sequence;
         if sequence == n {
             out.sweep_end = true;
             *at = Cursor { position, sweep: at.sweep + 1, ..Cursor::default() };
         }
-        taken
+        filling.taken
     }
 
     /// Cuts a minibatch on a local timeline (§8). `ends` says where its data end, `end` after how many samples.
@@ -291,33 +332,17 @@ impl Cut<'_> {
     fn fill(&self, at: &mut Cursor, out: &mut BatchPlan) -> Result<(), BeyondIndex> {
         let n = self.index.n_sequences();
         let mut walk = Walk::new(self.index, at.sequence);
-        let mut taken = Room::EMPTY;
-        let mut forced = true;
+        let mut filling = Filling::of(self.room, true);
         // Counts over sweep ends and since the start, so that shares do not change when a run is gone on with.
         let mut number = at.sweep.wrapping_mul(n).wrapping_add(at.sequence);
         out.begin_sweep(at.sweep);
-        while !self.room.is_used_up_by(taken) {
+        while !filling.is_full() {
             let (planned, length) = walk.step();
             let consumed = self.consumed.is_some_and(|c| c.holds(at.position, number));
             let own = !consumed && self.share.owns(number);
-            if !forced && !consumed && self.room.is_exceeded_by(taken, length, own) {
-                break;
-            }
             let left = self.end.map_or(u64::MAX, |end| end.saturating_sub(at.position));
-            if left == 0 || left < length && self.ends_in(left, own, out) {
+            if !self.put(Item { planned, length, own, consumed, left }, &mut filling, out) {
                 break;
-            }
-            if own {
-                if out.own.len() == self.most {
-                    out.too_large = true;
-                    break;
-                }
-                out.own.push(planned);
-                taken.own.add(length);
-                forced = false;
-            }
-            if !consumed {
-                taken.global.add(length);
             }
             at.position += length;
             at.sequence += 1;
@@ -334,7 +359,7 @@ impl Cut<'_> {
                 out.begin_sweep(at.sweep);
             }
         }
-        out.has_room = !self.room.is_used_up_by(taken);
+        out.has_room = !filling.is_full();
         Ok(())
     }
 }
