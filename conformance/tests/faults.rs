@@ -10,16 +10,29 @@ use tesson_conformance::{binary, corpus};
 
 const FILE: &str = "train.ctf";
 
+/// What reading minibatches answers; going through the file in one pass must answer the same.
 fn read(options: &str, bytes: &[u8]) -> Result<(), Error> {
+    let read = with(options, bytes, |source| {
+        while source.next_minibatch(1)?.is_some() {}
+        Ok(())
+    });
+    let passed = with(options, bytes, |source| source.pass(|_| (), |()| Ok(())));
+    assert_eq!(format!("{read:?}"), format!("{passed:?}"), "{options} {}", bytes.escape_ascii());
+    read
+}
+
+fn with(
+    options: &str,
+    bytes: &[u8],
+    read: impl FnOnce(&mut Source) -> Result<(), Error>,
+) -> Result<(), Error> {
     let text = format!(
         r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "{FILE}", {options} "input": {{
             "A": {{"alias": "a", "dim": 2, "format": "dense"}}, "S": {{"alias": "s", "dim": 5, "format": "sparse"}}}}}}],
             "randomize": false, "maxSweeps": 1}}"#
     );
     let config = config::from_json(&text).expect("the test's configuration is right");
-    let mut source = Source::open_in(&config, &MemoryStore::new().with(FILE, bytes.to_vec()))?;
-    while source.next_minibatch(1)?.is_some() {}
-    Ok(())
+    read(&mut Source::open_in(&config, &MemoryStore::new().with(FILE, bytes.to_vec()))?)
 }
 
 fn fault(options: &str, bytes: &[u8]) -> DataError {

@@ -5,13 +5,17 @@
 // What tests share is not known as a test to clippy.
 #![allow(clippy::unwrap_used)]
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
+use tesson::convert::{
+    self, ConvertError, Corpus, Form, Sequence, SequenceData, Sequences, StreamSpec, Written,
+};
 use tesson::store::Store;
-use tesson::{Demand, ResumeState, Source};
+use tesson::{Demand, Element, Key, ResumeState, Source};
 use tesson_conformance::corpus::{
     self, BINARY, BINARY_JOINED, BINARY_TRUNCATED, Delivered, JOINED, LOCAL, PREPARED, PREPARED_JOINED,
     PREPARED_TRUNCATED, SEVERAL, TRUNCATED, config, dawdling, rest,
@@ -133,6 +137,64 @@ fn threads_and_prefetching_change_nothing() {
             }
         }
     }
+}
+
+/// A corpus that is written minibatch by minibatch.
+struct ByMinibatch(Corpus);
+
+impl Sequence for ByMinibatch {
+    fn key(&self) -> Key {
+        self.0.key()
+    }
+
+    fn stream(&self, stream: usize) -> SequenceData<'_> {
+        self.0.stream(stream)
+    }
+}
+
+impl Sequences for ByMinibatch {
+    fn streams(&self) -> Vec<StreamSpec> {
+        self.0.streams()
+    }
+
+    fn advance(&mut self) -> Result<bool, ConvertError> {
+        self.0.advance()
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.0.bytes_read()
+    }
+}
+
+/// What is written of sequences in chunks of so many bytes.
+fn written(input: &mut dyn Sequences, chunk_bytes: u64) -> (Written, Vec<u8>) {
+    let file = folder("written").join("out.cbf");
+    let written = convert::write(input, &file, Form::Binary { chunk_bytes }, &mut |_| ());
+    (written.expect("the data are right"), fs::read(file).unwrap())
+}
+
+#[test]
+fn one_pass_writes_what_minibatches_hold() {
+    let once = r#""maxSweeps": 1"#;
+    let corpus = |source, element: Element| Corpus::new(source, move |_| element);
+    let mut passes = 0;
+    for way in WAYS.iter() {
+        let plain = || open(&format!(r#"{way}, {once}, "threads": 1"#), &*corpus_store());
+        if !plain().is_one_pass() {
+            continue;
+        }
+        passes += 1;
+        for (chunk_bytes, element) in [(1, Element::F32), (3000, Element::F64), (1 << 20, Element::F32)] {
+            let expected = written(&mut ByMinibatch(corpus(plain(), element)), chunk_bytes);
+            for threads in [1, 2, 8] {
+                let options = format!(r#"{way}, {once}, {LITTLE_MEMORY}, "threads": {threads}"#);
+                let source = open(&options, &dawdling(corpus_store(), threads));
+                let found = written(&mut corpus(source, element), chunk_bytes);
+                assert!(found == expected, "{options}, chunks of {chunk_bytes} bytes");
+            }
+        }
+    }
+    assert_eq!(passes, 3, "text, binary, and several files, in order");
 }
 
 #[test]

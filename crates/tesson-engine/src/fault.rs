@@ -7,6 +7,32 @@ use tesson_core::{DataError, Fault, Key, Location, StreamInfo};
 use crate::fetch::Resources;
 use crate::pack::Source;
 
+/// A fault that counts against the budget, in plan order.
+pub(crate) struct Charge {
+    pub(crate) error: DataError,
+    /// No budget forgives it.
+    pub(crate) fatal: bool,
+}
+
+/// Appends what counts of a sequence: its damage, or its faults; only fatal ones if it has been met `again`.
+pub(crate) fn charge(
+    sequence: u32,
+    source: &Source<'_>,
+    again: bool,
+    streams: &[Arc<StreamInfo>],
+    resources: &Resources,
+    into: &mut Vec<Charge>,
+) {
+    if let Some(error) = source.chunk.damage_of(sequence) {
+        return into.push(Charge { error: error.clone(), fatal: true });
+    }
+    let counted = source.chunk.faults_of(sequence).iter().filter(|fault| fault.fatal || !again);
+    into.extend(
+        counted
+            .map(|fault| Charge { error: describe(fault, source, streams, resources), fatal: fault.fatal }),
+    );
+}
+
 /// A fault as an error: file, line, byte, stream and key.
 pub(crate) fn describe(
     fault: &Fault,

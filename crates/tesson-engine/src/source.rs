@@ -1,5 +1,6 @@
 //! The source: what a training loop calls.
 
+mod pass;
 mod show;
 mod truncated;
 
@@ -19,6 +20,7 @@ use tesson_plan::{
 use crate::block::BlockTable;
 use crate::check::{self, Checked, Severity};
 use crate::deliver::{Brain, Packed, Pipeline, Setup, Supply};
+use crate::fault::Charge;
 use crate::fetch::Resources;
 use crate::fingerprint;
 use crate::join::{self, JoinRules, Joint, Parts};
@@ -623,7 +625,7 @@ impl Source {
 
     /// Hands a minibatch out: here, and only here, faults are counted, in plan order.
     fn deliver(&mut self, packed: Packed) -> Result<Option<Minibatch>, Error> {
-        let faults = self.charge(&packed, self.state.faults)?;
+        let faults = self.charge(&packed.charges, packed.passed, self.state.faults)?;
         if let Some(refused) = packed.refused {
             return Err(refused);
         }
@@ -644,11 +646,11 @@ impl Source {
         Ok(Some(Minibatch { arrays: packed.arrays, sweep_end: packed.sweep_end, resume: self.state.clone() }))
     }
 
-    /// Counts a minibatch's faults on top of those charged so far; returns how many there are then.
-    fn charge(&mut self, packed: &Packed, mut faults: u64) -> Result<u64, Error> {
-        let share = (self.fault_share * packed.passed as f64) as u64;
+    /// Counts faults on top of those charged so far, `passed` sequences having gone by; returns how many there are then.
+    fn charge(&mut self, charges: &[Charge], passed: u64, mut faults: u64) -> Result<u64, Error> {
+        let share = (self.fault_share * passed as f64) as u64;
         let budget = self.parts.max_errors().max(share);
-        for charge in &packed.charges {
+        for charge in charges {
             faults += 1;
             if charge.fatal || faults > budget {
                 let error =
@@ -659,7 +661,7 @@ impl Source {
             self.counters.faults.fetch_add(1, Ordering::Relaxed);
         }
         if let Some(report) = &mut self.report {
-            packed.charges.iter().try_for_each(|charge| report.append(&charge.error))?;
+            charges.iter().try_for_each(|charge| report.append(&charge.error))?;
         }
         Ok(faults)
     }

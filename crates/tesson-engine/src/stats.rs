@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tesson_core::Scratch;
+
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
         /// The counters as they run.
@@ -68,4 +70,16 @@ counters! {
     faults,
     /// Oddities met while decoding that are no faults, such as samples filled up with zeros.
     warnings,
+}
+
+impl Counters {
+    /// Counts what decoding found worth mentioning; the first time it is said, so that nobody is flooded.
+    pub(crate) fn note_warnings(&self, scratch: &mut Scratch) {
+        let found = std::mem::take(&mut scratch.warnings);
+        if found > 0 && self.warnings.fetch_add(found, Ordering::Relaxed) == 0 {
+            tracing::warn!(
+                "some data are out of the ordinary: unknown inputs are skipped, short samples filled with zeros, sequences without a sample left out, lengths that are not those of the streams counted as they are"
+            );
+        }
+    }
 }

@@ -26,6 +26,10 @@ pub enum Numbers<'a> {
     F32(&'a [f32]),
     /// 64-bit floats.
     F64(&'a [f64]),
+    /// Whole numbers from 0 to 255.
+    Bytes(&'a [u8]),
+    /// This many times 1.
+    Ones(usize),
 }
 
 impl Numbers<'_> {
@@ -34,6 +38,24 @@ impl Numbers<'_> {
         match self {
             Numbers::F32(v) => v.len(),
             Numbers::F64(v) => v.len(),
+            Numbers::Bytes(v) => v.len(),
+            Numbers::Ones(n) => *n,
+        }
+    }
+
+    /// Number `i`, widened.
+    ///
+    /// # Panics
+    /// Where there are not so many.
+    pub fn get(&self, i: usize) -> f64 {
+        match self {
+            Numbers::F32(v) => v[i].into(),
+            Numbers::F64(v) => v[i],
+            Numbers::Bytes(v) => v[i].into(),
+            Numbers::Ones(n) => {
+                assert!(i < *n, "there are {n} numbers");
+                1.0
+            }
         }
     }
 
@@ -49,6 +71,8 @@ impl<'a> Numbers<'a> {
         match self {
             Numbers::F32(v) => Numbers::F32(&v[range]),
             Numbers::F64(v) => Numbers::F64(&v[range]),
+            Numbers::Bytes(v) => Numbers::Bytes(&v[range]),
+            Numbers::Ones(_) => Numbers::Ones(range.len()),
         }
     }
 }

@@ -7,10 +7,10 @@ use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, Wanted};
 use tesson_plan::{Place, Planned};
 
 use super::job::{Bench, Task};
-use super::ticket::{Charge, Held, Outcome, Packed, Ticket, Work};
+use super::ticket::{Held, Outcome, Packed, Ticket, Work};
 use super::{Shared, State, Supply};
 use crate::arrays::Arrays;
-use crate::fault;
+use crate::fault::{self, Charge};
 use crate::minibatch::{BatchKeys, StreamBatch};
 use crate::pack::{self, Item, Source};
 
@@ -173,17 +173,9 @@ impl Shared {
         let mut charges = Vec::new();
         for (_, item, planned, sweep) in faulty {
             let source = &sources[item.held as usize];
-            if let Some(error) = source.chunk.damage_of(item.row) {
-                charges.push(Charge { error: error.clone(), fatal: true });
-                continue;
-            }
             let again = work.plan.repeated || !self.is_first_visit(work, planned, sweep);
-            for fault in source.chunk.faults_of(item.row) {
-                if fault.fatal || !again {
-                    let error = fault::describe(fault, source, &self.setup.streams, &self.setup.resources);
-                    charges.push(Charge { error, fatal: fault.fatal });
-                }
-            }
+            let streams = &self.setup.streams;
+            fault::charge(item.row, source, again, streams, &self.setup.resources, &mut charges);
         }
         charges
     }

@@ -95,14 +95,9 @@ impl Shared {
         Ok(chunk)
     }
 
-    /// Counts what decoding found worth mentioning; the first time it is said, so that nobody is flooded.
+    /// Counts what decoding found worth mentioning.
     pub(super) fn note_warnings(&self, bench: &mut Bench) {
-        let found = std::mem::take(&mut bench.scratch.warnings);
-        if found > 0 && self.setup.counters.warnings.fetch_add(found, Ordering::Relaxed) == 0 {
-            tracing::warn!(
-                "some data are out of the ordinary: unknown inputs are skipped, short samples filled with zeros, sequences without a sample left out, lengths that are not those of the streams counted as they are"
-            );
-        }
+        self.setup.counters.note_warnings(&mut bench.scratch);
     }
 
     /// Cuts the next piece and decodes it.

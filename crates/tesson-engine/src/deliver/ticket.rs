@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use tesson_core::{DataError, Error};
+use tesson_core::Error;
 use tesson_plan::{BatchPlan, Cursor, Demand, Planned};
 
 use crate::arrays::Arrays;
 use crate::block::Resident;
+use crate::fault::Charge;
 use crate::pack::Item;
 
 /// What a planned minibatch needs.
@@ -129,13 +130,6 @@ impl Ticket {
     pub(super) fn finish(&mut self, outcome: Outcome) {
         self.0 = Stage::Done(outcome);
     }
-}
-
-/// A fault that counts against the budget, in plan order.
-pub(crate) struct Charge {
-    pub(crate) error: DataError,
-    /// No budget forgives it.
-    pub(crate) fatal: bool,
 }
 
 /// A minibatch as it leaves the workers.

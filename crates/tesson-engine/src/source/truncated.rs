@@ -322,7 +322,7 @@ impl Source {
 
     /// Puts what was fetched into a row; its faults are charged here.
     fn fill(&mut self, row: usize, packed: Packed) -> Result<(), Error> {
-        let faults = self.charge(&packed, self.truncated().faults)?;
+        let faults = self.charge(&packed.charges, packed.passed, self.truncated().faults)?;
         let limit = self.memory_limit / 2;
         let (data_end, sweep_end, after) = (packed.data_end, packed.sweep_end, packed.after);
         let unequal = self.unequal(&packed);

@@ -13,26 +13,29 @@
 //! | `pieces` | reading in order without an index |
 //! | `window` | as much of a chunk at once as fits a core's cache |
 //! | `order` | whether entries are in order |
-//! | `write`, `records`, `blocks` | the way back |
+//! | `write`, `walk`, `outbox` | the way back: chunks put together of encoded sequences |
+//! | `encode`, `records` | sequences to bytes |
 //!
 //! In a chunk the streams lie one after the other, and nothing tells where a sequence begins but a walk over those before
 //! it. Chunks of moderate size are therefore read whole; of large ones a directory is made when they are first used.
 
-mod blocks;
 mod column;
 mod corpus;
 mod decode;
 mod directory;
+mod encode;
 mod index;
 mod layout;
 mod options;
 mod order;
+mod outbox;
 mod pieces;
 mod record;
 mod records;
 #[cfg(test)]
 mod tests;
 mod value;
+mod walk;
 mod window;
 pub mod write;
 

@@ -146,7 +146,10 @@ fn sample(data: &SequenceData<'_>, row: usize, text: &mut Vec<u8>) -> Result<(),
 fn number(values: Numbers<'_>, i: usize, text: &mut Vec<u8>) -> Result<(), String> {
     match values {
         Numbers::F32(v) => put_number(v[i], v[i].into(), text),
-        Numbers::F64(v) => put_number(v[i], v[i], text),
+        Numbers::F64(_) | Numbers::Bytes(_) | Numbers::Ones(_) => {
+            let x = values.get(i);
+            put_number(x, x, text)
+        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use tesson_core::{Element, Fetch, Key, ResourceId, StoreError, StreamInfo};
 use tesson_formats::write::{Batch, Column, Numbers, Sequence, SequenceData, StreamSpec};
 
-use super::{ConvertError, Sequences};
+use super::{ConvertError, Encoder, Sequences, TakeEncoded};
 use crate::{Error, Floats, Minibatch, Samples, Source, StreamBatch};
 
 /// Samples that are asked for at a time, at most.
@@ -94,6 +94,16 @@ impl Sequences for Corpus {
         // Where the last one begins is of no use: what comes next is another minibatch.
         self.at += n_sequences - 1;
         Ok(())
+    }
+
+    fn encode(&mut self, encoder: &Encoder, to: &mut TakeEncoded<'_>) -> Result<bool, ConvertError> {
+        if !self.source.is_one_pass() {
+            return Ok(false);
+        }
+        let stats = self.source.stats_reader();
+        self.source
+            .pass(|chunk| encoder.encode(chunk), |encoded| to(encoded, stats.read().bytes_read))
+            .map(|()| true)
     }
 
     fn bytes_read(&self) -> u64 {

@@ -8,8 +8,8 @@
 //! | `output` | the file that is written, under a temporary name until it is whole |
 //! | `verify` | comparing what was written with what it was made of |
 //!
-//! Sequences stream: what is held is a minibatch or a row, and the open chunk of a binary file. What is written depends
-//! on the sequences alone, never on threads and memory.
+//! Sequences stream: what is held is a minibatch or a row, and the open chunk of a binary file. To that a corpus goes without
+//! minibatches where it can ([`Sequences::encode`]). What is written depends on the sequences alone, never on threads and memory.
 
 mod corpus;
 mod csv;
@@ -29,7 +29,8 @@ pub use jsonl::JsonLines;
 pub use output::Form;
 pub use svm::Svm;
 pub use table::{Columns, StreamColumns, TableOptions};
-use tesson_formats::write::{Batch, Column};
+pub use tesson_formats::cbf::write::{Encoded, Encoder};
+use tesson_formats::write::{Batch, Column, WriteError};
 pub use tesson_formats::write::{Numbers, Sequence, SequenceData, StreamSpec};
 
 /// Sequences, one after the other.
@@ -59,9 +60,21 @@ pub trait Sequences: Sequence {
         to(&Batch { n_sequences: 1, columns, ordered: false, key: &|_| self.key() })
     }
 
+    /// Hands over all sequences, encoded by the threads that decode them, in order, each time with the bytes of the input
+    /// that have been read so far; false, and nothing done, where that cannot be. [`Sequences::advance`] has not been called.
+    ///
+    /// # Errors
+    /// What cannot be read, and what `to` answers.
+    fn encode(&mut self, _encoder: &Encoder, _to: &mut TakeEncoded<'_>) -> Result<bool, ConvertError> {
+        Ok(false)
+    }
+
     /// Bytes of the input that have been read so far, about.
     fn bytes_read(&self) -> u64;
 }
+
+/// Takes encoded sequences, or why they could not be encoded, and the bytes of the input that have been read so far.
+pub type TakeEncoded<'a> = dyn FnMut(Result<Encoded, WriteError>, u64) -> Result<(), ConvertError> + 'a;
 
 /// What was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,8 +106,20 @@ pub fn write(
     let streams = input.streams();
     let n_streams = streams.len();
     let mut output = output::Output::create(output, form, &streams)?;
-    let (mut sequences, mut samples, mut told) = (0, 0, 0);
-    while input.advance()? {
+    let (mut sequences, mut samples) = (0, 0);
+    let encoded = match output.encoder() {
+        None => false,
+        Some(encoder) => input.encode(&encoder, &mut |encoded, bytes_read| {
+            let encoded = encoded.map_err(|e| output.error(e))?;
+            sequences += encoded.n_sequences();
+            samples += encoded.n_samples();
+            output.append(encoded)?;
+            progress(bytes_read);
+            Ok(())
+        })?,
+    };
+    let mut told = 0;
+    while !encoded && input.advance()? {
         input.hand_over(n_streams, &mut |batch| {
             sequences += batch.n_sequences as u64;
             samples += longest(batch);

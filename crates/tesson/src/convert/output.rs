@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use tesson_formats::cbf::write::{Encoded, Encoder};
 use tesson_formats::write::{SequenceWriter, StreamSpec, WriteError};
 use tesson_formats::{cbf, ctf};
 
@@ -27,15 +28,21 @@ impl Form {
     pub const BINARY: Form = Form::Binary { chunk_bytes: cbf::write::CHUNK_BYTES };
 }
 
-/// Bytes that are handed to the system at once, at least; binary chunks come in larger blocks.
+/// Bytes that are handed to the system at once, at least; binary chunks come in larger parts.
 const BUFFER: usize = 128 << 10;
 
 /// A file in the making. What is there of it is removed if it is never finished.
 pub(super) struct Output {
     path: PathBuf,
     temporary: PathBuf,
-    writer: Box<dyn SequenceWriter>,
+    writer: Writer,
     whole: bool,
+}
+
+/// What writes it.
+enum Writer {
+    Text(ctf::write::Writer<BufWriter<File>>),
+    Binary(cbf::write::Writer<BufWriter<File>>),
 }
 
 impl Output {
@@ -47,10 +54,10 @@ impl Output {
         // Named as the caller did, who knows nothing of another file.
         let file = File::create(&temporary).map_err(|e| ConvertError::file(path, e))?;
         let out = BufWriter::with_capacity(BUFFER, file);
-        let writer: Result<Box<dyn SequenceWriter>, WriteError> = match form {
-            Form::Text => ctf::write::Writer::new(out, streams).map(|w| Box::new(w) as _),
+        let writer = match form {
+            Form::Text => ctf::write::Writer::new(out, streams).map(Writer::Text),
             Form::Binary { chunk_bytes } => {
-                cbf::write::Writer::new(out, streams, chunk_bytes).map(|w| Box::new(w) as _)
+                cbf::write::Writer::new(out, streams, chunk_bytes).map(Writer::Binary)
             }
         };
         match writer {
@@ -64,7 +71,26 @@ impl Output {
     }
 
     pub(super) fn writer(&mut self) -> &mut dyn SequenceWriter {
-        &mut *self.writer
+        match &mut self.writer {
+            Writer::Text(writer) => writer,
+            Writer::Binary(writer) => writer,
+        }
+    }
+
+    /// What encodes sequences on any thread, if the format has that.
+    pub(super) fn encoder(&self) -> Option<Encoder> {
+        match &self.writer {
+            Writer::Text(_) => None,
+            Writer::Binary(writer) => Some(writer.encoder()),
+        }
+    }
+
+    /// Appends what [`Output::encoder`] has made.
+    pub(super) fn append(&mut self, encoded: Encoded) -> Result<(), ConvertError> {
+        match &mut self.writer {
+            Writer::Text(_) => unreachable!("nothing encodes text"),
+            Writer::Binary(writer) => writer.append(encoded).map_err(|e| self.error(e)),
+        }
     }
 
     pub(super) fn error(&self, e: WriteError) -> ConvertError {
@@ -73,12 +99,12 @@ impl Output {
 
     /// Ends the file and gives it its name; returns its size, and its streams with what was found of them.
     pub(super) fn finish(mut self) -> Result<(u64, Vec<StreamSpec>), ConvertError> {
-        self.writer.finish().map_err(|e| self.error(e))?;
+        self.writer().finish().map_err(|e| self.error(e))?;
         let moved = fs::metadata(&self.temporary)
             .and_then(|metadata| fs::rename(&self.temporary, &self.path).map(|()| metadata.len()));
         let bytes = moved.map_err(|e| ConvertError::file(&self.path, e))?;
         self.whole = true;
-        Ok((bytes, self.writer.streams()))
+        Ok((bytes, self.writer().streams()))
     }
 }
 

@@ -111,15 +111,9 @@ fn same(expected: SequenceData<'_>, found: SequenceData<'_>, element: Element) -
 }
 
 fn same_numbers(expected: Numbers<'_>, found: Numbers<'_>, element: Element) -> bool {
-    let bits = |numbers: Numbers<'_>, i: usize| {
-        let x = match numbers {
-            Numbers::F32(v) => f64::from(v[i]),
-            Numbers::F64(v) => v[i],
-        };
-        match element {
-            Element::F32 => u64::from((x as f32).to_bits()),
-            Element::F64 => x.to_bits(),
-        }
+    let bits = |numbers: Numbers<'_>, i: usize| match element {
+        Element::F32 => u64::from((numbers.get(i) as f32).to_bits()),
+        Element::F64 => numbers.get(i).to_bits(),
     };
     expected.len() == found.len() && (0..found.len()).all(|i| bits(expected, i) == bits(found, i))
 }
