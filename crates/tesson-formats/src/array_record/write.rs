@@ -19,6 +19,12 @@ pub enum Compression {
     None,
     /// By zstd, as TFDS has it.
     Zstd,
+    /// By snappy; it is read, and written for tests.
+    #[cfg(test)]
+    Snappy,
+    /// By brotli's form for what it does not compress; it is read, and written for tests.
+    #[cfg(test)]
+    Brotli,
 }
 
 /// How a file is written.
@@ -30,6 +36,20 @@ pub struct Options {
     pub compression: Compression,
 }
 
+impl Compression {
+    /// What chunks begin with.
+    fn byte(self) -> u8 {
+        match self {
+            Compression::None => 0,
+            Compression::Zstd => b'z',
+            #[cfg(test)]
+            Compression::Snappy => b's',
+            #[cfg(test)]
+            Compression::Brotli => b'b',
+        }
+    }
+}
+
 impl Options {
     /// TFDS' own: a chunk for each record, so that each is found at once.
     pub const TFDS: Options = Options { group_size: 1, compression: Compression::Zstd };
@@ -39,6 +59,10 @@ impl Options {
         let compression = match self.compression {
             Compression::None => "uncompressed",
             Compression::Zstd => "zstd:1,window_log:20",
+            #[cfg(test)]
+            Compression::Snappy => "snappy",
+            #[cfg(test)]
+            Compression::Brotli => "brotli",
         };
         let group = self.group_size.max(1);
         format!(
@@ -180,27 +204,39 @@ impl<W: Write> Writer<W> {
     ) -> io::Result<()> {
         let mut data = mem::take(&mut self.data);
         data.clear();
-        match compression {
-            Compression::None => {
-                data.push(0);
-                varint::put(sizes.len() as u64, &mut data);
-                data.extend_from_slice(sizes);
-                data.extend_from_slice(values);
-            }
-            Compression::Zstd => {
-                data.push(b'z');
-                let mut part = Vec::new();
-                varint::put(sizes.len() as u64, &mut part);
-                self.zstd.append(sizes, &mut part);
-                varint::put(part.len() as u64, &mut data);
-                data.append(&mut part);
-                varint::put(values.len() as u64, &mut data);
-                self.zstd.append(values, &mut data);
-            }
+        if compression == Compression::None {
+            data.push(0);
+            varint::put(sizes.len() as u64, &mut data);
+            data.extend_from_slice(sizes);
+            data.extend_from_slice(values);
+        } else {
+            data.push(compression.byte());
+            let mut part = Vec::new();
+            varint::put(sizes.len() as u64, &mut part);
+            self.compress(compression, sizes, &mut part);
+            varint::put(part.len() as u64, &mut data);
+            data.append(&mut part);
+            varint::put(values.len() as u64, &mut data);
+            self.compress(compression, values, &mut data);
         }
         self.chunk(b'r', &data, n, values.len() as u64)?;
         self.data = data;
         Ok(())
+    }
+
+    /// Appends what bytes are compressed to.
+    fn compress(&mut self, compression: Compression, bytes: &[u8], into: &mut Vec<u8>) {
+        match compression {
+            Compression::None => into.extend_from_slice(bytes),
+            Compression::Zstd => self.zstd.append(bytes, into),
+            #[cfg(test)]
+            Compression::Snappy => {
+                let compressed = snap::raw::Encoder::new().compress_vec(bytes);
+                into.extend(compressed.expect("tests have little"));
+            }
+            #[cfg(test)]
+            Compression::Brotli => super::tests::brotli(bytes, into),
+        }
     }
 
     /// Fills the block, so that the next one begins here.

@@ -1,4 +1,4 @@
-use super::{NONE, file_of, new};
+use super::{COMPRESSIONS, NONE, file_of, new};
 use crate::array_record::block::BLOCK;
 use crate::array_record::write::Options;
 use crate::record::testing::{Memory, read_all, read_every_way, read_rows, some_records};
@@ -7,8 +7,8 @@ use crate::record::{End, Problem};
 #[test]
 fn every_flipped_byte_of_a_chunk_is_found_in_its_records_alone() {
     let records = some_records(5, 30);
-    for group_size in [1, 2] {
-        let options = Options { group_size, ..Options::TFDS };
+    for (group_size, compression) in [1, 2].into_iter().flat_map(|n| COMPRESSIONS.map(|c| (n, c))) {
+        let options = Options { group_size, compression };
         let whole = file_of(&records, options);
         let group = group_size as usize;
         // Where each chunk begins: as many bytes as a file of those before has up to its index.
