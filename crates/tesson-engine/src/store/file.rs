@@ -1,8 +1,13 @@
 //! Local files, read by `pread`.
+//!
+//! A corpus may have more files than a process may have open: a prepared dataset has a thousand shards, and a thousand is the
+//! usual limit. Beyond [`HELD`] of them files are opened for each read, which costs some microseconds; reads are of many
+//! kilobytes.
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::path::Path;
+use std::path::{self, Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
 #[cfg(target_os = "linux")]
 use std::{num::NonZeroU64, ops::Range};
@@ -16,14 +21,60 @@ pub struct FileStore;
 impl Store for FileStore {
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
         let (file, meta) = open_regular(path)?;
-        Ok(Box::new(LocalFile { file, size: meta.len(), modified_ns: modified_ns(&meta) }))
+        let handle = Handle::of(file, path)?;
+        Ok(Box::new(LocalFile { handle, size: meta.len(), modified_ns: modified_ns(&meta) }))
     }
 }
 
+/// Files that the process keeps open, at most.
+const HELD: usize = 128;
+
+/// How many there are.
+static N_HELD: AtomicUsize = AtomicUsize::new(0);
+
 struct LocalFile {
-    file: File,
+    handle: Handle,
     size: u64,
     modified_ns: Option<u128>,
+}
+
+enum Handle {
+    Held(File),
+    /// Opened for each read.
+    Named(PathBuf),
+}
+
+impl Handle {
+    fn of(file: File, path: &Path) -> io::Result<Handle> {
+        if N_HELD.fetch_add(1, Ordering::Relaxed) < HELD {
+            return Ok(Handle::Held(file));
+        }
+        N_HELD.fetch_sub(1, Ordering::Relaxed);
+        path::absolute(path).map(Handle::Named)
+    }
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        if let Handle::Held(_) = self {
+            N_HELD.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+impl LocalFile {
+    /// Uses the file, which is the one that was opened first.
+    fn with<T>(&self, act: impl FnOnce(&File) -> io::Result<T>) -> io::Result<T> {
+        let path = match &self.handle {
+            Handle::Held(file) => return act(file),
+            Handle::Named(path) => path,
+        };
+        let (file, meta) = open_regular(path)?;
+        if (meta.len(), modified_ns(&meta)) != (self.size, self.modified_ns) {
+            return Err(io::Error::other("the file has changed since it was opened first"));
+        }
+        act(&file)
+    }
 }
 
 impl Resource for LocalFile {
@@ -37,19 +88,20 @@ impl Resource for LocalFile {
 
     #[cfg(unix)]
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        std::os::unix::fs::FileExt::read_at(&self.file, into, offset)
+        self.with(|file| std::os::unix::fs::FileExt::read_at(file, into, offset))
     }
 
     #[cfg(target_os = "linux")]
     fn will_need(&self, range: Range<u64>) {
         use rustix::fs::{Advice, fadvise};
         // A hint: that it could not be given changes nothing but the time.
-        let _ = fadvise(&self.file, range.start, NonZeroU64::new(range.end - range.start), Advice::WillNeed);
+        let len = NonZeroU64::new(range.end - range.start);
+        let _ = self.with(|file| Ok(fadvise(file, range.start, len, Advice::WillNeed)?));
     }
 
     #[cfg(windows)]
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
-        std::os::windows::fs::FileExt::seek_read(&self.file, into, offset)
+        self.with(|file| std::os::windows::fs::FileExt::seek_read(file, into, offset))
     }
 }
 
@@ -71,4 +123,33 @@ pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
 
 pub(super) fn modified_ns(meta: &Metadata) -> Option<u128> {
     meta.modified().ok()?.duration_since(UNIX_EPOCH).ok().map(|d| d.as_nanos())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_files_are_read_than_may_be_open() {
+        let folder = std::env::temp_dir().join(format!("tesson-many-files-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let name = |i: usize| folder.join(i.to_string());
+        let n = 3 * HELD;
+        (0..n).for_each(|i| std::fs::write(name(i), i.to_string()).unwrap());
+        let open: Vec<Box<dyn Resource>> = (0..n).map(|i| FileStore.open(&name(i)).unwrap()).collect();
+        assert!(N_HELD.load(Ordering::Relaxed) <= HELD);
+        let read = |i: usize| {
+            let mut bytes = vec![0; 10];
+            let n = open[i].read_at(0, &mut bytes)?;
+            io::Result::Ok(String::from_utf8_lossy(&bytes[..n]).into_owned())
+        };
+        for i in (0..n).rev() {
+            open[i].will_need(0..1);
+            assert_eq!(read(i).unwrap(), i.to_string());
+        }
+        // One that is opened anew has to be the same.
+        std::fs::write(name(n - 1), "another").unwrap();
+        assert!(read(n - 1).unwrap_err().to_string().contains("has changed"));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
 }

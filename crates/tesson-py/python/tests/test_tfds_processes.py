@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -199,6 +200,30 @@ def digits(files: Path) -> None:
     """A dataset in the working directory."""
     shard = [{"label": i} for i in range(1000)]
     write_dataset(files / "digits" / "1.0.0", {"label": tensor("int64")}, {"train": [shard]})
+
+
+@posix
+def test_datasets_may_have_more_shards_than_files_may_be_open(tmp_path: Path) -> None:
+    shards = [[{"n": 3 * shard + i} for i in range(3)] for shard in range(300)]
+    folder = write_dataset(tmp_path / "many" / "1.0.0", {"n": tensor("int64")}, {"train": shards})
+    script = f"""
+import resource
+_, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+resource.setrlimit(resource.RLIMIT_NOFILE, (200, most))
+import tesson
+from tesson import tfds
+builder = tfds.builder_from_directory({str(folder)!r})
+config = tfds.ReadConfig(shuffle_seed=1, interleave_block_length=1)
+ds = builder.as_dataset('train', shuffle_files=True, read_config=config)
+assert [int(example['n']) for example in ds] == ds.ids().tolist()
+source = builder.as_data_source('train')
+assert [int(source[i * 7 % 900]['n']) for i in range(900)] == [i * 7 % 900 for i in range(900)]
+split = {{'type': 'TFDSDeserializer', 'directory': {str(folder)!r}, 'input': {{'n': {{}}}}}}
+with tesson.MinibatchSource.from_config({{'deserializers': [split], 'randomize': True, 'maxSweeps': 1}}) as source:
+    found = [int(n) for minibatch in source.minibatches(100) for n in minibatch['n'].samples.ravel()]
+assert sorted(found) == list(range(900))
+"""
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=100)
 
 
 @posix
