@@ -137,6 +137,11 @@ pub(crate) fn integer(value: &Value) -> Option<i64> {
     }
 }
 
+/// An integer that may lie beyond 64 bits on the upper side: seeds do.
+pub(crate) fn wide_integer(value: &Value) -> Option<i128> {
+    integer(value).map(i128::from).or_else(|| value.as_u64().map(i128::from))
+}
+
 fn kind(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",

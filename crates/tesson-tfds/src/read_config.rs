@@ -6,7 +6,7 @@ use serde_json::Value;
 use tesson_core::{ConfigError, nearest};
 
 use crate::info::FileFormat;
-use crate::json::integer;
+use crate::json::{integer, wide_integer};
 
 /// One of several pipelines that share the files (§8.8).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -181,9 +181,7 @@ fn whole(path: &str, value: &Value) -> Result<Option<i128>, ConfigError> {
     if value.is_null() {
         return Ok(None);
     }
-    let unsigned = || value.as_u64().map(i128::from);
-    let found = integer(value).map(i128::from).or_else(unsigned);
-    found.map(Some).ok_or_else(|| wrong(path, value, "a whole number"))
+    wide_integer(value).map(Some).ok_or_else(|| wrong(path, value, "a whole number"))
 }
 
 fn at_least_one(path: &str, value: &Value) -> Result<NonZeroU64, ConfigError> {

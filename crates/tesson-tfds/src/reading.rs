@@ -7,7 +7,7 @@ use tesson_core::ConfigError;
 use tesson_plan::{GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec};
 
 use crate::info::{Dataset, Shard};
-use crate::json::integer;
+use crate::json::{integer, wide_integer};
 use crate::read_config::{ReadConfig, Sort};
 use crate::split::{FileInstruction, Selection, file_instructions};
 
@@ -305,9 +305,8 @@ impl Op {
                 let seed = match value.get("seed") {
                     None | Some(Value::Null) => None,
                     Some(seed) => {
-                        let seed = integer(seed)
-                            .ok_or_else(|| wrong(format!("`seed` is {seed}, a whole number is expected")))?;
-                        Some(seed.into())
+                        let what = || wrong(format!("`seed` is {seed}, a whole number is expected"));
+                        Some(wide_integer(seed).ok_or_else(what)?)
                     }
                 };
                 let reshuffle =

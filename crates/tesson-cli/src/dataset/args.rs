@@ -32,7 +32,7 @@ pub(crate) struct DatasetArgs {
 
     /// What `tf.random.set_seed` would be given
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) global_seed: Option<i64>,
+    pub(crate) global_seed: Option<i128>,
 
     /// What becomes of damaged records: `fail`, `skip` (left out) or `stop_shard` (the file ends there)
     #[arg(long, value_name = "POLICY", value_parser = ["fail", "skip", "stop_shard"], default_value = "fail")]
@@ -88,7 +88,7 @@ impl DatasetArgs {
             shuffle_files: self.shuffle_files,
             config: self.config()?,
             ops,
-            global_seed: self.global_seed.map(i128::from),
+            global_seed: self.global_seed,
         })
     }
 }

@@ -113,7 +113,10 @@ impl PreparedDataset {
                 shuffle_files: field("shuffle_files").as_bool().unwrap_or(false),
                 config: ReadConfig::from_json(field("read_config"))?,
                 ops: ops.iter().map(|op| Op::from_json(op, "ops")).collect::<Result<_, _>>()?,
-                global_seed: field("global_seed").as_i64().map(i128::from),
+                global_seed: field("global_seed")
+                    .as_i64()
+                    .map(i128::from)
+                    .or_else(|| field("global_seed").as_u64().map(i128::from)),
             };
             Plan::new(&self.dataset, &reading, &mut tfds::random_seed)
         };

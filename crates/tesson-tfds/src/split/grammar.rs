@@ -1,5 +1,7 @@
 //! Splits as strings: `train[10%:]+test` (§7.1).
 
+use std::num::IntErrorKind;
+
 use tesson_core::ConfigError;
 
 use super::{Bound, ReadInstruction, Rounding, Selection, Unit, wrong};
@@ -52,7 +54,7 @@ fn slice(name: &str, selector: &str) -> Result<ReadInstruction, String> {
         let Bound::Count(shard) = bound(number, Unit::Shards)? else {
             return Err(format!("`{number}` is no whole number"));
         };
-        let end = shard.checked_add(1).ok_or("the shard's number is too large")?;
+        let end = shard.saturating_add(1);
         let (from, to) = (Some(Bound::Count(shard)), Some(Bound::Count(end)));
         return ReadInstruction::new(name, from, to, Unit::Shards, Rounding::Closest).map_err(message);
     };
@@ -85,7 +87,13 @@ fn bound(number: &str, unit: Unit) -> Result<Bound, String> {
     if unit == Unit::Percent {
         return plain.parse().map(Bound::Percent).map_err(|_| format!("`{number}` is no number"));
     }
-    plain.parse().map(Bound::Count).map_err(|_| format!("`{number}` is no whole number"))
+    match plain.parse::<i64>() {
+        Ok(n) => Ok(Bound::Count(n)),
+        // Beyond 64 bits is beyond every split: what is said of such a bound is said of the furthest one.
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Ok(Bound::Count(i64::MAX)),
+        Err(error) if *error.kind() == IntErrorKind::NegOverflow => Ok(Bound::Count(i64::MIN)),
+        Err(_) => Err(format!("`{number}` is no whole number")),
+    }
 }
 
 /// Digits, points and a sign before them; underscores between digits are taken out, as Python does.
@@ -119,6 +127,15 @@ mod tests {
         check("train[.5%:]", "train", Range::Percent(Some(0.5), None, Rounding::Closest));
         check("a-b_c[:-1_0]", "a-b_c", Range::Examples(None, Some(-10)));
         check("train[-1shard]", "train", Range::Shards(Some(-1), Some(0)));
+    }
+
+    #[test]
+    fn bounds_beyond_64_bits_are_the_furthest_ones() {
+        let (far, back) = ("train[:99999999999999999999shard]", "train[-99999999999999999999:]");
+        check(far, "train", Range::Shards(None, Some(i64::MAX)));
+        check(back, "train", Range::Examples(Some(i64::MIN), None));
+        let shard = Range::Shards(Some(i64::MAX), Some(i64::MAX));
+        check("train[9223372036854775807shard]", "train", shard);
     }
 
     #[test]

@@ -4,7 +4,6 @@ use serde_json::Value;
 use tesson_core::ConfigError;
 
 use super::{Bound, ReadInstruction, Rounding, Selection, Unit, wrong};
-use crate::json::integer;
 
 pub(super) fn selection(value: &Value) -> Result<Selection, ConfigError> {
     if let Some(text) = value.as_str() {
@@ -67,8 +66,8 @@ fn text<'a>(fields: &'a Value, name: &str) -> Result<Option<&'a str>, ConfigErro
 fn bound(fields: &Value, name: &str) -> Result<Option<Bound>, ConfigError> {
     match fields.get(name) {
         None | Some(Value::Null) => Ok(None),
-        Some(value @ Value::Number(number)) => {
-            let count = number.is_i64().then(|| integer(value)).flatten().map(Bound::Count);
+        Some(Value::Number(number)) => {
+            let count = number.as_i64().or_else(|| number.as_u64().map(|_| i64::MAX)).map(Bound::Count);
             Ok(count.or_else(|| number.as_f64().map(Bound::Percent)))
         }
         Some(other) => Err(wrong(format!("`{name}` is {other}, a number is expected"))),

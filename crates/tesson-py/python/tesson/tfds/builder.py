@@ -176,8 +176,8 @@ class Builder:
         config = ReadConfig() if read_config is None else read_config
         split = to_json(split)
         fields = config.to_json(lambda: self._instructions(split))
-        if shuffle_files and fields["shuffle_seed"] is None:
-            fields["shuffle_seed"] = seeds.draw()
+        given = seeds.narrow(fields["shuffle_seed"])
+        fields["shuffle_seed"] = seeds.draw() if shuffle_files and given is None else given
         if as_supervised and self.info.supervised_keys is None:
             raise ValueError(f"{self.info.name} names no features for `as_supervised`")
         if threads is not None and threads < 1:

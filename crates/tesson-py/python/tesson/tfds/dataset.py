@@ -111,7 +111,7 @@ class Dataset:
     ) -> Dataset:
         """Draw each example from a buffer of so many."""
         reshuffle = reshuffle_each_iteration is not False
-        seed = seeds.draw() if seed is None else seed
+        seed = seeds.draw() if seed is None else seeds.narrow(seed)
         op = {"buffer_size": buffer_size, "seed": seed, "reshuffle_each_iteration": reshuffle}
         return self._with(shuffle=op)
 

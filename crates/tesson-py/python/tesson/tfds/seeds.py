@@ -29,7 +29,12 @@ def set_random_seed(seed: int | None) -> None:
 
 def global_seed() -> int | None:
     """The global seed, if one is set."""
-    return _GLOBAL.seed
+    return narrow(_GLOBAL.seed)
+
+
+def narrow(seed: int | None) -> int | None:
+    """A seed of any size as one of 64 bits that gives the same order: TensorFlow keeps no more of it than this remainder."""
+    return seed if seed is None or -(2**63) <= seed < 2**63 else seed % (2**31 - 1)
 
 
 def draw() -> int:
