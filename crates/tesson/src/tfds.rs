@@ -22,6 +22,7 @@
 
 mod ahead;
 mod check;
+mod description;
 mod format;
 mod loader;
 mod order;
@@ -40,6 +41,8 @@ use std::{env, fs, io};
 use tesson_core::{ConfigError, Error, StoreError};
 
 pub use check::{CheckedDataset, check};
+pub use description::{describe, features_of, labels_of};
+use description::{read_info, same_features};
 pub use format::FORMAT;
 pub use reader::{Means, OnDamage, Reader, Rows};
 pub use state::Restoring;
@@ -75,89 +78,9 @@ pub fn open_all(directories: &[impl AsRef<Path>], format: Option<FileFormat>) ->
         Ok::<_, Error>((name, read_info(directory)?))
     };
     let parts = directories.iter().map(|directory| describe(directory.as_ref()));
-    Ok(Dataset::new(parts.collect::<Result<_, _>>()?, format)?)
-}
-
-/// Reads dataset_info.json, and sees that features.json is there.
-fn read_info(directory: &Path) -> Result<DatasetInfo, Error> {
-    let file = directory.join("dataset_info.json");
-    let text = fs::read(&file).map_err(|error| StoreError::new(file.as_path().into(), None, error))?;
-    let info = DatasetInfo::parse(&file.as_path().into(), &text)?;
-    let features = directory.join("features.json");
-    if info.features.is_none() && !features.is_file() {
-        let what = "there is no such file; TFDS 3.2.1 and older wrote none, prepare the dataset anew";
-        return Err(
-            StoreError::new(features.into(), None, io::Error::new(io::ErrorKind::NotFound, what)).into()
-        );
-    }
-    Ok(info)
-}
-
-/// The features of a dataset: what its description says of them, or features.json beside it. What was understood by
-/// guessing is warned of.
-///
-/// # Errors
-/// A file that cannot be read, or features that nobody knows.
-pub fn features_of(dataset: &Dataset) -> Result<features::Feature, Error> {
-    let parsed = match &dataset.info.features {
-        Some(inline) => features::json::from_value(inline)?,
-        None => {
-            let file = Path::new(&dataset.directories[0]).join("features.json");
-            let text = fs::read_to_string(&file);
-            let text = text.map_err(|error| StoreError::new(file.as_path().into(), None, error))?;
-            let named = |e: ConfigError| ConfigError { what: format!("{}: {}", file.display(), e.what), ..e };
-            features::json::parse(&text).map_err(named)?
-        }
-    };
-    parsed.warnings.iter().for_each(|warning| tracing::warn!("{warning}"));
-    Ok(parsed.root)
-}
-
-/// The names of classes, for each feature that has any: the keys to it, joined by `/`, and its names. A feature without a
-/// label file has the numbers of its classes for names (§1.4).
-///
-/// # Errors
-/// A file that cannot be read, or has another number of names than the feature has classes.
-pub fn labels_of(
-    dataset: &Dataset,
-    features: &features::Feature,
-) -> Result<Vec<(String, Vec<String>)>, Error> {
-    features.classes().into_iter().map(|(keys, n)| Ok((keys.join("/"), labels(dataset, &keys, n)?))).collect()
-}
-
-/// What a dataset is, for other programs: name, version, format, splits, features and names of classes.
-///
-/// # Errors
-/// As [`features_of`] and [`labels_of`].
-pub fn describe(dataset: &Dataset) -> Result<serde_json::Value, Error> {
-    let features = features_of(dataset)?;
-    let named = |(path, names): (String, Vec<String>)| {
-        (path, serde_json::json!({"num_classes": names.len(), "names": names}))
-    };
-    let labels: serde_json::Map<_, _> = labels_of(dataset, &features)?.into_iter().map(named).collect();
-    let mut described = dataset.describe();
-    described["features"] = features.describe();
-    described["labels"] = labels.into();
-    Ok(described)
-}
-
-fn labels(dataset: &Dataset, keys: &[&str], classes: u64) -> Result<Vec<String>, Error> {
-    let name = info::label_file(keys.iter().copied());
-    let file = Path::new(&dataset.directories[0]).join(&name);
-    match fs::read(&file) {
-        Ok(text) => {
-            let names = info::labels(&text);
-            if classes > 0 && names.len() as u64 != classes {
-                let what = format!("{} has {} names for {classes} classes", file.display(), names.len());
-                return Err(ConfigError::new(keys.join("/"), what).into());
-            }
-            Ok(names)
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            Ok((0..classes).map(|n| n.to_string()).collect())
-        }
-        Err(error) => Err(StoreError::new(file.into(), None, error).into()),
-    }
+    let parts: Vec<(String, DatasetInfo)> = parts.collect::<Result<_, _>>()?;
+    same_features(&parts)?;
+    Ok(Dataset::new(parts, format)?)
 }
 
 /// The version directory that a name such as `mnist` or `ds/config:1.*.*` stands for, below one of several data

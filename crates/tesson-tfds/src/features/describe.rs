@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use super::dtype::DType;
 use super::tree::{Dim, Feature, Leaf};
 
 impl Feature {
@@ -28,21 +29,31 @@ impl Feature {
     /// Features whose values are classes: the keys from the root to each, and the number of classes.
     pub fn classes(&self) -> Vec<(Vec<&str>, u64)> {
         let mut found = Vec::new();
-        self.find_classes(&mut Vec::new(), &mut found);
+        self.each_leaf(&mut Vec::new(), &mut |keys, leaf| {
+            found.extend(leaf.classes.map(|n| (keys.to_vec(), n)))
+        });
         found
     }
 
-    fn find_classes<'a>(&'a self, keys: &mut Vec<&'a str>, found: &mut Vec<(Vec<&'a str>, u64)>) {
+    /// Features that are single byte strings: the keys from the root to each.
+    pub fn texts(&self) -> Vec<Vec<&str>> {
+        let mut found = Vec::new();
+        let is_text = |leaf: &Leaf| leaf.dtype == DType::String && leaf.shape.is_empty();
+        self.each_leaf(&mut Vec::new(), &mut |keys, leaf| found.extend(is_text(leaf).then(|| keys.to_vec())));
+        found
+    }
+
+    fn each_leaf<'a>(&'a self, keys: &mut Vec<&'a str>, told: &mut dyn FnMut(&[&'a str], &Leaf)) {
         match self {
             Feature::Dict(members) => {
                 for (name, member) in members {
                     keys.push(name);
-                    member.find_classes(keys, found);
+                    member.each_leaf(keys, told);
                     keys.pop();
                 }
             }
-            Feature::Sequence { of, .. } => of.find_classes(keys, found),
-            Feature::Leaf(leaf) => found.extend(leaf.classes.map(|n| (keys.clone(), n))),
+            Feature::Sequence { of, .. } => of.each_leaf(keys, told),
+            Feature::Leaf(leaf) => told(keys, leaf),
         }
     }
 }

@@ -34,7 +34,7 @@ pub struct Leaf {
     pub coding: Coding,
     /// Whether the key may be absent.
     pub optional: bool,
-    /// For class labels, also those of pixels: the number of classes.
+    /// For class labels, also those of pixels: the number of classes, 0 where it is not said.
     pub classes: Option<u64>,
 }
 
@@ -103,6 +103,34 @@ impl Feature {
         let mut leaves = Vec::new();
         self.visit("", &mut |path, leaf| leaves.push((path.to_owned(), leaf)));
         leaves
+    }
+
+    /// The path where another tree first differs, whatever the order in which names stand.
+    pub fn difference(&self, other: &Feature) -> Option<String> {
+        self.differs("", other)
+    }
+
+    fn differs(&self, path: &str, other: &Feature) -> Option<String> {
+        match (self, other) {
+            (Feature::Dict(ours), Feature::Dict(theirs)) => {
+                let named = |of: &Vec<(String, Feature)>, name: &str| of.iter().position(|(n, _)| n == name);
+                let of_ours = ours.iter().find_map(|(name, member)| {
+                    let path = join(path, name);
+                    match named(theirs, name) {
+                        Some(i) => member.differs(&path, &theirs[i].1),
+                        None => Some(path),
+                    }
+                });
+                let unknown = || theirs.iter().find(|(name, _)| named(ours, name).is_none());
+                of_ours.or_else(|| unknown().map(|(name, _)| join(path, name)))
+            }
+            (
+                Feature::Sequence { of, length, dataset },
+                Feature::Sequence { of: other, length: n, dataset: stream },
+            ) if length == n && dataset == stream => of.differs(path, other),
+            (Feature::Leaf(ours), Feature::Leaf(theirs)) if ours == theirs => None,
+            _ => Some(path.to_owned()),
+        }
     }
 
     fn visit<'a>(&'a self, path: &str, seen: &mut impl FnMut(&str, &'a Leaf)) {

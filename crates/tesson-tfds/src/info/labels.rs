@@ -1,9 +1,14 @@
 //! Names of classes (§1.4).
 
+/// What the names of files that belong to a feature begin with, by the keys from the root to it.
+pub fn file_stem<'a>(path: impl IntoIterator<Item = &'a str>) -> String {
+    let keys: Vec<String> = path.into_iter().map(|key| key.replace('/', ".")).collect();
+    keys.join("-")
+}
+
 /// The label file of a feature, by the keys from the root to it.
 pub fn label_file<'a>(path: impl IntoIterator<Item = &'a str>) -> String {
-    let keys: Vec<String> = path.into_iter().map(|key| key.replace('/', ".")).collect();
-    format!("{}.labels.txt", keys.join("-"))
+    format!("{}.labels.txt", file_stem(path))
 }
 
 /// The names in a label file, in the order of their classes. Bytes that are no UTF-8 are shown as such.

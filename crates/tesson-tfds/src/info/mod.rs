@@ -13,7 +13,7 @@ mod write;
 
 pub use dataset::{Dataset, Shard, Split, rounded_lengths};
 pub use dataset_info::{DatasetInfo, FileFormat, Nest, SplitInfo};
-pub use labels::{label_file, labels};
+pub use labels::{file_stem, label_file, labels};
 pub use name::DatasetName;
 pub use resolve::{Folders, Resolved, resolve, versions};
 pub use template::Template;

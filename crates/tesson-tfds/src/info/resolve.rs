@@ -43,8 +43,9 @@ pub fn resolve(folders: &dyn Folders, name: &DatasetName) -> io::Result<Option<R
     };
     let at = |base: &str, version: Version| format!("{base}/{version}");
     let found = |path| Some(Resolved { path, incomplete: Vec::new() });
+    // Of a version that is named the description may be missing: opening it says so.
     if let Some(version) = exact
-        && is_dataset(folders, &at(&asked, version))
+        && has_features(folders, &at(&asked, version))
     {
         return Ok(found(at(&asked, version)));
     }
@@ -55,7 +56,7 @@ pub fn resolve(folders: &dyn Folders, name: &DatasetName) -> io::Result<Option<R
     let base = config.map_or(asked, |config| format!("{}/{config}", name.name));
     if let Some(version) = exact {
         let path = at(&base, version);
-        return Ok(is_dataset(folders, &path).then(|| Resolved { path, incomplete: Vec::new() }));
+        return Ok(has_features(folders, &path).then(|| Resolved { path, incomplete: Vec::new() }));
     }
     let wanted = |version: &Version| name.version.is_none_or(|pattern| pattern.matches(*version));
     let mut versions: Vec<Version> =
@@ -94,7 +95,11 @@ pub fn versions(folders: &dyn Folders, name: &str) -> io::Result<Vec<String>> {
 }
 
 fn is_dataset(folders: &dyn Folders, path: &str) -> bool {
-    ["features.json", "dataset_info.json"].iter().all(|file| folders.has_file(&format!("{path}/{file}")))
+    has_features(folders, path) && folders.has_file(&format!("{path}/dataset_info.json"))
+}
+
+fn has_features(folders: &dyn Folders, path: &str) -> bool {
+    folders.has_file(&format!("{path}/features.json"))
 }
 
 fn default_config(folders: &dyn Folders, name: &str) -> io::Result<Option<String>> {

@@ -5,5 +5,6 @@
 
 mod ahead;
 mod dataset;
+mod description;
 mod deserializer;
 mod reader;

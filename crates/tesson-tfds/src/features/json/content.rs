@@ -98,14 +98,17 @@ pub(super) fn leaf(class: &str, fields: &Fields<'_>) -> Result<Feature, ConfigEr
         },
         "Text" => Leaf::plain(DType::String, Vec::new()),
         "ClassLabel" => {
-            Leaf { classes: classes(fields, "numClasses")?, ..Leaf::plain(DType::Int64, Vec::new()) }
+            // Without a number the names that there are count them.
+            let classes = classes(fields, "numClasses")?.unwrap_or(0);
+            Leaf { classes: Some(classes), ..Leaf::plain(DType::Int64, Vec::new()) }
         }
         "Image" => picture(fields, 3)?,
         "LabeledImage" => {
             let message =
                 fields.get("label").and_then(|label| label.get("numClasses").or(label.get("num_classes")));
             let written = message.and_then(number).and_then(|n| u64::try_from(n).ok());
-            Leaf { classes: written.or(classes(fields, "labels")?), ..picture(fields, 1)? }
+            let classes = written.or(classes(fields, "labels")?).unwrap_or(0);
+            Leaf { classes: Some(classes), ..picture(fields, 1)? }
         }
         "Video" => return video(fields),
         "Audio" => audio(fields)?,
