@@ -155,26 +155,43 @@ impl Stream {
     /// # Errors
     /// The traversals before it have no end.
     pub fn begin_traversal(&mut self, n: u64) -> Result<(), UsageError> {
+        self.begin_traversal_with(n, &mut || true).map(|_| ())
+    }
+
+    /// The same, if `go_on` agrees, which is asked every few milliseconds where the traversals before have to be followed.
+    /// Whether it has; the stream is at some other place if not.
+    ///
+    /// # Errors
+    /// As [`Stream::begin_traversal`].
+    pub fn begin_traversal_with(
+        &mut self,
+        n: u64,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, UsageError> {
         let none: Box<[u64]> = vec![0; self.passes.len()].into();
         if n == 0 {
             self.begin_at(&none);
-            return Ok(());
+            return Ok(true);
         }
         if let Some(whole) = &self.facts.whole {
             let passes = sum(&none, whole, n);
             self.begin_at(&passes);
-            return Ok(());
+            return Ok(true);
         }
         let len = self
             .len()
             .ok_or_else(|| UsageError(format!("traversal {n} never begins, those before it have no end")))?;
         self.begin_at(&none);
+        let mut way = Way::new(Vec::new(), go_on);
         for _ in 0..n {
             // A count that is wrong ends every traversal at the same place.
-            let _ = self.skip(len.saturating_add(1));
+            self.skip_along(len.saturating_add(1), &mut way);
+            if self.stopped == Some(Stop::Interrupted) {
+                return Ok(false);
+            }
             self.begin();
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Examples of a traversal, if it has an end.

@@ -238,6 +238,30 @@ def test_ctrl_c_ends_a_loop_in_c() -> None:
 
 @posix
 @pytest.mark.usefixtures("digits")
+@pytest.mark.parametrize("way", ["examples.seek(0, far)", "examples.load_state_dict(there)", "endless[far]", "endless.take(far).ids()"])
+def test_ctrl_c_ends_the_way_to_a_far_place(way: str) -> None:
+    script = f"""
+far = 1 << 40
+endless = ds.shuffle(100, seed=1).repeat().shuffle(100, seed=2)
+examples = iter(endless)
+first = next(examples)
+before = examples.state_dict()
+there = {{**before, "stream": {{**before["stream"], "delivered": far}}}}
+endless = endless.take(far + 1)
+try:
+    print('reading', flush=True)
+    {way}
+except KeyboardInterrupt:
+    assert examples.state_dict() == before
+    next(examples)
+    raise SystemExit(7)
+"""
+    code, err = interrupted(script)
+    assert code == 7, err
+
+
+@posix
+@pytest.mark.usefixtures("digits")
 def test_nothing_is_lost_by_an_interrupted_minibatch() -> None:
     script = """
 batches = ds.repeat().minibatches(100_000_000)

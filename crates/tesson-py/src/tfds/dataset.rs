@@ -9,9 +9,10 @@ use serde_json::{Map, Value, json};
 use tesson::tfds::features::Feature;
 use tesson::tfds::info::Nest;
 use tesson::tfds::{self, Dataset, FileFormat, Ids, Op, Plan, ReadConfig, Reading, Selection};
-use tesson::{ConfigError, Error};
+use tesson::{ConfigError, Error, UsageError};
 
 use super::request::WARNINGS;
+use super::until_signal;
 use crate::errors::{self, raise};
 use crate::log;
 use crate::state::{from_python, to_python};
@@ -163,6 +164,9 @@ fn nest(of: &Nest) -> Value {
     }
 }
 
+/// Numbers of an order that are made between two looks for signals.
+const AT_ONCE: usize = 1 << 20;
+
 /// An order, from its plan alone.
 #[pyclass(frozen, module = "tesson._tesson")]
 pub(crate) struct Stream {
@@ -175,18 +179,19 @@ impl Stream {
     /// The records of a traversal, as numbers in the whole dataset.
     fn records(&self, py: Python<'_>, traversal: u64) -> PyResult<Vec<u64>> {
         let mut stream = self.stream.clone();
-        let fill = || {
-            stream.begin_traversal(traversal)?;
+        until_signal(py, |go_on| {
+            let mut goes_on = stream.begin_traversal_with(traversal, go_on)?;
             if stream.len().is_none() {
-                let what = "the stream has no end: take some of it";
-                return Err(Error::Usage(tesson::UsageError(what.into())));
+                return Err(UsageError("the stream has no end: take some of it".into()));
             }
             let mut records = Vec::new();
-            let filled = stream.fill(usize::MAX, &mut records);
-            filled.map_err(|e| Error::Usage(tesson::UsageError(e.to_string())))?;
+            // Whoever has said no gets the signal that it came from.
+            while goes_on && !stream.has_ended() {
+                stream.fill(AT_ONCE, &mut records).map_err(|e| UsageError(e.to_string()))?;
+                goes_on = go_on();
+            }
             Ok(records)
-        };
-        py.detach(fill).map_err(|e: Error| raise(py, e))
+        })
     }
 }
 

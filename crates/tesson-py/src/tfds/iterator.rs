@@ -10,7 +10,7 @@ use super::dataset::PreparedDataset;
 use super::examples::{Maker, Run};
 use super::kit::Kit;
 use super::request::{Origin, Request, Shaped, WARNINGS};
-use super::{Memory, alone, restore, saved};
+use super::{Memory, alone, begin_after, restore, saved, until_signal};
 use crate::errors::raise;
 use crate::log;
 use crate::state::{from_python, to_python};
@@ -162,9 +162,7 @@ impl ExampleIterator {
         self.origin.check(py)?;
         let state = from_python(state)?;
         alone(py, &self.turn, |walk| {
-            let state = StreamState::from_json(&state["stream"]).map_err(|e| raise(py, e))?;
-            walk.reader.restore(&state).map_err(|e| raise(py, e))?;
-            walk.reader.begin();
+            begin_after(py, &mut walk.reader, &state)?;
             walk.forget();
             Ok(())
         })
@@ -198,7 +196,7 @@ impl ExampleIterator {
     fn go_to(&self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
         self.origin.check(py)?;
         alone(py, &self.turn, |walk| {
-            py.detach(|| walk.reader.seek(traversal, place)).map_err(|e| raise(py, e))?;
+            until_signal(py, |go_on| walk.reader.seek_with(traversal, place, go_on))?;
             walk.forget();
             Ok(())
         })

@@ -48,16 +48,34 @@ fn alone<T: Send, R>(py: Python<'_>, turn: &Turn<T>, act: impl FnOnce(&mut T) ->
     }
 }
 
-/// Goes to where a state was taken, until a signal comes.
-fn restore(py: Python<'_>, reader: &mut Reader, state: &Value, force: bool) -> PyResult<()> {
+/// Does what may take long without the GIL, until a signal comes: what is done asks now and then whether to go on.
+fn until_signal<T: Send, E>(
+    py: Python<'_>,
+    act: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, E> + Send,
+) -> PyResult<T>
+where
+    E: Send + Into<Error>,
+{
     let mut signal = None;
-    let restored = py.detach(|| {
-        let go_on = &mut || Python::attach(|py| py.check_signals().map_err(|s| signal = Some(s)).is_ok());
-        reader.restore_json_with(state, Restoring { force, go_on })
+    let done = py.detach(|| {
+        act(&mut || Python::attach(|py| py.check_signals().map_err(|s| signal = Some(s)).is_ok()))
     });
     log::flush(py, WARNINGS);
     signal.map_or(Ok(()), Err)?;
-    restored.map_err(|e| raise(py, Error::from(e)))
+    done.map_err(|e| raise(py, e.into()))
+}
+
+/// Goes to where a state was taken, until a signal comes.
+fn restore(py: Python<'_>, reader: &mut Reader, state: &Value, force: bool) -> PyResult<()> {
+    until_signal(py, |go_on| reader.restore_json_with(state, Restoring { force, go_on }))
+}
+
+/// Begins the traversal after the one of a state.
+fn begin_after(py: Python<'_>, reader: &mut Reader, state: &Value) -> PyResult<()> {
+    let state = StreamState::from_json(&state["stream"]).map_err(|e| raise(py, e))?;
+    until_signal(py, |go_on| reader.restore_with(&state, go_on))?;
+    reader.begin();
+    Ok(())
 }
 
 /// Where a reader stands as a state, with what its shuffles hold if that is wanted.

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tesson::Error;
-use tesson::tfds::{Reader, Rows, StreamState};
+use tesson::tfds::{Reader, Rows};
 
 use super::dataset::PreparedDataset;
 use super::examples::Maker;
 use super::kit::Kit;
 use super::request::{Origin, Request, Shaped, WARNINGS};
-use super::{Memory, alone, batches, restore, saved};
+use super::{Memory, alone, batches, begin_after, restore, saved, until_signal};
 use crate::errors::{misuse, raise};
 use crate::log;
 use crate::state::{from_python, to_python};
@@ -135,12 +135,12 @@ impl ExampleReader {
 
     /// The examples at these places of the split.
     fn read_at<'py>(&self, py: Python<'py>, places: Vec<u64>) -> PyResult<Bound<'py, PyList>> {
-        self.random(py, |inner| inner.reader.read_at(&places, &mut inner.rows))
+        self.random(py, |inner, _| inner.reader.read_at(&places, &mut inner.rows))
     }
 
     /// The example at a place of the first traversal.
     fn read_nth<'py>(&self, py: Python<'py>, place: u64) -> PyResult<Bound<'py, PyList>> {
-        self.random(py, |inner| inner.reader.read_nth(place, &mut inner.rows))
+        self.random(py, |inner, go_on| inner.reader.read_nth(place, &mut inner.rows, go_on))
     }
 
     /// Examples of the split.
@@ -152,7 +152,7 @@ impl ExampleReader {
     fn go_to(&self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
         self.origin.check(py)?;
         alone(py, &self.turn, |inner| {
-            py.detach(|| inner.reader.seek(traversal, place)).map_err(|e| raise(py, e))
+            until_signal(py, |go_on| inner.reader.seek_with(traversal, place, go_on))
         })
     }
 
@@ -165,12 +165,7 @@ impl ExampleReader {
     fn begin_after(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         self.origin.check(py)?;
         let state = from_python(state)?;
-        alone(py, &self.turn, |inner| {
-            let state = StreamState::from_json(&state["stream"]).map_err(|e| raise(py, e))?;
-            inner.reader.restore(&state).map_err(|e| raise(py, e))?;
-            inner.reader.begin();
-            Ok(())
-        })
+        alone(py, &self.turn, |inner| begin_after(py, &mut inner.reader, &state))
     }
 
     /// Where the reader stands; also behind a fork.
@@ -198,16 +193,12 @@ impl ExampleReader {
     fn random<'py>(
         &self,
         py: Python<'py>,
-        read: impl FnOnce(&mut Inner) -> Result<(), Error> + Send,
+        read: impl FnOnce(&mut Inner, &mut dyn FnMut() -> bool) -> Result<(), Error> + Send,
     ) -> PyResult<Bound<'py, PyList>> {
         self.origin.check(py)?;
         let (batch, ids) = alone(py, &self.turn, |inner| {
-            let done = py.detach(|| {
-                inner.rows.clear();
-                read(inner)
-            });
-            log::flush(py, WARNINGS);
-            done.map_err(|e| raise(py, e))?;
+            inner.rows.clear();
+            until_signal(py, |go_on| read(inner, go_on))?;
             let ids = if self.with_ids { Some(inner.ids(py)?) } else { None };
             Ok((inner.memory.take(inner.reader.schema(), &mut inner.rows), ids))
         })?;

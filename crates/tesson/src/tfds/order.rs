@@ -113,9 +113,14 @@ impl Order {
     }
 
     /// The number at a place of the first traversal, if there is one.
-    pub(super) fn nth(&self, place: u64) -> Result<Option<u64>, Error> {
-        let mut stream = stream(&self.plan, self.to_the_end, self.on_damage, &BTreeMap::new())?;
-        Ok(stream.skip(place).and_then(|_| stream.next()).ok().flatten())
+    pub(super) fn nth(&self, place: u64, go_on: &mut dyn FnMut() -> bool) -> Result<Option<u64>, Error> {
+        let mut stream = self.with(&BTreeMap::new())?;
+        if stream.len().is_some_and(|len| place >= len) {
+            return Ok(None);
+        }
+        let state = StreamState { delivered: place, ..stream.state() };
+        stream.restore_with(&state, &[], go_on)?;
+        Ok(stream.next().ok().flatten())
     }
 }
 

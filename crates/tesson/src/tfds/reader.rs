@@ -464,15 +464,29 @@ impl Reader {
         self.supply.forget();
         self.taken = None;
         self.failed = None;
-        let restored = self.order.stream.restore(state);
         self.stands_at_order();
-        restored
+        Ok(())
     }
 
     /// The same where files have these lengths, with the stream already there.
     pub(super) fn stand_at(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
         self.supply.forget();
         self.taken = None;
+        self.restore_with(state, &mut || true)
+    }
+
+    /// The same, if `go_on` agrees, which is asked every few milliseconds of a long way. The reader stays where it stood if
+    /// not.
+    ///
+    /// # Errors
+    /// As [`Reader::restore`]; an interruption.
+    pub fn restore_with(
+        &mut self,
+        state: &StreamState,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ResumeError> {
+        // Until it is there, what was planned and loaded ahead holds.
+        self.order.stream.restore_with(state, &[], go_on)?;
         self.failed = None;
         self.order.stand_at(lengths, stream);
         self.stands_at_order();
@@ -494,13 +508,18 @@ impl Reader {
         ]
     }
 
-    /// The example at a place of the first traversal, appended.
+    /// The example at a place of the first traversal, appended. `go_on` is asked every few milliseconds of the way there.
     ///
     /// # Errors
-    /// A place that is not there, and as [`Reader::read_at`].
-    pub fn read_nth(&mut self, place: u64, rows: &mut Rows) -> Result<(), Error> {
+    /// A place that is not there, an interruption, and as [`Reader::read_at`].
+    pub fn read_nth(
+        &mut self,
+        place: u64,
+        rows: &mut Rows,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Error> {
         self.check_process()?;
-        let number = self.order.nth(place)?;
+        let number = self.order.nth(place, go_on)?;
         let number = number.ok_or_else(|| UsageError(format!("there is no example {place}")))?;
         let start = rows.len();
         rows.numbers.push(number);

@@ -106,17 +106,37 @@ impl Reader {
     /// # Errors
     /// A traversal behind one that has no end; a place behind the end.
     pub fn seek(&mut self, traversal: Option<u64>, place: u64) -> Result<(), Error> {
-        let mut stream = self.plan().stream()?;
-        match traversal {
-            Some(n) => stream.begin_traversal(n)?,
-            None => stream.restore(&StreamState { delivered: 0, ended: false, ..self.state() })?,
+        self.seek_with(traversal, place, &mut || true)
+    }
+
+    /// The same, if `go_on` agrees, which is asked every few milliseconds of a long way: behind many examples of a shuffle.
+    /// The reader stays where it stood if not.
+    ///
+    /// # Errors
+    /// As [`Reader::seek`]; an interruption.
+    pub fn seek_with(
+        &mut self,
+        traversal: Option<u64>,
+        place: u64,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Error> {
+        if let Some(len) = self.traversal_len().filter(|len| place > *len) {
+            return Err(UsageError(format!("found place {place}, the traversal has {len}")).into());
         }
-        // A wrong count is told to whoever reads as far.
-        let passed = stream.skip(place).unwrap_or_else(|_| stream.delivered());
-        if passed < place {
-            return Err(UsageError(format!("found place {place}, the traversal has {passed}")).into());
-        }
-        Ok(self.restore(&stream.state())?)
+        let started = match traversal {
+            None => self.state().started,
+            Some(n) => {
+                let mut stream = self.plan().stream()?;
+                if !stream.begin_traversal_with(n, go_on)? {
+                    let source = "interrupted on it".to_owned();
+                    let what = "the way to the traversal".to_owned();
+                    return Err(ResumeError { what, state: n.to_string(), source }.into());
+                }
+                stream.started().to_vec()
+            }
+        };
+        let state = StreamState { started, delivered: place, ended: false };
+        Ok(self.restore_with(&state, go_on)?)
     }
 
     /// Files that hold another number of records than the dataset says, as far as that has been seen: their places in the
