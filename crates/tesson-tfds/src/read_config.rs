@@ -63,6 +63,8 @@ pub struct ReadConfig {
     pub assert_cardinality: bool,
     /// Which of the formats that there are is read.
     pub file_format: Option<FileFormat>,
+    /// Missing files are told where they are reached, as in TFDS, and not all at the beginning (§13).
+    pub lazy: bool,
 }
 
 const SIXTEEN: NonZeroU64 = NonZeroU64::new(16).expect("it is not 0");
@@ -81,6 +83,7 @@ impl Default for ReadConfig {
             enable_ordering_guard: true,
             assert_cardinality: true,
             file_format: None,
+            lazy: false,
         }
     }
 }
@@ -107,6 +110,7 @@ const FIELDS: &[&str] = &[
     "enable_ordering_guard",
     "assert_cardinality",
     "file_format",
+    "lazy",
 ];
 
 impl ReadConfig {
@@ -149,6 +153,7 @@ impl ReadConfig {
             "input_context" => self.input_context = context(&path, value)?,
             "interleave_sort" => self.sort = sort(&path, value)?,
             "file_format" => self.file_format = format(&path, value)?,
+            "lazy" => self.lazy = truth(&path, value)?.unwrap_or(false),
             other if WITHOUT_EFFECT.contains(&other) => {}
             other => return Err(unknown(&path, other)),
         }

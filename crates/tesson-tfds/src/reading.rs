@@ -84,6 +84,8 @@ pub struct Plan {
     pub own: Vec<usize>,
     /// Seeds that nobody gave.
     pub drawn: Vec<DrawnSeed>,
+    /// Missing files are told where they are reached.
+    pub lazy: bool,
     spec: StreamSpec,
 }
 
@@ -127,7 +129,7 @@ impl Plan {
             expected: checks.then_some(total),
             ops,
         };
-        let mut plan = Plan { files, own, drawn, spec };
+        let mut plan = Plan { files, own, drawn, lazy: config.lazy, spec };
         plan.spec.files = plan.spans(dataset, &|shard| shard.len);
         Ok(plan)
     }

@@ -106,8 +106,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader at the beginning of a plan, with a thread for each core. All shards of the plan have to be there; none is
-    /// opened.
+    /// A reader at the beginning of a plan, with a thread for each core. All shards of the plan have to be there, unless it
+    /// is to find out on the way (`lazy`); none is opened.
     ///
     /// # Errors
     /// Missing shards, all by name; a plan without order.
@@ -136,7 +136,7 @@ impl Reader {
         // A file may stand in the plan several times.
         let by_first: BTreeMap<u64, &Shard> =
             plan.files.iter().map(|f| f.shard(&dataset)).map(|shard| (shard.first, shard)).collect();
-        let shards = Shards::new(&dataset, &by_first.values().copied().collect::<Vec<_>>())?;
+        let shards = Shards::new(&dataset, &by_first.values().copied().collect::<Vec<_>>(), plan.lazy)?;
         let place: BTreeMap<u64, usize> = by_first.keys().enumerate().map(|(i, first)| (*first, i)).collect();
         let files = plan.files.iter().map(|f| place[&f.shard(&dataset).first]).collect();
         let ids = Ids::new(&dataset, &plan.files);

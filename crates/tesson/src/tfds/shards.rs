@@ -5,12 +5,12 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::UNIX_EPOCH;
-use std::{fs, io};
+use std::{fs, io, slice};
 
 use tesson_core::{Error, Fetch, ResourceId, StoreError};
 use tesson_engine::record_index::Stamp;
 use tesson_engine::store::{FileStore, Resource, Store};
-use tesson_formats::record::RecordFile;
+use tesson_formats::record::{Fault, RecordFile, Records, Want};
 use tesson_tfds::info::{Dataset, Shard};
 use tesson_tfds::records;
 
@@ -37,11 +37,11 @@ pub(super) struct Shards {
 }
 
 impl Shards {
-    /// Looks at all files, without opening any.
+    /// Looks at all files, without opening any. Missing ones are errors when they are read, if that is to be so (`lazy`).
     ///
     /// # Errors
     /// Files that are not there, all of them by name; a format that is not read.
-    pub(super) fn new(dataset: &Dataset, shards: &[&Shard]) -> Result<Shards, Error> {
+    pub(super) fn new(dataset: &Dataset, shards: &[&Shard], lazy: bool) -> Result<Shards, Error> {
         let path = |shard: &Shard| PathBuf::from(&dataset.directories[shard.directory]).join(&shard.file);
         let (mut files, mut missing) = (Vec::with_capacity(shards.len()), Vec::new());
         for (i, shard) in shards.iter().enumerate() {
@@ -54,6 +54,10 @@ impl Shards {
                     let stamp = Stamp { size, modified_ns: modified.map(|since| since.as_nanos()) };
                     let records = Box::new(Remembered::new(records, Arc::clone(&path), stamp));
                     files.push(ShardFile { path, size, records });
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound && lazy => {
+                    let records = Box::new(Missing(Arc::clone(&path)));
+                    files.push(ShardFile { path, size: 0, records });
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(path),
                 Err(error) => return Err(StoreError::new(path, None, error).into()),
@@ -86,6 +90,45 @@ impl Shards {
         }
         open.push_back((i, Arc::clone(&resource)));
         Ok(resource)
+    }
+}
+
+/// A file that is not there, which is told to whoever reads it.
+struct Missing(Arc<Path>);
+
+impl Missing {
+    fn told<T>(&self) -> Result<T, Error> {
+        Err(StoreError::new(Arc::clone(&self.0), None, absent(slice::from_ref(&self.0))).into())
+    }
+}
+
+impl RecordFile for Missing {
+    fn read(&self, _: Want, _: &dyn Fetch, _: &mut Records) -> Result<(), Error> {
+        self.told()
+    }
+
+    fn read_rows(&self, _: &[u64], _: &dyn Fetch, _: &mut Records) -> Result<(), Error> {
+        self.told()
+    }
+
+    fn count(&self, _: &dyn Fetch) -> Result<(u64, Option<Fault>), Error> {
+        self.told()
+    }
+
+    fn random_access(&self, _: &dyn Fetch) -> Result<bool, Error> {
+        self.told()
+    }
+
+    fn memory(&self) -> usize {
+        0
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn restore(&self, _: &[u8], _: u64) -> bool {
+        false
     }
 }
 

@@ -61,6 +61,8 @@ class ReadConfig:
     interleave_cycle_length: int | None = None
     interleave_block_length: int | None = 16
     input_context: InputContext | None = None
+    lazy : bool
+        Whether missing files are told where they are reached, as in TFDS, and not all of them at the beginning.
     experimental_interleave_sort_fn: Callable[[list[FileInstruction]], Sequence[FileInstruction]] | None = None
     skip_prefetch: bool = False
     num_parallel_calls_for_decode: int | None = None
@@ -83,6 +85,7 @@ class ReadConfig:
             "interleave_block_length": self.interleave_block_length,
             "enable_ordering_guard": self.enable_ordering_guard,
             "assert_cardinality": self.assert_cardinality,
+    lazy: bool = False
         }
         if self.shuffle_reshuffle_each_iteration is not None:
             fields["shuffle_reshuffle_each_iteration"] = self.shuffle_reshuffle_each_iteration
@@ -94,3 +97,4 @@ class ReadConfig:
             files = self.experimental_interleave_sort_fn(plan())
             fields["interleave_sort"] = [[file.position, file.skip, file.take] for file in files]
         return fields
+            "lazy": self.lazy,
