@@ -57,8 +57,10 @@ impl Order {
             stretch.positions.extend(over + 1 - run.len..=over);
             // A run lies in one file.
             let id = RecordId::of(run.first + run.len - 1);
-            let is_last = self.to_the_end && id.record + 1 == self.plan.files[id.file].examples_in_shard;
-            if is_last && !self.lengths.contains_key(&id.file) {
+            let is_last = id.record + 1 == self.plan.files[id.file].examples_in_shard;
+            // Where damage is left out all places are kept, whatever a file has in the end.
+            let looks_behind = self.to_the_end && self.on_damage != OnDamage::Skip;
+            if looks_behind && is_last && !self.lengths.contains_key(&id.file) {
                 stretch.ends.push((stretch.numbers.len(), id));
             }
         }

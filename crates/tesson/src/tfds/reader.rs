@@ -25,7 +25,8 @@ pub enum OnDamage {
     /// The traversal fails there, and stays failed.
     #[default]
     Fail,
-    /// The record is left out and counted; all others keep their places.
+    /// The record is left out and counted, also one that a file ends before; all others keep their places, so that the
+    /// order is the one that the dataset says, for any number of workers. Records beyond it are not read.
     Skip,
     /// The file ends there.
     StopShard,
@@ -299,6 +300,21 @@ impl Reader {
                 self.load(rest);
                 return Ok(());
             }
+            (Stop::Short { records }, OnDamage::Skip) => {
+                // All of the stretch that the file does not have: each by itself would be looked for.
+                let absent = |number: &&u64| {
+                    let id = RecordId::of(**number);
+                    id.file == bad.file && id.record >= records
+                };
+                let n = rest.numbers.iter().take_while(absent).count().max(1);
+                for number in &rest.numbers[..n] {
+                    let error = self.absent(RecordId::of(*number), records);
+                    self.leave_out(&error);
+                }
+                self.delivered = rest.positions[n - 1];
+                self.load(rest.behind(n));
+                return Ok(());
+            }
             (Stop::Short { records }, _) => records,
             (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::Skip) => {
                 self.leave_out(&error);
@@ -397,21 +413,17 @@ impl Reader {
             let Err((done, stop)) = loaded else { return Ok(()) };
             start += done;
             let bad = RecordId::of(rows.numbers[start]);
-            let error = match (stop, on_damage) {
-                (Stop::Full, _) => continue,
-                (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::Skip) => {
-                    self.leave_out(&error);
-                    rows.numbers.remove(start);
-                    rows.positions.remove(start);
-                    continue;
-                }
-                (Stop::Failed(error) | Stop::Cut(error), _) => error,
-                (Stop::Short { records }, _) => {
-                    let expected = self.plan().files[bad.file].examples_in_shard;
-                    let what = format!("record {} is not there: {}", bad.record, of_file(records, expected));
-                    self.error_in(self.loader.path(bad.file), what)
-                }
+            let error = match stop {
+                Stop::Full => continue,
+                Stop::Failed(error) | Stop::Cut(error) => error,
+                Stop::Short { records } => self.absent(bad, records).into(),
             };
+            if let (Error::Data(error), OnDamage::Skip) = (&error, on_damage) {
+                self.leave_out(error);
+                rows.numbers.remove(start);
+                rows.positions.remove(start);
+                continue;
+            }
             rows.numbers.truncate(start);
             rows.positions.truncate(start);
             return Err(self.with_id(error, bad));
@@ -461,17 +473,6 @@ impl Reader {
     /// # Errors
     /// A state of something else.
     pub fn restore(&mut self, state: &StreamState) -> Result<(), ResumeError> {
-        self.supply.forget();
-        self.taken = None;
-        self.failed = None;
-        self.stands_at_order();
-        Ok(())
-    }
-
-    /// The same where files have these lengths, with the stream already there.
-    pub(super) fn stand_at(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
-        self.supply.forget();
-        self.taken = None;
         self.restore_with(state, &mut || true)
     }
 
@@ -487,6 +488,17 @@ impl Reader {
     ) -> Result<(), ResumeError> {
         // Until it is there, what was planned and loaded ahead holds.
         self.order.stream.restore_with(state, &[], go_on)?;
+        self.supply.forget();
+        self.taken = None;
+        self.failed = None;
+        self.stands_at_order();
+        Ok(())
+    }
+
+    /// The same where files have these lengths, with the stream already there.
+    pub(super) fn stand_at(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
+        self.supply.forget();
+        self.taken = None;
         self.failed = None;
         self.order.stand_at(lengths, stream);
         self.stands_at_order();
@@ -546,12 +558,19 @@ impl Reader {
             .collect();
         let dot = if named.is_empty() { "" } else { "; " };
         let what = format!("{mismatch}{dot}{}", named.join(", "));
-        self.error_in(Path::new(&self.dataset.directories[0]), what)
+        self.error_in(Path::new(&self.dataset.directories[0]), what).into()
     }
 
-    fn error_in(&self, file: &Path, what: String) -> Error {
+    /// A record that its file, which has so many, ends before.
+    fn absent(&self, id: RecordId, records: u64) -> DataError {
+        let expected = self.plan().files[id.file].examples_in_shard;
+        let what = format!("record {} is not there: {}", id.record, of_file(records, expected));
+        self.error_in(self.loader.path(id.file), what)
+    }
+
+    fn error_in(&self, file: &Path, what: String) -> DataError {
         let at = Location { file: file.into(), offset: 0, line: None };
-        DataError::new(DataErrorKind::Malformed { what }, at).into()
+        DataError::new(DataErrorKind::Malformed { what }, at)
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 use tesson::Error;
 use tesson::records::{RecordKind, RecordsFile};
 use tesson::tfds::features::{Schema, Selection};
-use tesson::tfds::{self, OnDamage, Op, Plan, ReadConfig, Reader, Reading, Restoring, Rows};
+use tesson::tfds::{self, OnDamage, Op, Plan, ReadConfig, Reader, Reading, Restoring, Rows, StreamState};
 use tesson_formats::example::Value;
 
 use crate::dataset::{Dataset, record, tensor};
@@ -269,6 +269,91 @@ fn a_kept_index_saves_the_way_to_a_record() {
     fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
     fs::remove_file(index).unwrap();
     assert!(last().is_err());
+}
+
+#[test]
+fn a_way_that_is_given_up_leaves_the_reader_where_it_was() {
+    let dataset = numbered("given-up");
+    let endless = [
+        json!({"shuffle": {"buffer_size": 9, "seed": 3}}),
+        json!({"repeat": -1}),
+        json!({"shuffle": {"buffer_size": 5, "seed": 1}}),
+    ];
+    let straight = read(&mut reader(&dataset, &endless, OnDamage::Fail).unwrap(), 90).0;
+    let mut other = reader(&dataset, &endless, OnDamage::Fail).unwrap();
+    let mut found = read(&mut other, 30).0;
+    let far = StreamState { delivered: 1 << 40, ..other.state() };
+    let mut rows = Rows::new(other.schema());
+    for _ in 0..2 {
+        assert!(other.seek_with(None, far.delivered, &mut || false).is_err());
+        assert!(other.restore_with(&far, &mut || false).is_err());
+        assert!(other.read_nth(far.delivered, &mut rows, &mut || false).is_err());
+        found.extend(read(&mut other, 30).0);
+    }
+    assert_eq!(found, straight);
+    // Also where traversals have to be followed one by one.
+    let followed =
+        [json!({"repeat": 2}), json!({"shuffle": {"buffer_size": 9, "seed": 3}}), json!({"take": 70})];
+    let mut followed = reader(&dataset, &followed, OnDamage::Fail).unwrap();
+    let mut asked = 0;
+    let far = followed.seek_with(Some(1 << 30), 3, &mut || {
+        asked += 1;
+        asked < 2
+    });
+    assert!(far.is_err() && asked == 2);
+}
+
+#[test]
+fn files_that_are_shorter_keep_the_places_of_all_others_where_damage_is_left_out() {
+    let mut dataset = numbered("shorter");
+    cut(&mut dataset, 1, 4);
+    cut(&mut dataset, 3, 0);
+    for ops in [vec![], shuffled()] {
+        let whole = read(&mut reader(&numbered("longer"), &ops, OnDamage::Fail).unwrap(), 80).0;
+        let expected: Vec<i64> = whole.iter().copied().filter(|i| *i < 14 || (20..30).contains(i)).collect();
+        let mut alone = reader(&dataset, &ops, OnDamage::Skip).unwrap();
+        assert_eq!(read(&mut alone, 80).0, expected);
+        assert_eq!(alone.skipped() as usize, whole.len() - expected.len());
+        let shares = (0..3).flat_map(|rank| {
+            let mut share = reader(&dataset, &ops, OnDamage::Skip).unwrap();
+            let mut rows = Rows::new(share.schema());
+            while share.read_share(7, 3, rank, &mut rows).unwrap() > 0 {}
+            assert_eq!(share.state(), alone.state());
+            (0..rows.len()).map(|row| share.id(&rows, row)).collect::<Vec<_>>()
+        });
+        let mut shares: Vec<String> = shares.collect();
+        let mut again = reader(&dataset, &ops, OnDamage::Skip).unwrap();
+        let mut rows = Rows::new(again.schema());
+        again.read(80, &mut rows).unwrap();
+        let mut all: Vec<String> = (0..rows.len()).map(|row| again.id(&rows, row)).collect();
+        shares.sort();
+        all.sort();
+        assert_eq!(shares, all);
+    }
+}
+
+#[test]
+fn missing_shards_may_be_told_where_they_are_reached() {
+    let dataset = numbered("lazy");
+    fs::remove_file(dataset.0.join(format!("d-train.tfrecord-00001-of-{SHARDS:05}"))).unwrap();
+    let reader = |lazy| {
+        let opened = Arc::new(tfds::open(&dataset.0).unwrap());
+        let mut reading = Reading::of(tfds::Selection::parse("train").unwrap());
+        reading.config.set("interleave_cycle_length", &json!(1)).unwrap();
+        reading.config.set("lazy", &json!(lazy)).unwrap();
+        let plan = Plan::new(&opened, &reading, &mut || 7).unwrap();
+        let schema = Schema::new(&tfds::features_of(&opened).unwrap(), &Selection::default()).unwrap();
+        Reader::new(opened, plan, Arc::new(schema), OnDamage::Fail)
+    };
+    assert!(reader(false).is_err());
+    let mut lazy = reader(true).unwrap();
+    let (found, failed) = read(&mut lazy, 40);
+    let failed = failed.expect("a shard is missing");
+    assert_eq!(found, (0..10).collect::<Vec<i64>>());
+    assert!(matches!(&failed, Error::Store(_)) && failed.to_string().contains("00001-of-00004"), "{failed}");
+    let mut rows = Rows::new(lazy.schema());
+    lazy.read_at(&[25], &mut rows).unwrap();
+    assert!(lazy.read_at(&[15], &mut rows).is_err());
 }
 
 #[test]
