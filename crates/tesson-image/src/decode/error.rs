@@ -32,6 +32,11 @@ pub enum PictureError {
         /// The largest number of bytes.
         limit: usize,
     },
+    /// Files of this kind have no smaller picture in them.
+    Unscaled {
+        /// The kind of file.
+        kind: &'static str,
+    },
     /// This build has no decoder for it.
     NotBuilt {
         /// The kind of file.
@@ -57,6 +62,9 @@ impl fmt::Display for PictureError {
             }
             PictureError::Channels { kind, wanted } => {
                 write!(f, "{kind}: cannot be had with {wanted} channels")
+            }
+            PictureError::Unscaled { kind } => {
+                write!(f, "{kind}: is not decoded at a reduced scale, JPEG files are")
             }
             PictureError::TooLarge { size: (width, height), limit } => {
                 write!(

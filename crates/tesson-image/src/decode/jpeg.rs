@@ -7,7 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use mozjpeg::{ColorSpace, DctMethod, Decompress};
 
 use super::pixels::{deepen, room};
-use super::{PictureError, PictureShape, Want};
+use super::{PictureError, PictureShape, Scale, Want};
 
 /// A block of 64 pixels takes at least a bit of one of a picture's up to four components, and a component that is not
 /// sampled finest in both directions may leave out up to 16 blocks.
@@ -17,11 +17,16 @@ fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "JPEG", what: what.to_string() }
 }
 
-pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+pub(super) fn decode(
+    file: &[u8],
+    want: Want,
+    scale: Scale,
+    out: &mut Vec<u8>,
+) -> Result<PictureShape, PictureError> {
     let ended = Cell::new(false);
     let source = Source { rest: file, ended: &ended };
     // The C library reports errors by unwinding, and is done with once it has: nothing of it is used afterwards.
-    match catch_unwind(AssertUnwindSafe(|| scanlines(source, file.len(), want, out))) {
+    match catch_unwind(AssertUnwindSafe(|| scanlines(source, file.len(), want, scale, out))) {
         Ok(Ok(_)) if ended.get() => Err(damaged("the file is cut")),
         Ok(result) => result,
         Err(message) => Err(damaged(message.downcast_ref::<String>().map_or("damaged", String::as_str))),
@@ -32,6 +37,7 @@ fn scanlines(
     source: Source<'_>,
     bytes: usize,
     want: Want,
+    scale: Scale,
     out: &mut Vec<u8>,
 ) -> Result<PictureShape, PictureError> {
     let ended = source.ended;
@@ -44,7 +50,10 @@ fn scanlines(
         (Some(wanted), 1 | 3) => return Err(PictureError::Channels { kind: "JPEG", wanted }),
         (_, found) => return Err(damaged(format!("{found} components, expected 1 or 3"))),
     };
+    // Eighths: the library's blocks have eight pixels in a row.
+    picture.scale((8 / scale.denominator()) as u8);
     let (width, height) = picture.size();
+    let (width, height) = (scale.of(width), scale.of(height));
     let shape = PictureShape { frames: None, height, width, channels };
     let pixels = bytes.saturating_mul(PIXELS_A_BYTE);
     let start = room(shape, want, pixels.saturating_mul(channels), out)?;

@@ -27,6 +27,44 @@ pub struct Want {
     pub limit: usize,
 }
 
+/// How large a picture is decoded: a part of its size in both directions, rounded up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// As it is.
+    #[default]
+    Whole,
+    /// Half as high and as wide.
+    Half,
+    /// A quarter as high and as wide.
+    Quarter,
+    /// An eighth as high and as wide.
+    Eighth,
+}
+
+impl Scale {
+    /// The scale of 1 to so many, which is 1, 2, 4 or 8.
+    pub fn one_to(denominator: u64) -> Option<Scale> {
+        [Scale::Whole, Scale::Half, Scale::Quarter, Scale::Eighth]
+            .into_iter()
+            .find(|scale| scale.denominator() as u64 == denominator)
+    }
+
+    /// How many pixels in a row become one.
+    pub fn denominator(self) -> usize {
+        match self {
+            Scale::Whole => 1,
+            Scale::Half => 2,
+            Scale::Quarter => 4,
+            Scale::Eighth => 8,
+        }
+    }
+
+    /// A height or width at this scale.
+    pub fn of(self, pixels: usize) -> usize {
+        pixels.div_ceil(self.denominator())
+    }
+}
+
 /// How many bits a value has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
@@ -72,12 +110,34 @@ impl PictureShape {
 /// The file is none of the four kinds, is damaged or cut, cannot have so many channels, or is larger than the limit. What
 /// was appended to `out` before that is without meaning.
 pub fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+    decode_at(file, want, Scale::Whole, out)
+}
+
+/// The same at a reduced scale. Of a JPEG only so much is computed as is wanted; other kinds of files have no such way.
+///
+/// # Errors
+/// As [`decode`]; a file of another kind at a reduced scale.
+pub fn decode_at(
+    file: &[u8],
+    want: Want,
+    scale: Scale,
+    out: &mut Vec<u8>,
+) -> Result<PictureShape, PictureError> {
     if !matches!(want.channels, None | Some(1 | 3 | 4)) {
         return Err(PictureError::Channels { kind: "any", wanted: want.channels.unwrap_or(0) });
     }
+    let kind = match file {
+        [0x89, b'P', b'N', b'G', ..] => "PNG",
+        [b'G', b'I', b'F', b'8', ..] => "GIF",
+        [b'B', b'M', ..] => "BMP",
+        _ => "JPEG",
+    };
+    if scale != Scale::Whole && kind != "JPEG" {
+        return Err(PictureError::Unscaled { kind });
+    }
     match file {
         [0x89, b'P', b'N', b'G', ..] => png::decode(file, want, out),
-        [0xff, 0xd8, 0xff, ..] => jpeg(file, want, out),
+        [0xff, 0xd8, 0xff, ..] => jpeg(file, want, scale, out),
         [b'G', b'I', b'F', b'8', ..] => gif::decode(file, want, out),
         [b'B', b'M', ..] => bmp::decode(file, want, out),
         _ => Err(PictureError::Unknown { begin: file[..file.len().min(8)].to_vec() }),
@@ -88,6 +148,6 @@ pub fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape
 use jpeg::decode as jpeg;
 
 #[cfg(not(feature = "jpeg"))]
-fn jpeg(_: &[u8], _: Want, _: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+fn jpeg(_: &[u8], _: Want, _: Scale, _: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
     Err(PictureError::NotBuilt { kind: "JPEG", feature: "jpeg" })
 }

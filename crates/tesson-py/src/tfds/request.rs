@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use tesson::ConfigError;
 use tesson::tfds::features::{Schema, Selection};
+use tesson::tfds::pictures::Scale;
 use tesson::tfds::{Means, OnDamage, Reader};
 
 use super::dataset::PreparedDataset;
@@ -19,6 +20,7 @@ pub(super) struct Request<'py> {
     reading: Bound<'py, PyAny>,
     features: Option<Vec<String>>,
     raw: Vec<String>,
+    scales: Vec<(String, u64)>,
     on_damage: String,
     pub(super) with_ids: bool,
     supervised: Bound<'py, PyAny>,
@@ -41,7 +43,13 @@ impl Request<'_> {
         };
         let plan = prepared.plan(&self.reading)?;
         let selection = Selection { features: self.features.clone(), raw: self.raw.clone() };
-        let schema = Schema::new(&prepared.features, &selection).map_err(|e| raise(py, e))?;
+        let mut schema = Schema::new(&prepared.features, &selection).map_err(|e| raise(py, e))?;
+        for (path, denominator) in &self.scales {
+            let scale = Scale::one_to(*denominator).ok_or_else(|| {
+                misuse(py, format!("found a scale of 1 to {denominator} for `{path}`, expected 2, 4 or 8"))
+            })?;
+            schema = schema.scaled(path, scale).map_err(|e| raise(py, e))?;
+        }
         let dataset = Arc::clone(&prepared.dataset);
         let means = self.means(py)?;
         let opened = py.detach(|| Reader::with(dataset, plan, Arc::new(schema), on_damage, means));

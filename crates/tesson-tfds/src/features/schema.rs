@@ -2,6 +2,7 @@
 
 use tesson_core::{ConfigError, nearest};
 use tesson_formats::example::{Kind, Wanted};
+use tesson_image::decode::Scale;
 
 use super::dtype::DType;
 use super::tree::{Coding, Dim, Feature, Leaf, join, shape_text, unknown};
@@ -38,6 +39,8 @@ pub struct Plan {
     pub levels: Vec<Dim>,
     /// How many of the levels, outermost first, are nested streams.
     pub streams: usize,
+    /// For pictures, how large they are decoded.
+    pub scale: Scale,
     pub(super) keys: Keys,
 }
 
@@ -71,6 +74,26 @@ impl Schema {
         let mut builder = Builder { selection, columns: Vec::new(), wanted: Vec::new() };
         let root = builder.node(root, "", &[], 0)?.unwrap_or(Node::Dict(Vec::new()));
         Ok(Schema { root, columns: builder.columns, wanted: builder.wanted })
+    }
+
+    /// The same, with the pictures below a path decoded at a reduced scale: declared heights and widths become smaller, too.
+    ///
+    /// # Errors
+    /// Nothing that is read below the path is a picture.
+    pub fn scaled(mut self, path: &str, scale: Scale) -> Result<Schema, ConfigError> {
+        let is_picture = |plan: &&mut Plan| covers(path, &plan.path) && plan.leaf.coding == Coding::Picture;
+        let mut pictures = self.columns.iter_mut().filter(is_picture).peekable();
+        if pictures.peek().is_none() {
+            let what = format!("`{path}` is no picture that is decoded; only pictures have a scale");
+            return Err(ConfigError::new("features", what));
+        }
+        for plan in pictures {
+            plan.scale = scale;
+            // Channels are last.
+            let sides = plan.leaf.shape.iter_mut().rev().skip(1).take(2);
+            sides.for_each(|side| *side = side.map(|pixels| scale.of(pixels)));
+        }
+        Ok(self)
     }
 
     /// The keys that are parsed, and the kind of list of each.
@@ -167,7 +190,8 @@ impl Builder<'_> {
             None => None,
         };
         let keys = Keys { values, row_lengths, shape };
-        self.columns.push(Plan { path: path.to_owned(), leaf: read, levels: levels.to_vec(), streams, keys });
+        let (path, levels, scale) = (path.to_owned(), levels.to_vec(), Scale::Whole);
+        self.columns.push(Plan { path, leaf: read, levels, streams, scale, keys });
         Ok(Node::Leaf(self.columns.len() - 1))
     }
 

@@ -14,7 +14,7 @@ in another process.
 
 from .builder import Builder, builder, builder_from_directories, builder_from_directory, load
 from .dataset import BatchedDataset, Dataset, DatasetIterator, DataSource, MinibatchIterator
-from .decode import PartialDecoding, SkipDecoding
+from .decode import PartialDecoding, ReducedScale, SkipDecoding
 from .info import ClassLabel, DatasetInfo, FeatureInfo, FileInstruction, SplitInfo
 from .read_config import InputContext, ReadConfig
 from .seeds import set_random_seed
@@ -41,6 +41,7 @@ __all__ = [
     "ReadConfig",
     "ReadInstruction",
     "SkipDecoding",
+    "ReducedScale",
     "SplitInfo",
     "SumOfSplits",
     "Writer",

@@ -86,7 +86,7 @@ class Builder:
         read_config : ReadConfig, optional
             How files are read.
         decoders : mapping or PartialDecoding, optional
-            As in TFDS: :class:`SkipDecoding` by feature, or only some features.
+            As in TFDS: :class:`SkipDecoding` by feature, or only some features; and :class:`ReducedScale` for JPEG pictures.
         as_supervised : bool
             Whether examples are the tuple that the dataset names for training.
         features, raw : iterable of str, optional
@@ -150,6 +150,8 @@ class Builder:
             split = {name: name for name in self.info.splits}
         if isinstance(split, dict):
             return {name: self.as_data_source(of, **given) for name, of in split.items()}
+        if isinstance(split, (list, tuple)):
+            return type(split)(self.as_data_source(of, **given) for of in split)
         return DataSource(self._prepared, self._request(split, **given))
 
     def _opened(self, read_config: ReadConfig | None) -> Prepared:
@@ -184,14 +186,15 @@ class Builder:
             raise ValueError(f"found threads={threads}, expected at least one")
         if absent not in ("fill", "none"):
             raise ValueError(f"found absent={absent!r}, expected 'fill' or 'none'")
-        wanted, undecoded = selection(decoders)
+        chosen = selection(decoders)
         return Request(
             split=split,
             shuffle_files=shuffle_files,
             read_config=fields,
             global_seed=seeds.global_seed(),
-            features=wanted if features is None else list(features),
-            raw=[*undecoded, *raw],
+            features=chosen.features if features is None else list(features),
+            raw=[*chosen.raw, *raw],
+            scales=chosen.scales,
             on_damage=on_damage,
             supervised=self.info.supervised_keys if as_supervised else None,
             marks_absent=absent == "none",

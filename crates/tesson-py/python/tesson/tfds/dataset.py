@@ -29,6 +29,7 @@ class Request:
     global_seed: int | None = None
     features: list[str] | None = None
     raw: list[str] = field(default_factory=list)
+    scales: list[tuple[str, int]] = field(default_factory=list)
     on_damage: str = "fail"
     supervised: Any = None
     marks_absent: bool = False

@@ -1,9 +1,9 @@
-"""What is not decoded, or not read at all."""
+"""What is not decoded, or smaller, or not read at all."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -21,20 +21,46 @@ class PartialDecoding:
     features : mapping or collection of str
         Names, or a nested mapping of names to true or false or to a mapping or set of what is read below.
     decoders : mapping, optional
-        :class:`SkipDecoding` by feature.
+        :class:`SkipDecoding` or :class:`ReducedScale` by feature.
     """
 
     features: Any
     decoders: Mapping[str, Any] | None = None
 
 
-def selection(decoders: Any) -> tuple[list[str] | None, list[str]]:
-    """The paths of features that are read (``None``: all), and of those that are not decoded."""
+@dataclass(frozen=True)
+class ReducedScale:
+    """A JPEG picture that is decoded at a part of its size, which takes as much less time.
+
+    Parameters
+    ----------
+    denominator : {2, 4, 8}
+        How many pixels in a row become one. Heights and widths are rounded up; those that the feature declares are as much
+        smaller. Pictures of other kinds are errors.
+    """
+
+    denominator: int
+
+
+@dataclass
+class Selection:
+    """What is read, and how: paths of features."""
+
+    features: list[str] | None = None
+    """Those that are read; all without it."""
+    raw: list[str] = field(default_factory=list)
+    """Those that are not decoded."""
+    scales: list[tuple[str, int]] = field(default_factory=list)
+    """Pictures that are decoded at a reduced scale."""
+
+
+def selection(decoders: Any) -> Selection:
+    """What decoders say."""
     if decoders is None:
-        return None, []
-    if isinstance(decoders, PartialDecoding):
-        return paths(decoders.features), skipped(decoders.decoders or {})
-    return None, skipped(decoders)
+        return Selection()
+    if not isinstance(decoders, PartialDecoding):
+        return decoded(decoders, Selection())
+    return decoded(decoders.decoders or {}, Selection(paths(decoders.features)))
 
 
 def paths(features: Any, path: str = "") -> list[str]:
@@ -49,15 +75,16 @@ def paths(features: Any, path: str = "") -> list[str]:
     return [f"{path}/{name}" if path else name for name in features]
 
 
-def skipped(decoders: Mapping[str, Any], path: str = "") -> list[str]:
-    """Paths of features that are not decoded."""
-    found = []
+def decoded(decoders: Mapping[str, Any], into: Selection, path: str = "") -> Selection:
+    """Adds what is said of single features."""
     for name, of in decoders.items():
         here = f"{path}/{name}" if path else name
         if isinstance(of, Mapping):
-            found += skipped(of, here)
+            decoded(of, into, here)
         elif isinstance(of, SkipDecoding):
-            found.append(here)
+            into.raw.append(here)
+        elif isinstance(of, ReducedScale):
+            into.scales.append((here, of.denominator))
         else:
-            raise TypeError(f"found {of!r} for `{here}`, expected SkipDecoding() or a mapping")
-    return found
+            raise TypeError(f"found {of!r} for `{here}`, expected SkipDecoding(), ReducedScale() or a mapping")
+    return into

@@ -175,7 +175,7 @@ impl Item<'_> {
             depth: if self.plan.leaf.dtype == DType::UInt16 { Depth::Sixteen } else { Depth::Eight },
             limit: self.limits.value_bytes,
         };
-        let shape = picture::decode(bytes, want, out).map_err(FeatureFault::Picture)?;
+        let shape = picture::decode_at(bytes, want, self.plan.scale, out).map_err(FeatureFault::Picture)?;
         self.dims.extend(shape.dims());
         if floats && let Some(last) = self.dims.last_mut() {
             *last = 1;
