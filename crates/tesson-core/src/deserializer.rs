@@ -4,7 +4,7 @@
 
 use std::any::Any;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::key::KeyList;
@@ -309,6 +309,11 @@ pub trait Deserializer: Send + Sync {
     /// Whether a cached index would save anything. If not, [`Corpus::save`] is not called.
     fn can_cache_index(&self) -> bool {
         true
+    }
+
+    /// The folder that index caches lie in, one for each identity; by default it lies beside the first file.
+    fn index_folder(&self) -> Option<&Path> {
+        None
     }
 
     /// Whether one of its streams says how many samples a sequence counts, whatever others it is joined with

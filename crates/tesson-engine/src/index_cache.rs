@@ -1,4 +1,4 @@
-//! Index caches: `<input>.tesson-index` beside the input.
+//! Index caches: `<input>.tesson-index` beside the input, or `<identity>.tesson-index` in a folder that the deserializer names.
 //!
 //! A cache is bound to the corpus (sizes, modification time in nanoseconds, a hash of both ends of the file) and to
 //! all options that change the index. One that does not fit is ignored and written anew; writing is best effort.
@@ -38,6 +38,15 @@ pub fn path(input: &Path) -> PathBuf {
     name.into()
 }
 
+/// Where the cache of a deserializer lies.
+fn place(deserializer: &dyn Deserializer, files: &[File]) -> Option<PathBuf> {
+    let identity = || format!("{:016x}", fingerprint::text(&deserializer.identity()));
+    match deserializer.index_folder() {
+        Some(folder) => Some(path(&folder.join(identity()))),
+        None => files.first().map(|(input, _)| path(input)),
+    }
+}
+
 /// The header that a cache of this corpus must have, up to the payload's size.
 fn header(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Vec<u8> {
     let modified = files.iter().filter_map(|(_, f)| f.modified_ns()).max().unwrap_or(0);
@@ -51,7 +60,7 @@ fn header(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Vec<u
 
 /// The cached index, if there is one that fits.
 pub(crate) fn read(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Option<Indexed> {
-    let file = path(&files.first()?.0);
+    let file = place(deserializer, files)?;
     if !file.exists() {
         return None;
     }
@@ -73,12 +82,14 @@ pub(crate) fn write(
     corpus: u64,
     indexed: &Indexed,
 ) -> io::Result<PathBuf> {
-    let Some((input, _)) = files.first() else {
+    let Some(target) = place(deserializer, files) else {
         return Err(io::Error::other("there is no file beside which a cache could lie"));
     };
     let mut payload = Vec::new();
     indexed.corpus.save(&indexed.index, &mut payload);
-    let target = path(input);
+    if let Some(folder) = deserializer.index_folder() {
+        std::fs::create_dir_all(folder)?;
+    }
     cache_file::write(&target, &header(deserializer, files, corpus), &payload)?;
     Ok(target)
 }

@@ -254,6 +254,9 @@ class TFDSDeserializer(Deserializer):
         Damaged records that are left out before reading ends with :class:`DataError`. Default 0.
     keep_data_in_memory : bool, optional
         Keep decoded data for the next sweep. Default False.
+    cache_index : bool, optional
+        Where examples differ in length, keep what was counted beside the data, or in the folder that ``TESSON_INDEX_DIR`` names.
+        Default: the source's.
 
     Examples
     --------
@@ -275,6 +278,7 @@ class TFDSDeserializer(Deserializer):
         key: str | None = None,
         max_errors: int | None = None,
         keep_data_in_memory: bool | None = None,
+        cache_index: bool | None = None,
     ) -> None:
         super().__init__({
             "directory": None if directory is None else os.fspath(directory),
@@ -284,6 +288,7 @@ class TFDSDeserializer(Deserializer):
             "key": key,
             "max_errors": max_errors,
             "keep_data_in_memory": keep_data_in_memory,
+            "cache_index": cache_index,
         })
         self._streams.update(StreamDefs(streams or {}))
 

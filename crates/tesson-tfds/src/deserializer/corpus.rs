@@ -13,7 +13,7 @@ use tesson_formats::record::{self, RecordFile, Want};
 use super::column::Stream;
 use super::fill::Filling;
 use super::key::{KeyColumn, KeyOf};
-use super::lengths::counted;
+use super::lengths::{self, counted};
 use crate::features::{Batch, Schema};
 use crate::ids::Ids;
 use crate::rows::Reading;
@@ -92,8 +92,7 @@ impl Work {
 }
 
 impl Loading {
-    pub(super) fn new(records: Arc<Records>, index: Arc<Index>, fetch: &dyn Fetch) -> Loading {
-        let sizes = (0..records.files.len()).map(|i| fetch.size(ResourceId(i as u32))).collect();
+    pub(super) fn new(records: Arc<Records>, index: Arc<Index>, sizes: Vec<u64>) -> Loading {
         Loading { records, index, sizes }
     }
 }
@@ -174,7 +173,9 @@ impl Corpus for Loading {
         files + self.records.slices.len() * size_of::<Slice>() + self.sizes.len() * size_of::<u64>()
     }
 
-    fn save(&self, _index: &Index, _into: &mut Vec<u8>) {}
+    fn save(&self, index: &Index, into: &mut Vec<u8>) {
+        lengths::save(index, &self.sizes, into);
+    }
 }
 
 impl Records {

@@ -1,8 +1,8 @@
-//! How many samples each example has, where that differs: one pass over the features that say it.
+//! How many samples each example has, where that differs: one pass over the features that say it, and what is kept of it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tesson_core::{Coded, ConfigError, Error, Fetch, Lanes, Wanted};
+use tesson_core::{Coded, ConfigError, Error, Fetch, Index, Lanes, Wanted};
 use tesson_formats::record;
 
 use super::column::Stream;
@@ -86,6 +86,46 @@ impl Lengths {
     fn of_row(&self, batch: &Batch, row: usize) -> u32 {
         counted(&self.streams, batch, row).max(self.constant.into()).try_into().unwrap_or(u32::MAX)
     }
+}
+
+/// The version of what is kept.
+const VERSION: u32 = 1;
+
+/// Appends lengths and the sizes of files, little-endian: the version and the sizes; for each chunk 0 and the one length, or
+/// 1 and each.
+pub(super) fn save(index: &Index, sizes: &[u64], into: &mut Vec<u8>) {
+    into.extend(VERSION.to_le_bytes());
+    sizes.iter().for_each(|size| into.extend(size.to_le_bytes()));
+    for chunk in 0..index.n_chunks() {
+        let lengths = index.lengths(chunk);
+        if let Coded::Constant { value, .. } = lengths {
+            into.push(0);
+            into.extend(value.to_le_bytes());
+        } else {
+            into.push(1);
+            (0..lengths.len()).for_each(|i| into.extend(lengths.get(i).to_le_bytes()));
+        }
+    }
+}
+
+/// The lengths and sizes that [`save`] wrote; `None` if the bytes are not those of these records.
+pub(super) fn restore(saved: &[u8], records: &Records) -> Option<(Vec<Coded>, Vec<u64>)> {
+    let (version, saved) = saved.split_first_chunk()?;
+    let (sizes, mut saved) = saved.split_at_checked(records.files.len() * 8)?;
+    let sizes = sizes.as_chunks().0.iter().map(|size| u64::from_le_bytes(*size)).collect();
+    let mut all = Vec::with_capacity(records.slices.len());
+    for slice in &records.slices {
+        let (form, rest) = saved.split_first()?;
+        let n = if *form == 0 { 1 } else { slice.n as usize };
+        let (lengths, rest) = rest.split_at_checked(n * 4)?;
+        let lengths: Vec<u32> = lengths.as_chunks().0.iter().map(|n| u32::from_le_bytes(*n)).collect();
+        if lengths.contains(&0) {
+            return None;
+        }
+        all.push(if *form == 0 { Coded::constant(lengths[0], slice.n) } else { Coded::new(&lengths) });
+        saved = rest;
+    }
+    (saved.is_empty() && u32::from_le_bytes(*version) == VERSION).then_some((all, sizes))
 }
 
 /// The most samples that a stream has whose samples do not differ in number; one at least.

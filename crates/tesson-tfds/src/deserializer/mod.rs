@@ -87,6 +87,10 @@ pub struct TfdsSpec<'a> {
     pub max_errors: u64,
     /// Decoded chunks are kept in memory.
     pub keep: bool,
+    /// The folder of index caches.
+    pub index_folder: Option<PathBuf>,
+    /// Counted lengths are kept there, and taken from there the next time.
+    pub cache_index: bool,
 }
 
 /// The name in configurations.
@@ -101,6 +105,8 @@ pub struct TfdsDeserializer {
     identity: String,
     max_errors: u64,
     keep: bool,
+    index_folder: Option<PathBuf>,
+    cache_index: bool,
 }
 
 impl TfdsDeserializer {
@@ -156,6 +162,8 @@ impl TfdsDeserializer {
             identity: format!("{NAME} {of}key={:?} numeric={numeric} {identity}", spec.key),
             max_errors: spec.max_errors,
             keep: spec.keep,
+            index_folder: spec.index_folder,
+            cache_index: spec.cache_index,
         })
     }
 }
@@ -232,8 +240,17 @@ impl Deserializer for TfdsDeserializer {
         self.keep
     }
 
+    // Without counted lengths the dataset's description is the index.
     fn can_cache_index(&self) -> bool {
-        false
+        self.lengths.is_some()
+    }
+
+    fn cache_index(&self) -> bool {
+        self.cache_index && self.can_cache_index()
+    }
+
+    fn index_folder(&self) -> Option<&Path> {
+        self.index_folder.as_deref()
     }
 
     fn prepare(&mut self, _fetch: &dyn Fetch) -> Result<(), Error> {
@@ -246,20 +263,28 @@ impl Deserializer for TfdsDeserializer {
         let counted =
             self.lengths.as_ref().map(|lengths| lengths.count(records, fetch, lanes)).transpose()?;
         let constant = lengths::constant(&records.streams);
+        let same = || records.slices.iter().map(|slice| Coded::constant(constant, slice.n)).collect();
+        let sizes = (0..records.files.len()).map(|i| fetch.size(ResourceId(i as u32))).collect();
+        Ok(self.indexed(counted.unwrap_or_else(same), sizes))
+    }
+
+    fn restore(&self, saved: &[u8]) -> Option<Indexed> {
+        let (lengths, sizes) = lengths::restore(saved, &self.records)?;
+        Some(self.indexed(lengths, sizes))
+    }
+}
+
+impl TfdsDeserializer {
+    /// The index of chunks of these lengths, in files of these sizes.
+    fn indexed(&self, lengths: Vec<Coded>, sizes: Vec<u64>) -> Indexed {
         let mut index = Index::new();
-        let mut counted = counted.into_iter().flatten();
-        for slice in &records.slices {
-            let bytes = slice.bytes(fetch.size(ResourceId(slice.resource)));
-            let lengths = counted.next().unwrap_or_else(|| Coded::constant(constant, slice.n));
+        for (slice, lengths) in self.records.slices.iter().zip(lengths) {
+            let bytes = slice.bytes(sizes[slice.resource as usize]);
             index.push(lengths, bytes.end - bytes.start);
         }
         index.seal();
         let index = Arc::new(index);
-        let corpus = Loading::new(Arc::clone(records), Arc::clone(&index), fetch);
-        Ok(Indexed { index, corpus: Arc::new(corpus) })
-    }
-
-    fn restore(&self, _saved: &[u8]) -> Option<Indexed> {
-        None
+        let corpus = Loading::new(Arc::clone(&self.records), Arc::clone(&index), sizes);
+        Indexed { index, corpus: Arc::new(corpus) }
     }
 }

@@ -9,6 +9,7 @@ use tesson_core::{
 use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsSpec};
 use tesson_tfds::split::{Selection, file_instructions};
 
+use super::remembered::index_folder;
 use super::{features_of, find, open};
 
 /// The registry's entry.
@@ -110,6 +111,13 @@ static OPTIONS: OptionTable = OptionTable(&[
         default: Some("false"),
         help: "Keep decoded chunks in memory after their last use in a sweep.",
     },
+    OptionSpec {
+        name: "cacheIndex",
+        aliases: &[],
+        kind: OptionKind::Bool,
+        default: Some(""),
+        help: "Where examples differ in length, keep what was counted beside the data, or in the folder that `TESSON_INDEX_DIR` names; the reader's `cacheIndex` is the default.",
+    },
 ]);
 
 fn open_deserializer(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
@@ -134,6 +142,11 @@ fn open_deserializer(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn
         numeric_keys: setting.numeric_keys,
         max_errors: options.whole("maxErrors")?.unwrap_or(0),
         keep: options.bool("keepDataInMemory")?,
+        index_folder: Some(index_folder().unwrap_or_else(|| PathBuf::from(&dataset.directories[0]))),
+        cache_index: match options.given("cacheIndex") {
+            Some(_) => options.bool("cacheIndex")?,
+            None => setting.cache_index,
+        },
     };
     Ok(Box::new(TfdsDeserializer::new(spec).map_err(here)?))
 }

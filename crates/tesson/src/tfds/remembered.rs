@@ -33,11 +33,15 @@ impl Remembered {
         if record <= self.reached.load(Ordering::Relaxed) || self.looked.swap(true, Ordering::Relaxed) {
             return;
         }
-        let folder = env::var_os("TESSON_INDEX_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        if let Some(saved) = record_index::read(&self.path, folder.as_deref(), self.stamp) {
+        if let Some(saved) = record_index::read(&self.path, index_folder().as_deref(), self.stamp) {
             self.file.restore(&saved, self.stamp.size);
         }
     }
+}
+
+/// The folder for all indexes, where they cannot lie beside the data.
+pub(super) fn index_folder() -> Option<PathBuf> {
+    env::var_os("TESSON_INDEX_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from)
 }
 
 impl RecordFile for Remembered {

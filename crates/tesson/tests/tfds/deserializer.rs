@@ -251,6 +251,39 @@ fn sequences_come_in_every_order_and_are_gone_on_with() {
 }
 
 #[test]
+fn counted_lengths_are_kept_if_that_is_asked_for() {
+    let dataset = of_any_length("kept-lengths");
+    let kept = || {
+        let files = fs::read_dir(&dataset.0).unwrap().map(|entry| entry.unwrap().path());
+        files.filter(|path| path.extension().is_some_and(|end| end == "tesson-index")).collect::<Vec<_>>()
+    };
+    let open = |streams: &str| {
+        let cached = format!(r#"{streams}, "cacheIndex": true"#);
+        let mut source = dataset.source(&cached, r#""randomize": false, "maxSweeps": 1"#).unwrap();
+        (source.stats().bytes_indexed, numbers(&mut source))
+    };
+    let all: Vec<u64> = (0..N as u64).collect();
+    let (counted, found) = open(SEQUENCES);
+    assert!(counted > 0 && found == all);
+    let [file] = &kept()[..] else { panic!("one file") };
+    assert_eq!(open(SEQUENCES), (0, all.clone()));
+    // Each set of streams has its own, and one that does not fit is made anew.
+    let others = r#""input": {"pairs": {}}, "split": "train[10%:]""#;
+    assert!(open(others).0 > 0 && open(others).0 == 0 && kept().len() == 2);
+    let whole = fs::read(file).unwrap();
+    for bad in [&whole[..whole.len() - 1], &[&whole[..], &[0]].concat()] {
+        fs::write(file, bad).unwrap();
+        assert_eq!(open(SEQUENCES), (counted, all.clone()));
+    }
+    // Where all examples are as long nothing is counted, and nothing kept.
+    let same = Dataset::numbered("kept-nothing");
+    let source = same.source(r#""input": {"x": {}}, "cacheIndex": true"#, r#""maxSweeps": 1"#).unwrap();
+    assert_eq!(source.stats().bytes_indexed, 0);
+    let names = fs::read_dir(&same.0).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(names.filter(|name| name.to_string_lossy().contains("index")).count(), 0);
+}
+
+#[test]
 fn examples_are_joined_by_a_feature() {
     let dataset = of_any_length("joined-by-key");
     // Names count backwards; some are missing in the other file.
