@@ -932,4 +932,8 @@ fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
     assert!(refused(&folder, "read . --start-at 51", 2).contains("place 51"));
     fs::write(folder.join("two.ctf"), TWO).expect("a file");
     assert!(refused(&folder, "read two.ctf --start-at 1", 2).contains("--start-at"));
+    // What each is called, as TFDS adds it.
+    let named = answers(&folder, "read . --read-config add_tfds_id=true --at 31 --json").remove(0);
+    let id = json!({"dtype": "string", "shape": [], "data": ["d-train.tfrecord-00001-of-00002__1"]});
+    assert_eq!(named["examples"][0]["tfds_id"], id);
 }

@@ -26,9 +26,11 @@ fn text(dataset: &Dataset, out: &mut Output) -> Result<(), Failure> {
     let config = info.config.as_ref().map_or(String::new(), |config| format!("/{config}"));
     out.pair("dataset", &format!("{}{config} {}", info.name, info.version))?;
     out.pair("format", dataset.file_format.suffix())?;
-    if info.disable_shuffling {
-        out.pair("order", "as it was written, which means something")?;
-    }
+    let order = match info.disable_shuffling {
+        true => "as it was written, which means something",
+        false => "shuffled when it was written",
+    };
+    out.pair("order", order)?;
     for (i, directory) in dataset.directories.iter().enumerate() {
         out.pair(if i == 0 { "directory" } else { "" }, directory)?;
     }

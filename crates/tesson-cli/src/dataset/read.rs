@@ -39,10 +39,11 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
             "the order has no end; say with --take how many examples are wanted".into(),
         ));
     }
+    let with_ids = args.dataset.config()?.add_tfds_id;
     let begun = Instant::now();
     let read = match &args.dataset.at {
-        Some(places) => at(&mut reader, places, out),
-        None => traversals(args, &mut reader, out),
+        Some(places) => at(&mut reader, places, with_ids, out),
+        None => traversals(args, &mut reader, with_ids, out),
     };
     // Also behind an error: the state is that behind the last example.
     if let Some(path) = &args.save_state {
@@ -76,7 +77,7 @@ fn reader(args: &ReadArgs) -> Result<Reader, Failure> {
 }
 
 /// The examples at places of the split.
-fn at(reader: &mut Reader, places: &str, out: &mut Output) -> Result<u64, Failure> {
+fn at(reader: &mut Reader, places: &str, with_ids: bool, out: &mut Output) -> Result<u64, Failure> {
     let number = |text: &str| {
         text.trim().parse().map_err(|_| Failure::Usage(format!("--at: `{text}` is no place in the split")))
     };
@@ -85,17 +86,17 @@ fn at(reader: &mut Reader, places: &str, out: &mut Output) -> Result<u64, Failur
         list => list.split(',').map(number).collect::<Result<_, _>>()?,
     };
     let mut rows = Rows::new(reader.schema());
-    let mut shown = Vec::new();
+    let mut shown = Shown { examples: Vec::new(), with_ids };
     let mut read = Ok(());
     for chunk in places.chunks(AT_ONCE as usize) {
         rows.clear();
         read = reader.read_at(chunk, &mut rows);
-        show(reader, &rows, &mut shown, out)?;
+        shown.add(reader, &rows, out)?;
         if read.is_err() {
             break;
         }
     }
-    end(shown, out)?;
+    shown.end(out)?;
     read?;
     Ok(places.len() as u64)
 }
@@ -135,7 +136,12 @@ impl Share {
 }
 
 /// One traversal after the other; each is the next pass of every shuffle in it.
-fn traversals(args: &ReadArgs, reader: &mut Reader, out: &mut Output) -> Result<u64, Failure> {
+fn traversals(
+    args: &ReadArgs,
+    reader: &mut Reader,
+    with_ids: bool,
+    out: &mut Output,
+) -> Result<u64, Failure> {
     let share = Share::of(args)?;
     let mut rows = Rows::new(reader.schema());
     let mut n = 0;
@@ -144,12 +150,12 @@ fn traversals(args: &ReadArgs, reader: &mut Reader, out: &mut Output) -> Result<
             reader.begin();
         }
         let mut left = args.take.unwrap_or(u64::MAX);
-        let mut shown = Vec::new();
+        let mut shown = Shown { examples: Vec::new(), with_ids };
         let read = loop {
             rows.clear();
             let wanted = left.min(share.examples(epoch));
             let read = share.read(reader, wanted, &mut rows);
-            show(reader, &rows, &mut shown, out)?;
+            shown.add(reader, &rows, out)?;
             n += rows.len() as u64;
             let given = match read {
                 Ok(given) => given,
@@ -160,36 +166,48 @@ fn traversals(args: &ReadArgs, reader: &mut Reader, out: &mut Output) -> Result<
                 break Ok(());
             }
         };
-        end(shown, out)?;
+        shown.end(out)?;
         read?;
     }
     Ok(n)
 }
 
-/// Shows examples, or keeps them for the one line that JSON has.
-fn show(reader: &Reader, rows: &Rows, shown: &mut Vec<Value>, out: &mut Output) -> Result<(), Failure> {
-    for row in 0..rows.len() {
-        let mut example = node(&rows.batch.value(reader.schema(), row));
-        let fields = example["fields"].take();
-        if out.is_json() {
-            shown.push(fields);
-            continue;
-        }
-        let mut text = fields.to_string();
-        if let Some((end, _)) = text.char_indices().nth(SHOWN) {
-            text.truncate(end);
-            text.push('…');
-        }
-        out.line(&format!("{}  {text}", reader.id(rows, row)))?;
-    }
-    Ok(())
+/// Examples on their way to people, or kept for the one line that JSON has.
+struct Shown {
+    examples: Vec<Value>,
+    /// Whether `tfds_id` is one of their features (`add_tfds_id`).
+    with_ids: bool,
 }
 
-fn end(shown: Vec<Value>, out: &mut Output) -> Result<(), Failure> {
-    if out.is_json() {
-        out.line(&json!({"examples": shown}).to_string())?;
+impl Shown {
+    fn add(&mut self, reader: &Reader, rows: &Rows, out: &mut Output) -> Result<(), Failure> {
+        for row in 0..rows.len() {
+            let mut example = node(&rows.batch.value(reader.schema(), row));
+            let mut fields = example["fields"].take();
+            let id = reader.id(rows, row);
+            if out.is_json() {
+                if self.with_ids {
+                    fields["tfds_id"] = json!({"dtype": "string", "shape": [], "data": [id]});
+                }
+                self.examples.push(fields);
+                continue;
+            }
+            let mut text = fields.to_string();
+            if let Some((end, _)) = text.char_indices().nth(SHOWN) {
+                text.truncate(end);
+                text.push('…');
+            }
+            out.line(&format!("{id}  {text}"))?;
+        }
+        Ok(())
     }
-    Ok(())
+
+    fn end(self, out: &mut Output) -> Result<(), Failure> {
+        if out.is_json() {
+            out.line(&json!({"examples": self.examples}).to_string())?;
+        }
+        Ok(())
+    }
 }
 
 fn load(path: &Path) -> Result<Value, Failure> {
