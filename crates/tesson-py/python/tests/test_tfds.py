@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import gc
 import json
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,12 @@ import tesson
 from tesson import tfds
 
 TEXT = node("text_feature.Text", text={})
+
+# Grey of 100 in 12 by 8 pixels.
+GREY_JPEG = base64.b64decode(
+    "/9j/2wBDAAEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQH/wAAL"
+    "CAAIAAwBAREA/8QAFQABAQAAAAAAAAAAAAAAAAAAAAj/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/9oACAEBAAA/AIfH/9k="
+)
 
 
 def sequence(of: dict, **kind: Any) -> dict:
@@ -268,6 +276,33 @@ def test_missing_shards_are_all_named_before_anything_is_read(numbers: tfds.Buil
         iter(numbers.as_dataset("train"))
 
 
+def test_missing_shards_may_be_told_where_they_are_reached(numbers: tfds.Builder) -> None:
+    Path(numbers.info.splits["train"].filepaths[2]).unlink()
+    iterator = iter(numbers.as_dataset("train", read_config=tfds.ReadConfig(interleave_cycle_length=1, lazy=True)))
+    assert [int(next(iterator)["n"]) for _ in range(10)] == list(range(10))
+    with pytest.raises(tesson.StoreError, match="00002-of-00004"):
+        next(iterator)
+
+
+def test_pictures_may_be_decoded_smaller(tmp_path: Path) -> None:
+    image = node("image_feature.Image", image={"dtype": "uint8", "shape": {"dimensions": ["8", "-1", "1"]}})
+    features = {"i": image, "s": sequence(image)}
+    shard = [{"i": GREY_JPEG, "s": [GREY_JPEG, GREY_JPEG]}]
+    ds = tfds.builder_from_directory(write_dataset(tmp_path / "x" / "1.0.0", features, {"train": [shard]}))
+
+    def shapes(**decoders: Any) -> list[tuple[int, ...]]:
+        (example,) = ds.as_dataset("train", decoders=decoders)
+        assert all((np.abs(pixels.astype(int) - 100) < 3).all() for pixels in example.values())
+        return [pixels.shape for pixels in example.values()]
+
+    assert shapes() == [(8, 12, 1), (2, 8, 12, 1)]
+    assert shapes(i=tfds.ReducedScale(2), s=tfds.ReducedScale(8)) == [(4, 6, 1), (2, 1, 2, 1)]
+    with pytest.raises(ValueError, match="1 to 3 for `i`, expected 2, 4 or 8"):
+        shapes(i=tfds.ReducedScale(3))
+    with pytest.raises(tesson.ConfigError, match="`x` is no picture"):
+        shapes(x=tfds.ReducedScale(2))
+
+
 def test_minibatches_are_arrays_padded_where_examples_differ(tmp_path: Path) -> None:
     features = {"n": tensor("int64"), "x": tensor("float32", -1, 2), "s": sequence(TEXT)}
     shard = [{"n": i, "x": np.full((i, 2), i + 1.0), "s": [b"a"] * i} for i in range(3)]
@@ -429,6 +464,7 @@ def test_splits_know_their_files(numbers: tfds.Builder) -> None:
     instruction = tfds.ReadInstruction("train", from_=50, unit="%")
     assert numbers.as_dataset(instruction).ids().tolist() == list(range(10, 20))
     assert [len(ds) for ds in numbers.as_dataset(["train", "test"])] == [20, 3]
+    assert [len(source) for source in numbers.as_data_source(["train", "test"])] == [20, 3]
     assert numbers.as_dataset().keys() == {"train", "test"}
 
 
@@ -438,6 +474,41 @@ def test_a_sort_function_says_what_is_read_of_which_files(numbers: tfds.Builder)
 
     config = tfds.ReadConfig(experimental_interleave_sort_fn=backwards, assert_cardinality=False)
     assert values(numbers.as_dataset("train", read_config=config)) == [16, 17, 11, 12, 6, 7, 1, 2]
+
+
+def test_files_that_a_sort_function_makes_are_known_by_name(numbers: tfds.Builder) -> None:
+    def second(files: list[tfds.FileInstruction]) -> list[tfds.FileInstruction]:
+        return [tfds.FileInstruction(files[1].filename, 1, 2, 5), files[0]]
+
+    config = tfds.ReadConfig(experimental_interleave_sort_fn=second)
+    assert values(numbers.as_dataset("train", read_config=config)) == [6, 7, 0, 1, 2, 3, 4]
+    other = tfds.FileInstruction("other", 0, 1, 1)
+    with pytest.raises(ValueError, match="'other', which is no file"):
+        numbers.as_dataset("train", read_config=tfds.ReadConfig(experimental_interleave_sort_fn=lambda files: [other]))
+
+
+def test_cycles_that_the_machine_would_choose_are_refused(numbers: tfds.Builder) -> None:
+    for length in (None, -1, 0):
+        with pytest.raises(tesson.ConfigError, match="interleave_cycle_length"):
+            numbers.as_dataset("train", read_config=tfds.ReadConfig(interleave_cycle_length=length))
+    assert repr(tfds.MISSING) == "MISSING" and pickle.loads(pickle.dumps(tfds.MISSING)) is tfds.MISSING
+    assert tfds.ReadConfig().interleave_cycle_length is tfds.MISSING
+
+
+def test_seeds_of_any_size_are_taken(numbers: tfds.Builder) -> None:
+    kept = 2**31 - 1
+
+    def orders(seed: int) -> list[list[int]]:
+        config = tfds.ReadConfig(shuffle_seed=seed)
+        found = [values(numbers.as_dataset("train", shuffle_files=True, read_config=config).shuffle(9, seed=seed))]
+        tfds.set_random_seed(seed)
+        try:
+            return [*found, values(numbers.as_dataset("train").shuffle(9, seed=5))]
+        finally:
+            tfds.set_random_seed(None)
+
+    for seed in (2**63 + 12345, -(2**63) - 7, 3**70):
+        assert orders(seed) == orders(seed % kept) != orders(seed % kept + 1)
 
 
 def test_datasets_are_found_by_name(numbers: tfds.Builder) -> None:

@@ -16,13 +16,14 @@ from .builder import Builder, builder, builder_from_directories, builder_from_di
 from .dataset import BatchedDataset, Dataset, DatasetIterator, DataSource, MinibatchIterator
 from .decode import PartialDecoding, ReducedScale, SkipDecoding
 from .info import ClassLabel, DatasetInfo, FeatureInfo, FileInstruction, SplitInfo
-from .read_config import InputContext, ReadConfig
+from .read_config import MISSING, InputContext, ReadConfig
 from .seeds import set_random_seed
 from .splits import EvenSplit, ReadInstruction, SumOfSplits, even_splits, split_for_jax_process
 from .values import NestedDataset, Ragged
 from .writer import Writer
 
 __all__ = [
+    "MISSING",
     "BatchedDataset",
     "Builder",
     "ClassLabel",
@@ -40,8 +41,8 @@ __all__ = [
     "Ragged",
     "ReadConfig",
     "ReadInstruction",
-    "SkipDecoding",
     "ReducedScale",
+    "SkipDecoding",
     "SplitInfo",
     "SumOfSplits",
     "Writer",

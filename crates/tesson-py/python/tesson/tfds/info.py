@@ -19,8 +19,8 @@ class FileInstruction:
     skip: int
     take: int
     examples_in_shard: int
-    position: int = dataclasses.field(default=0, repr=False, compare=False)
-    """The file's place in the plan; stays with it when a sort function moves it."""
+    position: int | None = dataclasses.field(default=None, repr=False, compare=False)
+    """The file's place in the plan, which stays with it when a sort function moves it; without it the name tells."""
 
     def replace(self, **changes: Any) -> FileInstruction:
         """The same but for some fields."""

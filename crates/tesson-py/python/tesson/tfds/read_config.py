@@ -18,6 +18,19 @@ class InputContext:
     input_pipeline_id: int = 0
 
 
+class _Missing:
+    """What stands for a field that is left out, where ``None`` says something else."""
+
+    def __repr__(self) -> str:
+        return "MISSING"
+
+    def __reduce__(self) -> str:
+        return "MISSING"
+
+
+MISSING = _Missing()
+
+
 @dataclass
 class ReadConfig:
     """How a split is read.
@@ -31,7 +44,8 @@ class ReadConfig:
     shuffle_reshuffle_each_iteration : bool, optional
         Whether each iteration shuffles files anew; ``None`` is the same as true.
     interleave_cycle_length : int, optional
-        Files that are read in turns: 16, or 1 for datasets whose order means something.
+        Files that are read in turns; left out it is 16, or 1 for datasets whose order means something. ``None`` and -1, by
+        which TensorFlow chooses as the machine pleases, are refused.
     interleave_block_length : int, optional
         Examples of a turn.
     input_context : InputContext, optional
@@ -47,6 +61,8 @@ class ReadConfig:
         Whether the files must hold as many examples as the dataset says.
     file_format : str, optional
         Which of the formats that there are is read.
+    lazy : bool
+        Whether missing files are told where they are reached, as in TFDS, and not all of them at the beginning.
     options, try_autocache, skip_prefetch, num_parallel_calls_for_decode, num_parallel_calls_for_interleave_files,
     override_buffer_size
         Accepted, and without effect: nothing of it changes examples or their order.
@@ -58,11 +74,9 @@ class ReadConfig:
     add_tfds_id: bool = False
     shuffle_seed: int | None = None
     shuffle_reshuffle_each_iteration: bool | None = None
-    interleave_cycle_length: int | None = None
+    interleave_cycle_length: int | None | _Missing = MISSING
     interleave_block_length: int | None = 16
     input_context: InputContext | None = None
-    lazy : bool
-        Whether missing files are told where they are reached, as in TFDS, and not all of them at the beginning.
     experimental_interleave_sort_fn: Callable[[list[FileInstruction]], Sequence[FileInstruction]] | None = None
     skip_prefetch: bool = False
     num_parallel_calls_for_decode: int | None = None
@@ -71,6 +85,7 @@ class ReadConfig:
     assert_cardinality: bool = True
     override_buffer_size: int | None = None
     file_format: str | None = None
+    lazy: bool = False
 
     def replace(self, **changes: Any) -> ReadConfig:
         """The same but for some fields."""
@@ -85,16 +100,26 @@ class ReadConfig:
             "interleave_block_length": self.interleave_block_length,
             "enable_ordering_guard": self.enable_ordering_guard,
             "assert_cardinality": self.assert_cardinality,
-    lazy: bool = False
+            "lazy": self.lazy,
         }
         if self.shuffle_reshuffle_each_iteration is not None:
             fields["shuffle_reshuffle_each_iteration"] = self.shuffle_reshuffle_each_iteration
-        if self.interleave_cycle_length is not None:
+        if self.interleave_cycle_length is not MISSING:
             fields["interleave_cycle_length"] = self.interleave_cycle_length
         if self.input_context is not None:
             fields["input_context"] = dataclasses.asdict(self.input_context)
         if self.experimental_interleave_sort_fn is not None:
-            files = self.experimental_interleave_sort_fn(plan())
-            fields["interleave_sort"] = [[file.position, file.skip, file.take] for file in files]
+            files = plan()
+            chosen = self.experimental_interleave_sort_fn(list(files))
+            fields["interleave_sort"] = [[_place(file, files), file.skip, file.take] for file in chosen]
         return fields
-            "lazy": self.lazy,
+
+
+def _place(file: FileInstruction, plan: list[FileInstruction]) -> int:
+    """Which file of the plan it is."""
+    if file.position is not None:
+        return file.position
+    for place, known in enumerate(plan):
+        if known.filename == file.filename:
+            return place
+    raise ValueError(f"the sort function gives {file.filename!r}, which is no file of the split")
