@@ -42,7 +42,7 @@ fn examples_by(case: &Case, means: Means) -> Result<Answers, String> {
         let listed = case.fields.get("indices").and_then(Value::as_array);
         let places = listed.map_or(all, |list| list.iter().filter_map(Value::as_u64).collect());
         let failed = reader.read_at(&places, &mut rows).err();
-        return Ok(vec![line(&reader, &rows, failed)]);
+        return Ok(vec![line(case, &reader, &rows, failed)]);
     }
     let mut lines = Vec::new();
     for epoch in 0..case.epochs() {
@@ -59,7 +59,7 @@ fn examples_by(case: &Case, means: Means) -> Result<Answers, String> {
             }
         };
         let ends = failed.is_some();
-        lines.push(line(&reader, &rows, failed));
+        lines.push(line(case, &reader, &rows, failed));
         if ends {
             break;
         }
@@ -78,8 +78,15 @@ fn open(case: &Case, means: Means) -> Result<(Reader, Rows), String> {
     Ok((reader, rows))
 }
 
-fn line(reader: &Reader, rows: &Rows, failed: Option<tesson::Error>) -> Value {
-    let example = |row| node(&rows.batch.value(reader.schema(), row))["fields"].take();
+fn line(case: &Case, reader: &Reader, rows: &Rows, failed: Option<tesson::Error>) -> Value {
+    let with_ids = case.reading().is_ok_and(|reading| reading.config.add_tfds_id);
+    let example = |row| {
+        let mut example = node(&rows.batch.value(reader.schema(), row))["fields"].take();
+        if with_ids {
+            example["tfds_id"] = json!({"dtype": "string", "shape": [], "data": [reader.id(rows, row)]});
+        }
+        example
+    };
     let examples: Vec<Value> = (0..rows.len()).map(example).collect();
     match failed {
         Some(failed) => json!({"examples": examples, "error": failed.to_string()}),
