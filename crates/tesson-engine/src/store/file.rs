@@ -46,11 +46,11 @@ enum Handle {
 
 impl Handle {
     fn of(file: File, path: &Path) -> io::Result<Handle> {
-        if N_HELD.fetch_add(1, Ordering::Relaxed) < HELD {
-            return Ok(Handle::Held(file));
+        let one_more = |n| (n < HELD).then_some(n + 1);
+        match N_HELD.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more) {
+            Ok(_) => Ok(Handle::Held(file)),
+            Err(_) => path::absolute(path).map(Handle::Named),
         }
-        N_HELD.fetch_sub(1, Ordering::Relaxed);
-        path::absolute(path).map(Handle::Named)
     }
 }
 
