@@ -69,10 +69,14 @@ impl Order {
 
     /// Goes to a place of this traversal, with what is known of the files now.
     pub(super) fn go_on(&mut self, delivered: u64) -> Result<(), Error> {
-        let state = StreamState { started: self.stream.started().to_vec(), delivered, ended: false };
+        let begun = StreamState { started: self.stream.started().to_vec(), delivered: 0, ended: false };
         self.stream = self.with(&self.lengths)?;
         self.trail = None;
-        Ok(self.stream.restore(&state)?)
+        self.stream.restore(&begun)?;
+        // It may end before that place, or fail: a buffer takes in the end of a file before any of it is drawn, and only then is
+        // it known. The stream says so to whoever asks for more.
+        let _ = self.stream.skip(delivered);
+        Ok(())
     }
 
     /// The order at its beginning, where files have these lengths.

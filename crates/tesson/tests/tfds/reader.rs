@@ -333,6 +333,28 @@ fn files_that_are_shorter_keep_the_places_of_all_others_where_damage_is_left_out
 }
 
 #[test]
+fn wrong_counts_are_told_behind_a_buffer_that_holds_everything() {
+    for (name, records) in [("buffered-short", 4), ("buffered-long", 0)] {
+        let mut dataset = numbered(name);
+        if records > 0 {
+            cut(&mut dataset, 1, records);
+        } else {
+            let file = |shard: usize| dataset.0.join(format!("d-train.tfrecord-{shard:05}-of-{SHARDS:05}"));
+            let longer = [fs::read(file(1)).unwrap(), fs::read(file(0)).unwrap()].concat();
+            fs::write(file(1), longer).unwrap();
+        }
+        let mut reader =
+            reader(&dataset, &[json!({"shuffle": {"buffer_size": 100, "seed": 3}})], OnDamage::Fail).unwrap();
+        for _ in 0..2 {
+            let (found, failed) = read(&mut reader, 50);
+            let failed = failed.expect("the counts are wrong").to_string();
+            assert!(found.len() < 40 && failed.contains("the files hold"), "{failed}");
+            assert!(failed.contains("00001-of-00004: the file holds"), "{failed}");
+        }
+    }
+}
+
+#[test]
 fn missing_shards_may_be_told_where_they_are_reached() {
     let dataset = numbered("lazy");
     fs::remove_file(dataset.0.join(format!("d-train.tfrecord-00001-of-{SHARDS:05}"))).unwrap();
