@@ -50,7 +50,7 @@ impl Stream {
     /// its random words (§12.3).
     ///
     /// # Errors
-    /// The state is of a stream of other operations, or lies behind the end.
+    /// The state is of a stream of other operations, lies behind the end, or says that it is the end where there is none.
     pub fn restore(&mut self, state: &StreamState) -> Result<(), ResumeError> {
         self.restore_with(state, &[], &mut || true)
     }
@@ -80,9 +80,10 @@ impl Stream {
                 differs("the way to the position", state.delivered.to_string(), "interrupted on it")
             }
         })?;
-        if state.ended {
-            // What it answers, it has answered before the state was taken.
-            let _ = there.next();
+        // A mismatch that it answers, it has answered before the state was taken.
+        if state.ended && matches!(there.next(), Ok(Some(_))) {
+            let end = format!("{}, the end", state.delivered);
+            return Err(differs("the position", end, "no end there"));
         }
         *self = there;
         Ok(())

@@ -146,6 +146,15 @@ fn files_without_examples_never_repeat() {
 }
 
 #[test]
+fn a_state_that_says_the_end_where_there_is_none_is_refused() {
+    let mut stream = Stream::new(StreamSpec { ops: vec![StreamOp::Repeat(-1)], ..spec(&[2]) }).unwrap();
+    let state = StreamState { ended: true, ..stream.state() };
+    let found = stream.restore(&state).unwrap_err();
+    assert_eq!((found.state.as_str(), found.source.as_str()), ("0, the end", "no end there"));
+    assert_eq!(read(&mut stream, 3), [0, 1, 0]);
+}
+
+#[test]
 fn a_state_of_another_stream_is_refused() {
     let shuffle = StreamOp::Shuffle { buffer: one_or_more(3), seeding: seeding(1, true) };
     let mut shuffled = Stream::new(StreamSpec { ops: vec![shuffle], ..spec(&[5]) }).unwrap();
