@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use tesson::store::{FakeStore, MemoryStore, Mishap, Store};
-use tesson::{Minibatch, Samples, Source, SourceConfig, config};
+use tesson::{Layout, Minibatch, Samples, Source, SourceConfig, config};
 
-use crate::{binary, prepared, user};
+use crate::{binary, marked, prepared, user};
 
 /// The name of the only file.
 pub const FILE: &str = "corpus.ctf";
@@ -123,12 +123,13 @@ pub fn config_text(options: &str) -> String {
     )
 }
 
-/// The same, understood.
+/// The same, understood. A number among the `transforms` of a stream is a [`Marked`](marked::Marked) of that seed.
 ///
 /// # Panics
 /// If the options mean nothing.
 pub fn config(options: &str) -> SourceConfig {
-    let tree = config::json::parse(&config_text(options)).expect("the test's configuration is JSON");
+    let mut tree = config::json::parse(&config_text(options)).expect("the test's configuration is JSON");
+    marked::put_into(&mut tree);
     let registry = tesson::registry().with(&user::FORMAT);
     config::lower(config::json::source_section(&tree), &registry).expect("the test's configuration is right")
 }
@@ -181,13 +182,16 @@ pub fn dawdling(inner: Arc<dyn Store>, seed: u64) -> FakeStore {
     })
 }
 
-/// A minibatch, down to the bits: whether a sweep ends, the keys, and of each stream the lengths and all entries.
+/// A minibatch, down to the bits: whether a sweep ends, the keys, how truncated sequences lie, and of each stream the lengths
+/// and all entries.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivered {
     /// Whether a sweep ends in or with it.
     pub sweep_end: bool,
     /// The keys of its sequences.
     pub keys: Vec<String>,
+    /// The rows and places of truncated sequences.
+    pub layout: Option<Layout>,
     /// Its streams.
     pub streams: Vec<Entries>,
 }
@@ -219,6 +223,7 @@ impl Delivered {
         Delivered {
             sweep_end: minibatch.sweep_end(),
             keys: (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()).collect(),
+            layout: minibatch.streams().first().and_then(|stream| stream.truncated_layout()).cloned(),
             streams: streams.collect(),
         }
     }

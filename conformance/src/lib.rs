@@ -16,6 +16,7 @@ pub mod entry;
 mod expected;
 mod features;
 mod find;
+pub mod marked;
 mod oracle;
 pub mod prepared;
 mod reader;

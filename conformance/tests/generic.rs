@@ -55,12 +55,17 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomize": false"#,
         r#""randomizationWindow": 4, "randomizationSeed": 3"#,
         r#""randomize": "global", "rightSplice": 2"#,
+        r#""randomizationWindow": 4, "sharing": "position", "transforms": {"x": [7, 8], "x2": [7]}"#,
+        r#""randomize": false, "maxSamples": 2000, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#,
+        r#""randomizationWindow": 4, "rightSplice": 1, "maxSamples": 2003, "maxSamplesEnd": "inside""#,
     ];
     let local = [
         r#""randomize": false"#,
         r#""randomizationWindow": 3, "randomizationSeed": 3"#,
         r#""randomizationWindow": 90, "sampleBasedRandomizationWindow": true"#,
         r#""randomizationWindow": 3, "truncationLength": 4"#,
+        r#""randomizationWindow": 3, "truncationLength": 4, "maxSamples": 1999, "maxSamplesEnd": "inside",
+            "transforms": {"x": [5]}"#,
         r#""randomize": false, "sharing": "position""#,
     ];
     let binary = [
@@ -79,11 +84,16 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomize": false, "equalSteps": "repeat""#,
         r#""randomize": "global", "equalSteps": "drop", "minibatchSizeInSequences": 7"#,
     ];
+    let whole = [
+        r#""randomizationWindow": 4, "maxSamples": 2001, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#,
+    ];
     let truncated = truncated.iter().map(|order| format!("{TRUNCATED}, {order}"));
     let local = local.iter().map(|order| format!("{LOCAL}, {order}"));
     let equal = equal.iter().map(|order| order.to_string());
     let prepared = PREPARED_ORDERS.iter().cloned();
-    let others = several.chain(truncated).chain(local).chain(equal).chain(binary).chain(prepared);
+    let whole = whole.iter().map(|order| order.to_string());
+    let others =
+        several.chain(whole).chain(truncated).chain(local).chain(equal).chain(binary).chain(prepared);
     ORDERS.iter().cloned().chain(others).collect()
 });
 
@@ -98,14 +108,22 @@ fn open(options: &str, store: &dyn Store) -> Source {
     Source::open_in(&config(options), store).expect("the data are right")
 }
 
-/// All minibatches of two sweeps, read plainly: one thread, nothing ahead, all in memory.
+/// An order until the data end: after so many sweeps, unless it says something else.
+fn ending(order: &str, sweeps: u32) -> String {
+    match order.contains("maxSamples") {
+        true => order.into(),
+        false => format!(r#"{order}, "maxSweeps": {sweeps}"#),
+    }
+}
+
+/// All minibatches until the data end, read plainly: one thread, nothing ahead, all in memory.
 fn plainly(order: &str, samples: u64, workers: u64, rank: u64) -> Vec<Delivered> {
-    let options = format!(r#"{order}, "maxSweeps": 2, "threads": 1, "prefetch": false"#);
+    let options = format!(r#"{}, "threads": 1, "prefetch": false"#, ending(order, 2));
     rest(&mut open(&options, &*corpus_store()), samples, workers, rank)
 }
 
 fn busy(order: &str, more: &str) -> String {
-    format!(r#"{order}, "maxSweeps": 2, {LITTLE_MEMORY}, {more}"#)
+    format!("{}, {LITTLE_MEMORY}, {more}", ending(order, 2))
 }
 
 #[test]
@@ -175,11 +193,10 @@ fn written(input: &mut dyn Sequences, chunk_bytes: u64) -> (Written, Vec<u8>) {
 
 #[test]
 fn one_pass_writes_what_minibatches_hold() {
-    let once = r#""maxSweeps": 1"#;
     let corpus = |source, element: Element| Corpus::new(source, move |_| element);
     let mut passes = 0;
-    for way in WAYS.iter() {
-        let plain = || open(&format!(r#"{way}, {once}, "threads": 1"#), &*corpus_store());
+    for way in WAYS.iter().map(|way| ending(way, 1)) {
+        let plain = || open(&format!(r#"{way}, "threads": 1"#), &*corpus_store());
         if !plain().is_one_pass() {
             continue;
         }
@@ -187,7 +204,7 @@ fn one_pass_writes_what_minibatches_hold() {
         for (chunk_bytes, element) in [(1, Element::F32), (3000, Element::F64), (1 << 20, Element::F32)] {
             let expected = written(&mut ByMinibatch(corpus(plain(), element)), chunk_bytes);
             for threads in [1, 2, 8] {
-                let options = format!(r#"{way}, {once}, {LITTLE_MEMORY}, "threads": {threads}"#);
+                let options = format!(r#"{way}, {LITTLE_MEMORY}, "threads": {threads}"#);
                 let source = open(&options, &dawdling(corpus_store(), threads));
                 let found = written(&mut corpus(source, element), chunk_bytes);
                 assert!(found == expected, "{options}, chunks of {chunk_bytes} bytes");
@@ -289,7 +306,11 @@ fn in_another_process(folder: &Path, config: &str, state: Option<&ResumeState>, 
 #[test]
 fn a_fresh_process_goes_on_behind_every_tenth_minibatch() {
     let folder = folder("fresh-process");
-    for order in ORDERS.iter() {
+    // The program knows no transforms of others.
+    let cut = |order: &&String| order.contains("maxSamplesEnd") && !order.contains("transforms");
+    let orders: Vec<&String> = ORDERS.iter().chain(WAYS.iter().filter(cut)).collect();
+    assert!(orders.len() > ORDERS.len());
+    for order in orders {
         let options = busy(order, r#""threads": 2"#);
         let text = corpus::config_text(&options);
         let expected = in_another_process(&folder, &text, None, 30);
@@ -388,6 +409,48 @@ fn shares_by_position_make_up_the_minibatches_of_one_worker() {
             "{order}: as many steps on every rank"
         );
     }
+}
+
+/// What a row of a truncated minibatch holds: of each piece the key, the steps between which its sequence lies, and the bits
+/// of its samples in each stream.
+type Row = Vec<(String, i64, i64, Vec<Vec<u64>>)>;
+
+/// The rows of a minibatch of dense streams.
+fn rows_of(minibatch: &Delivered) -> Vec<Row> {
+    let layout = minibatch.layout.as_ref().expect("it is truncated");
+    let mut rows = vec![Row::new(); layout.rows as usize];
+    let mut first = 0;
+    for (i, place) in layout.places.iter().enumerate() {
+        let samples = minibatch.streams.iter().map(|stream| {
+            let n: u32 = stream.lengths.iter().sum();
+            let dim = stream.bits.len() / n.max(1) as usize;
+            stream.bits[first * dim..(first + stream.lengths[i] as usize) * dim].to_vec()
+        });
+        let piece = (minibatch.keys[i].clone(), place.begin, place.end, samples.collect());
+        rows[place.row as usize].push(piece);
+        first += minibatch.streams[0].lengths[i] as usize;
+    }
+    rows
+}
+
+#[test]
+fn by_position_the_rows_of_all_ranks_are_those_of_one() {
+    let mut transformed = 0;
+    for order in WAYS.iter().filter(|order| order.contains("truncationLength")) {
+        let sharing = if order.contains("sharing") { "" } else { r#", "sharing": "position""# };
+        let order = format!("{order}{sharing}");
+        let whole = plainly(&order, 40, 1, 0);
+        let ranks: Vec<_> = (0..3).map(|rank| plainly(&order, 40, 3, rank)).collect();
+        assert!(ranks.iter().all(|rank| rank.len() == whole.len()), "{order}: as many steps on every rank");
+        for (i, minibatch) in whole.iter().enumerate() {
+            let ranks: Vec<_> = ranks.iter().map(|rank| rows_of(&rank[i])).collect();
+            for (row, expected) in rows_of(minibatch).iter().enumerate() {
+                assert_eq!(&ranks[row % 3][row / 3], expected, "{order}, minibatch {i}, row {row}");
+            }
+        }
+        transformed += usize::from(order.contains("transforms"));
+    }
+    assert!(transformed > 1, "with transforms too");
 }
 
 #[test]

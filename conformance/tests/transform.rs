@@ -5,54 +5,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tesson::config::Transforms;
-use tesson::deserializer::transform::{Draw, Flow, Transform};
-use tesson::deserializer::{Scratch, user::UserError};
-use tesson::{Error, Shape, Source, SourceConfig, StreamInfo};
-use tesson_conformance::corpus::{self, Delivered, dawdling, rest};
-
-/// Puts a number that is drawn behind the values of each sample; the last of a sequence is drawn last.
-struct Marked {
-    seed: u64,
-}
-
-impl Transform for Marked {
-    fn name(&self) -> &str {
-        "marked"
-    }
-
-    fn identity(&self) -> String {
-        "1".into()
-    }
-
-    fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
-        match input.shape.dims() {
-            [n @ ..=10] => Ok(StreamInfo { shape: Shape::new([n + 1]), ..input.clone() }),
-            dims => Err(format!("found {dims:?}, expected one dimension of at most 10")),
-        }
-    }
-
-    fn apply(
-        &self,
-        samples: Flow<'_>,
-        input: &StreamInfo,
-        draw: &mut dyn Draw,
-        _scratch: &mut Scratch,
-    ) -> Result<(), UserError> {
-        let Flow::F32 { input: values, output } = samples else { return Err("float32 is expected".into()) };
-        for sample in values.chunks(input.shape.len()) {
-            if sample[0] == 1234.0 {
-                return Err("1234 is not transformed".into());
-            }
-            output.extend_from_slice(sample);
-            output.push(draw.integer(0, 1 << 20) as f32);
-        }
-        Ok(())
-    }
-}
+use tesson::deserializer::transform::Transform;
+use tesson::{Error, Shape, Source, SourceConfig};
+use tesson_conformance::corpus::{self, Delivered, TRUNCATED, dawdling, rest};
+use tesson_conformance::marked::Marked;
 
 fn config(options: &str, marks: &[u64]) -> SourceConfig {
     let mut config = corpus::config(options);
@@ -72,14 +28,18 @@ const ORDERS: &[&str] = &[
     r#""randomize": "global", "randomizationSeed": 3"#,
 ];
 
-/// What was drawn for each sequence, time after time.
+/// What was drawn for each sequence, time after time; pieces of one that was cut are put together.
 fn drawn(minibatches: &[Delivered]) -> BTreeMap<String, Vec<Vec<u64>>> {
     let mut all = BTreeMap::<String, Vec<Vec<u64>>>::new();
     for minibatch in minibatches {
         let stream = &minibatch.streams[0];
         let mut samples = stream.bits.chunks(4).map(|sample| sample[2]);
-        for (key, &length) in minibatch.keys.iter().zip(&stream.lengths) {
-            all.entry(key.clone()).or_default().push(samples.by_ref().take(length as usize).collect());
+        for (i, (key, &length)) in minibatch.keys.iter().zip(&stream.lengths).enumerate() {
+            let times = all.entry(key.clone()).or_default();
+            if minibatch.layout.as_ref().is_none_or(|layout| layout.places[i].begin >= 0) {
+                times.push(Vec::new());
+            }
+            times.last_mut().expect("it began earlier").extend(samples.by_ref().take(length as usize));
         }
     }
     all
@@ -132,6 +92,19 @@ fn a_fresh_source_goes_on_behind_every_minibatch() {
             assert!(rest(&mut fresh, 100, 1, 0) == expected[behind..], "{order}, behind minibatch {behind}");
         }
     }
+}
+
+#[test]
+fn sequences_are_transformed_whole_before_they_are_cut() {
+    let options =
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "maxSamples": 2003, "maxSamplesEnd": "inside""#;
+    let whole = drawn(&rest(&mut open(options, &[7, 8]), 40, 1, 0));
+    assert!(
+        whole.values().any(|sweeps| sweeps.len() == 2 && sweeps[0].len() > 5),
+        "some have several pieces"
+    );
+    let cut = rest(&mut open(&format!("{TRUNCATED}, {options}"), &[7, 8]), 40, 1, 0);
+    assert_eq!(drawn(&cut), whole);
 }
 
 #[test]

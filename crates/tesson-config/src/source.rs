@@ -341,18 +341,10 @@ impl SourceConfig {
     }
 
     fn check_truncation(&self) -> Result<(), ConfigError> {
-        if self.truncation.is_some() && !self.transforms.0.is_empty() {
-            let what = "pieces of sequences are not transformed yet; choose either this or truncation";
-            return Err(ConfigError::new("transforms", what));
-        }
         let Some(Truncation { length, right_splice, .. }) = self.truncation else { return Ok(()) };
         if self.frame_mode {
             let what = "sequences of one sample cannot be truncated; choose either this or `truncated`";
             return Err(ConfigError::new("frameMode", what));
-        }
-        if self.ending.last_sequence == LastSequence::Cut {
-            let what = "truncated rows hold whole sequences; choose `before` or `after`";
-            return Err(ConfigError::new("maxSamplesEnd", what));
         }
         if length == 0 {
             return Err(ConfigError::new("truncationLength", "found 0, expected at least 1 sample"));

@@ -46,6 +46,16 @@ const ROW_COST: u64 = 2048;
 /// Most minibatches planned ahead.
 const MOST_TICKETS: usize = 256;
 
+/// What is asked of the lengths that sequences turn out to have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LengthRule {
+    Any,
+    /// Every stream has one sample of each sequence (§9.2).
+    Frames,
+    /// All streams have as many samples of a sequence (§9.3).
+    Equal,
+}
+
 /// What a pipeline needs to know and never changes.
 pub(crate) struct Setup {
     pub(crate) deserializer: Arc<dyn Deserializer>,
@@ -68,8 +78,7 @@ pub(crate) struct Setup {
     pub(crate) retain: bool,
     /// Whether sequences are always fetched by themselves: blocks are never loaded.
     pub(crate) by_row: bool,
-    /// Every sequence must be one sample.
-    pub(crate) frame_mode: bool,
+    pub(crate) length_rule: LengthRule,
     /// Whether faults of sequences that other workers deliver are looked at too.
     pub(crate) charge_foreign: bool,
     /// Storage bytes that are decoded at once.

@@ -19,7 +19,7 @@ use tesson_plan::{
 
 use crate::block::BlockTable;
 use crate::check::{self, Checked, Severity};
-use crate::deliver::{Brain, Packed, Pipeline, Setup, Supply};
+use crate::deliver::{Brain, LengthRule, Packed, Pipeline, Setup, Supply};
 use crate::fault::Charge;
 use crate::fetch::Resources;
 use crate::fingerprint;
@@ -740,7 +740,11 @@ impl Source {
             prefetch: self.prefetch,
             retain,
             by_row,
-            frame_mode: self.frame_mode,
+            length_rule: match (self.frame_mode, &self.truncated) {
+                (true, _) => LengthRule::Frames,
+                (false, Some(_)) => LengthRule::Equal,
+                (false, None) => LengthRule::Any,
+            },
             charge_foreign: self.plan.sharing == Sharing::Position && self.forgives(),
             piece_bytes: budget.piece_bytes,
             spare_bytes: budget.spares as usize,

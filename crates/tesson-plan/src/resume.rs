@@ -1,7 +1,7 @@
 //! States: a handful of integers to go on from, and what they belong to.
 //!
-//! Binary form, version 1, little endian; 112 bytes, and 8 more a rank for merged states, 16 on local timelines, 16 a row
-//! and 8 a sequence in it of truncated reading, 112 where ranks are kept together:
+//! Binary form, version 2, little endian; 112 bytes, and 8 more a rank for merged states, 16 on local timelines, 16 a row
+//! and 16 a sequence in it of truncated reading, 112 where ranks are kept together:
 //!
 //! | bytes | what |
 //! |---|---|
@@ -13,8 +13,11 @@
 //! | 8 + … | layers consumed, if any: their number; of each the number of ranks and their positions |
 //! | 16 | on local timelines: place and sweep at which the window begins |
 //! | 8 × 14 | where ranks are kept together: the fields of [`Steps`](crate::Steps), in order |
-//! | 8 + … | truncated: number of rows; of each the cursor, the number of its sequences, and twice their numbers, plus 1 where a sweep ended |
+//! | 8 + … | truncated: number of rows; of each the cursor, the number of its sequences, and of these twice the number, plus 1 where a sweep ended; twice the sweep, plus 1 where the data end inside the sequence; then the samples that are kept of it |
 //! | 8 | checksum of all before |
+//!
+//! Version 1 had no sweeps and no ends inside sequences; its states are read. Those without rows are the same in both, and
+//! are still written as version 1.
 
 use std::sync::Arc;
 
@@ -26,8 +29,11 @@ use crate::{
     Consumed, Cursor, Demand, Layer, OrderSpec, RowState, RowsState, Steps, Waits, Window, WindowStart,
 };
 
-/// Version of the forms of a state.
-pub const STATE_VERSION: u8 = 1;
+/// Version of the forms of a state. Earlier ones are read.
+pub const STATE_VERSION: u8 = 2;
+
+/// The version that knew nothing of a waiting sequence but its number.
+const WITHOUT_SWEEPS: u8 = 1;
 
 /// Version of the orders: states mean something only where the same orders are made.
 pub const ORDER_VERSION: u8 = 1;
@@ -142,7 +148,7 @@ impl ResumeState {
         let mut bytes = b"TSNR".to_vec();
         let fingerprint = self.fingerprint.as_deref();
         let (order, seed, size) = order_to_numbers(fingerprint.map(|f| &f.order));
-        bytes.extend([STATE_VERSION, ORDER_VERSION, self.flags(), order]);
+        bytes.extend([self.version(), ORDER_VERSION, self.flags(), order]);
         let (workers, rank) = self.share.unwrap_or_default();
         let Cursor { position, sweep, sequence, window, steps } = self.cursor;
         let hashes = fingerprint.map_or([0; 3], |f| [f.corpus, f.index.unwrap_or(0), f.options]);
@@ -167,12 +173,21 @@ impl ResumeState {
             for row in &state.rows {
                 put(row.cursor.into());
                 put(row.waiting.len() as u64);
-                row.waiting.iter().for_each(|w| put(w.sequence << 1 | u64::from(w.sweep_end)));
+                for waits in &row.waiting {
+                    put(waits.sequence << 1 | u64::from(waits.sweep_end));
+                    put(waits.sweep << 1 | u64::from(waits.keep.is_some()));
+                    waits.keep.map(u64::from).into_iter().for_each(&mut put);
+                }
             }
         }
         let checksum = checksum(&bytes);
         bytes.extend(checksum.to_le_bytes());
         bytes
+    }
+
+    /// The first version that can say this.
+    fn version(&self) -> u8 {
+        if self.rows.is_some() { STATE_VERSION } else { WITHOUT_SWEEPS }
     }
 
     fn flags(&self) -> u8 {
@@ -202,7 +217,7 @@ impl ResumeState {
             .strip_prefix(b"TSNR")
             .ok_or_else(|| refusal("the beginning", "something else", "`TSNR`"))?;
         let &[state, orders, flags, order, ..] = body else { return Err(too_short(bytes)) };
-        check_versions(state.into(), orders.into())?;
+        let version = check_versions(state.into(), orders.into())?;
         let (content, sum) = bytes.split_last_chunk::<8>().ok_or_else(|| too_short(bytes))?;
         let (found, expected) = (u64::from_le_bytes(*sum), checksum(content));
         same("the checksum", format!("{found:016x}"), format!("{expected:016x}"))?;
@@ -219,7 +234,7 @@ impl ResumeState {
         };
         let steps = if flags & 128 != 0 { numbers.steps()? } else { Steps::default() };
         let cursor = Cursor { position, sweep, sequence, window, steps };
-        let rows = if flags & 32 != 0 { Some(Arc::new(numbers.rows()?)) } else { None };
+        let rows = if flags & 32 != 0 { Some(Arc::new(numbers.rows(version)?)) } else { None };
         let fingerprint = Fingerprint {
             corpus,
             index: (flags & 4 != 0).then_some(index),
@@ -243,7 +258,7 @@ impl ResumeState {
         let mut put = |name: &str, value: Value| json.insert(name.into(), value);
         self.position_fields(&mut put);
         let Some(fingerprint) = self.fingerprint.as_deref() else { return json.into() };
-        put("stateVersion", STATE_VERSION.into());
+        put("stateVersion", self.version().into());
         put("orderVersion", ORDER_VERSION.into());
         if !self.is_local() {
             put("sweep", self.cursor.sweep.into());
@@ -319,7 +334,7 @@ impl ResumeState {
         if json.get("stateVersion").is_none() {
             return Ok(ResumeState { cursor, ..ResumeState::default() });
         }
-        check_versions(fields.number("stateVersion")?, fields.number("orderVersion")?)?;
+        let version = check_versions(fields.number("stateVersion")?, fields.number("orderVersion")?)?;
         if !local {
             (cursor.sweep, cursor.sequence) = (fields.number("sweep")?, fields.number("sequence")?);
         }
@@ -341,7 +356,7 @@ impl ResumeState {
             cursor,
             share,
             faults: fields.number("faults")?,
-            rows: json.get("rows").map(|_| fields.rows().map(Arc::new)).transpose()?,
+            rows: json.get("rows").map(|_| fields.rows(version).map(Arc::new)).transpose()?,
             consumed: json.get("consumed").map(|_| fields.consumed().map(Arc::new)).transpose()?,
             fingerprint: Some(Arc::new(fingerprint)),
         })
@@ -364,17 +379,30 @@ impl Numbers<'_> {
         Ok(u64::from_le_bytes(*number))
     }
 
-    fn rows(&mut self) -> Result<RowsState, ResumeError> {
+    /// The rows of a state of this version.
+    fn rows(&mut self, version: u8) -> Result<RowsState, ResumeError> {
         let n_rows = self.take()?;
         let mut rows = Vec::new();
         for _ in 0..n_rows {
             let (cursor, n) = (self.take()?, self.take()?);
             let cursor = u32::try_from(cursor).map_err(|_| refusal("the cursor of a row", cursor, "less"))?;
-            let waits = |number: u64| Waits { sequence: number >> 1, sweep_end: number & 1 == 1 };
-            let waiting = (0..n).map(|_| self.take().map(waits)).collect::<Result<Vec<_>, _>>()?;
+            let waiting = (0..n).map(|_| self.waits(version)).collect::<Result<Vec<_>, _>>()?;
             rows.push(RowState { cursor, waiting });
         }
         Ok(RowsState { rows })
+    }
+
+    fn waits(&mut self, version: u8) -> Result<Waits, ResumeError> {
+        let number = self.take()?;
+        let sweep = if version == WITHOUT_SWEEPS { 0 } else { self.take()? };
+        let keep = if sweep & 1 == 1 { Some(self.take()?) } else { None };
+        let keep = keep.map(|n| u32::try_from(n).map_err(|_| refusal("the samples to keep", n, "less")));
+        Ok(Waits {
+            sequence: number >> 1,
+            sweep_end: number & 1 == 1,
+            sweep: sweep >> 1,
+            keep: keep.transpose()?,
+        })
     }
 
     fn steps(&mut self) -> Result<Steps, ResumeError> {
@@ -464,10 +492,12 @@ impl<'a> Fields<'a> {
         Ok(Steps::of_numbers(all))
     }
 
-    fn rows(&self) -> Result<RowsState, ResumeError> {
-        let read = |v: &'a Value| v.as_array()?.iter().map(row_of_json).collect::<Option<Vec<RowState>>>();
-        let rows = self.get("rows", "a list of rows, [cursor, [[sequence, sweep end], …]] each", read)?;
-        Ok(RowsState { rows })
+    fn rows(&self, version: u8) -> Result<RowsState, ResumeError> {
+        let row = |v: &Value| row_of_json(v, version);
+        let read = |v: &'a Value| v.as_array()?.iter().map(row).collect::<Option<Vec<RowState>>>();
+        let sweep = if version == WITHOUT_SWEEPS { "" } else { ", sweep" };
+        let what = format!("a list of rows, [cursor, [[sequence, sweep end{sweep}], …]] each");
+        Ok(RowsState { rows: self.get("rows", &what, read)? })
     }
 
     fn order(&self) -> Result<OrderSpec, ResumeError> {
@@ -588,17 +618,28 @@ impl Steps {
 }
 
 fn row_to_json(row: &RowState) -> Value {
-    let waiting: Vec<Value> =
-        row.waiting.iter().map(|w| Value::Array(vec![w.sequence.into(), w.sweep_end.into()])).collect();
+    let waits = |w: &Waits| {
+        let fields = [w.sequence.into(), w.sweep_end.into(), w.sweep.into()];
+        Value::Array(fields.into_iter().chain(w.keep.map(Value::from)).collect())
+    };
+    let waiting: Vec<Value> = row.waiting.iter().map(waits).collect();
     Value::Array(vec![row.cursor.into(), waiting.into()])
 }
 
-fn row_of_json(json: &Value) -> Option<RowState> {
+fn row_of_json(json: &Value, version: u8) -> Option<RowState> {
     let [cursor, waiting] = json.as_array()?.as_slice() else { return None };
     let waits = |json: &Value| {
-        let [sequence, sweep_end] = json.as_array()?.as_slice() else { return None };
-        let sequence = sequence.as_u64().filter(|&n| n < 1 << 63)?;
-        Some(Waits { sequence, sweep_end: sweep_end.as_bool()? })
+        let [sequence, sweep_end, more @ ..] = json.as_array()?.as_slice() else { return None };
+        let number = |json: &Value| json.as_u64().filter(|&n| n < 1 << 63);
+        let (sweep, keep) = match more {
+            [] if version == WITHOUT_SWEEPS => (0, None),
+            [sweep] if version != WITHOUT_SWEEPS => (number(sweep)?, None),
+            [sweep, keep] if version != WITHOUT_SWEEPS => {
+                (number(sweep)?, Some(u32::try_from(keep.as_u64()?).ok()?))
+            }
+            _ => return None,
+        };
+        Some(Waits { sequence: number(sequence)?, sweep_end: sweep_end.as_bool()?, sweep, keep })
     };
     let waiting = waiting.as_array()?.iter().map(waits).collect::<Option<Vec<_>>>()?;
     Some(RowState { cursor: u32::try_from(cursor.as_u64()?).ok()?, waiting })
@@ -629,9 +670,12 @@ fn order_from_numbers(order: u8, seed: u64, window: u64) -> Result<OrderSpec, Re
     })
 }
 
-fn check_versions(state: u64, orders: u64) -> Result<(), ResumeError> {
-    same("the version of the state", state, STATE_VERSION.into())?;
-    same("the version of the orders", orders, ORDER_VERSION.into())
+/// The version of the state, if it is one that is read.
+fn check_versions(state: u64, orders: u64) -> Result<u8, ResumeError> {
+    let version = [WITHOUT_SWEEPS, STATE_VERSION].into_iter().find(|&known| u64::from(known) == state);
+    let version = version.ok_or_else(|| refusal("the version of the state", state, STATE_VERSION))?;
+    same("the version of the orders", orders, ORDER_VERSION.into())?;
+    Ok(version)
 }
 
 fn too_short(bytes: &[u8]) -> ResumeError {
@@ -642,7 +686,7 @@ fn refusal(what: &str, state: impl ToString, source: impl ToString) -> ResumeErr
     ResumeError { what: what.into(), state: state.to_string(), source: source.to_string() }
 }
 
-fn checksum(bytes: &[u8]) -> u64 {
+pub(crate) fn checksum(bytes: &[u8]) -> u64 {
     bytes.iter().fold(GOLDEN, |sum, &byte| mix(sum ^ u64::from(byte)))
 }
 

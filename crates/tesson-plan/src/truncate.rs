@@ -12,6 +12,10 @@ pub struct Waits {
     pub sequence: u64,
     /// Whether a sweep ended when it was fetched: told when it has been delivered to its end.
     pub sweep_end: bool,
+    /// The sweep that brought it, below 2^63: what is drawn for it depends on that.
+    pub sweep: u64,
+    /// Its first samples, of which it has no more where the data end inside it.
+    pub keep: Option<u32>,
 }
 
 /// One row, in a state.

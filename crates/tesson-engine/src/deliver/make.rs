@@ -8,7 +8,7 @@ use tesson_plan::{Place, Planned};
 
 use super::job::{Bench, Task};
 use super::ticket::{Held, Outcome, Packed, Ticket, Work};
-use super::{Shared, State, Supply};
+use super::{LengthRule, Shared, State, Supply};
 use crate::arrays::Arrays;
 use crate::fault::{self, Charge};
 use crate::minibatch::{BatchKeys, StreamBatch};
@@ -81,12 +81,12 @@ impl Shared {
         let mut arrays = bench.arrays.pop().unwrap_or_else(|| self.depot.fresh());
         let Arrays { streams, keys, .. } = &mut arrays;
         pack::pack(&self.setup.streams, &work.items, &sources, &self.pools, streams);
+        pack::keys(&work.items, &sources, keys);
+        let refused = self.refusal(work, streams, keys);
         if let Some(keep) = work.plan.keep_of_last.filter(|_| last) {
             streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
         }
-        pack::keys(&work.items, &sources, keys);
         self.setup.transforms.apply(streams, keys, &places, &mut bench.scratch, &self.pools)?;
-        let refused = if self.setup.frame_mode { self.not_frames(work, streams, keys) } else { None };
         drop(sources);
         fetched.into_iter().for_each(|chunk| self.spares.give(chunk));
         let counters = &self.setup.counters;
@@ -94,7 +94,8 @@ impl Shared {
         held.clear();
         work.held = held;
         Ok(Packed {
-            first: work.plan.own.first().copied(),
+            first: work.plan.own_places().next(),
+            keep_of_last: work.plan.keep_of_last,
             arrays,
             sweep_end: work.plan.sweep_end,
             data_end: work.plan.data_end,
@@ -189,18 +190,25 @@ impl Shared {
         }
     }
 
-    /// The first sequence that is not one sample in every stream, as an error.
-    pub(super) fn not_frames(&self, work: &Work, streams: &[StreamBatch], keys: &BatchKeys) -> Option<Error> {
-        let (sequence, stream) = streams
-            .iter()
-            .filter_map(|s| Some((s.lengths().iter().position(|&n| n != 1)?, s)))
-            .min_by_key(|(sequence, _)| *sequence)?;
-        let planned = work.plan.own[sequence];
-        let (resource, span) = match &self.supply {
-            Supply::Indexed { corpus, .. } => corpus.span(planned.chunk, planned.sequence),
-            Supply::Growing => unreachable!("frame mode reads with an index"),
+    /// The first sequence whose streams are not as long as the rule asks, as an error.
+    fn refusal(&self, work: &Work, streams: &[StreamBatch], keys: &BatchKeys) -> Option<Error> {
+        let (first, others) = streams.split_first()?;
+        let (sequence, stream) = match self.setup.length_rule {
+            LengthRule::Any => None,
+            LengthRule::Frames => first_of(streams, |i, stream| stream.lengths()[i] != 1),
+            LengthRule::Equal => first_of(others, |i, other| other.lengths()[i] != first.lengths()[i]),
+        }?;
+        let samples = stream.lengths()[sequence].into();
+        let kind = match self.setup.length_rule {
+            LengthRule::Equal => DataErrorKind::UnequalStreams {
+                samples,
+                other: first.info().name.clone(),
+                other_samples: first.lengths()[sequence].into(),
+            },
+            _ => DataErrorKind::NotAFrame { samples },
         };
-        let kind = DataErrorKind::NotAFrame { samples: stream.lengths()[sequence].into() };
+        let planned = work.plan.own[sequence];
+        let (resource, span) = self.corpus().span(planned.chunk, planned.sequence);
         let error = match self.setup.resources.files().get(resource.0 as usize) {
             Some((file, _)) => {
                 DataError::new(kind, Location { file: file.clone(), offset: span.start, line: None })
@@ -209,6 +217,17 @@ impl Shared {
         };
         Some(error.within(Some(stream.info().name.clone()), Some(keys.get(sequence))).into())
     }
+}
+
+/// The first sequence of which this holds in a stream, and the first such stream.
+fn first_of(
+    streams: &[StreamBatch],
+    holds: impl Fn(usize, &StreamBatch) -> bool,
+) -> Option<(usize, &StreamBatch)> {
+    streams
+        .iter()
+        .filter_map(|stream| Some(((0..stream.lengths().len()).find(|&i| holds(i, stream))?, stream)))
+        .min_by_key(|(sequence, _)| *sequence)
 }
 
 impl State {

@@ -15,14 +15,16 @@ impl Pipeline {
         matches!(self.shared.supply, Supply::Growing)
     }
 
-    /// Makes a minibatch of one sequence, as it is in a sweep, at once. Its faults are told, and not charged.
+    /// Makes a minibatch of one sequence, as it is in a sweep, at once; of `keep` samples of it, where the data end inside
+    /// it. Its faults are told, and not charged.
     ///
     /// # Errors
     /// Unreadable storage.
-    pub(crate) fn single(&self, planned: Planned, sweep: u64) -> Result<Packed, Error> {
+    pub(crate) fn single(&self, planned: Planned, sweep: u64, keep: Option<u32>) -> Result<Packed, Error> {
         let (block, row) = self.shared.table().find(planned.chunk, planned.sequence);
         let mut work = Work::new(Demand { samples: 1, workers: 1, rank: 0 });
         work.plan = BatchPlan::of_one(planned, sweep);
+        work.plan.keep_of_last = keep;
         work.items.push(Item { held: 0, row });
         work.blocks.push(block);
         work.held.push(None);

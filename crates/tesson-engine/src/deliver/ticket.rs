@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tesson_core::Error;
-use tesson_plan::{BatchPlan, Cursor, Demand, Planned};
+use tesson_plan::{BatchPlan, Cursor, Demand, Place};
 
 use crate::arrays::Arrays;
 use crate::block::Resident;
@@ -135,7 +135,9 @@ impl Ticket {
 /// A minibatch as it leaves the workers.
 pub(crate) struct Packed {
     /// The first sequence that was planned.
-    pub(crate) first: Option<Planned>,
+    pub(crate) first: Option<Place>,
+    /// Samples kept of the last one, where the data end inside it.
+    pub(crate) keep_of_last: Option<u32>,
     pub(crate) arrays: Arrays,
     pub(crate) sweep_end: bool,
     pub(crate) data_end: bool,

@@ -41,7 +41,7 @@ impl Source {
             // The pipeline is another one: it has to be aimed.
             self.demand = None;
         }
-        let packed = self.pipeline.as_ref().ok_or(Error::Cancelled)?.single(planned, sweep)?;
+        let packed = self.pipeline.as_ref().ok_or(Error::Cancelled)?.single(planned, sweep, None)?;
         let (resource, span) = indexed.corpus.span(planned.chunk, planned.sequence);
         let file = self.resources.files().get(resource.0 as usize);
         Ok(Some(Shown {

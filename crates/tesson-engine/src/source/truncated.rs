@@ -1,14 +1,14 @@
 //! Truncated reading (§9.3): the pipeline delivers whole sequences, one at a time; rows take pieces of equal length.
 //!
 //! Rows are filled by parsed lengths, which only decoded sequences have, so this happens where minibatches are handed
-//! out, in plan order. What waits in the rows is part of the state behind a minibatch, by number; a restored source
-//! fetches it anew.
+//! out, in plan order. What waits in the rows is part of the state behind a minibatch, by number and sweep; a restored
+//! source fetches it anew, transforms it as before and cuts it where the data end.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{DataError, DataErrorKind, Error, Index, Location, StreamInfo, UsageError};
-use tesson_plan::{Cursor, Demand, Piece, PlanSpec, Planned, Rows, RowsState, Sharing, Waits};
+use tesson_core::{Error, Index, StreamInfo, UsageError};
+use tesson_plan::{Cursor, Demand, Piece, Place, PlanSpec, Planned, Rows, RowsState, Sharing, Waits};
 
 use super::Source;
 use crate::arrays::Arrays;
@@ -209,13 +209,16 @@ impl Source {
         let mut goes_on = true;
         super::for_each_plan(plan, index, share.fetch, |fetched| {
             for &planned in &fetched.own {
-                let length = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
+                let counted = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
+                let length = fetched.keep_of_last.map_or(counted, |keep| keep.min(counted));
                 // One sequence a plan, and a row that is full gives way to the next one before it is asked for.
                 while goes_on && rows.hungry().is_none() {
                     goes_on = give(&mut rows);
                 }
                 let Some(row) = rows.hungry() else { return false };
-                rows.push(row, planned, Waits { sequence: 0, sweep_end: fetched.sweep_end }, length);
+                // No state is made of them.
+                let waits = Waits { sequence: 0, sweep_end: fetched.sweep_end, sweep: 0, keep: None };
+                rows.push(row, planned, waits, length);
             }
             if fetched.own.is_empty() && fetched.sweep_end {
                 rows.sweep_ended();
@@ -305,7 +308,7 @@ impl Source {
                 let chunk = index.chunk_of_sequence(waits.sequence);
                 let sequence = waits.sequence - index.chunk(chunk).first_sequence;
                 let planned = Planned { chunk: chunk as u32, sequence: sequence as u32 };
-                let packed = pipeline.single(planned, 0)?;
+                let packed = pipeline.single(planned, waits.sweep, waits.keep)?;
                 let length = packed.arrays.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
                 rows.push(number, whole(packed), waits, length);
             }
@@ -321,16 +324,16 @@ impl Source {
     }
 
     /// Puts what was fetched into a row; its faults are charged here.
-    fn fill(&mut self, row: usize, packed: Packed) -> Result<(), Error> {
+    fn fill(&mut self, row: usize, mut packed: Packed) -> Result<(), Error> {
         let faults = self.charge(&packed.charges, packed.passed, self.truncated().faults)?;
         let limit = self.memory_limit / 2;
         let (data_end, sweep_end, after) = (packed.data_end, packed.sweep_end, packed.after);
-        let unequal = self.unequal(&packed);
-        let waits = packed.first.map(|planned| self.waits(planned, sweep_end)).transpose()?;
+        let refused = packed.refused.take();
+        let waits = packed.first.map(|first| self.waits(first, &packed)).transpose()?;
         let truncated = self.truncated_mut();
         (truncated.faults, truncated.fetched, truncated.over) = (faults, after, data_end);
         let length = packed.arrays.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
-        match waits.filter(|_| !packed.arrays.keys.is_empty() && unequal.is_none()) {
+        match waits.filter(|_| !packed.arrays.keys.is_empty() && refused.is_none()) {
             Some(waits) => {
                 let whole = whole(packed);
                 truncated.bytes += whole.bytes() as u64;
@@ -350,30 +353,14 @@ impl Source {
                 return Err(self.failed.insert(UsageError(what).into()).clone());
             }
         }
-        unequal.map_or(Ok(()), Err)
+        refused.map_or(Ok(()), Err)
     }
 
-    fn waits(&mut self, planned: Planned, sweep_end: bool) -> Result<Waits, Error> {
+    /// What a state says of a sequence that has been fetched.
+    fn waits(&mut self, Place { planned, sweep, .. }: Place, packed: &Packed) -> Result<Waits, Error> {
         let first = self.indexed()?.index.chunk(planned.chunk as usize).first_sequence;
-        Ok(Waits { sequence: first + u64::from(planned.sequence), sweep_end })
-    }
-
-    /// Streams of different length cannot be cut into the same pieces: the error, if these are.
-    fn unequal(&self, packed: &Packed) -> Option<Error> {
-        let first = packed.arrays.streams.first()?;
-        let other = packed.arrays.streams.iter().find(|s| s.n_samples() != first.n_samples())?;
-        let planned = packed.first?;
-        let corpus = &self.joint.as_ref()?.indexed.corpus;
-        let (resource, span) = corpus.span(planned.chunk, planned.sequence);
-        let file = self.resources.files().get(resource.0 as usize)?.0.clone();
-        let kind = DataErrorKind::UnequalStreams {
-            samples: other.n_samples() as u64,
-            other: first.info().name.clone(),
-            other_samples: first.n_samples() as u64,
-        };
-        let at = Location { file, offset: span.start, line: None };
-        let key = (!packed.arrays.keys.is_empty()).then(|| packed.arrays.keys.get(0));
-        Some(DataError::new(kind, at).within(Some(other.info().name.clone()), key).into())
+        let sequence = first + u64::from(planned.sequence);
+        Ok(Waits { sequence, sweep_end: packed.sweep_end, sweep, keep: packed.keep_of_last })
     }
 
     /// Packs the next minibatch out of the rows.

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::{
     Consumed, Cursor, Fingerprint, Layer, ResumeState, RowState, RowsState, Steps, Waits, WindowStart,
-    index_shape,
+    index_shape, resume::checksum,
 };
 
 /// A state at the start that belongs to some source.
@@ -24,8 +24,9 @@ pub(super) fn full() -> ResumeState {
 }
 
 fn any_rows() -> impl Strategy<Value = Option<Vec<RowState>>> {
-    let waiting =
-        (0..1u64 << 63, any::<bool>()).prop_map(|(sequence, sweep_end)| Waits { sequence, sweep_end });
+    let number = || 0..1u64 << 63;
+    let waiting = (number(), any::<bool>(), number(), any::<Option<u32>>())
+        .prop_map(|(sequence, sweep_end, sweep, keep)| Waits { sequence, sweep_end, sweep, keep });
     let row = (any::<u32>(), prop::collection::vec(waiting, 0..3));
     let row = row.prop_map(|(cursor, waiting)| RowState { cursor, waiting });
     prop::option::of(prop::collection::vec(row, 0..4))
@@ -117,15 +118,15 @@ fn a_field_that_is_missing_or_no_number_is_named() {
 #[test]
 fn states_of_other_versions_are_refused_with_both_versions() {
     let mut json = full().to_json();
-    json["stateVersion"] = 2.into();
-    check_json_refused(json, "the version of the state is 2 in the state and 1 here");
+    json["stateVersion"] = 3.into();
+    check_json_refused(json, "the version of the state is 3 in the state and 2 here");
     let mut json = full().to_json();
     json["orderVersion"] = 9.into();
     check_json_refused(json, "the version of the orders is 9 in the state and 1 here");
     let mut bytes = full().to_bytes();
     bytes[4] = 7;
     let found = ResumeState::from_bytes(&bytes).unwrap_err();
-    assert_eq!((found.state.as_str(), found.source.as_str()), ("7", "1"));
+    assert_eq!((found.state.as_str(), found.source.as_str()), ("7", "2"));
 }
 
 fn check_mismatch(change: impl FnOnce(&mut Fingerprint), expected: Option<(&str, &str, &str)>) {
@@ -186,7 +187,7 @@ fn a_ranks_state_goes_on_as_that_rank_only() {
     assert!(ResumeState::bare(4).check_share(demand(10, 2, 1)).is_ok());
 }
 
-/// A state as version 1 wrote it: to be read for ever, or refused by version.
+/// A state as version 1 wrote it, and as it is still written: to be read for ever, or refused by version.
 #[test]
 fn bytes_of_version_1_stay_what_they_are() {
     let state = ResumeState {
@@ -202,6 +203,30 @@ fn bytes_of_version_1_stay_what_they_are() {
     }
     assert_eq!(bytes[..bytes.len() - 8], expected);
     assert_eq!(u64::from_le_bytes(*bytes.last_chunk().unwrap()), 15596141678063512949);
+}
+
+/// Version 1 knew neither the sweeps of waiting sequences nor data that end inside one.
+#[test]
+fn rows_of_version_1_are_read() {
+    let waits = |sequence, sweep_end| Waits { sequence, sweep_end, sweep: 0, keep: None };
+    let rows = vec![
+        RowState { cursor: 2, waiting: vec![waits(9, false), waits(4, true)] },
+        RowState { cursor: 0, waiting: vec![] },
+    ];
+    let expected = ResumeState { rows: Some(Arc::new(RowsState { rows })), ..full() };
+    let mut json = full().to_json();
+    assert_eq!(json["stateVersion"], 1);
+    json["rows"] = json!([[2, [[9, false], [4, true]]], [0, []]]);
+    assert_eq!(ResumeState::from_json(&json).unwrap(), expected);
+    json["stateVersion"] = 2.into();
+    let found = ResumeState::from_json(&json).unwrap_err().source;
+    assert_eq!(found, "a list of rows, [cursor, [[sequence, sweep end, sweep], …]] each, as expected");
+    let mut bytes = full().to_bytes();
+    bytes.truncate(bytes.len() - 8);
+    bytes[6] |= 32;
+    [2u64, 2, 2, 18, 9, 0, 0].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+    bytes.extend(checksum(&bytes).to_le_bytes());
+    assert_eq!(ResumeState::from_bytes(&bytes).unwrap(), expected);
 }
 
 #[test]

@@ -64,7 +64,12 @@ fn place(piece: &Piece<usize>) -> Place {
 }
 
 fn waits(sequence: usize, sweep: usize) -> Waits {
-    Waits { sequence: sequence as u64, sweep_end: (sequence + 1).is_multiple_of(sweep) }
+    Waits {
+        sequence: sequence as u64,
+        sweep_end: (sequence + 1).is_multiple_of(sweep),
+        sweep: (sequence / sweep) as u64,
+        keep: None,
+    }
 }
 
 /// Rows put back to what a state says.
@@ -105,8 +110,8 @@ proptest! {
 #[test]
 fn a_sequence_without_samples_leaves_its_end_of_a_sweep_to_the_next() {
     let mut rows = Rows::new(1, 2, 0);
-    rows.push(0, 0, Waits { sequence: 0, sweep_end: true }, 0);
-    rows.push(0, 1, Waits { sequence: 1, sweep_end: false }, 2);
+    rows.push(0, 0, waits(0, 1), 0);
+    rows.push(0, 1, waits(1, 3), 2);
     assert!(rows.take(&mut Vec::new()));
 }
 
@@ -114,7 +119,7 @@ fn a_sequence_without_samples_leaves_its_end_of_a_sweep_to_the_next() {
 fn a_cursor_beyond_its_sequence_is_refused() {
     let mut rows = Rows::new(1, 2, 0);
     assert!(!rows.set_cursor(0, 1));
-    rows.push(0, 1, Waits { sequence: 1, sweep_end: false }, 2);
+    rows.push(0, 1, waits(1, 3), 2);
     assert!(!rows.set_cursor(0, 2));
     assert!(rows.set_cursor(0, 1));
 }

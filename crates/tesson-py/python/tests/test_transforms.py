@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
 from collections.abc import Callable
 from typing import Any
@@ -87,6 +88,43 @@ def test_a_source_pickles_and_goes_on_with_its_transforms() -> None:
     straight.next_minibatch(4)
     again = pickle.loads(pickle.dumps(straight))
     assert features(again) == features(straight)
+
+
+def pieces(of: MinibatchSource) -> list[tuple[int, list[float]]]:
+    """Keys and values of what is left, piece by piece."""
+    return [
+        (key, values.ravel().tolist())
+        for minibatch in of.minibatches(6)
+        for key, values in zip(minibatch["x"].keys, minibatch["x"].as_sequences())
+    ]
+
+
+def test_sequences_are_transformed_whole_before_they_are_cut(ctf: Callable[[str], str]) -> None:
+    name = ctf("".join(f"{key} |x {t}\n" for key, length in enumerate([5, 2, 4, 7]) for t in range(length)))
+    streams = StreamDefs(x=StreamDef("x", 1, transforms=[NOISE]))
+
+    def read(**arguments: Any) -> MinibatchSource:
+        return MinibatchSource(
+            CTFDeserializer(name, streams), randomize=False, max_samples=22, max_samples_end="inside", **arguments
+        )
+
+    def put_together(source: MinibatchSource) -> dict[int, list[float]]:
+        found: dict[int, list[float]] = {}
+        for key, values in pieces(source):
+            found.setdefault(key, []).extend(values)
+        return found
+
+    expected = put_together(read())
+    assert [len(values) for values in expected.values()] == [9, 2, 4, 7]
+    assert put_together(read(truncation_length=3)) == expected
+    source = read(truncation_length=3)
+    source.next_minibatch(6)
+    state = source.get_checkpoint_state()
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        there = pool.apply(pieces, (source,))
+    fresh = read(truncation_length=3)
+    fresh.restore_from_checkpoint(state)
+    assert there == pieces(fresh) == pieces(source)
 
 
 def test_a_state_of_other_transforms_is_refused() -> None:

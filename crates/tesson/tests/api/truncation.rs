@@ -14,10 +14,11 @@ fn open(lengths: &[u32], options: &str) -> Source {
 }
 
 fn open_text(text: &str, options: &str) -> Source {
+    let end = if options.contains("maxSamples") { "" } else { r#""maxSweeps": 1,"# };
     let json = format!(
         r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "f", "chunkSizeInBytes": 60,
             "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": 20, "format": "sparse"}}}}}}],
-            "truncationLength": 3, "maxSweeps": 1, {options}}}"#
+            "truncationLength": 3, {end} {options}}}"#
     );
     let store = MemoryStore::new().with("f", text.as_bytes().to_vec());
     let config = config::from_json(&json).expect("the test's configuration is right");
@@ -187,6 +188,91 @@ fn the_last_rows_are_dropped_where_one_is_not_full() {
             assert_eq!(all(&mut fresh, 9, 1, 0), whole[behind..full]);
         }
     }
+}
+
+/// The values of `x` of all minibatches, row after row.
+fn values(source: &mut Source, workers: u64, rank: u64) -> Vec<Vec<f64>> {
+    let demand = Demand { samples: 12, workers, rank };
+    std::iter::from_fn(|| source.next(demand).expect("the data are right"))
+        .map(|minibatch| match minibatch.streams()[0].samples() {
+            Samples::Dense { values } => (0..values.len()).map(|i| values.get(i)).collect(),
+            Samples::Sparse { .. } => panic!("dense"),
+        })
+        .collect()
+}
+
+#[test]
+fn data_that_end_inside_a_sequence_have_as_many_samples_as_were_asked_for() {
+    let sweep: u32 = LENGTHS.iter().sum();
+    for (order, workers) in
+        [(IN_ORDER, 1), (BY_POSITION, 1), (BY_POSITION, 2), (r#""randomizationWindow": 3"#, 2)]
+    {
+        for limit in (1..30).chain(sweep - 3..=sweep + 12) {
+            let end = |end: &str| format!(r#"{order}, "maxSamples": {limit}, "maxSamplesEnd": "{end}""#);
+            let all = |end: &str| -> Vec<_> {
+                (0..workers).map(|rank| values(&mut open(&LENGTHS, end), workers, rank).concat()).collect()
+            };
+            let (cut, whole) = (all(&end("inside")).concat(), all(&end("after")).concat());
+            assert_eq!(cut.len(), limit as usize, "{order}, {workers} workers");
+            // All that is missing is the end of one sequence.
+            let missing: Vec<f64> = whole.iter().copied().filter(|x| !cut.contains(x)).collect();
+            assert!(missing.windows(2).all(|pair| pair[1] == pair[0] + 1.0), "{limit}: {missing:?}");
+        }
+    }
+}
+
+#[test]
+fn data_that_end_inside_a_sequence_are_gone_on_with_behind_every_minibatch() {
+    for order in [IN_ORDER, BY_POSITION] {
+        let mut cut = 0;
+        for limit in [40, 67, 75, 89, 94] {
+            let options = format!(r#"{order}, "maxSamples": {limit}, "maxSamplesEnd": "inside""#);
+            let expected = values(&mut open(&LENGTHS, &options), 1, 0);
+            let mut source = open(&LENGTHS, &options);
+            for behind in 1..=expected.len() {
+                next(&mut source, 12, 1, 0).expect("as many as before");
+                let state = source.state();
+                let rows = state.rows.iter().flat_map(|state| &state.rows);
+                cut += rows.flat_map(|row| &row.waiting).filter(|waits| waits.keep.is_some()).count();
+                let mut fresh = open(&LENGTHS, &options);
+                fresh.restore(&ResumeState::from_bytes(&state.to_bytes()).unwrap()).unwrap();
+                assert_eq!(
+                    values(&mut fresh, 1, 0),
+                    expected[behind..],
+                    "{options}, behind minibatch {behind}"
+                );
+            }
+        }
+        assert!(cut > 0, "{order}: sequences that were cut wait in some states");
+    }
+}
+
+#[test]
+fn the_pieces_of_data_that_end_inside_a_sequence_are_planned_as_they_come() {
+    let options = format!(r#"{BY_POSITION}, "maxSamples": 50, "maxSamplesEnd": "inside""#);
+    let demand = Demand { samples: 12, workers: 2, rank: 1 };
+    let mut planned = Vec::new();
+    let mut source = open(&LENGTHS, &options);
+    source
+        .plan_pieces(demand, |plan| {
+            planned.push(plan.pieces.iter().map(|p| (p.row, p.begin, p.end)).collect::<Vec<_>>());
+            true
+        })
+        .unwrap();
+    let found: Vec<_> = std::iter::from_fn(|| source.next(demand).expect("the data are right"))
+        .map(|m| m.streams()[0].layout().places.iter().map(|p| (p.row, p.begin, p.end)).collect::<Vec<_>>())
+        .collect();
+    assert_eq!(planned, found);
+}
+
+#[test]
+fn streams_of_different_length_are_refused_where_the_data_end_before_they_differ() {
+    let text = "0 |x 1 |s 0:1\n1 |x 1 |s 0:1\n1 |x 2\n";
+    let mut source = open_text(text, &format!(r#"{IN_ORDER}, "maxSamples": 2, "maxSamplesEnd": "inside""#));
+    let refused = source.next_minibatch(3).unwrap_err().to_string();
+    assert!(refused.contains("found 1 samples beside 2 of stream `x`"), "{refused}");
+    assert_eq!(next(&mut source, 3, 1, 0).unwrap(), [[("0".to_string(), 0, 1)]]);
+    assert_eq!(next(&mut source, 3, 1, 0), None);
 }
 
 #[test]

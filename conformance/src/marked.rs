@@ -1,0 +1,70 @@
+//! A transform that shows what was drawn for a sequence.
+
+use std::sync::Arc;
+
+use tesson::deserializer::transform::{Draw, Flow, Transform};
+use tesson::deserializer::user::UserError;
+use tesson::deserializer::{Object, Scratch, Section, Value};
+use tesson::{Shape, StreamInfo};
+
+/// Puts a number that is drawn behind the values of each sample; the last of a sequence is drawn last.
+#[derive(Debug)]
+pub struct Marked {
+    /// Its own seed.
+    pub seed: u64,
+}
+
+impl Transform for Marked {
+    fn name(&self) -> &str {
+        "marked"
+    }
+
+    fn identity(&self) -> String {
+        "1".into()
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
+        match input.shape.dims() {
+            [n @ ..=10] => Ok(StreamInfo { shape: Shape::new([n + 1]), ..input.clone() }),
+            dims => Err(format!("found {dims:?}, expected one dimension of at most 10")),
+        }
+    }
+
+    fn apply(
+        &self,
+        samples: Flow<'_>,
+        input: &StreamInfo,
+        draw: &mut dyn Draw,
+        _scratch: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let Flow::F32 { input: values, output } = samples else { return Err("float32 is expected".into()) };
+        for sample in values.chunks(input.shape.len()) {
+            if sample[0] == 1234.0 {
+                return Err("1234 is not transformed".into());
+            }
+            output.extend_from_slice(sample);
+            output.push(draw.integer(0, 1 << 20) as f32);
+        }
+        Ok(())
+    }
+}
+
+/// Puts a transform in the place of every number among the `transforms` of a source: [`Marked`] with this seed.
+pub(crate) fn put_into(source: &mut Section) {
+    let transforms = source.0.iter_mut().find(|(name, _)| **name == *"transforms");
+    let Some((_, Value::Section(streams))) = transforms else { return };
+    let lists = streams.0.iter_mut().filter_map(|(_, value)| match value {
+        Value::List(list) => Some(list),
+        _ => None,
+    });
+    for value in lists.flatten() {
+        if let Value::Whole(seed) = *value {
+            let transform: Arc<dyn Transform> = Arc::new(Marked { seed: seed as u64 });
+            *value = Value::Object(Object::new(transform, "marked"));
+        }
+    }
+}
