@@ -330,14 +330,14 @@ impl Stream {
     /// no use to anybody else.
     pub fn rings(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        for layer in &self.layers {
+        // What lies below a shuffle that waits has not begun: it stands where the traversal before left it.
+        let waits = |layer: &Layer| matches!(layer, Layer::Shuffle { input: Input::Waits, .. });
+        let begun = self.layers.iter().rposition(waits).map_or(0, |at| at + 1);
+        for layer in &self.layers[begun..] {
             let Layer::Shuffle { source, buffer, input, .. } = layer else { continue };
-            if *input != Input::Waits {
-                let pass = self.passes[*source].wrapping_sub(1);
-                let (drawn, ended) = (buffer.drawn(), *input == Input::Ended);
-                Ring { source: *source, pass, drawn, ended, items: buffer.items().collect() }
-                    .write(&mut bytes);
-            }
+            let pass = self.passes[*source].wrapping_sub(1);
+            let (drawn, ended) = (buffer.drawn(), *input == Input::Ended);
+            Ring { source: *source, pass, drawn, ended, items: buffer.items().collect() }.write(&mut bytes);
         }
         bytes
     }

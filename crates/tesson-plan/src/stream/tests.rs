@@ -146,6 +146,19 @@ fn files_without_examples_never_repeat() {
 }
 
 #[test]
+fn no_rings_are_kept_of_the_traversal_before() {
+    let shuffle = || StreamOp::Shuffle { buffer: one_or_more(2), seeding: seeding(1, true) };
+    let ops = vec![shuffle(), shuffle()];
+    let mut stream = Stream::new(StreamSpec { ops, ..spec(&[3]) }).unwrap();
+    assert_eq!(read(&mut stream, 9).len(), 3);
+    stream.begin();
+    assert!(stream.rings().is_empty());
+    let mut other = stream.clone();
+    other.restore_with(&stream.state(), &stream.rings(), &mut || true).unwrap();
+    assert_eq!(read(&mut other, 9), read(&mut stream, 9));
+}
+
+#[test]
 fn a_state_that_says_the_end_where_there_is_none_is_refused() {
     let mut stream = Stream::new(StreamSpec { ops: vec![StreamOp::Repeat(-1)], ..spec(&[2]) }).unwrap();
     let state = StreamState { ended: true, ..stream.state() };
