@@ -6,12 +6,13 @@
 //! is found again without reading.
 //!
 //! Numbers in brackets, §8.2, are those of the specification of prepared datasets. Start reading at `chain.rs`;
-//! `interleave` and `buffer` are the two orders, `seeds` what they are seeded with.
+//! `layers` has the operations, `interleave` and `buffer` are the two orders, `seeds` what they are seeded with.
 
 mod buffer;
 mod chain;
 mod files;
 mod interleave;
+mod layers;
 mod passes;
 mod ring;
 mod seeds;
@@ -21,7 +22,8 @@ mod state;
 #[cfg(test)]
 mod tests;
 
-pub use chain::{CountMismatch, Stream};
+pub use chain::Stream;
+pub use layers::CountMismatch;
 pub use seeds::{GlobalSeeds, SeedPair, Seeding};
 pub use spec::{Span, StreamOp, StreamSpec};
 pub use state::StreamState;
