@@ -128,8 +128,9 @@ pub struct Source {
     /// The state behind the last minibatch handed out.
     state: ResumeState,
     ended: bool,
-    /// Whether the state was restored and nothing has been read since: the workers must be those it was saved for.
-    restored: bool,
+    /// The state that was restored, if nothing has been read since: the workers must be those it was saved for. The state
+    /// that is shown is what it was to the rank of the last call, which may have no data at all.
+    restored: Option<Box<ResumeState>>,
     failed: Option<Error>,
     process: u32,
     /// Share of the sequences that may be faulty.
@@ -271,7 +272,7 @@ impl Source {
             demand: None,
             state: ResumeState::default(),
             ended: false,
-            restored: false,
+            restored: None,
             failed: None,
             process: std::process::id(),
             fault_share: faults.share,
@@ -518,7 +519,7 @@ impl Source {
         };
         self.failed = None;
         self.ended = false;
-        self.restored = true;
+        self.restored = Some(Box::new(state.clone()));
         self.state = ResumeState { cursor, ..self.state_at(cursor, state.faults) };
         self.state.consumed = state.consumed.clone();
         self.state.rows = state.rows.clone();
@@ -553,13 +554,13 @@ impl Source {
 
     /// Makes the pipeline work for a demand, from behind the last minibatch handed out.
     fn aim(&mut self, demand: Demand) -> Result<(), Error> {
-        if self.restored {
-            self.state.check_share(demand)?;
+        if let Some(state) = &self.restored {
+            state.check_share(demand)?;
         }
         if self.counts_by_rank(demand) && self.joint.is_none() {
             self.switch_to_index()?;
         }
-        let from = self.state.clone();
+        let from = self.restored.as_deref().unwrap_or(&self.state).clone();
         // If the demand is refused nothing is under way, and the next call has to aim again.
         self.demand = None;
         let started = self.counters.read().minibatches > 0 || from.cursor != Cursor::default();
@@ -582,7 +583,7 @@ impl Source {
         self.warn_if_without_data(demand);
         self.warn_of_other_buckets(demand);
         self.demand = Some(demand);
-        self.restored = false;
+        self.restored = None;
         self.state.cursor = cursor;
         Ok(())
     }

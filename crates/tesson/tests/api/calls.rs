@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{config_of, folder, rest, rows, source};
 use tesson::store::{FakeStore, FileStore, MemoryStore, Mishap};
-use tesson::{Demand, Error, Source};
+use tesson::{Demand, Error, ResumeState, Source};
 
 const IN_ORDER: &str = r#", "randomize": false, "maxSweeps": 1"#;
 
@@ -37,6 +37,28 @@ fn a_demand_that_the_plan_refuses_changes_nothing() {
     assert!(matches!(e, Error::Usage(_)), "{e}");
     assert_eq!(source.state(), &state);
     assert!(source.next(demand(4)).expect("data").is_some());
+}
+
+#[test]
+fn a_state_is_restored_for_the_rank_that_reads_next_whatever_the_last_one_had() {
+    let options = r#", "randomize": true, "maxSweeps": 1"#;
+    let (_, config) = source("calls-restored", &rows(10), options, "");
+    let open = || Source::open(&config).expect("the file is right");
+    let bare =
+        ResumeState::from_json(&serde_json::json!({"minibatchSourcePosition": 0})).expect("a position");
+    let mut alone = open();
+    let first = alone.next_minibatch(4).expect("data").map(|m| crate::common::values(&m));
+    let saved = alone.state().clone();
+    let second = rest(&mut alone, 4);
+    // One chunk: the second of two ranks has no data and stands at the end.
+    let mut source = open();
+    let nothing = Demand { samples: 4, workers: 2, rank: 1 };
+    for (state, expected) in [(&saved, second.clone()), (&bare, first.into_iter().chain(second).collect())] {
+        assert!(source.next(nothing).expect("no data are no error").is_none());
+        source.restore(state).expect("the state is this source's");
+        assert_eq!(rest(&mut source, 4), expected);
+        source.restore(&bare).expect("any source has a beginning");
+    }
 }
 
 #[test]
