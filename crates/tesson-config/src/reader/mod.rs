@@ -102,11 +102,12 @@ impl Reader {
         }
         training::read(&scope, found.validates(), &mut draft.section);
         let known: Vec<&'static str> = kind.options(registry);
-        draft.ignored.extend(
-            scope
-                .unread()
-                .map(|name| Ignored { path: name.to_string(), near: nearest(name, known.iter().copied()) }),
-        );
+        draft.ignored.extend(scope.unread().map(|name| {
+            // One that is known and was not read is without effect here: nothing else is meant.
+            let is_known = known.iter().any(|k| k.eq_ignore_ascii_case(name));
+            let near = nearest(name, known.iter().copied()).filter(|_| !is_known);
+            Ignored { path: name.to_string(), near }
+        }));
         draft.ignored.sort();
         Ok(Reader {
             path: found.path.clone(),

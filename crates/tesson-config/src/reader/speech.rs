@@ -25,6 +25,9 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     let (mut features, mut labels) = (Vec::new(), Vec::new());
     for (name, value) in &scope.own.0 {
         let Value::Section(section) = value else { continue };
+        if name.eq_ignore_ascii_case("hmms") {
+            continue;
+        }
         if section.get("scpFile").is_some() {
             features.push((name, section));
         } else if section.get("mlfFile").or(section.get("mlfFileList")).is_some() {

@@ -230,3 +230,18 @@ fn options_of_speech_may_stand_around_their_stream() {
         ["reader: nobody reads `deserializers[0].input.f.dimm`, did you mean `dim`?"]
     );
 }
+
+#[test]
+fn what_older_readers_knew_is_passed_over_with_a_warning() {
+    let reader = reader_of(
+        "reader = [ readerType = HTKMLFReader ; frameMode = false ; hmms = [ phoneFile = p ]
+        f = [ scpFile = s ; dim = 3 ] ]",
+    );
+    let reader = reader.unwrap();
+    assert_eq!(reader.complaints(), ["reader: hmms: nothing of it is used"]);
+    let sequences =
+        "reader = [ readerType = HTKMLFReader ; f = [ scpFile = s ; dim = 3 ] ; g = [ phoneFile = p ] ]";
+    assert!(refused(sequences).contains("sequence training inside of the reader is not supported"));
+    let text = "reader = [ file = f ; numChunksToCache = 5 ; input = [ x = [ dim = 1 ; format = dense ] ] ]";
+    assert_eq!(reader_of(text).unwrap().complaints(), ["reader: nobody reads `numChunksToCache`"]);
+}
