@@ -97,10 +97,15 @@ impl Layout {
 }
 
 fn check_preamble(reader: &mut Reader<'_>) -> Result<(), Error> {
-    if reader.u64("the magic number")? != MAGIC {
-        return Err(
-            reader.malformed(0, "the file does not begin with the magic number of CNTK's binary format")
-        );
+    let found = reader.u64("the magic number")?;
+    if found != MAGIC {
+        let [first, ..] = found.to_le_bytes();
+        let hint = match first {
+            b'|' | b'0'..=b'9' => "; text is read with `CNTKTextFormatDeserializer`",
+            _ => "",
+        };
+        let what = format!("the file does not begin with the magic number of CNTK's binary format{hint}");
+        return Err(reader.malformed(0, what));
     }
     match reader.u32("the version")? {
         VERSION => Ok(()),

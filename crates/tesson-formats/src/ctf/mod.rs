@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `options` | the option table, and what options mean |
 //! | `prologue` | byte order mark, leading white space, the choice of mode |
+//! | `glance` | names of streams against the first rows |
 //! | `rows` | which rows make which sequences: one definition for the index and the parser |
 //! | `scan` | rows of a file, one after the other, in pieces |
 //! | `index` | the index pass, chunks, saved indexes |
@@ -17,6 +18,7 @@
 mod bytes;
 mod checks;
 mod corpus;
+mod glance;
 mod index;
 mod number;
 mod options;

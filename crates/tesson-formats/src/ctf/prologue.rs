@@ -5,7 +5,7 @@ use tesson_core::{ConfigError, DataErrorKind, Error, Fetch, ResourceId};
 use super::bytes::{is_end, is_white};
 use super::options::Settings;
 use super::parse::count_values;
-use super::{Rules, located, scan};
+use super::{Rules, glance, located, scan};
 
 /// Where the rows begin and what they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,6 +44,9 @@ impl Window<'_> {
     }
 }
 
+/// What files in CNTK's binary format begin with.
+const BINARY: &[u8] = b"nib_ktnc";
+
 /// Looks at the beginning of the file.
 ///
 /// # Errors
@@ -54,6 +57,10 @@ pub(crate) fn look(rules: &Rules, fetch: &dyn Fetch) -> Result<Prologue, Error> 
     let fail = |kind, at, line| Err(located(rules, kind, at, line));
     if (window.byte(0)?, window.byte(1)?) == (Some(0xFF), Some(0xFE)) {
         return fail(DataErrorKind::Utf16, 0, 0);
+    }
+    if window.bytes.starts_with(BINARY) {
+        let what = "the file is in CNTK's binary format, read it with `CNTKBinaryFormatDeserializer`".into();
+        return fail(DataErrorKind::Malformed { what }, 0, 0);
     }
     let (mut at, mut line) = (0, 0);
     for mark in [0xEF, 0xBB, 0xBF] {
@@ -86,6 +93,10 @@ pub(crate) fn look(rules: &Rules, fetch: &dyn Fetch) -> Result<Prologue, Error> 
     let is_id = if rules.text_keys { first != b'|' } else { first.is_ascii_digit() };
     if !lines && !is_id {
         return fail(DataErrorKind::ExpectedSequenceId { found: first }, at, line);
+    }
+    let seen = window.bytes.get((at - window.base) as usize..).unwrap_or_default();
+    if let Some(what) = glance::complaint(rules.inputs.iter().map(|input| &*input.alias), seen) {
+        tracing::warn!("{}: {what}", rules.file.display());
     }
     Ok(Prologue { start: at, line, lines })
 }

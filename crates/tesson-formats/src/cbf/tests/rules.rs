@@ -144,6 +144,10 @@ fn what_is_wrong_with_a_header_is_said_with_its_place() {
         &with(0, 0),
         "f.cbf (byte 0): the file does not begin with the magic number of CNTK's binary format",
     );
+    refused(
+        b"|a 1 2 3 4",
+        "f.cbf (byte 0): the file does not begin with the magic number of CNTK's binary format; text is read with `CNTKTextFormatDeserializer`",
+    );
     refused(&with(8, 2), "f.cbf (byte 8): version 2 of the binary format, only version 1 is known");
     refused(
         &with(52, 0),

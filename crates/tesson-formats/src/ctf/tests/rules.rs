@@ -57,6 +57,7 @@ fn files_that_allow_no_index_are_refused_with_the_place() {
     refused("", b"\xEF\xBB\xBF\n", "empty");
     refused("", b"\xFF\xFE1\0", "UTF-16");
     refused("", b"\xFE\xFF", "input.txt:1 (byte 0): found `\\xfe`, expected a sequence id");
+    refused("", b"nib_ktnc\x01\0\0\0", "input.txt:1 (byte 0): the file is in CNTK's binary format");
     refused("", b"\n\n -5 |a 1 2\n", "input.txt:3 (byte 3): found `-`");
     refused(
         "",

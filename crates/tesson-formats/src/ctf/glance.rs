@@ -1,0 +1,75 @@
+//! A look at the first rows, for a stream that none of them has: most likely its name is misspelt, and under the lenient
+//! rules all its sequences would come without samples.
+
+use std::collections::BTreeSet;
+
+use tesson_core::nearest;
+
+use super::bytes::is_end;
+
+/// Inputs that nobody asks for are listed up to here.
+const LISTED: usize = 8;
+
+/// What is odd about the names of streams beside the rows that begin `rows`, if anything is; the last row may be cut off.
+pub(super) fn complaint<'a>(aliases: impl Iterator<Item = &'a [u8]>, rows: &[u8]) -> Option<String> {
+    let known: Vec<&[u8]> = aliases.collect();
+    let mut absent = known.clone();
+    let mut others = BTreeSet::new();
+    for name in names(rows) {
+        if absent.is_empty() {
+            return None;
+        }
+        absent.retain(|alias| *alias != name);
+        if !known.contains(&name) && others.len() < LISTED {
+            others.insert(String::from_utf8_lossy(name));
+        }
+    }
+    let first = String::from_utf8_lossy(absent.first()?);
+    // Without a name that nobody asks for the stream may well begin later.
+    let found: Vec<String> = others.iter().map(|name| format!("`|{name}`")).collect();
+    if found.is_empty() {
+        return None;
+    }
+    let near = nearest(&first, others.iter().map(AsRef::as_ref));
+    let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
+    Some(format!("no `|{first}` in the first rows, which also have {}{near}", found.join(", ")))
+}
+
+/// The names of the inputs in whole rows, comments left out.
+fn names(rows: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let whole = rows.iter().rposition(|&b| b == b'\n').unwrap_or(rows.len());
+    rows[..whole].split(|&b| b == b'|').skip(1).filter_map(|input| {
+        let end = input.iter().position(|&b| is_end(b)).unwrap_or(input.len());
+        let name = &input[..end];
+        (!name.is_empty() && name[0] != b'#').then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complaint;
+
+    fn check(aliases: &str, rows: &str, expected: Option<&str>) {
+        let found = complaint(aliases.split(' ').map(str::as_bytes), rows.as_bytes());
+        assert_eq!(found.as_deref(), expected, "{aliases} in {rows:?}");
+    }
+
+    #[test]
+    fn a_name_that_no_row_has_is_told_beside_those_that_it_may_be() {
+        let rows = "1 |features 1 |labels 2:1 |# featrues\n2 |fea";
+        check("features labels", rows, None);
+        check("labels", rows, None);
+        check(
+            "featrues labels",
+            rows,
+            Some("no `|featrues` in the first rows, which also have `|features`, did you mean `features`?"),
+        );
+        check("x", rows, Some("no `|x` in the first rows, which also have `|features`, `|labels`"));
+    }
+
+    #[test]
+    fn a_stream_that_may_begin_later_is_no_matter() {
+        check("a b", "1 |a 1\n1 |a 2\n", None);
+        check("a", "no inputs\n", None);
+    }
+}
