@@ -284,7 +284,7 @@ pub(crate) struct ReadArgs {
     pub(crate) start_at: Option<(u64, u64)>,
 
     /// Samples in a minibatch over all workers, or a schedule over epochs such as 128*2:1024; 256, or as configured
-    #[arg(long, value_name = "SCHEDULE", value_parser = schedule_of)]
+    #[arg(long, value_name = "SCHEDULE", value_parser = schedule_of, allow_hyphen_values = true)]
     pub(crate) minibatch_size: Option<Schedule>,
 
     /// Ends after this many epochs, each of `epochSize` samples or one sweep; minibatches then end with their epoch

@@ -83,7 +83,7 @@ fn form(args: &ConvertArgs) -> Result<Form, Failure> {
 /// Opens the input at its beginning.
 fn open(args: &ConvertArgs) -> Result<Opened, Failure> {
     let files = input::files(&args.input)?;
-    let size = |path: &PathBuf| Ok(fs::metadata(path).map_err(|e| Failure::file(path, &e))?.len());
+    let size = |path: &PathBuf| Ok(fs::metadata(path).map_err(|e| Failure::file(path, e))?.len());
     let bytes = files.iter().map(size).sum::<Result<u64, Failure>>()?;
     let path = &args.input.input;
     let kind = args.from.clone().unwrap_or_else(|| input::extension(path));
@@ -231,6 +231,7 @@ impl From<ConvertError> for Failure {
         match e {
             ConvertError::Input(e) => e.into(),
             ConvertError::Usage(what) => Failure::Usage(what),
+            ConvertError::File { file, source } => Failure::file(&file, source),
             other => Failure::File(other.to_string()),
         }
     }

@@ -32,8 +32,8 @@ impl Failure {
     }
 
     /// A file of the command's own that cannot be read or written.
-    pub(crate) fn file(path: &Path, e: &io::Error) -> Failure {
-        Failure::File(format!("{}: {e}", path.display()))
+    pub(crate) fn file(path: &Path, e: io::Error) -> Failure {
+        Failure::Tesson(tesson::files::unreadable(path, e).into())
     }
 }
 

@@ -27,7 +27,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
         let _progress = Progress::spinner("indexing");
         source.write_index_cache()?
     };
-    let bytes_of = |path: &PathBuf| fs::metadata(path).map(|m| m.len()).map_err(|e| Failure::file(path, &e));
+    let bytes_of = |path: &PathBuf| fs::metadata(path).map(|m| m.len()).map_err(|e| Failure::file(path, e));
     let bytes: Vec<u64> = paths.iter().map(bytes_of).collect::<Result<_, _>>()?;
     let index = source.indexed()?.index.clone();
     if out.is_json() {

@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use tesson::Error;
 use tesson::config::{Choices, Loaded, SourceConfig, assignment, load as load_config, lower, set, set_value};
 use tesson::deserializer::{Section, Value};
+use tesson::{ConfigError, Error};
 use tesson_core::nearest;
 
 use crate::args::{ChoiceArgs, InputArgs, OrderArgs};
@@ -29,11 +29,19 @@ pub(crate) fn config(input: &InputArgs, order: Option<&OrderArgs>) -> Result<Sou
     for assignment in input.choice.set.iter().filter(|_| !is_config) {
         set(&mut tree, assignment)?;
     }
-    let mut config = lower(&tree, &tesson::registry()).map_err(|e| e.located_in(&tree))?;
+    let mut config = lower(&tree, &tesson::registry()).map_err(|e| named(e.located_in(&tree), path))?;
     if let Some(folder) = input.base_dir.as_deref().or(base_dir.as_deref().map(Path::new)) {
         config.resolve_paths(folder, &tesson::registry())?;
     }
     Ok(config)
+}
+
+/// An error of a configuration, which names the file where it has no place in it.
+fn named(e: ConfigError, path: &Path) -> Failure {
+    match e.at {
+        None if is_configuration(path) => Failure::Usage(format!("{}: {e}", path.display())),
+        _ => e.into(),
+    }
 }
 
 /// Samples of a minibatch of the first epoch, for a command that has no schedule.
@@ -72,7 +80,12 @@ pub(crate) fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
     let is_beside = missing.source.kind() == ErrorKind::NotFound
         && is_configuration(&input.input)
         && folder.join(&missing.file).exists();
-    let hint = format!("{e}; it lies beside the configuration, add `--base-dir {}`", folder.display());
+    let hint = format!(
+        "{}: {}; it lies beside the configuration, add `--base-dir {}`",
+        missing.file.display(),
+        missing.source,
+        folder.display()
+    );
     is_beside.then_some(Failure::File(hint))
 }
 
@@ -151,7 +164,9 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
     }
     // A missing file is the likelier slip than a missing stream.
     let files = files(input)?;
-    fs::metadata(&files[0]).map_err(|e| Failure::file(&files[0], &e))?;
+    if fs::metadata(&files[0]).map_err(|e| Failure::file(&files[0], e))?.is_dir() {
+        return Err(Failure::file(&files[0], ErrorKind::IsADirectory.into()));
+    }
     if input.streams.is_empty() {
         return Err(Failure::Usage(guess::missing_streams(&files[0])));
     }

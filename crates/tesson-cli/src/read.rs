@@ -188,7 +188,7 @@ fn summary(read: &Read, source: &Source, before: (Instant, u64), out: &mut Outpu
 }
 
 fn load_state(path: &Path) -> Result<ResumeState, Failure> {
-    let text = fs::read_to_string(path).map_err(|e| Failure::file(path, &e))?;
+    let text = fs::read_to_string(path).map_err(|e| Failure::file(path, e))?;
     let json = serde_json::from_str(&text)
         .map_err(|e| Failure::Usage(format!("{}: no saved state: {e}", path.display())))?;
     ResumeState::from_json(&json)
@@ -206,6 +206,6 @@ pub(crate) fn replace(path: &Path, state: &str) -> Result<(), Failure> {
     let new = Path::new(&name);
     fs::write(new, format!("{state}\n")).and_then(|()| fs::rename(new, path)).map_err(|e| {
         let _ = fs::remove_file(new);
-        Failure::file(path, &e)
+        Failure::file(path, e)
     })
 }

@@ -119,7 +119,7 @@ pub(crate) fn index(files: &[RecordsFile], args: &IndexArgs, out: &mut Output) -
         }
         match cache {
             Some(path) => {
-                let bytes = fs::metadata(&path).map_err(|e| Failure::file(&path, &e))?.len();
+                let bytes = fs::metadata(&path).map_err(|e| Failure::file(&path, e))?.len();
                 out.pair("cache", &format!("{} ({})", path.display(), size(bytes)))?;
             }
             None if file.kind() == RecordKind::ArrayRecord => {

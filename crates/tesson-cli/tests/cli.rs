@@ -468,6 +468,50 @@ fn errors_suggest_the_repair() {
     assert!(e.contains("reader.cntk: No such file"), "{e}");
     let e = refused(&folder, "read two.ctf Dir=x --stream a:2", 2);
     assert!(e.contains("only a BrainScript configuration has arguments"), "{e}");
+    let e = refused(&folder, "read two.ctf --stream a:2 --minibatch-size -5", 2);
+    assert!(e.contains("found `-5`"), "{e}");
+    fs::write(folder.join("odd.json"), r#"{"randomise": true}"#).unwrap();
+    let e = refused(&folder, "read odd.json", 2);
+    assert!(e.contains("odd.json: unknown option `randomise`, did you mean `randomize`?"), "{e}");
+}
+
+#[test]
+fn a_wrong_path_suggests_what_may_be_meant() {
+    let folder = two("paths");
+    fs::create_dir(folder.join("empty")).unwrap();
+    for (args, expected) in [
+        (
+            "read tow.ctf --stream a:2",
+            "tow.ctf: No such file or directory (os error 2); did you mean `two.ctf`?",
+        ),
+        ("check ~/two.ctf --stream a:2", "only a shell knows `~`, write `/"),
+        ("info data/two.ctf --stream a:2", "there is no folder `data`"),
+        ("plan elsewhere.cntk", "relative names start from `"),
+        ("bench . --stream a:2", "`.` holds `empty`, `two.ctf`"),
+        ("read .", "the folder of a prepared dataset is expected, `.` holds `empty`, `two.ctf`"),
+        ("read empty", "the folder of a prepared dataset is expected, `empty` is empty"),
+        ("read two.ctf --stream a:2 --state sate.json", "relative names start from `"),
+        (
+            "read two.ctf --stream a:2 --save-state there/s.json --take 1 --sweeps 1",
+            "there is no folder `there`",
+        ),
+        ("convert two.ctf --stream a:2 there/two.cbf", "there is no folder `there`"),
+        ("convert tow.csv out.ctf", "relative names start from `"),
+    ] {
+        let e = refused(&folder, args, 1);
+        assert!(e.contains(expected), "{args}: {e}");
+    }
+}
+
+#[test]
+fn a_stream_that_the_file_does_not_have_is_told_beside_those_that_it_has() {
+    let folder = two("names");
+    let output = tesson(&folder, "read two.ctf --stream aa:2 --sweeps 1");
+    let e = stderr(&output);
+    assert!(
+        e.contains("two.ctf: no `|aa` in the first rows, which also have `|a`, `|b`, did you mean `a`?"),
+        "{e}"
+    );
 }
 
 const TRAIN: &str =

@@ -167,9 +167,10 @@ impl fmt::Display for DataErrorKind {
             NoSequences => f.write_str("the file holds no sequence under the given options"),
             Utf16 => f.write_str("the file is UTF-16, ASCII or UTF-8 is expected"),
             ExpectedSequenceId { found } => {
+                let hint = if found.is_ascii_graphic() { "" } else { "; is this a text file?" };
                 write!(
                     f,
-                    "found `{}`, expected a sequence id (digits) or an input (`|name`)",
+                    "found `{}`, expected a sequence id (digits) or an input (`|name`){hint}",
                     found.escape_ascii()
                 )
             }
@@ -323,12 +324,20 @@ pub struct StoreError {
     pub offset: Option<u64>,
     /// What the store answered.
     pub source: Arc<std::io::Error>,
+    /// What may help, as half a sentence.
+    pub remedy: Option<Arc<str>>,
 }
 
 impl StoreError {
     /// An error of opening or reading `file`.
     pub fn new(file: Arc<Path>, offset: Option<u64>, source: std::io::Error) -> StoreError {
-        StoreError { file, offset, source: Arc::new(source) }
+        StoreError { file, offset, source: Arc::new(source), remedy: None }
+    }
+
+    /// The same with what may help.
+    #[must_use]
+    pub fn with_remedy(self, remedy: Option<String>) -> StoreError {
+        StoreError { remedy: remedy.map(Into::into), ..self }
     }
 }
 
@@ -338,7 +347,8 @@ impl fmt::Display for StoreError {
         if let Some(offset) = self.offset {
             write!(f, " (byte {offset})")?;
         }
-        write!(f, ": {}", self.source)
+        write!(f, ": {}", self.source)?;
+        self.remedy.as_ref().map_or(Ok(()), |remedy| write!(f, "; {remedy}"))
     }
 }
 

@@ -37,7 +37,10 @@ impl Resources {
         let files = paths
             .map(|path| match store.open(&path) {
                 Ok(resource) => Ok((path, resource)),
-                Err(e) => Err(StoreError::new(path, None, e).into()),
+                Err(e) => {
+                    let remedy = store.remedy(&path, &e);
+                    Err(StoreError::new(path, None, e).with_remedy(remedy).into())
+                }
             })
             .collect::<Result<Vec<_>, Error>>()?;
         Ok(Resources { files, counters, cancelled, largest })

@@ -4,8 +4,9 @@ use std::path::Path;
 
 pub use tesson_config::*;
 
-use tesson_core::{ConfigError, Section, StoreError, Value};
+use tesson_core::{ConfigError, Section, Value};
 
+use crate::files::read_text;
 use crate::{Error, registry};
 use brainscript::Variables;
 use reader::{Kind, Reader};
@@ -64,7 +65,7 @@ pub fn load(config: &str, choices: &Choices) -> Result<Loaded, Error> {
         let what = format!("found the argument `{argument}` behind JSON or TOML, expected overrides by path");
         return Err(ConfigError::new("", what).into());
     }
-    let text = if is_text { config.to_string() } else { read(path)? };
+    let text = if is_text { config.to_string() } else { read_text(path)? };
     let parsed = if is_toml { toml::parse(&text) } else { json::parse(&text) };
     let mut tree = parsed.map_err(|e| named(e, path, is_text))?;
     for (path, value) in &choices.overrides {
@@ -80,7 +81,7 @@ fn load_brainscript(config: &str, is_text: bool, choices: &Choices) -> Result<Lo
     let tree = {
         let missing = std::cell::RefCell::new(&mut missing);
         let read_file = |name: &str| {
-            read(Path::new(name)).map_err(|e| {
+            read_text(Path::new(name)).map_err(|e| {
                 let what = ConfigError::new("", e.to_string());
                 **missing.borrow_mut() = Some(e);
                 what
@@ -154,10 +155,6 @@ fn spelt(value: &Value) -> Option<String> {
 fn folder(path: &Path) -> Option<String> {
     let folder = path.parent()?.to_str()?;
     Some(if folder.is_empty() { ".".into() } else { folder.into() })
-}
-
-fn read(path: &Path) -> Result<String, StoreError> {
-    std::fs::read_to_string(path).map_err(|e| StoreError::new(path.into(), None, e))
 }
 
 fn named(e: ConfigError, path: &Path, is_text: bool) -> ConfigError {

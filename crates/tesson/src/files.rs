@@ -1,8 +1,24 @@
 //! The file names of configurations: a pattern stands for the files that it matches.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Section, Value};
+use tesson_core::{ConfigError, OptionKind, OptionTable, Section, StoreError, Value};
+use tesson_engine::store::{FileStore, Store};
+
+/// The text in a file.
+///
+/// # Errors
+/// A file that cannot be read, with what may help.
+pub fn read_text(path: &Path) -> Result<String, StoreError> {
+    std::fs::read_to_string(path).map_err(|e| unreadable(path, e))
+}
+
+/// The error of a file that cannot be opened, with what may help.
+pub fn unreadable(path: &Path, e: io::Error) -> StoreError {
+    let remedy = FileStore.remedy(path, &e);
+    StoreError::new(path.into(), None, e).with_remedy(remedy)
+}
 
 /// The files that a name stands for: itself, unless there is no such file and it is a pattern with `*`, `?` or `[…]`;
 /// then those that match, by name. `path` is where the name stands in the configuration.

@@ -211,7 +211,7 @@ impl Shown {
 }
 
 fn load(path: &Path) -> Result<Value, Failure> {
-    let text = fs::read_to_string(path).map_err(|e| Failure::file(path, &e))?;
+    let text = fs::read_to_string(path).map_err(|e| Failure::file(path, e))?;
     serde_json::from_str(&text)
         .map_err(|e| Failure::Usage(format!("{}: no saved state: {e}", path.display())))
 }

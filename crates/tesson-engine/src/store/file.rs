@@ -24,6 +24,10 @@ impl Store for FileStore {
         let handle = Handle::of(file, path)?;
         Ok(Box::new(LocalFile { handle, size: meta.len(), modified_ns: modified_ns(&meta) }))
     }
+
+    fn remedy(&self, path: &Path, error: &io::Error) -> Option<String> {
+        super::remedy::of(path, error)
+    }
 }
 
 /// Files that the process keeps open, at most.

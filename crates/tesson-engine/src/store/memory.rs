@@ -5,6 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tesson_core::nearest;
+
 use super::{Resource, Store};
 
 /// Named byte strings.
@@ -31,6 +33,11 @@ impl Store for MemoryStore {
             Some(bytes) => Ok(Box::new(Bytes(bytes.clone()))),
             None => Err(io::Error::new(io::ErrorKind::NotFound, "no resource of this name in memory")),
         }
+    }
+
+    fn remedy(&self, path: &Path, _error: &io::Error) -> Option<String> {
+        let near = nearest(path.to_str()?, self.0.keys().filter_map(|known| known.to_str()))?;
+        Some(format!("did you mean `{near}`?"))
     }
 }
 

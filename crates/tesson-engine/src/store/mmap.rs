@@ -21,6 +21,10 @@ impl Store for MmapStore {
         let map = unsafe { Mmap::map(&file)? };
         Ok(Box::new(Mapped { map, modified_ns: modified_ns(&meta) }))
     }
+
+    fn remedy(&self, path: &Path, error: &io::Error) -> Option<String> {
+        super::remedy::of(path, error)
+    }
 }
 
 struct Mapped {

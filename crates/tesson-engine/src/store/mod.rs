@@ -4,6 +4,7 @@ mod fake;
 mod file;
 mod memory;
 mod mmap;
+mod remedy;
 
 use std::io;
 use std::ops::Range;
@@ -21,6 +22,11 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// When there is none of this name, or it cannot be read at random positions.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>>;
+
+    /// Half a sentence that says what to do about an error of opening `path`, if anything is known.
+    fn remedy(&self, _path: &Path, _error: &io::Error) -> Option<String> {
+        None
+    }
 }
 
 /// An open resource, read at any position by any thread.

@@ -4,14 +4,17 @@ use std::path::Path;
 use std::{fs, io};
 
 use tesson_core::{ConfigError, Error, StoreError};
+use tesson_engine::store::{FileStore, Store};
 use tesson_tfds::features::json::Parsed;
 use tesson_tfds::features::{self, Feature};
 use tesson_tfds::info::{self, Dataset, DatasetInfo};
 
+use crate::files::unreadable;
+
 /// Reads dataset_info.json, and sees that features.json is there.
 pub(super) fn read_info(directory: &Path) -> Result<DatasetInfo, Error> {
     let file = directory.join("dataset_info.json");
-    let text = fs::read(&file).map_err(|error| StoreError::new(file.as_path().into(), None, error))?;
+    let text = fs::read(&file).map_err(|error| undescribed(directory, &file, error))?;
     let info = DatasetInfo::parse(&file.as_path().into(), &text)?;
     let features = directory.join("features.json");
     if info.features.is_none() && !features.is_file() {
@@ -21,6 +24,17 @@ pub(super) fn read_info(directory: &Path) -> Result<DatasetInfo, Error> {
         );
     }
     Ok(info)
+}
+
+/// The error of a description that cannot be read.
+fn undescribed(directory: &Path, file: &Path, error: io::Error) -> StoreError {
+    if error.kind() != io::ErrorKind::NotFound || !directory.is_dir() {
+        return unreadable(file, error);
+    }
+    let there = FileStore.remedy(directory, &io::ErrorKind::IsADirectory.into());
+    let there = there.unwrap_or_else(|| format!("`{}` is empty", directory.display()));
+    let remedy = format!("the folder of a prepared dataset is expected, {there}");
+    StoreError::new(file.into(), None, error).with_remedy(Some(remedy))
 }
 
 /// The features of a dataset: what its description says of them, or features.json beside it. What was understood by

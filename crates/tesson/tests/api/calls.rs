@@ -134,6 +134,11 @@ fn a_folder_is_no_input() {
         e.to_string().ends_with("is a directory, a file that can be read at any position is expected"),
         "{e}"
     );
+    let named = MemoryStore::new().with("train.ctf", rows(1).into_bytes());
+    let Err(e) = Source::open_in(&config_of("tarin.ctf".as_ref(), "", ""), &named) else {
+        panic!("there is no such name")
+    };
+    assert!(e.to_string().ends_with("; did you mean `train.ctf`?"), "{e}");
 }
 
 #[test]

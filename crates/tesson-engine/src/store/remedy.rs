@@ -1,0 +1,136 @@
+//! What may help where a local file cannot be opened: the name that was meant, or what is in the way.
+
+use std::fs::read_dir;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use tesson_core::nearest;
+
+/// Names of a folder that are looked at, and that are listed.
+const LOOKED_AT: usize = 10_000;
+const LISTED: usize = 3;
+
+/// Half a sentence that says what to do about an error of opening a file, if anything is known.
+pub(super) fn of(path: &Path, error: &io::Error) -> Option<String> {
+    match error.kind() {
+        io::ErrorKind::NotFound => Some(missing(path)),
+        io::ErrorKind::PermissionDenied => Some("give this user the right to it".into()),
+        _ if path.is_dir() => listed(path),
+        _ => None,
+    }
+}
+
+fn missing(path: &Path) -> String {
+    if let Some(whole) = home(path) {
+        return format!("only a shell knows `~`, write `{}`", whole.display());
+    }
+    // The deepest folder that is there, and the first name that it lacks.
+    let folders =
+        path.ancestors().skip(1).map(|folder| if folder == Path::new("") { Path::new(".") } else { folder });
+    let Some((folder, absent)) = folders.zip(path.ancestors()).find(|(folder, _)| folder.is_dir()) else {
+        return "expected the name of a file".into();
+    };
+    let name = absent.file_name().unwrap_or_default().to_string_lossy();
+    let names = names_in(folder);
+    let is_whole = absent == path;
+    match nearest(&name, names.iter().map(String::as_str)) {
+        Some(near) => format!("did you mean `{}`?", absent.with_file_name(near).display()),
+        None if !is_whole => format!("there is no folder `{}`", absent.display()),
+        None => match std::env::current_dir() {
+            Ok(here) if path.is_relative() => format!("relative names start from `{}`", here.display()),
+            _ => listed(folder).unwrap_or_else(|| format!("the folder `{}` is empty", folder.display())),
+        },
+    }
+}
+
+/// The path that begins with `~`, with the home folder in its place.
+fn home(path: &Path) -> Option<PathBuf> {
+    let mut components = path.components();
+    match components.next() {
+        Some(Component::Normal(first)) if first == "~" => {
+            Some(std::env::home_dir()?.join(components.as_path()))
+        }
+        _ => None,
+    }
+}
+
+/// What a folder holds, the first few names.
+fn listed(folder: &Path) -> Option<String> {
+    let names = names_in(folder);
+    let first: Vec<String> = names.iter().take(LISTED).map(|name| format!("`{name}`")).collect();
+    let more = if names.len() > LISTED { ", …" } else { "" };
+    (!first.is_empty()).then(|| format!("`{}` holds {}{more}", folder.display(), first.join(", ")))
+}
+
+/// The names in a folder, sorted; none if it cannot be read.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = read_dir(folder).into_iter().flatten().flatten().take(LOOKED_AT);
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort_unstable();
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder(test: &str, names: &[&str]) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("tesson-remedy-{test}-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("data")).unwrap();
+        for name in names {
+            std::fs::write(folder.join("data").join(name), "").unwrap();
+        }
+        folder
+    }
+
+    fn remedy(path: &Path) -> String {
+        of(path, &io::ErrorKind::NotFound.into()).unwrap()
+    }
+
+    #[test]
+    fn the_nearest_name_is_proposed_for_a_file_or_a_folder() {
+        let folder = folder("nearest", &["train.ctf", "test.ctf"]);
+        let meant = format!("did you mean `{}`?", folder.join("data/train.ctf").display());
+        assert_eq!(remedy(&folder.join("data/trian.ctf")), meant);
+        let meant = format!("did you mean `{}`?", folder.join("data").display());
+        assert_eq!(remedy(&folder.join("date/train.ctf")), meant);
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn what_is_there_is_said_where_no_name_is_near() {
+        let folder = folder("listed", &["a", "b", "c", "d"]);
+        let data = folder.join("data");
+        assert_eq!(
+            remedy(&data.join("quite-another")),
+            format!("`{}` holds `a`, `b`, `c`, …", data.display())
+        );
+        let absent = folder.join("elsewhere");
+        assert_eq!(remedy(&absent.join("x")), format!("there is no folder `{}`", absent.display()));
+        let is_folder = of(&data, &io::ErrorKind::InvalidInput.into()).unwrap();
+        assert_eq!(is_folder, format!("`{}` holds `a`, `b`, `c`, …", data.display()));
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+
+    #[test]
+    fn a_tilde_is_written_out_and_a_relative_name_has_its_start() {
+        let home = std::env::home_dir().unwrap();
+        assert_eq!(
+            remedy(Path::new("~/x.ctf")),
+            format!("only a shell knows `~`, write `{}`", home.join("x.ctf").display())
+        );
+        let here = std::env::current_dir().unwrap();
+        assert_eq!(
+            remedy(Path::new("quite-another")),
+            format!("relative names start from `{}`", here.display())
+        );
+    }
+
+    #[test]
+    fn a_file_that_may_not_be_read_is_to_be_made_readable() {
+        let what = of(Path::new("x"), &io::ErrorKind::PermissionDenied.into());
+        assert_eq!(what.as_deref(), Some("give this user the right to it"));
+        assert_eq!(of(Path::new("x"), &io::ErrorKind::TimedOut.into()), None);
+    }
+}
