@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, Wanted};
-use tesson_plan::{Place, Planned};
+use tesson_plan::{Place, Planned, Sharing};
 
 use super::job::{Bench, Task};
 use super::ticket::{Held, Outcome, Packed, Ticket, Work};
@@ -68,7 +68,8 @@ impl Shared {
         let sources: Vec<Source<'_>> = held_sources.chain(fetched_sources).collect();
         let charges = self.charges(work, &sources);
         let is_left_out = |i: &Item| sources[i.held as usize].chunk.is_left_out(i.row);
-        let places: Vec<Place> = match self.setup.transforms.is_empty() {
+        let unasked = self.setup.transforms.is_empty() && matches!(self.setup.length_rule, LengthRule::Any);
+        let places: Vec<Place> = match unasked {
             true => Vec::new(),
             false => {
                 let own = work.items.iter().zip(work.plan.own_places());
@@ -82,7 +83,7 @@ impl Shared {
         let Arrays { streams, keys, .. } = &mut arrays;
         pack::pack(&self.setup.streams, &work.items, &sources, &self.pools, streams);
         pack::keys(&work.items, &sources, keys);
-        let refused = self.refusal(work, streams, keys);
+        let refused = self.refusal(&places, streams, keys);
         if let Some(keep) = work.plan.keep_of_last.filter(|_| last) {
             streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
         }
@@ -99,7 +100,11 @@ impl Shared {
             arrays,
             sweep_end: work.plan.sweep_end,
             data_end: work.plan.data_end,
-            is_empty: work.items.is_empty() && work.plan.foreign.is_empty() && !work.plan.is_step,
+            // Which of the other ranks' sequences are left out is not known here, and all ranks end together (§6.4).
+            is_empty: match self.setup.spec.sharing {
+                Sharing::Chunk => work.items.is_empty() && !work.plan.is_step,
+                Sharing::Position => work.plan.is_end(),
+            },
             after: work.plan.after,
             passed: work.passed,
             charges,
@@ -191,7 +196,7 @@ impl Shared {
     }
 
     /// The first sequence whose streams are not as long as the rule asks, as an error.
-    fn refusal(&self, work: &Work, streams: &[StreamBatch], keys: &BatchKeys) -> Option<Error> {
+    fn refusal(&self, places: &[Place], streams: &[StreamBatch], keys: &BatchKeys) -> Option<Error> {
         let (first, others) = streams.split_first()?;
         let (sequence, stream) = match self.setup.length_rule {
             LengthRule::Any => None,
@@ -207,7 +212,7 @@ impl Shared {
             },
             _ => DataErrorKind::NotAFrame { samples },
         };
-        let planned = work.plan.own[sequence];
+        let planned = places[sequence].planned;
         let (resource, span) = self.corpus().span(planned.chunk, planned.sequence);
         let error = match self.setup.resources.files().get(resource.0 as usize) {
             Some((file, _)) => {

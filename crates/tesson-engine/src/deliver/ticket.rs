@@ -141,7 +141,8 @@ pub(crate) struct Packed {
     pub(crate) arrays: Arrays,
     pub(crate) sweep_end: bool,
     pub(crate) data_end: bool,
-    /// Whether no rank has a sequence in it, and none has to take it as a step.
+    /// Whether no rank has a sequence in it, as far as one can tell without the others' data, and none has to take it as
+    /// a step.
     pub(crate) is_empty: bool,
     /// Where the plan stands behind it.
     pub(crate) after: Cursor,

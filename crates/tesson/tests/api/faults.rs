@@ -140,3 +140,14 @@ fn forgiven_faults_are_reported_as_lines_of_json() {
         })
     );
 }
+
+#[test]
+fn a_sequence_that_is_no_frame_is_told_with_its_own_place_behind_one_that_is_left_out() {
+    let text = "0 |x 1 |y 1:1\n1 |y 1:1\n2 |x 1 |y 1:1\n2 |x 1 |y 1:1\n";
+    let options = r#", "randomize": false, "maxSweeps": 1, "frameMode": true"#;
+    let (file, config) = source("fault-frames", text, options, r#", "emptyInputs": "skip""#);
+    let e =
+        Source::open(&config).expect("the file can be opened").next_minibatch(9).expect_err("two samples");
+    let place = format!("{} (byte 23): stream `x`, sequence 2", file.display());
+    assert!(e.to_string().starts_with(&place), "{e}");
+}
