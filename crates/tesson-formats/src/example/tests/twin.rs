@@ -108,7 +108,8 @@ proptest! {
             let (mut found, mut expected) = (experienced.columns(), experienced.columns());
             let answer = experienced.parse(message, whole, &mut found);
             prop_assert_eq!(answer, parser().parse(message, whole, &mut expected));
-            prop_assert_eq!(found, expected);
+            // As text: bytes may be values that are no numbers, which equal nothing.
+            prop_assert_eq!(format!("{found:?}"), format!("{expected:?}"));
         }
     }
 
