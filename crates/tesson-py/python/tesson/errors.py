@@ -12,7 +12,17 @@ __all__ = ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError
 
 
 class TessonError(Exception):
-    """The base of all errors of Tesson."""
+    """The base of all errors of Tesson.
+
+    Examples
+    --------
+    >>> import tesson
+    >>> try:
+    ...     source.next_minibatch(0)
+    ... except tesson.TessonError as e:
+    ...     print(type(e).__name__, isinstance(e, ValueError))
+    UsageError True
+    """
 
 
 class ConfigError(TessonError, ValueError):
@@ -67,6 +77,16 @@ class DataError(TessonError, ValueError):
         The stream, if the fault lies in one.
     key : int or str or None
         The key of the sequence, if the fault lies in one.
+
+    Examples
+    --------
+    >>> from tesson import CTFDeserializer, DataError, MinibatchSource, StreamDef, StreamDefs
+    >>> narrow = StreamDefs(x=StreamDef(shape=2))
+    >>> try:
+    ...     MinibatchSource(CTFDeserializer("train.ctf", narrow), randomize=False).next_minibatch(1)
+    ... except DataError as e:
+    ...     print(e.file, e.line, e.stream, e.key)
+    train.ctf 1 x 0
     """
 
     def __init__(
@@ -95,9 +115,20 @@ class ResumeError(TessonError, ValueError):
     Attributes
     ----------
     what : str
-        What differs, such as ``randomizationSeed``.
+        What differs, such as ``the randomization seed``.
     state, source : str
         Its value in the state and in the source.
+
+    Examples
+    --------
+    >>> from tesson import CTFDeserializer, MinibatchSource, ResumeError, StreamDef, StreamDefs
+    >>> streams = StreamDefs(x=StreamDef(shape=4))
+    >>> one, other = (MinibatchSource(CTFDeserializer("train.ctf", streams), randomization_seed=n) for n in (1, 2))
+    >>> try:
+    ...     other.restore_from_checkpoint(one.get_checkpoint_state())
+    ... except ResumeError as e:
+    ...     print(e.what, e.state, e.source)
+    the randomization seed 1 2
     """
 
     def __init__(self, message: str, *, what: str = "", state: str = "", source: str = "") -> None:
@@ -118,6 +149,15 @@ class StoreError(TessonError, OSError):
         The file, as the configuration names it.
     offset : int or None
         Where reading failed, if it got that far.
+
+    Examples
+    --------
+    >>> from tesson import CTFDeserializer, MinibatchSource, StoreError, StreamDef, StreamDefs
+    >>> try:
+    ...     MinibatchSource(CTFDeserializer("trian.ctf", StreamDefs(x=StreamDef(shape=4))))
+    ... except StoreError as e:
+    ...     print(str(e).partition("; ")[2])
+    did you mean `train.ctf`?
     """
 
     def __init__(
@@ -135,4 +175,12 @@ class StoreError(TessonError, OSError):
 
 
 class UsageError(TessonError, ValueError):
-    """A call that can never be right, such as a minibatch of 0 samples. The source is as it was before the call."""
+    """A call that can never be right, such as a minibatch of 0 samples. The source is as it was before the call.
+
+    Examples
+    --------
+    >>> source.next_minibatch(0)
+    Traceback (most recent call last):
+        ...
+    tesson.errors.UsageError: the minibatch size is 0 samples, ...
+    """

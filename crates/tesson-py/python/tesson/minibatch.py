@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ._tesson import batch_of
 from .errors import UsageError
 from .memory import stream_of
+from .streams import no_stream
 from .user import column
 
 if TYPE_CHECKING:
@@ -20,7 +21,14 @@ __all__ = ["Layout", "Minibatch", "MinibatchData"]
 
 
 class Layout(NamedTuple):
-    """How the sequences of a stream lie side by side in rows of equal length."""
+    """How the sequences of a stream lie side by side in rows of equal length.
+
+    Examples
+    --------
+    >>> layout = source.next_minibatch(3)["features"].layout
+    >>> layout.steps, layout.rows, layout.places.tolist()
+    (1, 3, [[0, 0, 0, 1], [1, 1, 0, 1], [2, 2, 0, 1]])
+    """
 
     #: Length of a row: the longest sequence.
     steps: int
@@ -38,6 +46,14 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
 
     At the end of the data it is false and has no streams. A minibatch *without sequences* that still has its streams
     is true: a worker's share may be empty though the data go on.
+
+    Examples
+    --------
+    >>> minibatch = source.next_minibatch(4)
+    >>> list(minibatch), minibatch.num_sequences, minibatch.sweep_end
+    (['features', 'labels'], 4, False)
+    >>> minibatch["features"] == minibatch[source.streams.features], bool(minibatch)
+    (False, True)
     """
 
     __slots__ = ("_batch", "_numbers", "_names")
@@ -53,8 +69,11 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
 
     def __getitem__(self, key: Hashable) -> MinibatchData:
         if self._batch is None:
-            raise KeyError(key)
-        return MinibatchData._of(self._batch, self._numbers[key])
+            raise KeyError("the data have ended: the minibatch is empty, and false")
+        try:
+            return MinibatchData._of(self._batch, self._numbers[key])
+        except KeyError:
+            raise KeyError(no_stream(key, self._names)) from None
 
     def __iter__(self) -> Iterator[Any]:
         return iter(() if self._batch is None else self._names)

@@ -596,6 +596,18 @@ def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     ------
     ResumeError
         The states are not those of all ranks of one run.
+
+    Examples
+    --------
+    >>> states = []
+    >>> for rank in range(2):
+    ...     with MinibatchSource.from_data(x=np.arange(8), randomize=True, max_sweeps=1) as source:
+    ...         _ = source.next_minibatch(4, num_data_partitions=2, partition_index=rank)
+    ...         states.append(source.get_checkpoint_state())
+    >>> with MinibatchSource.from_data(x=np.arange(8), randomize=True, max_sweeps=1) as source:
+    ...     source.restore_from_checkpoint(merge_states(states))
+    ...     source.next_minibatch(8)["x"].num_samples
+    4
     """
     return _tesson.merge_states(list(states))
 

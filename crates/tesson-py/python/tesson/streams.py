@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
@@ -118,6 +118,11 @@ class StreamInformation:
         The type of its values, float32 or float64.
     shape : tuple of int
         The shape of one sample.
+
+    Examples
+    --------
+    >>> StreamInformation("words", 0, "sparse", np.float32, 1000).is_sparse
+    True
     """
 
     name: str
@@ -153,13 +158,22 @@ class StreamInformation:
 
 
 class Streams(Mapping[str, StreamInformation]):
-    """The streams of a source, by name and as attributes, in the order of the configuration."""
+    """The streams of a source, by name and as attributes, in the order of the configuration.
+
+    Examples
+    --------
+    >>> list(source.streams), source.streams.labels.is_sparse, source.streams["features"].shape
+    (['features', 'labels'], True, (4,))
+    """
 
     def __init__(self, streams: Mapping[str, StreamInformation]) -> None:
         self._streams = dict(streams)
 
     def __getitem__(self, name: str) -> StreamInformation:
-        return self._streams[name]
+        try:
+            return self._streams[name]
+        except KeyError:
+            raise KeyError(no_stream(name, self._streams)) from None
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._streams)
@@ -174,7 +188,12 @@ class Streams(Mapping[str, StreamInformation]):
         try:
             return self._streams[name]
         except KeyError:
-            raise AttributeError(f"no stream `{name}`, there are {', '.join(self._streams)}") from None
+            raise AttributeError(no_stream(name, self._streams)) from None
 
     def __repr__(self) -> str:
         return f"Streams({list(self._streams.values())!r})"
+
+
+def no_stream(name: object, among: Iterable[object]) -> str:
+    """What to say where a stream is asked for that is not there."""
+    return f"no stream `{getattr(name, 'name', name)}`, there are {', '.join(map(str, among))}"

@@ -31,7 +31,7 @@ def test_a_minibatch_is_a_mapping_of_its_streams(minibatch: Minibatch) -> None:
     assert [data.num_samples for data in minibatch.values()] == [5, 5]
     assert [name for name, _ in minibatch.items()] == ["words", "tags"]
     assert "tags" in minibatch
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="no stream `tag`, there are words, tags"):
         minibatch["tag"]
 
 
@@ -44,7 +44,7 @@ def test_the_end_of_the_data_is_false_and_empty(sources: tuple[Make, Make]) -> N
         assert len(end) == 0
         assert list(end.items()) == []
         assert (end.num_sequences, end.sweep_end, end.state) == (0, False, None)
-        with pytest.raises(KeyError):
+        with pytest.raises(KeyError, match="the data have ended"):
             end["tags"]
 
 

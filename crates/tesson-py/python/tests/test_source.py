@@ -309,7 +309,7 @@ def test_streams_tell_their_facts(sources: tuple[Make, Make]) -> None:
     assert sources[0]().stream_infos() == [features, labels]
     with pytest.raises(AttributeError, match="no stream `feature`, there are features, labels"):
         streams.feature
-    with pytest.raises(KeyError):
+    with pytest.raises(KeyError, match="no stream `feature`, there are features, labels"):
         sources[0]().stream_info("feature")
 
 
