@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::key::KeyList;
-use crate::{Chunk, DataError, Error, Index, Keys, StreamInfo};
+use crate::{Chunk, DataError, Error, Index, Keys, Oddities, StreamInfo};
 
 /// One of a deserializer's resources (files), by position in [`Deserializer::resources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -97,9 +97,8 @@ pub struct Scratch {
     pub bytes: Vec<u8>,
     /// Anything else a format keeps; it finds here what it left, or what another format did.
     pub format: Option<Box<dyn Any + Send>>,
-    /// Things found that are worth a line in a log and no faults (samples filled up, unknown inputs). Decoding adds
-    /// to it; whoever logs takes it.
-    pub warnings: u64,
+    /// Things found that are worth a line in a log and no faults.
+    pub oddities: Oddities,
     /// Whether [`Chunk::notes`] are wanted: when data are checked.
     pub notes: bool,
 }

@@ -15,6 +15,7 @@ mod index;
 mod key;
 mod number;
 mod object;
+mod oddities;
 mod option;
 mod part_fetch;
 mod place;
@@ -36,6 +37,7 @@ pub use error::{
 pub use index::{ChunkSpan, Index};
 pub use key::{Key, Keys};
 pub use object::Object;
+pub use oddities::Oddities;
 pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, nearest, repeated};
 pub use part_fetch::PartFetch;
 pub use place::{Name, Place};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tesson_core::Scratch;
+use tesson_core::{Oddities, Scratch};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
@@ -70,16 +70,19 @@ counters! {
     faults,
     /// Oddities met while decoding that are no faults, such as samples filled up with zeros.
     warnings,
+    /// Inputs of rows that no stream asks for.
+    skipped_inputs,
 }
 
 impl Counters {
     /// Counts what decoding found worth mentioning; the first time it is said, so that nobody is flooded.
     pub(crate) fn note_warnings(&self, scratch: &mut Scratch) {
-        let found = std::mem::take(&mut scratch.warnings);
-        if found > 0 && self.warnings.fetch_add(found, Ordering::Relaxed) == 0 {
-            tracing::warn!(
-                "some data are out of the ordinary: unknown inputs are skipped, short samples filled with zeros, sequences without a sample left out, lengths that are not those of the streams counted as they are"
-            );
+        let Oddities { count, first, skipped } = std::mem::take(&mut scratch.oddities);
+        if count > 0 && self.warnings.fetch_add(count, Ordering::Relaxed) == 0 {
+            tracing::warn!("{}; others of the kind are counted, not told", first.unwrap_or_default());
+        }
+        if skipped > 0 && self.skipped_inputs.fetch_add(skipped, Ordering::Relaxed) == 0 {
+            tracing::info!("inputs that no stream asks for are skipped");
         }
     }
 }

@@ -242,7 +242,7 @@ impl JoinedCorpus {
         out.damaged.sort_by_key(|damage| damage.sequences.start);
         out.left_out.sort_unstable();
         out.left_out.dedup();
-        scratch.warnings += bench.scratch.iter_mut().map(|s| std::mem::take(&mut s.warnings)).sum::<u64>();
+        bench.scratch.iter_mut().for_each(|s| scratch.oddities.merge(std::mem::take(&mut s.oddities)));
         scratch.format = Some(Box::new(bench));
         done
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{Chunk, Damage, DataErrorKind, Error, Fault, Keys, Scratch};
+use tesson_core::{Chunk, Damage, DataErrorKind, Error, Fault, Keys, Oddities, Scratch};
 
 use super::column::{Column, Mark, Spare, Wrong};
 use super::layout::ChunkPlace;
@@ -29,7 +29,9 @@ pub(super) struct Decoder<'r, E> {
     damaged: Vec<Damage>,
     notes: Vec<Fault>,
     notes_wanted: bool,
-    warnings: u64,
+    /// How many lengths are not those of their streams, and where the first is written.
+    other_lengths: u64,
+    first_other: u64,
     /// What columns find wrong, before it becomes faults.
     wrong: Vec<Wrong>,
     /// How far columns had come before the present chunk.
@@ -59,7 +61,8 @@ impl<'r, E: Real> Decoder<'r, E> {
             damaged: Vec::new(),
             notes: Vec::new(),
             notes_wanted: scratch.notes,
-            warnings: 0,
+            other_lengths: 0,
+            first_other: 0,
             wrong: Vec::new(),
             marks: Vec::new(),
             longest: Vec::new(),
@@ -193,9 +196,12 @@ impl<'r, E: Real> Decoder<'r, E> {
         }
         for (i, (&longest, &length)) in self.longest.iter().zip(&self.lengths[first..]).enumerate() {
             if longest != length {
-                self.warnings += 1;
+                let offset = base + 4 * i as u64;
+                if self.other_lengths == 0 {
+                    self.first_other = offset;
+                }
+                self.other_lengths += 1;
                 if self.notes_wanted {
-                    let offset = base + 4 * i as u64;
                     self.notes.push(other_length((first + i) as u32, length, longest, offset));
                 }
             }
@@ -205,7 +211,11 @@ impl<'r, E: Real> Decoder<'r, E> {
     /// Hands everything over.
     pub(super) fn finish(mut self, keys: Keys, scratch: &mut Scratch, out: &mut Chunk) {
         self.faults.sort_by_key(|fault| (fault.sequence, fault.offset));
-        scratch.warnings += self.warnings;
+        let first = (self.other_lengths > 0).then(|| {
+            let (file, at) = (self.rules.file.display(), self.first_other);
+            format!("{file} (byte {at}): the length of the sequence is not that of its longest stream, it counts as it is")
+        });
+        scratch.oddities.merge(Oddities { count: self.other_lengths, first, skipped: 0 });
         let spare = &mut self.spare;
         *out = Chunk {
             n_sequences: self.lengths.len() as u32,

@@ -4,16 +4,16 @@ use tesson_core::DataErrorKind;
 
 use super::number::Real;
 use super::options::EmptyInputs;
-use super::parse::Decoder;
+use super::parse::{Decoder, Odd};
 
 /// A fault of the whole sequence: what, in which stream, and whether no budget forgives it.
 pub(crate) type Found = (DataErrorKind, Option<u16>, bool);
 
-/// Checks the open sequence of `rows` counted rows; what is to be left out at delivery is noted in the decoder.
-pub(crate) fn check<E: Real>(decoder: &mut Decoder<'_, E>, rows: u32) -> Vec<Found> {
+/// Checks the open sequence of `rows` counted rows, which begins at `offset`; what is to be left out at delivery is noted in the decoder.
+pub(crate) fn check<E: Real>(decoder: &mut Decoder<'_, E>, rows: u32, offset: u64) -> Vec<Found> {
     let samples: Vec<u32> = decoder.columns.iter().map(|c| c.n_open()).collect();
     if let Some(empty) = samples.iter().position(|&n| n == 0) {
-        decoder.warnings += 1;
+        decoder.note_at(Odd::Empty { stream: empty }, offset);
         if samples.iter().all(|&n| n == 0) && decoder.rules.lenient {
             decoder.leave_out();
             return Vec::new();

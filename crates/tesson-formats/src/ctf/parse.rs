@@ -3,7 +3,9 @@
 //! The parser here is the definition of the format: byte by byte, and the only place where faults are found. The kernels
 //! of [`super::tokens`] take the values of ordinary samples off it and give back whatever they find odd, undone.
 
-use tesson_core::{Chunk, Data, DataErrorKind, Element, Fault, Keys, Offsets, Scratch, StreamColumn};
+use tesson_core::{
+    Chunk, Data, DataErrorKind, Element, Fault, Keys, Oddities, Offsets, Scratch, StreamColumn,
+};
 
 use super::bytes::{is_blank, is_end, is_unprintable, quote, skip_blanks, skip_digits, skip_to_input};
 use super::number::{Grammar, Real, read};
@@ -98,6 +100,31 @@ struct Open {
     n_faults: usize,
 }
 
+/// What is out of the ordinary in a row or sequence, and no fault.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Odd {
+    /// A dense sample with fewer values than its stream has.
+    Short { stream: usize },
+    /// A sequence without a sample of a stream.
+    Empty { stream: usize },
+    /// A last row without a line feed.
+    NoLineFeed,
+}
+
+impl Odd {
+    fn describe(self, rules: &Rules) -> String {
+        let name = |stream: usize| String::from_utf8_lossy(&rules.inputs[stream].alias);
+        match self {
+            Odd::Short { stream } => {
+                let dim = rules.inputs[stream].dim;
+                format!("`|{}` has fewer values than its dim {dim}, the rest are zeros", name(stream))
+            }
+            Odd::Empty { stream } => format!("no sample of `|{}` in this sequence", name(stream)),
+            Odd::NoLineFeed => "the last row ends without a line feed".into(),
+        }
+    }
+}
+
 /// What a decoder keeps from one chunk to the next beside the chunk's own memory.
 #[derive(Default)]
 struct Spare {
@@ -115,8 +142,10 @@ pub(crate) struct Decoder<'r, E> {
     texts: (Vec<u8>, Vec<u32>),
     faults: Vec<Fault>,
     left_out: Vec<u32>,
-    /// Things worth a line in a log that are no faults.
-    pub(super) warnings: u64,
+    /// Things worth a line in a log that are no faults: how many, and the first with its offset in the file.
+    odd: (u64, Option<(Odd, u64)>),
+    /// Unknown inputs.
+    skipped: u64,
     /// File offset of the slice's first byte.
     offset: u64,
     /// The line being read.
@@ -163,7 +192,8 @@ impl<'r, E: Real> Decoder<'r, E> {
             texts: (Vec::new(), Vec::new()),
             faults: taken.1,
             left_out: taken.2,
-            warnings: 0,
+            odd: (0, None),
+            skipped: 0,
             offset: 0,
             line: 0,
             expected: 0,
@@ -220,7 +250,11 @@ impl<'r, E: Real> Decoder<'r, E> {
             out.streams.push(StreamColumn { samples, data });
         }
         scratch.format = Some(Box::new(spare));
-        scratch.warnings += self.warnings;
+        let first = self.odd.1.map(|(odd, at)| {
+            let what = odd.describe(self.rules);
+            format!("{} (byte {at}): {what}", self.rules.file.display())
+        });
+        scratch.oddities.merge(Oddities { count: self.odd.0, first, skipped: self.skipped });
     }
 
     /// Every row that counts is a sequence.
@@ -348,7 +382,7 @@ impl<'r, E: Real> Decoder<'r, E> {
             return;
         }
         if self.columns.iter().any(|c| c.n_open() != open.rows) {
-            for (kind, stream, fatal) in checks::check(self, open.rows) {
+            for (kind, stream, fatal) in checks::check(self, open.rows, open.offset) {
                 let sequence = self.lengths.len() as u32;
                 let (offset, line) = (open.offset, Some(open.line));
                 self.faults.push(Fault { sequence, kind, stream, resource: FILE, offset, line, fatal });
@@ -363,6 +397,17 @@ impl<'r, E: Real> Decoder<'r, E> {
     /// Marks the open sequence as one that is removed at delivery.
     pub(super) fn leave_out(&mut self) {
         self.left_out.push(self.lengths.len() as u32);
+    }
+
+    /// Notes something odd at a place of the slice.
+    fn note(&mut self, odd: Odd, at: usize) {
+        self.note_at(odd, self.offset + at as u64);
+    }
+
+    /// Notes something odd at a place of the file.
+    pub(super) fn note_at(&mut self, odd: Odd, offset: u64) {
+        self.odd.0 += 1;
+        self.odd.1.get_or_insert((odd, offset));
     }
 
     /// Forgets the open sequence.
@@ -399,7 +444,7 @@ impl<'r, E: Real> Decoder<'r, E> {
                     at = skip_to_input(bytes, at);
                 }
                 None => {
-                    self.warnings += 1;
+                    self.note(Odd::NoLineFeed, at);
                     return at;
                 }
             }
@@ -431,7 +476,9 @@ impl<'r, E: Real> Decoder<'r, E> {
         match read {
             Ok((end, is_short)) => {
                 column.n_samples += 1;
-                self.warnings += u64::from(is_short);
+                if is_short {
+                    self.note(Odd::Short { stream }, at);
+                }
                 Ok(end)
             }
             Err((kind, found)) => {
@@ -462,7 +509,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         let name = at + 1;
         match bytes.get(name) {
             Some(b'#') => {}
-            Some(&b) if !is_end(b) => self.warnings += 1,
+            Some(&b) if !is_end(b) => self.skipped += 1,
             _ => self.fault(DataErrorKind::UnnamedInput, None, at),
         }
         name

@@ -292,15 +292,20 @@ fn a_file_that_has_changed_is_told_from_bad_data() {
 }
 
 #[test]
-fn warnings_are_counted() {
+fn oddities_are_counted_and_the_first_has_its_place() {
     let file = Memory(b"|a 1\n|x 1 |a 1 2\n|a 1 2".to_vec());
     let ctf = opened("", A, &file).unwrap();
     let indexed = tesson_core::Deserializer::index(&ctf, &file, &super::harness::Cores(1)).unwrap();
     let (mut scratch, mut chunk) = (tesson_core::Scratch::default(), tesson_core::Chunk::empty());
     let wanted = tesson_core::Wanted::Range(0..3);
     indexed.corpus.load(0, wanted, &file, &mut scratch, &mut chunk).unwrap();
-    // A short sample, an unknown input, a missing line feed.
-    assert_eq!(scratch.warnings, 3);
+    // A short sample, a missing line feed; and an unknown input.
+    let tesson_core::Oddities { count, first, skipped } = scratch.oddities;
+    assert_eq!((count, skipped), (2, 1));
+    assert_eq!(
+        first.as_deref(),
+        Some("input.txt (byte 0): `|a` has fewer values than its dim 2, the rest are zeros")
+    );
 }
 
 #[test]

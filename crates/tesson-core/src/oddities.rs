@@ -1,0 +1,21 @@
+//! What data hold that is out of the ordinary and no fault.
+
+/// Things found while decoding that are worth a line in a log. Decoding adds to them; whoever logs takes them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Oddities {
+    /// How many were found: samples filled up, streams without samples, and others of the kind.
+    pub count: u64,
+    /// The first of them, with its place.
+    pub first: Option<String>,
+    /// Inputs that were skipped because no stream asks for them.
+    pub skipped: u64,
+}
+
+impl Oddities {
+    /// Adds what another decoder has found.
+    pub fn merge(&mut self, other: Oddities) {
+        self.count += other.count;
+        self.skipped += other.skipped;
+        self.first = self.first.take().or(other.first);
+    }
+}
