@@ -10,7 +10,8 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use tesson_core::{Chunk, Error, Piece, Pieces, ResourceId, Scratch, UsageError};
 use tesson_plan::{Cursor, Limit};
 
-use super::{Budget, Source};
+use super::Source;
+use super::budget::Budget;
 use crate::fault;
 use crate::fetch::Resources;
 use crate::pack;

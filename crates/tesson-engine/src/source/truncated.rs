@@ -207,7 +207,7 @@ impl Source {
             each(&planned)
         };
         let mut goes_on = true;
-        super::for_each_plan(plan, index, share.fetch, |fetched| {
+        super::plan::for_each_plan(plan, index, share.fetch, |fetched| {
             for &planned in &fetched.own {
                 let counted = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
                 let length = fetched.keep_of_last.map_or(counted, |keep| keep.min(counted));

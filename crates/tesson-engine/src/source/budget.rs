@@ -1,0 +1,102 @@
+//! How a source's memory is divided.
+
+use tesson_core::{ConfigError, Error, Index, Indexed};
+use tesson_plan::{Bucketing, OrderSpec, Window};
+
+use super::Source;
+
+/// Storage bytes that are decoded at once, where memory allows: with their columns they fit a core's own cache.
+pub(super) const PIECE_BYTES: u64 = 512 << 10;
+
+/// Storage bytes of a block that stays in memory for random access, where memory allows: few enough for the threads to
+/// share them out, so many that a minibatch of sequences from everywhere touches few blocks, and large pages of memory.
+const BLOCK_BYTES: u64 = 8 << 20;
+
+/// Blocks that a corpus is divided into at least, where they are larger than what is decoded at once.
+const BLOCKS: u64 = 16;
+
+/// Packed minibatches ahead of the caller take this much at most.
+const PREFETCH_BYTES: u64 = 8 << 20;
+
+/// How memory is divided, in bytes.
+pub(super) struct Budget {
+    pub(super) blocks: u64,
+    pub(super) prefetch: u64,
+    pub(super) piece_bytes: u64,
+    pub(super) block_bytes: u64,
+    pub(super) spares: u64,
+}
+
+impl Budget {
+    pub(super) fn of(bytes: u64, threads: usize) -> Budget {
+        let prefetch = (bytes / 8).min(PREFETCH_BYTES);
+        let piece_bytes = (bytes / (32 * threads as u64)).clamp(1, PIECE_BYTES);
+        let block_bytes = (bytes / (64 * threads as u64)).clamp(piece_bytes, BLOCK_BYTES.max(piece_bytes));
+        // Each worker holds a piece's text and its columns, and what is packed of a block; as much lies ready to be
+        // reused, or more, since pieces may be larger than they are meant to be.
+        let scratch = (4 * piece_bytes + block_bytes) * (1 + threads as u64);
+        let spares = (4 * piece_bytes * (1 + threads as u64)).max(bytes / 16);
+        let blocks = bytes - (2 * prefetch + scratch + spares).min(bytes);
+        Budget { blocks, prefetch, piece_bytes, block_bytes, spares }
+    }
+
+    /// Bytes of a block of a corpus of so many: of a small one there are enough blocks for all threads, too.
+    pub(super) fn block_bytes_of(&self, storage: u64) -> u64 {
+        (storage / BLOCKS).clamp(self.piece_bytes, self.block_bytes)
+    }
+}
+
+impl Source {
+    /// Divides the memory that index and plan leave.
+    pub(super) fn budget(&self, indexed: &Indexed) -> Result<Budget, Error> {
+        let index = (indexed.index.bytes() + indexed.corpus.bytes()) as u64;
+        let buckets = self.plan.bucketing.map_or(0, |_| Bucketing::bytes(indexed.index.n_sequences()));
+        // Equal steps are counted in an order of their own.
+        let orders = 1 + u64::from(self.plan.equal_steps.is_some());
+        let plan = orders * (4 * window_sequences(&self.plan.order, &indexed.index) + buckets);
+        let rest = self.memory_limit.saturating_sub(index + plan);
+        if rest == 0 {
+            let what = format!(
+                "the index takes {index} bytes and the plan up to {plan}, the limit is {}; at least {} are needed",
+                self.memory_limit,
+                index + plan + 1
+            );
+            return Err(ConfigError::new("memoryLimit", what).into());
+        }
+        Ok(Budget::of(rest, self.threads))
+    }
+}
+
+/// Sequences whose places an order works out at a time, at most.
+fn window_sequences(order: &OrderSpec, index: &Index) -> u64 {
+    let n = index.n_sequences();
+    // Up to two windows are held while a window moves on, in a list whose room doubles when it grows.
+    let share = |window: u64, all: u64| {
+        (u128::from(n) * u128::from(window) * 6).div_ceil(u128::from(all.max(1))) as u64
+    };
+    match order {
+        OrderSpec::AsStored | OrderSpec::Global { .. } => 0,
+        OrderSpec::LocalPlain => {
+            (0..index.n_chunks()).map(|c| index.chunk(c).n_sequences).max().unwrap_or(0).into()
+        }
+        // A window may take in a small corpus many times over.
+        OrderSpec::Tumbling { window: Window::Chunks(chunks), .. } => {
+            tumbling(n, *chunks, index.n_chunks() as u64)
+        }
+        OrderSpec::Tumbling { window: Window::Samples(samples), .. } => {
+            tumbling(n, *samples, index.n_samples())
+        }
+        OrderSpec::ChunkWindow { window: Window::Chunks(chunks), .. } => {
+            share((*chunks).min(index.n_chunks() as u64), index.n_chunks() as u64).min(2 * n)
+        }
+        OrderSpec::ChunkWindow { window: Window::Samples(samples), .. } => {
+            share((*samples).min(index.n_samples()), index.n_samples()).min(2 * n)
+        }
+    }
+}
+
+/// Entries of a tumbling window of `window` out of `all`, in units of 4 bytes: each takes 16.
+fn tumbling(n_sequences: u64, window: u64, all: u64) -> u64 {
+    let entries = (u128::from(n_sequences) * u128::from(window)).div_ceil(u128::from(all.max(1)));
+    u64::try_from(entries).unwrap_or(u64::MAX).saturating_add(n_sequences).saturating_mul(8)
+}

@@ -1,0 +1,89 @@
+//! What is asked of a corpus as a whole: its index, how large it is, what is wrong with it.
+
+use std::path::PathBuf;
+
+use tesson_core::{DataError, Error, Indexed};
+use tesson_plan::JoinReport;
+
+use super::Source;
+use super::budget::PIECE_BYTES;
+use crate::block::BlockTable;
+use crate::check::{self, Checked, Severity};
+use crate::join::{self, Joint};
+use crate::lanes::Threads;
+
+impl Source {
+    /// The index of the whole corpus, made now if it was not needed before.
+    ///
+    /// # Errors
+    /// As for opening.
+    pub fn indexed(&mut self) -> Result<&Indexed, Error> {
+        Ok(&self.joint()?.indexed)
+    }
+
+    /// Number of sequences in the corpus.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn num_sequences(&mut self) -> Result<u64, Error> {
+        Ok(self.indexed()?.index.n_sequences())
+    }
+
+    /// Number of samples in one sweep (counted lengths).
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn num_samples_per_sweep(&mut self) -> Result<u64, Error> {
+        Ok(self.indexed()?.index.n_samples())
+    }
+
+    /// Decodes every sequence once and tells everything that is found, in the order of the data, and how bad it is.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and unreadable storage.
+    pub fn check(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> Result<Checked, Error> {
+        let lanes = Threads { n: self.threads, memory: self.memory_limit / 2 };
+        let looked_at = match self.parts.list() {
+            [part] => part.deserializer.index_with_defects(&*self.resources, &lanes)?,
+            _ => None,
+        };
+        let (indexed, defects) = match looked_at {
+            Some(found) => found,
+            None => (self.indexed()?.clone(), Vec::new()),
+        };
+        let table = BlockTable::of(&indexed, PIECE_BYTES, PIECE_BYTES);
+        defects.iter().for_each(|defect| each(defect, Severity::Fatal));
+        let mut seen = check::check(&indexed, &table, &self.stored, &self.resources, self.threads, each)?;
+        seen.faults += defects.len() as u64;
+        seen.fatal += defects.len() as u64;
+        Ok(seen)
+    }
+
+    /// What could not be joined; `None` for a single deserializer.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn join_report(&mut self) -> Result<Option<&JoinReport>, Error> {
+        Ok(self.joint()?.report.as_ref())
+    }
+
+    /// Indexes the corpus and writes an index cache for each deserializer whose format has none of its own;
+    /// returns where they are.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and what the file system answers.
+    pub fn write_index_cache(&mut self) -> Result<Vec<PathBuf>, Error> {
+        let joint = self.joint()?.clone();
+        let parts = self.parts.list().iter().zip(&joint.parts);
+        let cached = parts.filter(|(part, _)| part.deserializer.can_cache_index());
+        cached.map(|(part, indexed)| part.write_index_cache(indexed, &self.resources)).collect()
+    }
+
+    fn joint(&mut self) -> Result<&Joint, Error> {
+        if self.joint.is_none() {
+            let lanes = Threads { n: self.threads, memory: self.memory_limit / 2 };
+            self.joint = Some(join::index(&self.parts, &self.resources, &lanes, self.join)?);
+        }
+        Ok(self.joint.as_ref().expect("made above"))
+    }
+}

@@ -1,0 +1,56 @@
+//! Charging faults: in plan order, where minibatches are handed out, and nowhere else.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use tesson_core::{DataError, DataErrorKind, Error};
+use tesson_plan::{Demand, Sharing};
+
+use super::Source;
+use crate::fault::Charge;
+
+/// What becomes of faults in the data.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FaultRules {
+    /// As many faults are forgiven as this share of the sequences passed so far, if the deserializers forgive fewer.
+    pub share: f64,
+    /// A file to which a line of JSON is appended for every fault that is forgiven.
+    pub report: Option<PathBuf>,
+}
+
+impl Source {
+    /// Whether a sequence's first visit by this rank is a question for the whole index.
+    pub(super) fn counts_by_rank(&self, demand: Demand) -> bool {
+        demand.workers > 1 && self.plan.sharing == Sharing::Chunk && self.forgives()
+    }
+
+    /// Whether any fault is forgiven, so that they have to be counted.
+    pub(super) fn forgives(&self) -> bool {
+        self.parts.max_errors() > 0 || self.fault_share > 0.0
+    }
+
+    /// Counts faults on top of those charged so far, `passed` sequences having gone by; returns how many there are then.
+    pub(super) fn charge(&mut self, charges: &[Charge], passed: u64, mut faults: u64) -> Result<u64, Error> {
+        let share = (self.fault_share * passed as f64) as u64;
+        let budget = self.parts.max_errors().max(share);
+        for charge in charges {
+            faults += 1;
+            if charge.fatal || faults > budget {
+                let error =
+                    if charge.fatal { charge.error.clone() } else { over_budget(&charge.error, budget) };
+                return Err(self.failed.insert(error.into()).clone());
+            }
+            tracing::warn!("{}", charge.error);
+            self.counters.faults.fetch_add(1, Ordering::Relaxed);
+        }
+        if let Some(report) = &mut self.report {
+            charges.iter().try_for_each(|charge| report.append(&charge.error))?;
+        }
+        Ok(faults)
+    }
+}
+
+fn over_budget(last: &DataError, budget: u64) -> DataError {
+    let kind = DataErrorKind::BudgetSpent { last: Box::new(last.kind().clone()), budget };
+    DataError::new(kind, last.at().clone()).within(last.stream().map(str::to_string), last.key().cloned())
+}

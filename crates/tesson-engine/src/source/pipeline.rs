@@ -1,0 +1,109 @@
+//! The pipeline that fits a corpus: from an index or in order, by block or by row, kept or given up.
+
+use std::sync::Arc;
+
+use tesson_core::{Error, Index, Indexed};
+use tesson_plan::{OrderSpec, Planner, Sharing, Window};
+
+use super::Source;
+use super::budget::Budget;
+use crate::block::BlockTable;
+use crate::deliver::{Brain, LengthRule, Pipeline, Setup, Supply};
+
+/// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
+const SMALL: u64 = 16 << 20;
+
+/// Sequences of at least this many bytes on the average are fetched one by one in shuffled orders: parsing one costs
+/// more than reading it, and memory that is new to the process costs more than both.
+const LONG: u64 = 1 << 10;
+
+/// Storage bytes of a dense value below which it is most likely a small whole number: kept in one byte, it takes less
+/// memory than its text does, and less time than fetching that again.
+const NARROW: u64 = 4;
+
+/// What a sequence costs in a minibatch at least: its place in the plan, in the blocks and in the batch.
+const SEQUENCE_BYTES: u64 = 64;
+
+impl Source {
+    /// Goes over to reading by a complete index.
+    pub(super) fn switch_to_index(&mut self) -> Result<(), Error> {
+        let indexed = self.indexed()?.clone();
+        // An order that is read as stored keeps its fingerprint: its states are good before and after.
+        if !matches!(self.plan.order, OrderSpec::AsStored) {
+            Arc::make_mut(&mut self.fingerprint).index = Some(tesson_plan::index_shape(&indexed.index));
+        }
+        self.pipeline = None;
+        let budget = self.budget(&indexed)?;
+        let storage =
+            (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
+        let small = storage <= SMALL.min(budget.blocks / 8);
+        let keep = self.parts.keep_in_memory();
+        let shuffled = self.plan.order.is_shuffled();
+        let by_row = shuffled && !small && !keep && self.is_long(&indexed, storage);
+        let retain = keep || small || covers_all(&self.plan.order, &indexed.index);
+        // What is read in order is given up at once, and best before it leaves the cache.
+        let kept = shuffled || retain;
+        let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.piece_bytes };
+        let table = Arc::new(BlockTable::of(&indexed, block_bytes, budget.piece_bytes));
+        let supply = Supply::Indexed { index: indexed.index, corpus: indexed.corpus, table };
+        self.pipeline = Some(self.pipeline_of(supply, &budget, retain, by_row));
+        Ok(())
+    }
+
+    /// Whether sequences are better fetched one by one than kept ([`LONG`], [`NARROW`]).
+    fn is_long(&self, indexed: &Indexed, storage: u64) -> bool {
+        let values: u64 = self.streams.iter().filter(|s| !s.sparse).map(|s| s.shape.len() as u64).sum();
+        let narrow = storage < NARROW * values.saturating_mul(indexed.index.n_samples());
+        !narrow && storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some()
+    }
+
+    pub(super) fn growing_pipeline(&self) -> Pipeline {
+        let budget = Budget::of(self.memory_limit, self.threads);
+        let storage =
+            (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
+        let retain = self.parts.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
+        self.pipeline_of(Supply::Growing, &budget, retain, false)
+    }
+
+    fn pipeline_of(&self, supply: Supply, budget: &Budget, retain: bool, by_row: bool) -> Pipeline {
+        let setup = Setup {
+            deserializer: self.parts.primary().clone(),
+            spec: self.plan.clone(),
+            streams: self.stored.clone(),
+            transforms: self.transforms.clone(),
+            resources: self.resources.clone(),
+            counters: self.counters.clone(),
+            cancelled: self.cancelled.clone(),
+            threads: self.threads,
+            memory_limit: usize::try_from(self.memory_limit).unwrap_or(usize::MAX),
+            block_budget: budget.blocks as usize,
+            prefetch_bytes: budget.prefetch as usize,
+            prefetch: self.prefetch,
+            retain,
+            by_row,
+            length_rule: match (self.frame_mode, &self.truncated) {
+                (true, _) => LengthRule::Frames,
+                (false, Some(_)) => LengthRule::Equal,
+                (false, None) => LengthRule::Any,
+            },
+            charge_foreign: self.plan.sharing == Sharing::Position && self.forgives(),
+            piece_bytes: budget.piece_bytes,
+            spare_bytes: budget.spares as usize,
+        };
+        let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
+        let planner = Planner::new(self.plan.clone()).with_most_sequences(most);
+        Pipeline::new(setup, Brain::new(planner, supply))
+    }
+}
+
+/// Whether the order may come back to any chunk at any time of a sweep.
+fn covers_all(order: &OrderSpec, index: &Index) -> bool {
+    match order {
+        OrderSpec::AsStored | OrderSpec::LocalPlain => false,
+        OrderSpec::Global { .. } => true,
+        OrderSpec::Tumbling { window: Window::Samples(n), .. } => *n >= index.n_samples(),
+        OrderSpec::ChunkWindow { window: Window::Chunks(n), .. }
+        | OrderSpec::Tumbling { window: Window::Chunks(n), .. } => *n >= index.n_chunks() as u64,
+        OrderSpec::ChunkWindow { window: Window::Samples(n), .. } => n / 2 >= index.n_samples(),
+    }
+}

@@ -1,0 +1,71 @@
+//! What will come when, told without reading data.
+
+use tesson_core::{Error, Index};
+use tesson_plan::{BatchPlan, Demand, Limit, PlanSpec, Planner, Progress};
+
+use super::Source;
+
+impl Source {
+    /// Number of minibatches that one worker gets of the first sweep. Truncated ones are counted as if all sequences were
+    /// as long as the index says.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and a demand that can never be met.
+    pub fn steps_per_sweep(&mut self, demand: Demand) -> Result<u64, Error> {
+        let plan = PlanSpec { limit: Limit::Sweeps(1), ..self.plan.clone() };
+        let index = self.indexed()?.index.clone();
+        if self.truncated.is_some() {
+            return self.truncated_steps(plan, &index, demand);
+        }
+        let mut steps = 0;
+        for_each_plan(plan, &index, demand, |_| {
+            steps += 1;
+            true
+        })?;
+        Ok(steps)
+    }
+
+    /// Shows what comes when, from the start, without reading data: whole sequences, from which truncated rows are filled
+    /// ([`Source::plan_pieces`]). `each` says whether to go on.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and a demand that can never be met.
+    pub fn plan(&mut self, demand: Demand, each: impl FnMut(&BatchPlan) -> bool) -> Result<(), Error> {
+        self.plan_with(|_| (), demand, each)
+    }
+
+    /// The same for a plan that is changed first: what would come when.
+    ///
+    /// # Errors
+    /// As [`Source::plan`].
+    pub fn plan_with(
+        &mut self,
+        change: impl FnOnce(&mut PlanSpec),
+        demand: Demand,
+        each: impl FnMut(&BatchPlan) -> bool,
+    ) -> Result<(), Error> {
+        let index = self.indexed()?.index.clone();
+        let mut plan = self.plan.clone();
+        change(&mut plan);
+        for_each_plan(plan, &index, demand, each)
+    }
+}
+
+pub(super) fn for_each_plan(
+    spec: PlanSpec,
+    index: &Index,
+    demand: Demand,
+    mut each: impl FnMut(&BatchPlan) -> bool,
+) -> Result<(), Error> {
+    demand.validate()?;
+    let mut planner = Planner::new(spec);
+    planner.start(index, demand)?;
+    let mut plan = BatchPlan::default();
+    loop {
+        let progress = planner.next_batch(index, demand, &mut plan)?;
+        debug_assert!(matches!(progress, Progress::Planned), "a complete index needs no more");
+        if plan.is_end() || !each(&plan) || plan.data_end {
+            return Ok(());
+        }
+    }
+}
