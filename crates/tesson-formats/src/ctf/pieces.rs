@@ -22,11 +22,16 @@ impl Pieces for Ctf {
         &self,
         piece: Piece,
         bytes: &[u8],
-        _fetch: &dyn Fetch,
+        fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        decode(&self.rules, piece, bytes, scratch, out)
+        decode(&self.rules, piece, bytes, scratch, out)?;
+        // As the index pass says it; of a longer file only that can know.
+        if out.n_sequences == 0 && piece.bytes == fetch.size(FILE) {
+            return Err(located(&self.rules, DataErrorKind::NoSequences, 0, 0));
+        }
+        Ok(())
     }
 }
 

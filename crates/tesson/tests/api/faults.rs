@@ -151,3 +151,16 @@ fn a_sequence_that_is_no_frame_is_told_with_its_own_place_behind_one_that_is_lef
     let place = format!("{} (byte 23): stream `x`, sequence 2", file.display());
     assert!(e.to_string().starts_with(&place), "{e}");
 }
+
+#[test]
+fn a_file_in_which_no_row_counts_is_told_with_its_name_in_any_order() {
+    let told = |options: &str| {
+        let (file, config) = source("fault-none", "1\n2 \n", options, r#", "skipSequenceIds": true"#);
+        let e = Source::open(&config).and_then(|mut source| source.next_minibatch(1)).expect_err("no inputs");
+        (file.display().to_string(), e.to_string())
+    };
+    for options in [r#", "randomize": true"#, IN_ORDER] {
+        let (file, e) = told(options);
+        assert_eq!(e, format!("{file}:1 (byte 0): the file holds no sequence under the given options"));
+    }
+}
