@@ -75,8 +75,9 @@ impl Source {
             next: Condvar::new(),
         };
         std::thread::scope(|scope| {
-            for _ in 0..self.threads {
-                scope.spawn(|| belt.work(&make));
+            for number in 0..self.threads {
+                let worker = std::thread::Builder::new().name(format!("tesson-{number}"));
+                worker.spawn_scoped(scope, || belt.work(&make)).expect("the system gives another thread");
             }
             // However this ends, so do the workers.
             let _end = End(&belt);
