@@ -251,7 +251,7 @@ impl Stream {
             return Ok(false);
         }
         let mut bytes = Vec::new();
-        let end = size.min(self.taken + STEP);
+        let end = size.min(self.taken + STEP.min(fetch.largest()).max(1));
         fetch.read(resource, self.taken..end, &mut bytes)?;
         self.taken = end;
         self.problem = self.take(&bytes, end == size).err().map(|e| e.to_string());
