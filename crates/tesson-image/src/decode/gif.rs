@@ -24,6 +24,9 @@ pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<Pictu
     // The canvas is as large as the largest frame, whatever the header says.
     let width = frames.iter().map(|f| usize::from(f.width)).max().unwrap_or(0);
     let height = frames.iter().map(|f| usize::from(f.height)).max().unwrap_or(0);
+    if width == 0 || height == 0 {
+        return Err(damaged(format!("the largest frame has {width} times {height} pixels")));
+    }
     let shape = PictureShape { frames: Some(frames.len()), height, width, channels: 3 };
     let start = room(shape, want, usize::MAX, out)?;
     let size = height * width * 3;

@@ -110,6 +110,15 @@ fn a_header_is_not_believed_beyond_what_its_file_can_hold() {
 }
 
 #[test]
+fn a_gif_without_a_pixel_is_refused() {
+    // A screen of 2 by 2 with a palette of two colours, and an interlaced frame of 0 by 0 with the codes of no pixel.
+    let screen = b"GIF89a\x02\0\x02\0\x80\0\0\0\0\0\xff\0\0";
+    let frame = b",\0\0\0\0\0\0\0\0\x6d\x02\x03\x44\x02\x05\0;";
+    let error = decoded(&[&screen[..], frame].concat(), WANT).unwrap_err().to_string();
+    assert!(error.contains("the largest frame has 0 times 0 pixels"), "{error}");
+}
+
+#[test]
 fn kinds_are_told_by_their_first_bytes() {
     assert_eq!(decoded(b"", WANT), Err(PictureError::Unknown { begin: vec![] }));
     let error = decoded(b"RIFF....WEBP", WANT).unwrap_err().to_string();
