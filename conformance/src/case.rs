@@ -126,14 +126,8 @@ impl Case {
 
     /// What Tesson would have to have, and has not yet, to answer the case; `None` if it must answer.
     pub fn needs(&self) -> Option<String> {
-        let unknown = self.types().find(|t| *t != crate::user::FORMAT.name && !is_built(t))?;
+        let unknown = self.types().find(|t| !is_built(t))?;
         Some(format!("needs {unknown}"))
-    }
-
-    /// What the program lacks beyond that: deserializers that are written in a program of one's own.
-    pub fn program_needs(&self) -> Option<String> {
-        let unknown = self.types().find(|t| *t == crate::user::FORMAT.name)?;
-        Some(format!("needs {unknown} in the program"))
     }
 
     fn types(&self) -> impl Iterator<Item = &str> {
@@ -143,7 +137,7 @@ impl Case {
 
 /// Whether there is a reader of this type, and not only a table of its options.
 fn is_built(name: &str) -> bool {
-    let registry = tesson::registry();
+    let registry = crate::registry();
     registry.find(name, "").is_ok_and(|format| registry.is_built(format))
 }
 
@@ -235,8 +229,7 @@ mod tests {
             needs(r#"{"deserializers": [{"type": "OtherDeserializer"}]}"#).unwrap(),
             "needs OtherDeserializer"
         );
-        let user = case(r#"{"deserializers": [{"type": "UserDeserializer"}]}"#, "[]").unwrap();
-        assert_eq!(user.program_needs().unwrap(), "needs UserDeserializer in the program");
+        assert_eq!(needs(r#"{"deserializers": [{"type": "UserDeserializer"}]}"#), None);
     }
 
     #[test]

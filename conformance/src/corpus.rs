@@ -130,7 +130,7 @@ pub fn config_text(options: &str) -> String {
 pub fn config(options: &str) -> SourceConfig {
     let mut tree = config::json::parse(&config_text(options)).expect("the test's configuration is JSON");
     marked::put_into(&mut tree);
-    let registry = tesson::registry().with(&user::FORMAT);
+    let registry = user::registry();
     config::lower(config::json::source_section(&tree), &registry).expect("the test's configuration is right")
 }
 

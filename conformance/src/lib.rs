@@ -32,3 +32,4 @@ pub use expected::{expected, with_later_fault};
 pub use find::{Folder, case_folders, shared_cases};
 pub use reader::{Reader, run};
 pub use rust_api::RustApi;
+pub use user::registry;

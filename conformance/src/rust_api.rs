@@ -30,7 +30,7 @@ impl RustApi {
 
     fn lower(&self) -> Result<SourceConfig, tesson::Error> {
         let tree = config::json::parse(&Value::from(self.config.clone()).to_string())?;
-        let registry = tesson::registry().with(&user::FORMAT);
+        let registry = user::registry();
         let mut config = config::lower(config::json::source_section(&tree), &registry)?;
         config.resolve_paths(&self.dir, &registry)?;
         Ok(config)

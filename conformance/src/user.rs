@@ -10,10 +10,15 @@ use tesson::deserializer::{
     OptionKind, OptionSpec, OptionTable, Options, ResourceId, Scratch, Setting, StreamColumn, Values, Wanted,
     describe_from_table,
 };
-use tesson::{ConfigError, Element, Error, Shape, StreamInfo};
+use tesson::{ConfigError, Element, Error, Registry, Shape, StreamInfo};
+
+/// The formats that cases name: those that come with Tesson, and the cases' own.
+pub fn registry() -> Registry {
+    tesson::registry().with(&FORMAT)
+}
 
 /// What `UserDeserializer` names in the cases.
-pub(crate) static FORMAT: Format = Format {
+static FORMAT: Format = Format {
     name: "UserDeserializer",
     aliases: &[],
     help: "Chunks of sequences in a file of JSON, as the conformance cases have them.",

@@ -51,10 +51,7 @@ fn of_case(whose: &str, folder: &Folder) -> Vec<Trial> {
         let case = case.clone().under(rules);
         let (other, name) = (case.clone(), format!("{name}{suffix}"));
         let folder = scratch_folder(&name);
-        let cli = match case.program_needs() {
-            Some(needs) => skipped(&format!("{name}/cli"), &needs),
-            None => Trial::test(format!("{name}/cli"), move || cli(&other, rules, &folder)),
-        };
+        let cli = Trial::test(format!("{name}/cli"), move || cli(&other, rules, &folder));
         [Trial::test(format!("{name}/rust"), move || rust(&case, rules)), cli]
     };
     variants.into_iter().flat_map(of_variant).collect()

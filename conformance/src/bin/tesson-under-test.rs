@@ -1,10 +1,28 @@
-//! The `tesson` command, built where the tests of this package can find it.
+//! The `tesson` command, built where the tests of this package can find it, with the format that only its cases have: as in
+//! a program of a user's own.
 
 #![forbid(unsafe_code)]
 
+use std::path::Path;
 use std::process::ExitCode;
 
+use tesson::deserializer::Section;
+use tesson::{ConfigError, Registry};
+use tesson_cli::Host;
+
+struct Cases;
+
+impl Host for Cases {
+    fn registry(&self) -> Registry {
+        tesson_conformance::registry()
+    }
+
+    fn resolve(&self, _: &mut Section, _: Option<&Path>) -> Result<(), ConfigError> {
+        Ok(())
+    }
+}
+
 fn main() -> ExitCode {
-    let code = tesson_cli::main(std::env::args_os());
+    let code = tesson_cli::main_within(&Cases, std::env::args_os());
     ExitCode::from(u8::try_from(code).unwrap_or(2))
 }

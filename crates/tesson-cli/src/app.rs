@@ -6,6 +6,7 @@ use clap::Parser;
 
 use crate::args::{Cli, Command};
 use crate::failure::Failure;
+use crate::host::{Alone, Host};
 use crate::output::Output;
 use crate::progress::note;
 use crate::{bench, check, config, convert, dataset, index, info, line, plan, read, show};
@@ -13,6 +14,11 @@ use crate::{bench, check, config, convert, dataset, index, info, line, plan, rea
 /// Runs the command. `args` are the program's name and what follows it; returns the exit code: 0, 1 (an error of data or
 /// storage) or 2 (an error of usage or configuration).
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
+    main_within(&Alone, args)
+}
+
+/// The same inside of a program that has formats of its own.
+pub fn main_within(host: &dyn Host, args: impl Iterator<Item = OsString>) -> i32 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(e) => {
@@ -22,7 +28,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
         }
     };
     let mut out = Output::new(cli.command.json());
-    match run(&cli.command, &mut out).and_then(|()| Ok(out.flush()?)) {
+    match run(&cli.command, host, &mut out).and_then(|()| Ok(out.flush()?)) {
         Ok(()) | Err(Failure::Closed) => 0,
         Err(failure) => {
             report(&failure, &mut out);
@@ -31,22 +37,22 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     }
 }
 
-fn run(command: &Command, out: &mut Output) -> Result<(), Failure> {
+fn run(command: &Command, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     match command {
         Command::Read(args) if dataset::is_named(&args.input, &args.dataset) => dataset::read(args, out),
-        Command::Read(args) => read::run(args, out),
+        Command::Read(args) => read::run(args, host, out),
         Command::Info(args) if dataset::is_named(&args.input, &args.dataset) => {
             dataset::info(&args.input, &args.dataset, out)
         }
-        Command::Info(args) => info::run(args, out),
+        Command::Info(args) => info::run(args, host, out),
         Command::Plan(args) if dataset::is_named(&args.input, &args.dataset) => dataset::plan(args, out),
-        Command::Plan(args) => plan::run(args, out),
-        Command::Show(args) => show::run(args, out),
-        Command::Check(args) => check::run(args, out),
-        Command::Index(args) => index::run(args, out),
-        Command::Config(args) => config::run(args, out),
-        Command::Convert(args) => convert::run(args, out),
-        Command::Bench(args) => bench::run(args, out),
+        Command::Plan(args) => plan::run(args, host, out),
+        Command::Show(args) => show::run(args, host, out),
+        Command::Check(args) => check::run(args, host, out),
+        Command::Index(args) => index::run(args, host, out),
+        Command::Config(args) => config::run(args, host, out),
+        Command::Convert(args) => convert::run(args, host, out),
+        Command::Bench(args) => bench::run(args, host, out),
     }
 }
 

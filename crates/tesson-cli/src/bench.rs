@@ -7,12 +7,13 @@ use tesson_plan::Limit;
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
 use crate::{input, log, read};
 
-pub(crate) fn run(args: &BenchArgs, out: &mut Output) -> Result<(), Failure> {
-    let mut config = input::config(&args.input, Some(&args.order))?;
+pub(crate) fn run(args: &BenchArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
+    let mut config = input::config(&args.input, Some(&args.order), host)?;
     input::size_buckets(&mut config, &args.order, args.minibatch_size);
     if config.limit == Limit::Endless && args.take.is_none() && args.seconds.is_none() {
         config.limit = Limit::Sweeps(1);

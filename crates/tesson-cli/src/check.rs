@@ -6,18 +6,19 @@ use tesson_engine::{Checked, Severity, fault_facts};
 
 use crate::args::CheckArgs;
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::output::{Output, count};
 use crate::progress::Progress;
 use crate::{dataset, input, log, records};
 
-pub(crate) fn run(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &CheckArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     if dataset::check::is_directory(&args.input) {
         return dataset::check::check(args, out);
     }
     if let Some(files) = records::files(&args.input)? {
         return records::check(&files, args.list, out);
     }
-    let mut config = input::config(&args.input, None)?;
+    let mut config = input::config(&args.input, None, host)?;
     // Stored order opens at once; the check makes the index itself, and shows what is wrong with it.
     config.randomize = Randomize::Off;
     log::show(config.trace_level);

@@ -5,11 +5,12 @@ use tesson::config::{Loaded, json, toml};
 
 use crate::args::{ConfigArgs, Form};
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::input;
 use crate::output::Output;
 use crate::progress::note;
 
-pub(crate) fn run(args: &ConfigArgs, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &ConfigArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     let loaded = input::load(&args.input, &args.arguments, &args.choice)?;
     if let Some(form) = args.to {
         return convert(&loaded, args, form, out);
@@ -19,7 +20,7 @@ pub(crate) fn run(args: &ConfigArgs, out: &mut Output) -> Result<(), Failure> {
         resolved.readers = vec![loaded.reader(Some(section))?];
     }
     resolved.readers.iter().for_each(tell);
-    let described = resolved.to_json(&tesson::registry())?;
+    let described = resolved.to_json(&host.registry())?;
     let text = if out.is_json() { described.to_string() } else { format!("{described:#}") };
     Ok(out.line(&text)?)
 }

@@ -14,11 +14,12 @@ use tesson_plan::Limit;
 
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
 use crate::{input, log, records};
 
-pub(crate) fn run(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     let mut args = args.clone();
     let Some(output) = args.input.arguments.pop() else {
         return Err(Failure::Usage("the file to be written is missing, name it behind the input".into()));
@@ -30,13 +31,13 @@ pub(crate) fn run(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
     }
     match records::convert(&args, out)? {
         Some(()) => Ok(()),
-        None => convert(&args, out),
+        None => convert(&args, host, out),
     }
 }
 
-fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
+fn convert(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     let form = form(args)?;
-    let mut opened = open(args)?;
+    let mut opened = open(args, host)?;
     let written = {
         let progress = Progress::bytes("converting", opened.bytes);
         convert::write(&mut *opened.sequences, &args.output, form, &mut |read| progress.at(read))?
@@ -44,7 +45,7 @@ fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
     if args.verify {
         // The first reading is closed, so that the second has the memory to itself.
         drop(opened);
-        let mut again = open(args)?;
+        let mut again = open(args, host)?;
         let progress = Progress::bytes("verifying", again.bytes);
         let report = &mut |read| progress.at(read);
         convert::verify(&mut *again.sequences, &args.output, form, &written, report)?;
@@ -81,7 +82,7 @@ fn form(args: &ConvertArgs) -> Result<Form, Failure> {
 }
 
 /// Opens the input at its beginning.
-fn open(args: &ConvertArgs) -> Result<Opened, Failure> {
+fn open(args: &ConvertArgs, host: &dyn Host) -> Result<Opened, Failure> {
     let files = input::files(&args.input)?;
     let size = |path: &PathBuf| Ok(fs::metadata(path).map_err(|e| Failure::file(path, e))?.len());
     let bytes = files.iter().map(size).sum::<Result<u64, Failure>>()?;
@@ -91,7 +92,7 @@ fn open(args: &ConvertArgs) -> Result<Opened, Failure> {
         "csv" | "tsv" => Box::new(Csv::open(path, &table(args, kind == "tsv")?)?),
         "svm" | "libsvm" | "svmlight" => Box::new(Svm::open(path, &table(args, false)?, args.zero_based)?),
         "jsonl" | "ndjson" => Box::new(JsonLines::open(path, &table(args, false)?)?),
-        _ => return corpus(args, bytes),
+        _ => return corpus(args, bytes, host),
     };
     Ok(Opened { sequences, bytes })
 }
@@ -126,7 +127,7 @@ fn table(args: &ConvertArgs, tabs: bool) -> Result<TableOptions, Failure> {
 }
 
 /// Opens what the other commands read, too: a configuration, a text file with its streams, a binary file.
-fn corpus(args: &ConvertArgs, bytes: u64) -> Result<Opened, Failure> {
+fn corpus(args: &ConvertArgs, bytes: u64, host: &dyn Host) -> Result<Opened, Failure> {
     for (given, option) in [
         (args.header, "--header"),
         (args.sparse, "--sparse"),
@@ -143,7 +144,7 @@ fn corpus(args: &ConvertArgs, bytes: u64) -> Result<Opened, Failure> {
             return Err(Failure::Usage(format!("{option} {what}")));
         }
     }
-    let mut config = input::config(&args.input, None)?;
+    let mut config = input::config(&args.input, None, host)?;
     config.randomize = Randomize::Off;
     config.limit = Limit::Sweeps(1);
     log::show(config.trace_level);

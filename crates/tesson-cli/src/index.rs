@@ -5,11 +5,12 @@ use std::path::PathBuf;
 
 use crate::args::IndexArgs;
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
 use crate::{dataset, input, log, read, records};
 
-pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &IndexArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     if dataset::check::is_directory(&args.input) {
         return records::index(&dataset::check::files(&args.input)?, args, out);
     }
@@ -20,7 +21,7 @@ pub(crate) fn run(args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
         let what = "is for files of records; other indexes lie beside their files";
         return Err(Failure::Usage(format!("--cache-dir {}: {what}", folder.display())));
     }
-    let config = input::config(&args.input, None)?;
+    let config = input::config(&args.input, None, host)?;
     log::show(config.trace_level);
     let mut source = read::open(&config, &args.input)?;
     let paths = {

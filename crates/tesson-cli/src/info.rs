@@ -7,15 +7,16 @@ use tesson_plan::{Bucketing, Limit, PlanSpec};
 
 use crate::args::InfoArgs;
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
 use crate::{input, log, read, records};
 
-pub(crate) fn run(args: &InfoArgs, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &InfoArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     if let Some(files) = records::files(&args.input)? {
         return records::info(&files, out);
     }
-    let mut config = input::config(&args.input, Some(&args.order))?;
+    let mut config = input::config(&args.input, Some(&args.order), host)?;
     input::size_buckets(&mut config, &args.order, args.minibatch_size);
     config.limit = Limit::Sweeps(1);
     log::show(config.trace_level);

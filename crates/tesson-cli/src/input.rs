@@ -12,9 +12,14 @@ use tesson_core::nearest;
 use crate::args::{ChoiceArgs, InputArgs, OrderArgs};
 use crate::failure::Failure;
 use crate::guess;
+use crate::host::Host;
 
 /// The description of what the arguments name. The order's arguments are left out where a command has none.
-pub(crate) fn config(input: &InputArgs, order: Option<&OrderArgs>) -> Result<SourceConfig, Failure> {
+pub(crate) fn config(
+    input: &InputArgs,
+    order: Option<&OrderArgs>,
+    host: &dyn Host,
+) -> Result<SourceConfig, Failure> {
     let path = &input.input;
     let is_config = is_configuration(path);
     let (mut tree, base_dir) = match extension(path).as_str() {
@@ -29,9 +34,12 @@ pub(crate) fn config(input: &InputArgs, order: Option<&OrderArgs>) -> Result<Sou
     for assignment in input.choice.set.iter().filter(|_| !is_config) {
         set(&mut tree, assignment)?;
     }
-    let mut config = lower(&tree, &tesson::registry()).map_err(|e| named(e.located_in(&tree), path))?;
-    if let Some(folder) = input.base_dir.as_deref().or(base_dir.as_deref().map(Path::new)) {
-        config.resolve_paths(folder, &tesson::registry())?;
+    let folder = input.base_dir.as_deref().or(base_dir.as_deref().map(Path::new));
+    host.resolve(&mut tree, folder).map_err(|e| named(e.located_in(&tree), path))?;
+    let registry = host.registry();
+    let mut config = lower(&tree, &registry).map_err(|e| named(e.located_in(&tree), path))?;
+    if let Some(folder) = folder {
+        config.resolve_paths(folder, &registry)?;
     }
     Ok(config)
 }

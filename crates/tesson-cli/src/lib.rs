@@ -11,6 +11,7 @@ mod convert;
 mod dataset;
 mod failure;
 mod guess;
+mod host;
 mod index;
 mod info;
 mod input;
@@ -24,4 +25,5 @@ mod read;
 mod records;
 mod show;
 
-pub use app::main;
+pub use app::{main, main_within};
+pub use host::Host;

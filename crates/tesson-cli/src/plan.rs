@@ -8,11 +8,12 @@ use tesson_plan::Limit;
 
 use crate::args::PlanArgs;
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::output::Output;
 use crate::{input, line, log, read};
 
-pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
-    let mut config = input::config(&args.input, Some(&args.order))?;
+pub(crate) fn run(args: &PlanArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
+    let mut config = input::config(&args.input, Some(&args.order), host)?;
     input::size_buckets(&mut config, &args.order, args.minibatch);
     if config.limit == Limit::Endless && args.take.is_none() {
         config.limit = Limit::Sweeps(1);

@@ -10,11 +10,12 @@ use tesson_plan::Limit;
 
 use crate::args::{InputArgs, ReadArgs};
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
 use crate::{input, line, log};
 
-pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &ReadArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     let given = [("start-at", args.start_at.is_some()), ("force", args.force), ("rings", args.rings)];
     if let Some((name, _)) = given.iter().find(|(_, is_given)| *is_given) {
         return Err(Failure::Usage(format!(
@@ -22,7 +23,7 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
             args.input.input.display()
         )));
     }
-    let config = configure(args)?;
+    let config = configure(args, host)?;
     log::show(config.trace_level);
     let mut source = open(&config, &args.input)?;
     if let Some(path) = &args.state {
@@ -42,8 +43,8 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     Ok(())
 }
 
-fn configure(args: &ReadArgs) -> Result<SourceConfig, Failure> {
-    let mut config = input::config(&args.input, Some(&args.order))?;
+fn configure(args: &ReadArgs, host: &dyn Host) -> Result<SourceConfig, Failure> {
+    let mut config = input::config(&args.input, Some(&args.order), host)?;
     input::size_buckets(&mut config, &args.order, args.minibatch_size.as_ref().map(|sizes| sizes.at(0)));
     if let Some(epochs) = args.epochs {
         config.limit = match config.epoch_size {

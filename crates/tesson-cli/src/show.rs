@@ -4,12 +4,13 @@ use tesson::Source;
 
 use crate::args::ShowArgs;
 use crate::failure::Failure;
+use crate::host::Host;
 use crate::output::{Output, count};
 use crate::progress::Progress;
 use crate::{input, line, log, read};
 
-pub(crate) fn run(args: &ShowArgs, out: &mut Output) -> Result<(), Failure> {
-    let config = input::config(&args.input, Some(&args.order))?;
+pub(crate) fn run(args: &ShowArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
+    let config = input::config(&args.input, Some(&args.order), host)?;
     log::show(config.trace_level);
     let mut source = read::open(&config, &args.input)?;
     let shown = {

@@ -99,7 +99,7 @@ fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<Dese
 fn of_module(mut e: ConfigError, section: &Section) -> ConfigError {
     if let Some(Value::Text(module)) = section.get("module") {
         e.what.push_str(&format!(
-            "; if the Python module `{module}` registers it, only `MinibatchSource.from_config` in Python can read it"
+            "; if the Python module `{module}` registers it, read it in Python: `python -m tesson`, `MinibatchSource.from_config`"
         ));
     }
     e

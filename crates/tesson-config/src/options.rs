@@ -335,7 +335,13 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         Some("workingDirectory"),
         "What relative file names start from: the working directory, or the folder of the configuration's file.",
     ),
-    option("module", &[], OptionKind::Text, Some(""), "Accepted without effect: formats are built in."),
+    option(
+        "module",
+        &[],
+        OptionKind::Text,
+        Some(""),
+        "The Python module that registers the type; without effect beside a built-in type.",
+    ),
 ]);
 
 #[cfg(test)]

@@ -277,7 +277,7 @@ fn deserializers_are_sections_with_a_known_type_and_known_options() {
     assert_eq!(
         refused(r#"{"deserializers": [{"type": "Ones", "module": "ours.readers"}]}"#),
         "deserializers[0].type: unknown type `Ones`, expected one of LinesDeserializer; if the Python module \
-         `ours.readers` registers it, only `MinibatchSource.from_config` in Python can read it"
+         `ours.readers` registers it, read it in Python: `python -m tesson`, `MinibatchSource.from_config`"
     );
     assert_eq!(
         refused(r#"{"deserializers": [{"type": "LinesReader", "fil": "a"}]}"#),

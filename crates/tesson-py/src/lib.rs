@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 mod arrays;
 mod batch;
 mod calls;
+mod command;
 mod config;
 mod errors;
 mod log;
@@ -41,11 +42,5 @@ mod _tesson {
     use crate::user::batch_of;
 
     #[pymodule_export]
-    use crate::main;
-}
-
-/// Runs the command `tesson` with a program's name and its arguments, and returns the exit code.
-#[pyfunction]
-fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> i32 {
-    py.detach(|| tesson_cli::main(arguments.into_iter()))
+    use crate::command::main;
 }

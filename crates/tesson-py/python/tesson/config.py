@@ -12,7 +12,7 @@ from typing import Any
 from . import _tesson
 from .errors import ConfigError
 
-__all__ = ["copied", "load_reader", "resolve_config"]
+__all__ = ["copied", "load_reader", "resolve_config", "spelt"]
 
 _LOGGER = logging.getLogger("tesson")
 
@@ -79,11 +79,11 @@ def load_reader(
     tree: dict[str, Any] = json.loads(text)
     for name, parts in tree.items():
         if name.lower() == "deserializers":
-            tree[name] = [_spelt(part) for part in parts]
+            tree[name] = [spelt(part) for part in parts]
     return tree, base_dir
 
 
-def _spelt(part: Any) -> Any:
+def spelt(part: Any) -> Any:
     """A section that a module is to understand, its texts as the numbers and truth values that they spell.
 
     In BrainScript every value is text; deserializers that are built in know what theirs are.

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from . import _tesson
+from .config import spelt
 from .errors import ConfigError
 
-__all__ = ["register_deserializer", "resolved"]
+__all__ = ["made", "register_deserializer", "resolved"]
 
 Maker = Callable[..., Any]
 
@@ -58,6 +60,13 @@ def resolved(config: Mapping[str, Any], base_dir: str | None) -> dict[str, Any]:
             if isinstance(parts, (list, tuple)):
                 tree[name] = [_made(part, f"{name}[{i}]", base_dir) for i, part in enumerate(parts)]
     return tree
+
+
+def made(section: str, path: str, base_dir: str | None) -> dict[str, Any] | None:
+    """What the command puts in the place of a section in JSON; None for types that no module has registered."""
+    options = spelt(json.loads(section))
+    instead = _made(options, path, base_dir)
+    return None if instead is options else instead
 
 
 def _made(section: Any, path: str, base_dir: str | None) -> Any:

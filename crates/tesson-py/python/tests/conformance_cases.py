@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tesson import StreamInformation, UserDeserializer
+from tesson import StreamInformation, UserDeserializer, register_deserializer
 
 Line = dict[str, Any]
 
@@ -27,11 +27,12 @@ KNOWN = ("CNTKBinaryFormatDeserializer", "CNTKTextFormatDeserializer", "CNTKText
 REPOSITORY = Path(__file__).resolve().parents[4]
 
 
+@register_deserializer("Chunks")
 class Chunks(UserDeserializer):
     """The user-defined deserializer of the cases: chunks in a file of JSON."""
 
-    def __init__(self, path: Path) -> None:
-        self.chunks: list[list[dict[str, list[list[float]]]]] = json.loads(path.read_text())
+    def __init__(self, file: str) -> None:
+        self.chunks: list[list[dict[str, list[list[float]]]]] = json.loads(Path(file).read_text())
 
     def stream_infos(self) -> list[StreamInformation]:
         streams = self.chunks[0][0].items()
@@ -65,7 +66,7 @@ class Case:
             if self.lenient and deserializer.get("rules") == "cntk":
                 deserializer["rules"] = "lenient"
             if deserializer["type"] == "UserDeserializer":
-                deserializer["instance"] = Chunks(self.folder / deserializer.pop("file"))
+                deserializer |= {"type": "Chunks", "module": "conformance_cases"}
         return source
 
     @property

@@ -106,3 +106,36 @@ def test_a_module_beside_a_built_in_type_is_not_imported() -> None:
     section = {"type": "CNTKTextFormatDeserializer", "module": "no.such.module", "file": "train.ctf"}
     config = {"deserializers": [{**section, "input": {"x": {"dim": 4, "format": "dense"}}}], "maxSweeps": 1}
     assert MinibatchSource.from_config(config).next_minibatch(6)["x"].num_samples == 6
+
+
+def command(files: Path, name: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """``python -m tesson`` where the package ``plug`` lies."""
+    line = [sys.executable, "-m", "tesson", "read", name, "--minibatch-size", "3", "--json", *options]
+    return subprocess.run(line, capture_output=True, text=True, cwd=files, timeout=60)
+
+
+def test_the_command_imports_modules(files: Path) -> None:
+    (files / "plug.json").write_text(json.dumps(CONFIG))
+    (files / "plug.cntk").write_text(
+        "reader = [ randomize = false ; maxSweeps = 1 ; deserializers = ([\n"
+        '  type = "Numbered" ; module = "plug.numbered" ; file = "numbers.txt" ; rowsInChunk = 3 ]) ]\n'
+    )
+    for name in ("plug.json", "plug.cntk"):
+        first = command(files, name, "--take", "1", "--save-state", "state.json")
+        assert json.loads(first.stdout)["streams"]["x"]["sequences"] == [[[1]], [[2]], [[3]]], first.stderr
+        rest = [json.loads(line) for line in command(files, name, "--state", "state.json").stdout.splitlines()]
+        assert rest[0]["streams"]["x"]["sequences"] == [[[4]]] and rest[1:] == [{"end": True}]
+
+
+def test_the_command_says_where_a_module_is_named_that_cannot_be_imported(files: Path) -> None:
+    (files / "bad.cntk").write_text('reader = [ deserializers = ([\n  type = "A"\n  module = "plug.none" ]) ]\n')
+    done = command(files, "bad.cntk")
+    assert done.returncode == 2
+    assert "bad.cntk:3:3: deserializers[0].module: module `plug.none` cannot be imported" in done.stderr
+
+
+def test_the_command_shows_what_a_module_raises(files: Path) -> None:
+    (files / "plug.json").write_text(json.dumps(CONFIG).replace("numbers.txt", "missing.txt"))
+    done = command(files, "plug.json")
+    assert done.returncode == 2
+    assert "deserializers[0]: `Numbered(…)` raised FileNotFoundError" in done.stderr
