@@ -9,16 +9,27 @@ use super::parse::{Decoder, Odd};
 /// A fault of the whole sequence: what, in which stream, and whether no budget forgives it.
 pub(crate) type Found = (DataErrorKind, Option<u16>, bool);
 
-/// Checks the open sequence of `rows` counted rows, which begins at `offset`; what is to be left out at delivery is noted in the decoder.
-pub(crate) fn check<E: Real>(decoder: &mut Decoder<'_, E>, rows: u32, offset: u64) -> Vec<Found> {
+/// Checks the open sequence of `rows` counted rows, which begins at `offset`; what is to be left out at delivery is noted in
+/// the decoder. `faulty`: whether its rows have faults already.
+pub(crate) fn check<E: Real>(
+    decoder: &mut Decoder<'_, E>,
+    rows: u32,
+    offset: u64,
+    faulty: bool,
+) -> Vec<Found> {
     let samples: Vec<u32> = decoder.columns.iter().map(|c| c.n_open()).collect();
     if let Some(empty) = samples.iter().position(|&n| n == 0) {
-        decoder.note_at(Odd::Empty { stream: empty }, offset);
-        if samples.iter().all(|&n| n == 0) && decoder.rules.lenient {
+        let bare = decoder.rules.lenient && samples.iter().all(|&n| n == 0);
+        let refused = !bare && (!decoder.rules.lenient || decoder.rules.empty == EmptyInputs::Error);
+        // The sample that is missing may be the one with the fault, and a fault is told anyway.
+        if !faulty && !refused {
+            decoder.note_at(Odd::Empty { stream: empty }, offset);
+        }
+        if bare {
             decoder.leave_out();
             return Vec::new();
         }
-        if !decoder.rules.lenient || decoder.rules.empty == EmptyInputs::Error {
+        if refused {
             return vec![(DataErrorKind::EmptyInput, Some(empty as u16), true)];
         }
         if decoder.rules.empty == EmptyInputs::Skip {

@@ -382,7 +382,8 @@ impl<'r, E: Real> Decoder<'r, E> {
             return;
         }
         if self.columns.iter().any(|c| c.n_open() != open.rows) {
-            for (kind, stream, fatal) in checks::check(self, open.rows, open.offset) {
+            let faulty = self.faults.len() > open.n_faults;
+            for (kind, stream, fatal) in checks::check(self, open.rows, open.offset, faulty) {
                 let sequence = self.lengths.len() as u32;
                 let (offset, line) = (open.offset, Some(open.line));
                 self.faults.push(Fault { sequence, kind, stream, resource: FILE, offset, line, fatal });
