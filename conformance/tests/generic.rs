@@ -58,6 +58,11 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomizationWindow": 4, "sharing": "position", "transforms": {"x": [7, 8], "x2": [7]}"#,
         r#""randomize": false, "maxSamples": 2000, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#,
         r#""randomizationWindow": 4, "rightSplice": 1, "maxSamples": 2003, "maxSamplesEnd": "inside""#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "drop", "transforms": {"x": [7]}"#,
+        r#""randomizationWindow": 4, "equalSteps": "repeat", "rightSplice": 1, "transforms": {"x": [7]}"#,
+        r#""randomize": false, "equalSteps": "repeat", "maxSamples": 2003, "maxSamplesEnd": "inside""#,
+        r#""randomize": "global", "equalSteps": "empty", "sharing": "chunk""#,
+        r#""randomizationWindow": 4, "equalSteps": "drop", "sharing": "position""#,
     ];
     let local = [
         r#""randomize": false"#,
@@ -389,6 +394,59 @@ fn equal_steps_are_as_many_for_every_rank() {
     assert!(dropped > n / 2 && repeated > n / 2 && empty > n / 2, "{dropped}, {repeated}, {empty} of {n}");
 }
 
+/// The keys of all pieces, each as often as it has samples.
+fn keys_of_samples(all: &[Delivered]) -> Vec<String> {
+    let of_minibatch = |m: &Delivered| {
+        let pieces = m.keys.iter().zip(m.streams[0].lengths.clone());
+        pieces.flat_map(|(key, n)| std::iter::repeat_n(key.clone(), n as usize)).collect::<Vec<_>>()
+    };
+    all.iter().flat_map(of_minibatch).collect()
+}
+
+#[test]
+fn equal_steps_of_rows_are_as_many_for_every_rank() {
+    // Of each way how many orders it makes a difference in.
+    let (mut dropped, mut repeated, mut empty) = (0, 0, 0);
+    let orders = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3"#,
+        r#""randomize": "global", "randomizationSeed": 5"#,
+    ];
+    for order in orders.map(|order| format!("{TRUNCATED}, {order}")) {
+        let all = sorted(keys_of_samples(&plainly(&order, 60, 1, 0)));
+        for (mode, sharing) in [
+            ("drop", "chunk"),
+            ("repeat", "chunk"),
+            ("empty", "chunk"),
+            ("drop", "position"),
+            ("empty", "position"),
+        ] {
+            let order = format!(r#"{order}, "equalSteps": "{mode}", "sharing": "{sharing}""#);
+            let shares: Vec<_> = (0..5).map(|rank| plainly(&order, 60, 5, rank)).collect();
+            assert!(shares.iter().all(|share| share.len() == shares[0].len()), "{order}");
+            let is_empty = shares.iter().flatten().any(|m| m.keys.is_empty());
+            assert!(!is_empty || mode == "empty", "{order}");
+            let found = sorted(shares.iter().flat_map(|share| keys_of_samples(share)).collect());
+            match mode {
+                "empty" => assert_eq!(found, all, "{order}"),
+                "drop" => assert!(found.len() <= all.len(), "{order}"),
+                _ => assert!(found.len() >= all.len(), "{order}"),
+            }
+            if sharing == "chunk" {
+                // Every rank is told the ends of sweeps with the same step, and nothing of one comes in the next.
+                let ends = |share: &[Delivered]| share.iter().map(|m| m.sweep_end).collect::<Vec<_>>();
+                assert!(shares.iter().all(|share| ends(share) == ends(&shares[0])), "{order}");
+                assert_eq!(ends(&shares[0]).iter().filter(|end| **end).count(), 2, "{order}");
+            }
+            dropped += usize::from(found.len() < all.len());
+            repeated += usize::from(found.len() > all.len());
+            empty += usize::from(is_empty);
+        }
+    }
+    let n = orders.len();
+    assert!(dropped >= n && repeated >= n - 1 && empty >= n, "{dropped}, {repeated}, {empty} of {n}");
+}
+
 #[test]
 fn shares_by_position_make_up_the_minibatches_of_one_worker() {
     for order in ORDERS.iter() {
@@ -436,7 +494,8 @@ fn rows_of(minibatch: &Delivered) -> Vec<Row> {
 #[test]
 fn by_position_the_rows_of_all_ranks_are_those_of_one() {
     let mut transformed = 0;
-    for order in WAYS.iter().filter(|order| order.contains("truncationLength")) {
+    let truncated = |order: &&String| order.contains("truncationLength") && !order.contains("equalSteps");
+    for order in WAYS.iter().filter(truncated) {
         let sharing = if order.contains("sharing") { "" } else { r#", "sharing": "position""# };
         let order = format!("{order}{sharing}");
         let whole = plainly(&order, 40, 1, 0);

@@ -304,10 +304,10 @@ impl SourceConfig {
     fn check_equal_steps(&self) -> Result<(), ConfigError> {
         let Some(mode) = self.equal_steps else { return Ok(()) };
         let by_chunk = self.resolved_sharing() == Sharing::Chunk;
-        let (option, what) = if self.truncation.is_some() && (by_chunk || mode != EqualSteps::Empty) {
+        let (option, what) = if self.truncation.is_some() && !by_chunk && mode == EqualSteps::Repeat {
             (
                 "equalSteps",
-                "rows of truncated minibatches are as many for each worker under `sharing = \"position\"`, where it may be `empty`",
+                "rows of another worker go on inside of sequences, whose beginning this one has not had; choose `drop` or `empty`, or `sharing = \"chunk\"`",
             )
         } else if self.ending.drop_last {
             ("dropLast", "with `equalSteps` a last minibatch counts as a step for all workers; leave it out")

@@ -8,6 +8,7 @@ mod pass;
 mod pipeline;
 mod plan;
 mod show;
+mod together;
 mod truncated;
 
 use std::sync::Arc;
@@ -214,6 +215,9 @@ impl Source {
         self.ended = false;
         self.restored = Some(Box::new(state.clone()));
         self.state = ResumeState { cursor, ..self.state_at(cursor, state.faults) };
+        if self.is_kept_together() {
+            self.state.cursor.steps = state.cursor.steps;
+        }
         self.state.consumed = state.consumed.clone();
         self.state.rows = state.rows.clone();
         if let Some(truncated) = &mut self.truncated {

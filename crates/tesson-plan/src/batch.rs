@@ -57,16 +57,29 @@ impl Steps {
         self.given < self.of
     }
 
-    pub(crate) fn begin(&self) -> Cursor {
+    /// Where they begin.
+    pub fn begin(&self) -> Cursor {
         self.cursor(self.begin_position, self.begin_sequence)
     }
 
-    pub(crate) fn again(&self) -> Cursor {
+    /// From where this rank repeats, if it has run out.
+    pub fn again(&self) -> Cursor {
         self.cursor(self.again_position, self.again_sequence)
     }
 
+    /// Makes the rank repeat from a cursor, or from the beginning if that stands at none of the sequences.
+    pub fn repeat_from(&mut self, again: Cursor) {
+        let from = if self.hold(again) { again } else { self.begin() };
+        (self.again_position, self.again_sequence) = (from.position, from.sequence);
+    }
+
+    /// Whether a cursor stands at one of their sequences.
+    pub fn hold(&self, at: Cursor) -> bool {
+        at.sweep == self.sweep && at.position < self.end_position
+    }
+
     /// Where all ranks go on afterwards.
-    pub(crate) fn end(&self) -> Cursor {
+    pub fn end(&self) -> Cursor {
         if self.end_sequence < self.n_sequences {
             return self.cursor(self.end_position, self.end_sequence);
         }
@@ -94,7 +107,7 @@ impl Cursor {
     }
 
     /// Whether the sequence of this position has still to be looked up.
-    pub(crate) fn is_unplaced(self) -> bool {
+    pub fn is_unplaced(self) -> bool {
         self.sequence == u64::MAX
     }
 }

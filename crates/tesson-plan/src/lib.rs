@@ -37,4 +37,4 @@ pub use spec::{Ending, EqualSteps, LastSequence, Limit, PlanSpec};
 pub use stream::{
     CountMismatch, GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec, StreamState,
 };
-pub use truncate::{Piece, RowState, Rows, RowsState, Waits};
+pub use truncate::{Piece, RowState, Rows, RowsShape, RowsState, Waits};

@@ -72,6 +72,29 @@ struct Row<T> {
     left: u64,
 }
 
+/// The rows of all workers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowsShape {
+    /// How many there are, at least 1.
+    pub n: u64,
+    /// Samples of a piece, at least 1.
+    pub length: u32,
+    /// The last samples that a row repeats which holds one sequence only, fewer than `length` (§9.4).
+    pub right_splice: u32,
+}
+
+impl RowsShape {
+    /// How many of them a worker fills if they are divided.
+    pub fn share(&self, workers: u64, rank: u64) -> u64 {
+        self.n / workers + u64::from(rank < self.n % workers)
+    }
+
+    /// The rows that a worker fills, empty.
+    pub fn rows_of<T: Clone>(&self, workers: u64, rank: u64) -> Rows<T> {
+        Rows::new(self.share(workers, rank) as usize, self.length, self.right_splice)
+    }
+}
+
 /// The rows of one worker. `T` is what its caller calls a sequence.
 #[derive(Clone)]
 pub struct Rows<T> {
@@ -104,6 +127,12 @@ impl<T: Clone> Rows<T> {
     /// always holds more samples than it delivers.
     pub fn hungry(&self) -> Option<usize> {
         self.rows.iter().position(|row| row.left <= u64::from(self.length))
+    }
+
+    /// Whether each of `workers`, who are dealt the rows, has a sample.
+    pub fn serve(&self, workers: usize) -> bool {
+        let has = |rank| self.rows.iter().skip(rank).step_by(workers).any(|row| row.left > 0);
+        (0..workers).all(has)
     }
 
     /// Whether every row has all the samples that it delivers next.

@@ -66,9 +66,14 @@ impl Source {
     }
 
     fn pipeline_of(&self, supply: Supply, budget: &Budget, retain: bool, by_row: bool) -> Pipeline {
+        let mut spec = self.plan.clone();
+        if self.truncated.is_some() {
+            // It delivers sequences, and steps are made of rows.
+            spec.equal_steps = None;
+        }
         let setup = Setup {
             deserializer: self.parts.primary().clone(),
-            spec: self.plan.clone(),
+            spec: spec.clone(),
             streams: self.stored.clone(),
             transforms: self.transforms.clone(),
             resources: self.resources.clone(),
@@ -91,7 +96,7 @@ impl Source {
             spare_bytes: budget.spares as usize,
         };
         let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
-        let planner = Planner::new(self.plan.clone()).with_most_sequences(most);
+        let planner = Planner::new(spec).with_most_sequences(most);
         Pipeline::new(setup, Brain::new(planner, supply))
     }
 }

@@ -8,9 +8,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tesson_core::{Error, Index, StreamInfo, UsageError};
-use tesson_plan::{Cursor, Demand, Piece, Place, PlanSpec, Planned, Rows, RowsState, Sharing, Waits};
+use tesson_plan::{
+    Cursor, Demand, EqualSteps, Piece, Place, PlanSpec, Planned, Rows, RowsShape, RowsState, Sharing, Steps,
+    Waits,
+};
 
 use super::Source;
+use super::together::Together;
 use crate::arrays::Arrays;
 use crate::deliver::Packed;
 use crate::minibatch::Minibatch;
@@ -36,12 +40,14 @@ pub(super) struct Truncated {
     /// Whether minibatches at the end of the data are left out in which a row is not full.
     drops_last: bool,
     /// What the last call asked for.
-    demand: Option<Demand>,
-    rows: Rows<Arc<Whole>>,
+    pub(super) demand: Option<Demand>,
+    pub(super) rows: Rows<Arc<Whole>>,
+    /// Where ranks are kept together: the steps that they share.
+    pub(super) together: Option<Together>,
     /// The plan has come to its end: nothing more is fetched.
     over: bool,
     /// Behind the sequences that have been fetched.
-    fetched: Cursor,
+    pub(super) fetched: Cursor,
     /// Faults charged so far, those of sequences fetched since the last minibatch included.
     faults: u64,
     /// Bytes of sequences fetched since they were last counted.
@@ -66,12 +72,14 @@ impl TruncationSpec {
 }
 
 impl Truncated {
-    pub(super) fn new(spec: TruncationSpec, n_streams: usize, drops_last: bool) -> Truncated {
+    /// `together`: whether ranks are kept together that have sequences of their own.
+    pub(super) fn new(spec: TruncationSpec, n_streams: usize, drops_last: bool, together: bool) -> Truncated {
         Truncated {
             spec,
             drops_last,
             demand: None,
             rows: Rows::new(0, 1, 0),
+            together: together.then(Together::default),
             over: false,
             fetched: Cursor::default(),
             faults: 0,
@@ -81,13 +89,29 @@ impl Truncated {
     }
 
     /// Whether rows make no minibatch any more, if nothing is fetched for them.
-    fn ends_with<T: Clone>(&self, rows: &Rows<T>) -> bool {
-        rows.is_empty() || self.drops_last && !rows.are_full()
+    fn ends_with<T: Clone>(&self, rows: &Rows<T>, share: &Share) -> bool {
+        let lacks = |workers: u64| !rows.serve(workers as usize);
+        rows.is_empty() || self.drops_last && !rows.are_full() || share.serves_all.is_some_and(lacks)
     }
 
     /// Whether there is no further minibatch, as far as is known.
-    fn is_over(&self) -> bool {
-        self.over && self.ends_with(&self.rows)
+    fn is_over(&self, share: &Share) -> bool {
+        self.together.is_none() && self.over && self.ends_with(&self.rows, share)
+    }
+
+    /// Behind what has been fetched, with the steps that are under way.
+    fn after(&self) -> Cursor {
+        let steps = self.together.as_ref().map_or(Steps::default(), |together| together.steps);
+        Cursor { steps, ..self.fetched }
+    }
+
+    /// The row that is to be given another sequence, if there is any for it.
+    fn wants(&self) -> Option<usize> {
+        let may_take = match &self.together {
+            Some(together) => !together.idle && together.steps.hold(self.fetched),
+            None => true,
+        };
+        self.rows.hungry().filter(|_| may_take && !self.over)
     }
 
     /// What was asked for is to be worked out again.
@@ -97,14 +121,16 @@ impl Truncated {
 }
 
 /// How many rows there are, and whose.
-struct Share {
+pub(super) struct Share {
     /// Rows that this worker fills.
     filled: u64,
     /// What it fetches.
-    fetch: Demand,
+    pub(super) fetch: Demand,
     /// Of the filled rows it delivers every `workers`-th, from `rank` on.
     workers: u64,
     rank: u64,
+    /// The number of workers, if the data end where one of them has nothing.
+    serves_all: Option<u64>,
 }
 
 impl Share {
@@ -136,7 +162,11 @@ impl Source {
         if self.truncated().demand != Some(demand) || self.demand.is_none() {
             self.aim_rows(demand, &share)?;
         }
-        while let Some(row) = self.truncated().rows.hungry().filter(|_| !self.truncated().over) {
+        if self.is_kept_together() && !self.begin_steps(demand, &share)? {
+            self.ended = true;
+            return Ok(None);
+        }
+        while let Some(row) = self.truncated().wants() {
             let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
             match pipeline.take(interrupted) {
                 Ok(Some(packed)) => self.fill(row, packed)?,
@@ -145,9 +175,13 @@ impl Source {
                 Err(e) => return Err(self.failed.insert(e).clone()),
             }
         }
-        if self.truncated().is_over() {
+        if self.truncated().is_over(&share) {
             self.ended = true;
             return Ok(None);
+        }
+        let repeats = self.is_kept_together() && self.plan.equal_steps == Some(EqualSteps::Repeat);
+        if repeats && self.truncated().rows.is_empty() {
+            self.repeat(&share)?;
         }
         self.hand_out(&share).map(Some)
     }
@@ -196,9 +230,10 @@ impl Source {
     ) -> Result<(), Error> {
         demand.validate()?;
         let share = self.share_of_rows(demand)?;
-        let spec = self.truncated().spec;
-        let length = u32::try_from(spec.length).unwrap_or(u32::MAX);
-        let mut rows = Rows::new(share.filled as usize, length, spec.right_splice as u32);
+        if self.is_kept_together() {
+            return self.for_each_step(plan, index, demand, &share, each);
+        }
+        let mut rows = self.empty_rows(&share);
         let mut planned = PiecesPlan::default();
         let mut give = |rows: &mut Rows<Planned>| {
             planned.pieces.clear();
@@ -225,25 +260,41 @@ impl Source {
             }
             goes_on
         })?;
-        while goes_on && !self.truncated().ends_with(&rows) {
+        while goes_on && !self.truncated().ends_with(&rows, &share) {
             goes_on = give(&mut rows);
         }
         Ok(())
     }
 
-    fn truncated(&self) -> &Truncated {
+    pub(super) fn truncated(&self) -> &Truncated {
         self.truncated.as_ref().expect("asked in truncated reading only")
     }
 
-    fn truncated_mut(&mut self) -> &mut Truncated {
+    pub(super) fn truncated_mut(&mut self) -> &mut Truncated {
         self.truncated.as_mut().expect("asked in truncated reading only")
+    }
+
+    /// The rows of all workers.
+    pub(super) fn rows_shape(&self, demand: Demand) -> RowsShape {
+        let spec = self.truncated().spec;
+        // A row holds a sequence at a time.
+        let n = (demand.samples / spec.length).min(self.plan.most_sequences.unwrap_or(u64::MAX)).max(1);
+        let length = u32::try_from(spec.length).unwrap_or(u32::MAX);
+        RowsShape { n, length, right_splice: spec.right_splice as u32 }
+    }
+
+    /// The rows that this worker fills, empty.
+    pub(super) fn empty_rows<T: Clone>(&self, share: &Share) -> Rows<T> {
+        let spec = self.truncated().spec;
+        let length = u32::try_from(spec.length).unwrap_or(u32::MAX);
+        Rows::new(share.filled as usize, length, spec.right_splice as u32)
     }
 
     fn share_of_rows(&self, demand: Demand) -> Result<Share, UsageError> {
         let Demand { samples, workers, rank } = demand;
         let length = self.truncated().spec.length;
-        // A row holds a sequence at a time.
-        let all = (samples / length).min(self.plan.most_sequences.unwrap_or(u64::MAX)).max(1);
+        let shape = self.rows_shape(demand);
+        let all = shape.n;
         if workers > all {
             return Err(UsageError(format!(
                 "{workers} workers share the rows of a minibatch, of which a size of {samples} samples in pieces of {length} has {all}; choose a larger size or fewer workers"
@@ -251,16 +302,23 @@ impl Source {
         }
         let share = match self.plan.sharing {
             Sharing::Chunk => Share {
-                filled: all / workers + u64::from(rank < all % workers),
+                filled: shape.share(workers, rank),
                 fetch: Demand { samples: 1, workers, rank },
                 workers: 1,
                 rank: 0,
+                serves_all: None,
             },
-            Sharing::Position => {
-                Share { filled: all, fetch: Demand { samples: 1, workers: 1, rank: 0 }, workers, rank }
-            }
+            Sharing::Position => Share {
+                filled: all,
+                fetch: Demand { samples: 1, workers: 1, rank: 0 },
+                workers,
+                rank,
+                serves_all: (self.plan.equal_steps == Some(EqualSteps::Drop)).then_some(workers),
+            },
         };
-        if share.filled > self.memory_limit / ROW_BYTES {
+        // Those of all ranks are filled where their steps are counted.
+        let filled = if self.is_kept_together() { all } else { share.filled };
+        if filled > self.memory_limit / ROW_BYTES {
             return Err(UsageError(format!(
                 "a minibatch of {samples} samples in pieces of {length} has {all} rows, for which memory is too small; choose a smaller size or a larger `memoryLimit`"
             )));
@@ -280,12 +338,15 @@ impl Source {
             ))
             .into());
         }
-        self.aim(share.fetch)?;
-        let spec = self.truncated().spec;
-        let length = u32::try_from(spec.length).unwrap_or(u32::MAX);
-        let mut rows = Rows::new(share.filled as usize, length, spec.right_splice as u32);
+        if self.is_kept_together() {
+            self.aim_together(demand, share)?;
+        } else {
+            self.aim(share.fetch)?;
+        }
+        let mut rows = self.empty_rows(share);
         self.fetch_again(&saved, &mut rows)?;
-        let (fetched, faults) = (self.state.cursor, self.state.faults);
+        let fetched = Cursor { steps: Steps::default(), ..self.state.cursor };
+        let faults = self.state.faults;
         let truncated = self.truncated_mut();
         truncated.rows = rows;
         (truncated.demand, truncated.over) = (Some(demand), false);
@@ -297,7 +358,8 @@ impl Source {
     fn fetch_again(&mut self, saved: &RowsState, rows: &mut Rows<Arc<Whole>>) -> Result<(), Error> {
         let index = self.indexed()?.index.clone();
         let pipeline = self.pipeline.as_ref().ok_or(Error::Cancelled)?;
-        for (number, row) in saved.rows.iter().enumerate() {
+        // Where nothing waits there may have been another number of rows.
+        for (number, row) in saved.rows.iter().enumerate().filter(|(_, row)| !row.waiting.is_empty()) {
             for &waits in &row.waiting {
                 let n = index.n_sequences();
                 if waits.sequence >= n {
@@ -309,7 +371,7 @@ impl Source {
                 let sequence = waits.sequence - index.chunk(chunk).first_sequence;
                 let planned = Planned { chunk: chunk as u32, sequence: sequence as u32 };
                 let packed = pipeline.single(planned, waits.sweep, waits.keep)?;
-                let length = packed.arrays.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
+                let length = length_of(&packed);
                 rows.push(number, whole(packed), waits, length);
             }
             if !rows.set_cursor(number, row.cursor) {
@@ -326,22 +388,27 @@ impl Source {
     /// Puts what was fetched into a row; its faults are charged here.
     fn fill(&mut self, row: usize, mut packed: Packed) -> Result<(), Error> {
         let faults = self.charge(&packed.charges, packed.passed, self.truncated().faults)?;
-        let limit = self.memory_limit / 2;
         let (data_end, sweep_end, after) = (packed.data_end, packed.sweep_end, packed.after);
         let refused = packed.refused.take();
         let waits = packed.first.map(|first| self.waits(first, &packed)).transpose()?;
         let truncated = self.truncated_mut();
         (truncated.faults, truncated.fetched, truncated.over) = (faults, after, data_end);
-        let length = packed.arrays.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0);
         match waits.filter(|_| !packed.arrays.keys.is_empty() && refused.is_none()) {
-            Some(waits) => {
-                let whole = whole(packed);
-                truncated.bytes += whole.bytes() as u64;
-                truncated.rows.push(row, whole, waits, length);
-            }
+            Some(waits) => self.put(row, packed, waits)?,
             None if sweep_end => truncated.rows.sweep_ended(),
             None => {}
         }
+        refused.map_or(Ok(()), Err)
+    }
+
+    /// Puts a sequence into a row, if memory allows.
+    pub(super) fn put(&mut self, row: usize, packed: Packed, waits: Waits) -> Result<(), Error> {
+        let limit = self.memory_limit / 2;
+        let truncated = self.truncated_mut();
+        let length = length_of(&packed);
+        let whole = whole(packed);
+        truncated.bytes += whole.bytes() as u64;
+        truncated.rows.push(row, whole, waits, length);
         if truncated.bytes > limit {
             truncated.bytes = truncated.rows.held().map(|whole| whole.bytes() as u64).sum();
             if truncated.bytes > limit {
@@ -353,7 +420,7 @@ impl Source {
                 return Err(self.failed.insert(UsageError(what).into()).clone());
             }
         }
-        refused.map_or(Ok(()), Err)
+        Ok(())
     }
 
     /// What a state says of a sequence that has been fetched.
@@ -368,7 +435,7 @@ impl Source {
         let (streams, memory_limit) = (self.streams.clone(), self.memory_limit);
         let truncated = self.truncated_mut();
         let mut pieces: Vec<Piece<Arc<Whole>>> = Vec::new();
-        let sweep_end = truncated.rows.take(&mut pieces);
+        let mut sweep_end = truncated.rows.take(&mut pieces);
         share.keep_own(&mut pieces);
         let n_samples = pieces.iter().map(|p| u64::from(p.samples.1 - p.samples.0)).sum();
         let bytes = pack::dense_bytes(&streams, n_samples);
@@ -383,9 +450,13 @@ impl Source {
         let steps = u32::try_from(truncated.spec.length).unwrap_or(u32::MAX);
         let batches = pack::pack_pieces(&streams, &pieces, (steps, own as u32), &truncated.pools);
         let keys = pack::piece_keys(&pieces);
-        let (after, faults, state) = (truncated.fetched, truncated.faults, truncated.rows.state());
-        let ended = truncated.is_over();
-        self.ended = ended;
+        if self.is_kept_together() {
+            sweep_end = self.step_is_given(share);
+        } else {
+            self.ended = self.truncated().is_over(share);
+        }
+        let truncated = self.truncated();
+        let (after, faults, state) = (truncated.after(), truncated.faults, truncated.rows.state());
         self.counters
             .samples
             .fetch_add(batches.first().map_or(0, |s| s.n_samples() as u64), Ordering::Relaxed);
@@ -397,6 +468,11 @@ impl Source {
         self.state.rows = Some(Arc::new(state));
         Ok(Minibatch { arrays: Arrays::new(batches, keys), sweep_end, resume: self.state.clone() })
     }
+}
+
+/// Samples of a sequence that has been fetched.
+pub(super) fn length_of(packed: &Packed) -> u32 {
+    packed.arrays.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0)
 }
 
 fn whole(packed: Packed) -> Arc<Whole> {

@@ -5,6 +5,8 @@
 //! stretch begins, one pass over its order counts the minibatches of every rank. How many all of them give is the
 //! smallest of these numbers ([`EqualSteps::Drop`]) or the largest; it goes into the cursor, and from there into states.
 //!
+//! Truncated minibatches are counted as if every sequence were as long as the index says; who makes them keeps to the number.
+//!
 //! Under sharing by position every rank has every step anyway; here shares that are empty are dropped or filled.
 
 use tesson_core::{Index, UsageError};
@@ -13,20 +15,26 @@ use super::{Orders, Planner, Progress};
 use crate::cut::{Room, Size};
 use crate::order::{Order, Walk};
 use crate::share::Share;
-use crate::{BatchPlan, Cursor, Demand, EqualSteps, LastSequence, Sharing, Steps};
+use crate::truncate::{Rows, Waits};
+use crate::{BatchPlan, Cursor, Demand, EqualSteps, LastSequence, RowsShape, Sharing, Steps};
 
 /// More workers than anybody has: what is kept for each of them would fill memory.
 const MOST_WORKERS: u64 = 1 << 20;
 
 /// Counts a rank's minibatches of one stretch.
-#[derive(Copy, Clone)]
-struct Tally {
+enum Tally {
+    Whole(WholeTally),
+    Rows(RowsTally),
+}
+
+/// Minibatches of whole sequences.
+struct WholeTally {
     room: Size,
     taken: Size,
     steps: u64,
 }
 
-impl Tally {
+impl WholeTally {
     fn add(&mut self, length: u64, stops_when_full: bool) {
         let is_full = stops_when_full && self.room.is_used_up_by(self.taken);
         if self.taken == Size::NOTHING || is_full || !self.room.fits(self.taken, length) {
@@ -37,9 +45,40 @@ impl Tally {
     }
 }
 
-/// A stretch: its steps by rank, and where it ends.
+/// Truncated minibatches.
+struct RowsTally {
+    rows: Rows<()>,
+    steps: u64,
+}
+
+impl RowsTally {
+    fn add(&mut self, length: u64) {
+        let row = loop {
+            match self.rows.hungry() {
+                Some(row) => break row,
+                None => self.give(),
+            }
+        };
+        // No state is made of it.
+        let waits = Waits { sequence: 0, sweep_end: false, sweep: 0, keep: None };
+        self.rows.push(row, (), waits, u32::try_from(length).unwrap_or(u32::MAX));
+    }
+
+    fn give(&mut self) {
+        self.rows.take(&mut Vec::new());
+        self.steps += 1;
+    }
+
+    fn end(&mut self) {
+        while !self.rows.is_empty() {
+            self.give();
+        }
+    }
+}
+
+/// A stretch: the steps of each rank, and where it ends.
 struct Stretch {
-    tallies: Vec<Tally>,
+    steps: Vec<u64>,
     end: Cursor,
     data_end: bool,
 }
@@ -126,20 +165,10 @@ impl Planner {
         if !index.is_complete() {
             return Ok(Progress::NeedIndex);
         }
-        self.check_steps(index, self.cursor, Some(demand))?;
-        let first = self.cursor.sweep;
-        while !self.cursor.steps.is_running() {
-            if self.cursor.sweep > first + 1 {
-                return Err(UsageError(format!(
-                    "no step of a whole sweep has data for all {} workers; take fewer, smaller chunks, or share by position",
-                    demand.workers
-                )));
-            }
-            if self.begin_stretch(index, demand, mode)? {
-                out.data_end = true;
-                out.after = self.cursor;
-                return Ok(Progress::Planned);
-            }
+        if !self.begin_steps(index, demand, mode, None)? {
+            out.data_end = true;
+            out.after = self.cursor;
+            return Ok(Progress::Planned);
         }
         let mut steps = self.cursor.steps;
         let mut at = self.cursor;
@@ -154,10 +183,7 @@ impl Planner {
                 self.go_back(index, again);
                 self.cut_within(index, demand, &mut again, out)?;
             }
-            (steps.again_position, steps.again_sequence) = (again.position, again.sequence);
-            if again.sweep > steps.sweep {
-                (steps.again_position, steps.again_sequence) = (steps.begin_position, steps.begin_sequence);
-            }
+            steps.repeat_from(again);
         }
         steps.given += 1;
         (out.sweep_end, out.data_end, out.is_step) = (false, false, true);
@@ -172,15 +198,71 @@ impl Planner {
         Ok(Progress::Planned)
     }
 
+    /// The steps of truncated minibatches at a cursor: those that are under way, or those of the next stretch that has any,
+    /// where the cursor that is returned stands then. `None` at the end of the data.
+    ///
+    /// Ranks are kept together under sharing by chunk, where each fills `shape` rows of its own.
+    ///
+    /// # Errors
+    /// As [`Planner::start`], and another demand than that of the steps under way.
+    pub fn steps_of_rows(
+        &mut self,
+        index: &Index,
+        at: Cursor,
+        demand: Demand,
+        shape: RowsShape,
+    ) -> Result<Option<Cursor>, UsageError> {
+        self.check(index, Some(demand))?;
+        let Some(mode) = self.spec.equal_steps else { return Ok(None) };
+        if demand.workers > shape.n {
+            return Err(UsageError(format!(
+                "{} workers share {} rows, each needs one",
+                demand.workers, shape.n
+            )));
+        }
+        self.cursor = at;
+        Ok(self.begin_steps(index, demand, mode, Some(shape))?.then_some(self.cursor))
+    }
+
+    /// Makes steps be under way, if none are: those of the next stretch that has any. `false`: the data end before.
+    fn begin_steps(
+        &mut self,
+        index: &Index,
+        demand: Demand,
+        mode: EqualSteps,
+        rows: Option<RowsShape>,
+    ) -> Result<bool, UsageError> {
+        self.check_steps(index, self.cursor, Some(demand))?;
+        let first = self.cursor.sweep;
+        while !self.cursor.steps.is_running() {
+            if self.cursor.sweep > first + 1 {
+                return Err(UsageError(format!(
+                    "no step of a whole sweep has data for all {} workers; take fewer, smaller chunks, or share by position",
+                    demand.workers
+                )));
+            }
+            if self.begin_stretch(index, demand, mode, rows)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     /// Counts the steps of the stretch that begins here, or passes over it if there are none; says whether the data end here.
-    fn begin_stretch(&mut self, index: &Index, demand: Demand, mode: EqualSteps) -> Result<bool, UsageError> {
+    fn begin_stretch(
+        &mut self,
+        index: &Index,
+        demand: Demand,
+        mode: EqualSteps,
+        rows: Option<RowsShape>,
+    ) -> Result<bool, UsageError> {
         if self.spec.end(index)?.is_some_and(|end| self.cursor.position >= end) {
             return Ok(true);
         }
         let begin = self.cursor;
-        let Stretch { tallies, end, data_end } = self.count(index, demand)?;
-        let steps = tallies.iter().map(|tally| tally.steps);
-        let of = if mode == EqualSteps::Drop { steps.min() } else { steps.max() }.unwrap_or(0);
+        let Stretch { steps, end, data_end } = self.count(index, demand, rows)?;
+        let of = if mode == EqualSteps::Drop { steps.iter().min() } else { steps.iter().max() };
+        let of = of.copied().unwrap_or(0);
         if of == 0 {
             self.cursor = end;
             return Ok(data_end);
@@ -205,17 +287,20 @@ impl Planner {
     }
 
     /// One pass over the stretch from here on. An order of its own is asked, so that the one that plans stays where it is.
-    fn count(&self, index: &Index, demand: Demand) -> Result<Stretch, UsageError> {
+    fn count(&self, index: &Index, demand: Demand, rows: Option<RowsShape>) -> Result<Stretch, UsageError> {
         let sequences = self.spec.most_sequences.unwrap_or(u64::MAX);
-        let tally = |rank| {
-            let room = Room::of(Demand { rank, ..demand }, sequences, true).own;
-            Tally { room, taken: Size::NOTHING, steps: 0 }
+        let tally = |rank| match rows {
+            Some(shape) => Tally::Rows(RowsTally { rows: shape.rows_of(demand.workers, rank), steps: 0 }),
+            None => {
+                let room = Room::of(Demand { rank, ..demand }, sequences, true).own;
+                Tally::Whole(WholeTally { room, taken: Size::NOTHING, steps: 0 })
+            }
         };
         let mut tallies: Vec<Tally> = (0..demand.workers).map(tally).collect();
         let (end, epoch_end) = (self.spec.end(index)?, self.spec.epoch_end(self.cursor.position));
         let end = end.unwrap_or(u64::MAX);
         let stop = epoch_end.map_or(end, |epoch_end| end.min(epoch_end));
-        let left_out = epoch_end.is_none() && self.spec.ending.last_sequence == LastSequence::LeftOut;
+        let last = if epoch_end.is_none() { self.spec.ending.last_sequence } else { LastSequence::Whole };
         let stops_when_full = matches!(self.order, Orders::AsStored);
         let mut at = Cursor { steps: Steps::default(), ..self.cursor };
         let mut is_cut = false;
@@ -223,12 +308,18 @@ impl Planner {
             if at.position >= stop {
                 return false;
             }
-            if left_out && stop - at.position < length {
+            if last == LastSequence::LeftOut && stop - at.position < length {
                 is_cut = true;
                 return false;
             }
             if !self.consumed.as_ref().is_some_and(|consumed| consumed.holds(at.position, home)) {
-                tallies[(home % demand.workers) as usize].add(length, stops_when_full);
+                match &mut tallies[(home % demand.workers) as usize] {
+                    Tally::Whole(tally) => tally.add(length, stops_when_full),
+                    Tally::Rows(tally) if last == LastSequence::Cut => {
+                        tally.add(length.min(stop - at.position));
+                    }
+                    Tally::Rows(tally) => tally.add(length),
+                }
             }
             at.position += length;
             at.sequence += 1;
@@ -249,7 +340,14 @@ impl Planner {
         if at.sequence == index.n_sequences() {
             at = Cursor { position: at.position, sweep: at.sweep + 1, ..Cursor::default() };
         }
-        Ok(Stretch { tallies, end: at, data_end: is_cut || at.position >= end })
+        let steps = tallies.into_iter().map(|tally| match tally {
+            Tally::Whole(tally) => tally.steps,
+            Tally::Rows(mut tally) => {
+                tally.end();
+                tally.steps
+            }
+        });
+        Ok(Stretch { steps: steps.collect(), end: at, data_end: is_cut || at.position >= end })
     }
 
     /// Cuts minibatches until one has a sequence of ours or the stretch is over.
@@ -261,8 +359,7 @@ impl Planner {
         out: &mut BatchPlan,
     ) -> Result<(), UsageError> {
         let steps = self.cursor.steps;
-        let is_within = |at: &Cursor| at.sweep == steps.sweep && at.position < steps.end_position;
-        while out.own.is_empty() && is_within(at) {
+        while out.own.is_empty() && steps.hold(*at) {
             out.forget_sweeps();
             let share = Share::new(demand.workers, demand.rank);
             let room = Room::of(demand, self.spec.most_sequences.unwrap_or(u64::MAX), true);

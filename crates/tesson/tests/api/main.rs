@@ -10,5 +10,6 @@ mod index_cache;
 mod join;
 mod preparing;
 mod transforms;
+mod truncated_steps;
 mod truncation;
 mod ways;

@@ -4,17 +4,18 @@ use tesson::store::MemoryStore;
 use tesson::{BatchKeys, Demand, Error, Layout, ResumeState, Samples, Source, config};
 
 /// Sequences of these lengths; sample `t` of sequence `i` is `100 · i + t`, and the pair `t: i` of a sparse stream.
-fn text(lengths: &[u32]) -> String {
+pub(crate) fn text(lengths: &[u32]) -> String {
     let row = |(i, t): (usize, u32)| format!("{i} |x {} |s {t}:{i}\n", 100 * i + t as usize);
     lengths.iter().enumerate().flat_map(|(i, &n)| (0..n).map(move |t| (i, t))).map(row).collect()
 }
 
-fn open(lengths: &[u32], options: &str) -> Source {
+pub(crate) fn open(lengths: &[u32], options: &str) -> Source {
     open_text(&text(lengths), options)
 }
 
-fn open_text(text: &str, options: &str) -> Source {
-    let end = if options.contains("maxSamples") { "" } else { r#""maxSweeps": 1,"# };
+pub(crate) fn open_text(text: &str, options: &str) -> Source {
+    let ends = ["maxSamples", "maxSweeps"].iter().any(|end| options.contains(end));
+    let end = if ends { "" } else { r#""maxSweeps": 1,"# };
     let json = format!(
         r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "f", "chunkSizeInBytes": 60,
             "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": 20, "format": "sparse"}}}}}}],
@@ -25,12 +26,12 @@ fn open_text(text: &str, options: &str) -> Source {
     Source::open_in(&config, &store).expect("the data are right")
 }
 
-const IN_ORDER: &str = r#""randomize": false"#;
-const BY_POSITION: &str = r#""randomizationWindow": 3, "sharing": "position""#;
-const LENGTHS: [u32; 12] = [7, 1, 4, 9, 2, 2, 5, 3, 8, 1, 6, 4];
+pub(crate) const IN_ORDER: &str = r#""randomize": false"#;
+pub(crate) const BY_POSITION: &str = r#""randomizationWindow": 3, "sharing": "position""#;
+pub(crate) const LENGTHS: [u32; 12] = [7, 1, 4, 9, 2, 2, 5, 3, 8, 1, 6, 4];
 
 /// By row: key, and the steps from and to.
-type Row = Vec<(String, i64, i64)>;
+pub(crate) type Row = Vec<(String, i64, i64)>;
 
 fn rows_of(layout: &Layout, keys: &BatchKeys) -> Vec<Row> {
     let mut rows = vec![Vec::new(); layout.rows as usize];
@@ -42,12 +43,12 @@ fn rows_of(layout: &Layout, keys: &BatchKeys) -> Vec<Row> {
 }
 
 /// The rows of the next minibatch; `None` at the end.
-fn next(source: &mut Source, samples: u64, workers: u64, rank: u64) -> Option<Vec<Row>> {
+pub(crate) fn next(source: &mut Source, samples: u64, workers: u64, rank: u64) -> Option<Vec<Row>> {
     let minibatch = source.next(Demand { samples, workers, rank }).expect("the data are right")?;
     Some(rows_of(&minibatch.streams()[0].layout(), minibatch.keys()))
 }
 
-fn all(source: &mut Source, samples: u64, workers: u64, rank: u64) -> Vec<Vec<Row>> {
+pub(crate) fn all(source: &mut Source, samples: u64, workers: u64, rank: u64) -> Vec<Vec<Row>> {
     std::iter::from_fn(|| next(source, samples, workers, rank)).collect()
 }
 

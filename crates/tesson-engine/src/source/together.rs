@@ -1,0 +1,234 @@
+//! Truncated minibatches of which all ranks give as many: `equalSteps` under sharing by chunk.
+//!
+//! Data are divided into stretches: a sweep, or what an epoch or the end of the data leave of it. When one begins its steps
+//! are counted in the index, for all ranks; while it lasts rows take sequences of it alone, and they are empty where it
+//! ends. Who has fewer samples than counted, because of faults, runs out earlier; who then has more leaves them out.
+
+use tesson_core::{Error, Index};
+use tesson_plan::{
+    BatchPlan, Cursor, Demand, EqualSteps, PlanSpec, Planned, Planner, Rows, Sharing, Steps, Waits,
+};
+
+use super::Source;
+use super::truncated::{PiecesPlan, Share, length_of};
+
+/// Where a rank that keeps step with others stands.
+#[derive(Default)]
+pub(super) struct Together {
+    /// The steps that are under way.
+    pub(super) steps: Steps,
+    /// It owns no chunk: nothing is ever fetched.
+    pub(super) idle: bool,
+    again: Option<Again>,
+}
+
+/// The sequences of a rank once more.
+struct Again {
+    planner: Planner,
+    plan: BatchPlan,
+    begun: bool,
+}
+
+impl Again {
+    fn new(spec: PlanSpec) -> Again {
+        Again { planner: Planner::new(spec), plan: BatchPlan::default(), begun: false }
+    }
+
+    /// The next own sequence from a cursor on, and how much is kept of it; `None` if the steps hold none from there. The
+    /// cursor is moved behind it.
+    fn next_from(
+        &mut self,
+        index: &Index,
+        steps: &Steps,
+        at: &mut Cursor,
+        fetch: Demand,
+    ) -> Result<Option<(Planned, Option<u32>)>, Error> {
+        if !self.begun || self.planner.cursor() != *at {
+            self.planner.resume(index, *at, Some(fetch))?;
+            self.begun = true;
+        }
+        while steps.hold(self.planner.cursor()) {
+            self.planner.next_batch(index, fetch, &mut self.plan)?;
+            if let Some(&planned) = self.plan.own.first() {
+                *at = self.plan.after;
+                return Ok(Some((planned, self.plan.keep_of_last)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The next one from where the steps say that it is repeated, round and round; `None` if all of them hold none.
+    fn next(
+        &mut self,
+        index: &Index,
+        steps: &mut Steps,
+        fetch: Demand,
+    ) -> Result<Option<(Planned, Option<u32>)>, Error> {
+        for mut at in [steps.again(), steps.begin()] {
+            let found = self.next_from(index, steps, &mut at, fetch)?;
+            if found.is_some() {
+                steps.repeat_from(at);
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Source {
+    /// Whether truncated minibatches are as many for each rank although ranks have sequences of their own.
+    pub(super) fn is_kept_together(&self) -> bool {
+        self.truncated.is_some() && self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk
+    }
+
+    /// The same for a rank that is kept together with others: steps that are under way stay so.
+    pub(super) fn aim_together(&mut self, demand: Demand, share: &Share) -> Result<(), Error> {
+        let from = self.restored.as_deref().unwrap_or(&self.state).clone();
+        let steps = from.cursor.steps;
+        if steps.is_running() {
+            // Refuses another demand than that of the steps.
+            self.steps_from(from.cursor, demand)?;
+        }
+        self.aim(share.fetch)?;
+        let idle = self.state.cursor.is_unplaced();
+        if idle {
+            // Its steps are still those of the others, who stand somewhere.
+            let index = self.indexed()?.index.clone();
+            let found = Planner::new(self.plan.clone()).restore(&index, &from, None)?;
+            self.state.cursor = found.expect("a complete index needs no more");
+        }
+        self.state.cursor.steps = steps;
+        self.truncated_mut().together = Some(Together { steps, idle, ..Together::default() });
+        Ok(())
+    }
+
+    /// Makes steps be under way, if none are. `false` at the end of the data.
+    pub(super) fn begin_steps(&mut self, demand: Demand, share: &Share) -> Result<bool, Error> {
+        if self.together_mut().steps.is_running() {
+            return Ok(true);
+        }
+        let Some(begun) = self.steps_from(self.state.cursor, demand)? else { return Ok(false) };
+        let at = Cursor { steps: Steps::default(), ..begun };
+        // A stretch without steps may have been passed over.
+        if !self.together_mut().idle && self.truncated().fetched != at {
+            self.state.cursor = at;
+            self.aim(share.fetch)?;
+        }
+        self.truncated_mut().fetched = at;
+        self.together_mut().steps = begun.steps;
+        Ok(true)
+    }
+
+    fn together_mut(&mut self) -> &mut Together {
+        self.truncated_mut().together.as_mut().expect("asked where ranks are kept together only")
+    }
+
+    /// Counts a step; rows are empty behind the last one. Says whether a sweep ends with it.
+    pub(super) fn step_is_given(&mut self, share: &Share) -> bool {
+        let empty = self.empty_rows(share);
+        let together = self.together_mut();
+        together.steps.given += 1;
+        let (steps, idle) = (together.steps, together.idle);
+        if steps.is_running() {
+            return false;
+        }
+        together.steps = Steps::default();
+        let truncated = self.truncated_mut();
+        truncated.rows = empty;
+        if !idle && truncated.fetched != steps.end() {
+            // What is left of the stretch is passed over by the next call.
+            truncated.reset();
+        }
+        truncated.fetched = steps.end();
+        self.ended = steps.data_end;
+        steps.end().sweep > steps.sweep
+    }
+
+    /// Makes steps be under way for a demand, from a cursor. `None` at the end of the data.
+    fn steps_from(&mut self, at: Cursor, demand: Demand) -> Result<Option<Cursor>, Error> {
+        let shape = self.rows_shape(demand);
+        let index = self.indexed()?.index.clone();
+        Ok(Planner::new(self.plan.clone()).steps_of_rows(&index, at, demand, shape)?)
+    }
+
+    /// Gives rows that are all empty own sequences of the stretch again.
+    pub(super) fn repeat(&mut self, share: &Share) -> Result<(), Error> {
+        let index = self.indexed()?.index.clone();
+        let spec = PlanSpec { equal_steps: None, ..self.plan.clone() };
+        let mut again = self.together_mut().again.take().unwrap_or_else(|| Again::new(spec));
+        let mut useless_since = None;
+        while let Some(row) = self.truncated().rows.hungry() {
+            let mut steps = self.together_mut().steps;
+            let from = *useless_since.get_or_insert(steps.again());
+            let Some((planned, keep)) = again.next(&index, &mut steps, share.fetch)? else { break };
+            self.together_mut().steps = steps;
+            let pipeline = self.pipeline.as_ref().ok_or(Error::Cancelled)?;
+            let packed = pipeline.single(planned, steps.sweep, keep)?;
+            let length = length_of(&packed);
+            // Its faults have been charged when it came first.
+            if packed.refused.is_none() && length > 0 {
+                let sequence =
+                    index.chunk(planned.chunk as usize).first_sequence + u64::from(planned.sequence);
+                self.put(row, packed, Waits { sequence, sweep_end: false, sweep: steps.sweep, keep })?;
+                useless_since = None;
+            } else if steps.again() == from {
+                break;
+            }
+        }
+        self.together_mut().again = Some(again);
+        Ok(())
+    }
+
+    /// As [`Source::for_each_rows`], for ranks that are kept together.
+    pub(super) fn for_each_step(
+        &self,
+        plan: PlanSpec,
+        index: &Index,
+        demand: Demand,
+        share: &Share,
+        mut each: impl FnMut(&PiecesPlan) -> bool,
+    ) -> Result<(), Error> {
+        let shape = self.rows_shape(demand);
+        let repeats = plan.equal_steps == Some(EqualSteps::Repeat);
+        let own = PlanSpec { equal_steps: None, ..plan.clone() };
+        let (mut counting, mut own) = (Planner::new(plan), Again::new(own));
+        let mut planned = PiecesPlan::default();
+        let push = |rows: &mut Rows<Planned>, row: usize, (sequence, keep): (Planned, Option<u32>)| {
+            let counted = index.lengths(sequence.chunk as usize).get(sequence.sequence as usize);
+            // No state is made of it.
+            let waits = Waits { sequence: 0, sweep_end: false, sweep: 0, keep };
+            rows.push(row, sequence, waits, keep.map_or(counted, |keep| keep.min(counted)));
+        };
+        let mut at = Cursor::default();
+        while let Some(Cursor { mut steps, .. }) = counting.steps_of_rows(index, at, demand, shape)? {
+            let mut rows = shape.rows_of(demand.workers, demand.rank);
+            let mut first_time = Some(steps.begin());
+            for given in 1..=steps.of {
+                while let (Some(row), Some(at)) = (rows.hungry(), &mut first_time) {
+                    match own.next_from(index, &steps, at, share.fetch)? {
+                        Some(sequence) => push(&mut rows, row, sequence),
+                        None => first_time = None,
+                    }
+                }
+                let is_empty = rows.is_empty();
+                while let Some(row) = rows.hungry().filter(|_| repeats && is_empty) {
+                    match own.next(index, &mut steps, share.fetch)? {
+                        Some(sequence) => push(&mut rows, row, sequence),
+                        None => break,
+                    }
+                }
+                planned.pieces.clear();
+                rows.take(&mut planned.pieces);
+                planned.sweep_end = given == steps.of && steps.end().sweep > steps.sweep;
+                if !each(&planned) {
+                    return Ok(());
+                }
+            }
+            if steps.data_end {
+                break;
+            }
+            at = steps.end();
+        }
+        Ok(())
+    }
+}
