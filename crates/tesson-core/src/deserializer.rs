@@ -245,8 +245,10 @@ pub struct Piece {
 /// Cutting is serial and cheap, decoding of several pieces runs side by side. The chunks decoded from all pieces hold
 /// exactly the sequences of an index pass, in its order, with its counted lengths and keys.
 pub trait Pieces: Sync {
-    /// Cuts the next piece, of about `target` bytes, and leaves its bytes in `into` (overwritten), unless decoding reads
-    /// them itself. `after` is the piece before it; `None` starts. Returns `None` at the end.
+    /// Cuts the next piece, of about `target` bytes; `after` is the piece before it, `None` starts. Returns `None` at the
+    /// end. `scratch` is overwritten.
+    ///
+    /// Pieces are cut one after the other, so it should read no more than it takes to see where the next one ends.
     ///
     /// # Errors
     /// As [`Deserializer::index`].
@@ -255,7 +257,7 @@ pub trait Pieces: Sync {
         after: Option<Piece>,
         target: u64,
         fetch: &dyn Fetch,
-        into: &mut Vec<u8>,
+        scratch: &mut Vec<u8>,
     ) -> Result<Option<Piece>, Error>;
 
     /// Whether decoding reads the piece itself, in parts that fit a cache: then it gets no bytes.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tesson_core::{DataError, DataErrorKind, Error, Fetch, Location, ResourceId, StoreError};
+use tesson_core::{DataError, DataErrorKind, Error, Fetch, Location, Piece, Pieces, ResourceId, StoreError};
 
 use crate::stats::Counters;
 use crate::store::{Resource, Store};
@@ -49,6 +49,19 @@ impl Resources {
     /// Names and open files.
     pub(crate) fn files(&self) -> &[(Arc<Path>, Box<dyn Resource>)] {
         &self.files
+    }
+
+    /// The bytes of a piece, over what `into` holds; nothing if decoding reads them itself.
+    pub(crate) fn read_piece(
+        &self,
+        pieces: &dyn Pieces,
+        piece: Piece,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        match pieces.reads_itself() {
+            true => Ok(()),
+            false => self.read_over(piece.resource, piece.offset..piece.offset + piece.bytes, into),
+        }
     }
 
     fn read_fully(&self, resource: ResourceId, offset: u64, mut into: &mut [u8]) -> Result<(), Error> {

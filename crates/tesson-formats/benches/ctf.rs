@@ -65,6 +65,7 @@ fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.cut(cut.last().map(|(p, _)| *p), 1 << 20, &memory, &mut bytes).unwrap()
         {
+            memory.read_over(piece.resource, piece.offset..piece.offset + piece.bytes, &mut bytes).unwrap();
             cut.push((piece, bytes.clone()));
         }
         report(name, "decode pieces of 1 MiB", &memory, || {

@@ -193,11 +193,13 @@ impl<D: Deserializer> Pieces for Several<D> {
         after: Option<Piece>,
         target: u64,
         fetch: &dyn Fetch,
-        into: &mut Vec<u8>,
+        scratch: &mut Vec<u8>,
     ) -> Result<Option<Piece>, Error> {
         let mut before = after.map(|piece| Piece { resource: ResourceId(0), ..piece });
         for file in after.map_or(0, |piece| piece.resource.0 as usize)..self.parts.len() {
-            if let Some(piece) = self.pieces_of(file).cut(before.take(), target, &only(fetch, file), into)? {
+            if let Some(piece) =
+                self.pieces_of(file).cut(before.take(), target, &only(fetch, file), scratch)?
+            {
                 return Ok(Some(Piece { resource: ResourceId(file as u32), ..piece }));
             }
         }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, Weak};
 
-use tesson_core::{Chunk, Corpus, Error, Fetch, Piece, Pieces, Wanted};
+use tesson_core::{Chunk, Corpus, Error, Piece, Pieces, Wanted};
 use tesson_plan::OrderSpec;
 
 use super::growth::Grown;
@@ -53,13 +53,7 @@ impl Shared {
                 self.note_warnings(bench);
                 Ok(Decoded::columns(columns))
             }
-            Stock::Piece(piece) => {
-                if !self.pieces().reads_itself() {
-                    let extent = piece.offset..piece.offset + piece.bytes;
-                    resources.read_over(piece.resource, extent, &mut bench.bytes)?;
-                }
-                self.decode_piece(*piece, bench).map(Decoded::columns)
-            }
+            Stock::Piece(piece) => self.decode_piece(*piece, bench).map(Decoded::columns),
         }
     }
 
@@ -90,6 +84,7 @@ impl Shared {
     pub(super) fn decode_piece(&self, piece: Piece, bench: &mut Bench) -> Result<Chunk, Error> {
         let mut chunk = self.spares.take();
         let resources = &*self.setup.resources;
+        resources.read_piece(self.pieces(), piece, &mut bench.bytes)?;
         self.pieces().decode(piece, &bench.bytes, resources, &mut bench.scratch, &mut chunk)?;
         self.note_warnings(bench);
         Ok(chunk)
@@ -113,8 +108,11 @@ impl Shared {
         let mut block = Block::absent();
         block.presence = Presence::Loading;
         state.blocks.push(block);
+        let rests = state.resting > 0;
         drop(state);
-        self.work.notify_one();
+        if rests {
+            self.work.notify_one();
+        }
         let piece = piece.expect("a number is given to a piece");
         let decoded = self.decode_piece(piece, bench);
         let mut state = self.lock();

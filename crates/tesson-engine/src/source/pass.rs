@@ -212,7 +212,9 @@ impl<T: Send> Belt<'_, T> {
         while let Some(after) = self.start_cut() {
             let cut = self.pieces.cut(after, self.piece_bytes, self.resources, &mut bytes);
             let Some((number, piece)) = self.end_cut(cut) else { return };
-            let decoded = self.pieces.decode(piece, &bytes, self.resources, &mut scratch, &mut chunk);
+            let read = self.resources.read_piece(self.pieces, piece, &mut bytes);
+            let decoded = read
+                .and_then(|()| self.pieces.decode(piece, &bytes, self.resources, &mut scratch, &mut chunk));
             self.counters.note_warnings(&mut scratch);
             self.counters.blocks_loaded.fetch_add(1, Ordering::Relaxed);
             let made = decoded.map(|()| Made {

@@ -19,7 +19,7 @@ impl Pieces for Cbf {
         after: Option<Piece>,
         target: u64,
         fetch: &dyn Fetch,
-        _into: &mut Vec<u8>,
+        _scratch: &mut Vec<u8>,
     ) -> Result<Option<Piece>, Error> {
         let first = after.map_or(0, |piece| chunks_of(&self.rules, piece).end);
         Ok(piece(&self.rules, first, target.min(fetch.largest())))

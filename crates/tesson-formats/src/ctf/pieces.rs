@@ -1,5 +1,7 @@
 //! Reading in order without an index: where to cut the file, and decoding what was cut.
 
+use std::ops::Range;
+
 use tesson_core::{Chunk, DataErrorKind, Error, Fetch, Piece, Pieces, Scratch};
 
 use super::parse::{AnyDecoder, NoSequences};
@@ -7,15 +9,19 @@ use super::rows::{Keying, RowId, RowRules};
 use super::scan::LIMIT;
 use super::{Ctf, FILE, Rules, located};
 
+/// Bytes in which a boundary is looked for at first: pieces are cut one after the other, so that little should be read
+/// for it. Tests have small files.
+const GLANCE: u64 = if cfg!(test) { 8 } else { 8 << 10 };
+
 impl Pieces for Ctf {
     fn cut(
         &self,
         after: Option<Piece>,
         target: u64,
         fetch: &dyn Fetch,
-        into: &mut Vec<u8>,
+        scratch: &mut Vec<u8>,
     ) -> Result<Option<Piece>, Error> {
-        cut(&self.rules, after, target, fetch, into)
+        cut(&self.rules, after, target, fetch, scratch)
     }
 
     fn decode(
@@ -40,7 +46,7 @@ fn cut(
     after: Option<Piece>,
     target: u64,
     fetch: &dyn Fetch,
-    into: &mut Vec<u8>,
+    scratch: &mut Vec<u8>,
 ) -> Result<Option<Piece>, Error> {
     let size = fetch.size(FILE);
     let offset = after.map_or(0, |piece| piece.offset + piece.bytes);
@@ -48,34 +54,59 @@ fn cut(
         return Ok(None);
     }
     // The first piece begins with what comes before the first row.
-    let skipped = rules.prologue.start.saturating_sub(offset);
-    let mut wanted = skipped + target.max(1);
-    let mut filled = 0;
+    let start = offset.max(rules.prologue.start).min(size);
+    let mut wanted = target.max(1);
     loop {
-        let end = offset.saturating_add(wanted).min(size);
-        fetch.read_behind(FILE, offset + filled as u64..end, filled, into)?;
-        filled = into.len();
-        let boundary =
-            if end == size { Some(into.len()) } else { boundary(&rules.rows, into, skipped as usize) };
-        if let Some(n) = boundary {
-            into.truncate(n);
-            return Ok(Some(Piece { resource: FILE, offset, bytes: n as u64 }));
+        let end = start.saturating_add(wanted).min(size);
+        let boundary = match end == size {
+            true => Some(size),
+            false => last_start(&rules.rows, start..end, fetch, scratch)?,
+        };
+        if let Some(boundary) = boundary {
+            return Ok(Some(Piece { resource: FILE, offset, bytes: boundary - offset }));
         }
-        let found = filled as u64 - skipped;
+        let found = end - start;
         if found > LIMIT {
             let kind = DataErrorKind::SequenceTooLarge { found, limit: LIMIT };
-            return Err(located(rules, kind, offset + skipped, 0));
+            return Err(located(rules, kind, start, 0));
         }
         // Twice as much each time: what is looked at again adds up to no more than what is read.
         wanted = wanted.saturating_mul(2);
     }
 }
 
-/// Where the last sequence that begins behind `from` in the buffer begins.
-fn boundary(rules: &RowRules, bytes: &[u8], from: usize) -> Option<usize> {
-    let bytes = &bytes[from.min(bytes.len())..];
+/// Where the last sequence begins that begins in this part of the file, behind its first byte, which begins a row.
+///
+/// Looks for it from the end on, no farther than it must.
+fn last_start(
+    rules: &RowRules,
+    part: Range<u64>,
+    fetch: &dyn Fetch,
+    scratch: &mut Vec<u8>,
+) -> Result<Option<u64>, Error> {
+    let mut glance = GLANCE;
+    loop {
+        let from = part.start.max(part.end.saturating_sub(glance));
+        fetch.read_over(FILE, from..part.end, scratch)?;
+        // Elsewhere than at the beginning the first byte may be amidst a row.
+        let row = match from == part.start {
+            true => Some(0),
+            false => scratch.iter().position(|&b| b == b'\n').map(|feed| feed + 1),
+        };
+        if let Some(boundary) = row.and_then(|row| Some(row + boundary(rules, &scratch[row..])?)) {
+            return Ok(Some(from + boundary as u64));
+        }
+        if from == part.start {
+            return Ok(None);
+        }
+        glance = glance.saturating_mul(4);
+    }
+}
+
+/// Where the last sequence that begins behind the first byte, which begins a row, begins.
+fn boundary(rules: &RowRules, bytes: &[u8]) -> Option<usize> {
     if rules.keying == Keying::Lines {
-        return bytes.iter().rposition(|&b| b == b'\n').map(|feed| from + feed + 1);
+        return bytes.iter().rposition(|&b| b == b'\n').map(|feed| feed + 1);
     }
     // Backwards over the rows: the start of the last one whose id differs from the nearest id before it. An id that
     // runs into the end of the buffer is not known yet.
@@ -86,7 +117,7 @@ fn boundary(rules: &RowRules, bytes: &[u8], from: usize) -> Option<usize> {
         let id = rules.id(&bytes[start..]).0;
         if matches!(id, RowId::Number(_) | RowId::Text(_)) {
             match later {
-                Some((next, at)) if next != id => return Some(from + at),
+                Some((next, at)) if next != id => return Some(at),
                 _ => later = Some((id, start)),
             }
         }

@@ -118,8 +118,9 @@ pub(super) fn by_pieces(ctf: &Ctf, file: &Memory, target: u64) -> Result<Vec<Str
     let (mut scratch, mut chunk, mut bytes) = (Scratch::default(), Chunk::empty(), Vec::new());
     let (mut after, mut line, mut lines) = (None, 0, Vec::new());
     while let Some(piece) = pieces.cut(after, target, file, &mut bytes).map_err(|e| e.to_string())? {
-        assert_eq!(piece.bytes, bytes.len() as u64);
         assert_eq!(piece.offset, after.map_or(0, |p: tesson_core::Piece| p.offset + p.bytes));
+        let extent = piece.offset..piece.offset + piece.bytes;
+        file.read_over(piece.resource, extent, &mut bytes).map_err(|e| e.to_string())?;
         pieces.decode(piece, &bytes, file, &mut scratch, &mut chunk).map_err(|e| e.to_string())?;
         chunk.first_line = line;
         line += chunk.n_lines;
