@@ -78,8 +78,8 @@ impl Info<'_> {
         out.pair("padding", &shares(without))?;
         if let Some((_, padding)) = with {
             let saved = 100.0 * (without.padded - padding.padded);
-            let is_on = if self.padding.is_on { "" } else { "would " };
-            out.pair("in buckets", &format!("{}; `bucketing` {is_on}save {saved:.1} %", shares(padding)))?;
+            let saves = if self.padding.is_on { "saves" } else { "would save" };
+            out.pair("in buckets", &format!("{}; `bucketing` {saves} {saved:.1} %", shares(padding)))?;
         }
         Ok(())
     }

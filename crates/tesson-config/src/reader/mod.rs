@@ -73,9 +73,25 @@ impl Reader {
             .map_err(|e| e.located_in(found.section).at(begins()).within(&outside))?;
         // Of what a module is to register only who imports that knows what it means.
         if !reader.names_plugins(registry) {
-            reader.describe(registry).map_err(|e| e.at(begins()))?;
+            reader.describe(registry).map_err(|e| reader.with_likeness(e).at(begins()))?;
         }
         Ok(reader)
+    }
+
+    /// The error, saying if nobody reads an option beside it that may have been meant by it.
+    fn with_likeness(&self, mut e: ConfigError) -> ConfigError {
+        let outside = format!("{}.", self.path.replace('/', "."));
+        let path = e.path.strip_prefix(&outside).unwrap_or(&e.path);
+        let (beside, name) = path.rsplit_once('.').unwrap_or(("", path));
+        let is_meant = |ignored: &&Ignored| {
+            let (place, _) = ignored.path.rsplit_once('.').unwrap_or(("", &ignored.path));
+            ignored.near == Some(name) && place == beside
+        };
+        if let Some(ignored) = self.ignored.iter().find(is_meant) {
+            let misspelt = ignored.path.rsplit('.').next().unwrap_or_default();
+            e.what.push_str(&format!("; nobody reads `{misspelt}`, is that what it is meant to be?"));
+        }
+        e
     }
 
     /// Whether a deserializer is of a type that nobody knows yet and names the module that registers it.

@@ -232,6 +232,16 @@ fn options_of_speech_may_stand_around_their_stream() {
 }
 
 #[test]
+fn a_misspelt_option_is_told_where_the_one_that_was_meant_is_missing() {
+    let text = "reader = [ deserializers = ([ type = CNTKTextFormatDeserializer ; file = f\n input = [ x = [ dim = 1 ; fromat = dense ] ] ]) ]";
+    assert_eq!(
+        refused(text),
+        "configuration:2:18: reader.deserializers[0].input.x.format: required option is missing; nobody reads `fromat`, is that what it is meant to be?"
+    );
+    assert!(refused(&text.replace("fromat", "colour")).ends_with("format: required option is missing"));
+}
+
+#[test]
 fn what_older_readers_knew_is_passed_over_with_a_warning() {
     let reader = reader_of(
         "reader = [ readerType = HTKMLFReader ; frameMode = false ; hmms = [ phoneFile = p ]
