@@ -29,11 +29,16 @@ fn trials(whose: &str, root: &Path) -> Vec<Trial> {
     let folders = case_folders(root, &["brainscript"]).expect("the folder of cases can be read");
     let of_case = |folder: tesson_conformance::Folder| {
         let name = format!("{whose}/{}", folder.name);
-        let other = folder.clone();
-        [
+        let (other, older) = (folder.clone(), older_readers(&folder.path));
+        let as_dictionary = (!older.is_empty()).then(|| {
+            let folder = folder.clone();
+            Trial::test(format!("{name}/dictionary"), move || dictionary(&folder.path, &older))
+        });
+        let trials = [
             Trial::test(format!("{name}/rust"), move || check(&folder.path, rust)),
             Trial::test(format!("{name}/cli"), move || check(&other.path, cli)),
-        ]
+        ];
+        trials.into_iter().chain(as_dictionary).collect::<Vec<_>>()
     };
     folders.into_iter().flat_map(of_case).collect()
 }
@@ -81,6 +86,32 @@ fn cli(config: &str, arguments: &[String]) -> Answer {
         }
         code => Err(format!("exit code {code:?}: {}", String::from_utf8_lossy(&output.stderr))),
     }
+}
+
+/// The paths of older readers in a case's tree, which have no deserializers.
+fn older_readers(folder: &Path) -> Vec<String> {
+    let expected = json(&folder.join("expected.json")).unwrap_or_default();
+    let Some(readers) = expected["readers"].as_object() else { return Vec::new() };
+    let is_older = |path: &&String| {
+        let section = path.split('/').try_fold(&expected["tree"], |tree, name| tree.get(name));
+        let names: Vec<&String> =
+            section.and_then(Value::as_object).map_or(Vec::new(), |s| s.keys().collect());
+        let has = |name: &str| names.iter().any(|n| n.eq_ignore_ascii_case(name));
+        has("readerType") && !has("deserializers")
+    };
+    readers.keys().filter(is_older).cloned().collect()
+}
+
+/// They mean the same where their tree is written down as JSON.
+fn dictionary(folder: &Path, readers: &[String]) -> Result<(), Failed> {
+    let expected = json(&folder.join("expected.json"))?;
+    let loaded = load(&expected["tree"].to_string(), &Choices::default()).map_err(|e| e.to_string())?;
+    for path in readers {
+        let reader = loaded.reader(Some(path)).map_err(|e| e.to_string())?;
+        let found = reader.describe(&tesson::registry()).map_err(|e| e.to_string())?;
+        same(path, &expected["readers"][path], &found)?;
+    }
+    Ok(())
 }
 
 /// Whether two values agree; names keep their order, and numbers are numbers.

@@ -9,15 +9,15 @@ use tesson_core::{ConfigError, Section, Value};
 use crate::files::read_text;
 use crate::{Error, registry};
 use brainscript::Variables;
-use reader::{Kind, Reader};
+use reader::{Found, Kind, Reader};
 
 /// What a JSON configuration means, with the built-in formats.
 ///
 /// # Errors
 /// Text that is no JSON, and options that mean nothing.
 pub fn from_json(text: &str) -> Result<SourceConfig, Error> {
-    let tree = json::parse(text)?;
-    Ok(lower(json::source_section(&tree), &registry())?)
+    let reader = dictionary(&json::parse(text)?, None)?;
+    Ok(lower(&reader.section, &registry())?)
 }
 
 /// What is said beside a configuration itself.
@@ -162,6 +162,45 @@ fn named(e: ConfigError, path: &Path, is_text: bool) -> ConfigError {
     e.within(&name)
 }
 
+/// The reader of a tree in the form of dictionaries: as it is, or, of an older reader, as a list of deserializers.
+fn dictionary(tree: &Section, path: Option<&str>) -> Result<Reader, ConfigError> {
+    let (mut section, mut outer) = (tree, Vec::new());
+    for name in path.unwrap_or_default().split('/').filter(|n| !n.is_empty()) {
+        outer.push(section);
+        section = inner(section, name, path.unwrap_or_default())?;
+    }
+    if path.is_none() && section.get("deserializers").is_none() {
+        section = json::source_section(section);
+    }
+    let path = path.unwrap_or_default().to_string();
+    if section.get("deserializers").is_none() && section.get("readerType").is_some() {
+        return Reader::new(&Found { path, outer, section }, &registry());
+    }
+    Ok(Reader {
+        path,
+        kind: Kind::Composite,
+        section: section.clone(),
+        ignored: Vec::new(),
+        warnings: Vec::new(),
+        parallel_sequences: None,
+    })
+}
+
+/// A section in a section on the way along a path.
+fn inner<'t>(section: &'t Section, name: &str, path: &str) -> Result<&'t Section, ConfigError> {
+    if let Some(Value::Section(inner)) = section.get(name) {
+        return Ok(inner);
+    }
+    let is_section = |(n, v): &(tesson_core::Name, Value)| match v {
+        Value::Section(_) => Some(n.to_string()),
+        _ => None,
+    };
+    let there: Vec<String> = section.0.iter().filter_map(is_section).collect();
+    let there = if there.is_empty() { "none".into() } else { there.join(", ") };
+    let what = format!("section `{path}`: there is no section `{name}` (sections here: {there})");
+    Err(ConfigError::new("", what))
+}
+
 impl Loaded {
     /// The reader at a path: `Train/reader`, or a section that has one; by default the first one, or the tree itself.
     ///
@@ -173,42 +212,7 @@ impl Loaded {
             reader.warnings.extend_from_slice(&self.warnings);
             return Ok(reader);
         }
-        Ok(self.dictionary(section)?)
-    }
-
-    /// The reader of a tree in the form of dictionaries.
-    fn dictionary(&self, section: Option<&str>) -> Result<Reader, ConfigError> {
-        let mut tree = &self.tree;
-        for name in section.unwrap_or_default().split('/').filter(|n| !n.is_empty()) {
-            tree = match tree.get(name) {
-                Some(Value::Section(inner)) => inner,
-                _ => {
-                    let is_section = |(n, v): &(tesson_core::Name, Value)| match v {
-                        Value::Section(_) => Some(n.to_string()),
-                        _ => None,
-                    };
-                    let there: Vec<String> = tree.0.iter().filter_map(is_section).collect();
-                    let there = if there.is_empty() { "none".into() } else { there.join(", ") };
-                    let path = section.unwrap_or_default();
-                    let what =
-                        format!("section `{path}`: there is no section `{name}` (sections here: {there})");
-                    return Err(ConfigError::new("", what));
-                }
-            };
-        }
-        let tree = if section.is_none() && tree.get("deserializers").is_none() {
-            json::source_section(tree)
-        } else {
-            tree
-        };
-        Ok(Reader {
-            path: section.unwrap_or_default().to_string(),
-            kind: Kind::Composite,
-            section: tree.clone(),
-            ignored: Vec::new(),
-            warnings: Vec::new(),
-            parallel_sequences: None,
-        })
+        Ok(dictionary(&self.tree, section)?)
     }
 
     /// The folder that relative names of data files start from; `None` is the working directory. Of a configuration that
@@ -235,7 +239,7 @@ impl Loaded {
             }
             return Ok(resolved);
         }
-        let reader = self.dictionary(None)?;
+        let reader = dictionary(&self.tree, None)?;
         Ok(Resolved { tree: self.tree.clone(), readers: vec![reader] })
     }
 }

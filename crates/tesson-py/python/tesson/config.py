@@ -70,10 +70,23 @@ def load_reader(
     The parameters are those of :meth:`MinibatchSource.from_config`.
     """
     if isinstance(config, Mapping):
-        return _reader_section(config, section, overrides), None
-    text, base_dir, complaints = _tesson.load_reader(
-        os.fspath(config), section, overrides, list(arguments), extended_variables
-    )
+        whole: dict[str, Any] = copied(config)
+        reader = _reader_section(whole, section, overrides)
+        if not _is_of_older_type(reader):
+            return reader, None
+        return _loaded(json.dumps(whole, default=_plain), section, None, (), False)[0], None
+    return _loaded(os.fspath(config), section, overrides, arguments, extended_variables)
+
+
+def _loaded(
+    config: str,
+    section: str | None,
+    overrides: Mapping[str, Any] | None,
+    arguments: Iterable[str],
+    extended_variables: bool,
+) -> tuple[dict[str, Any], str | None]:
+    """The same of a path or a text, which is not understood here."""
+    text, base_dir, complaints = _tesson.load_reader(config, section, overrides, list(arguments), extended_variables)
     for complaint in complaints:
         _LOGGER.warning(complaint)
     tree: dict[str, Any] = json.loads(text)
@@ -104,11 +117,21 @@ def _value(text: str) -> str | int | float | bool:
     return text
 
 
+def _is_of_older_type(reader: Mapping[str, Any]) -> bool:
+    """Whether it names a reader of CNTK in place of deserializers."""
+    names = [name.lower() for name in reader]
+    return "readertype" in names and "deserializers" not in names
+
+
+def _plain(value: Any) -> Any:
+    """A path or a number of NumPy as what JSON has for it."""
+    return value.item() if hasattr(value, "item") else os.fspath(value)
+
+
 def _reader_section(
-    config: Mapping[str, Any], section: str | None, overrides: Mapping[str, Any] | None
+    tree: dict[str, Any], section: str | None, overrides: Mapping[str, Any] | None
 ) -> dict[str, Any]:
     """The reader's part of a tree, changed at the paths of the overrides."""
-    tree: dict[str, Any] = copied(dict(config))
     for name in (section or "").split("/"):
         if name:
             tree = _inside(tree, name, section or "")

@@ -255,7 +255,8 @@ class MinibatchSource(Source):
         config : mapping, str or os.PathLike
             The path of a BrainScript file (``.cntk``), or its text; or the tree of a reader's options, as JSON holds it,
             its JSON text, or the path of a ``.json`` or ``.toml`` file. Options are named as in CNTK's configurations.
-            What a tree leaves out is as in :class:`MinibatchSource`, what a BrainScript file leaves out as in CNTK.
+            What a tree leaves out is as in :class:`MinibatchSource`, what a BrainScript file leaves out as in CNTK; so is
+            what a tree leaves out that names a ``readerType`` of CNTK in place of ``deserializers``.
         section : str, optional
             Path of the reader's section, such as ``"Train/reader"``. By default the first reader of a BrainScript file,
             or the tree itself.

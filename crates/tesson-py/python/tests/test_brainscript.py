@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from conformance_cases import REPOSITORY, shared
 
@@ -110,6 +111,25 @@ def test_what_cannot_be_read_yet_says_so() -> None:
     assert resolve_config(text)["readers"]["T/reader"]["source"] == "ImageReader"
     with pytest.raises(ConfigError, match="`ImageDeserializer` is understood, but reading it is not built yet"):
         MinibatchSource.from_config(text)
+
+
+def test_older_readers_mean_the_same_in_a_dictionary(files: Path, caplog: pytest.LogCaptureFixture) -> None:
+    text = resolve_config(TRAIN)["tree"]
+    in_file = MinibatchSource.from_config(TRAIN)
+    reader = {**text["Train"]["reader"], "file": Path("train.ctf"), "readerType": "CNTKTextFormatReader"}
+    config = {**text, "Train": {**text["Train"], "reader": reader}}
+    (files / "old.json").write_text(json.dumps(config, default=str))
+    for source in (
+        MinibatchSource.from_config(config, section="Train/reader"),
+        MinibatchSource.from_config("old.json", section="Train/reader"),
+    ):
+        assert keys(source, 3) == keys(MinibatchSource.from_config(TRAIN), 3)
+        assert source.streams.keys() == in_file.streams.keys()
+    with caplog.at_level(logging.WARNING, "tesson"):
+        MinibatchSource.from_config(config, section="Train/reader", overrides={"skipSequenceId": np.int64(1)})
+    assert "nobody reads `skipSequenceId`, did you mean `skipSequenceIds`?" in caplog.text
+    with pytest.raises(ConfigError, match="did you mean `CNTKTextFormatReader`"):
+        MinibatchSource.from_config({"readerType": "CNTKTextFormatReaders"})
 
 
 def test_json_and_toml_have_the_same_meaning(files: Path) -> None:
