@@ -20,14 +20,25 @@ type Figures = Vec<(&'static str, f64)>;
 
 /// A measurement: examples that were gone over, and nothing that is not part of it.
 type Job<'a> = Box<dyn Fn() -> Answer<u64> + 'a>;
+type Jobs<'a> = Vec<(&'static str, Job<'a>)>;
 
-/// Everything, in turns: one round of each, then the next.
+/// Everything, in turns.
 pub(super) fn all(content: Content, folder: &Path, rounds: usize) -> Answer<()> {
     let folder = directory(content, folder);
     let shards = shards(&folder)?;
-    let bytes: u64 = shards.iter().map(|path| Ok(fs::metadata(path)?.len())).sum::<Answer<u64>>()?;
     let blocks = if content == Content::Shards { Vec::new() } else { blocks(&shards)? };
-    let jobs = jobs(content, &folder, &shards, &blocks);
+    in_turns(content, &shards, jobs(content, &folder, &shards, &blocks), rounds)
+}
+
+/// Reading alone, in turns; one thread is the limit of the others. Without all records in memory, which would be beside it.
+pub(super) fn reading(content: Content, folder: &Path, rounds: usize) -> Answer<()> {
+    let folder = directory(content, folder);
+    in_turns(content, &shards(&folder)?, reading_jobs(content, &folder), rounds)
+}
+
+/// One round of each job, then the next.
+fn in_turns(content: Content, shards: &[PathBuf], jobs: Jobs<'_>, rounds: usize) -> Answer<()> {
+    let bytes: u64 = shards.iter().map(|path| Ok(fs::metadata(path)?.len())).sum::<Answer<u64>>()?;
     let mut measured: Vec<Vec<Figures>> = jobs.iter().map(|_| Vec::new()).collect();
     for _ in 0..rounds {
         let mut limit = None;
@@ -56,14 +67,9 @@ pub(super) fn all(content: Content, folder: &Path, rounds: usize) -> Answer<()> 
     Ok(())
 }
 
-fn jobs<'a>(
-    content: Content,
-    folder: &'a Path,
-    shards: &'a [PathBuf],
-    blocks: &'a [Records],
-) -> Vec<(&'static str, Job<'a>)> {
+fn jobs<'a>(content: Content, folder: &'a Path, shards: &'a [PathBuf], blocks: &'a [Records]) -> Jobs<'a> {
     let examples: u64 = blocks.iter().map(|block| block.len() as u64).sum();
-    let mut jobs: Vec<(&'static str, Job<'a>)> = Vec::new();
+    let mut jobs: Jobs<'a> = Vec::new();
     match content {
         Content::Shards => {}
         Content::Pictures => {
@@ -78,11 +84,18 @@ fn jobs<'a>(
         jobs.push(("records", Box::new(|| records(shards))));
         jobs.push(("decoding, of records in memory", Box::new(|| decode(folder, blocks))));
     }
-    jobs.push(("reading, 1 thread", Box::new(move || read(folder, content, 1))));
-    jobs.push(("reading, 2 threads", Box::new(move || read(folder, content, 2))));
+    jobs.extend(reading_jobs(content, folder));
     jobs.push(("random places", Box::new(move || places(folder, content))));
     jobs.push(("open", Box::new(|| open(folder, 1).map(|_| 0))));
     jobs
+}
+
+fn reading_jobs(content: Content, folder: &Path) -> Jobs<'_> {
+    vec![
+        ("reading, 1 thread", Box::new(move || read(folder, content, 1))),
+        ("reading, 2 threads", Box::new(move || read(folder, content, 2))),
+        ("reading, two readers of 1 thread", Box::new(move || read_twice(folder, content))),
+    ]
 }
 
 fn shards(folder: &Path) -> Answer<Vec<PathBuf>> {
@@ -231,6 +244,16 @@ fn read(folder: &Path, content: Content, threads: usize) -> Answer<u64> {
             return Ok(n);
         }
     }
+}
+
+/// Two epochs side by side, by readers that share nothing but the machine: what two threads of one reader may come to.
+fn read_twice(folder: &Path, content: Content) -> Answer<u64> {
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| read(folder, content, 1).map_err(|error| error.to_string()));
+        let own = read(folder, content, 1)?;
+        let other = other.join().map_err(|_| "a reader panicked")??;
+        Ok(own + other)
+    })
 }
 
 /// Examples at places that follow no order, a batch at a time.
