@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 use std::{fs, io, slice};
 
@@ -75,21 +75,33 @@ impl Shards {
 
     /// The open file. The one that was read longest ago is closed for it, if there are many.
     fn opened(&self, i: usize) -> Result<Arc<dyn Resource>, Error> {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = open.iter().position(|(file, _)| *file == i) {
-            let (file, resource) = open.remove(at).expect("it is at this position");
-            open.push_back((file, Arc::clone(&resource)));
+        if let Some(resource) = self.again(i) {
             return Ok(resource);
         }
+        // Without the lock, also for closing: others read meanwhile. Two may open the same file, which harms nobody.
         let path = &self.files[i].path;
         let resource =
             FileStore.open(path).map_err(|error| StoreError::new(Arc::clone(path), None, error))?;
         let resource: Arc<dyn Resource> = resource.into();
-        if open.len() == OPEN {
-            open.pop_front();
-        }
+        let mut open = self.open();
+        let closed = if open.len() == OPEN { open.pop_front() } else { None };
         open.push_back((i, Arc::clone(&resource)));
+        drop(open);
+        drop(closed);
         Ok(resource)
+    }
+
+    /// A file that is open already.
+    fn again(&self, i: usize) -> Option<Arc<dyn Resource>> {
+        let mut open = self.open();
+        let at = open.iter().position(|(file, _)| *file == i)?;
+        let (file, resource) = open.remove(at)?;
+        open.push_back((file, Arc::clone(&resource)));
+        Some(resource)
+    }
+
+    fn open(&self) -> MutexGuard<'_, VecDeque<(usize, Arc<dyn Resource>)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
