@@ -26,6 +26,7 @@ mod description;
 mod format;
 mod loader;
 mod order;
+mod parts;
 mod reader;
 mod remembered;
 mod shards;

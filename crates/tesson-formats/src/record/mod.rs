@@ -66,6 +66,16 @@ pub trait RecordFile: Send + Sync {
     /// As [`RecordFile::read`].
     fn random_access(&self, fetch: &dyn Fetch) -> Result<bool, Error>;
 
+    /// Whether records stand in the file as they are, so that a run of them costs what its own bytes cost, wherever it
+    /// begins and ends. Not where chunks or the whole file are compressed.
+    ///
+    /// # Errors
+    /// As [`RecordFile::read`].
+    fn is_plain(&self, fetch: &dyn Fetch) -> Result<bool, Error> {
+        let _ = fetch;
+        Ok(false)
+    }
+
     /// Bytes of memory held.
     fn memory(&self) -> usize;
 

@@ -372,6 +372,10 @@ impl RecordFile for TfRecordFile {
         Ok(self.compression(fetch)?.is_none())
     }
 
+    fn is_plain(&self, fetch: &dyn Fetch) -> Result<bool, Error> {
+        self.random_access(fetch)
+    }
+
     fn memory(&self) -> usize {
         let stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
         self.places().memory() + stream.as_ref().map_or(0, Stream::memory)

@@ -27,8 +27,8 @@ pub(super) enum Last {
 /// A stretch of the order.
 pub(super) struct Stretch {
     pub(super) numbers: Vec<u64>,
-    /// For each number, how many of the traversal are over with it.
-    pub(super) positions: Vec<u64>,
+    /// Records of the traversal before it.
+    pub(super) over: u64,
     /// Files that should end within: behind so many of the numbers, with which record.
     pub(super) ends: Vec<(usize, RecordId)>,
     pub(super) last: Last,
@@ -38,7 +38,7 @@ impl Stretch {
     /// What is left of it behind so many numbers.
     pub(super) fn behind(mut self, n: usize) -> Stretch {
         self.numbers.drain(..n);
-        self.positions.drain(..n);
+        self.over += n as u64;
         self.ends.retain_mut(|(at, _)| {
             *at = at.saturating_sub(n);
             true
@@ -60,17 +60,19 @@ pub(super) struct Loaded {
 impl Loaded {
     /// Nothing but what is said at the end of the order.
     pub(super) fn nothing(last: Last, batch: Batch) -> Loaded {
-        let stretch = Stretch { numbers: Vec::new(), positions: Vec::new(), ends: Vec::new(), last };
+        let stretch = Stretch { numbers: Vec::new(), over: 0, ends: Vec::new(), last };
         Loaded { stretch, batch, stop: None, behind: Vec::new() }
     }
 }
 
 /// Loads a stretch into an empty batch, until that has so many bytes.
 pub(super) fn load(loader: &mut Loader, stretch: Stretch, mut batch: Batch, bytes: usize) -> Loaded {
-    let stop = loader.load(&stretch.numbers, &mut batch, bytes).err().map(|(_, stop)| stop);
+    let mut parts = loader.parts(&stretch);
+    let stop = loader.load(&stretch.numbers, &mut parts, &mut batch, bytes).err().map(|(_, stop)| stop);
     let reached = stretch.ends.iter().take_while(|(at, _)| *at <= batch.rows());
-    let look = |(_, id): &(usize, RecordId)| loader.behind(RecordId { record: id.record + 1, ..*id });
+    let look = |(_, id): &(usize, RecordId)| loader.behind(RecordId { record: id.record + 1, ..*id }, &parts);
     let behind = reached.map(look).collect();
+    loader.recycle(parts);
     Loaded { stretch, batch, stop, behind }
 }
 

@@ -9,6 +9,8 @@ use tesson_formats::example::Span;
 use tesson_formats::record::{End, Fault, Problem};
 use tesson_tfds::features::{Batch, Decoder, FeatureError, Limits, Schema};
 
+use super::ahead::Stretch;
+use super::parts::{Parts, Spare};
 use super::shelf::{Block, Shelf};
 
 /// A record: which file of the plan, and which record of that.
@@ -67,23 +69,42 @@ const HELD: usize = 16;
 /// A block, and the records that may be taken from it without asking the shelf.
 type Held = (Arc<Block>, Range<u64>);
 
+/// Whose block it is that a record is taken from.
+enum Of {
+    Shelf { known: Range<u64> },
+    Part(usize),
+}
+
 /// Reads and decodes. One for each thread.
 pub(super) struct Loader {
     shelf: Arc<Shelf>,
     decoder: Decoder,
     /// Blocks that are used again and again while a stretch is loaded, and which records may be taken from each; by file.
     held: [Option<Held>; HELD],
+    /// Whether it reads parts of stretches for itself, and memory for that.
+    reads_parts: bool,
+    spare: Spare,
 }
 
 impl Loader {
     pub(super) fn new(shelf: Arc<Shelf>, schema: &Arc<Schema>) -> Loader {
         let decoder = Decoder::new(Arc::clone(schema), Limits::default());
-        Loader { shelf, decoder, held: Default::default() }
+        Loader { shelf, decoder, held: Default::default(), reads_parts: false, spare: Spare::default() }
     }
 
-    /// One for another thread, which shares what has been read.
+    /// One for a thread beside others.
     pub(super) fn another(&self) -> Loader {
-        Loader::new(Arc::clone(&self.shelf), self.decoder.schema())
+        Loader { reads_parts: true, ..Loader::new(Arc::clone(&self.shelf), self.decoder.schema()) }
+    }
+
+    /// What is to be read for a stretch alone.
+    pub(super) fn parts(&self, stretch: &Stretch) -> Parts {
+        if self.reads_parts { Parts::of(stretch) } else { Parts::default() }
+    }
+
+    /// Takes memory back.
+    pub(super) fn recycle(&mut self, parts: Parts) {
+        parts.recycle(&mut self.spare);
     }
 
     pub(super) fn shelf(&self) -> &Arc<Shelf> {
@@ -94,33 +115,38 @@ impl Loader {
         self.decoder.schema()
     }
 
-    /// Appends the examples of these records to a batch, until it has so many bytes.
+    /// Appends the examples of these records to a batch, until it has so many bytes. `parts` are those of their stretch.
     ///
     /// # Errors
     /// How many of them are in the batch, and why the next one is not.
     pub(super) fn load(
         &mut self,
         numbers: &[u64],
+        parts: &mut Parts,
         batch: &mut Batch,
         bytes: usize,
     ) -> Result<(), (usize, Stop)> {
-        let loaded = self.load_on(numbers, batch, bytes);
+        let loaded = self.load_on(numbers, parts, batch, bytes);
         // What the shelf gives up meanwhile is to be free.
         self.held = Default::default();
         loaded
     }
 
-    fn load_on(&mut self, numbers: &[u64], batch: &mut Batch, bytes: usize) -> Result<(), (usize, Stop)> {
+    fn load_on(
+        &mut self,
+        numbers: &[u64],
+        parts: &mut Parts,
+        batch: &mut Batch,
+        bytes: usize,
+    ) -> Result<(), (usize, Stop)> {
         let mut done = 0;
         while done < numbers.len() {
             if done > 0 && batch.value_bytes() >= bytes {
                 return Err((done, Stop::Full));
             }
             let first = RecordId::of(numbers[done]);
-            let run =
-                (1..numbers.len() - done).take_while(|i| numbers[done + i] == numbers[done] + *i as u64);
-            let run = 1 + run.count();
-            let (block, known) = self.take(first, run).map_err(|stop| (done, stop))?;
+            let run = run_of(&numbers[done..]);
+            let (block, of) = self.take(first, run, parts).map_err(|stop| (done, stop))?;
             let from = (first.record - block.first) as usize;
             let to = few_bytes(&block, from, from + run);
             // Records up to a damaged one are decoded: one of them may be wrong in itself.
@@ -139,16 +165,21 @@ impl Loader {
             if let Some((_, fault)) = fault {
                 return Err((done, Stop::Failed(self.record_error(block.file, fault))));
             }
-            if !known.is_empty() {
-                self.held[first.file % HELD] = Some((block, known));
+            match of {
+                Of::Shelf { known } if known.is_empty() => {}
+                Of::Shelf { known } => self.held[first.file % HELD] = Some((block, known)),
+                Of::Part(part) => {
+                    let next = RecordId { record: block.first + to as u64, ..first };
+                    parts.put_back(part, block, next, &mut self.spare);
+                }
             }
         }
         Ok(())
     }
 
     /// What a file has at `id`, where it should end.
-    pub(super) fn behind(&self, id: RecordId) -> Result<Behind, Error> {
-        if self.shelf.ends_at(id) {
+    pub(super) fn behind(&self, id: RecordId, parts: &Parts) -> Result<Behind, Error> {
+        if parts.ends_at(id) || self.shelf.ends_at(id) {
             return Ok(Behind::Nothing);
         }
         match self.block(id, 1) {
@@ -167,27 +198,35 @@ impl Loader {
         self.shelf.shards().file(self.shelf.shard(file)).path()
     }
 
-    /// Takes the block that holds a record out of those that are held, or from the shelf, and says which records may be
-    /// taken from it. `run` records from there on are wanted.
+    /// Takes the block that holds a record out of the parts or those that are held, or from the shelf, and says where it
+    /// belongs. `run` records from there on are wanted.
     ///
     /// It is moved, there and back: threads that take records from the same block would wait for each other if each
     /// counted its pointer at every run.
-    fn take(&mut self, id: RecordId, run: usize) -> Result<Held, Stop> {
+    fn take(&mut self, id: RecordId, run: usize, parts: &mut Parts) -> Result<(Arc<Block>, Of), Stop> {
+        if let Some((part, block)) = parts.take(id, &self.shelf, &mut self.spare).map_err(Stop::Failed)? {
+            return Ok((self.with_records(block, id)?, Of::Part(part)));
+        }
         // One that does not do is dropped here, and the shelf may use its memory for the next one.
         if let Some((block, known)) = self.held[id.file % HELD].take()
             && block.file == id.file
             && known.contains(&id.record)
         {
-            return Ok((block, known));
+            return Ok((block, Of::Shelf { known }));
         }
         let block = self.block(id, run)?;
         let known = block.known_from(id);
-        Ok((block, known))
+        Ok((block, Of::Shelf { known }))
     }
 
     /// The block that holds a record. `run` records from there on are wanted.
     fn block(&self, id: RecordId, run: usize) -> Result<Arc<Block>, Stop> {
         let block = self.shelf.block(id, run as u64).map_err(Stop::Failed)?;
+        self.with_records(block, id)
+    }
+
+    /// A block that was read from a record on, if there is one.
+    fn with_records(&self, block: Arc<Block>, id: RecordId) -> Result<Arc<Block>, Stop> {
         if !block.records.is_empty() {
             return Ok(block);
         }
@@ -222,6 +261,11 @@ impl Loader {
         let what = format!("record {}: {error}", block.first + i as u64);
         DataError::new(DataErrorKind::Malformed { what }, at).within(error.path.clone(), None).into()
     }
+}
+
+/// How many numbers follow each other from the first one on.
+pub(super) fn run_of(numbers: &[u64]) -> usize {
+    numbers.iter().zip(numbers[0]..).take_while(|(number, next)| *number == next).count()
 }
 
 /// How far records of a block reach, from `from` on and at most to `to`, that are decoded at once.

@@ -38,8 +38,8 @@ impl Order {
     /// The next `n` numbers of the order, fewer at the end. Files are as long as the dataset says, or as is known.
     pub(super) fn stretch(&mut self, n: usize) -> Stretch {
         let room = n.min(1 << 16);
-        let (numbers, positions) = (Vec::with_capacity(room), Vec::with_capacity(room));
-        let mut stretch = Stretch { numbers, positions, ends: Vec::new(), last: Last::More };
+        let (numbers, over) = (Vec::with_capacity(room), self.stream.delivered());
+        let mut stretch = Stretch { numbers, over, ends: Vec::new(), last: Last::More };
         while stretch.numbers.len() < n {
             let run = match self.stream.next_run((n - stretch.numbers.len()) as u64) {
                 Ok(Some(run)) => run,
@@ -52,9 +52,7 @@ impl Order {
                     break;
                 }
             };
-            let over = self.stream.delivered();
             stretch.numbers.extend(run.first..run.first + run.len);
-            stretch.positions.extend(over + 1 - run.len..=over);
             // A run lies in one file.
             let id = RecordId::of(run.first + run.len - 1);
             let is_last = id.record + 1 == self.plan.files[id.file].examples_in_shard;

@@ -15,6 +15,7 @@ use tesson_tfds::split::FileInstruction;
 use super::ahead::{Loaded, Stretch};
 use super::loader::{Behind, Loader, RecordId, Stop};
 use super::order::{Order, order_text};
+use super::parts::Parts;
 use super::shards::Shards;
 use super::shelf::Shelf;
 use super::supply::{Found, Supply, Taken, Then};
@@ -146,7 +147,7 @@ impl Reader {
         let prefixes = plan.files.iter().map(|f| prefix(f).to_owned()).collect();
         let supply = Supply::new(means);
         let in_turns = plan.spec().cycle.get();
-        let shelf = Shelf::new(Arc::new(shards), files, in_turns, supply.shelf_bytes(), supply.threads() > 1);
+        let shelf = Shelf::new(Arc::new(shards), files, in_turns, supply.shelf_bytes(), supply.threads());
         let loader = Loader::new(Arc::new(shelf), &schema);
         Ok(Reader {
             dataset,
@@ -311,14 +312,14 @@ impl Reader {
                     let error = self.absent(RecordId::of(*number), records);
                     self.leave_out(&error);
                 }
-                self.delivered = rest.positions[n - 1];
+                self.delivered = rest.over + n as u64;
                 self.load(rest.behind(n));
                 return Ok(());
             }
             (Stop::Short { records }, _) => records,
             (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::Skip) => {
                 self.leave_out(&error);
-                self.delivered = rest.positions[0];
+                self.delivered = rest.over + 1;
                 self.load(rest.behind(1));
                 return Ok(());
             }
@@ -409,7 +410,8 @@ impl Reader {
     /// Loads records that are known to be there, those of the rows from `start` on.
     fn load_known(&mut self, mut start: usize, rows: &mut Rows, on_damage: OnDamage) -> Result<(), Error> {
         loop {
-            let loaded = self.loader.load(&rows.numbers[start..], &mut rows.batch, usize::MAX);
+            let loaded =
+                self.loader.load(&rows.numbers[start..], &mut Parts::default(), &mut rows.batch, usize::MAX);
             let Err((done, stop)) = loaded else { return Ok(()) };
             start += done;
             let bad = RecordId::of(rows.numbers[start]);

@@ -66,6 +66,10 @@ impl RecordFile for Remembered {
         self.file.random_access(fetch)
     }
 
+    fn is_plain(&self, fetch: &dyn Fetch) -> Result<bool, Error> {
+        self.file.is_plain(fetch)
+    }
+
     fn memory(&self) -> usize {
         self.file.memory()
     }

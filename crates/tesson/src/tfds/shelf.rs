@@ -25,7 +25,7 @@ const WORTH_HOLDING: usize = 64;
 const KEPT: usize = 64;
 
 /// Bytes of a block whose memory is used again, at most: that of large records is not kept for small ones.
-const REUSED: u64 = 2 << 20;
+pub(super) const REUSED: u64 = 2 << 20;
 
 /// Blocks that are kept for each of the files that are read in turns: the one that is read, the next one, and one more.
 const KEPT_OF_A_FILE: usize = 3;
@@ -83,10 +83,13 @@ pub(super) struct Shelf {
     files: Vec<usize>,
     /// Whether there are threads that read ahead.
     threads: bool,
-    /// Blocks, bytes of all of them, and bytes of one that is read on; at most.
+    /// Blocks that are shared, bytes of all of them, and bytes of one that is read on; at most.
     kept: usize,
     limit: u64,
     largest: u64,
+    /// Bytes of blocks that a thread reads for itself, and of one of them; at most.
+    own: usize,
+    largest_own: u64,
     state: Mutex<State>,
     arrived: Condvar,
 }
@@ -110,24 +113,29 @@ struct Kept {
 }
 
 impl Shelf {
-    /// An empty one, of at most so many bytes; `in_turns` files are read in turns.
+    /// An empty one, of at most so many bytes; `in_turns` files are read in turns. Several threads read half of it for
+    /// themselves.
     pub(super) fn new(
         shards: Arc<Shards>,
         files: Vec<usize>,
         in_turns: u64,
         limit: u64,
-        threads: bool,
+        threads: usize,
     ) -> Shelf {
+        let own = limit / 2 / threads as u64;
+        let limit = if threads > 1 { limit / 2 } else { limit };
         let in_turns = in_turns.clamp(1, files.len().max(1) as u64);
         let kept = KEPT.max(usize::try_from(in_turns).unwrap_or(KEPT) * KEPT_OF_A_FILE);
         let largest = (limit / (in_turns * KEPT_OF_A_FILE as u64)).clamp(1, READ_ON.end);
         Shelf {
             shards,
             files,
-            threads,
+            threads: threads > 1,
             kept,
             limit,
             largest,
+            own: usize::try_from(own).unwrap_or(usize::MAX),
+            largest_own: (own / in_turns).clamp(1, READ_ON.end),
             state: Mutex::default(),
             arrived: Condvar::new(),
         }
@@ -172,6 +180,27 @@ impl Shelf {
             None => Task { file: id.file, first: id.record, most: run, ahead: 0, likely: run },
         };
         self.read(state, task)
+    }
+
+    /// Bytes of all blocks that a thread reads for itself.
+    pub(super) fn own_bytes(&self) -> usize {
+        self.own
+    }
+
+    /// Whether a file is one of which threads read for themselves. One that cannot be read is not.
+    pub(super) fn is_plain(&self, file: usize) -> bool {
+        self.shards.file(self.files[file]).records.is_plain(&*self.shards).unwrap_or(false)
+    }
+
+    /// A block of at most `most` records from `id` on, in the memory of another, for the caller alone.
+    ///
+    /// # Errors
+    /// Bytes that cannot be had.
+    pub(super) fn read_own(&self, id: RecordId, most: u64, memory: Block) -> Result<Block, Error> {
+        let mut block = Block { file: id.file, first: id.record, ahead: 0, ..memory };
+        let want = Want { first: id.record, most, bytes: self.largest_own };
+        self.shards.file(self.files[id.file]).records.read(want, &*self.shards, &mut block.records)?;
+        Ok(block)
     }
 
     /// Reads a block that was planned ahead, if there is one that nobody reads; false if not.

@@ -229,7 +229,8 @@ impl Taken {
         }
         let range = self.at..to;
         rows.numbers.extend_from_slice(&self.stretch.numbers[range.clone()]);
-        rows.positions.extend_from_slice(&self.stretch.positions[range.clone()]);
+        let over = self.stretch.over;
+        rows.positions.extend(over + self.at as u64 + 1..=over + to as u64);
         if rows.batch.rows() == 0 && range == (0..self.batch.rows()) {
             // The caller's memory goes the other way.
             std::mem::swap(&mut rows.batch, &mut self.batch);
@@ -237,6 +238,6 @@ impl Taken {
             rows.batch.append(&self.batch, range);
         }
         self.at = to;
-        Some(self.stretch.positions[to - 1])
+        Some(over + to as u64)
     }
 }

@@ -29,6 +29,7 @@ fn compressed_files_hold_what_was_compressed() {
             let expected: Vec<_> = data.iter().cloned().map(Ok).collect();
             assert_eq!((found, end), (expected, End::File));
             assert!(!new().random_access(&bytes).expect("the bytes are in memory"));
+            assert!(!new().is_plain(&bytes).expect("the bytes are in memory"));
         }
     }
 }
