@@ -4,6 +4,7 @@ mod ahead;
 mod as_stored;
 mod bucketed;
 mod chunk_window;
+mod glimpse;
 mod global;
 mod local;
 mod locate;

@@ -7,6 +7,7 @@
 
 use tesson_core::Index;
 
+use super::glimpse::Glimpse;
 use super::locate::Locate;
 use super::{Window, chunk_window, sample_window};
 use crate::Planned;
@@ -54,6 +55,8 @@ pub(super) struct Shuffle {
     place: usize,
     /// Whether every window holds everything: no draw is rejected then.
     whole: bool,
+    /// What somebody who has just come is shown instead of the list, which is worked out when they go on.
+    glimpse: Option<Glimpse>,
     /// Places whose chunks have been reported as done.
     retired: usize,
 }
@@ -71,10 +74,19 @@ impl Shuffle {
             next: 0,
             place: 0,
             whole: false,
+            glimpse: None,
             retired: 0,
         };
         shuffle.restart(index, window, seed, sweep);
         shuffle
+    }
+
+    /// Works out a few sequences from `from` on, which somebody waits for, if all would take long.
+    pub(super) fn look_at(&mut self, from: u64) {
+        if self.whole {
+            let all = self.places[self.places.len() - 1].first;
+            self.glimpse = Glimpse::of(&self.generator, all, from as u32);
+        }
     }
 
     /// The same for another sweep, in the memory of this one.
@@ -86,6 +98,7 @@ impl Shuffle {
         self.generator = Mt19937_64::new(seed);
         self.list.clear();
         (self.base, self.next, self.place, self.retired) = (0, 0, 0, 0);
+        self.glimpse = None;
     }
 
     /// Lays the chunks end to end in the order of the sweep.
@@ -160,6 +173,10 @@ impl Shuffle {
     /// Works out what is needed to ask for sequence `from`; returns up to which one may be asked. What lies before
     /// the window of `from`, and before `keep`, may be forgotten; asking for it again starts the sweep anew.
     pub(super) fn prepare(&mut self, from: u64, keep: u64) -> u64 {
+        if let Some(end) = self.glimpse.as_ref().and_then(|glimpse| glimpse.end(from)) {
+            return end;
+        }
+        self.glimpse = None;
         let all = self.places[self.places.len() - 1].first;
         let slot = self.find(from as u32);
         if self.next < all {
@@ -244,7 +261,10 @@ impl Shuffle {
     /// Where sequence number `sequence` of the sweep lies, and its home; it has been prepared.
     #[inline]
     pub(super) fn get(&self, sequence: u64) -> (Planned, u64) {
-        let position = self.list[(sequence - u64::from(self.base)) as usize];
+        let position = match &self.glimpse {
+            Some(glimpse) => glimpse.at(sequence),
+            None => self.list[(sequence - u64::from(self.base)) as usize],
+        };
         let home = self.find(position);
         let place = self.places[home];
         (Planned { chunk: place.chunk, sequence: position - place.first }, home as u64)
@@ -266,6 +286,7 @@ impl Shuffle {
             + self.places.capacity() * size_of::<Place>()
             + self.list.capacity() * size_of::<u32>()
             + self.locate.bytes()
+            + self.glimpse.as_ref().map_or(0, Glimpse::bytes)
     }
 }
 

@@ -19,6 +19,8 @@ pub(crate) struct Windowed {
     /// Chunks that their sweep has done with and that have not been reported yet.
     retired: Vec<u32>,
     ahead: Ahead,
+    /// Whether nothing has been asked for yet.
+    is_new: bool,
 }
 
 impl Windowed {
@@ -31,6 +33,7 @@ impl Windowed {
             oldest: None,
             retired: Vec::new(),
             ahead: Ahead::default(),
+            is_new: true,
         }
     }
 
@@ -102,6 +105,9 @@ impl Order for Windowed {
         let current = self.current.as_mut().expect("a sweep is entered before it is asked");
         if let Some(end) = self.ahead.end(current.sweep, from) {
             return end;
+        }
+        if std::mem::take(&mut self.is_new) {
+            current.look_at(from);
         }
         let keep = match self.oldest {
             Some(oldest) if oldest.sweep == current.sweep => oldest.sequence,

@@ -9,6 +9,7 @@ const UPPER: u64 = !0 << 31;
 const LOWER: u64 = !UPPER;
 
 /// MT19937-64, seeded with one 64-bit number.
+#[derive(Clone)]
 pub(crate) struct Mt19937_64 {
     state: [u64; N],
     out: [u64; N],
@@ -16,6 +17,9 @@ pub(crate) struct Mt19937_64 {
 }
 
 impl Mt19937_64 {
+    /// Draws that are made at once.
+    pub(crate) const AT_ONCE: usize = N;
+
     /// A generator that starts from `seed`; all 64 bits count.
     pub(crate) fn new(seed: u64) -> Mt19937_64 {
         let mut state = [seed; N];
@@ -52,8 +56,19 @@ impl Mt19937_64 {
         self.next += n;
     }
 
+    /// Passes over `n` times [`Mt19937_64::AT_ONCE`] draws, none of which is ready.
+    pub(crate) fn pass_over(&mut self, n: usize) {
+        debug_assert_eq!(self.next, N, "draws are ready");
+        (0..n).for_each(|_| self.twist());
+    }
+
     #[inline(never)]
     fn renew(&mut self) {
+        self.twist();
+        self.show();
+    }
+
+    fn twist(&mut self) {
         let (low, high) = self.state.split_at_mut(HALF);
         for i in 0..HALF - 1 {
             low[i] = high[i] ^ twist(low[i], low[i + 1]);
@@ -63,6 +78,10 @@ impl Mt19937_64 {
             high[i] = low[i] ^ twist(high[i], high[i + 1]);
         }
         high[HALF - 1] = low[HALF - 1] ^ twist(high[HALF - 1], low[0]);
+    }
+
+    /// Makes what is drawn of the state.
+    fn show(&mut self) {
         for (out, &state) in self.out.iter_mut().zip(&self.state) {
             *out = temper(state);
         }
@@ -108,6 +127,16 @@ mod tests {
         let mut generator = Mt19937_64::new(5489);
         let last = (0..10000).map(|_| generator.draw()).last();
         assert_eq!(last, Some(9981545732273789042));
+    }
+
+    #[test]
+    fn draws_that_are_passed_over_are_those_that_come_first() {
+        let (mut one, mut many) = (Mt19937_64::new(7), Mt19937_64::new(7));
+        (0..3 * Mt19937_64::AT_ONCE).for_each(|_| {
+            one.draw();
+        });
+        many.pass_over(3);
+        assert_eq!(one.draw(), many.draw());
     }
 
     #[test]

@@ -1,0 +1,165 @@
+//! The beginning of a shuffled sweep, before the shuffle (§5).
+//!
+//! The pass swaps the item at each position with any other, so what stands at the first positions is known only behind its
+//! last swap. But a few positions can be followed backwards: from where their items are at the end, swap by swap, to where
+//! they were at the beginning. That takes all draws too, and hardly any memory, where the pass itself waits for memory at
+//! every swap. It takes a third of the time, so the first minibatch need not wait for the whole order.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::rng::{Mt19937_64, Remainder};
+
+/// Positions that are followed: those of a few minibatches. Tests have small sweeps.
+const POSITIONS: u32 = if cfg!(test) { 7 } else { 16 << 10 };
+
+/// Sequences of a sweep whose shuffle is worth not waiting for.
+const WORTH: u32 = if cfg!(test) { 20 } else { 1 << 20 };
+
+/// Bits of a word.
+const WORD: usize = u64::BITS as usize;
+
+/// Draws that are made again at a time, backwards: whole renewals of the generator, and whole words of bits.
+const DRAWS: usize = WORD * Mt19937_64::AT_ONCE;
+
+/// Which sequences will stand at some positions when the pass is over.
+pub(super) struct Glimpse {
+    first: u32,
+    /// By their positions before the shuffle.
+    sequences: Vec<u32>,
+}
+
+impl Glimpse {
+    /// What will stand at `from` and behind it, in a sweep of `n` sequences that are all in every window; `generator` is
+    /// about to make the first draw. `None` if the pass itself takes no time.
+    pub(super) fn of(generator: &Mt19937_64, n: u32, from: u32) -> Option<Glimpse> {
+        let wanted = from..n.min(from.saturating_add(POSITIONS));
+        (n >= WORTH).then(|| Glimpse::follow(generator.clone(), n, wanted))
+    }
+
+    fn follow(mut generator: Mt19937_64, n: u32, wanted: Range<u32>) -> Glimpse {
+        let stretches = (n as usize).div_ceil(DRAWS);
+        let mut generators = Vec::with_capacity(stretches);
+        for _ in 0..stretches {
+            generators.push(generator.clone());
+            generator.pass_over(DRAWS / Mt19937_64::AT_ONCE);
+        }
+        let remainder = Remainder::by(n.into());
+        let mut followed = Followed::new(n, &wanted);
+        let mut partners = Vec::with_capacity(DRAWS);
+        for (i, mut generator) in generators.into_iter().enumerate().rev() {
+            let first = i * DRAWS;
+            let len = DRAWS.min(n as usize - first);
+            partners.clear();
+            while partners.len() < len {
+                let draws = generator.ready();
+                let used = draws.len().min(len - partners.len());
+                partners.extend(draws[..used].iter().map(|&draw| remainder.of(draw) as u32));
+                generator.skip(used);
+            }
+            for (k, partners) in partners.chunks(WORD).enumerate().rev() {
+                followed.undo((first + k * WORD) as u32, partners);
+            }
+        }
+        Glimpse { first: wanted.start, sequences: followed.found(&wanted) }
+    }
+
+    /// Behind the last position, if `position` is one of them.
+    pub(super) fn end(&self, position: u64) -> Option<u64> {
+        let range = u64::from(self.first)..u64::from(self.first) + self.sequences.len() as u64;
+        range.contains(&position).then_some(range.end)
+    }
+
+    /// The sequence that will stand at a position.
+    pub(super) fn at(&self, position: u64) -> u32 {
+        self.sequences[(position - u64::from(self.first)) as usize]
+    }
+
+    /// Bytes of memory held.
+    pub(super) fn bytes(&self) -> usize {
+        self.sequences.capacity() * size_of::<u32>()
+    }
+}
+
+/// Items on their way back.
+struct Followed {
+    /// The positions where one is, a bit each: hardly any is.
+    bits: Vec<u64>,
+    /// By where an item is, where it will be in the end.
+    ends: HashMap<u32, u32>,
+}
+
+impl Followed {
+    fn new(n: u32, wanted: &Range<u32>) -> Followed {
+        let bits = vec![0; (n as usize).div_ceil(WORD)];
+        let mut followed = Followed { bits, ends: HashMap::with_capacity(wanted.len()) };
+        wanted.clone().for_each(|position| followed.put(position, position));
+        followed
+    }
+
+    /// Undoes the swaps of the positions from `first` on with these partners; no more than make a word of bits.
+    fn undo(&mut self, first: u32, partners: &[u32]) {
+        let at_positions = self.bits[first as usize / WORD];
+        let bit = |position: u32| self.bits[position as usize / WORD] >> (position % WORD as u32) & 1;
+        // Whether any is met, without a branch for each.
+        if partners.iter().fold(at_positions, |any, &partner| any | bit(partner)) != 0 {
+            for (i, &partner) in partners.iter().enumerate().rev() {
+                self.swap(first + i as u32, partner);
+            }
+        }
+    }
+
+    fn swap(&mut self, a: u32, b: u32) {
+        let (from_a, from_b) = (self.take(a), self.take(b));
+        from_a.into_iter().for_each(|end| self.put(b, end));
+        from_b.into_iter().for_each(|end| self.put(a, end));
+    }
+
+    fn take(&mut self, position: u32) -> Option<u32> {
+        let (word, bit) = (&mut self.bits[position as usize / WORD], 1 << (position % WORD as u32));
+        let is_here = *word & bit != 0;
+        *word &= !bit;
+        is_here.then(|| self.ends.remove(&position)).flatten()
+    }
+
+    fn put(&mut self, position: u32, end: u32) {
+        self.bits[position as usize / WORD] |= 1 << (position % WORD as u32);
+        self.ends.insert(position, end);
+    }
+
+    /// Where the items were at the beginning, by where they will be.
+    fn found(self, wanted: &Range<u32>) -> Vec<u32> {
+        let mut found = vec![0; wanted.len()];
+        for (beginning, end) in self.ends {
+            found[(end - wanted.start) as usize] = beginning;
+        }
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_glimpse_shows_what_the_pass_brings_about(
+            seed: u64,
+            n in prop_oneof![1u32..50, 1000u32..60_000],
+            from: prop::sample::Index,
+            len in 1u32..300,
+        ) {
+            let mut list: Vec<u32> = (0..n).collect();
+            let mut generator = Mt19937_64::new(seed);
+            (0..list.len()).for_each(|t| list.swap(t, (generator.draw() % u64::from(n)) as usize));
+            let from = from.index(n as usize) as u32;
+            let wanted = from..n.min(from + len);
+            let glimpse = Glimpse::follow(Mt19937_64::new(seed), n, wanted.clone());
+            let found: Vec<u32> = wanted.clone().map(|position| glimpse.at(position.into())).collect();
+            prop_assert_eq!(found, &list[wanted.start as usize..wanted.end as usize]);
+            prop_assert_eq!(glimpse.end(wanted.start.into()), Some(wanted.end.into()));
+            prop_assert_eq!(glimpse.end(wanted.end.into()), None);
+        }
+    }
+}
