@@ -50,14 +50,15 @@ impl Info<'_> {
             out.pair(if i == 0 { "streams" } else { "" }, &describe(stream))?;
         }
         for (i, part) in self.join.iter().flat_map(|join| &join.parts).enumerate() {
-            let head = if i == 0 { "missing keys" } else { "" };
-            out.pair(
-                head,
-                &format!("{} in deserializer {}{}", count(part.missing), i + 1, some(&part.first_missing)),
-            )?;
+            let head = if i == 0 { "missing" } else { "" };
+            let keys = some(&part.first_missing);
+            out.pair(head, &format!("{} keys in deserializer {}{keys}", count(part.missing), i + 1))?;
             if part.repeated > 0 {
                 let keys = some(&part.first_repeated);
-                out.pair("", &format!("{} repeated in deserializer {}{keys}", count(part.repeated), i + 1))?;
+                out.pair(
+                    "",
+                    &format!("{} keys repeated in deserializer {}{keys}", count(part.repeated), i + 1),
+                )?;
             }
         }
         let index = self.index;

@@ -472,7 +472,12 @@ fn errors_suggest_the_repair() {
     assert!(e.contains("found `-5`"), "{e}");
     fs::write(folder.join("odd.json"), r#"{"randomise": true}"#).unwrap();
     let e = refused(&folder, "read odd.json", 2);
-    assert!(e.contains("odd.json: unknown option `randomise`, did you mean `randomize`?"), "{e}");
+    assert!(e.contains("odd.json:1:2: unknown option `randomise`, did you mean `randomize`?"), "{e}");
+    let text = "[[deserializers]]\ntype = 'CNTKTextFormatDeserializer'\nfile = 'f'\ninput.x = {dim = 1, fromat = 'dense'}\n";
+    fs::write(folder.join("odd.toml"), text).unwrap();
+    let e = refused(&folder, "read odd.toml", 2);
+    let expected = "odd.toml:4:21: deserializers[0].input.x: unknown option `fromat`, did you mean `format`?";
+    assert!(e.contains(expected), "{e}");
 }
 
 #[test]

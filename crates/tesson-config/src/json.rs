@@ -3,6 +3,8 @@
 use serde_json::Value as Json;
 use tesson_core::{ConfigError, Section, Value};
 
+use crate::places::{Offsets, joined};
+
 /// Parses a configuration in JSON. Names keep the order they are written in; of equal names the later one wins.
 /// `null` means that nothing was given.
 ///
@@ -10,6 +12,80 @@ use tesson_core::{ConfigError, Section, Value};
 /// Text that is no JSON object, with line and column (both from 1).
 pub fn parse(text: &str) -> Result<Section, ConfigError> {
     from_object(serde_json::from_str(text).map_err(|e| syntax_error(&e))?)
+}
+
+/// The same; its names know their places in the text, which `file` names.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_file(text: &str, file: &str) -> Result<Section, ConfigError> {
+    let mut tree = parse(text)?;
+    names(text).put(&mut tree, text, file);
+    Ok(tree)
+}
+
+/// An object or a list around the place that has been reached.
+struct Level {
+    path: String,
+    /// In a list the number of the item.
+    item: Option<usize>,
+    /// In an object the name of the entry.
+    name: String,
+}
+
+impl Level {
+    /// The path of what stands at the place.
+    fn inner(&self) -> String {
+        match self.item {
+            Some(item) => format!("{}[{item}]", self.path),
+            None => joined(&self.path, &self.name),
+        }
+    }
+}
+
+/// Where the names of a text stand that is known to be JSON.
+fn names(text: &str) -> Offsets {
+    let bytes = text.as_bytes();
+    let (mut found, mut levels) = (Offsets::default(), Vec::<Level>::new());
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            opening @ (b'{' | b'[') => {
+                let path = levels.last().map_or(String::new(), Level::inner);
+                levels.push(Level { path, item: (opening == b'[').then_some(0), name: String::new() });
+            }
+            b'}' | b']' => drop(levels.pop()),
+            b',' => {
+                if let Some(Level { item: Some(item), .. }) = levels.last_mut() {
+                    *item += 1;
+                }
+            }
+            b'"' => {
+                let end = end_of_text(bytes, at);
+                let is_name = bytes[end..].iter().find(|b| !b.is_ascii_whitespace()) == Some(&b':');
+                if let (true, Some(level), Ok(name)) =
+                    (is_name, levels.last_mut(), serde_json::from_str(&text[at..end]))
+                {
+                    level.name = name;
+                    found.insert(level.inner(), at);
+                }
+                at = end;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    found
+}
+
+/// Where a text in quotes ends.
+fn end_of_text(bytes: &[u8], start: usize) -> usize {
+    let mut at = start + 1;
+    while at < bytes.len() && bytes[at] != b'"' {
+        at += if bytes[at] == b'\\' { 2 } else { 1 };
+    }
+    (at + 1).min(bytes.len())
 }
 
 /// The tree of a JSON object.
@@ -159,6 +235,16 @@ mod tests {
         assert_eq!(e.to_string(), "line 1, column 6: EOF while parsing a value");
         let e = parse("[1]").unwrap_err();
         assert_eq!(e.to_string(), "found a list, expected an object `{…}`");
+    }
+
+    #[test]
+    fn names_know_where_they_stand_in_a_file() {
+        let text = "{\"a\": {\"é\": \"\\\\\", \"b\": 1},\n \"l\": [[1, 2], {\"x\": \"y\\\":\"}],\n\t\"\\u006c2\" : [\"t\", {\"z\": 0}]}";
+        let tree = parse_file(text, "f.json").unwrap();
+        let place = |path: &str| tree.place_of(path).map(ToString::to_string).unwrap_or_default();
+        assert_eq!(place("a.b"), "f.json:1:19");
+        assert_eq!(place("l[1].x"), "f.json:2:17");
+        assert_eq!(place("l2[1].z"), "f.json:3:21");
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod manual;
 mod options;
 mod overrides;
 mod paths;
+mod places;
 pub mod reader;
 mod resolve;
 pub mod schedule;

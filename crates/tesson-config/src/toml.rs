@@ -2,8 +2,10 @@
 
 use serde_json::Value as Json;
 use tesson_core::{ConfigError, Section};
+use toml::de::{DeTable, DeValue};
 
 use crate::json;
+use crate::places::{Offsets, joined};
 
 /// Parses a configuration in TOML.
 ///
@@ -18,6 +20,40 @@ pub fn parse(text: &str) -> Result<Section, ConfigError> {
         ConfigError::new("", format!("line {line}, column {column}: {}", e.message()))
     })?;
     json::from_object(tree)
+}
+
+/// The same; its names know their places in the text, which `file` names.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_file(text: &str, file: &str) -> Result<Section, ConfigError> {
+    let mut tree = parse(text)?;
+    // What has been parsed once parses again.
+    if let Ok(table) = DeTable::parse(text) {
+        let mut offsets = Offsets::default();
+        in_table(table.get_ref(), "", &mut offsets);
+        offsets.put(&mut tree, text, file);
+    }
+    Ok(tree)
+}
+
+fn in_table(table: &DeTable<'_>, path: &str, found: &mut Offsets) {
+    for (name, value) in table {
+        let path = joined(path, name.get_ref());
+        in_value(value.get_ref(), &path, found);
+        found.insert(path, name.span().start);
+    }
+}
+
+fn in_value(value: &DeValue<'_>, path: &str, found: &mut Offsets) {
+    match value {
+        DeValue::Table(table) => in_table(table, path, found),
+        DeValue::Array(items) => {
+            let all = items.iter().enumerate();
+            all.for_each(|(i, item)| in_value(item.get_ref(), &format!("{path}[{i}]"), found));
+        }
+        _ => {}
+    }
 }
 
 /// A tree as TOML.

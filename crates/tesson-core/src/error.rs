@@ -167,7 +167,13 @@ impl fmt::Display for DataErrorKind {
             NoSequences => f.write_str("the file holds no sequence under the given options"),
             Utf16 => f.write_str("the file is UTF-16, ASCII or UTF-8 is expected"),
             ExpectedSequenceId { found } => {
-                let hint = if found.is_ascii_graphic() { "" } else { "; is this a text file?" };
+                let hint = match found {
+                    b if b.is_ascii_alphabetic() => {
+                        "; for ids that are text set `useNumericSequenceKeys = false`"
+                    }
+                    b if b.is_ascii_graphic() => "",
+                    _ => "; is this a text file?",
+                };
                 write!(
                     f,
                     "found `{}`, expected a sequence id (digits) or an input (`|name`){hint}",

@@ -191,7 +191,7 @@ impl<'a> Options<'a> {
                     Some(near) => format!("unknown option `{name}`, did you mean `{near}`?"),
                     None => format!("unknown option `{name}`"),
                 };
-                return Err(ConfigError::new(path, hint));
+                return Err(ConfigError::new(path, hint).at(name.place().cloned()));
             }
         }
         Ok(Options { table, section, path })

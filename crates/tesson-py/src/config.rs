@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
 use tesson::Registry;
 use tesson::config::Choices;
-use tesson_core::{OptionKind, Section, Value};
+use tesson_core::{ConfigError, OptionKind, Section, Value};
 
 use crate::{errors, transform, user};
 
@@ -101,9 +101,19 @@ pub(crate) fn load_reader(
     let choices = choices(overrides, arguments, extended_variables)?;
     let loaded = tesson::config::load(config, &choices).map_err(|e| errors::raise(py, e))?;
     let reader = loaded.reader(section).map_err(|e| errors::raise(py, e))?;
+    check_places(&reader.section).map_err(|e| errors::raise(py, e))?;
     let options = tesson::config::json::section_to_json(&reader.section).to_string();
     let base_dir = loaded.base_dir(&reader).map(str::to_owned);
     Ok((options, base_dir, reader.complaints()))
+}
+
+/// Refuses what can be refused with its place: a dictionary, as which the section goes on, knows none.
+fn check_places(section: &Section) -> Result<(), ConfigError> {
+    match tesson::config::lower(section, &registry()).map_err(|e| e.located_in(section)) {
+        // A type may be one that a module registers.
+        Err(e) if e.at.is_some() && !e.path.ends_with(".type") => Err(e),
+        _ => Ok(()),
+    }
 }
 
 /// What a configuration, a path or a text, means: `{"tree": …, "readers": {path: …}}` in JSON.

@@ -66,8 +66,9 @@ pub fn load(config: &str, choices: &Choices) -> Result<Loaded, Error> {
         return Err(ConfigError::new("", what).into());
     }
     let text = if is_text { config.to_string() } else { read_text(path)? };
-    let parsed = if is_toml { toml::parse(&text) } else { json::parse(&text) };
-    let mut tree = parsed.map_err(|e| named(e, path, is_text))?;
+    let name = if is_text { "configuration".into() } else { path.display().to_string() };
+    let parsed = if is_toml { toml::parse_file(&text, &name) } else { json::parse_file(&text, &name) };
+    let mut tree = parsed.map_err(|e| e.within(&name))?;
     for (path, value) in &choices.overrides {
         set_value(&mut tree, path, value.clone())?;
     }
@@ -155,11 +156,6 @@ fn spelt(value: &Value) -> Option<String> {
 fn folder(path: &Path) -> Option<String> {
     let folder = path.parent()?.to_str()?;
     Some(if folder.is_empty() { ".".into() } else { folder.into() })
-}
-
-fn named(e: ConfigError, path: &Path, is_text: bool) -> ConfigError {
-    let name = if is_text { "configuration".into() } else { path.display().to_string() };
-    e.within(&name)
 }
 
 /// The reader of a tree in the form of dictionaries: as it is, or, of an older reader, as a list of deserializers.

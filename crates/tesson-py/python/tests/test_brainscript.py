@@ -144,6 +144,15 @@ def test_json_and_toml_have_the_same_meaning(files: Path) -> None:
     assert resolve_config("reader.toml") == resolve_config("reader.json")
 
 
+def test_errors_of_files_have_places(files: Path) -> None:
+    (files / "odd.json").write_text('{"deserializers": [{"type": "CNTKTextFormatDeserializer", "file": "train.ctf",\n "inputs": {}}]}')
+    (files / "odd.toml").write_text("randomise = false\n")
+    for name, line, column in [("odd.json", 2, 2), ("odd.toml", 1, 1)]:
+        with pytest.raises(ConfigError, match="did you mean") as refused:
+            MinibatchSource.from_config(name)
+        assert (refused.value.file, refused.value.line, refused.value.column) == (name, line, column)
+
+
 def test_variables_of_the_environment_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TESSON_TEST_DIR", "here")
     text = "a = $env:TESSON_TEST_DIR$/$b|c$"
