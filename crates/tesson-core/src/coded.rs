@@ -76,6 +76,16 @@ impl Coded {
         }
     }
 
+    /// Whether an entry is 0.
+    pub fn has_zero(&self) -> bool {
+        match self {
+            Coded::Constant { value, n } => *value == 0 && *n > 0,
+            Coded::Bytes(v) => v.contains(&0),
+            Coded::Halves(v) => v.contains(&0),
+            Coded::Words(v) => v.contains(&0),
+        }
+    }
+
     /// The sum of the entries `range`.
     pub fn sum(&self, range: std::ops::Range<usize>) -> u64 {
         match self {
@@ -105,6 +115,7 @@ mod tests {
         let c = Coded::new(values);
         assert_eq!((0..c.len()).map(|i| c.get(i)).collect::<Vec<_>>(), values);
         assert_eq!(c.bytes(), bytes);
+        assert_eq!(c.has_zero(), values.contains(&0));
         assert_eq!(c.sum(0..values.len()), values.iter().map(|&v| u64::from(v)).sum::<u64>());
     }
 
@@ -112,6 +123,7 @@ mod tests {
     fn a_column_takes_the_bytes_its_largest_value_needs() {
         check(&[], 0);
         check(&[7, 7, 7], 0);
+        check(&[0, 0], 0);
         check(&[0, 255], 2);
         check(&[0, 256, 1], 6);
         check(&[1, 65536], 8);

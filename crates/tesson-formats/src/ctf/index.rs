@@ -520,7 +520,7 @@ pub(crate) fn restore(saved: &[u8]) -> Option<(Index, Vec<ChunkTable>)> {
         let lengths = saved.column(n)??;
         let (sizes, gaps) = (saved.column(n)??, saved.column(n)??);
         let lines = saved.column(n)?.unwrap_or_else(|| lengths.clone());
-        if (0..n as usize).any(|i| lengths.get(i) == 0 || sizes.get(i) == 0) {
+        if lengths.has_zero() || sizes.has_zero() {
             return None;
         }
         let chunk = ChunkTable::new(start, first_line, &lengths, [sizes, gaps, lines])?;
