@@ -1,7 +1,10 @@
 //! What a reader means, typed and with every default, as JSON (§14).
 
 use serde_json::{Map, Value as Json, json};
-use tesson_core::{ConfigError, Element, Options, Registry, Section, Setting, Value};
+use tesson_core::{
+    ConfigError, Deserializer, Element, Format, OptionTable, Options, Registry, Section, Setting, Value,
+    describe_from_table,
+};
 use tesson_plan::Window;
 
 use super::window::ALL;
@@ -10,6 +13,29 @@ use crate::READER_OPTIONS;
 use crate::json::section_to_json;
 use crate::lower::understand;
 use crate::source::{DeserializerConfig, Randomize};
+
+/// Stands for a deserializer that a module is to register: only who imports that knows what its options mean.
+static PLUG_IN: Format = Format {
+    name: "plug-in",
+    aliases: &[],
+    help: "",
+    options: &OptionTable(&[]),
+    describe: describe_from_table,
+    open: not_opened,
+};
+
+fn not_opened(_: &Options<'_>, _: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+    Err(ConfigError::new("", "what is only described is not opened"))
+}
+
+/// The section of a deserializer, if it is of a type that nobody knows and names the module that registers it.
+fn plug_in<'v>(part: &'v Value, registry: &Registry) -> Option<&'v Section> {
+    let Value::Section(section) = part else { return None };
+    let (Some(Value::Text(name)), Some(_)) = (section.get("type"), section.get("module")) else {
+        return None;
+    };
+    registry.find(name, "").is_err().then_some(section)
+}
 
 impl Reader {
     /// What the reader means: every option of it and of its deserializers, typed, and the options that nobody reads.
@@ -21,7 +47,22 @@ impl Reader {
     }
 
     fn described(&self, registry: &Registry) -> Result<Json, ConfigError> {
-        let source = understand(&self.section, registry)?;
+        // By position, what is told as it was written.
+        let mut plug_ins = Vec::new();
+        let mut section = self.section.clone();
+        if let Some((_, Value::List(parts))) =
+            section.0.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("deserializers"))
+        {
+            for part in parts {
+                let written = plug_in(part, registry).map(section_to_json);
+                if written.is_some() {
+                    *part =
+                        Value::Section([("type", Value::Text(PLUG_IN.name.into()))].into_iter().collect());
+                }
+                plug_ins.push(written);
+            }
+        }
+        let source = understand(&section, &registry.clone().with(&PLUG_IN))?;
         let options = Options::new(&READER_OPTIONS, &self.section, "")?;
         let truncated = options.bool("truncated")?;
         let length = options.whole("truncationLength")?.unwrap_or(0);
@@ -63,8 +104,11 @@ impl Reader {
         if let Some(parallel) = &self.parallel_sequences {
             described["parallelSequences"] = json!(parallel);
         }
-        let deserializers = source.deserializers.iter();
-        let deserializers = deserializers.map(|d| deserializer(d, &source.setting(), registry));
+        let deserializers = source.deserializers.iter().enumerate();
+        let deserializers = deserializers.map(|(i, d)| match plug_ins.get(i) {
+            Some(Some(written)) => Ok(written.clone()),
+            _ => deserializer(d, &source.setting(), registry),
+        });
         described["deserializers"] = deserializers.collect::<Result<Vec<_>, _>>()?.into();
         described["ignored"] = self.ignored.iter().map(|i| i.path.as_str()).collect();
         Ok(described)

@@ -26,7 +26,7 @@ mod speech;
 mod training;
 mod window;
 
-use tesson_core::{ConfigError, Registry, Section, Value, nearest};
+use tesson_core::{ConfigError, Registry, Section, nearest};
 
 use crate::{SourceConfig, lower};
 
@@ -71,10 +71,7 @@ impl Reader {
         let begins = || found.section.begins().cloned();
         let reader = Reader::read(found, registry)
             .map_err(|e| e.located_in(found.section).at(begins()).within(&outside))?;
-        // Of what a module is to register only who imports that knows what it means.
-        if !reader.names_plugins(registry) {
-            reader.describe(registry).map_err(|e| reader.with_likeness(e).at(begins()))?;
-        }
+        reader.describe(registry).map_err(|e| reader.with_likeness(e).at(begins()))?;
         Ok(reader)
     }
 
@@ -92,18 +89,6 @@ impl Reader {
             e.what.push_str(&format!("; nobody reads `{misspelt}`, is that what it is meant to be?"));
         }
         e
-    }
-
-    /// Whether a deserializer is of a type that nobody knows yet and names the module that registers it.
-    fn names_plugins(&self, registry: &Registry) -> bool {
-        let is_plugin = |part: &Value| match part {
-            Value::Section(part) => match (part.get("type"), part.get("module")) {
-                (Some(Value::Text(name)), Some(_)) => registry.find(name, "").is_err(),
-                _ => false,
-            },
-            _ => false,
-        };
-        matches!(self.section.get("deserializers"), Some(Value::List(parts)) if parts.iter().any(is_plugin))
     }
 
     fn read(found: &Found<'_>, registry: &Registry) -> Result<Reader, ConfigError> {

@@ -242,6 +242,21 @@ fn a_misspelt_option_is_told_where_the_one_that_was_meant_is_missing() {
 }
 
 #[test]
+fn what_a_module_registers_is_described_as_it_was_written() {
+    let text = "reader = [ randomise = true ; deserializers = (
+        [ type = Ours ; module = ours.readers ; rowsInChunk = 3 ]
+        : [ type = CNTKTextFormatDeserializer ; file = f ; input = [ x = [ dim = 1 ; format = dense ] ] ]) ]";
+    let reader = reader_of(text).unwrap();
+    let described = reader.describe(&tesson::registry()).unwrap();
+    let ours = serde_json::json!({"type": "Ours", "module": "ours.readers", "rowsInChunk": "3"});
+    assert_eq!(described["deserializers"][0], ours);
+    assert_eq!(described["deserializers"][1]["file"], "f");
+    assert_eq!(reader.complaints(), ["reader: nobody reads `randomise`, did you mean `randomize`?"]);
+    // Without a module nobody may know the type.
+    assert!(refused(&text.replace("module = ours.readers ;", "")).contains("unknown type `Ours`"));
+}
+
+#[test]
 fn what_older_readers_knew_is_passed_over_with_a_warning() {
     let reader = reader_of(
         "reader = [ readerType = HTKMLFReader ; frameMode = false ; hmms = [ phoneFile = p ]
