@@ -310,6 +310,7 @@ fn sequences_in_pieces(
     let (mut scratch, mut chunk, mut found) = (Scratch::default(), Chunk::empty(), Vec::new());
     let (mut after, mut line, mut bytes): (Option<Piece>, _, _) = (None, 0, Vec::new());
     while let Some(piece) = pieces.cut(after, target, file, &mut bytes)? {
+        file.read_over(piece.resource, piece.offset..piece.offset + piece.bytes, &mut bytes)?;
         pieces.decode(piece, &bytes, file, &mut scratch, &mut chunk)?;
         chunk.first_line = line;
         line += chunk.n_lines;
