@@ -5,7 +5,7 @@
 //! they were at the beginning. That takes all draws too, and hardly any memory, where the pass itself waits for memory at
 //! every swap. It takes a third of the time, so the first minibatch need not wait for the whole order.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use crate::rng::{Mt19937_64, Remainder};
@@ -86,13 +86,13 @@ struct Followed {
     /// The positions where one is, a bit each: hardly any is.
     bits: Vec<u64>,
     /// By where an item is, where it will be in the end.
-    ends: HashMap<u32, u32>,
+    ends: BTreeMap<u32, u32>,
 }
 
 impl Followed {
     fn new(n: u32, wanted: &Range<u32>) -> Followed {
         let bits = vec![0; (n as usize).div_ceil(WORD)];
-        let mut followed = Followed { bits, ends: HashMap::with_capacity(wanted.len()) };
+        let mut followed = Followed { bits, ends: BTreeMap::new() };
         wanted.clone().for_each(|position| followed.put(position, position));
         followed
     }
