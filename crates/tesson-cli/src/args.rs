@@ -130,7 +130,8 @@ Examples:
 const CONVERT_EXAMPLES: &str = "\
 OUT appears when it is whole. The formats are known by their names: ctf, txt (text), cbf (binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
 Files of records (tfrecord, array_record) are converted to each other, record by record.
-In tables each row is a sequence of one sample, or with --key-column the rows of a key that follow each other are one.
+In tables each row is a sequence of one sample, in JSON lines of one or more; with --key-column rows and lines of a key that
+follow each other are one sequence.
 
 Examples:
   tesson convert train.ctf train.cbf --stream features:784 --stream labels:10:sparse --verify

@@ -1,4 +1,5 @@
-//! JSON lines: an object a line, a sequence each.
+//! JSON lines: an object a line, a sequence each. Where a field has the key, lines of one key that follow each other are one
+//! sequence.
 //!
 //! | a field | is |
 //! |---|---|
@@ -207,17 +208,37 @@ impl Sequences for JsonLines {
     }
 
     fn advance(&mut self) -> Result<bool, ConvertError> {
-        let Some(object) = self.object.take() else { return Ok(false) };
-        let row = Row { file: &self.file, line: self.line };
-        let key = match &self.key {
-            None => Key::Number(self.next_number),
-            Some(key) => {
-                let value = object.get(key).ok_or_else(|| missing(&row, key, &object))?;
-                key_of(&plain(value), self.numeric_keys, &row)?
-            }
-        };
+        if self.object.is_none() {
+            return Ok(false);
+        }
+        let key = self.key_here()?;
+        self.building.begin(key.clone().unwrap_or(Key::Number(self.next_number)));
         self.next_number += 1;
-        self.building.begin(key);
+        self.take_line()?;
+        while key.is_some() && self.object.is_some() && self.key_here()? == key {
+            self.take_line()?;
+        }
+        Ok(true)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl JsonLines {
+    /// The key of the line that waits; `None` where each is a sequence.
+    fn key_here(&self) -> Result<Option<Key>, ConvertError> {
+        let (Some(key), Some(object)) = (&self.key, &self.object) else { return Ok(None) };
+        let row = Row { file: &self.file, line: self.line };
+        let value = object.get(key).ok_or_else(|| missing(&row, key, object))?;
+        key_of(&plain(value), self.numeric_keys, &row).map(Some)
+    }
+
+    /// Appends the samples of the line that waits, and reads the next one.
+    fn take_line(&mut self) -> Result<(), ConvertError> {
+        let Some(object) = self.object.take() else { return Ok(()) };
+        let row = Row { file: &self.file, line: self.line };
         for (stream, field) in self.building.streams.iter_mut().zip(&self.fields) {
             let value = object.get(field).ok_or_else(|| missing(&row, field, &object))?;
             if self.label.as_ref() == Some(field) {
@@ -226,12 +247,7 @@ impl Sequences for JsonLines {
                 put(stream, value).map_err(|what| row.error(format!("field `{field}`: {what}")))?;
             }
         }
-        self.next_line()?;
-        Ok(true)
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.bytes
+        self.next_line()
     }
 }
 
