@@ -547,6 +547,7 @@ fn a_brainscript_file_is_read_with_its_arguments() {
     assert!(e.contains("nobody reads `shufle`") && e.contains("nowhere/two.ctf: No such file"), "{e}");
     let e = refused(&folder, "read train.cntk --section Trian", 2);
     assert!(e.contains("there is no such reader") && e.contains("Train/reader, Test/reader"), "{e}");
+    assert!(e.contains("did you mean `Train`?"), "{e}");
     let e = refused(&folder, "read train.cntk Train=[reader=[maxErrors=few]]", 2);
     assert!(e.contains("argument 1:1:16: Train.reader.maxErrors: found `few`"), "{e}");
 }
@@ -726,6 +727,9 @@ fn tables_become_streams() {
     fs::write(folder.join("t.jsonl"), lines).unwrap();
     let expected = "p |x 1 2 |y 4:0.5 |c 1:1\np |x 3 4\nq |x 5 6 |y 0:1 1:2 |c 0:1\n";
     assert_eq!(text("t.jsonl --key-column id --label-column c --one-hot 2"), expected);
+    let lines = "{\"id\": 5, \"x\": [1]}\n{\"id\": 5, \"x\": [[2], [3]]}\n{\"id\": 6, \"x\": 4}\n";
+    fs::write(folder.join("k.jsonl"), lines).unwrap();
+    assert_eq!(text("k.jsonl --key-column id"), "5 |x 1\n5 |x 2\n5 |x 3\n6 |x 4\n");
     // The largest column is known at the end.
     let binary = answers(&folder, "convert t.svm t.cbf --one-hot 2 --verify --json");
     assert_eq!(binary[0]["streams"][1]["dim"], 4);

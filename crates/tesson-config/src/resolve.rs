@@ -156,7 +156,10 @@ pub fn reader(tree: &Section, path: Option<&str>, registry: &Registry) -> Result
     };
     let one = one.ok_or_else(|| {
         let there = if paths.is_empty() { "none".to_string() } else { paths.join(", ") };
-        let what = match path.and_then(|p| nearest(p, paths.iter().copied())) {
+        // A section stands for the reader in it.
+        let sections = paths.iter().filter_map(|path| Some(path.rsplit_once('/')?.0));
+        let names = || paths.iter().copied().chain(sections);
+        let what = match path.and_then(|p| nearest(p, names())) {
             Some(near) => format!("there is no such reader, did you mean `{near}`? (readers here: {there})"),
             None => format!("there is no such reader (readers here: {there})"),
         };
