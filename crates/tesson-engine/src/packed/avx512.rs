@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use tesson_core::Values;
 
-use super::{BYTES, CACHE_LINE, F32, Items, Kernel, ONES, plain};
+use super::{BYTES, CACHE_LINE, F32, Items, Kernel, ONES, masks, plain};
 
 /// Items handled at once.
 const LANES: usize = 16;
@@ -36,7 +36,9 @@ impl Avx512 {
         (is_x86_feature_detected!("avx512f")
             && is_x86_feature_detected!("avx512bw")
             && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vbmi"))
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2")
+            && is_x86_feature_detected!("popcnt"))
         .then_some(Avx512(()))
     }
 }
@@ -44,7 +46,7 @@ impl Avx512 {
 impl Kernel for Avx512 {
     #[inline]
     fn run<R>(self, work: impl FnOnce() -> R) -> R {
-        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+        #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
         fn run<R>(work: impl FnOnce() -> R) -> R {
             work()
         }
@@ -71,6 +73,12 @@ impl Kernel for Avx512 {
     }
 
     #[inline]
+    fn spare_zeros(self, bytes: &[u8], room: &mut [u8]) -> usize {
+        // SAFETY: as above.
+        unsafe { spare_zeros(bytes, room) }
+    }
+
+    #[inline]
     fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
         // SAFETY: as above.
         unsafe { columns(items, width, n, chained, out) }
@@ -81,6 +89,16 @@ impl Kernel for Avx512 {
         // SAFETY: as above.
         unsafe { f32s(items, form, n, out) }
     }
+
+    #[inline]
+    fn spared_f32s(self, items: Items<'_>, n: usize, out: &mut Vec<f32>) {
+        match items.line {
+            // What lies behind the line must not be read.
+            Some(_) => plain::spared(items.bytes, n, out),
+            // SAFETY: as above.
+            None => unsafe { spared_f32s(items.bytes, n, out) },
+        }
+    }
 }
 
 /// The lanes of the first `n` items.
@@ -89,9 +107,15 @@ fn first(n: usize) -> u16 {
     ((1u32 << n.min(LANES)) - 1) as u16
 }
 
+/// The bits of the first `n` of 64 bytes.
+#[inline]
+fn first_bytes(n: usize) -> u64 {
+    u64::MAX.checked_shr(64 - n.min(64) as u32).unwrap_or(0)
+}
+
 /// Sixteen items of 4 bytes.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn load4(bytes: &[u8]) -> __m512i {
     let bytes: &[u8; 64] = bytes.first_chunk().expect("there is slack behind packed items");
     // SAFETY: the reference is to 64 bytes.
@@ -100,7 +124,7 @@ fn load4(bytes: &[u8]) -> __m512i {
 
 /// Sixteen items of 2 bytes, widened.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn load2(bytes: &[u8]) -> __m512i {
     let bytes: &[u8; 32] = bytes.first_chunk().expect("there is slack behind packed items");
     // SAFETY: the reference is to 32 bytes.
@@ -109,7 +133,7 @@ fn load2(bytes: &[u8]) -> __m512i {
 
 /// Sixteen items of 1 byte, widened.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn load1(bytes: &[u8]) -> __m512i {
     let bytes: &[u8; 16] = bytes.first_chunk().expect("there is slack behind packed items");
     // SAFETY: the reference is to 16 bytes.
@@ -117,7 +141,7 @@ fn load1(bytes: &[u8]) -> __m512i {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn store(lanes: __m512i, room: &mut [u8]) {
     let room: &mut [u8; 64] = room.first_chunk_mut().expect("there is slack behind packed items");
     // SAFETY: the reference is to 64 bytes.
@@ -126,14 +150,14 @@ fn store(lanes: __m512i, room: &mut [u8]) {
 
 /// Writes lanes in `1 << width` bytes each.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn store_narrow(lanes: __m512i, width: u8, room: &mut [u8]) {
     store(_mm512_permutexvar_epi8(load4(&NARROW[usize::from(width)]), lanes), room);
 }
 
 /// Writes the lowest byte of each lane.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn store_bytes(lanes: __m512i, room: &mut [u8]) {
     let room: &mut [u8; 16] = room.first_chunk_mut().expect("there is slack behind packed items");
     // SAFETY: the reference is to 16 bytes.
@@ -142,7 +166,7 @@ fn store_bytes(lanes: __m512i, room: &mut [u8]) {
 
 /// The first sixteen items, or those there are, and 0 for the others.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn load_u32(items: &[u32]) -> __m512i {
     // SAFETY: the mask has lanes of `items` only.
     unsafe { _mm512_maskz_loadu_epi32(first(items.len()), items.as_ptr().cast()) }
@@ -150,7 +174,7 @@ fn load_u32(items: &[u32]) -> __m512i {
 
 /// The distances of the columns from those before them; `before` is the last one of the lanes before.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn distances(columns: &[u32], chained: bool, before: &mut __m512i) -> __m512i {
     let lanes = load_u32(columns);
     let shifted = _mm512_alignr_epi32(lanes, *before, 15);
@@ -161,7 +185,7 @@ fn distances(columns: &[u32], chained: bool, before: &mut __m512i) -> __m512i {
 
 /// The width that sixteen distances fit into.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn width_of(lanes: __m512i) -> u8 {
     let over_one = _mm512_cmpgt_epu32_mask(lanes, _mm512_set1_epi32(0xff));
     let over_two = _mm512_cmpgt_epu32_mask(lanes, _mm512_set1_epi32(0xffff));
@@ -169,7 +193,7 @@ fn width_of(lanes: __m512i) -> u8 {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn pack_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
     let n = columns.len();
     if n > LANES {
@@ -182,7 +206,7 @@ fn pack_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) 
 }
 
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn pack_many_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) {
     let n = columns.len();
     let mut before = _mm512_setzero_si512();
@@ -200,15 +224,13 @@ fn pack_many_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, us
     (width, n << width)
 }
 
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn pack_bytes(values: &[u8], room: &mut [u8]) -> (u8, usize) {
     let one = _mm512_set1_epi8(1);
     let mut differ = 0;
     for (i, values) in values.chunks(64).enumerate() {
-        let mask = u64::MAX >> (64 - values.len());
-        // SAFETY: the mask has lanes of `values` only.
-        let lanes = unsafe { _mm512_maskz_loadu_epi8(mask, values.as_ptr().cast()) };
-        differ |= _mm512_mask_cmpneq_epi8_mask(mask, lanes, one);
+        let lanes = load_bytes(values);
+        differ |= _mm512_mask_cmpneq_epi8_mask(first_bytes(values.len()), lanes, one);
         store(lanes, &mut room[i * 64..]);
     }
     match differ {
@@ -219,7 +241,7 @@ fn pack_bytes(values: &[u8], room: &mut [u8]) -> (u8, usize) {
 
 /// Up to sixteen floats, and 0 behind them.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn load_f32(values: &[f32]) -> __m512 {
     // SAFETY: the mask has lanes of `values` only.
     unsafe { _mm512_maskz_loadu_ps(first(values.len()), values.as_ptr()) }
@@ -227,7 +249,7 @@ fn load_f32(values: &[f32]) -> __m512 {
 
 /// Those of the first `n` lanes that are not 1, and those that are no whole numbers from 0 to 255.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn unlike(lanes: __m512, n: usize) -> (u16, u16) {
     let bits = _mm512_castps_si512(lanes);
     let whole = _mm512_cvttps_epu32(lanes);
@@ -239,7 +261,7 @@ fn unlike(lanes: __m512, n: usize) -> (u16, u16) {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn pack_f32s(values: &[f32], room: &mut [u8]) -> (u8, usize) {
     let n = values.len();
     if n > LANES {
@@ -256,7 +278,7 @@ fn pack_f32s(values: &[f32], room: &mut [u8]) -> (u8, usize) {
 }
 
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn pack_many_f32s(values: &[f32], room: &mut [u8]) -> (u8, usize) {
     let mut not_one = 0;
     for (i, some) in values.chunks(LANES).enumerate() {
@@ -276,12 +298,35 @@ fn pack_many_f32s(values: &[f32], room: &mut [u8]) -> (u8, usize) {
 
 /// As [`pack_many_f32s`], where there is one that is neither 1 nor a small whole number.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn pack_wide(values: &[f32], room: &mut [u8]) -> (u8, usize) {
     for (i, values) in values.chunks(LANES).enumerate() {
         store(_mm512_castps_si512(load_f32(values)), &mut room[4 * i * LANES..]);
     }
     (F32, 4 * values.len())
+}
+
+/// The first bytes, at most 64, and 0 behind them.
+#[inline]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
+fn load_bytes(bytes: &[u8]) -> __m512i {
+    // SAFETY: the mask has lanes of `bytes` only.
+    unsafe { _mm512_maskz_loadu_epi8(first_bytes(bytes.len()), bytes.as_ptr().cast()) }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
+fn spare_zeros(bytes: &[u8], room: &mut [u8]) -> usize {
+    let (masks, others) = room.split_at_mut(masks(bytes.len()));
+    let mut n = 0;
+    for (bytes, place) in bytes.chunks(64).zip(masks.as_chunks_mut().0) {
+        let lanes = load_bytes(bytes);
+        let mask = _mm512_test_epi8_mask(lanes, lanes);
+        *place = mask.to_le_bytes();
+        store(_mm512_maskz_compress_epi8(mask, lanes), &mut others[n..]);
+        n += mask.count_ones() as usize;
+    }
+    masks.len() + n
 }
 
 /// For each width, where sixteen 32-bit lanes come from among the bytes of packed items, and which bytes do.
@@ -301,7 +346,7 @@ const fn widen(size: u8) -> [u8; 64] {
 /// Sixteen items of `1 << width` bytes that begin at `from` in a line; what would lie behind the line is taken from its
 /// beginning. Nothing but the line is read.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn lanes_of(line: __m512i, from: usize, width: u8) -> __m512i {
     let (table, kept) = &WIDEN[usize::from(width)];
     let places = _mm512_add_epi8(load4(table), _mm512_set1_epi8(from as i8));
@@ -310,7 +355,7 @@ fn lanes_of(line: __m512i, from: usize, width: u8) -> __m512i {
 
 /// Sums of all lanes up to each.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn prefix_sums(mut lanes: __m512i) -> __m512i {
     let zero = _mm512_setzero_si512();
     lanes = _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 15));
@@ -321,7 +366,7 @@ fn prefix_sums(mut lanes: __m512i) -> __m512i {
 
 /// Appends `n` items, which `lanes(i)` makes from the `i`-th on.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn append<T: Copy>(out: &mut Vec<T>, n: usize, mut lanes: impl FnMut(usize) -> __m512i) {
     const { assert!(size_of::<T>() == 4) };
     out.reserve(n + LANES);
@@ -338,7 +383,7 @@ fn append<T: Copy>(out: &mut Vec<T>, n: usize, mut lanes: impl FnMut(usize) -> _
 
 /// Appends up to [`LANES`] items.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn append_few<T: Copy>(out: &mut Vec<T>, n: usize, lanes: __m512i) {
     const { assert!(size_of::<T>() == 4) };
     out.reserve(LANES);
@@ -351,7 +396,7 @@ fn append_few<T: Copy>(out: &mut Vec<T>, n: usize, lanes: __m512i) {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn columns(items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
     match items.line {
         Some(line) if n <= LANES => {
@@ -363,7 +408,7 @@ fn columns(items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i
 }
 
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn many_columns(items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
     let mut before = _mm512_setzero_si512();
     let mut columns = |distances| {
@@ -388,14 +433,14 @@ fn many_columns(items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut 
 
 /// Numbers below 256 as the bits of floats.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn bits_of(lanes: __m512i) -> __m512i {
     _mm512_castps_si512(_mm512_cvtepu32_ps(lanes))
 }
 
 /// The values from `from` on in a line, of a form.
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn values_of(line: __m512i, from: usize, form: u8) -> __m512i {
     if form == F32 {
         return lanes_of(line, from, 2);
@@ -406,7 +451,7 @@ fn values_of(line: __m512i, from: usize, form: u8) -> __m512i {
 }
 
 #[inline]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn f32s(items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
     match items.line {
         Some(line) if n <= LANES => {
@@ -417,7 +462,7 @@ fn f32s(items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
 }
 
 #[inline(never)]
-#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn many_f32s(items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
     let bytes = items.bytes;
     if let Some(line) = items.line {
@@ -430,4 +475,30 @@ fn many_f32s(items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
         BYTES => append(out, n, |at| bits_of(load1(&bytes[at..]))),
         _ => append(out, n, |at| load4(&bytes[4 * at..])),
     }
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
+fn spared_f32s(bytes: &[u8], n: usize, out: &mut Vec<f32>) {
+    let (masks, mut others) = bytes.split_at(masks(n));
+    out.reserve(n.next_multiple_of(64));
+    let end = out.len() + n;
+    for (i, &mask) in masks.as_chunks().0.iter().enumerate() {
+        let mask = u64::from_le_bytes(mask);
+        let some = _mm512_maskz_expand_epi8(mask, load4(others));
+        others = &others[mask.count_ones() as usize..];
+        let quarters = [
+            _mm512_castsi512_si128(some),
+            _mm512_extracti32x4_epi32::<1>(some),
+            _mm512_extracti32x4_epi32::<2>(some),
+            _mm512_extracti32x4_epi32::<3>(some),
+        ];
+        for (j, quarter) in quarters.into_iter().enumerate() {
+            let lanes = bits_of(_mm512_cvtepu8_epi32(quarter));
+            // SAFETY: `out` has room for all 64 of every group.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().add(end - n + 64 * i + LANES * j).cast(), lanes) };
+        }
+    }
+    // SAFETY: so many items have been written.
+    unsafe { out.set_len(end) };
 }

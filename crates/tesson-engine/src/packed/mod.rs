@@ -5,10 +5,11 @@
 //!
 //! | what | form |
 //! |---|---|
-//! | head | one byte: values (0 ones, 1 bytes, 2 float32, 3 float64) + 4 · columns (0 one byte each, 1 two, 2 four) + 16 if all samples have the same number of pairs + 32 if there is one sample |
+//! | head | one byte: values (0 ones, 1 bytes, 2 float32, 3 float64) + 4 · columns (0 one byte each, 1 two, 2 four) + 16 if all samples have the same number of pairs + 32 if there is one sample + 64 if zeros are left out |
 //! | number of samples, if it is not one | variable length, 7 bits a byte |
 //! | sparse: number of pairs of each sample | likewise; a single one if the head says that they are alike |
 //! | sparse: columns | the distance from the column before in the same sample, little-endian |
+//! | dense, if zeros are left out: which values are others | a bit each, 64 bits for every 64 begun, little-endian |
 //! | values | 0, 1, 4 or 8 bytes each |
 //!
 //! The form lives in memory only and is never written anywhere. [`plain`] is the definition of what happens to the
@@ -45,6 +46,12 @@ const ALIKE: u8 = 16;
 /// There is one sample.
 const SINGLE: u8 = 32;
 
+/// Zeros are left out of dense values, which are bytes.
+const SPARED: u8 = 64;
+
+/// Fewest values whose zeros are looked for.
+const MANY: usize = 64;
+
 /// What works on many items of a stream.
 pub(crate) trait Kernel: Copy {
     /// Does some work for which the methods of this kernel are inlined.
@@ -61,11 +68,18 @@ pub(crate) trait Kernel: Copy {
     /// bytes they took.
     fn pack_values(self, values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize);
 
+    /// Writes to `room` which bytes are not 0 ([`masks`]) and behind that those that are not; says how many bytes that
+    /// makes.
+    fn spare_zeros(self, bytes: &[u8], room: &mut [u8]) -> usize;
+
     /// Appends `n` columns, whose distances are given.
     fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>);
 
     /// Appends `n` values, which are given.
     fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>);
+
+    /// Appends `n` values, of which all but zeros are given, behind what says which those are.
+    fn spared_f32s(self, items: Items<'_>, n: usize, out: &mut Vec<f32>);
 }
 
 /// The kernels there are.
@@ -194,7 +208,12 @@ impl<'a> Packer<'a> {
                 let range = samples.start * dim..samples.end * dim;
                 let room = self.room(1 + COUNT + 8 * range.len());
                 let (single, at) = n_samples(samples.len(), room);
+                let n = range.len();
                 let (form, bytes) = kernel.pack_values(values, range, &mut room[at..]);
+                let (form, bytes) = match form {
+                    BYTES if n >= MANY => spare_zeros(kernel, n, &mut room[at..]),
+                    _ => (form, bytes),
+                };
                 room[0] = form | single;
                 at + bytes
             }
@@ -229,6 +248,25 @@ impl<'a> Packer<'a> {
         }
         &mut self.bytes[self.used..]
     }
+}
+
+/// Leaves the zeros out of `n` bytes where that takes a quarter of them away at least; says the form, and how many bytes
+/// that makes. There is room for eight times as many.
+#[inline]
+fn spare_zeros(kernel: impl Kernel, n: usize, room: &mut [u8]) -> (u8, usize) {
+    let (bytes, free) = room.split_at_mut(n);
+    let spared = kernel.spare_zeros(bytes, free);
+    if spared > n / 4 * 3 {
+        return (BYTES, n);
+    }
+    room.copy_within(n..n + spared, 0);
+    (BYTES | SPARED, spared)
+}
+
+/// Bytes that say which of `n` values are not 0: a bit each, in groups of 64.
+#[inline]
+fn masks(n: usize) -> usize {
+    n.div_ceil(64) * 8
 }
 
 /// Writes the number of samples behind the head, unless it is one; says what the head is to say, and where it ends.
@@ -298,7 +336,14 @@ impl<'a, K: Kernel> PackedSequence<'a, K> {
         let (head, n_samples) = self.head();
         let n_values = n_samples * dim;
         let columns = self.rest;
-        let values = self.take(n_values * value_size(head));
+        let bytes = match head & SPARED {
+            0 => n_values * value_size(head),
+            _ => {
+                let masks = &self.rest.bytes[..masks(n_values)];
+                masks.len() + masks.iter().map(|mask| mask.count_ones() as usize).sum::<usize>()
+            }
+        };
+        let values = self.take(bytes);
         let kernel = self.kernel;
         PackedStream { n_samples, n_values, head, counts: Counts::Alike(dim), columns, values, kernel }
     }
@@ -396,13 +441,19 @@ impl<K: Kernel> PackedStream<'_, K> {
     /// Appends the values, which were packed from 32-bit floats or small whole numbers.
     #[inline]
     pub(crate) fn f32s(&self, out: &mut Vec<f32>) {
-        self.kernel.f32s(self.values, self.head & 3, self.n_values, out);
+        match self.head & SPARED {
+            0 => self.kernel.f32s(self.values, self.head & 3, self.n_values, out),
+            _ => self.kernel.spared_f32s(self.values, self.n_values, out),
+        }
     }
 
     /// Appends the values, which were packed from 64-bit floats or small whole numbers.
     #[inline]
     pub(crate) fn f64s(&self, out: &mut Vec<f64>) {
-        plain::values(self.values.bytes, self.head & 3, self.n_values, out, f64::from_le_bytes);
+        match self.head & SPARED {
+            0 => plain::values(self.values.bytes, self.head & 3, self.n_values, out, f64::from_le_bytes),
+            _ => plain::spared(self.values.bytes, self.n_values, out),
+        }
     }
 
     /// Appends the columns of all pairs, and for each sample where its pairs end among all columns.

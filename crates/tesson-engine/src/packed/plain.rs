@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use tesson_core::{Offsets, Values};
 
-use super::{BYTES, F32, F64, Items, Kernel, ONES, count};
+use super::{BYTES, F32, F64, Items, Kernel, ONES, count, masks};
 
 /// One item after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,12 +19,28 @@ impl Kernel for Plain {
         pack_values(values, range, room)
     }
 
+    fn spare_zeros(self, bytes: &[u8], room: &mut [u8]) -> usize {
+        let (masks, others) = room.split_at_mut(masks(bytes.len()));
+        masks.fill(0);
+        let mut n = 0;
+        for (i, &byte) in bytes.iter().enumerate().filter(|&(_, &byte)| byte != 0) {
+            masks[i / 8] |= 1 << (i % 8);
+            others[n] = byte;
+            n += 1;
+        }
+        masks.len() + n
+    }
+
     fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
         columns(items.bytes, width, n, chained, out);
     }
 
     fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>) {
         values(items.bytes, form, n, out, f32::from_le_bytes);
+    }
+
+    fn spared_f32s(self, items: Items<'_>, n: usize, out: &mut Vec<f32>) {
+        spared(items.bytes, n, out);
     }
 }
 
@@ -179,4 +195,14 @@ pub(super) fn values<T: From<u8> + Clone, const N: usize>(
         BYTES => out.extend(bytes[..n].iter().map(|&x| T::from(x))),
         _ => out.extend(bytes.as_chunks().0[..n].iter().map(|&x| value(x))),
     }
+}
+
+/// Appends `n` values, given as by [`Kernel::spare_zeros`].
+pub(super) fn spared<T: From<u8>>(bytes: &[u8], n: usize, out: &mut Vec<T>) {
+    let (masks, others) = bytes.split_at(masks(n));
+    let mut others = others.iter();
+    out.extend((0..n).map(|i| {
+        let other = if masks[i / 8] >> (i % 8) & 1 == 1 { others.next() } else { None };
+        T::from(other.copied().unwrap_or(0))
+    }));
 }

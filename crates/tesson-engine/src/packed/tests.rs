@@ -25,6 +25,14 @@ impl Kernel for Best {
         }
     }
 
+    fn spare_zeros(self, bytes: &[u8], room: &mut [u8]) -> usize {
+        match self {
+            Best::Plain(kernel) => kernel.spare_zeros(bytes, room),
+            #[cfg(target_arch = "x86_64")]
+            Best::Avx512(kernel) => kernel.spare_zeros(bytes, room),
+        }
+    }
+
     fn columns(self, items: Items<'_>, width: u8, n: usize, chained: bool, out: &mut Vec<i32>) {
         match self {
             Best::Plain(kernel) => kernel.columns(items, width, n, chained, out),
@@ -38,6 +46,14 @@ impl Kernel for Best {
             Best::Plain(kernel) => kernel.f32s(items, form, n, out),
             #[cfg(target_arch = "x86_64")]
             Best::Avx512(kernel) => kernel.f32s(items, form, n, out),
+        }
+    }
+
+    fn spared_f32s(self, items: Items<'_>, n: usize, out: &mut Vec<f32>) {
+        match self {
+            Best::Plain(kernel) => kernel.spared_f32s(items, n, out),
+            #[cfg(target_arch = "x86_64")]
+            Best::Avx512(kernel) => kernel.spared_f32s(items, n, out),
         }
     }
 }
@@ -125,6 +141,43 @@ fn dense_values_come_back_in_the_narrowest_form() {
             assert_eq!(stream.head & 3, if *form == F32 { F64 } else { *form });
             let bits = values.map(|x| f64::from(x).to_bits());
             assert_eq!(f64s(&stream).iter().map(|x| x.to_bits()).collect::<Vec<_>>(), bits);
+        }
+    }
+}
+
+/// Dense samples of every size around what is handled at once, with every share of zeros, followed by another stream.
+#[test]
+fn zeros_are_left_out_where_there_are_many_and_come_back() {
+    let sizes = [63, 64, 65, 79, 80, 81, 127, 128, 129, 784, 5000];
+    for (dim, every) in sizes.into_iter().flat_map(|dim| [1, 2, 3, 10, 10_000].map(|every| (dim, every))) {
+        let value = |i: usize| if i.is_multiple_of(every) { (i % 255 + 1) as u8 } else { 0 };
+        let bytes: Vec<u8> = (0..3 * dim).map(value).collect();
+        let floats: Vec<f32> = bytes.iter().map(|&b| b.into()).collect();
+        let doubles: Vec<f64> = bytes.iter().map(|&b| b.into()).collect();
+        let behind = dense(Offsets::Every(1), Values::F32(vec![0.5, 1.5, 2.5]));
+        for held in [Values::Bytes(bytes), Values::F32(floats.clone()), Values::F64(doubles.clone())] {
+            // A sequence of one sample, and one of two.
+            let streams = vec![dense(Offsets::At(vec![0, 1, 3]), held.clone()), behind.clone()];
+            let streams = streams.into_iter().map(|mut stream| {
+                stream.samples = Offsets::At(vec![0, 1, 3]);
+                stream
+            });
+            for packed in pack(2, streams.collect(), &[dim, 1]) {
+                for (i, range) in [0..dim, dim..3 * dim].into_iter().enumerate() {
+                    let mut sequence = packed.sequence(i);
+                    let stream = sequence.dense(dim);
+                    match every {
+                        1 => assert_eq!(stream.head & SPARED, 0, "{dim}"),
+                        2 => {}
+                        _ => assert_eq!(stream.head & SPARED != 0, range.len() >= MANY, "{dim} {every}"),
+                    }
+                    match held {
+                        Values::F64(_) => assert_eq!(f64s(&stream), doubles[range]),
+                        _ => assert_eq!(f32s(&stream), floats[range]),
+                    }
+                    assert_eq!(f32s(&sequence.dense(1)), [&[0.5][..], &[1.5, 2.5]][i]);
+                }
+            }
         }
     }
 }
