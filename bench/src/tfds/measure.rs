@@ -85,7 +85,8 @@ fn jobs<'a>(content: Content, folder: &'a Path, shards: &'a [PathBuf], blocks: &
         jobs.push(("decoding, of records in memory", Box::new(|| decode(folder, blocks))));
     }
     jobs.extend(reading_jobs(content, folder));
-    jobs.push(("random places", Box::new(move || places(folder, content))));
+    jobs.push(("random places", Box::new(move || places(folder, content, 1))));
+    jobs.push(("random places, 2 threads", Box::new(move || places(folder, content, 2))));
     jobs.push(("open", Box::new(|| open(folder, 1).map(|_| 0))));
     jobs
 }
@@ -257,8 +258,8 @@ fn read_twice(folder: &Path, content: Content) -> Answer<u64> {
 }
 
 /// Examples at places that follow no order, a batch at a time.
-fn places(folder: &Path, content: Content) -> Answer<u64> {
-    let mut reader = open(folder, 1)?;
+fn places(folder: &Path, content: Content, threads: usize) -> Answer<u64> {
+    let mut reader = open(folder, threads)?;
     let mut rows = Rows::new(reader.schema());
     let (mut random, size) = (Random(3), batch_size(content));
     let len = reader.split_len();

@@ -101,6 +101,11 @@ impl Schema {
         &self.wanted
     }
 
+    /// Whether pictures are decoded, which takes much longer than copying what comes of them.
+    pub fn has_pictures(&self) -> bool {
+        self.columns.iter().any(|column| column.leaf.coding == Coding::Picture)
+    }
+
     /// The number of the column of a path.
     pub fn column(&self, path: &str) -> Option<usize> {
         self.columns.iter().position(|c| c.path == path)

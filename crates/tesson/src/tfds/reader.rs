@@ -1,6 +1,7 @@
 //! Examples in the order of a plan.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -407,13 +408,52 @@ impl Reader {
         self.load_known(start, rows, OnDamage::Fail)
     }
 
-    /// Loads records that are known to be there, those of the rows from `start` on.
+    /// Loads records that are known to be there, those of the rows from `start` on; side by side if that is worth it.
     fn load_known(&mut self, mut start: usize, rows: &mut Rows, on_damage: OnDamage) -> Result<(), Error> {
+        let pieces = self.supply.share_out(&rows.numbers[start..], &self.loader);
+        for len in pieces {
+            let Some(Loaded { mut batch, stop, .. }) = self.supply.take_piece() else { break };
+            let (loaded, end) = (start + batch.rows(), start + len);
+            if rows.batch.rows() == 0 {
+                std::mem::swap(&mut rows.batch, &mut batch);
+            } else {
+                rows.batch.append(&batch, 0..batch.rows());
+            }
+            self.supply.keep(batch);
+            let here = stop.map_or(Ok(end), |stop| self.load_on(loaded..end, Some(stop), rows, on_damage));
+            if here.is_err() {
+                self.supply.forget();
+            }
+            start = here?;
+        }
+        self.load_on(start..rows.numbers.len(), None, rows, on_damage)?;
+        self.supply.learn(&rows.batch);
+        Ok(())
+    }
+
+    /// Loads some of the rows by itself, the first of which could not be loaded if there is a `stop` already. Returns where
+    /// they end: earlier if some are left out.
+    fn load_on(
+        &mut self,
+        Range { mut start, mut end }: Range<usize>,
+        mut stop: Option<Stop>,
+        rows: &mut Rows,
+        on_damage: OnDamage,
+    ) -> Result<usize, Error> {
         loop {
-            let loaded =
-                self.loader.load(&rows.numbers[start..], &mut Parts::default(), &mut rows.batch, usize::MAX);
-            let Err((done, stop)) = loaded else { return Ok(()) };
-            start += done;
+            let stop = match stop.take() {
+                Some(stop) => stop,
+                None => {
+                    let (numbers, parts) = (&rows.numbers[start..end], &mut Parts::default());
+                    match self.loader.load(numbers, parts, &mut rows.batch, usize::MAX) {
+                        Ok(()) => return Ok(end),
+                        Err((done, stop)) => {
+                            start += done;
+                            stop
+                        }
+                    }
+                }
+            };
             let bad = RecordId::of(rows.numbers[start]);
             let error = match stop {
                 Stop::Full => continue,
@@ -424,6 +464,7 @@ impl Reader {
                 self.leave_out(error);
                 rows.numbers.remove(start);
                 rows.positions.remove(start);
+                end -= 1;
                 continue;
             }
             rows.numbers.truncate(start);

@@ -20,6 +20,9 @@ const MOST: usize = 16 << 10;
 const WORTH: usize = 16 << 10;
 const WORTH_BYTES: usize = 1 << 20;
 
+/// Bytes of examples wanted at once that are worth waking several threads.
+const APART_BYTES: usize = 256 << 10;
+
 /// Batches whose memory is kept.
 const KEPT: usize = 8;
 
@@ -122,7 +125,7 @@ impl Supply {
             _ => crew.take(),
         };
         self.crew = Some(crew);
-        self.learn(&loaded);
+        self.learn(&loaded.batch);
         loaded
     }
 
@@ -133,11 +136,39 @@ impl Supply {
         stretch
     }
 
+    /// Hands records that are wanted at once to the threads, in pieces, if that is worth it and nothing else is under way: how
+    /// many are in each piece. Pictures are worth it; other examples are decoded as fast as the pieces are put together.
+    pub(super) fn share_out(&mut self, numbers: &[u64], loader: &Loader) -> Vec<usize> {
+        let is_worth = self.each.is_some_and(|each| numbers.len().saturating_mul(each) >= APART_BYTES);
+        if self.threads == 1 || numbers.len() == 1 || !is_worth || !loader.schema().has_pictures() {
+            return Vec::new();
+        }
+        if self.crew.is_none() {
+            self.start(loader);
+        }
+        let Some(mut crew) = self.crew.take_if(|crew| crew.under_way() == 0) else { return Vec::new() };
+        // Some more than threads, because not all take as long.
+        let pieces = numbers.chunks(numbers.len().div_ceil(2 * self.threads));
+        let mut lengths = Vec::with_capacity(pieces.len());
+        for numbers in pieces {
+            lengths.push(numbers.len());
+            let stretch = Stretch { numbers: numbers.to_vec(), over: 0, ends: Vec::new(), last: Last::More };
+            crew.give(stretch, self.batch(loader), self.batch_bytes());
+        }
+        self.crew = Some(crew);
+        lengths
+    }
+
+    /// The first piece that was handed out and not taken.
+    pub(super) fn take_piece(&mut self) -> Option<Loaded> {
+        self.crew.as_mut().map(Crew::take)
+    }
+
     /// Loads a stretch here and now.
     pub(super) fn load(&mut self, stretch: Stretch, loader: &mut Loader) -> Loaded {
         let batch = self.batch(loader);
         let loaded = load(loader, stretch, batch, self.batch_bytes());
-        self.learn(&loaded);
+        self.learn(&loaded.batch);
         loaded
     }
 
@@ -153,9 +184,10 @@ impl Supply {
         }
     }
 
-    fn learn(&mut self, loaded: &Loaded) {
-        if loaded.batch.rows() > 0 {
-            let each = (loaded.batch.value_bytes() / loaded.batch.rows()).max(1);
+    /// Sees how large examples are.
+    pub(super) fn learn(&mut self, batch: &Batch) {
+        if batch.rows() > 0 {
+            let each = (batch.value_bytes() / batch.rows()).max(1);
             // Slowly down, at once up: a stretch of large ones may follow.
             self.each = Some(each.max(self.each.unwrap_or(0) / 8 * 7));
         }
@@ -167,13 +199,18 @@ impl Supply {
 
     /// Takes a batch's memory back, and what was not given: what follows, and the rest of the stretch.
     pub(super) fn give_back(&mut self, taken: Taken) -> (Then, Stretch) {
-        let Taken { stretch, mut batch, then, upto, .. } = taken;
+        let Taken { stretch, batch, then, upto, .. } = taken;
+        self.keep(batch);
+        (then, stretch.behind(upto))
+    }
+
+    /// Takes a batch's memory back.
+    pub(super) fn keep(&mut self, mut batch: Batch) {
         let keeps = batch.bytes() <= self.batch_bytes().saturating_mul(2);
         if self.idle.len() < KEPT.min(self.depth()) && keeps {
             batch.clear();
             self.idle.push(batch);
         }
-        (then, stretch.behind(upto))
     }
 
     /// Gives up all that was planned.

@@ -5,12 +5,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tesson::tfds::features::{Schema, Selection as Features, node};
 use tesson::tfds::{
     self, DatasetWriter, ExampleValue, FileFormat, Means, NewDataset, NewSplit, OnDamage, Op, Plan, Reader,
     Reading, Rows, Selection, Version,
 };
+
+use tesson_formats::example::Value;
+
+use crate::dataset::{Dataset, feature, picture, record};
 
 /// Examples of the datasets.
 const N: i64 = 230;
@@ -28,8 +32,9 @@ const MEANS: [Means; 5] = [
 fn dataset(test: &str, file_format: FileFormat) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("prepared-{test}-{file_format}"));
     let _ = fs::remove_dir_all(&folder);
-    let class = |name: &str, content: Value| json!({"type": format!("tensorflow_datasets.core.features.{name}"), "content": content});
-    let tensor = |shape: Value| class("tensor_feature.Tensor", json!({"shape": shape, "dtype": "int64"}));
+    let class = |name: &str, content: serde_json::Value| json!({"type": format!("tensorflow_datasets.core.features.{name}"), "content": content});
+    let tensor =
+        |shape: serde_json::Value| class("tensor_feature.Tensor", json!({"shape": shape, "dtype": "int64"}));
     let features = json!({
         "id": tensor(json!([])), "text": class("text_feature.Text", json!({})), "list": tensor(json!([null])),
     });
@@ -61,7 +66,7 @@ fn dataset(test: &str, file_format: FileFormat) -> PathBuf {
 
 /// Orders of all kinds: in turns, shuffled, repeated, shared, one file after the other.
 fn readings() -> Vec<Reading> {
-    let of = |split: &str, ops: &[Value], config: &[(&str, Value)]| {
+    let of = |split: &str, ops: &[serde_json::Value], config: &[(&str, serde_json::Value)]| {
         let mut reading = Reading::of(Selection::parse(split).unwrap());
         reading.ops = ops.iter().map(|op| Op::from_json(op, "ops").unwrap()).collect();
         config.iter().for_each(|(name, value)| reading.config.set(name, value).unwrap());
@@ -191,6 +196,47 @@ fn workers_share_what_one_reads() {
     let (behind, _) = rest(&mut ranks[1], 25);
     assert!(found.iter().zip(&all).all(|(id, example)| example.starts_with(&format!("{id} "))));
     assert!(behind == all[90..]);
+}
+
+#[test]
+fn threads_change_nothing_of_shares_and_places() {
+    let image = feature(
+        "image_feature.Image",
+        json!({"image": {"shape": {"dimensions": ["-1", "-1", "3"]}, "dtype": "uint8"}}),
+    );
+    let sized = |i: i64| picture(20, if i == 100 { 900 } else { 16 }, i as u8);
+    let examples: Vec<Vec<u8>> = (0..N).map(|i| record(&[("image", Value::Bytes(&[&sized(i)]))])).collect();
+    let dataset = Dataset::of("apart", json!({"image": image}), &examples, 3);
+    let folder = &dataset.0;
+    let shard = folder.join("d-train.tfrecord-00001-of-00003");
+    let mut bytes = fs::read(&shard).unwrap();
+    let at = bytes.len() / 2;
+    bytes[at] ^= 0x10;
+    fs::write(&shard, bytes).unwrap();
+    let mut reading = readings().swap_remove(0);
+    reading.ops = vec![Op::from_json(&json!({"repeat": 8}), "ops").unwrap()];
+    let all = |means, on_damage| {
+        let mut reader = open(folder, &reading, on_damage, means);
+        let (mut rows, mut found) = (Rows::new(reader.schema()), Vec::new());
+        // Calls of so many examples that threads are woken for them; places in no order, some of them again and again.
+        let places: Vec<u64> = (0..900).map(|i| i * 101 % N as u64).collect();
+        for _ in 0..3 {
+            rows.clear();
+            let failed = reader.read_share(920, 2, 1, &mut rows).map_err(|e| e.to_string());
+            found.push((shown(&reader, &rows), failed.map(|n| n.to_string()), reader.state()));
+            rows.clear();
+            let failed = reader.read_at(&places, &mut rows).map_err(|e| e.to_string());
+            found.push((shown(&reader, &rows), failed.map(|()| String::new()), reader.state()));
+        }
+        (found, reader.skipped())
+    };
+    for on_damage in [OnDamage::Skip, OnDamage::Fail] {
+        let expected = all(MEANS[0], on_damage);
+        assert!(expected.0.iter().any(|(_, failed, _)| failed.is_err()));
+        for means in &MEANS[1..] {
+            assert!(all(*means, on_damage) == expected, "{on_damage:?}, {means:?}");
+        }
+    }
 }
 
 /// What becomes of a dataset of which one byte of a shard is changed, or the last bytes are cut off.

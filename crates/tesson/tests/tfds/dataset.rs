@@ -84,3 +84,15 @@ pub(crate) fn record(values: &[(&str, Value<'_>)]) -> Vec<u8> {
     write(values, &mut bytes);
     bytes
 }
+
+/// A picture of a kind that needs no compressor: 24 bits a pixel, rows of multiples of four bytes, from the bottom.
+pub(crate) fn picture(width: usize, height: usize, grey: u8) -> Vec<u8> {
+    let row = (3 * width).next_multiple_of(4);
+    let size = (54 + row * height) as u32;
+    let mut bytes = b"BM".to_vec();
+    bytes.extend([size, 0, 54, 40, width as u32, height as u32].map(u32::to_le_bytes).concat());
+    bytes.extend([1_u16, 24].map(u16::to_le_bytes).concat());
+    bytes.extend([0; 24]);
+    bytes.extend(std::iter::repeat_n(grey, row * height));
+    bytes
+}

@@ -5,7 +5,7 @@ use std::fs;
 use tesson::{Error, Floats, Samples, Source, StreamBatch};
 use tesson_formats::example::Value;
 
-use crate::dataset::{Dataset, feature, label, record, sequence, tensor, text};
+use crate::dataset::{Dataset, feature, label, picture, record, sequence, tensor, text};
 
 /// Examples of the split `train`.
 const N: usize = 2500;
@@ -306,18 +306,6 @@ fn examples_are_joined_by_a_feature() {
     let mut source = dataset.source(&keyed, r#""randomize": false, "maxSweeps": 1"#).unwrap();
     let error = source.next_minibatch(8).unwrap_err().to_string();
     assert!(error.contains("the key is `n2500`, expected a number from 0"), "{error}");
-}
-
-/// A picture of a kind that needs no compressor: 24 bits a pixel, rows of multiples of four bytes, from the bottom.
-fn picture(width: usize, height: usize, grey: u8) -> Vec<u8> {
-    let row = (3 * width).next_multiple_of(4);
-    let size = (54 + row * height) as u32;
-    let mut bytes = b"BM".to_vec();
-    bytes.extend([size, 0, 54, 40, width as u32, height as u32].map(u32::to_le_bytes).concat());
-    bytes.extend([1_u16, 24].map(u16::to_le_bytes).concat());
-    bytes.extend([0; 24]);
-    bytes.extend(std::iter::repeat_n(grey, row * height));
-    bytes
 }
 
 #[test]
