@@ -24,8 +24,9 @@ def register_deserializer(type: str) -> Callable[[Maker], Maker]:
     """Make a deserializer of one's own known to configurations: a decorator of a class, or of a function that makes one.
 
     A configuration then says ``"type": type``, and with ``"module": "package.module"`` which module to import for it, so
-    that the one that registers it need not be imported before. All other options of the section become keyword
-    arguments, ``maxErrors`` as ``max_errors``; the option ``file`` is relative to the configuration's folder for files.
+    that the one that registers it need not be imported before: :meth:`MinibatchSource.from_config` and ``python -m tesson``
+    do that. All other options of the section become keyword arguments, ``maxErrors`` as ``max_errors``; the option ``file``
+    is relative to the configuration's folder for files.
 
     Examples
     --------
