@@ -35,6 +35,10 @@ use ticket::{Outcome, Ticket, Work};
 /// How often a waiting caller looks whether it is to stop.
 const POLL: Duration = Duration::from_millis(40);
 
+/// A caller that takes minibatches faster than several workers make them is woken for many at a time, because it takes a
+/// worker's core whenever it is; but not where it waited longer than this.
+const QUICK: Duration = Duration::from_millis(4);
+
 /// Sequences are fetched by themselves, ahead of their blocks, until this much has been spent on it, or this part of what
 /// the corpus is stored in: the first minibatches of a random order need not wait for all blocks they touch.
 const ROW_ALLOWANCE: u64 = 32 << 20;
@@ -213,8 +217,8 @@ struct State {
     growth: Option<Growth>,
     /// Average bytes of a packed minibatch, 0 before the first.
     batch_bytes: usize,
-    /// A caller waits for the ticket in front.
-    awaited: bool,
+    /// How many tickets in front a caller waits for; 0 if none does.
+    awaited: usize,
     /// Workers that wait for something to do.
     resting: usize,
     /// A worker has panicked.
@@ -250,6 +254,8 @@ struct Shared {
 pub(crate) struct Pipeline {
     shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
+    /// How many minibatches the caller waits for if it has to.
+    together: usize,
 }
 
 impl Pipeline {
@@ -285,7 +291,7 @@ impl Pipeline {
             row_allowance,
             growth,
             batch_bytes: 0,
-            awaited: false,
+            awaited: 0,
             resting: 0,
             broken: false,
         };
@@ -306,7 +312,7 @@ impl Pipeline {
             done: Condvar::new(),
             home: Condvar::new(),
         });
-        Pipeline { shared, workers: Vec::new() }
+        Pipeline { shared, workers: Vec::new(), together: 1 }
     }
 
     /// Gives up what was planned, lets `seek` move the planner, and goes on from there for `demand` (or waits for one).
@@ -315,6 +321,7 @@ impl Pipeline {
         demand: Option<Demand>,
         seek: impl FnOnce(&mut Planner, &Index) -> Result<T, Error>,
     ) -> Result<T, Error> {
+        self.together = 1;
         let shared = &self.shared;
         let mut state = shared.lock();
         state.give_up();
@@ -355,14 +362,17 @@ impl Pipeline {
         let mut state = shared.lock();
         loop {
             if let Some(made) = state.pop() {
-                let wake = state.resting > 0 && state.tickets.len() <= shared.depth(&state) / 2;
+                let depth = shared.depth(&state);
+                let wake = state.resting > 0 && state.tickets.len() <= depth / 2;
                 shared.setup.counters.queued.store(state.tickets.len() as u64, Ordering::Relaxed);
                 drop(state);
                 if wake {
                     shared.work.notify_one();
                 }
-                if let Some(since) = since {
-                    let us = since.elapsed().as_micros() as u64;
+                if let Some(stalled) = since.map(|since| since.elapsed()) {
+                    let is_quick = shared.setup.threads > 1 && stalled < QUICK;
+                    self.together = if is_quick { (depth / 2).max(1) } else { 1 };
+                    let us = stalled.as_micros() as u64;
                     shared.setup.counters.stalls.fetch_add(1, Ordering::Relaxed);
                     shared.setup.counters.stalled_us.fetch_add(us, Ordering::Relaxed);
                 }
@@ -373,13 +383,13 @@ impl Pipeline {
                 return Ok(None);
             }
             since.get_or_insert_with(Instant::now);
-            state.awaited = true;
+            state.awaited = self.together;
             if state.resting > 0 {
                 shared.work.notify_one();
             }
             let waited = shared.done.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner);
             state = waited.0;
-            state.awaited = false;
+            state.awaited = 0;
             if waited.1.timed_out() {
                 drop(state);
                 if interrupted() {
@@ -483,6 +493,11 @@ impl State {
         self.works.push(work);
         self.delivered = packed.after;
         Some(Ok(packed))
+    }
+
+    /// Whether a caller waits and so many tickets in front are done.
+    fn is_served(&self, n: usize) -> bool {
+        self.awaited > 0 && self.tickets.len() >= n && self.tickets.iter().take(n).all(Ticket::is_done)
     }
 
     fn ticket(&mut self, number: u64) -> Option<&mut Ticket> {

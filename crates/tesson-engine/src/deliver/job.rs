@@ -69,6 +69,10 @@ impl Shared {
             && !state.broken
         {
             let Some(job) = self.pick(&mut state) else {
+                // It has a core to spare, whatever else the caller would wait for.
+                if state.is_served(1) {
+                    self.done.notify_all();
+                }
                 state.resting += 1;
                 state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
                 state.resting -= 1;

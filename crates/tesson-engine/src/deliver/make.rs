@@ -7,7 +7,7 @@ use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, Wanted};
 use tesson_plan::{Place, Planned, Sharing};
 
 use super::job::{Bench, Task};
-use super::ticket::{Held, Outcome, Packed, Ticket, Work};
+use super::ticket::{Held, Outcome, Packed, Work};
 use super::{LengthRule, Shared, State, Supply};
 use crate::arrays::Arrays;
 use crate::fault::{self, Charge};
@@ -46,7 +46,7 @@ impl Shared {
                 ticket.finish(outcome);
             }
         }
-        if state.awaited && state.tickets.front().is_some_and(Ticket::is_done) {
+        if state.is_served(state.awaited) {
             self.done.notify_all();
         }
         state

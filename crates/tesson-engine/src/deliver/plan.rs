@@ -70,7 +70,7 @@ impl Shared {
         }
         state.brain = Some(brain);
         self.home.notify_all();
-        if state.plan_over && state.awaited {
+        if state.plan_over && state.awaited > 0 {
             self.done.notify_all();
         }
         state
