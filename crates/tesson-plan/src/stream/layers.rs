@@ -345,9 +345,10 @@ fn take_in(
         _ => return Err(Stop::Foreign),
     }
     if ring.ended {
-        // It begins what is begun by looking for more.
-        match next(below, passes) {
-            Err(Stop::End) => *input = Input::Ended,
+        // It begins what is begun by looking for more, and goes past what that passes over: a ring may be behind it.
+        match skip(below, passes, 1, way) {
+            (0, Some(Stop::End)) => *input = Input::Ended,
+            (_, Some(Stop::Interrupted)) => return Err(Stop::Interrupted),
             _ => return Err(Stop::Foreign),
         }
     }

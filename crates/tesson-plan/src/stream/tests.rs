@@ -106,6 +106,28 @@ fn rings_are_taken_where_they_belong_and_nowhere_else() {
 }
 
 #[test]
+fn rings_of_two_shuffles_are_found_whatever_stands_between_them() {
+    let shuffle = |buffer| StreamOp::Shuffle { buffer: one_or_more(buffer), seeding: seeding(3, true) };
+    let shard = |count, index| StreamOp::Shard { count: one_or_more(count), index };
+    let between = [shard(3, 0), shard(3, 2), StreamOp::Skip(2), StreamOp::Take(3), StreamOp::Repeat(2)];
+    for (op, len, buffer) in between.iter().flat_map(|op| (1..9).flat_map(move |n| [(op, n, 2), (op, n, 9)]))
+    {
+        let spec = StreamSpec { ops: vec![shuffle(2), *op, shuffle(buffer)], ..spec(&[len]) };
+        let mut stream = Stream::new(spec.clone()).unwrap();
+        while let Some(record) = stream.next().unwrap() {
+            let mut kept = Stream::new(spec.clone()).unwrap();
+            let restored = kept.restore_with(&stream.state(), &stream.rings(), &mut || true);
+            assert!(restored.is_ok(), "{op:?} of {len}, behind {record}: {restored:?}");
+            assert_eq!(
+                ahead(&mut stream.clone(), 60),
+                ahead(&mut kept, 60),
+                "{op:?} of {len}, behind {record}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_position_deep_in_many_files_is_found_in_few_steps() {
     let end = |i: u64| ((1281167.0 * i as f64) / 1024.0).round_ties_even() as u64;
     let lengths: Vec<u64> = (0..1024).map(|i| end(i + 1) - end(i)).collect();
