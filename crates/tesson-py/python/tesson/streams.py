@@ -29,10 +29,10 @@ class StreamDef:
         several dimensions is filled in row-major order. Sparse streams have one dimension, the number of columns.
     is_sparse : bool
         Whether the file holds ``column:value`` pairs.
+    transforms : sequence of callable, optional
+        What is done with each sample, in order: functions from array to array, or :class:`UserTransform`.
     defines_mb_size : bool
         Whether the samples of this stream alone are counted for the size of minibatches.
-    transforms : sequence of callable
-        What is done with each sample, in order: functions from array to array, or :class:`UserTransform`.
 
     Examples
     --------
@@ -51,16 +51,18 @@ class StreamDef:
         field: str | None = None,
         shape: SupportsIndex | Sequence[SupportsIndex] | None = None,
         is_sparse: bool = False,
+        transforms: Sequence[Callable[..., Any]] | None = None,
+        *,
         defines_mb_size: bool = False,
-        transforms: Sequence[Callable[..., Any]] = (),
     ) -> None:
+        # Up to `transforms` the arguments stand in CNTK's order, where further ones may stand before `defines_mb_size`.
         dims = None if shape is None else _dims(shape)
         if is_sparse and dims is not None and len(dims) != 1:
             raise ConfigError(f"found shape {dims} of a sparse stream, expected one dimension")
         # The dataclass is frozen: it serves as a value.
         for name, value in (
             ("field", field), ("shape", dims), ("is_sparse", is_sparse), ("defines_mb_size", defines_mb_size),
-            ("transforms", tuple(transforms)),
+            ("transforms", tuple(transforms or ())),
         ):
             object.__setattr__(self, name, value)
 

@@ -40,7 +40,7 @@ def test_a_stream_has_its_cntk_spelling_in_the_dict_form() -> None:
 def test_the_older_object_style_gives_the_same_configuration() -> None:
     old = CTFDeserializer("f.ctf")
     old.map_input("rois", dim=400, format="dense").map_input("labels", 3, "sparse", alias="y", defines_mb_size=True)
-    new = StreamDefs(rois=StreamDef(shape=400), labels=StreamDef("y", 3, True, True))
+    new = StreamDefs(rois=StreamDef(shape=400), labels=StreamDef("y", 3, True, defines_mb_size=True))
     assert old.config == CTFDeserializer("f.ctf", new).config
 
 
