@@ -6,7 +6,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ._tesson import batch_of
 from .errors import UsageError
@@ -160,6 +160,14 @@ class MinibatchData:
         data._batch = batch
         data._stream = stream
         return data
+
+    def __len__(self) -> int:
+        """Number of sequences."""
+        return self.num_sequences
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
+        """The same as :meth:`asarray`, for NumPy's functions."""
+        return np.array(self.asarray(), dtype=dtype, copy=copy)
 
     @property
     def num_sequences(self) -> int:

@@ -50,9 +50,10 @@ assert features.data.asarray().shape == (6, 1, 4)
 assert features.data.mask.shape == (6, 1)
 assert mb[source.stream_info('labels')].is_sparse
 assert len(mb[source['labels']].as_sequences(label_var)) == 6
+assert len(features) == 6 and np.asarray(features.data).shape == (6, 1, 4)
 assert features.end_of_sweep
 assert [info.name for info in source.stream_infos()] == ['features', 'labels']
-one = io.MinibatchSource([io.CTFDeserializer('train.ctf', io.StreamDefs(x=io.StreamDef('x', 4)))],
+one = io.MinibatchSource([io.CTFDeserializer('train.ctf', io.StreamDefs(x=io.StreamDef('x', 4, False, None)))],
                          max_samples=io.FULL_DATA_SWEEP, randomization_window_in_chunks=0)
 assert one.next_minibatch(minibatch_size_in_samples=100, num_data_partitions=2, partition_index=1)['x'].num_samples == 3
 """
