@@ -26,6 +26,7 @@ def parameters() -> list[Any]:
 def test_shared_cases_are_there() -> None:
     if not shared().is_dir():
         pytest.skip("no folder of shared cases: set TESSON_CONFORMANCE")
+    assert any(case.folder.is_relative_to(shared()) for case in cases())
 
 
 @pytest.mark.parametrize("case", parameters())
