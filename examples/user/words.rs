@@ -8,7 +8,7 @@
 
 #![expect(clippy::print_stdout, reason = "an example talks to who runs it")]
 
-use std::path::PathBuf;
+use std::sync::Arc;
 use std::{env, fs};
 
 use tesson::config::{json, lower};
@@ -39,16 +39,21 @@ static FORMAT: Format = Format {
 };
 
 fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let file = PathBuf::from(options.text("file")?.expect("required options are there"));
+    let file = options.text("file")?.expect("required options are there");
     let wrong = |what: String| ConfigError::new(options.path("file"), what);
-    let text = fs::read_to_string(&file).map_err(|e| wrong(format!("{}: {e}", file.display())))?;
+    let text = fs::read_to_string(&file).map_err(|e| wrong(format!("{file}: {e}")))?;
     let lines = text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
-    let words = UserDeserializer::new(std::sync::Arc::new(Words { lines }), setting).map_err(wrong)?;
-    Ok(Box::new(words))
+    Ok(Box::new(UserDeserializer::new(Arc::new(Words { lines }), setting).map_err(wrong)?))
 }
 
 struct Words {
     lines: Vec<String>,
+}
+
+impl Words {
+    fn chunk(&self, chunk: u32) -> Result<&[String], UserError> {
+        Ok(self.lines.chunks(LINES).nth(chunk as usize).ok_or("there is no such chunk")?)
+    }
 }
 
 impl ChunkSource for Words {
@@ -57,12 +62,8 @@ impl ChunkSource for Words {
     }
 
     fn streams(&self) -> Vec<StreamInfo> {
-        vec![StreamInfo {
-            name: "letters".into(),
-            shape: Shape::new([26]),
-            element: Element::F32,
-            sparse: true,
-        }]
+        let (name, shape) = ("letters".into(), Shape::new([26]));
+        vec![StreamInfo { name, shape, element: Element::F32, sparse: true }]
     }
 
     fn n_chunks(&self) -> u32 {
@@ -72,7 +73,7 @@ impl ChunkSource for Words {
     /// One column of pairs (letter, 1); letters that occur twice in a word are added up for us.
     fn read(&self, chunk: u32) -> Result<Vec<StreamColumn>, UserError> {
         let (mut sequences, mut words, mut letters) = (vec![0], vec![0], Vec::new());
-        for line in self.lines.chunks(LINES).nth(chunk as usize).ok_or("there is no such chunk")? {
+        for line in self.chunk(chunk)? {
             for word in line.split_whitespace() {
                 let known = word.bytes().map(|b| b.to_ascii_lowercase()).filter(u8::is_ascii_lowercase);
                 letters.extend(known.map(|b| u32::from(b - b'a')));
@@ -87,20 +88,20 @@ impl ChunkSource for Words {
 
     /// Told, so that nothing has to be decoded before the first minibatch.
     fn lengths(&self, chunk: u32) -> Result<Option<Vec<u32>>, UserError> {
-        let lines = self.lines.chunks(LINES).nth(chunk as usize).ok_or("there is no such chunk")?;
-        Ok(Some(lines.iter().map(|line| line.split_whitespace().count() as u32).collect()))
+        Ok(Some(self.chunk(chunk)?.iter().map(|line| line.split_whitespace().count() as u32).collect()))
     }
 }
 
-/// A source of words; `options` are those of any reader.
-fn configured(file: &str, options: &str) -> Result<SourceConfig, Error> {
-    let text = format!(r#"{{"deserializers": [{{"type": "Words", "file": {file:?}}}], {options}}}"#);
+/// A sweep over the words of a file, joined with what other `deserializers` give.
+fn configured(file: &str, deserializers: &str) -> Result<SourceConfig, Error> {
+    let words = format!(r#"{{"type": "Words", "file": {file:?}}}"#);
+    let text = format!(r#"{{"deserializers": [{words}{deserializers}], "maxSweeps": 1}}"#);
     Ok(lower(&json::parse(&text)?, &tesson::registry().with(&FORMAT))?)
 }
 
 fn main() -> Result<(), Error> {
     let file = env::args().nth(1).unwrap_or_else(|| "README.md".into());
-    let mut source = Source::open(&configured(&file, r#""maxSweeps": 1"#)?)?;
+    let mut source = Source::open(&configured(&file, "")?)?;
     while let Some(minibatch) = source.next_minibatch(256)? {
         let letters = minibatch.stream("letters").expect("the one stream");
         println!("{} lines, {} words", minibatch.n_sequences(), letters.n_samples());
@@ -111,11 +112,39 @@ fn main() -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tesson::Samples;
+
+    const TEXT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
+
+    #[test]
+    fn words_are_joined_with_a_file_without_a_line_about_it() {
+        let digits = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits/train.ctf");
+        let pixels = r#"{"features": {"dim": 64, "format": "dense"}}"#;
+        let beside =
+            format!(r#", {{"type": "CNTKTextFormatDeserializer", "file": {digits:?}, "input": {pixels}}}"#);
+        let mut source = Source::open(&configured(TEXT, &beside).unwrap()).unwrap();
+        let (text, rows) = (fs::read_to_string(TEXT).unwrap(), fs::read_to_string(digits).unwrap());
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        let mut n = 0;
+        while let Some(m) = source.next_minibatch(1).unwrap() {
+            let line: usize = m.keys().get(0).to_string().parse().unwrap();
+            let row = rows.lines().nth(line).unwrap().trim_start_matches("|features ");
+            let pixels: Vec<f64> = row.split_whitespace().map_while(|x| x.parse().ok()).collect();
+            let Samples::Dense { values: found } = m.stream("features").unwrap().samples() else {
+                panic!("dense")
+            };
+            assert_eq!((0..found.len()).map(|i| found.get(i)).collect::<Vec<_>>(), pixels, "line {line}");
+            let words = lines[line].split_whitespace().count();
+            assert_eq!(m.stream("letters").unwrap().n_samples(), words, "line {line}");
+            n += 1;
+        }
+        assert_eq!(n, lines.len());
+    }
 
     #[test]
     fn words_are_shared_and_resumed_without_a_line_about_it() {
-        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
-        let config = configured(file, r#""maxSweeps": 1"#).unwrap();
+        let file = TEXT;
+        let config = configured(file, "").unwrap();
         let words_of = |source: &mut Source, rank| {
             let mut keys = Vec::new();
             while let Some(m) = source.next(tesson::Demand { samples: 100, workers: 2, rank }).unwrap() {
