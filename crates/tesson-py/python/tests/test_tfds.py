@@ -6,7 +6,9 @@ import base64
 import gc
 import json
 import pickle
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -466,6 +468,17 @@ def test_splits_know_their_files(numbers: tfds.Builder) -> None:
     assert [len(ds) for ds in numbers.as_dataset(["train", "test"])] == [20, 3]
     assert [len(source) for source in numbers.as_data_source(["train", "test"])] == [20, 3]
     assert numbers.as_dataset().keys() == {"train", "test"}
+
+
+def test_shares_of_jax_processes_are_those_that_jax_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    thirds = tfds.even_splits("train", 3)
+    monkeypatch.setitem(sys.modules, "jax", SimpleNamespace(process_index=lambda: 1, process_count=lambda: 3))
+    assert tfds.split_for_jax_process("train") == thirds[1]
+    assert tfds.split_for_jax_process("train", process_index=2) == thirds[2]
+    assert tfds.split_for_jax_process("train", process_index=0, process_count=2) == tfds.even_splits("train", 2)[0]
+    # As where it is not installed.
+    monkeypatch.setitem(sys.modules, "jax", None)
+    assert tfds.split_for_jax_process("train") == tfds.even_splits("train", 1)[0]
 
 
 def test_a_sort_function_says_what_is_read_of_which_files(numbers: tfds.Builder) -> None:

@@ -5,6 +5,7 @@ Wherever a split is asked for, a string does as well: ``"train[67%:84%]+test"``.
 
 from __future__ import annotations
 
+import importlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -98,7 +99,26 @@ def even_splits(split: Any, n: int, *, drop_remainder: bool = False) -> list[Eve
 
 
 def split_for_jax_process(
-    split: Any, *, process_index: int = 0, process_count: int = 1, drop_remainder: bool = False
+    split: Any,
+    *,
+    process_index: int | None = None,
+    process_count: int | None = None,
+    drop_remainder: bool = False,
 ) -> EvenSplit:
-    """The share of one of several processes."""
-    return even_splits(split, process_count, drop_remainder=drop_remainder)[process_index]
+    """The share of one of several processes: by default of this one, as JAX counts them.
+
+    Where JAX is not installed and nothing is said, there is one process, and the share is everything.
+    """
+    index, count = _jax_process() if process_index is None or process_count is None else (0, 1)
+    index = index if process_index is None else process_index
+    count = count if process_count is None else process_count
+    return even_splits(split, count, drop_remainder=drop_remainder)[index]
+
+
+def _jax_process() -> tuple[int, int]:
+    """The number of this process, and how many there are."""
+    try:
+        jax = importlib.import_module("jax")
+    except ImportError:
+        return 0, 1
+    return jax.process_index(), jax.process_count()
