@@ -193,6 +193,12 @@ impl Loader {
         }
     }
 
+    /// Whether any record of a file is had without those before it.
+    pub(super) fn random_access(&self, file: usize) -> Result<bool, Error> {
+        let shards = self.shelf.shards();
+        shards.file(self.shelf.shard(file)).records.random_access(shards)
+    }
+
     /// The file of a record.
     pub(super) fn path(&self, file: usize) -> &Arc<Path> {
         self.shelf.shards().file(self.shelf.shard(file)).path()

@@ -396,16 +396,31 @@ impl Reader {
     /// Appends the examples at these places of the split, files in the order of the plan.
     ///
     /// # Errors
-    /// A place that is not there; a record that cannot be read or decoded, behind those before it.
+    /// A place that is not there, or in a file that is compressed as a whole; a record that cannot be read or decoded, behind
+    /// those before it.
     pub fn read_at(&mut self, places: &[u64], rows: &mut Rows) -> Result<(), Error> {
         self.check_process()?;
+        let numbers = places.iter().map(|place| self.number_at(*place));
+        let numbers: Vec<u64> = numbers.collect::<Result<_, _>>()?;
+        self.check_places(&numbers)?;
         let start = rows.len();
-        for place in places {
-            let number = self.number_at(*place)?;
-            rows.numbers.push(number);
-            rows.positions.push(0);
-        }
+        rows.numbers.extend(numbers);
+        rows.positions.resize(rows.numbers.len(), 0);
         self.load_known(start, rows, OnDamage::Fail)
+    }
+
+    /// Refuses places in files that are compressed as a whole: those are streams, and each place would cost all before it (§2).
+    fn check_places(&self, numbers: &[u64]) -> Result<(), Error> {
+        let mut files: Vec<usize> = numbers.iter().map(|number| RecordId::of(*number).file).collect();
+        files.dedup();
+        for file in files {
+            if !self.loader.random_access(file)? {
+                let what = "the file is compressed as a whole, so its records are had in their order alone: read the split \
+                    as a stream, or write the file anew without compression";
+                return Err(self.error_in(self.loader.path(file), what.to_owned()).into());
+            }
+        }
+        Ok(())
     }
 
     /// Loads records that are known to be there, those of the rows from `start` on; side by side if that is worth it.
@@ -576,6 +591,7 @@ impl Reader {
         self.check_process()?;
         let number = self.order.nth(place, go_on)?;
         let number = number.ok_or_else(|| UsageError(format!("there is no example {place}")))?;
+        self.check_places(&[number])?;
         let start = rows.len();
         rows.numbers.push(number);
         rows.positions.push(0);

@@ -400,3 +400,33 @@ fn any_place_of_any_traversal_is_found() {
     endless.seek(Some(0), 1_000_000).unwrap();
     assert_eq!(read(&mut endless, 5).0.len(), 5);
 }
+
+/// A zlib stream that holds bytes as they are.
+fn stored(bytes: &[u8]) -> Vec<u8> {
+    let len = u16::try_from(bytes.len()).unwrap();
+    let sums = bytes.iter().fold((1, 0), |(a, b), byte| {
+        let a = (a + u32::from(*byte)) % 65521;
+        (a, (b + a) % 65521)
+    });
+    let head = [&[0x78, 0x01, 0x01][..], &len.to_le_bytes(), &(!len).to_le_bytes()].concat();
+    [&head, bytes, &(sums.1 << 16 | sums.0).to_be_bytes()].concat()
+}
+
+#[test]
+fn compressed_shards_are_streams_and_have_no_places() {
+    let dataset = numbered("streams");
+    let shard = dataset.0.join("d-train.tfrecord-00001-of-00004");
+    let whole = fs::read(&shard).unwrap();
+    fs::write(&shard, stored(&whole)).unwrap();
+    let mut reader = reader(&dataset, &[], OnDamage::Fail).unwrap();
+    let (mut given, failed) = read(&mut reader, 100);
+    given.sort_unstable();
+    assert!(failed.is_none() && given == Vec::from_iter(0..N), "{given:?} {failed:?}");
+    let mut rows = Rows::new(reader.schema());
+    reader.read_at(&[9, 20], &mut rows).unwrap();
+    let error = reader.read_at(&[20, 10], &mut rows).unwrap_err().to_string();
+    assert!(error.contains("compressed as a whole") && error.contains("00001-of-00004"), "{error}");
+    assert_eq!(rows.len(), 2);
+    let refused = (0..N as u64).filter(|place| reader.read_nth(*place, &mut rows, &mut || true).is_err());
+    assert_eq!(refused.count(), 10);
+}

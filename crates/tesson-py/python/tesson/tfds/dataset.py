@@ -395,6 +395,7 @@ class DataSource(Sequence[Any]):
     """Examples by their places in the split, in the order of its files.
 
     It pickles, and works in any number of threads and forked processes: a dataset for ``torch.utils.data.DataLoader``.
+    Shards that are compressed as a whole, by gzip or zlib, are streams: places in them are refused.
 
     >>> source = tfds.builder_from_directory("digits/1.0.0").as_data_source("train[1:]")
     >>> len(source), source[-1], source[:2]
