@@ -17,5 +17,7 @@ def test_the_module_is_the_command() -> None:
 
 
 def test_exit_codes_are_those_of_the_command() -> None:
-    assert command("frobnicate").returncode == 2
+    unknown = command("frobnicate")
+    assert unknown.returncode == 2
+    assert "Usage: tesson" in unknown.stderr
     assert command("info", "missing.json").returncode in (1, 2)
