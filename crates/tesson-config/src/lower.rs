@@ -29,7 +29,11 @@ pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, Config
 /// The same for what cannot be opened, too.
 pub(crate) fn understand(tree: &Section, registry: &Registry) -> Result<SourceConfig, ConfigError> {
     let options = Options::new(&READER_OPTIONS, tree, "")?;
-    let mut config = SourceConfig::new(deserializers(&options, registry)?);
+    let mut all = deserializers(&options, registry)?;
+    if let Some(place) = primary(&options, &all)? {
+        all[..=place].rotate_right(1);
+    }
+    let mut config = SourceConfig::new(all);
     (config.randomize, config.randomization_window) = order(&options)?;
     config.randomization_seed = whole(&options, "randomizationSeed")?;
     config.sharing = sharing(&options)?;
@@ -82,6 +86,24 @@ fn deserializers(options: &Options<'_>, registry: &Registry) -> Result<Vec<Deser
         None => return Err(ConfigError::new(name, "required option is missing")),
     };
     entries.iter().enumerate().map(|(i, v)| deserializer(v, format!("{name}[{i}]"), registry)).collect()
+}
+
+/// Where in the list the deserializer is that `primary` means: by number, type or one of its streams.
+fn primary(options: &Options<'_>, all: &[DeserializerConfig]) -> Result<Option<usize>, ConfigError> {
+    let name = "primary";
+    let Some(wanted) = options.text(name)? else { return Ok(None) };
+    let is_meant = |(i, d): (usize, &DeserializerConfig)| {
+        let streams = d.options.get("input");
+        let has_stream = matches!(streams, Some(Value::Section(streams)) if streams.get(&wanted).is_some());
+        (wanted == i.to_string() || wanted == d.format.name || has_stream).then_some(i)
+    };
+    let meant: Vec<usize> = all.iter().enumerate().filter_map(is_meant).collect();
+    let what = match meant[..] {
+        [one] => return Ok(Some(one)),
+        [] => format!("found `{wanted}`, expected the number, type or a stream of a deserializer"),
+        _ => format!("found `{wanted}`, which {} deserializers are; their numbers count from 0", meant.len()),
+    };
+    Err(ConfigError::new(name, what))
 }
 
 fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<DeserializerConfig, ConfigError> {

@@ -22,6 +22,14 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         "What to read: a list of sections, each with a `type` and the options of that type.",
     ),
     option(
+        "primary",
+        &[],
+        OptionKind::Text,
+        Some(""),
+        "Which of several deserializers comes first, streams too, and gives chunks and order: its number from 0, its type \
+         or one of its streams.",
+    ),
+    option(
         "randomize",
         &[],
         OptionKind::OneOf(&["true", "false", "auto", "window", "none", "global"]),

@@ -257,6 +257,26 @@ fn missing_keys_are_left_out_kept_or_refused() {
 }
 
 #[test]
+fn the_primary_deserializer_comes_first() {
+    let paths = |primary: &str| {
+        let part =
+            |stream: &str| format!(r#"{{"type": "LinesDeserializer", "input": {{"{stream}": {{}}}}}}"#);
+        let parts = ["a", "b", "c"].map(part).join(", ");
+        let text = format!(r#"{{"deserializers": [{parts}], "primary": {primary}}}"#);
+        let paths =
+            |config: SourceConfig| config.deserializers.into_iter().map(|d| d.path).collect::<Vec<_>>();
+        lowered(&text).map(paths).map_err(|e| e.to_string())
+    };
+    let order = |numbers: [u32; 3]| Ok(numbers.map(|n| format!("deserializers[{n}]")).to_vec());
+    assert_eq!(paths("0"), order([0, 1, 2]));
+    assert_eq!(paths("2"), order([2, 0, 1]));
+    assert_eq!(paths(r#""b""#), order([1, 0, 2]));
+    let refused = |primary: &str| paths(primary).unwrap_err();
+    assert!(refused("3").starts_with("primary: found `3`, expected the number, type or a stream"));
+    assert!(refused(r#""LinesDeserializer""#).contains("which 3 deserializers are"));
+}
+
+#[test]
 fn deserializers_are_sections_with_a_known_type_and_known_options() {
     let refused = |text: &str| lowered(text).expect_err(text).to_string();
     assert_eq!(refused("{}"), "deserializers: required option is missing");

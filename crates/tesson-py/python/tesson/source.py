@@ -48,8 +48,8 @@ class MinibatchSource(Source):
     Parameters
     ----------
     deserializers : Deserializer, UserDeserializer or a sequence of them
-        What to read, such as :class:`CTFDeserializer`. Several are joined by sequence key: the first one gives order
-        and chunks, and a sequence that another one lacks is left out.
+        What to read, such as :class:`CTFDeserializer`. Several are joined by sequence key: the first one (or `primary`)
+        gives order and chunks, and a sequence that another one lacks is left out.
     max_samples : int
         Samples after which the data end, over all workers; the sequence that starts before is given whole.
         ``FULL_DATA_SWEEP`` is one sweep.
@@ -80,6 +80,9 @@ class MinibatchSource(Source):
     quarantine : str or os.PathLike, optional
         File to which a line of JSON is appended for every fault that is forgiven: ``fault`` in words, ``file``,
         ``line``, ``offset``, ``stream``, ``key``.
+    primary : int or str, optional
+        Which of several deserializers gives order and chunks, in place of the first: its number from 0, its type or one
+        of its streams. Its streams then come first.
     strict_keys : bool
         Refuse several deserializers if one lacks a sequence of the first.
     outer_join : bool
@@ -162,6 +165,7 @@ class MinibatchSource(Source):
         *,
         max_error_share: float | None = None,
         quarantine: str | os.PathLike[str] | None = None,
+        primary: int | str | None = None,
         strict_keys: bool = False,
         outer_join: bool = False,
         unique_keys: bool = False,
@@ -197,6 +201,7 @@ class MinibatchSource(Source):
             "maxErrors": max_errors or None,
             "maxErrorShare": max_error_share,
             "quarantine": None if quarantine is None else os.fspath(quarantine),
+            "primary": primary,
             "strictKeys": strict_keys or None,
             "outerJoin": outer_join or None,
             "uniqueKeys": unique_keys or None,

@@ -357,6 +357,10 @@ def test_deserializers_are_joined_by_key(files: Path) -> None:
     assert [len(s) for s in outer["b"].as_sequences()] == [2, 0, 1]
     with pytest.raises(ConfigError, match="strictKeys"):
         MinibatchSource([left, right], strict_keys=True)
+    for primary in (1, "b"):
+        by_right = MinibatchSource([left, right], randomize=False, max_sweeps=1, primary=primary)
+        assert list(by_right.streams) == ["b", "a"]
+        assert by_right.next_minibatch(10)["a"].keys == [3, 1]
 
 
 def test_truncated_sequences_lie_in_rows_and_go_on_behind_any_minibatch(ctf: Callable[[str], str]) -> None:
