@@ -22,6 +22,7 @@ pub mod prepared;
 mod reader;
 mod records;
 mod rust_api;
+mod tables;
 pub mod tfds;
 mod user;
 

@@ -57,6 +57,11 @@ fn files_of_records_are_read_the_same_in_all_ways() {
 }
 
 #[test]
+fn tables_are_converted_to_the_same_or_refused() {
+    replay("table_convert", entry::table_convert);
+}
+
+#[test]
 fn examples_are_decoded_the_same_alone_and_together() {
     replay("example_decode", entry::example_decode);
 }
@@ -97,6 +102,7 @@ fn every_target_is_replayed() {
             "picture_decode",
             "resume_state",
             "split_grammar",
+            "table_convert",
             "tfrecord_read"
         ]
     );
