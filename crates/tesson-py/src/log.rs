@@ -8,6 +8,7 @@ use std::fmt::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 use tracing::field::{Field, Visit};
 use tracing::metadata::LevelFilter;
@@ -101,8 +102,16 @@ pub(crate) fn flush(py: Python<'_>, trace_level: u8) {
     let most = [Level::ERROR, Level::WARN, Level::INFO][usize::from(trace_level.min(2))];
     records.retain(|(level, _)| *level <= most);
     // A handler that raises must not cost the caller the minibatch that has just been read.
-    if let Err(e) = forward(py, records, lost) {
+    if let Err(e) = forward(py, records, lost).or_else(|e| postpone_interrupt(py, e)) {
         e.write_unraisable(py, None);
+    }
+}
+
+/// Lets Ctrl-C that came while a handler ran come again once the caller is back in Python.
+fn postpone_interrupt(py: Python<'_>, e: PyErr) -> PyResult<()> {
+    match e.is_instance_of::<PyKeyboardInterrupt>(py) {
+        true => py.import("_thread")?.call_method0("interrupt_main").map(drop),
+        false => Err(e),
     }
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import signal
 from collections.abc import Callable
 
 import pytest
@@ -45,3 +46,22 @@ def test_a_handler_that_raises_does_not_cost_the_minibatch(ctf: Callable[[str], 
         assert source(ctf(FAULTY)).next_minibatch(3)["a"].samples.tolist() == [[1], [3]]
     finally:
         logging.getLogger("tesson").removeHandler(handler)
+
+
+def test_an_interrupt_inside_of_a_handler_comes_behind_the_minibatch(ctf: Callable[[str], str]) -> None:
+    class Interrupted(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            raise KeyboardInterrupt
+
+    reader = source(ctf(FAULTY), max_sweeps=1)
+    handler = Interrupted()
+    # Where tests run in the background, interrupts are ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    logging.getLogger("tesson").addHandler(handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            reader.next_minibatch(3)
+    finally:
+        logging.getLogger("tesson").removeHandler(handler)
+        signal.signal(signal.SIGINT, before)
+    assert not reader.next_minibatch(3)
