@@ -1,6 +1,7 @@
 //! The native half of the Python package `tesson`: it converts, releases the GIL and holds the memory of arrays.
 //!
-//! What users see, and all of its documentation, is in `python/tesson`; what is decided is decided in the façade.
+//! What users see is in `python/tesson`, and so is its documentation but for the members of `MinibatchData`; what is
+//! decided is decided in the façade.
 
 use pyo3::prelude::*;
 
@@ -13,6 +14,7 @@ mod errors;
 mod log;
 mod source;
 mod state;
+mod stream_data;
 mod tfds;
 mod transform;
 mod turn;
@@ -31,6 +33,8 @@ mod _tesson {
     use crate::source::Source;
     #[pymodule_export]
     use crate::state::merge_states;
+    #[pymodule_export]
+    use crate::stream_data::StreamData;
 
     #[pymodule_export]
     use crate::tfds::{

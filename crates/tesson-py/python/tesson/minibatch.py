@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ._tesson import batch_of
+from ._tesson import StreamData, batch_of
 from .errors import UsageError
 from .memory import stream_of
 from .streams import no_stream
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from ._tesson import Batch
 
 __all__ = ["Layout", "Minibatch", "MinibatchData"]
+
+#: Makes the data of a stream of a minibatch, past the constructor, which takes a user's values.
+_of_stream = StreamData.__new__
 
 
 class Layout(NamedTuple):
@@ -71,7 +74,7 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
         if self._batch is None:
             raise KeyError("the data have ended: the minibatch is empty, and false")
         try:
-            return MinibatchData._of(self._batch, self._numbers[key])
+            return _of_stream(MinibatchData, self._batch, self._numbers[key])
         except KeyError:
             raise KeyError(no_stream(key, self._names)) from None
 
@@ -106,7 +109,7 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
         return f"Minibatch({{{streams}}})"
 
 
-class MinibatchData:
+class MinibatchData(StreamData):
     """The data of one stream in a minibatch.
 
     Sources make them; a source of one's own (:class:`UserMinibatchSource`) makes them of its values.
@@ -133,163 +136,42 @@ class MinibatchData:
     >>> minibatch = source.next_minibatch(5)
     >>> minibatch["tags"]
     <MinibatchData `tags`: 2 sequences, 5 samples, dense (3,)>
+    >>> x = minibatch["words"]
+    >>> x.indptr.tolist(), x.indices.tolist(), x.values.tolist()
+    ([0, 1, 2, 3, 4, 5], [0, 5, 7, 1, 9], [1.0, 1.0, 1.0, 1.0, 1.0])
+    >>> minibatch["tags"].samples.shape, minibatch["tags"].asarray().shape
+    ((5, 3), (2, 3, 3))
+    >>> minibatch["tags"].mask
+    array([[2, 1, 1],
+           [2, 1, 0]], dtype=uint8)
     """
 
-    __slots__ = ("_batch", "_stream")
+    __slots__ = ()
 
-    def __init__(self, value: Any, num_sequences: int, num_samples: int, sweep_end: bool = False) -> None:
+    def __new__(cls, value: Any, num_sequences: int, num_samples: int, sweep_end: bool = False) -> Self:
         stream = stream_of(value, None, "value", 0)
         # Sequences of equal length may come in one array.
         if stream.shape and not stream.is_sparse and num_sequences != num_samples and not isinstance(value, (list, tuple)):
             stream = stream_of(value, stream.shape[1:], "value", 0)
         columns = column(value, stream)
         double = columns[-1].dtype == np.float64
-        self._batch = batch_of(columns, stream.shape, stream.is_sparse, double, sweep_end)
-        self._stream = 0
-        found = (self.num_sequences, self.num_samples)
+        data = super().__new__(cls, batch_of(columns, stream.shape, stream.is_sparse, double, sweep_end), 0)
+        found = (data.num_sequences, data.num_samples)
         if found != (num_sequences, num_samples):
             raise UsageError(
                 f"the value has {found[0]} sequences and {found[1]} samples, "
                 f"{num_sequences} and {num_samples} are said to be in it"
             )
-
-    @classmethod
-    def _of(cls, batch: Batch, stream: int) -> MinibatchData:
-        """A stream of a minibatch that the engine has made."""
-        data = cls.__new__(cls)
-        data._batch = batch
-        data._stream = stream
         return data
-
-    def __len__(self) -> int:
-        """Number of sequences."""
-        return self.num_sequences
 
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """The same as :meth:`asarray`, for NumPy's functions."""
         return np.array(self.asarray(), dtype=dtype, copy=copy)
 
     @property
-    def num_sequences(self) -> int:
-        """Number of sequences."""
-        return self._batch.num_sequences
-
-    @property
-    def num_samples(self) -> int:
-        """Number of samples of this stream, without padding."""
-        return self._batch.num_samples(self._stream)
-
-    @property
-    def end_of_sweep(self) -> bool:
-        """Whether a sweep ends in or with this minibatch."""
-        return self._batch.sweep_end
-
-    @property
-    def is_sparse(self) -> bool:
-        """Whether samples are lists of (column, value) pairs."""
-        return self._batch.is_sparse(self._stream)
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """The type of the values, float32 or float64."""
-        return np.dtype(self._batch.dtype(self._stream))
-
-    @property
-    def sample_shape(self) -> tuple[int, ...]:
-        """The shape of one sample."""
-        return self._batch.sample_shape(self._stream)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of :meth:`asarray`: ``(sequences, longest, *sample_shape)``."""
-        longest = self._batch.longest(self._stream)
-        return (self._batch.num_sequences, longest, *self._batch.sample_shape(self._stream))
-
-    @property
-    def lengths(self) -> NDArray[np.uint32]:
-        """Samples of each sequence, uint32 ``[sequences]``. A copy."""
-        return self._batch.lengths(self._stream)
-
-    @property
-    def samples(self) -> NDArray[Any]:
-        """All samples of a dense stream, one after the other without padding, ``[samples, *sample_shape]``. A view.
-
-        Raises
-        ------
-        AttributeError
-            The stream is sparse.
-
-        Examples
-        --------
-        >>> minibatch["tags"].samples.shape
-        (5, 3)
-        """
-        return self._batch.samples(self._stream)
-
-    @property
-    def indptr(self) -> NDArray[np.int32]:
-        """Where the entries of each sample of a sparse stream begin, int32 ``[samples + 1]``. A view.
-
-        With `indices` and `values` this is CSR over all samples of the minibatch, without padding.
-
-        Raises
-        ------
-        AttributeError
-            The stream is dense.
-        """
-        return self._batch.sparse(self._stream)[0]
-
-    @property
-    def indices(self) -> NDArray[np.int32]:
-        """The column of each entry of a sparse stream, ascending within a sample, int32 ``[entries]``. A view.
-
-        Raises
-        ------
-        AttributeError
-            The stream is dense.
-        """
-        return self._batch.sparse(self._stream)[1]
-
-    @property
-    def values(self) -> NDArray[Any]:
-        """The value of each entry of a sparse stream, ``[entries]``. A view.
-
-        Raises
-        ------
-        AttributeError
-            The stream is dense.
-
-        Examples
-        --------
-        >>> x = minibatch["words"]
-        >>> x.indptr.tolist(), x.indices.tolist(), x.values.tolist()
-        ([0, 1, 2, 3, 4, 5], [0, 5, 7, 1, 9], [1.0, 1.0, 1.0, 1.0, 1.0])
-        """
-        return self._batch.sparse(self._stream)[2]
-
-    @property
-    def keys(self) -> list[int] | list[str]:
-        """The keys of the sequences, in order: numbers, or texts with ``useNumericSequenceKeys = false``."""
-        return self._batch.keys()
-
-    @property
-    def mask(self) -> NDArray[np.uint8]:
-        """Which cells of :meth:`asarray` hold samples, uint8 ``[sequences, longest]``. A copy.
-
-        2 marks the first sample of a sequence, 1 a following one, 0 padding.
-
-        Examples
-        --------
-        >>> minibatch["tags"].mask
-        array([[2, 1, 1],
-               [2, 1, 0]], dtype=uint8)
-        """
-        return self._batch.mask(self._stream)
-
-    @property
     def layout(self) -> Layout:
         """How the sequences would lie side by side in rows, as CNTK packs them."""
-        return Layout(*self._batch.layout(self._stream))
+        return Layout(*self._layout())
 
     @property
     def data(self) -> MinibatchData:
@@ -300,19 +182,6 @@ class MinibatchData:
     def value(self) -> MinibatchData:
         """The same as `data`."""
         return self
-
-    def asarray(self) -> NDArray[Any]:
-        """The samples in one array ``[sequences, longest, *sample_shape]``, zeros behind the end of each sequence.
-
-        Both leading axes are always there. A reshaped view of `samples` where all sequences of a dense stream have
-        the same length, else a copy.
-
-        Examples
-        --------
-        >>> minibatch["tags"].asarray().shape
-        (2, 3, 3)
-        """
-        return self._batch.padded(self._stream)
 
     def as_sequences(self, variable: object = None) -> list[Any]:
         """The sequences one by one.
@@ -348,7 +217,7 @@ class MinibatchData:
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else "dense"
         return (
-            f"<MinibatchData `{self._batch.name(self._stream)}`: {self.num_sequences} sequences, "
+            f"<MinibatchData `{self.name}`: {self.num_sequences} sequences, "
             f"{self.num_samples} samples, {kind} {self.sample_shape}>"
         )
 
