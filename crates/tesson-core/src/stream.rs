@@ -52,6 +52,14 @@ impl Element {
             Element::F64 => "float64",
         }
     }
+
+    /// Bytes of a value.
+    pub fn size(self) -> usize {
+        match self {
+            Element::F32 => size_of::<f32>(),
+            Element::F64 => size_of::<f64>(),
+        }
+    }
 }
 
 /// A named channel of samples.

@@ -219,6 +219,8 @@ struct State {
     batch_bytes: usize,
     /// How many tickets in front a caller waits for; 0 if none does.
     awaited: usize,
+    /// A corpus grows, and what has been read for one minibatch leaves no memory for finding out where it ends.
+    outgrown: bool,
     /// Workers that wait for something to do.
     resting: usize,
     /// A worker has panicked.
@@ -248,6 +250,19 @@ struct Shared {
     done: Condvar,
     /// The brain is back.
     home: Condvar,
+}
+
+/// What there is for a caller.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it is looked into at once, and boxing would allocate for each minibatch"
+)]
+pub(crate) enum Taken {
+    Made(Packed),
+    /// Nothing is left that was planned.
+    End,
+    /// The corpus grows too slowly for the minibatch: only an index tells what it holds.
+    Outgrown,
 }
 
 /// The threads that make minibatches.
@@ -292,6 +307,7 @@ impl Pipeline {
             growth,
             batch_bytes: 0,
             awaited: 0,
+            outgrown: false,
             resting: 0,
             broken: false,
         };
@@ -355,8 +371,8 @@ impl Pipeline {
         result
     }
 
-    /// The next minibatch in plan order; `None` when there is nothing left that was planned. Waits until it is done or `interrupted` says to stop.
-    pub(crate) fn take(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Option<Packed>, Error> {
+    /// The next minibatch in plan order. Waits until it is done or `interrupted` says to stop.
+    pub(crate) fn take(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Taken, Error> {
         let shared = &self.shared;
         let mut since: Option<Instant> = None;
         let mut state = shared.lock();
@@ -376,11 +392,14 @@ impl Pipeline {
                     shared.setup.counters.stalls.fetch_add(1, Ordering::Relaxed);
                     shared.setup.counters.stalled_us.fetch_add(us, Ordering::Relaxed);
                 }
-                return made.map(Some);
+                return made.map(Taken::Made);
             }
             shared.check(&state)?;
             if state.plan_over && state.tickets.is_empty() {
-                return Ok(None);
+                return Ok(Taken::End);
+            }
+            if state.outgrown {
+                return Ok(Taken::Outgrown);
             }
             since.get_or_insert_with(Instant::now);
             state.awaited = self.together;
@@ -464,6 +483,7 @@ impl State {
         self.generation += 1;
         self.running = false;
         self.plan_over = false;
+        self.outgrown = false;
         self.front += self.tickets.len() as u64;
         self.tickets.clear();
         self.ready.clear();

@@ -19,7 +19,7 @@ use tesson_plan::{
     Bucketing, Cursor, Demand, Fingerprint, OrderSpec, PlanSpec, Planner, ResumeState, Sharing,
 };
 
-use crate::deliver::{Packed, Pipeline};
+use crate::deliver::{Packed, Pipeline, Taken};
 use crate::fetch::Resources;
 use crate::join::{JoinRules, Joint, Parts};
 use crate::minibatch::Minibatch;
@@ -170,18 +170,29 @@ impl Source {
         if self.truncated.is_some() {
             return self.next_truncated(demand, interrupted);
         }
-        if self.demand != Some(demand) {
-            self.aim(demand)?;
-        }
-        let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
-        match pipeline.take(interrupted) {
-            Ok(Some(packed)) => self.deliver(packed),
-            Ok(None) => {
-                self.ended = true;
-                Ok(None)
+        loop {
+            if self.demand != Some(demand) {
+                self.aim(demand)?;
             }
-            Err(Error::Cancelled) => Err(Error::Cancelled),
-            Err(e) => Err(self.failed.insert(e).clone()),
+            let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
+            return match pipeline.take(interrupted) {
+                Ok(Taken::Made(packed)) => self.deliver(packed),
+                Ok(Taken::End) => {
+                    self.ended = true;
+                    Ok(None)
+                }
+                Ok(Taken::Outgrown) => {
+                    self.stop_growing()?;
+                    continue;
+                }
+                Err(Error::Cancelled) => Err(Error::Cancelled),
+                Err(Error::Usage(e)) => {
+                    // Another size may do: it begins where this one would have.
+                    self.demand = None;
+                    Err(e.into())
+                }
+                Err(e) => Err(self.failed.insert(e).clone()),
+            };
         }
     }
 

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use tesson_core::{Chunk, Coded, Error, Piece, UsageError};
+use tesson_core::{Chunk, Coded, Error, Piece};
 
 /// The pieces of a corpus, as far as they are known. Piece `k` is block `k` and chunk `k`.
 pub(super) struct Growth {
@@ -132,11 +132,6 @@ impl Growth {
             Some(before) if resource(at).is_some_and(|own| before != Some(own)) => 0,
             _ => self.line,
         }
-    }
-
-    /// Ends growing behind what has been decoded.
-    pub(super) fn refuse(&mut self, e: UsageError) {
-        self.fail(self.committed, e.into());
     }
 
     fn fail(&mut self, number: u32, e: Error) {

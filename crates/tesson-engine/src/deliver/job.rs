@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{Chunk, Piece, Scratch, UsageError};
+use tesson_core::{Chunk, Piece, Scratch};
 
 use super::plan::PLANNED_AT_ONCE;
 use super::ticket::{Ticket, Work};
@@ -176,6 +176,9 @@ impl Shared {
     }
 
     fn pick_cut(&self, state: &mut State) -> Option<Job> {
+        if state.outgrown {
+            return None;
+        }
         let room = state.used + 4 * self.setup.piece_bytes as usize <= self.setup.block_budget;
         let growth = state.growth.as_mut()?;
         let forced = growth.wanted && state.loading == 0;
@@ -185,11 +188,9 @@ impl Shared {
         // All that is in memory belongs to the one minibatch that the planner cannot finish yet.
         let stuck = forced && !growth.has_news() && state.brain.is_some() && state.tickets.is_empty();
         if stuck && state.used > self.setup.memory_limit {
-            growth.refuse(UsageError(format!(
-                "the minibatch does not fit into memory: {} bytes are read for it and it is not complete; choose a smaller size or a larger `memoryLimit`",
-                state.used
-            )));
-            return self.pick_plan(state);
+            state.outgrown = true;
+            self.done.notify_all();
+            return None;
         }
         let after = growth.start_cut(1 + 2 * self.setup.threads as u32, 1 + self.setup.threads)?;
         state.loading += 1;

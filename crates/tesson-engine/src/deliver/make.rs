@@ -3,7 +3,7 @@
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, Wanted};
+use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, UsageError, Wanted};
 use tesson_plan::{Place, Planned, Sharing};
 
 use super::job::{Bench, Task};
@@ -83,6 +83,10 @@ impl Shared {
         let Arrays { streams, keys, .. } = &mut arrays;
         pack::pack(&self.setup.streams, &work.items, &sources, &self.pools, streams);
         pack::keys(&work.items, &sources, keys);
+        if arrays.bytes() > self.setup.memory_limit {
+            return Err(self.too_large());
+        }
+        let Arrays { streams, keys, .. } = &mut arrays;
         let refused = self.refusal(&places, streams, keys);
         if let Some(keep) = work.plan.keep_of_last.filter(|_| last) {
             streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
@@ -128,21 +132,24 @@ impl Shared {
         self.setup.counters.rows_loaded.fetch_add(named.len() as u64, Ordering::Relaxed);
         let corpus = self.corpus();
         let resources = &*self.setup.resources;
+        let mut fetched = Vec::new();
         let places: Vec<(u32, u32)> =
             blocks.iter().map(|&b| self.table().place(b)).map(|(c, r)| (c, r.start)).collect();
         let place = |item: &Item| (places[item.held as usize].0, places[item.held as usize].1 + item.row);
         if let Some(scattered) = corpus.scattered() {
             // In plan order, so that packing copies them in one go.
-            let rows: Vec<(u32, u32)> = named.iter().map(|item| place(item)).collect();
-            let mut out = self.spares.take();
-            scattered.load_scattered(&rows, resources, &mut bench.scratch, &mut out)?;
-            self.note_warnings(bench);
-            for (row, item) in (0..).zip(named) {
-                *item = Item { held: held.len() as u32, row };
+            for group in named.chunks_mut(self.rows_at_once()) {
+                let rows: Vec<(u32, u32)> = group.iter().map(|item| place(item)).collect();
+                let mut out = self.spares.take();
+                scattered.load_scattered(&rows, resources, &mut bench.scratch, &mut out)?;
+                self.note_warnings(bench);
+                for (row, item) in (0..).zip(group) {
+                    **item = Item { held: (held.len() + fetched.len()) as u32, row };
+                }
+                self.push_fetched(out, &mut fetched)?;
             }
-            return Ok(vec![out]);
+            return Ok(fetched);
         }
-        let mut fetched = Vec::new();
         named.sort_unstable_by_key(|i| (i.held, i.row));
         for group in named.chunk_by_mut(|a, b| a.held == b.held) {
             let (chunk, _) = place(group[0]);
@@ -155,9 +162,29 @@ impl Shared {
             let mut out = self.spares.take();
             corpus.load(chunk, Wanted::Rows(&rows), resources, &mut bench.scratch, &mut out)?;
             self.note_warnings(bench);
-            fetched.push(out);
+            self.push_fetched(out, &mut fetched)?;
         }
         Ok(fetched)
+    }
+
+    /// Sequences that are fetched in one go: what they are read into takes an eighth of the memory, on the average.
+    fn rows_at_once(&self) -> usize {
+        (self.setup.memory_limit as u64 / 8 / self.row_cost).max(1) as usize
+    }
+
+    /// Puts fetched sequences to the others, unless no minibatch of them can be within the limit.
+    fn push_fetched(&self, chunk: Chunk, fetched: &mut Vec<Chunk>) -> Result<(), Error> {
+        fetched.push(chunk);
+        let least: usize = fetched.iter().map(|c| pack::least_bytes(&self.setup.streams, c)).sum();
+        if least > self.setup.memory_limit { Err(self.too_large()) } else { Ok(()) }
+    }
+
+    fn too_large(&self) -> Error {
+        let limit = self.setup.memory_limit;
+        UsageError(format!(
+            "the minibatch takes more than `memoryLimit`, {limit} bytes; choose a smaller size or a larger `memoryLimit`"
+        ))
+        .into()
     }
 
     /// The faults of a minibatch's sequences that count now, in plan order.

@@ -6,7 +6,7 @@ mod truncated;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tesson_core::{Chunk, Keys};
+use tesson_core::{Chunk, Data, Keys, StreamInfo};
 
 use crate::minibatch::BatchKeys;
 use crate::packed::PackedRows;
@@ -63,6 +63,18 @@ impl Pools {
             }
         }
     }
+}
+
+/// Bytes that the sequences of a chunk take in a minibatch, at least.
+pub(crate) fn least_bytes(streams: &[Arc<StreamInfo>], chunk: &Chunk) -> usize {
+    if !chunk.left_out.is_empty() {
+        return 0;
+    }
+    let bytes = streams.iter().zip(&chunk.streams).map(|(stream, column)| match &column.data {
+        Data::Dense { values } => values.len() * stream.element.size(),
+        Data::Sparse { columns, .. } => columns.len() * (size_of::<i32>() + stream.element.size()),
+    });
+    bytes.sum()
 }
 
 /// The keys of the items, in place of those in `keys`.

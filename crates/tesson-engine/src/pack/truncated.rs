@@ -68,7 +68,8 @@ pub(crate) fn keys(pieces: &[Piece<Arc<Whole>>]) -> BatchKeys {
 /// Bytes of the values of a dense minibatch of so many samples.
 pub(crate) fn dense_bytes(streams: &[Arc<StreamInfo>], n_samples: u64) -> u64 {
     let dense = streams.iter().filter(|info| !info.sparse);
-    dense.map(|info| n_samples.saturating_mul(8 * info.shape.len() as u64)).fold(0, u64::saturating_add)
+    let sample = |info: &StreamInfo| (info.element.size() * info.shape.len()) as u64;
+    dense.map(|info| n_samples.saturating_mul(sample(info))).fold(0, u64::saturating_add)
 }
 
 fn empty(info: &StreamInfo, n_samples: usize, pools: &Pools) -> Samples {

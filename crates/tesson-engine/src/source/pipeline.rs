@@ -32,8 +32,8 @@ impl Source {
         if !matches!(self.plan.order, OrderSpec::AsStored) {
             Arc::make_mut(&mut self.fingerprint).index = Some(tesson_plan::index_shape(&indexed.index));
         }
-        self.pipeline = None;
         let budget = self.budget(&indexed)?;
+        self.pipeline = None;
         let storage =
             (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
         let small = storage <= SMALL.min(budget.blocks / 8);
@@ -55,6 +55,17 @@ impl Source {
         let values: u64 = self.streams.iter().filter(|s| !s.sparse).map(|s| s.shape.len() as u64).sum();
         let narrow = storage < NARROW * values.saturating_mul(indexed.index.n_samples());
         !narrow && storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some()
+    }
+
+    /// The same in the middle of reading, when memory is full of what has been read.
+    pub(super) fn stop_growing(&mut self) -> Result<(), Error> {
+        self.pipeline = None;
+        self.demand = None;
+        let switched = self.switch_to_index();
+        if switched.is_err() {
+            self.pipeline = Some(self.growing_pipeline());
+        }
+        switched
     }
 
     pub(super) fn growing_pipeline(&self) -> Pipeline {

@@ -16,7 +16,7 @@ use tesson_plan::{
 use super::Source;
 use super::together::Together;
 use crate::arrays::Arrays;
-use crate::deliver::Packed;
+use crate::deliver::{Packed, Taken};
 use crate::minibatch::Minibatch;
 use crate::pack::{self, Pools, Whole};
 
@@ -169,8 +169,9 @@ impl Source {
         while let Some(row) = self.truncated().wants() {
             let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
             match pipeline.take(interrupted) {
-                Ok(Some(packed)) => self.fill(row, packed)?,
-                Ok(None) => self.truncated_mut().over = true,
+                Ok(Taken::Made(packed)) => self.fill(row, packed)?,
+                Ok(Taken::End) => self.truncated_mut().over = true,
+                Ok(Taken::Outgrown) => unreachable!("sequences are counted before they are truncated"),
                 Err(Error::Cancelled) => return Err(Error::Cancelled),
                 Err(e) => return Err(self.failed.insert(e).clone()),
             }

@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::{
-    Cause, Chunk, Coded, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Index, Indexed, Keys,
-    Lanes, Setting, StreamInfo, UserError,
+    Cause, Chunk, Coded, DataError, DataErrorKind, Deserializer, Error, Fetch, Index, Indexed, Keys, Lanes,
+    Setting, StreamInfo, UserError,
 };
 
 use super::chunk;
@@ -272,10 +272,7 @@ impl Calls {
 
     /// Bytes of a sample of all streams, by guess where they are sparse.
     fn sample_bytes(&self) -> u64 {
-        let value = match self.streams[0].element {
-            Element::F32 => 4,
-            Element::F64 => 8,
-        };
+        let value = self.streams[0].element.size() as u64;
         self.streams
             .iter()
             .map(|s| if s.sparse { 4 * (4 + value) } else { s.shape.len() as u64 * value })

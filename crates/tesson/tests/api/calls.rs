@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::common::{config_of, folder, rest, rows, source};
+use crate::common::{config_of, config_with, folder, rest, rows, source};
 use tesson::store::{FakeStore, FileStore, MemoryStore, Mishap};
 use tesson::{Demand, Error, ResumeState, Source};
 
@@ -189,4 +189,58 @@ fn a_first_sweep_that_does_not_fit_into_one_minibatch_is_refused() {
         panic!("4.8 MB of text do not fit into 1 MiB")
     };
     assert!(e.to_string().contains("`memoryLimit`"), "{e}");
+}
+
+/// What a sequence of [`wide`] takes in a minibatch: 1,000 values; two lengths, one row, one pair and a key.
+const WIDE_BYTES: u64 = 1000 * 4 + 2 * 4 + 4 + 8 + 8;
+
+/// `n` sequences of one sample of 1,000 values.
+fn wide(n: u32) -> String {
+    let row = |id| format!("{id} |x {id}{} |y 0:1\n", " 0.5".repeat(999));
+    (0..n).map(row).collect()
+}
+
+#[test]
+fn how_large_a_minibatch_may_be_depends_on_the_limit_alone() {
+    let limit = 1_u64 << 20;
+    let largest = limit / WIDE_BYTES;
+    let n = 1200;
+    let folder = folder("calls-largest");
+    let file = folder.join("train.ctf");
+    std::fs::write(&file, wide(n)).expect("the folder for temporary files can be written");
+    let all = |samples, workers| Demand { samples: samples * workers, workers, rank: 0 };
+    for order in [r#""randomize": false"#, r#""randomize": true"#, r#""randomize": "global""#] {
+        for (threads, cache) in [(1, false), (2, false), (8, false), (2, true), (2, true)] {
+            let options =
+                format!(r#", {order}, "memoryLimit": {limit}, "threads": {threads}, "maxSweeps": 1"#);
+            let ctf = format!(r#", "cacheIndex": {cache}"#);
+            let config = config_with(&file, 1000, &options, &ctf);
+            let open = || Source::open(&config).expect("the file is right");
+            let keys = |source: &mut Source, demand| {
+                let minibatch = source.next(demand).expect("it is within the limit").expect("data");
+                (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i).to_string()).collect::<Vec<_>>()
+            };
+            let place = format!("{order}, {threads} threads, index kept: {cache}");
+            assert_eq!(keys(&mut open(), all(largest, 1)).len() as u64, largest, "{place}");
+            // Those of the other ranks count for nothing.
+            assert_eq!(keys(&mut open(), all(largest, 4)).len() as u64, largest, "{place}");
+            let mut source = open();
+            let first = keys(&mut source, all(100, 1));
+            for demand in [all(largest + 1, 1), all(u64::from(n), 1)] {
+                let e = source.next(demand).expect_err("it is beyond the limit");
+                assert!(
+                    matches!(e, Error::Usage(_)) && e.to_string().contains("`memoryLimit`"),
+                    "{place}: {e}"
+                );
+            }
+            // It can be had in smaller ones, from where it would have begun.
+            let second = keys(&mut source, all(100, 1));
+            let mut other = open();
+            assert_eq!(
+                [keys(&mut other, all(100, 1)), keys(&mut other, all(100, 1))],
+                [first, second],
+                "{place}"
+            );
+        }
+    }
 }
