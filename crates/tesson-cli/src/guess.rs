@@ -18,14 +18,19 @@ struct Seen {
 
 /// The message that streams are missing, with a proposal read off the file's first rows.
 pub(crate) fn missing_streams(path: &Path) -> String {
-    let options: Vec<String> = glance(path).iter().map(option).collect();
+    let text = glance(path);
+    let (options, doubt): (Vec<String>, _) = match is_text(&text) {
+        true => (inputs(&text).iter().map(option).collect(), ""),
+        false => (Vec::new(), " (is this a text file? its first bytes do not look like one)"),
+    };
     let example = if options.is_empty() {
         "--stream features:784 --stream labels:10:sparse".into()
     } else {
         options.join(" ")
     };
     let source = if options.is_empty() { "such as" } else { "by its first rows" };
-    format!("{}: the streams of the file are missing; give them, {source}: {example}", path.display())
+    let path = path.display();
+    format!("{path}: the streams of the file are missing; give them, {source}: {example}{doubt}")
 }
 
 fn option(seen: &Seen) -> String {
@@ -33,15 +38,21 @@ fn option(seen: &Seen) -> String {
     format!("--stream {}:{}{sparse}", seen.name, seen.dim)
 }
 
-fn glance(path: &Path) -> Vec<Seen> {
+/// The first rows of a file.
+fn glance(path: &Path) -> String {
     let mut bytes = Vec::new();
     let read = File::open(path).and_then(|f| f.take(GLANCE).read_to_end(&mut bytes));
     // This is only a hint: a file that cannot be read is reported when it is opened in earnest.
     if read.is_err() {
-        return Vec::new();
+        return String::new();
     }
     let whole_rows = bytes.iter().rposition(|&b| b == b'\n').map_or(bytes.len(), |end| end + 1);
-    inputs(&String::from_utf8_lossy(&bytes[..whole_rows]))
+    String::from_utf8_lossy(&bytes[..whole_rows]).into_owned()
+}
+
+/// Whether no character is one that terminals would act on. Comments may be in any encoding.
+fn is_text(rows: &str) -> bool {
+    !rows.contains(|c: char| c.is_control() && !c.is_whitespace())
 }
 
 fn inputs(text: &str) -> Vec<Seen> {
@@ -84,5 +95,7 @@ mod tests {
         let options: Vec<String> = inputs(text).iter().map(option).collect();
         assert_eq!(options, ["--stream x:3", "--stream y:18:sparse", "--stream z:1"]);
         assert_eq!(inputs("no inputs here\n"), []);
+        assert!(is_text(text) && is_text("1 |x 1 \t|# na\u{fffd}ve\r\n"));
+        assert!(!is_text("\u{1f}\u{fffd}\u{8}|x\n"));
     }
 }

@@ -47,10 +47,19 @@ impl Window<'_> {
 /// What files in CNTK's binary format begin with.
 const BINARY: &[u8] = b"nib_ktnc";
 
+/// What compressed files begin with, what compresses them, and what undoes it.
+const COMPRESSED: &[(&[u8], &str, &str)] = &[
+    (b"\x1f\x8b", "gzip", "gunzip --keep"),
+    (b"\x28\xb5\x2f\xfd", "zstd", "unzstd"),
+    (b"\xfd7zXZ\0", "xz", "unxz --keep"),
+    (b"BZh91AY&SY", "bzip2", "bunzip2 --keep"),
+    (b"PK\x03\x04", "zip", "unzip"),
+];
+
 /// Looks at the beginning of the file.
 ///
 /// # Errors
-/// An empty file, UTF-16, a first row without an id, and unreadable storage.
+/// An empty file, UTF-16, a compressed or a binary file, a first row without an id, and unreadable storage.
 pub(crate) fn look(rules: &Rules, fetch: &dyn Fetch) -> Result<Prologue, Error> {
     let size = fetch.size(ResourceId(0));
     let mut window = Window { fetch, size, base: 0, bytes: Vec::new() };
@@ -60,6 +69,11 @@ pub(crate) fn look(rules: &Rules, fetch: &dyn Fetch) -> Result<Prologue, Error> 
     }
     if window.bytes.starts_with(BINARY) {
         let what = "the file is in CNTK's binary format, read it with `CNTKBinaryFormatDeserializer`".into();
+        return fail(DataErrorKind::Malformed { what }, 0, 0);
+    }
+    if let Some((_, program, remedy)) = COMPRESSED.iter().find(|(mark, ..)| window.bytes.starts_with(mark)) {
+        let what =
+            format!("the file is compressed by {program}, text is expected; decompress it with `{remedy}`");
         return fail(DataErrorKind::Malformed { what }, 0, 0);
     }
     let (mut at, mut line) = (0, 0);

@@ -110,7 +110,8 @@ class MinibatchSource(Source):
         How workers share the data. ``"chunk"`` is CNTK's way and the default of its order; under ``"position"``, the
         default of ``"global"`` and of `bucketing`, all ranks together get the minibatches that a single worker would.
     memory_limit : int or str, optional
-        Bytes that the source may hold, also as ``"512MB"`` or ``"2GiB"``.
+        Bytes that the source may hold, also as ``"512MB"`` or ``"2GiB"``; 4 GiB by default. A minibatch that takes more
+        is refused, whatever the order and the threads; a call for a smaller one goes on where it would have begun.
     threads : int, optional
         Worker threads; by default one for each core. Never changes a result.
     dtype : dtype, optional

@@ -58,6 +58,19 @@ fn files_that_allow_no_index_are_refused_with_the_place() {
     refused("", b"\xFF\xFE1\0", "UTF-16");
     refused("", b"\xFE\xFF", "input.txt:1 (byte 0): found `\\xfe`, expected a sequence id");
     refused("", b"nib_ktnc\x01\0\0\0", "input.txt:1 (byte 0): the file is in CNTK's binary format");
+    for (bytes, program) in [
+        (&b"\x1f\x8b\x08\0\n0 |x 1\n"[..], "gzip"),
+        (b"\x28\xb5\x2f\xfd\x24", "zstd"),
+        (b"\xfd7zXZ\0\0\x04", "xz"),
+        (b"BZh91AY&SY\xc1", "bzip2"),
+        (b"PK\x03\x04\x14", "zip"),
+    ] {
+        refused(
+            "",
+            bytes,
+            &format!("input.txt:1 (byte 0): the file is compressed by {program}, text is expected"),
+        );
+    }
     refused("", b"\n\n -5 |a 1 2\n", "input.txt:3 (byte 3): found `-`");
     refused(
         "",
