@@ -3,7 +3,6 @@
 use std::path::Path;
 
 use pyo3::prelude::*;
-use pyo3::types::PyMapping;
 use tesson::config::json::section_to_json;
 use tesson::{ConfigError, Registry};
 use tesson_cli::Host;
@@ -55,7 +54,7 @@ fn made(
         if made.is_none() {
             return Ok(None);
         }
-        config::section(made.cast::<PyMapping>()?).map(Some)
+        config::section(&made).map(Some)
     };
     make().map_err(|exception| refused(py, section, path, exception))
 }

@@ -2,23 +2,28 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use tesson::Registry;
 use tesson::config::Choices;
 use tesson_core::{ConfigError, OptionKind, Section, Value};
 
+use crate::mapping::{self, Entries};
 use crate::{errors, transform, user};
 
 /// A mapping as a section. Entries that are None count as not given.
-pub(crate) fn section(mapping: &Bound<'_, PyMapping>) -> PyResult<Section> {
-    let mut entries = Vec::with_capacity(mapping.len()?);
-    for item in mapping.items()? {
-        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
-        if !value.is_none() {
-            entries.push((name, self::value(&value)?));
+pub(crate) fn section(object: &Bound<'_, PyAny>) -> PyResult<Section> {
+    match mapping::entries(object)? {
+        Some(entries) => section_of(entries),
+        None => {
+            let found = object.get_type().name()?;
+            Err(PyTypeError::new_err(format!("found {found}, expected a mapping of options")))
         }
     }
-    Ok(entries.into_iter().collect())
+}
+
+fn section_of(entries: Entries<'_>) -> PyResult<Section> {
+    let given = entries.into_iter().filter(|(_, value)| !value.is_none());
+    given.map(|(name, value)| Ok((name, self::value(&value)?))).collect()
 }
 
 /// The formats of Rust, and deserializers of the user's own.
@@ -57,9 +62,8 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
         return Ok(Value::List(object.try_iter()?.map(|v| value(&v?)).collect::<PyResult<_>>()?));
     }
-    // Whether something is a mapping may be asked of code in Python, in which an interrupt would be lost.
-    if let Ok(mapping) = object.cast::<PyMapping>() {
-        return Ok(Value::Section(section(mapping)?));
+    if let Some(entries) = mapping::entries(object)? {
+        return Ok(Value::Section(section_of(entries)?));
     }
     if user::is_deserializer(object)? {
         return user::value(object);
@@ -78,7 +82,7 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
 
 /// What is said beside a configuration.
 fn choices(
-    overrides: Option<&Bound<'_, PyMapping>>,
+    overrides: Option<&Bound<'_, PyAny>>,
     arguments: Vec<String>,
     extended_variables: bool,
 ) -> PyResult<Choices> {
@@ -94,7 +98,7 @@ pub(crate) fn load_reader(
     py: Python<'_>,
     config: &str,
     section: Option<&str>,
-    overrides: Option<&Bound<'_, PyMapping>>,
+    overrides: Option<&Bound<'_, PyAny>>,
     arguments: Vec<String>,
     extended_variables: bool,
 ) -> PyResult<(String, Option<String>, Vec<String>)> {

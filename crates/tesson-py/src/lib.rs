@@ -12,6 +12,7 @@ mod command;
 mod config;
 mod errors;
 mod log;
+mod mapping;
 mod source;
 mod state;
 mod stream_data;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyMapping};
+use pyo3::types::PyDict;
 use tesson::{Canceller, ConfigError, Demand, Error, ResumeState, SourceConfig, StatsReader, UsageError};
 use tesson_core::StreamInfo;
 
@@ -208,7 +208,7 @@ impl Source {
     #[pyo3(signature = (config, shapes, base_dir=None))]
     fn new(
         py: Python<'_>,
-        config: &Bound<'_, PyMapping>,
+        config: &Bound<'_, PyAny>,
         shapes: HashMap<String, Vec<usize>>,
         base_dir: Option<PathBuf>,
     ) -> PyResult<Source> {

@@ -2,11 +2,11 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyMapping, PyString, PyTuple};
-use serde_json::{Map, Number, Value};
+use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use serde_json::{Number, Value};
 use tesson::ResumeState;
 
-use crate::errors;
+use crate::{errors, mapping};
 
 /// A state as a dictionary that `json` can write.
 pub(crate) fn to_dict<'py>(py: Python<'py>, state: &ResumeState) -> PyResult<Bound<'py, PyAny>> {
@@ -70,6 +70,9 @@ pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(truth) = object.cast::<PyBool>() {
         return Ok(Value::Bool(truth.is_true()));
     }
+    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
+        return Ok(Value::Array(object.try_iter()?.map(|v| from_python(&v?)).collect::<PyResult<_>>()?));
+    }
     if let Ok(n) = object.extract::<u64>() {
         return Ok(Value::Number(n.into()));
     }
@@ -79,16 +82,9 @@ pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(x) = object.extract::<f64>() {
         return Ok(Number::from_f64(x).map_or(Value::Null, Value::Number));
     }
-    if let Ok(mapping) = object.cast::<PyMapping>() {
-        let mut entries = Map::new();
-        for item in mapping.items()? {
-            let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
-            entries.insert(name, from_python(&value)?);
-        }
-        return Ok(Value::Object(entries));
-    }
-    if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return Ok(Value::Array(object.try_iter()?.map(|v| from_python(&v?)).collect::<PyResult<_>>()?));
+    if let Some(entries) = mapping::entries(object)? {
+        let entries = entries.into_iter().map(|(name, value)| Ok((name, from_python(&value)?)));
+        return Ok(Value::Object(entries.collect::<PyResult<_>>()?));
     }
     let found = object.get_type().name()?;
     Err(PyTypeError::new_err(format!("found {found} in a state, expected what `json` can hold")))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -203,6 +204,31 @@ def test_a_bare_position_is_accepted_and_what_is_no_state_refused(corpus: Make) 
     for nonsense in ("state", {"minibatchSourcePosition": object()}):
         with pytest.raises((ResumeError, TypeError)):
             source.restore_from_checkpoint(nonsense)  # type: ignore[arg-type]
+
+
+def test_a_state_is_any_mapping(corpus: Make) -> None:
+    source = corpus(max_sweeps=1)
+    source.next_minibatch(10)
+    state = source.get_checkpoint_state()
+    rest = flat(source.minibatches(10))
+    source.restore_from_checkpoint(MappingProxyType(state))
+    assert flat(source.minibatches(10)) == rest
+
+
+def test_an_interrupt_while_a_state_is_looked_at_is_not_lost(corpus: Make) -> None:
+    class Interrupted:
+        """Something that is interrupted when it is asked what it is."""
+
+        @property
+        def __class__(self) -> Any:
+            raise KeyboardInterrupt
+
+        @__class__.setter
+        def __class__(self, value: Any) -> None:
+            raise NotImplementedError
+
+    with pytest.raises(KeyboardInterrupt):
+        corpus().restore_from_checkpoint({"minibatchSourcePosition": Interrupted()})
 
 
 @pytest.mark.parametrize("sharing", ["chunk", "position"])
