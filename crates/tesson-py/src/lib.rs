@@ -24,6 +24,9 @@ mod user;
 /// The native half of the package.
 #[pymodule]
 mod _tesson {
+    use numpy::{PyArray1, PyArrayMethods};
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::batch::Batch;
     #[pymodule_export]
@@ -48,4 +51,12 @@ mod _tesson {
 
     #[pymodule_export]
     use crate::command::main;
+
+    /// Makes the bridge to NumPy ready. It would import modules when the first array is made, and panic if Ctrl-C came
+    /// meanwhile.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        PyArray1::<u8>::zeros(module.py(), 0, false).try_readonly()?;
+        Ok(())
+    }
 }
