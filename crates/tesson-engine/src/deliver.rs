@@ -33,7 +33,7 @@ pub(crate) use ticket::Packed;
 use ticket::{Outcome, Ticket, Work};
 
 /// How often a waiting caller looks whether it is to stop.
-const POLL: Duration = Duration::from_millis(40);
+pub(crate) const POLL: Duration = Duration::from_millis(40);
 
 /// A caller that takes minibatches faster than several workers make them is woken for many at a time, because it takes a
 /// worker's core whenever it is; but not where it waited longer than this.
@@ -261,7 +261,7 @@ pub(crate) enum Taken {
     Made(Packed),
     /// Nothing is left that was planned.
     End,
-    /// The corpus grows too slowly for the minibatch: only an index tells what it holds.
+    /// What is read for the next minibatch fills the memory before its end is found: only an index tells what it holds.
     Outgrown,
 }
 

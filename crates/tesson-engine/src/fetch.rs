@@ -20,6 +20,8 @@ pub(crate) struct Resources {
     files: Vec<(Arc<Path>, Box<dyn Resource>)>,
     counters: Arc<Counters>,
     cancelled: Arc<AtomicBool>,
+    /// Whether what is being read is called off, though the source is not.
+    interrupted: AtomicBool,
     /// Bytes that may be brought together in one buffer. Formats read what they look at in small parts, and a sequence
     /// as a whole: a longer one, decoded and packed, would not fit into the source's memory.
     largest: u64,
@@ -43,12 +45,17 @@ impl Resources {
                 }
             })
             .collect::<Result<Vec<_>, Error>>()?;
-        Ok(Resources { files, counters, cancelled, largest })
+        Ok(Resources { files, counters, cancelled, interrupted: AtomicBool::new(false), largest })
     }
 
     /// Names and open files.
     pub(crate) fn files(&self) -> &[(Arc<Path>, Box<dyn Resource>)] {
         &self.files
+    }
+
+    /// Makes reads fail with [`Error::Cancelled`], or not any more.
+    pub(crate) fn interrupt(&self, interrupted: bool) {
+        self.interrupted.store(interrupted, Ordering::Relaxed);
     }
 
     /// The bytes of a piece, over what `into` holds; nothing if decoding reads them itself.
@@ -69,7 +76,7 @@ impl Resources {
         let mut at = offset;
         let mut since: Option<Instant> = None;
         while !into.is_empty() {
-            if self.cancelled.load(Ordering::Relaxed) {
+            if self.cancelled() {
                 return Err(Error::Cancelled);
             }
             let failure = match file.read_at(at, into) {
@@ -149,7 +156,7 @@ impl Fetch for Resources {
     }
 
     fn cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed)
+        self.cancelled.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed)
     }
 
     fn progress(&self, bytes: u64) {

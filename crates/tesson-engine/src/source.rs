@@ -172,7 +172,7 @@ impl Source {
         }
         loop {
             if self.demand != Some(demand) {
-                self.aim(demand)?;
+                self.aim(demand, interrupted)?;
             }
             let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
             return match pipeline.take(interrupted) {
@@ -182,7 +182,7 @@ impl Source {
                     Ok(None)
                 }
                 Ok(Taken::Outgrown) => {
-                    self.stop_growing()?;
+                    self.stop_growing(interrupted)?;
                     continue;
                 }
                 Err(Error::Cancelled) => Err(Error::Cancelled),
@@ -206,6 +206,19 @@ impl Source {
     /// # Errors
     /// [`tesson_core::ResumeError`] for a state of another corpus, order or version; the source is then as it was.
     pub fn restore(&mut self, state: &ResumeState) -> Result<(), Error> {
+        self.restore_interruptible(state, &mut || false)
+    }
+
+    /// The same, giving up with [`Error::Cancelled`] when `interrupted` says so, which is asked every few hundredths of a
+    /// second while an index is made; the source is then as it was.
+    ///
+    /// # Errors
+    /// As [`Source::restore`].
+    pub fn restore_interruptible(
+        &mut self,
+        state: &ResumeState,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Error> {
         self.check_process()?;
         state.check(&self.fingerprint)?;
         let last = self.demand.take();
@@ -217,7 +230,7 @@ impl Source {
             Some(cursor) => cursor,
             None => {
                 // The position lies beyond what has been read so far.
-                self.switch_to_index()?;
+                self.stop_growing(interrupted)?;
                 let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
                 pipeline.restart(None, seek)?.expect("a complete index needs no more")
             }
@@ -261,12 +274,12 @@ impl Source {
     }
 
     /// Makes the pipeline work for a demand, from behind the last minibatch handed out.
-    fn aim(&mut self, demand: Demand) -> Result<(), Error> {
+    fn aim(&mut self, demand: Demand, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Error> {
         if let Some(state) = &self.restored {
             state.check_share(demand)?;
         }
         if self.counts_by_rank(demand) && self.joint.is_none() {
-            self.switch_to_index()?;
+            self.stop_growing(interrupted)?;
         }
         let from = self.restored.as_deref().unwrap_or(&self.state).clone();
         // If the demand is refused nothing is under way, and the next call has to aim again.
@@ -283,7 +296,7 @@ impl Source {
         let cursor = match pipeline.restart(Some(demand), seek)? {
             Some(cursor) => cursor,
             None => {
-                self.switch_to_index()?;
+                self.stop_growing(interrupted)?;
                 let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
                 pipeline.restart(Some(demand), seek)?.expect("a complete index needs no more")
             }
@@ -294,6 +307,11 @@ impl Source {
         self.restored = None;
         self.state.cursor = cursor;
         Ok(())
+    }
+
+    /// The same where the index is there, so that nothing takes long.
+    fn aim_indexed(&mut self, demand: Demand) -> Result<(), Error> {
+        self.aim(demand, &mut || false)
     }
 
     /// Says so if minibatches are not those that buckets are made for.

@@ -293,7 +293,7 @@ impl Source {
     /// Goes on from a state.
     fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         let state = state::from_dict(state)?;
-        self.with(py, |source, _| source.restore(&state))
+        self.with(py, |source, interrupted| source.restore_interruptible(&state, interrupted))
     }
 
     /// Number of sequences in the corpus.

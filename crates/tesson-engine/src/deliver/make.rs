@@ -132,7 +132,7 @@ impl Shared {
         self.setup.counters.rows_loaded.fetch_add(named.len() as u64, Ordering::Relaxed);
         let corpus = self.corpus();
         let resources = &*self.setup.resources;
-        let mut fetched = Vec::new();
+        let (mut fetched, mut least) = (Vec::new(), 0);
         let places: Vec<(u32, u32)> =
             blocks.iter().map(|&b| self.table().place(b)).map(|(c, r)| (c, r.start)).collect();
         let place = |item: &Item| (places[item.held as usize].0, places[item.held as usize].1 + item.row);
@@ -146,7 +146,8 @@ impl Shared {
                 for (row, item) in (0..).zip(group) {
                     **item = Item { held: (held.len() + fetched.len()) as u32, row };
                 }
-                self.push_fetched(out, &mut fetched)?;
+                least += self.least_bytes(&out, least)?;
+                fetched.push(out);
             }
             return Ok(fetched);
         }
@@ -162,7 +163,8 @@ impl Shared {
             let mut out = self.spares.take();
             corpus.load(chunk, Wanted::Rows(&rows), resources, &mut bench.scratch, &mut out)?;
             self.note_warnings(bench);
-            self.push_fetched(out, &mut fetched)?;
+            least += self.least_bytes(&out, least)?;
+            fetched.push(out);
         }
         Ok(fetched)
     }
@@ -172,11 +174,10 @@ impl Shared {
         (self.setup.memory_limit as u64 / 8 / self.row_cost).max(1) as usize
     }
 
-    /// Puts fetched sequences to the others, unless no minibatch of them can be within the limit.
-    fn push_fetched(&self, chunk: Chunk, fetched: &mut Vec<Chunk>) -> Result<(), Error> {
-        fetched.push(chunk);
-        let least: usize = fetched.iter().map(|c| pack::least_bytes(&self.setup.streams, c)).sum();
-        if least > self.setup.memory_limit { Err(self.too_large()) } else { Ok(()) }
+    /// What fetched sequences take in a minibatch at least, unless with those `before` them it is beyond the limit.
+    fn least_bytes(&self, chunk: &Chunk, before: usize) -> Result<usize, Error> {
+        let least = pack::least_bytes(&self.setup.streams, chunk);
+        if before + least > self.setup.memory_limit { Err(self.too_large()) } else { Ok(least) }
     }
 
     fn too_large(&self) -> Error {

@@ -1,6 +1,8 @@
 //! The pipeline that fits a corpus: from an index or in order, by block or by row, kept or given up.
 
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::sync::mpsc::{self, RecvTimeoutError};
 
 use tesson_core::{Error, Index, Indexed};
 use tesson_plan::{OrderSpec, Planner, Sharing, Window};
@@ -8,7 +10,7 @@ use tesson_plan::{OrderSpec, Planner, Sharing, Window};
 use super::Source;
 use super::budget::Budget;
 use crate::block::BlockTable;
-use crate::deliver::{Brain, LengthRule, Pipeline, Setup, Supply};
+use crate::deliver::{Brain, LengthRule, POLL, Pipeline, Setup, Supply};
 
 /// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
 const SMALL: u64 = 16 << 20;
@@ -57,15 +59,41 @@ impl Source {
         !narrow && storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some()
     }
 
-    /// The same in the middle of reading, when memory is full of what has been read.
-    pub(super) fn stop_growing(&mut self) -> Result<(), Error> {
+    /// The same in the middle of a call, when memory is full of what has been read and somebody may lose patience: then
+    /// the source is as it was.
+    pub(super) fn stop_growing(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Error> {
         self.pipeline = None;
         self.demand = None;
-        let switched = self.switch_to_index();
+        let switched = self.attended(interrupted, Source::switch_to_index);
         if switched.is_err() {
             self.pipeline = Some(self.growing_pipeline());
         }
         switched
+    }
+
+    /// Does something that takes long, and calls it off when `interrupted` says so. Nobody else may be reading.
+    fn attended(
+        &mut self,
+        interrupted: &mut dyn FnMut() -> bool,
+        act: impl FnOnce(&mut Source) -> Result<(), Error> + Send,
+    ) -> Result<(), Error> {
+        let resources = self.resources.clone();
+        let done = std::thread::scope(|scope| {
+            let (running, over) = mpsc::channel::<()>();
+            resources.interrupt(interrupted());
+            let worker = scope.spawn(move || {
+                let _running = running;
+                act(self)
+            });
+            while over.recv_timeout(POLL) == Err(RecvTimeoutError::Timeout) {
+                if interrupted() {
+                    resources.interrupt(true);
+                }
+            }
+            worker.join().unwrap_or_else(|panic| resume_unwind(panic))
+        });
+        resources.interrupt(false);
+        done
     }
 
     pub(super) fn growing_pipeline(&self) -> Pipeline {

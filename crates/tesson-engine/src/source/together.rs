@@ -89,7 +89,7 @@ impl Source {
             // Refuses another demand than that of the steps.
             self.steps_from(from.cursor, demand)?;
         }
-        self.aim(share.fetch)?;
+        self.aim_indexed(share.fetch)?;
         let idle = self.state.cursor.is_unplaced();
         if idle {
             // Its steps are still those of the others, who stand somewhere.
@@ -112,7 +112,7 @@ impl Source {
         // A stretch without steps may have been passed over.
         if !self.together_mut().idle && self.truncated().fetched != at {
             self.state.cursor = at;
-            self.aim(share.fetch)?;
+            self.aim_indexed(share.fetch)?;
         }
         self.truncated_mut().fetched = at;
         self.together_mut().steps = begun.steps;

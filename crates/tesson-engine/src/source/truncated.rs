@@ -342,7 +342,7 @@ impl Source {
         if self.is_kept_together() {
             self.aim_together(demand, share)?;
         } else {
-            self.aim(share.fetch)?;
+            self.aim_indexed(share.fetch)?;
         }
         let mut rows = self.empty_rows(share);
         self.fetch_again(&saved, &mut rows)?;

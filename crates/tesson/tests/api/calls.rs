@@ -191,6 +191,32 @@ fn a_first_sweep_that_does_not_fit_into_one_minibatch_is_refused() {
     assert!(e.to_string().contains("`memoryLimit`"), "{e}");
 }
 
+#[test]
+fn a_restore_that_is_called_off_changes_nothing() {
+    // So little memory that what is far has not been read when somebody wants to go there.
+    let options = format!(r#"{IN_ORDER}, "memoryLimit": "1MiB", "threads": 1"#);
+    let (_, config) = source("calls-restore-off", &rows(20_000), &options, "");
+    let open = || Source::open(&config).expect("the file is right");
+    let next = |source: &mut Source| {
+        source.next_minibatch(1000).expect("the file is right").map(|m| crate::common::values(&m))
+    };
+    let mut far = open();
+    for _ in 0..40 {
+        next(&mut far).expect("there are 50,000 samples");
+    }
+    let state = far.state().clone();
+    let mut source = open();
+    let first = next(&mut source);
+    let before = source.state().clone();
+    let e = source.restore_interruptible(&state, &mut || true).expect_err("it takes an index");
+    assert!(matches!(e, Error::Cancelled), "{e}");
+    assert_eq!(source.state(), &before);
+    let mut other = open();
+    assert_eq!([next(&mut other), next(&mut other)], [first, next(&mut source)]);
+    source.restore(&state).expect("it is a state of this corpus");
+    assert_eq!(rest(&mut source, 1000), rest(&mut far, 1000));
+}
+
 /// What a sequence of [`wide`] takes in a minibatch: 1,000 values; two lengths, one row, one pair and a key.
 const WIDE_BYTES: u64 = 1000 * 4 + 2 * 4 + 4 + 8 + 8;
 
