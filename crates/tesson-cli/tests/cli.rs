@@ -899,6 +899,27 @@ fn check_looks_at_every_file_of_a_prepared_dataset() {
 }
 
 #[test]
+fn missing_shards_are_all_named_whatever_reads_them() {
+    let folder = prepared("prepared-missing");
+    let source = r#"{"deserializers": [{"type": "TFDSDeserializer", "directory": "."}]}"#;
+    fs::write(folder.join("source.json"), source).expect("the test's folder can be written");
+    let features = r#"{"pythonClassName": "FeaturesDict", "featuresDict": {"features": {
+        "a": {"pythonClassName": "Tensor", "tensor": {"shape": {"dimensions": ["2"]}, "dtype": "float32"}}}}}"#;
+    fs::write(folder.join("features.json"), features).expect("the test's folder can be written");
+    let shards = [0, 1].map(|i| format!("d-train.tfrecord-0000{i}-of-00002"));
+    fs::remove_file(folder.join(&shards[0])).expect("it is there");
+    for arguments in ["read .", "read source.json", "index ."] {
+        let message = refused(&folder, arguments, 1);
+        assert!(message.contains(&shards[0]) && !message.contains(&shards[1]), "{arguments}: {message}");
+    }
+    fs::remove_file(folder.join(&shards[1])).expect("it is there");
+    for arguments in ["read .", "read source.json", "index ."] {
+        let message = refused(&folder, arguments, 1);
+        assert!(shards.iter().all(|shard| message.contains(shard)), "{arguments}: {message}");
+    }
+}
+
+#[test]
 fn check_decodes_every_feature_of_a_prepared_dataset() {
     let folder = prepared("prepared-decoded");
     let features = r#"{"pythonClassName": "FeaturesDict", "featuresDict": {"features": {

@@ -28,7 +28,7 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
-    /// Opens resources by name.
+    /// Opens resources by name. Those that are missing are an error, all of them by name.
     pub(crate) fn open(
         paths: impl Iterator<Item = Arc<Path>>,
         store: &dyn Store,
@@ -36,15 +36,20 @@ impl Resources {
         cancelled: Arc<AtomicBool>,
         largest: u64,
     ) -> Result<Resources, Error> {
-        let files = paths
-            .map(|path| match store.open(&path) {
-                Ok(resource) => Ok((path, resource)),
+        let (mut files, mut missing) = (Vec::new(), Vec::new());
+        for path in paths {
+            match store.open(&path) {
+                Ok(resource) => files.push((path, resource)),
+                Err(e) if e.kind() == io::ErrorKind::NotFound => missing.push((path, e)),
                 Err(e) => {
                     let remedy = store.remedy(&path, &e);
-                    Err(StoreError::new(path, None, e).with_remedy(remedy).into())
+                    return Err(StoreError::new(path, None, e).with_remedy(remedy).into());
                 }
-            })
-            .collect::<Result<Vec<_>, Error>>()?;
+            }
+        }
+        if !missing.is_empty() {
+            return Err(not_found(missing, &files, store).into());
+        }
         Ok(Resources { files, counters, cancelled, interrupted: AtomicBool::new(false), largest })
     }
 
@@ -103,6 +108,25 @@ impl Resources {
         }
         Ok(())
     }
+}
+
+/// The error of files that are not there beside those that are.
+fn not_found(
+    mut missing: Vec<(Arc<Path>, io::Error)>,
+    present: &[(Arc<Path>, Box<dyn Resource>)],
+    store: &dyn Store,
+) -> StoreError {
+    let (path, e) = missing.remove(0);
+    if missing.is_empty() {
+        // Another file of the same corpus is not the one that was meant.
+        let is_present =
+            |remedy: &str| present.iter().any(|(p, _)| remedy.contains(&format!("`{}`", p.display())));
+        let remedy = store.remedy(&path, &e).filter(|remedy| !is_present(remedy));
+        return StoreError::new(path, None, e).with_remedy(remedy);
+    }
+    let others: Vec<String> = missing.iter().map(|(path, _)| path.display().to_string()).collect();
+    let what = format!("{e}; also missing: {}", others.join(", "));
+    StoreError::new(path, None, io::Error::new(io::ErrorKind::NotFound, what))
 }
 
 impl Fetch for Resources {

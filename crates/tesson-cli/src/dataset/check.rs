@@ -1,12 +1,12 @@
 //! `tesson check` and `tesson index` on a prepared dataset: on all of its files.
 
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
+use tesson::Canceller;
 use tesson::records::{CheckedRecords, RecordKind, RecordsFile};
+use tesson::store::FileStore;
 use tesson::tfds::{self, Dataset, Shard};
-use tesson::{Error, StoreError};
-use tesson_engine::Severity;
+use tesson_engine::{OpenFiles, Severity};
 
 use crate::args::{CheckArgs, InputArgs};
 use crate::check::Listed;
@@ -20,10 +20,18 @@ pub(crate) fn is_directory(input: &InputArgs) -> bool {
     input.input.is_dir()
 }
 
-/// The files of all splits; one that is missing is an error.
+/// The files of all splits; those that are missing are an error.
 pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
     let dataset = open(input)?;
-    shards(&dataset).map(|shard| open_file(&dataset, shard, input)).collect()
+    let paths: Vec<PathBuf> = shards(&dataset).map(|shard| path(&dataset, shard)).collect();
+    let format = dataset.file_format.suffix();
+    let Some(kind) = RecordKind::parse(format) else {
+        return Err(Failure::Usage(format!("{}: {format} files need no index", input.input.display())));
+    };
+    let limit = memory_limit(input)?;
+    // One by one they would be missed one by one.
+    OpenFiles::open(&paths, &FileStore, limit, &Canceller::new())?;
+    paths.iter().map(|path| Ok(RecordsFile::open(path, kind, limit)?)).collect()
 }
 
 /// Looks at every checksum and decodes every example, and whether the files hold what the dataset says.
@@ -51,18 +59,4 @@ fn shards(dataset: &Dataset) -> impl Iterator<Item = &Shard> {
 
 fn path(dataset: &Dataset, shard: &Shard) -> PathBuf {
     Path::new(&dataset.directories[shard.directory]).join(&shard.file)
-}
-
-fn open_file(dataset: &Dataset, shard: &Shard, input: &InputArgs) -> Result<RecordsFile, Failure> {
-    let path = path(dataset, shard);
-    let format = dataset.file_format.suffix();
-    let Some(kind) = RecordKind::parse(format) else {
-        return Err(Failure::Usage(format!("{}: {format} files need no index", path.display())));
-    };
-    if let Err(error) = fs::metadata(&path)
-        && error.kind() == io::ErrorKind::NotFound
-    {
-        return Err(Error::from(StoreError::new(path.into(), None, error)).into());
-    }
-    Ok(RecordsFile::open(&path, kind, memory_limit(input)?)?)
 }
