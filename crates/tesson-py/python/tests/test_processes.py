@@ -136,23 +136,44 @@ def test_ctrl_c_ends_a_read_that_waits() -> None:
     assert code == -signal.SIGINT
 
 
-@posix
-def test_ctrl_c_ends_opening(files: Path) -> None:
-    # Indexing so much takes longer than a signal's way; the file is sparse, one line of blanks and one row. Under less
-    # memory a line of this length is refused.
+@pytest.fixture
+def large(files: Path) -> None:
+    """A file that takes longer to index than a signal's way: a sparse one, of one line of blanks and one row.
+
+    Under less memory than the test has a line of this length is refused.
+    """
     with open(files / "large.ctf", "wb") as file:
         file.write(b"|x 1\n")
         file.truncate(2**31)
         file.seek(2**31)
         file.write(b"\n|x 2\n")
-    script = """
-print('reading', flush=True)
-MinibatchSource(CTFDeserializer("large.ctf", StreamDefs(x=StreamDef(shape=1))), memory_limit="32GiB")
-print('opened', flush=True)
-"""
-    code, err = interrupted(script)
+
+
+LARGE = 'CTFDeserializer("large.ctf", StreamDefs(x=StreamDef(shape=1))), memory_limit="32GiB"'
+
+
+@posix
+@pytest.mark.usefixtures("large")
+def test_ctrl_c_ends_opening() -> None:
+    code, err = interrupted(f"print('reading', flush=True)\nMinibatchSource({LARGE})\nprint('opened', flush=True)\n")
     assert "KeyboardInterrupt" in err
     assert code == -signal.SIGINT
+
+
+@posix
+@pytest.mark.usefixtures("large")
+def test_ctrl_c_ends_a_restore_and_leaves_the_source_as_it_was() -> None:
+    script = f"""
+source = MinibatchSource({LARGE}, randomize=False)
+try:
+    print('reading', flush=True)
+    source.restore_from_checkpoint({{"minibatchSourcePosition": 2}})
+except KeyboardInterrupt:
+    assert source.get_checkpoint_state()["minibatchSourcePosition"] == 0
+    raise SystemExit(7)
+"""
+    code, err = interrupted(script)
+    assert code == 7, err
 
 
 @posix
