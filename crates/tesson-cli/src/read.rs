@@ -1,6 +1,5 @@
 //! `tesson read`: minibatches as lines.
 
-use std::fs;
 use std::path::Path;
 use std::time::Instant;
 
@@ -189,7 +188,7 @@ fn summary(read: &Read, source: &Source, before: (Instant, u64), out: &mut Outpu
 }
 
 fn load_state(path: &Path) -> Result<ResumeState, Failure> {
-    let text = fs::read_to_string(path).map_err(|e| Failure::file(path, e))?;
+    let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
     let json = serde_json::from_str(&text)
         .map_err(|e| Failure::Usage(format!("{}: no saved state: {e}", path.display())))?;
     ResumeState::from_json(&json)
@@ -202,11 +201,5 @@ fn save_state(path: &Path, state: &ResumeState) -> Result<(), Failure> {
 
 /// Writes a state so that the file holds the old state or the new one, never half of one.
 pub(crate) fn replace(path: &Path, state: &str) -> Result<(), Failure> {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".tmp");
-    let new = Path::new(&name);
-    fs::write(new, format!("{state}\n")).and_then(|()| fs::rename(new, path)).map_err(|e| {
-        let _ = fs::remove_file(new);
-        Failure::file(path, e)
-    })
+    tesson::files::replace(path, format!("{state}\n").as_bytes()).map_err(|e| Failure::file(path, e))
 }

@@ -64,7 +64,8 @@ pub(crate) fn read(deserializer: &dyn Deserializer, files: &[File], corpus: u64)
     if !file.exists() {
         return None;
     }
-    let payload = cache_file::read(&file, &header(deserializer, files, corpus));
+    let most = cache_file::most_bytes(files.iter().map(|(_, f)| f.size()).sum());
+    let payload = cache_file::read(&file, &header(deserializer, files, corpus), most);
     let indexed = payload.and_then(|payload| deserializer.restore(&payload));
     if indexed.is_none() {
         tracing::info!(file = %file.display(), "index cache does not fit the input or the options, it is made anew");

@@ -5,6 +5,7 @@
 //! façade and has no stability promise of its own.
 
 mod arrays;
+pub mod atomic_file;
 mod block;
 mod cache_file;
 mod check;

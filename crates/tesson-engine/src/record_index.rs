@@ -60,8 +60,9 @@ pub fn path(file: &Path, cache_dir: Option<&Path>) -> PathBuf {
 
 /// The index of a file, if there is one that fits: beside the file, or in the folder for caches.
 pub fn read(file: &Path, cache_dir: Option<&Path>, stamp: Stamp) -> Option<Vec<u8>> {
-    let beside = cache_file::read(&path(file, None), &stamp.header());
-    beside.or_else(|| cache_file::read(&path(file, Some(cache_dir?)), &stamp.header()))
+    let (header, most) = (stamp.header(), cache_file::most_bytes(stamp.size));
+    let beside = cache_file::read(&path(file, None), &header, most);
+    beside.or_else(|| cache_file::read(&path(file, Some(cache_dir?)), &header, most))
 }
 
 /// Writes the index of a file into the folder for caches, or beside the file if there is none; returns where it is.

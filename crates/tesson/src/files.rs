@@ -4,14 +4,19 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use tesson_core::{ConfigError, OptionKind, OptionTable, Section, StoreError, Value};
-use tesson_engine::store::{FileStore, Store};
+use tesson_engine::store::{FileStore, Store, read_small};
 
-/// The text in a file.
+pub use tesson_engine::atomic_file::{AtomicFile, write as replace};
+
+/// The text in a configuration or a state: a regular file of at most 64 MiB.
 ///
 /// # Errors
-/// A file that cannot be read, with what may help.
+/// Another kind of file, a larger one, one that cannot be read, with what may help.
 pub fn read_text(path: &Path) -> Result<String, StoreError> {
-    std::fs::read_to_string(path).map_err(|e| unreadable(path, e))
+    let text = read_small(path).and_then(|bytes| {
+        String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
+    });
+    text.map_err(|e| unreadable(path, e))
 }
 
 /// The error of a file that cannot be opened, with what may help.

@@ -40,6 +40,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use tesson_core::{ConfigError, Error, StoreError};
+use tesson_engine::store::read_small;
 
 pub use check::{CheckedDataset, check};
 pub use description::{describe, features_of, labels_of};
@@ -153,7 +154,7 @@ impl info::Folders for DataDir<'_> {
     }
 
     fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
-        match fs::read(self.0.join(path)) {
+        match read_small(&self.0.join(path)) {
             Ok(text) => Ok(Some(text)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error),

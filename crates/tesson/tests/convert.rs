@@ -117,7 +117,42 @@ fn an_old_file_stays_if_the_new_one_cannot_be_written() {
     let e = to(&input, &output, Form::BINARY, "float", 1).unwrap_err().to_string();
     assert!(e.contains("in.ctf:2 (byte 19)"), "{e}");
     assert_eq!(fs::read_to_string(&output).unwrap(), "old");
-    assert!(!folder.join("out.cbf.tmp").exists());
+    assert_eq!(names(&folder), ["in.ctf", "out.cbf"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_beside_the_output_is_not_written_through() {
+    let folder = folder("links");
+    let (input, output) = (folder.join("in.ctf"), folder.join("out.cbf"));
+    fs::write(&input, "|a 1 2 |s 1:1\n").unwrap();
+    for name in ["out.cbf", "out.cbf.tmp"] {
+        std::os::unix::fs::symlink(&input, folder.join(name)).unwrap();
+    }
+    to(&input, &output, Form::BINARY, "float", 1).unwrap();
+    assert_eq!(fs::read_to_string(&input).unwrap(), "|a 1 2 |s 1:1\n");
+    assert!(!output.is_symlink());
+    assert_eq!(names(&folder), ["in.ctf", "out.cbf", "out.cbf.tmp"]);
+}
+
+#[test]
+fn a_folder_is_not_replaced_by_the_output() {
+    let folder = folder("occupied");
+    let (input, output) = (folder.join("in.ctf"), folder.join("out.cbf"));
+    fs::write(&input, "|a 1 2 |s 1:1\n").unwrap();
+    fs::create_dir(&output).unwrap();
+    let e = to(&input, &output, Form::BINARY, "float", 1).unwrap_err().to_string();
+    assert!(e.contains("out.cbf: is a directory; expected a regular file to replace, or a new name"), "{e}");
+    assert_eq!(names(&folder), ["in.ctf", "out.cbf"]);
+}
+
+/// What lies in a folder.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    names.sort();
+    names
 }
 
 #[test]

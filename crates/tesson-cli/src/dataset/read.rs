@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::{fs, time::Instant};
+use std::time::Instant;
 
 use serde_json::{Value, json};
 use tesson::Error;
@@ -211,7 +211,7 @@ impl Shown {
 }
 
 fn load(path: &Path) -> Result<Value, Failure> {
-    let text = fs::read_to_string(path).map_err(|e| Failure::file(path, e))?;
+    let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
     serde_json::from_str(&text)
         .map_err(|e| Failure::Usage(format!("{}: no saved state: {e}", path.display())))
 }

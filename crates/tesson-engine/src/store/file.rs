@@ -5,7 +5,7 @@
 //! kilobytes.
 
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, Read};
 use std::path::{self, Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
@@ -111,7 +111,7 @@ impl Resource for LocalFile {
 
 /// Opens a file for reading. Anything but a regular file is refused before it is opened: opening a pipe would wait for
 /// a writer, and text formats need random access.
-pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
+pub(crate) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     let meta = std::fs::metadata(path)?;
     if !meta.is_file() {
         let kind = if meta.is_dir() { "a directory" } else { "no regular file" };
@@ -123,6 +123,31 @@ pub(super) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     let file = File::open(path)?;
     let meta = file.metadata()?;
     Ok((file, meta))
+}
+
+/// Bytes of a configuration, a state or a description, at most.
+const SMALL_BYTES: u64 = 64 << 20;
+
+/// Reads a whole configuration, state or description.
+///
+/// # Errors
+/// What is no regular file or has more than 64 MiB, before it is read; what the file system answers.
+pub fn read_small(path: &Path) -> io::Result<Vec<u8>> {
+    let (file, meta) = open_regular(path)?;
+    let too_large = |bytes: u64| {
+        let what = format!("has {bytes} bytes, expected at most {SMALL_BYTES} in a file of this kind");
+        io::Error::new(io::ErrorKind::FileTooLarge, what)
+    };
+    if meta.len() > SMALL_BYTES {
+        return Err(too_large(meta.len()));
+    }
+    let mut bytes = Vec::with_capacity(meta.len() as usize);
+    // It may have grown since.
+    file.take(SMALL_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > SMALL_BYTES {
+        return Err(too_large(bytes.len() as u64));
+    }
+    Ok(bytes)
 }
 
 pub(super) fn modified_ns(meta: &Metadata) -> Option<u128> {

@@ -11,7 +11,8 @@ use std::ops::Range;
 use std::path::Path;
 
 pub use fake::{FakeStore, Mishap, Schedule};
-pub use file::FileStore;
+pub(crate) use file::open_regular;
+pub use file::{FileStore, read_small};
 pub use memory::MemoryStore;
 pub use mmap::MmapStore;
 

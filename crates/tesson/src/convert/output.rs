@@ -1,10 +1,10 @@
 //! The file that is written, under a temporary name until it is whole.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
+use tesson_engine::atomic_file::AtomicFile;
 use tesson_formats::cbf::write::{Encoded, Encoder};
 use tesson_formats::write::{SequenceWriter, StreamSpec, WriteError};
 use tesson_formats::{cbf, ctf};
@@ -31,12 +31,11 @@ impl Form {
 /// Bytes that are handed to the system at once, at least; binary chunks come in larger parts.
 const BUFFER: usize = 128 << 10;
 
-/// A file in the making. What is there of it is removed if it is never finished.
+/// A file in the making, removed if it is never finished.
 pub(super) struct Output {
     path: PathBuf,
-    temporary: PathBuf,
     writer: Writer,
-    whole: bool,
+    guard: AtomicFile,
 }
 
 /// What writes it.
@@ -48,11 +47,8 @@ enum Writer {
 impl Output {
     /// Opens the temporary file.
     pub(super) fn create(path: &Path, form: Form, streams: &[StreamSpec]) -> Result<Output, ConvertError> {
-        let mut name = OsString::from(path);
-        name.push(".tmp");
-        let temporary = PathBuf::from(name);
         // Named as the caller did, who knows nothing of another file.
-        let file = File::create(&temporary).map_err(|e| ConvertError::file(path, e))?;
+        let (guard, file) = AtomicFile::create(path).map_err(|e| ConvertError::file(path, e))?;
         let out = BufWriter::with_capacity(BUFFER, file);
         let writer = match form {
             Form::Text => ctf::write::Writer::new(out, streams).map(Writer::Text),
@@ -60,14 +56,8 @@ impl Output {
                 cbf::write::Writer::new(out, streams, chunk_bytes).map(Writer::Binary)
             }
         };
-        match writer {
-            Ok(writer) => Ok(Output { path: path.into(), temporary, writer, whole: false }),
-            Err(e) => {
-                // The first error is the one to be told.
-                let _ = fs::remove_file(&temporary);
-                Err(ConvertError::write(path, e))
-            }
-        }
+        let writer = writer.map_err(|e| ConvertError::write(path, e))?;
+        Ok(Output { path: path.into(), writer, guard })
     }
 
     pub(super) fn writer(&mut self) -> &mut dyn SequenceWriter {
@@ -100,19 +90,13 @@ impl Output {
     /// Ends the file and gives it its name; returns its size, and its streams with what was found of them.
     pub(super) fn finish(mut self) -> Result<(u64, Vec<StreamSpec>), ConvertError> {
         self.writer().finish().map_err(|e| self.error(e))?;
-        let moved = fs::metadata(&self.temporary)
-            .and_then(|metadata| fs::rename(&self.temporary, &self.path).map(|()| metadata.len()));
-        let bytes = moved.map_err(|e| ConvertError::file(&self.path, e))?;
-        self.whole = true;
-        Ok((bytes, self.writer().streams()))
-    }
-}
-
-impl Drop for Output {
-    fn drop(&mut self) {
-        if !self.whole {
-            // Why it is not whole has been told; that a part of it lies about is the lesser trouble.
-            let _ = fs::remove_file(&self.temporary);
-        }
+        let streams = self.writer().streams();
+        let Output { path, writer, guard } = self;
+        let bytes = guard.temporary().metadata().and_then(|metadata| {
+            // Closed first: some systems rename no file that is open.
+            drop(writer);
+            guard.commit().map(|()| metadata.len())
+        });
+        Ok((bytes.map_err(|e| ConvertError::file(&path, e))?, streams))
     }
 }

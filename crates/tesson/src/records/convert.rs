@@ -1,11 +1,11 @@
 //! From one format to another, record by record.
 
-use std::ffi::OsString;
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, BufWriter};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tesson_core::Error;
+use tesson_engine::atomic_file::AtomicFile;
 use tesson_formats::record::End;
 use tesson_formats::{array_record, tfrecord};
 
@@ -33,11 +33,10 @@ pub struct ConvertedRecords {
 /// Bytes that are handed to the system at once.
 const BUFFER: usize = 1 << 20;
 
-/// A file in the making, under a temporary name until it is whole. What is there of it is removed if it is never finished.
+/// A file in the making, under a temporary name until it is complete; removed if it is never finished.
 pub(crate) struct RecordOutput {
-    path: PathBuf,
-    temporary: PathBuf,
-    writer: Option<Writer>,
+    writer: Writer,
+    guard: AtomicFile,
 }
 
 enum Writer {
@@ -47,50 +46,36 @@ enum Writer {
 
 impl RecordOutput {
     pub(crate) fn create(path: &Path, form: RecordForm) -> io::Result<RecordOutput> {
-        let mut temporary = OsString::from(path);
-        temporary.push(".tmp");
-        let temporary = PathBuf::from(temporary);
-        let out = BufWriter::with_capacity(BUFFER, File::create(&temporary)?);
-        let mut output = RecordOutput { path: path.into(), temporary, writer: None };
-        output.writer = Some(match form {
+        let (guard, file) = AtomicFile::create(path)?;
+        let out = BufWriter::with_capacity(BUFFER, file);
+        let writer = match form {
             RecordForm::TfRecord => Writer::TfRecord(tfrecord::write::Writer::new(out)),
             RecordForm::ArrayRecord(options) => {
                 Writer::ArrayRecord(Box::new(array_record::write::Writer::new(out, options)?))
             }
-        });
-        Ok(output)
+        };
+        Ok(RecordOutput { writer, guard })
     }
 
     pub(crate) fn record(&mut self, data: &[u8]) -> io::Result<()> {
         match &mut self.writer {
-            Some(Writer::TfRecord(writer)) => writer.record(data),
-            Some(Writer::ArrayRecord(writer)) => writer.record(data),
-            None => Ok(()),
+            Writer::TfRecord(writer) => writer.record(data),
+            Writer::ArrayRecord(writer) => writer.record(data),
         }
     }
 
     /// Ends the file, makes sure that it is kept, and gives it its name; returns its size.
-    pub(crate) fn finish(mut self) -> io::Result<u64> {
-        let file = match self.writer.take() {
-            Some(Writer::TfRecord(writer)) => writer.finish()?,
-            Some(Writer::ArrayRecord(writer)) => writer.finish()?,
-            None => return Ok(0),
+    pub(crate) fn finish(self) -> io::Result<u64> {
+        let file = match self.writer {
+            Writer::TfRecord(writer) => writer.finish()?,
+            Writer::ArrayRecord(writer) => writer.finish()?,
         };
         let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
         file.sync_data()?;
-        fs::rename(&self.temporary, &self.path)?;
         let size = file.metadata()?.len();
-        self.temporary.clear();
+        drop(file);
+        self.guard.commit()?;
         Ok(size)
-    }
-}
-
-impl Drop for RecordOutput {
-    fn drop(&mut self) {
-        if !self.temporary.as_os_str().is_empty() {
-            // Why it is not whole has been told; that a part of it lies about is the lesser trouble.
-            let _ = fs::remove_file(&self.temporary);
-        }
     }
 }
 

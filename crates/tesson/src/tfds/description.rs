@@ -4,17 +4,17 @@ use std::path::Path;
 use std::{fs, io};
 
 use tesson_core::{ConfigError, Error, StoreError};
-use tesson_engine::store::{FileStore, Store};
+use tesson_engine::store::{FileStore, Store, read_small};
 use tesson_tfds::features::json::Parsed;
 use tesson_tfds::features::{self, Feature};
 use tesson_tfds::info::{self, Dataset, DatasetInfo};
 
-use crate::files::unreadable;
+use crate::files::{read_text, unreadable};
 
 /// Reads dataset_info.json, and sees that features.json is there.
 pub(super) fn read_info(directory: &Path) -> Result<DatasetInfo, Error> {
     let file = directory.join("dataset_info.json");
-    let text = fs::read(&file).map_err(|error| undescribed(directory, &file, error))?;
+    let text = read_small(&file).map_err(|error| undescribed(directory, &file, error))?;
     let info = DatasetInfo::parse(&file.as_path().into(), &text)?;
     let features = directory.join("features.json");
     if info.features.is_none() && !features.is_file() {
@@ -55,8 +55,7 @@ fn features_in(directory: &Path, info: &DatasetInfo) -> Result<Parsed, Error> {
         return Ok(features::json::from_value(inline)?);
     }
     let file = directory.join("features.json");
-    let text = fs::read_to_string(&file);
-    let text = text.map_err(|error| StoreError::new(file.as_path().into(), None, error))?;
+    let text = read_text(&file)?;
     let named = |e: ConfigError| ConfigError { what: format!("{}: {}", file.display(), e.what), ..e };
     Ok(features::json::parse(&text).map_err(named)?)
 }
@@ -133,7 +132,7 @@ pub fn describe(dataset: &Dataset) -> Result<serde_json::Value, Error> {
 fn labels(dataset: &Dataset, keys: &[&str], classes: u64) -> Result<Vec<String>, Error> {
     let name = info::label_file(keys.iter().copied());
     let file = Path::new(&dataset.directories[0]).join(&name);
-    match fs::read(&file) {
+    match read_small(&file) {
         Ok(text) => {
             let names = info::labels(&text);
             if classes > 0 && names.len() as u64 != classes {

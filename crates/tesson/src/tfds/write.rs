@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tesson_core::{ConfigError, Error, ResumeError, StoreError, UsageError};
+use tesson_engine::atomic_file;
+use tesson_engine::store::read_small;
 use tesson_formats::{example, tfrecord};
 use tesson_tfds::features;
 use tesson_tfds::info::{
@@ -249,7 +251,7 @@ impl DatasetWriter {
 
     fn put(&self, name: &str, text: &str) -> Result<(), Error> {
         let path = self.folder.join(name);
-        fs::write(&path, text).map_err(|e| failed(&path, e).into())
+        atomic_file::write(&path, text.as_bytes()).map_err(|e| failed(&path, e).into())
     }
 }
 
@@ -257,13 +259,7 @@ impl Kept {
     /// Opens the examples of a split behind the last whole one.
     fn open(path: &Path) -> Result<Kept, Error> {
         let answer = |e| failed(path, e);
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(answer)?;
+        let mut file = open_own(path).map_err(answer)?;
         let (mut before, mut bytes) = (0, 0);
         let records = RecordsFile::open(path, RecordKind::TfRecord, DEFAULT_MEMORY_LIMIT)?;
         let mut block = Records::new();
@@ -307,6 +303,22 @@ impl Kept {
     }
 }
 
+/// Opens a file that the writer made, or makes it. A link or a pipe in its place is not the writer's, and nothing is read
+/// or written through it.
+fn open_own(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => options.open(path),
+        Ok(_) => {
+            let what = "is no regular file, expected one that this writer has made; remove it";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => options.create_new(true).open(path),
+        Err(e) => Err(e),
+    }
+}
+
 fn form(format: FileFormat) -> RecordForm {
     match format {
         FileFormat::ArrayRecord => RecordForm::ArrayRecord(ArrayRecordOptions::TFDS),
@@ -317,9 +329,9 @@ fn form(format: FileFormat) -> RecordForm {
 /// Removes what is left of a finish that was killed: with more examples since, shards have other names.
 fn clear(folder: &Path) -> io::Result<()> {
     for entry in fs::read_dir(folder)? {
-        let path = entry?.path();
-        if path.is_file() {
-            fs::remove_file(path)?;
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            fs::remove_file(entry.path())?;
         }
     }
     Ok(())
@@ -331,7 +343,7 @@ fn failed(path: &Path, e: io::Error) -> StoreError {
 
 /// Keeps what a dataset is to be, or compares it with what was kept.
 fn begin(path: &Path, identity: &Value) -> Result<(), Error> {
-    match fs::read_to_string(path) {
+    match read_small(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) {
         Ok(text) => {
             let kept: Value = serde_json::from_str(&text).unwrap_or_default();
             if kept == *identity {
@@ -348,11 +360,7 @@ fn begin(path: &Path, identity: &Value) -> Result<(), Error> {
                 .into())
         }
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            let mut temporary = path.as_os_str().to_owned();
-            temporary.push(".tmp");
-            let temporary = PathBuf::from(temporary);
-            let written =
-                fs::write(&temporary, identity.to_string()).and_then(|()| fs::rename(&temporary, path));
+            let written = atomic_file::write(path, identity.to_string().as_bytes());
             Ok(written.map_err(|e| failed(path, e))?)
         }
         Err(e) => Err(failed(path, e).into()),

@@ -270,3 +270,32 @@ fn what_older_readers_knew_is_passed_over_with_a_warning() {
     let text = "reader = [ file = f ; numChunksToCache = 5 ; input = [ x = [ dim = 1 ; format = dense ] ] ]";
     assert_eq!(reader_of(text).unwrap().complaints(), ["reader: nobody reads `numChunksToCache`"]);
 }
+
+/// The error of a configuration that includes `included`.
+fn refused_include(test: &str, place: impl Fn(&std::path::Path)) -> String {
+    let folder = crate::common::folder(test);
+    place(&folder.join("included"));
+    let file = folder.join("main.cntk");
+    std::fs::write(&file, format!("include={}\n", folder.join("included").display())).expect("a folder");
+    let path = file.to_str().expect("the folder's name is text");
+    tesson::config::load(path, &tesson::config::Choices::default()).expect_err("it is refused").to_string()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_is_not_included() {
+    let e = refused_include("include-pipe", crate::common::make_pipe);
+    assert!(e.contains("included: is no regular file"), "{e}");
+}
+
+#[test]
+fn a_file_larger_than_any_configuration_is_not_included() {
+    let e = refused_include("include-sparse", |path| {
+        let file = std::fs::File::create(path).expect("a folder");
+        file.set_len(10 << 30).expect("sparse files take no room");
+    });
+    assert!(
+        e.contains("included: has 10737418240 bytes, expected at most 67108864 in a file of this kind"),
+        "{e}"
+    );
+}

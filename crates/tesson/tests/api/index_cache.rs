@@ -91,3 +91,52 @@ fn a_folder_that_cannot_be_written_costs_only_the_cache() {
     let (_, data) = open(&config);
     assert_eq!(data.concat().len(), rows(10).lines().count());
 }
+
+/// Reads a corpus whose cache is something else, made by `place`; the data must be those without a cache.
+fn read_beside(test: &str, place: impl Fn(&Path, &[u8])) {
+    let (file, config) = source(test, &rows(40), SHUFFLED, CACHED);
+    let (_, data) = open(&config);
+    let (path, good) = (index_cache::path(&file), cache_of(&file));
+    fs::remove_file(&path).expect("the folder can be written");
+    place(&path, &good);
+    let (indexed, again) = open(&config);
+    assert!(indexed > 0);
+    assert_eq!(again, data);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_place_of_a_cache_is_not_opened() {
+    // Opening it would wait for a writer.
+    read_beside("cache-pipe", |path, _| crate::common::make_pipe(path));
+}
+
+#[test]
+fn a_cache_that_declares_more_than_its_corpus_can_have_is_not_read() {
+    // With the header of a good one, and a size that agrees with the file's; reading it would take 10 GiB of memory.
+    read_beside("cache-sparse", |path, good| {
+        const PAYLOAD: u64 = 10 << 30;
+        const SIZE_AT: usize = 44;
+        let mut bytes = good[..SIZE_AT + 16].to_vec();
+        bytes[SIZE_AT..SIZE_AT + 8].copy_from_slice(&PAYLOAD.to_le_bytes());
+        fs::write(path, &bytes).expect("the folder can be written");
+        let file = fs::OpenOptions::new().write(true).open(path).expect("it was written");
+        file.set_len(bytes.len() as u64 + PAYLOAD).expect("sparse files take no room");
+    });
+}
+
+#[cfg(unix)]
+#[test]
+fn links_where_caches_were_once_made_are_not_followed() {
+    let (file, config) = source("cache-links", &rows(40), SHUFFLED, CACHED);
+    let (cache, other) = (index_cache::path(&file), file.with_extension("other"));
+    fs::write(&other, "untouched").expect("the folder can be written");
+    let temporary = format!("{}.{}.tmp", cache.display(), std::process::id());
+    for link in [cache.as_path(), Path::new(&temporary)] {
+        std::os::unix::fs::symlink(&other, link).expect("the folder can be written");
+    }
+    open(&config);
+    assert_eq!(fs::read_to_string(&other).expect("it was written"), "untouched");
+    assert_eq!(open(&config).0, 0);
+    assert!(!cache.is_symlink());
+}

@@ -152,3 +152,36 @@ fn what_cannot_be_a_dataset_is_refused() {
     assert!(matches!(e, Error::Usage(_)) && e.to_string().contains("exists already"), "{e}");
     fs::remove_dir_all(&data_dir).expect("the folder is ours");
 }
+
+#[cfg(unix)]
+#[test]
+fn links_where_the_writer_writes_are_not_followed() {
+    use std::os::unix::fs::symlink;
+    let data_dir = folder("prepare-links");
+    let other = data_dir.join("other");
+    fs::write(&other, "untouched").expect("the folder can be written");
+    let kept = data_dir.join("ds/small/1.0.2.incomplete/.tesson");
+    fs::create_dir_all(&kept).expect("the folder can be written");
+    symlink(&other, kept.join("dataset.json.tmp")).expect("the folder can be written");
+    symlink(&other, kept.join("train")).expect("the folder can be written");
+    let e = DatasetWriter::open(&data_dir, new(FileFormat::TfRecord)).err().expect("it is refused");
+    assert!(
+        e.to_string().contains("train: is no regular file, expected one that this writer has made"),
+        "{e}"
+    );
+    fs::remove_file(kept.join("train")).expect("the folder can be written");
+
+    let mut writer = open(&data_dir, FileFormat::TfRecord);
+    write(&mut writer, 10, 1);
+    let folder = kept.parent().expect("it has one");
+    for name in ["features.json", "dataset_info.json", "ds-train.tfrecord-00000-of-00003.tmp"] {
+        symlink(&other, folder.join(name)).expect("the folder can be written");
+    }
+    let made = writer.finish().expect("it can be written");
+    assert_eq!(fs::read_to_string(&other).expect("it was written"), "untouched");
+    assert!(
+        fs::read_dir(made).expect("it is there").all(|entry| {
+            entry.expect("the folder can be read").file_type().expect("it has one").is_file()
+        })
+    );
+}

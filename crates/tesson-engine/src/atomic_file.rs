@@ -1,0 +1,189 @@
+//! Files that appear under their name when they are complete: written to a temporary file beside the target, then renamed.
+//!
+//! The temporary file is created exclusively under an unpredictable name: nothing that already lies in the folder, a link
+//! or a pipe least of all, is opened or overwritten.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Bytes of the target's name that the temporary name begins with, at most: file systems allow 255 in all.
+const NAME_BYTES: usize = 200;
+
+/// Attempts to find a name that no file has; the second is needed once in 2⁶⁴ times.
+const ATTEMPTS: usize = 8;
+
+/// A file being written, under a temporary name until [`AtomicFile::commit`]. Dropped before that, it is removed.
+#[derive(Debug)]
+pub struct AtomicFile {
+    target: PathBuf,
+    /// Empty once the file has its final name.
+    temporary: PathBuf,
+}
+
+impl AtomicFile {
+    /// Creates the temporary file beside `target`, and opens it for writing.
+    ///
+    /// # Errors
+    /// A target that exists and is neither a regular file nor a link, which would be lost by replacing it; what the file
+    /// system answers.
+    pub fn create(target: &Path) -> io::Result<(AtomicFile, File)> {
+        let found = match fs::symlink_metadata(target) {
+            Ok(found) => Some(found.file_type()),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => None,
+            Err(e) => return Err(e),
+        };
+        // A link is replaced, what it leads to stays as it is.
+        if let Some(found) = found.filter(|found| !found.is_file() && !found.is_symlink()) {
+            let kind = if found.is_dir() { "a directory" } else { "a pipe or a device" };
+            let what = format!("is {kind}; expected a regular file to replace, or a new name");
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let mut result = Err(io::ErrorKind::AlreadyExists.into());
+        for _ in 0..ATTEMPTS {
+            let temporary = temporary_name(target);
+            result = OpenOptions::new().write(true).create_new(true).open(&temporary);
+            match result {
+                Ok(file) => return Ok((AtomicFile { target: target.into(), temporary }, file)),
+                Err(ref e) if e.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(_) => break,
+            }
+        }
+        result.map(|_| unreachable!("an open file is returned above"))
+    }
+
+    /// Gives the file its final name, replacing what had it.
+    ///
+    /// # Errors
+    /// What the file system answers; the temporary file is then removed.
+    pub fn commit(mut self) -> io::Result<()> {
+        fs::rename(&self.temporary, &self.target)?;
+        self.temporary.clear();
+        Ok(())
+    }
+
+    /// Where the file lies until it is committed.
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if !self.temporary.as_os_str().is_empty() {
+            // The error that kept it from being completed is reported; one of removing it adds nothing.
+            let _ = fs::remove_file(&self.temporary);
+        }
+    }
+}
+
+/// Writes a small file: it holds all the bytes, or what it held before.
+///
+/// # Errors
+/// As [`AtomicFile::create`] and [`AtomicFile::commit`].
+pub fn write(target: &Path, bytes: &[u8]) -> io::Result<()> {
+    let (guard, mut file) = AtomicFile::create(target)?;
+    file.write_all(bytes)?;
+    guard.commit()
+}
+
+/// `<name>.<16 hexadecimal digits>.tmp` in the folder of `target`.
+fn temporary_name(target: &Path) -> PathBuf {
+    // The system's random numbers, by the only way to them in the standard library: the keys of its hash tables.
+    let random = RandomState::new().hash_one(target);
+    let name = target.file_name().filter(|name| name.len() <= NAME_BYTES);
+    let mut name = name.unwrap_or(OsStr::new("tesson")).to_owned();
+    name.push(OsString::from(format!(".{random:016x}.tmp")));
+    target.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An empty folder of the test's own.
+    fn folder(test: &str) -> PathBuf {
+        let folder = std::env::temp_dir().join(format!("tesson-atomic-{test}-{}", std::process::id()));
+        let _ = fs::remove_dir_all(&folder);
+        fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    fn names(folder: &Path) -> Vec<OsString> {
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect()
+    }
+
+    #[test]
+    fn a_file_appears_under_its_name_when_it_is_committed() {
+        let folder = folder("commit");
+        let target = folder.join("file");
+        fs::write(&target, "old").unwrap();
+        let (guard, mut file) = AtomicFile::create(&target).unwrap();
+        file.write_all(b"new").unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "old");
+        guard.commit().unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "new");
+        assert_eq!(names(&folder), ["file"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn one_that_is_never_completed_leaves_nothing() {
+        let folder = folder("dropped");
+        drop(AtomicFile::create(&folder.join("file")).unwrap());
+        assert_eq!(names(&folder), [] as [&str; 0]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn two_writers_of_one_file_have_temporary_files_of_their_own() {
+        let folder = folder("two");
+        let (one, _) = AtomicFile::create(&folder.join("file")).unwrap();
+        let (two, _) = AtomicFile::create(&folder.join("file")).unwrap();
+        assert_ne!(one.temporary(), two.temporary());
+        drop((one, two));
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn names_as_long_as_they_may_be_can_be_written() {
+        let folder = folder("long");
+        let target = folder.join("n".repeat(255));
+        write(&target, b"all").unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "all");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_replaced_and_never_followed() {
+        let folder = folder("links");
+        let (target, other) = (folder.join("file"), folder.join("other"));
+        fs::write(&other, "untouched").unwrap();
+        for name in ["file", "file.tmp", &format!("file.{}.tmp", std::process::id())] {
+            std::os::unix::fs::symlink(&other, folder.join(name)).unwrap();
+        }
+        write(&target, b"new").unwrap();
+        assert_eq!(fs::read_to_string(&other).unwrap(), "untouched");
+        assert!(!target.is_symlink());
+        assert_eq!(fs::read_to_string(&target).unwrap(), "new");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_directory_is_not_replaced() {
+        let folder = folder("directory");
+        let e = write(&folder, b"new").unwrap_err();
+        assert_eq!(e.to_string(), "is a directory; expected a regular file to replace, or a new name");
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_device_is_not_replaced() {
+        let e = write(Path::new("/dev/null"), b"new").unwrap_err();
+        assert_eq!(e.to_string(), "is a pipe or a device; expected a regular file to replace, or a new name");
+    }
+}
