@@ -26,6 +26,18 @@ pub const SEVERAL: &str = r#""deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": ["corpus.ctf", "other.ctf"], "chunkSizeInBytes": 1024,
         "input": {"x": {"dim": 2, "format": "dense"}, "y": {"dim": 10, "format": "sparse"}}}]"#;
 
+/// As [`JOINED`]: both streams of the rows without ids, of which many are faulty and left out.
+pub const FAULTY_ROWS: &str = r#""deserializers": [
+    {"type": "CNTKTextFormatDeserializer", "file": "rows.ctf", "chunkSizeInBytes": 1024, "maxErrors": 100000,
+        "input": {"x": {"dim": 2, "format": "dense"}, "y": {"dim": 10, "format": "sparse"}}}]"#;
+
+/// As [`FAULTY_ROWS`], each stream by a deserializer of its own: what is left out of one is left out of both.
+pub const FAULTY_ROWS_JOINED: &str = r#""deserializers": [
+    {"type": "CNTKTextFormatDeserializer", "file": "rows.ctf", "chunkSizeInBytes": 1024, "maxErrors": 100000,
+        "input": {"x": {"dim": 2, "format": "dense"}}},
+    {"type": "CNTKTextFormatDeserializer", "file": "rows.ctf", "chunkSizeInBytes": 700, "maxErrors": 100000,
+        "input": {"y": {"dim": 10, "format": "sparse"}}}]"#;
+
 /// As [`JOINED`]: the dense stream alone, whose sequences can be truncated, and with it the sparse one of the other file
 /// that has as many samples.
 pub const TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
@@ -109,6 +121,23 @@ pub fn reversed(text: &str) -> String {
     rows.flat_map(|row| [row, "\n"]).collect()
 }
 
+/// The rows of a text without their ids, and with what goes wrong in such files: rows that lack a stream or have a bad value
+/// in one, text, blank lines and comments.
+fn faulty_rows(text: &str) -> String {
+    let row = |(i, line): (usize, &str)| {
+        let row = line.split_once(' ').unwrap_or_default().1;
+        match i % 11 {
+            1 => format!(" \t\r\n{row}\n"),
+            3 => format!("|y 1:1\n|# {row}\n"),
+            5 => format!("{}\n", row.replace('|', "")),
+            7 => format!("{} |x bad\n", row.replace("|x", "|z")),
+            9 => format!("{row} |x 1 2 3\n"),
+            _ => format!("{row}\n"),
+        }
+    };
+    text.lines().enumerate().map(row).collect()
+}
+
 /// The configuration that reads [`FILE`], as JSON; `options` are further entries of the source, deserializers among them
 /// if others are to be read.
 pub fn config_text(options: &str) -> String {
@@ -146,13 +175,15 @@ fn in_chunks(text: &str) -> String {
     format!("[{}]", chunks.join(", "))
 }
 
-/// The files of a corpus: this text, [`reversed`] as the other one, and the same for [`BINARY`] and [`LOCAL`].
-pub fn files(text: &str) -> [(&'static str, Vec<u8>); 4] {
+/// The files of a corpus: this text, [`reversed`] as the other one, and the same for [`BINARY`], [`LOCAL`] and
+/// [`FAULTY_ROWS`].
+pub fn files(text: &str) -> [(&'static str, Vec<u8>); 5] {
     [
         (FILE, text.as_bytes().to_vec()),
         (OTHER, reversed(text).into_bytes()),
         ("corpus.cbf", binary::of(text, CHUNK_BYTES)),
         ("chunks.json", in_chunks(text).into_bytes()),
+        ("rows.ctf", faulty_rows(text).into_bytes()),
     ]
 }
 

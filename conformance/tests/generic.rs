@@ -17,8 +17,8 @@ use tesson::convert::{
 use tesson::store::Store;
 use tesson::{Demand, Element, Key, ResumeState, Source};
 use tesson_conformance::corpus::{
-    self, BINARY, BINARY_JOINED, BINARY_TRUNCATED, Delivered, JOINED, LOCAL, PREPARED, PREPARED_JOINED,
-    PREPARED_TRUNCATED, SEVERAL, TRUNCATED, config, dawdling, rest,
+    self, BINARY, BINARY_JOINED, BINARY_TRUNCATED, Delivered, FAULTY_ROWS, FAULTY_ROWS_JOINED, JOINED, LOCAL,
+    PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, SEVERAL, TRUNCATED, config, dawdling, rest,
 };
 
 /// The orders, as options of a source; and joins and formats, which are options here too.
@@ -89,6 +89,9 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomize": false, "equalSteps": "repeat""#,
         r#""randomize": "global", "equalSteps": "drop", "minibatchSizeInSequences": 7"#,
     ];
+    let faulty = [FAULTY_ROWS, FAULTY_ROWS_JOINED]
+        .into_iter()
+        .flat_map(|rows| [0, 1, 2, 4].map(|i| format!("{rows}, {}", ORDERS[i])));
     let whole = [
         r#""randomizationWindow": 4, "maxSamples": 2001, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#,
     ];
@@ -97,8 +100,14 @@ static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let equal = equal.iter().map(|order| order.to_string());
     let prepared = PREPARED_ORDERS.iter().cloned();
     let whole = whole.iter().map(|order| order.to_string());
-    let others =
-        several.chain(whole).chain(truncated).chain(local).chain(equal).chain(binary).chain(prepared);
+    let others = several
+        .chain(faulty)
+        .chain(whole)
+        .chain(truncated)
+        .chain(local)
+        .chain(equal)
+        .chain(binary)
+        .chain(prepared);
     ORDERS.iter().cloned().chain(others).collect()
 });
 
@@ -145,6 +154,21 @@ fn a_source_with_little_memory_gives_up_blocks() {
         rest(&mut source, 20, 1, 0);
         let stats = source.stats();
         assert!(stats.blocks_evicted + stats.rows_loaded > 0, "{order}: {stats:?}");
+    }
+}
+
+#[test]
+fn rows_with_faults_are_left_out_of_all_streams() {
+    for order in WAYS.iter().filter(|way| way.contains("rows.ctf")) {
+        let delivered = plainly(order, 20, 1, 0);
+        let lengths = delivered.iter().map(|m| (&m.streams[0].lengths, &m.streams[1].lengths));
+        let mut n = 0;
+        for (x, y) in lengths {
+            // A second good sample in a row is a fault that keeps both.
+            assert!(x.len() == y.len() && !x.contains(&0) && !y.contains(&0), "{order}");
+            n += x.len();
+        }
+        assert!((500..2000).contains(&n), "{order}: {n} sequences in two sweeps");
     }
 }
 
@@ -216,7 +240,7 @@ fn one_pass_writes_what_minibatches_hold() {
             }
         }
     }
-    assert_eq!(passes, 3, "text, binary, and several files, in order");
+    assert_eq!(passes, 4, "text with and without faults, binary, and several files, in order");
 }
 
 #[test]

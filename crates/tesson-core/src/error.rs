@@ -99,6 +99,11 @@ pub enum DataErrorKind {
     },
     /// A row without a single good sample.
     RowWithoutSample,
+    /// A row of text without a single input.
+    RowWithoutInput {
+        /// The first of the text.
+        found: String,
+    },
     /// A stream has more samples than the sequence has rows.
     MoreSamplesThanRows {
         /// Samples found.
@@ -113,8 +118,10 @@ pub enum DataErrorKind {
         /// Rows, as indexed.
         rows: u64,
     },
-    /// A stream has no sample at all in a sequence.
+    /// A stream has no sample at all in a sequence, which then cannot be delivered.
     EmptyInput,
+    /// A stream has no sample at all in a sequence, which is left out of all streams.
+    MissingInput,
     /// No stream has a sample in a sequence.
     EmptySequence,
     /// A sequence of more than one sample in frame mode.
@@ -193,6 +200,9 @@ impl fmt::Display for DataErrorKind {
             BadPair { found } => write!(f, "`{found}` is not a pair `index:value`"),
             IndexOutOfRange { index, dim } => write!(f, "index {index} is not below dim {dim}"),
             RowWithoutSample => f.write_str("the row holds no valid sample of a known input"),
+            RowWithoutInput { found } => {
+                write!(f, "found `{found}` in a row without any input, expected `|name` and values")
+            }
             MoreSamplesThanRows { samples, rows } => {
                 write!(f, "{samples} samples in a sequence of {rows} rows, at most one a row is expected")
             }
@@ -203,8 +213,12 @@ impl fmt::Display for DataErrorKind {
                 )
             }
             EmptyInput => {
-                f.write_str("the input has no sample in this sequence (`rules = \"lenient\"` accepts that)")
+                f.write_str("the input has no sample in this sequence (`rules = \"lenient\"` and `emptyInputs` accept that)")
             }
+            MissingInput => f.write_str(
+                "the input has no sample in this sequence, which is left out of all streams (`emptyInputs = \"keep\"` \
+                 delivers it)",
+            ),
             EmptySequence => f.write_str("no input has a sample in this sequence"),
             NotAFrame { samples } => {
                 write!(f, "frame mode expects sequences of one sample, found one of {samples}")

@@ -18,22 +18,39 @@ pub(crate) fn check<E: Real>(
     faulty: bool,
 ) -> Vec<Found> {
     let samples: Vec<u32> = decoder.columns.iter().map(|c| c.n_open()).collect();
-    if let Some(empty) = samples.iter().position(|&n| n == 0) {
-        let bare = decoder.rules.lenient && samples.iter().all(|&n| n == 0);
-        let refused = !bare && (!decoder.rules.lenient || decoder.rules.empty == EmptyInputs::Error);
-        // The sample that is missing may be the one with the fault, and a fault is told anyway.
-        if !faulty && !refused {
-            decoder.note_at(Odd::Empty { stream: empty }, offset);
+    let mut found = Vec::new();
+    if samples.contains(&0) {
+        if !decoder.rules.lenient {
+            let empty = samples.iter().position(|&n| n == 0);
+            return vec![(DataErrorKind::EmptyInput, empty.map(|s| s as u16), true)];
         }
-        if bare {
+        let is_bare = samples.iter().all(|&n| n == 0);
+        // A stream that has lost all its samples to faults takes the sequence with it; those were charged already.
+        let mut is_left_out = is_bare || decoder.columns.iter().any(|c| c.n_open() == 0 && c.is_faulty);
+        let missing = decoder.columns.iter().position(|c| c.n_open() == 0 && !c.is_faulty);
+        let missing_u16 = missing.map(|stream| stream as u16);
+        match (missing, decoder.rules.empty) {
+            (Some(_), EmptyInputs::Error) if !is_bare => {
+                return vec![(DataErrorKind::EmptyInput, missing_u16, true)];
+            }
+            (Some(_), EmptyInputs::Fault) if !is_bare => {
+                is_left_out = true;
+                found.push((DataErrorKind::MissingInput, missing_u16, false));
+            }
+            (Some(stream), empty) => {
+                is_left_out |= empty == EmptyInputs::Skip;
+                // Why nothing is left of a sequence may be a fault, and that is logged anyway.
+                if !(is_bare && faulty) {
+                    decoder.note_at(Odd::Empty { stream }, offset);
+                }
+            }
+            (None, _) => {}
+        }
+        if is_left_out {
             decoder.leave_out();
-            return Vec::new();
         }
-        if refused {
-            return vec![(DataErrorKind::EmptyInput, Some(empty as u16), true)];
-        }
-        if decoder.rules.empty == EmptyInputs::Skip {
-            decoder.leave_out();
+        if is_bare {
+            return found;
         }
     }
     let counted = match decoder.rules.main {
@@ -46,11 +63,10 @@ pub(crate) fn check<E: Real>(
     if let Some(stream) = counts.iter().position(|&n| n > rows) {
         let samples = u64::from(counts[stream]);
         let kind = DataErrorKind::MoreSamplesThanRows { samples, rows: rows_u64 };
-        vec![(kind, Some((first + stream) as u16), false)]
+        found.push((kind, Some((first + stream) as u16), false));
     } else if longest < rows && !decoder.rules.lenient {
         let kind = DataErrorKind::FewerSamplesThanRows { samples: longest_u64, rows: rows_u64 };
-        vec![(kind, None, false)]
-    } else {
-        Vec::new()
+        found.push((kind, None, false));
     }
+    found
 }

@@ -137,7 +137,7 @@ impl Ctf {
             skip_ids: settings.skip_ids,
             text_keys: settings.text_keys,
             lenient: settings.lenient,
-            empty: settings.empty,
+            empty: settings.empty.unwrap_or(EmptyInputs::Keep),
             grammar: settings.grammar,
             rows: RowRules {
                 keying: Keying::Lines,
@@ -201,6 +201,9 @@ impl Deserializer for Ctf {
             (false, true) => Keying::Texts,
             (false, false) => Keying::Numbers,
         };
+        // A row without ids is one example: without one of its streams it pairs with nothing.
+        let by_mode = if prologue.lines { EmptyInputs::Fault } else { EmptyInputs::Keep };
+        rules.empty = self.settings.empty.unwrap_or(by_mode);
         Ok(())
     }
 

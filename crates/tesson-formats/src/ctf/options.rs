@@ -124,9 +124,11 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec {
         name: "emptyInputs",
         aliases: &[],
-        kind: OptionKind::OneOf(&["keep", "skip", "error"]),
-        default: Some("keep"),
-        help: "What the lenient rules do with a sequence without samples in one of its streams.",
+        kind: OptionKind::OneOf(&["keep", "skip", "fault", "error"]),
+        default: Some(""),
+        help: "What the lenient rules do with a sequence that lacks one of the streams: deliver it without samples there \
+               (`keep`, the default with ids), leave it out of all streams (`skip`), also charging a fault (`fault`, the \
+               default without ids, where the sequence is a row), or fail.",
     },
     OptionSpec {
         name: "numbers",
@@ -144,11 +146,17 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     },
 ]);
 
-/// What becomes of a sequence without samples in one of its streams, under the lenient rules.
+/// What the lenient rules do with a sequence that lacks one of its streams. What a stream lacks because its samples were
+/// faulty is not their matter: such a sequence is always left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EmptyInputs {
+    /// Deliver it, without samples in that stream.
     Keep,
+    /// Leave it out of all streams.
     Skip,
+    /// Leave it out, and charge a fault.
+    Fault,
+    /// Fail, whatever the budget.
     Error,
 }
 
@@ -173,7 +181,8 @@ pub(crate) struct Settings {
     pub(crate) skip_ids: bool,
     pub(crate) text_keys: bool,
     pub(crate) lenient: bool,
-    pub(crate) empty: EmptyInputs,
+    /// `None`: what the mode of the file asks for.
+    pub(crate) empty: Option<EmptyInputs>,
     pub(crate) grammar: Grammar,
     pub(crate) max_errors: u64,
     pub(crate) chunk_bytes: u64,
@@ -203,9 +212,11 @@ impl Settings {
             text_keys: !setting.numeric_keys,
             lenient: word("rules")? == "lenient",
             empty: match word("emptyInputs")?.as_str() {
-                "skip" => EmptyInputs::Skip,
-                "error" => EmptyInputs::Error,
-                _ => EmptyInputs::Keep,
+                "keep" => Some(EmptyInputs::Keep),
+                "skip" => Some(EmptyInputs::Skip),
+                "fault" => Some(EmptyInputs::Fault),
+                "error" => Some(EmptyInputs::Error),
+                _ => None,
             },
             grammar: if word("numbers")? == "extended" { Grammar::Extended } else { Grammar::Cntk },
             max_errors: max_errors(options)?,
@@ -287,7 +298,7 @@ impl Settings {
     pub(crate) fn identity(&self) -> String {
         use std::fmt::Write;
         let mut text = format!(
-            "ctf 1; skipSequenceIds={} textKeys={} lenient={} emptyInputs={:?} numbers={:?} chunkSizeInBytes={}",
+            "ctf 2; skipSequenceIds={} textKeys={} lenient={} emptyInputs={:?} numbers={:?} chunkSizeInBytes={}",
             self.skip_ids, self.text_keys, self.lenient, self.empty, self.grammar, self.chunk_bytes
         );
         for (i, (stream, input)) in self.streams.iter().zip(&self.inputs).enumerate() {

@@ -10,7 +10,7 @@ use tesson_core::{
 use super::bytes::{is_blank, is_end, is_unprintable, quote, skip_blanks, skip_digits, skip_to_input};
 use super::number::{Grammar, Real, read};
 use super::options::Input;
-use super::rows::{Keying, LastId, RowId};
+use super::rows::{Keying, LastId, RowId, has_input};
 use super::tag::Tag;
 use super::tokens::{Kernel, Opening, whole_row};
 use super::{FILE, Name, Rules, checks};
@@ -34,6 +34,8 @@ pub(crate) struct Column<E> {
     columns: Vec<u32>,
     values: Vec<E>,
     n_samples: u32,
+    /// Whether a sample of the sequence that is not closed yet was refused.
+    pub(super) is_faulty: bool,
 }
 
 impl<E: Real> Column<E> {
@@ -55,6 +57,7 @@ impl<E: Real> Column<E> {
     /// Takes the samples of the open sequence back.
     fn undo(&mut self, input: &Input) {
         self.n_samples = self.samples[self.samples.len() - 1];
+        self.is_faulty = false;
         if input.sparse {
             self.rows.truncate(self.n_samples as usize + 1);
             self.undo_pairs();
@@ -392,6 +395,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         self.lengths.push(open.rows);
         for column in &mut self.columns {
             column.samples.push(column.n_samples);
+            column.is_faulty = false;
         }
     }
 
@@ -440,10 +444,7 @@ impl<'r, E: Real> Decoder<'r, E> {
                 },
                 Some(b'\n') => break,
                 Some(&b) if is_blank(b) || is_unprintable(b) => at += 1,
-                Some(_) => {
-                    self.fault(DataErrorKind::StrayText { found: quote(bytes, at) }, None, at);
-                    at = skip_to_input(bytes, at);
-                }
+                Some(_) => at = self.stray_text(bytes, start, at),
                 None => {
                     self.note(Odd::NoLineFeed, at);
                     return at;
@@ -453,10 +454,32 @@ impl<'r, E: Real> Decoder<'r, E> {
         // Under the lenient rules, rows of a longer sequence may go without.
         let may_be_bare = self.rules.lenient && self.rules.rows.keying != Keying::Lines;
         if !good && !may_be_bare {
-            self.fault(DataErrorKind::RowWithoutSample, None, start);
+            self.bare_row(start);
         }
         self.line += 1;
         at + 1
+    }
+
+    /// Charges text that stands at `at` where an input is expected, in the row at `start`. Returns where that may go on.
+    #[cold]
+    fn stray_text(&mut self, bytes: &[u8], start: usize, at: usize) -> usize {
+        let found = quote(bytes, at);
+        let is_sequence = self.rules.lenient && self.rules.rows.keying == Keying::Lines;
+        let kind = match is_sequence && !has_input(&bytes[start..]) {
+            true => DataErrorKind::RowWithoutInput { found },
+            false => DataErrorKind::StrayText { found },
+        };
+        self.fault(kind, None, at);
+        skip_to_input(bytes, at)
+    }
+
+    /// Charges the row at `start`, which has no good sample, unless that is what it has been charged for already.
+    #[cold]
+    fn bare_row(&mut self, start: usize) {
+        let before = self.open.map_or(0, |open| open.n_faults);
+        if !matches!(&self.faults[before..], [Fault { kind: DataErrorKind::RowWithoutInput { .. }, .. }]) {
+            self.fault(DataErrorKind::RowWithoutSample, None, start);
+        }
     }
 
     /// Reads the sample at `at`, a `|`. Returns where it ends, or where to look for the next one if it is none.
@@ -488,6 +511,7 @@ impl<'r, E: Real> Decoder<'r, E> {
                 } else {
                     column.values.truncate(column.n_samples as usize * input.dim as usize);
                 }
+                column.is_faulty = true;
                 self.fault(kind, Some(stream), found);
                 Err(values)
             }

@@ -1,6 +1,6 @@
 //! Which rows make which sequences: the one definition that the index and the parser share.
 
-use super::bytes::{is_white, skip_blanks, skip_digits};
+use super::bytes::{is_blank, is_unprintable, is_white, skip_blanks, skip_digits};
 use super::tag::Tag;
 
 /// What tells sequences apart.
@@ -115,8 +115,9 @@ impl RowRules {
         if self.all_rows_count() {
             return true;
         }
-        let needs_input = self.lenient && self.keying == Keying::Lines;
-        (!needs_input || has_input(row)) && self.main.as_deref().is_none_or(|name| names(row, name))
+        let needs_content = self.lenient && self.keying == Keying::Lines;
+        (!needs_content || has_input(row) || has_text(row))
+            && self.main.as_deref().is_none_or(|name| names(row, name))
     }
 }
 
@@ -132,6 +133,14 @@ pub(crate) fn has_input(row: &[u8]) -> bool {
         }
     }
     false
+}
+
+/// Whether anything but blanks stands in the row before its first `|`. Unprintable bytes are skipped like blanks between
+/// inputs, so they count as such here.
+#[cold]
+fn has_text(row: &[u8]) -> bool {
+    let before = row.iter().take_while(|&&b| b != b'|' && b != b'\n');
+    before.copied().any(|b| !is_blank(b) && !is_unprintable(b))
 }
 
 /// Whether `|name` stands in the row, comments included, ended by white space, `|`, an unprintable byte or the row.
@@ -208,14 +217,19 @@ mod tests {
     }
 
     #[test]
-    fn a_lenient_line_counts_if_an_input_stands_in_it() {
+    fn a_lenient_line_counts_unless_it_is_blank_or_a_comment() {
         let counts = |row: &str| rules(Keying::Lines, true).counts(row.as_bytes());
         assert!(counts("|a\n"));
         assert!(counts("|# x | y\n"));
         assert!(counts("text |"));
         assert!(!counts("|# x\n|a"));
         assert!(!counts("  \n"));
-        assert!(!counts("text\n"));
+        assert!(!counts(" \t\r\n|a"));
+        assert!(!counts(" |# x |# y"));
+        assert!(!counts("\n|a"));
+        assert!(counts("text\n"));
+        assert!(counts("5\n"));
+        assert!(counts(" x |# comment\n"));
         assert!(rules(Keying::Lines, false).counts(b"\n"));
         assert!(rules(Keying::Numbers, true).counts(b"\n"));
     }

@@ -48,8 +48,11 @@ class CTFDeserializer(Deserializer):
         The streams by name, usually :class:`StreamDefs`. :meth:`map_input` adds more.
     rules : {"lenient", "cntk"}, optional
         Which files are accepted: ``"cntk"`` finds fault exactly where CNTK 2.7 does. Default ``"lenient"``.
-    empty_inputs : {"keep", "skip", "error"}, optional
-        What becomes of a sequence that lacks samples of a stream, under lenient rules. Default ``"keep"``.
+    empty_inputs : {"keep", "skip", "fault", "error"}, optional
+        What lenient rules do with a sequence that lacks one of the streams: deliver it with no samples there (``"keep"``,
+        the default in files with ids), leave it out of all streams (``"skip"``), leave it out and charge a fault
+        (``"fault"``, the default in files without ids, where each row is a sequence), or fail. A sequence that lost all
+        samples of a stream to faults is always left out.
     numbers : {"cntk", "extended"}, optional
         ``"extended"`` accepts ``.5``, ``1.e5``, ``nan`` and ``inf`` too, and wants a separator between values. Default
         ``"cntk"``.

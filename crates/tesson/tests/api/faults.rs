@@ -155,7 +155,7 @@ fn a_sequence_that_is_no_frame_is_told_with_its_own_place_behind_one_that_is_lef
 #[test]
 fn a_file_in_which_no_row_counts_is_told_with_its_name_in_any_order() {
     let told = |options: &str| {
-        let (file, config) = source("fault-none", "1\n2 \n", options, r#", "skipSequenceIds": true"#);
+        let (file, config) = source("fault-none", "|# 1\n \n", options, r#", "skipSequenceIds": true"#);
         let e = Source::open(&config).and_then(|mut source| source.next_minibatch(1)).expect_err("no inputs");
         (file.display().to_string(), e.to_string())
     };

@@ -199,7 +199,9 @@ fn word(kind: &DataErrorKind) -> &'static str {
         DataErrorKind::RowWithoutSample => "row",
         DataErrorKind::MoreSamplesThanRows { .. } => "more",
         DataErrorKind::FewerSamplesThanRows { .. } => "fewer",
+        DataErrorKind::RowWithoutInput { .. } => "text",
         DataErrorKind::EmptyInput => "empty",
+        DataErrorKind::MissingInput => "missing",
         _ => "other",
     }
 }

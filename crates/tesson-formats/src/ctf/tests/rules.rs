@@ -181,12 +181,91 @@ fn sequences_without_samples_of_a_stream_are_kept_skipped_or_errors() {
     check("", AB, input, &["1*1 [1 2] ", "2*1   left out", last]);
     check("emptyInputs=skip", AB, input, &["1*1 [1 2]  left out", "2*1   left out", last]);
     check("emptyInputs=error", AB, input, &["1*1 [1 2]  !!1:empty@0:0", "2*1   left out", last]);
+    let missing = "1*1 [1 2]  left out !1:missing@0:0";
+    check("emptyInputs=fault", AB, input, &[missing, "2*1   left out", last]);
 }
 
 #[test]
-fn lenient_lines_without_an_input_are_no_sequences() {
-    let input = "|a 1 2\n\n|# comment\n|x 1\n|a 3 4\n";
-    lenient(A, input, &["0*1 [1 2]", "3*1  left out !row@19:3", "4*1 [3 4]"]);
+fn a_row_without_ids_that_lacks_a_stream_is_left_out_and_costs_a_fault() {
+    let input = "|a 1 2 |b 1\n|a 3 4\n|b 5 |x 1\n|a 6 7 |b 8\n";
+    let (first, last) = ("0*1 [1 2] [1]", "3*1 [6 7] [8]");
+    let faults = [first, "1*1 [3 4]  left out !1:missing@12:1", "2*1  [5] left out !0:missing@19:2", last];
+    lenient(AB, input, &faults);
+    check("emptyInputs=fault", AB, input, &faults);
+    check("emptyInputs=keep", AB, input, &[first, "1*1 [3 4] ", "2*1  [5]", last]);
+    check("emptyInputs=skip", AB, input, &[first, "1*1 [3 4]  left out", "2*1  [5] left out", last]);
+    let errors = [first, "1*1 [3 4]  !!1:empty@12:1", "2*1  [5] !!0:empty@19:2", last];
+    check("emptyInputs=error", AB, input, &errors);
+    check(
+        "skipSequenceIds=true",
+        AB,
+        &input.replace("|a 3", "7 |a 3"),
+        &[first, "1*1 [3 4]  left out !1:missing@12:1", "2*1  [5] left out !0:missing@21:2", last],
+    );
+    // However many streams are missing, and whether the row has a line feed.
+    lenient("A:dense:2:a B:dense:1:b C:dense:1:c", "|a 1 2", &["0*1 [1 2]   left out !1:missing@0:0"]);
+    // Streams beside the one that defines sizes have to be there, too.
+    let main = "A:dense:2:a B:dense:1:b:main";
+    check("", main, "|b 1\n|a 1 2\n|b 2 |a 3 4\n", &["0*1  [1] left out !0:missing@0:0", "2*1 [3 4] [2]"]);
+}
+
+#[test]
+fn a_stream_that_faults_have_emptied_takes_its_sequence_with_it() {
+    for empty in ["keep", "skip", "fault", "error"] {
+        let options = format!("emptyInputs={empty}");
+        let input = "1 |a x 4 |b 2\n1 |b 3\n2 |a 1 2 |a x |b 1\n";
+        check(&options, AB, input, &["1*2  [2][3] left out !0:number@5:0", "2*1 [1 2] [1] !0:number@33:2"]);
+        check(
+            &options,
+            AB,
+            "|a x 4 |b 2\n|a 1 2 |b y\n",
+            &["0*1  [2] left out !0:number@3:0", "1*1 [1 2]  left out !1:number@22:1"],
+        );
+        check(&options, S, "1 |s 1:1\n2 |s 10:1\n", &["1*1 [1:1]", "2*1  left out !0:index@14:1"]);
+    }
+    // A sequence may lack one stream and lose another.
+    let (input, all) = ("1 |a x |c 1\n", "A:dense:2:a B:dense:1:b C:dense:1:c");
+    let lost = "1*1   [1] left out !0:number@5:0";
+    check("", all, input, &[lost]);
+    check("emptyInputs=skip", all, input, &[lost]);
+    check("emptyInputs=fault", all, input, &[&format!("{lost} !1:missing@0:0")]);
+    check("emptyInputs=error", all, input, &["1*1   [1] !0:number@5:0 !!1:empty@0:0"]);
+    cntk(all, input, &["1*1   [1] !0:number@5:0 !!0:empty@0:0"]);
+    // Nothing left of a row: its FAULT "row" is all that is added.
+    lenient(AB, "|a x |b y\n", &["0*1   left out !0:number@3:0 !1:number@8:0 !row@0:0"]);
+}
+
+#[test]
+fn lenient_lines_that_are_blank_or_comments_are_no_sequences() {
+    let input = "|a 1 2\n \t\r\n|# comment |# and more\n|x 1\n|a 3 4\n";
+    lenient(A, input, &["0*1 [1 2]", "3*1  left out !row@34:3", "4*1 [3 4]"]);
+}
+
+#[test]
+fn lenient_lines_of_text_cost_one_fault_each() {
+    let input = "|a 1 2\na 2 s 2\nx |# comment\nx | |a 5 6\n|a 3 4\n";
+    lenient(
+        A,
+        input,
+        &[
+            "0*1 [1 2]",
+            "1*1  left out !text@7:1",
+            "2*1  left out !text@15:2",
+            "3*1 [5 6] !prefix@28:3 !name@30:3",
+            "4*1 [3 4]",
+        ],
+    );
+    check(
+        "skipSequenceIds=true",
+        A,
+        "7 |a 1 2\n7\n7 x\n",
+        &["0*1 [1 2]", "1*1  left out !row@9:1", "2*1  left out !text@13:2"],
+    );
+    // The row that the file ends in is charged, too.
+    lenient(A, "|a 1 2\nx 1", &["0*1 [1 2]", "1*1  left out !text@7:1"]);
+    // A stream that defines sizes says which rows there are.
+    check("", "A:dense:2:a:main", "|a 1 2\nx 1\n|a 3 4\n", &["0*1 [1 2]", "2*1 [3 4]"]);
+    cntk(A, "|a 1 2\nx 1\n", &["0*1 [1 2]", "1*1  !prefix@7:1 !row@7:1 !!0:empty@7:1"]);
 }
 
 #[test]
@@ -240,7 +319,12 @@ fn an_automatic_dense_dimension_is_that_of_the_first_good_sample() {
     lenient(
         "a:dense:auto b:dense:1",
         "|b 1\n|a x\n|a 1 2 3 |b 4\n|a 5 |b 6\n",
-        &["0*1  [1]", "1*1   left out !0:number@8:1 !row@5:1", "2*1 [1 2 3] [4]", "3*1 [5 0 0] [6]"],
+        &[
+            "0*1  [1] left out !0:missing@0:0",
+            "1*1   left out !0:number@8:1 !row@5:1",
+            "2*1 [1 2 3] [4]",
+            "3*1 [5 0 0] [6]",
+        ],
     );
     let file = Memory(b"|b 1\n".to_vec());
     assert!(opened("", "a:dense:auto b:dense:1", &file).err().is_some_and(|e| e.contains("`dim` of `a`")));
@@ -328,11 +412,11 @@ fn oddities_are_counted_and_the_first_has_its_place() {
 
 #[test]
 fn a_stream_without_samples_is_odd_where_no_fault_explains_it() {
-    let (found, faults) = oddities("", AB, "|a 1 z |b 1\n|a 1 2 3 |b 1\n|b 1\n", 3);
+    let (found, faults) = oddities("", AB, "0 |a 1 z |b 1\n1 |a 1 2 3 |b 1\n2 |b 1\n", 3);
     assert_eq!((found.count, faults), (1, 2));
-    assert_eq!(found.first.as_deref(), Some("input.txt (byte 26): no sample of `|a` in this sequence"));
+    assert_eq!(found.first.as_deref(), Some("input.txt (byte 30): no sample of `|a` in this sequence"));
     // Where it is a fault itself it is told as that alone.
-    for options in ["rules=cntk", "emptyInputs=error"] {
+    for options in ["", "rules=cntk", "emptyInputs=error"] {
         let (found, faults) = oddities(options, AB, "|b 1\n", 1);
         assert_eq!((found.count, faults), (0, 1), "{options}");
     }

@@ -68,6 +68,9 @@ fn word() -> impl Strategy<Value = Vec<u8>> {
         b"\n 2 ",
         b"\n10\t",
         b"text",
+        b"\ntext 1\n",
+        b"\n|a 1 2 3\n",
+        b"\n1 |b x |a 1\n",
         b"\n|a 1 2 3|b 1 |s 1:1",
         b"\n3 |a 1 2 3 |b 0 |s 1:1 7:2",
         b" 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
@@ -91,13 +94,15 @@ fn text() -> impl Strategy<Value = Vec<u8>> {
     (start, prop::collection::vec(word(), 0..60)).prop_map(|(start, words)| [start, &words.concat()].concat())
 }
 
-const OPTIONS: [&str; 7] = [
+const OPTIONS: [&str; 9] = [
     "rules=cntk",
     "rules=lenient",
     "rules=lenient emptyInputs=skip numbers=extended",
     "rules=cntk skipSequenceIds=true precision=double",
     "rules=cntk textKeys",
     "rules=lenient emptyInputs=error skipSequenceIds=true",
+    "rules=lenient emptyInputs=keep skipSequenceIds=true",
+    "rules=lenient emptyInputs=fault",
     "rules=cntk chunkSizeInBytes=40",
 ];
 
@@ -179,6 +184,26 @@ proptest! {
         compare(options, streams, &bytes);
         compare(options, streams, &[b"|a 1\n", &bytes[..]].concat());
         compare(options, streams, &[b"1 |a 1\n", &bytes[..]].concat());
+    }
+
+    #[test]
+    fn every_sequence_that_is_delivered_without_ids_has_samples_of_all_streams(
+        bytes in text(),
+        options in prop::sample::select(&["skipSequenceIds=true", "skipSequenceIds=true chunkSizeInBytes=40"][..]),
+        streams in prop::sample::select(&STREAMS[..]),
+    ) {
+        let file = Memory(bytes);
+        let Ok(ctf) = opened(options, streams, &file) else { return Ok(()) };
+        let Ok(indexed) = ctf.index(&file, &Cores(1)) else { return Ok(()) };
+        let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
+        for c in 0..indexed.index.n_chunks() {
+            let n = indexed.index.chunk(c).n_sequences;
+            indexed.corpus.load(c as u32, Wanted::Range(0..n), &file, &mut scratch, &mut chunk).unwrap();
+            for i in 0..n {
+                let has_all = chunk.streams.iter().all(|s| !s.samples.range(i as usize).is_empty());
+                prop_assert_eq!(has_all, !chunk.is_left_out(i), "sequence {} of chunk {}", i, c);
+            }
+        }
     }
 
     #[test]
