@@ -30,7 +30,7 @@ pub use join::{JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys,
 pub use merge::{Consumed, Layer, merge_states};
 pub use order::{Bucketing, OrderSpec, Window};
 pub use planner::{Planner, Progress};
-pub use resume::{Fingerprint, ORDER_VERSION, ResumeState, STATE_VERSION, index_shape};
+pub use resume::{Fingerprint, ResumeState, STATE_VERSION, index_shape};
 pub use rng::{DrawKey, Philox};
 pub use share::{Demand, Sharing};
 pub use spec::{Ending, EqualSteps, LastSequence, Limit, PlanSpec};

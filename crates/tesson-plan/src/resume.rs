@@ -21,9 +21,6 @@ pub const STATE_VERSION: u8 = 2;
 /// The version that knew nothing of a waiting sequence but its number.
 const WITHOUT_SWEEPS: u8 = 1;
 
-/// Version of the orders: states mean something only where the same orders are made.
-pub const ORDER_VERSION: u8 = 1;
-
 /// A position to go on from, and what it belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResumeState {
@@ -85,6 +82,11 @@ impl ResumeState {
         if self.rows.is_some() { STATE_VERSION } else { WITHOUT_SWEEPS }
     }
 
+    /// The version of the order whose position it is.
+    fn order_version(&self) -> u8 {
+        self.fingerprint.as_ref().map_or(OrderSpec::FIRST_VERSION, |f| f.order.version())
+    }
+
     /// Whether the position is one of a local timeline, so that it says where a window begins.
     pub(super) fn is_local(&self) -> bool {
         let order = self.fingerprint.as_ref().map(|f| &f.order);
@@ -93,11 +95,21 @@ impl ResumeState {
 }
 
 /// The version of the state, if it is one that is read.
-fn check_versions(state: u64, orders: u64) -> Result<u8, ResumeError> {
+fn check_version(state: u64) -> Result<u8, ResumeError> {
     let version = [WITHOUT_SWEEPS, STATE_VERSION].into_iter().find(|&known| u64::from(known) == state);
-    let version = version.ok_or_else(|| refusal("the version of the state", state, STATE_VERSION))?;
-    same("the version of the orders", orders, ORDER_VERSION.into())?;
-    Ok(version)
+    version.ok_or_else(|| refusal("the version of the state", state, STATE_VERSION))
+}
+
+/// Whether an order is still the one that a state of this version was saved in.
+fn check_order_version(order: &OrderSpec, version: u64) -> Result<(), ResumeError> {
+    if version == u64::from(order.version()) {
+        return Ok(());
+    }
+    Err(refusal(
+        &format!("the version of the order `{}`", order.name()),
+        version,
+        format_args!("{} (its sequences come in another order: start a sweep anew)", order.version()),
+    ))
 }
 
 fn layer(positions: Vec<u64>) -> Result<Layer, ResumeError> {

@@ -1,7 +1,7 @@
 //! Tesson's `global` order: a keyed permutation of all sequences of a sweep.
 //!
 //! Nothing but a table of the chunks and a few sequences are held, so any sequence of any sweep is known
-//! in a fraction of a microsecond, whatever the size of the corpus. Bandwidth needs random access by sequence.
+//! in a fraction of a microsecond, or in a few where there are few sequences, whatever the size of the corpus. Bandwidth needs random access by sequence.
 
 use tesson_core::{Coded, Index};
 
@@ -9,13 +9,13 @@ use super::ahead::Ahead;
 use super::locate::Locate;
 use super::{Next, Order};
 use crate::Planned;
-use crate::rng::Feistel;
+use crate::rng::Permutation;
 
 /// The permutation of the current sweep, and where chunks begin.
 pub(crate) struct Global {
     seed: u64,
     sweep: u64,
-    permutation: Feistel,
+    permutation: Permutation,
     locate: Locate,
     /// First sequence of each chunk; one more at the end.
     firsts: Vec<u64>,
@@ -25,7 +25,7 @@ pub(crate) struct Global {
 
 impl Global {
     pub(crate) fn new(seed: u64) -> Global {
-        let permutation = Feistel::new(1, seed, 0);
+        let permutation = Permutation::new(1, seed, 0);
         Global {
             seed,
             sweep: 0,
@@ -49,7 +49,7 @@ impl Global {
 
     /// Bytes of memory held.
     pub(crate) fn bytes(&self) -> usize {
-        self.firsts.capacity() * size_of::<u64>() + self.locate.bytes()
+        self.firsts.capacity() * size_of::<u64>() + self.locate.bytes() + self.permutation.bytes()
     }
 }
 
@@ -71,7 +71,7 @@ impl Order for Global {
             return;
         }
         self.sweep = sweep;
-        self.permutation = Feistel::new(self.n, self.seed, sweep);
+        self.permutation = Permutation::new(self.n, self.seed, sweep);
     }
 
     fn prepare(&mut self, index: &Index, from: u64) -> u64 {

@@ -91,6 +91,22 @@ impl OrderSpec {
         }
     }
 
+    /// The version of an order that has never changed.
+    pub(crate) const FIRST_VERSION: u8 = 1;
+
+    /// The version of the order: a state means something only where sequences still come in the order that they came in
+    /// when it was saved. One for each order, so that a change of one leaves the states of all others valid.
+    pub fn version(&self) -> u8 {
+        match self {
+            // 2: up to 1,024 sequences are drawn into a table, and the first two change places under every other key.
+            OrderSpec::Global { .. } => 2,
+            OrderSpec::AsStored
+            | OrderSpec::ChunkWindow { .. }
+            | OrderSpec::LocalPlain
+            | OrderSpec::Tumbling { .. } => Self::FIRST_VERSION,
+        }
+    }
+
     /// The seed, where there is one.
     pub fn seed(&self) -> Option<u64> {
         match self {

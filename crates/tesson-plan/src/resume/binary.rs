@@ -6,7 +6,7 @@
 //! | bytes | what |
 //! |---|---|
 //! | 4 | `TSNR` |
-//! | 1, 1, 1, 1 | state version; order version; flags (1 share, 2 fingerprint, 4 index, 8 minibatches cross sweep ends, 16 consumed, 32 rows, 64 local timeline, 128 steps); order (0 as stored, 1 window in chunks, 2 window in samples, 3 global, 4 local as stored, 5 tumbling window in chunks, 6 in samples) |
+//! | 1, 1, 1, 1 | state version; version of the order; flags (1 share, 2 fingerprint, 4 index, 8 minibatches cross sweep ends, 16 consumed, 32 rows, 64 local timeline, 128 steps); order (0 as stored, 1 window in chunks, 2 window in samples, 3 global, 4 local as stored, 5 tumbling window in chunks, 6 in samples) |
 //! | 8 × 4 | position; sweep; sequence; faults |
 //! | 8 × 2 | workers; rank |
 //! | 8 × 5 | corpus; index; options; seed; window |
@@ -23,7 +23,9 @@ use std::sync::Arc;
 
 use tesson_core::ResumeError;
 
-use super::{Fingerprint, ORDER_VERSION, ResumeState, WITHOUT_SWEEPS, check_versions, layer, refusal, same};
+use super::{
+    Fingerprint, ResumeState, WITHOUT_SWEEPS, check_order_version, check_version, layer, refusal, same,
+};
 use crate::rng::{GOLDEN, mix};
 use crate::{Consumed, Cursor, OrderSpec, RowState, RowsState, Steps, Waits, Window, WindowStart};
 
@@ -33,7 +35,7 @@ impl ResumeState {
         let mut bytes = b"TSNR".to_vec();
         let fingerprint = self.fingerprint.as_deref();
         let (order, seed, size) = order_to_numbers(fingerprint.map(|f| &f.order));
-        bytes.extend([self.version(), ORDER_VERSION, self.flags(), order]);
+        bytes.extend([self.version(), self.order_version(), self.flags(), order]);
         let (workers, rank) = self.share.unwrap_or_default();
         let Cursor { position, sweep, sequence, window, steps } = self.cursor;
         let hashes = fingerprint.map_or([0; 3], |f| [f.corpus, f.index.unwrap_or(0), f.options]);
@@ -90,8 +92,8 @@ impl ResumeState {
         let body = bytes
             .strip_prefix(b"TSNR")
             .ok_or_else(|| refusal("the beginning", "something else", "`TSNR`"))?;
-        let &[state, orders, flags, order, ..] = body else { return Err(too_short(bytes)) };
-        let version = check_versions(state.into(), orders.into())?;
+        let &[state, order_version, flags, order, ..] = body else { return Err(too_short(bytes)) };
+        let version = check_version(state.into())?;
         let (content, sum) = bytes.split_last_chunk::<8>().ok_or_else(|| too_short(bytes))?;
         let (found, expected) = (u64::from_le_bytes(*sum), checksum(content));
         same("the checksum", format!("{found:016x}"), format!("{expected:016x}"))?;
@@ -101,6 +103,7 @@ impl ResumeState {
         let share = (numbers.take()?, numbers.take()?);
         let [corpus, index, options] = [numbers.take()?, numbers.take()?, numbers.take()?];
         let order = order_from_numbers(order, numbers.take()?, numbers.take()?)?;
+        check_order_version(&order, order_version.into())?;
         let consumed = if flags & 16 != 0 { Some(Arc::new(numbers.consumed()?)) } else { None };
         let window = match flags & 64 {
             0 => WindowStart::default(),

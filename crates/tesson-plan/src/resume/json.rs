@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 use tesson_core::ResumeError;
 
-use super::{Fingerprint, ORDER_VERSION, ResumeState, WITHOUT_SWEEPS, check_versions, layer, refusal};
+use super::{Fingerprint, ResumeState, WITHOUT_SWEEPS, check_order_version, check_version, layer, refusal};
 use crate::{Consumed, Cursor, OrderSpec, RowState, RowsState, Steps, Waits, Window, WindowStart};
 
 impl ResumeState {
@@ -16,7 +16,7 @@ impl ResumeState {
         self.position_fields(&mut put);
         let Some(fingerprint) = self.fingerprint.as_deref() else { return json.into() };
         put("stateVersion", self.version().into());
-        put("orderVersion", ORDER_VERSION.into());
+        put("orderVersion", self.order_version().into());
         if !self.is_local() {
             put("sweep", self.cursor.sweep.into());
             put("sequence", self.cursor.sequence.into());
@@ -91,7 +91,9 @@ impl ResumeState {
         if json.get("stateVersion").is_none() {
             return Ok(ResumeState { cursor, ..ResumeState::default() });
         }
-        let version = check_versions(fields.number("stateVersion")?, fields.number("orderVersion")?)?;
+        let version = check_version(fields.number("stateVersion")?)?;
+        let order = fields.order()?;
+        check_order_version(&order, fields.number("orderVersion")?)?;
         if !local {
             (cursor.sweep, cursor.sequence) = (fields.number("sweep")?, fields.number("sequence")?);
         }
@@ -105,7 +107,7 @@ impl ResumeState {
         let fingerprint = Fingerprint {
             corpus: fields.hash("corpus")?,
             index: json.get("index").map(|_| fields.hash("index")).transpose()?,
-            order: fields.order()?,
+            order,
             cross_sweep_ends: fields.get("crossSweepEnds", "true or false", Value::as_bool)?,
             options: fields.hash("options")?,
         };

@@ -3,13 +3,14 @@
 mod feistel;
 mod mt19937;
 mod mt19937_64;
+mod permutation;
 mod philox;
 mod remainder;
 mod words;
 
-pub(crate) use feistel::Feistel;
 pub(crate) use mt19937::Mt19937;
 pub(crate) use mt19937_64::Mt19937_64;
+pub(crate) use permutation::Permutation;
 pub use philox::{DrawKey, Philox};
 pub(crate) use remainder::Remainder;
 pub(crate) use words::Words;
@@ -26,3 +27,18 @@ pub(crate) fn mix(x: u64) -> u64 {
 
 /// The golden ratio's fraction in 64 bits, odd: steps by it visit all numbers, far apart.
 pub(crate) const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// Keys for permutations: SplitMix64 from a state that belongs to a seed and a sweep.
+struct Keys(u64);
+
+impl Keys {
+    /// Seed and sweep are mixed in turn, so that (seed, sweep + 1) and (seed + 1, sweep) have nothing in common.
+    fn new(seed: u64, sweep: u64) -> Keys {
+        Keys(mix(mix(seed.wrapping_add(GOLDEN)) ^ sweep))
+    }
+
+    fn draw(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(GOLDEN);
+        mix(self.0)
+    }
+}

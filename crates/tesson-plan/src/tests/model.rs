@@ -1,7 +1,7 @@
 //! The specification written down plainly: orders made whole for a sweep, positions looked up by counting. Slow, and
 //! on purpose as close to the text of §4 to §7 and §10.1 as code can be.
 
-use crate::rng::Feistel;
+use crate::rng::Permutation;
 use crate::{Demand, Limit, OrderSpec, PlanSpec, Planned, Sharing, Window};
 
 /// The generator of §4, from its textbook definition.
@@ -122,7 +122,7 @@ impl Model {
             OrderSpec::AsStored => stored(&|_| 0),
             OrderSpec::Global { seed } => {
                 let items = stored(&|chunk| chunk as u64);
-                let permutation = Feistel::new(items.len() as u64, *seed, sweep);
+                let permutation = Permutation::new(items.len() as u64, *seed, sweep);
                 (0..items.len()).map(|i| items[permutation.get(i as u64) as usize]).collect()
             }
             OrderSpec::ChunkWindow { window, seed } => self.block_order(window, seed.wrapping_add(sweep)),
