@@ -45,8 +45,8 @@ def open_source(name, sweeps, randomize=True, seed=1):
 
 def arrays(minibatch):
     """The images of a minibatch as ``[samples, 64]`` from 0 to 1, and their digits."""
-    # Each label has one entry, so the columns of the entries are the digits.
-    return minibatch["features"].samples / BRIGHTEST, minibatch["labels"].indices
+    features, labels = minibatch.paired("features", "labels")
+    return features.samples / BRIGHTEST, labels.class_indices
 
 
 def gradient(weights, images, digits):

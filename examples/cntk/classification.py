@@ -19,5 +19,7 @@ rows = CTFDeserializer(
 )
 with MinibatchSource(rows, randomize=False, max_sweeps=1) as source:
     for minibatch in source.minibatches(2):
+        # Row i of the features belongs to row i of the labels, or this is an error.
+        features, labels = minibatch.paired("features", "labels")
         # A class is a one-hot vector with a single entry: its column is the class.
-        print(minibatch["features"].samples, minibatch["labels"].indices)
+        print(features.samples, labels.class_indices)

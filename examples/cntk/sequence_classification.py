@@ -25,5 +25,7 @@ with MinibatchSource(sentences, randomize=False, max_sweeps=1) as source:
     minibatch = source.next_minibatch(100)
     words, label = minibatch["words"], minibatch["label"]
     print(f"{words.num_sequences} sequences: {words.num_samples} words, {label.num_samples} labels")
-    for key, sentence, digit in zip(words.keys, words.as_sequences(), label.indices):
+    # Streams of different lengths are paired by sequence.
+    for key, sentence, one_hot in zip(words.keys, words.as_sequences(), label.as_sequences()):
+        (digit,) = one_hot.indices
         print(key, sentence.mean(axis=0).A1.round(2), "class", digit)

@@ -21,6 +21,7 @@ mod minibatch;
 mod open_files;
 mod pack;
 mod packed;
+pub mod pairing;
 mod pool;
 pub mod record_index;
 mod report;

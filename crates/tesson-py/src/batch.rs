@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use tesson::{BatchKeys, Minibatch, ResumeState};
+use tesson::{BatchKeys, Minibatch, ResumeState, pairing};
 
-use crate::state;
 use crate::stream_data::StreamArrays;
+use crate::{errors, state};
 
 /// One minibatch; streams are numbered as in the source.
 #[pyclass(frozen, module = "tesson._tesson")]
@@ -39,6 +39,13 @@ impl Batch {
     #[getter]
     fn sweep_end(&self) -> bool {
         self.sweep_end
+    }
+
+    /// Raises a `DataError` unless the samples of the streams of these numbers pair.
+    fn check_paired(&self, py: Python<'_>, numbers: Vec<usize>) -> PyResult<()> {
+        let stream = |number: usize| self.streams.get(number).map(StreamArrays::name_and_lengths);
+        let streams: Vec<_> = numbers.into_iter().filter_map(stream).collect();
+        pairing::check_lengths(&self.keys, &streams).map_err(|e| errors::unpaired(py, &e))
     }
 
     /// The state that continues behind this minibatch.

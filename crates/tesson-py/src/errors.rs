@@ -4,6 +4,7 @@ use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tesson::Error;
+use tesson::pairing::PairingError;
 use tesson_core::{ConfigError, DataError, Key, ResumeError, StoreError, UsageError};
 
 use crate::calls::Raised;
@@ -27,6 +28,20 @@ pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
             e
         }
     })
+}
+
+/// A `DataError` for streams that do not pair; it names the stream and the key.
+pub(crate) fn unpaired(py: Python<'_>, error: &PairingError) -> PyErr {
+    let build = || {
+        let facts = PyDict::new(py);
+        if let Some((stream, key)) = error.place() {
+            facts.set_item("stream", stream)?;
+            key_fact(&facts, key)?;
+        }
+        let class = py.import("tesson.errors")?.getattr("DataError")?;
+        Ok(PyErr::from_value(class.call((error.to_string(),), Some(&facts))?))
+    };
+    build().unwrap_or_else(|e: PyErr| e)
 }
 
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
@@ -68,12 +83,15 @@ fn data_facts(facts: &Bound<'_, PyDict>, e: &DataError) -> PyResult<&'static str
     facts.set_item("line", e.at().line)?;
     facts.set_item("chunk", e.chunk())?;
     facts.set_item("stream", e.stream())?;
-    match e.key() {
-        Some(Key::Number(n)) => facts.set_item("key", n)?,
-        Some(Key::Text(t)) => facts.set_item("key", t)?,
-        None => {}
-    }
+    e.key().map_or(Ok(()), |key| key_fact(facts, key))?;
     Ok("DataError")
+}
+
+fn key_fact(facts: &Bound<'_, PyDict>, key: &Key) -> PyResult<()> {
+    match key {
+        Key::Number(n) => facts.set_item("key", n),
+        Key::Text(t) => facts.set_item("key", t),
+    }
 }
 
 fn store_facts(facts: &Bound<'_, PyDict>, e: &StoreError) -> PyResult<&'static str> {

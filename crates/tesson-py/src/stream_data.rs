@@ -10,11 +10,12 @@ use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple};
-use tesson::{BatchKeys, Element, Layout, Samples, StreamBatch};
+use tesson::{BatchKeys, Element, Layout, Samples, StreamBatch, pairing};
 use tesson_core::StreamInfo;
 
 use crate::arrays::{self, SampleArrays, SparseArrays};
 use crate::batch::Batch;
+use crate::errors;
 
 /// A stream of a minibatch, before and after arrays are made of it.
 pub(crate) struct StreamArrays {
@@ -43,6 +44,10 @@ impl StreamArrays {
             arrays: PyOnceLock::new(),
             layout,
         }
+    }
+
+    pub(crate) fn name_and_lengths(&self) -> (&str, &[u32]) {
+        (&self.info.name, &self.lengths)
     }
 
     fn arrays(&self, py: Python<'_>) -> PyResult<&SampleArrays> {
@@ -173,7 +178,8 @@ impl StreamData {
 
     /// All samples of a dense stream, one after the other without padding, `[samples, *sample_shape]`. A view.
     ///
-    /// An `AttributeError` where the stream is sparse.
+    /// Sample `i` belongs to sample `i` of another stream only where every sequence has as many samples of both:
+    /// `Minibatch.paired` gives streams of which that is so, or an error. An `AttributeError` where the stream is sparse.
     #[getter]
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
         let stream = self.stream();
@@ -195,9 +201,26 @@ impl StreamData {
         Ok(self.stream().sparse(py)?.indptr.bind(py))
     }
 
+    /// The class of each sample of a sparse stream of one-hot samples: the column of its only entry, int32 `[samples]`.
+    /// The same view as `indices`.
+    ///
+    /// A `DataError` where a sample has no entry or several, which would shift the classes of all samples after it. An
+    /// `AttributeError` where the stream is dense.
+    #[getter]
+    fn class_indices<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyArray1<i32>>> {
+        let stream = self.stream();
+        let arrays = stream.sparse(py)?;
+        let indptr = arrays.indptr.bind(py).readonly();
+        let (keys, name) = (&self.batch.get().keys, &*stream.info.name);
+        pairing::check_single_entries(keys, name, &stream.lengths, indptr.as_slice()?)
+            .map_err(|e| errors::unpaired(py, &e))?;
+        Ok(arrays.indices.bind(py))
+    }
+
     /// The column of each entry of a sparse stream, ascending within a sample, int32 `[entries]`. A view.
     ///
-    /// An `AttributeError` where the stream is dense.
+    /// Entries are as many as samples only where all samples are one-hot: `class_indices` checks that. An
+    /// `AttributeError` where the stream is dense.
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyArray1<i32>>> {
         Ok(self.stream().sparse(py)?.indices.bind(py))

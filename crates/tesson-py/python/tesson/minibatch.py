@@ -87,6 +87,41 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
     def __bool__(self) -> bool:
         return self._batch is not None
 
+    def paired(self, *streams: Hashable) -> tuple[MinibatchData, ...]:
+        """Streams whose samples pair: sample *i* of each belongs to the same place of the same sequence.
+
+        Use it wherever the flat arrays of several streams are used together: `samples`, `class_indices`, or the rows of
+        sparse samples. Formats allow sequences that have more samples of one stream than of another, and then the flat
+        arrays drift apart without an error.
+
+        Parameters
+        ----------
+        *streams : str or StreamInformation
+            As for indexing; by default all streams, in their order.
+
+        Returns
+        -------
+        tuple of MinibatchData
+            The streams asked for.
+
+        Raises
+        ------
+        DataError
+            A sequence has more samples of one of the streams than of another. The message and ``.key`` name the first
+            one, ``.stream`` the stream. Pair such data by sequence, with :meth:`MinibatchData.as_sequences`.
+
+        Examples
+        --------
+        >>> words, tags = minibatch.paired("words", "tags")
+        >>> words.class_indices.tolist(), tags.samples.shape
+        ([0, 5, 7, 1, 9], (5, 3))
+        """
+        wanted = streams or self._names
+        found = tuple(self[stream] for stream in wanted)
+        if self._batch is not None:
+            self._batch.check_paired([self._numbers[stream] for stream in wanted])
+        return found
+
     @property
     def num_sequences(self) -> int:
         """Number of sequences; 0 at the end of the data, and in an empty share."""
@@ -128,6 +163,10 @@ class MinibatchData(StreamData):
     ``samples`` (dense) and ``indptr``, ``indices``, ``values`` (sparse) are views on the minibatch's own memory:
     writable, made once, valid for as long as someone holds them, whatever becomes of the minibatch and its source. All
     other arrays are copies, made at each call.
+
+    Flat arrays of two streams belong together sample by sample only where every sequence has as many samples of both:
+    :meth:`Minibatch.paired` gives streams of which that is so, or an error, and ``class_indices`` the columns of a sparse
+    stream whose samples have one entry each.
 
     Examples
     --------

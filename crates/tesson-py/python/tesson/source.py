@@ -137,7 +137,8 @@ class MinibatchSource(Source):
     ...         labels=StreamDef(field="y", shape=3, is_sparse=True))),
     ...     max_sweeps=1)
     >>> while minibatch := source.next_minibatch(4):
-    ...     print(minibatch["features"].samples.shape, minibatch["labels"].indices)
+    ...     features, labels = minibatch.paired("features", "labels")
+    ...     print(features.samples.shape, labels.class_indices)
     (4, 4) [0 2 1 0]
     (2, 4) [1 2]
     """

@@ -5,11 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from tesson import CTFDeserializer, Minibatch, MinibatchSource, StreamDef, StreamDefs
+from tesson import CTFDeserializer, DataError, Minibatch, MinibatchSource, StreamDef, StreamDefs
 
 Make = Callable[..., MinibatchSource]
 
@@ -33,6 +35,63 @@ def test_a_minibatch_is_a_mapping_of_its_streams(minibatch: Minibatch) -> None:
     assert "tags" in minibatch
     with pytest.raises(KeyError, match="no stream `tag`, there are words, tags"):
         minibatch["tag"]
+
+
+def opened(folder: Path, text: str, **options: Any) -> MinibatchSource:
+    """A source of `x`, one value a sample, and `y`, one-hot of five classes."""
+    file = folder / "pairs.ctf"
+    file.write_text(text)
+    streams = StreamDefs(x=StreamDef(shape=1), y=StreamDef(shape=5, is_sparse=True))
+    return MinibatchSource(CTFDeserializer(file, streams, **options), randomize=False, max_sweeps=1)
+
+
+def test_streams_that_pair_are_given_together(minibatch: Minibatch) -> None:
+    words, tags = minibatch.paired("words", "tags")
+    assert (words.name, tags.name) == ("words", "tags")
+    assert tags.samples is minibatch["tags"].samples
+
+
+def test_streams_that_do_not_pair_are_an_error_with_the_key(tmp_path: Path) -> None:
+    text = "1 |x 1 |y 0:1\n7 |x 2 |y 1:1\n7 |y 2:1\n8 |x 3 |x 4 |y 0:1\n8 |x 5\n"
+    minibatch = opened(tmp_path, text, max_errors=9).next_minibatch(9)
+    # The totals do not tell.
+    assert minibatch["x"].num_samples == minibatch["y"].num_samples + 1
+    for wanted in [("x", "y"), ()]:
+        with pytest.raises(DataError, match="sequence 7: streams `x` and `y` have 1 and 2 samples") as e:
+            minibatch.paired(*wanted)
+        assert (e.value.key, e.value.stream) == (7, "y")
+    assert len(minibatch.paired("x")) == 1
+    with pytest.raises(KeyError, match="no stream `z`"):
+        minibatch.paired("x", "z")
+
+
+def test_nothing_is_paired_at_the_end_of_the_data(tmp_path: Path) -> None:
+    source = opened(tmp_path, "1 |x 1 |y 0:1\n")
+    source.next_minibatch(9)
+    with pytest.raises(KeyError, match="the data have ended"):
+        source.next_minibatch(9).paired("x", "y")
+
+
+def test_the_classes_of_one_hot_samples_are_checked(tmp_path: Path) -> None:
+    minibatch = opened(tmp_path, "1 |x 1 |y 3:1\n2 |x 1 |y 0:1\n2 |x 1 |y 4:1\n").next_minibatch(9)
+    assert minibatch["y"].class_indices.tolist() == [3, 0, 4]
+    assert minibatch["y"].class_indices is minibatch["y"].indices
+    with pytest.raises(AttributeError, match="stream `x` is dense"):
+        minibatch["x"].class_indices
+    for sample, entries in [("|y", 0), ("|y 1:1 2:1", 2)]:
+        text = f"1 |x 1 |y 3:1\n2 |x 1 |y 0:1\n2 |x 1 {sample}\n"
+        with pytest.raises(DataError, match=f"sequence 2: sample 1 of stream `y` has {entries} entries, expected one"):
+            opened(tmp_path, text).next_minibatch(9)["y"].class_indices
+
+
+def test_rows_with_faults_leave_streams_paired(tmp_path: Path) -> None:
+    rows = [f"|x {i} |y {i % 5}:1\n" for i in range(1000)]
+    rows[200] = "|x bad |y 0:1\n"
+    rows[999] = "|x 999\n"
+    with opened(tmp_path, "".join(rows), max_errors=5) as source:
+        x, y = source.next_minibatch(1000).paired("x", "y")
+    assert x.num_samples == y.num_samples == 998
+    assert (x.samples[:, 0] % 5 == y.class_indices).all()
 
 
 def test_the_end_of_the_data_is_false_and_empty(sources: tuple[Make, Make]) -> None:

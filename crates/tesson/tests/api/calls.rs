@@ -26,6 +26,27 @@ fn a_demand_that_makes_no_sense_changes_nothing() {
 }
 
 #[test]
+fn streams_are_paired_sample_by_sample_or_the_first_that_is_not_is_named() {
+    let read = |text: &str| {
+        let (_, config) = source("calls-paired", text, IN_ORDER, "");
+        Source::open(&config).and_then(|mut source| source.next_minibatch(9)).expect("the file is right")
+    };
+    let pairs = read("1 |x 1 |y 3:1\n2 |x 2 |y 0:1\n2 |x 3 |y 6:1\n").expect("data");
+    let [x, y] = pairs.paired(["x", "y"]).expect("as many of both");
+    assert_eq!((x.n_samples(), y.n_samples()), (3, 3));
+    assert_eq!(pairs.class_indices("y").expect("one entry each"), [3, 0, 6]);
+
+    let odd = read("1 |x 1 |y 3:1\n2 |x 2 |y 0:1\n2 |x 3\n").expect("data");
+    let told = |e: tesson::pairing::PairingError| e.to_string();
+    let error = told(odd.paired(["x", "y"]).expect_err("a sample of y is missing"));
+    assert!(error.starts_with("sequence 2: streams `x` and `y` have 2 and 1 samples, expected"), "{error}");
+    let error = told(odd.paired(["x", "yy"]).expect_err("no such stream"));
+    assert_eq!(error, "no stream `yy`, there are x, y, did you mean `y`?");
+    let error = told(odd.class_indices("x").expect_err("a dense stream"));
+    assert_eq!(error, "stream `x` is dense, expected a sparse one, whose entries have columns");
+}
+
+#[test]
 fn a_demand_that_the_plan_refuses_changes_nothing() {
     let options = r#", "equalSteps": "repeat", "maxSweeps": 1"#;
     let (_, config) = source("calls-refused", &rows(10), options, "");
