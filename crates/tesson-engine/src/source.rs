@@ -11,6 +11,7 @@ mod show;
 mod together;
 mod truncated;
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -105,6 +106,11 @@ impl Source {
     /// The streams, in the order of the configuration.
     pub fn streams(&self) -> &[Arc<StreamInfo>] {
         &self.streams
+    }
+
+    /// The files that it reads, as the configuration names them.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.resources.files().iter().map(|(name, _)| &**name)
     }
 
     /// Whether all ranks count on one timeline: each on its own where the only deserializer is not composable.

@@ -26,7 +26,7 @@ pub use corpus::{Corpus, binary_elements};
 pub use csv::Csv;
 pub use error::ConvertError;
 pub use jsonl::JsonLines;
-pub use output::Form;
+pub use output::{Form, check_output};
 pub use svm::Svm;
 pub use table::{Columns, StreamColumns, TableOptions};
 pub use tesson_formats::cbf::write::{Encoded, Encoder};

@@ -26,6 +26,57 @@ pub enum Form {
 impl Form {
     /// The binary format with chunks as large as those of the text format are by default.
     pub const BINARY: Form = Form::Binary { chunk_bytes: cbf::write::CHUNK_BYTES };
+
+    /// The binary format for an input of so many bytes: about 64 chunks, fewer only where they would be smaller than a page,
+    /// more where they would be larger than [`Form::BINARY`]'s. Workers share whole chunks, and a window of the default size
+    /// covers them all.
+    pub fn binary_of(input_bytes: u64) -> Form {
+        Form::Binary {
+            chunk_bytes: (input_bytes / SHARED_CHUNKS).clamp(LEAST_CHUNK, cbf::write::CHUNK_BYTES),
+        }
+    }
+}
+
+/// Chunks that an input becomes, and the fewest bytes of one.
+const SHARED_CHUNKS: u64 = 64;
+const LEAST_CHUNK: u64 = 4 << 10;
+
+/// Refuses an output that is one of the inputs, whatever it is called, and one that exists unless `replace` is set.
+///
+/// # Errors
+/// [`ConvertError::Usage`] with the file.
+pub fn check_output(output: &Path, inputs: &[PathBuf], replace: bool) -> Result<(), ConvertError> {
+    let shown = output.display();
+    if let Some(input) = inputs.iter().find(|input| is_same_file(input, output)) {
+        let name = if **input == *output { String::new() } else { format!(" `{}`", input.display()) };
+        let what = format!("{shown}: this is the input{name}, which is never replaced; choose another name");
+        return Err(ConvertError::Usage(what));
+    }
+    // A link counts, wherever it leads.
+    match fs::symlink_metadata(output) {
+        Ok(found) if found.is_dir() => {
+            let what = format!("{shown}: this is a folder, expected the name of a file; add one");
+            Err(ConvertError::Usage(what))
+        }
+        Ok(_) if !replace => Err(ConvertError::Usage(format!(
+            "{shown}: the file exists; replace it with `--force`, or choose another name"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Whether two names, links followed, are one file.
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    id(one).is_some_and(|one| Some(one) == id(other))
+}
+
+/// Whether two names, links followed, are one file.
+#[cfg(not(unix))]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
 }
 
 /// Bytes that are handed to the system at once, at least; binary chunks come in larger parts.
