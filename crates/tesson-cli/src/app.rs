@@ -1,15 +1,18 @@
 //! The command from its arguments to its exit code.
 
 use std::ffi::OsString;
+use std::path::Path;
 
-use clap::Parser;
+use clap::parser::ValueSource;
+use clap::{ArgMatches, FromArgMatches};
 
-use crate::args::{Cli, Command};
+use crate::args::{self, Cli, Command, InputArgs};
 use crate::failure::Failure;
 use crate::host::{Alone, Host};
+use crate::kind::InputKind;
 use crate::output::Output;
 use crate::progress::note;
-use crate::{bench, check, config, convert, dataset, index, info, line, plan, read, show};
+use crate::{applies, bench, check, config, convert, dataset, index, info, line, plan, read, show};
 
 /// Runs the command. `args` are the program's name and what follows it; returns the exit code: 0, 1 (an error of data or
 /// storage) or 2 (an error of usage or configuration).
@@ -19,8 +22,11 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
 
 /// The same inside of a program that has formats of its own.
 pub fn main_within(host: &dyn Host, args: impl Iterator<Item = OsString>) -> i32 {
-    let cli = match Cli::try_parse_from(args) {
-        Ok(cli) => cli,
+    let declared = args::command();
+    let parsed = declared.clone().try_get_matches_from(args);
+    let parsed = parsed.and_then(|given| Ok((Cli::from_arg_matches(&given)?, given)));
+    let (mut cli, given) = match parsed {
+        Ok(parsed) => parsed,
         Err(e) => {
             // Help is asked for with pipes that close early, too.
             let _ = e.print();
@@ -28,7 +34,10 @@ pub fn main_within(host: &dyn Host, args: impl Iterator<Item = OsString>) -> i32
         }
     };
     let mut out = Output::new(cli.command.json());
-    match run(&cli.command, host, &mut out).and_then(|()| Ok(out.flush()?)) {
+    let done = check_options(&mut cli.command, &declared, &given)
+        .and_then(|()| run(&cli.command, host, &mut out))
+        .and_then(|()| Ok(out.flush()?));
+    match done {
         Ok(()) | Err(Failure::Closed) => 0,
         Err(failure) => {
             report(&failure, &mut out);
@@ -37,15 +46,54 @@ pub fn main_within(host: &dyn Host, args: impl Iterator<Item = OsString>) -> i32
     }
 }
 
+/// Finds out what the input is, and refuses options that it does not use.
+fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMatches) -> Result<(), Failure> {
+    let (name, given) = given.subcommand().expect("a command is required");
+    let spare = usize::from(matches!(command, Command::Convert(_)));
+    let (path, kind) = match command {
+        Command::Config(args) => (args.input.clone(), InputKind::of(&args.input, false, None)),
+        _ => {
+            let (data_dir, from) = command.declared_kind();
+            let input = command.input_mut().expect("all other commands have an input");
+            input.kind = InputKind::of(&input.input, data_dir, from.as_deref());
+            (input.input.clone(), input.kind)
+        }
+    };
+    // Of a missing file nothing is known but its name: that it is missing is the first thing to say.
+    if kind == InputKind::Text && !path.exists() && !is_pattern(&path) {
+        return missing_dataset(&path, given);
+    }
+    applies::check(name, declared, given, (&path, kind), spare)
+}
+
+fn is_pattern(path: &Path) -> bool {
+    path.to_string_lossy().contains(['*', '?', '['])
+}
+
+/// Says how datasets are named, where the options are those of a dataset and the input is neither a folder nor a file.
+fn missing_dataset(path: &Path, given: &ArgMatches) -> Result<(), Failure> {
+    let is_given = |id: &&str| {
+        matches!(given.try_contains_id(id), Ok(true))
+            && given.value_source(id) == Some(ValueSource::CommandLine)
+    };
+    match ["split", "shuffle_files", "op", "read_config"].into_iter().find(is_given) {
+        Some(_) => Err(Failure::File(format!(
+            "{}: there is no such folder; expected that of a prepared dataset, such as `mnist/3.0.1`, or its name with `--data-dir DIR`",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn run(command: &Command, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     match command {
-        Command::Read(args) if dataset::is_named(&args.input, &args.dataset) => dataset::read(args, out),
+        Command::Read(args) if args.input.kind == InputKind::Dataset => dataset::read(args, out),
         Command::Read(args) => read::run(args, host, out),
-        Command::Info(args) if dataset::is_named(&args.input, &args.dataset) => {
+        Command::Info(args) if args.input.kind == InputKind::Dataset => {
             dataset::info(&args.input, &args.dataset, out)
         }
         Command::Info(args) => info::run(args, host, out),
-        Command::Plan(args) if dataset::is_named(&args.input, &args.dataset) => dataset::plan(args, out),
+        Command::Plan(args) if args.input.kind == InputKind::Dataset => dataset::plan(args, out),
         Command::Plan(args) => plan::run(args, host, out),
         Command::Show(args) => show::run(args, host, out),
         Command::Check(args) => check::run(args, host, out),
@@ -72,6 +120,32 @@ fn report(failure: &Failure, out: &mut Output) {
 }
 
 impl Command {
+    /// What is read, of every command but `config`, which takes fewer options.
+    fn input_mut(&mut self) -> Option<&mut InputArgs> {
+        match self {
+            Command::Read(args) => Some(&mut args.input),
+            Command::Info(args) => Some(&mut args.input),
+            Command::Plan(args) => Some(&mut args.input),
+            Command::Show(args) => Some(&mut args.input),
+            Command::Check(args) => Some(&mut args.input),
+            Command::Index(args) => Some(&mut args.input),
+            Command::Config(_) => None,
+            Command::Convert(args) => Some(&mut args.input),
+            Command::Bench(args) => Some(&mut args.input),
+        }
+    }
+
+    /// Whether the input is declared to be a dataset's name, and its declared format.
+    fn declared_kind(&self) -> (bool, Option<String>) {
+        match self {
+            Command::Read(args) => (args.dataset.data_dir.is_some(), None),
+            Command::Info(args) => (args.dataset.data_dir.is_some(), None),
+            Command::Plan(args) => (args.dataset.data_dir.is_some(), None),
+            Command::Convert(args) => (false, args.from.clone()),
+            _ => (false, None),
+        }
+    }
+
     fn json(&self) -> bool {
         match self {
             Command::Read(args) => args.input.json,

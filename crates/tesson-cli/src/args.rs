@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 use tesson::config::{Schedule, schedule};
 
+use crate::applies;
 use crate::dataset::{DatasetArgs, start};
+use crate::kind::InputKind;
 
 /// Turns datasets into minibatches: deterministic, exactly resumable, fast.
 #[derive(Debug, Parser)]
@@ -13,6 +15,11 @@ use crate::dataset::{DatasetArgs, start};
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// The declaration of the command line. Help says which options are for which inputs.
+pub(crate) fn command() -> clap::Command {
+    applies::shown(Cli::command())
 }
 
 const EXIT_CODES: &str = "\
@@ -151,6 +158,10 @@ pub(crate) struct InputArgs {
     #[arg(value_name = "CONFIG|FILE")]
     pub(crate) input: PathBuf,
 
+    /// What the input is, looked at once.
+    #[arg(skip = InputKind::Text)]
+    pub(crate) kind: InputKind,
+
     /// Behind a BrainScript file, as on CNTK's command line: `DataDir=data`, `Train=[reader=[randomize=false]]`
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<String>,
@@ -227,7 +238,7 @@ pub(crate) struct OrderArgs {
     #[arg(long, value_name = "N[samples]")]
     pub(crate) window: Option<String>,
 
-    /// Ends after this many sweeps
+    /// Ends after this many sweeps; of a prepared dataset after this many traversals, each the next pass of its shuffles
     #[arg(long, value_name = "N")]
     pub(crate) sweeps: Option<u64>,
 
@@ -348,7 +359,7 @@ pub(crate) struct PlanArgs {
     pub(crate) dataset: DatasetArgs,
 
     /// Shows so many traversals of a prepared dataset, each the next pass of its shuffles
-    #[arg(long, value_name = "N", help_heading = "Prepared datasets")]
+    #[arg(long, value_name = "N", help_heading = "Prepared datasets", conflicts_with_all = ["sweeps", "files"])]
     pub(crate) epochs: Option<u64>,
 
     /// Shows examples of a prepared dataset by their numbers in their splits, not by `tfds_id`
@@ -356,7 +367,8 @@ pub(crate) struct PlanArgs {
     pub(crate) numbers: bool,
 
     /// Shows what is read of each file of a prepared dataset
-    #[arg(long, help_heading = "Prepared datasets", conflicts_with = "numbers")]
+    #[arg(long, help_heading = "Prepared datasets",
+        conflicts_with_all = ["numbers", "take", "sweeps", "op", "shuffle_files", "global_seed"])]
     pub(crate) files: bool,
 
     /// Samples in a minibatch over all workers; 256, or as configured
@@ -471,7 +483,7 @@ pub(crate) struct ConvertArgs {
     #[arg(skip)]
     pub(crate) output: PathBuf,
 
-    /// The input's format, if its name does not say it: csv, tsv, svm, jsonl, tfrecord, array_record
+    /// The input's format, if its name does not say it: csv, tsv, svm, jsonl, ctf, cbf, tfrecord, array_record
     #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
     pub(crate) from: Option<String>,
 
@@ -483,17 +495,22 @@ pub(crate) struct ConvertArgs {
     #[arg(long, value_name = "TYPE", value_parser = ["float", "double"], help_heading = "Conversion")]
     pub(crate) precision: Option<String>,
 
-    /// A chunk of a binary file is closed when it has so many bytes, by default 32MiB
+    /// A chunk of a binary file is closed when it has so many bytes; by default the input makes about 64 chunks, each from
+    /// 4KiB to 32MiB, so that workers can share them
     #[arg(long, value_name = "BYTES", help_heading = "Conversion")]
     pub(crate) chunk_size: Option<String>,
 
-    /// Records in a chunk of an ArrayRecord file; a single one costs decompressing all of them
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..), help_heading = "Conversion")]
-    pub(crate) group_size: u32,
+    /// Records in a chunk of an ArrayRecord file, by default 1; a single one costs decompressing all of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Conversion")]
+    pub(crate) group_size: Option<u32>,
 
     /// Leaves the chunks of an ArrayRecord file uncompressed
     #[arg(long, help_heading = "Conversion")]
     pub(crate) uncompressed: bool,
+
+    /// Replaces OUT if it exists; an input is never replaced
+    #[arg(long, help_heading = "Conversion")]
+    pub(crate) force: bool,
 
     /// Reads both files again and compares them bit by bit
     #[arg(long, help_heading = "Conversion")]

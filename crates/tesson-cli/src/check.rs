@@ -7,16 +7,16 @@ use tesson_engine::{Checked, Severity, fault_facts};
 use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::host::Host;
+use crate::kind::InputKind;
 use crate::output::{Output, count};
 use crate::progress::Progress;
 use crate::{dataset, input, log, records};
 
 pub(crate) fn run(args: &CheckArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    if dataset::check::is_directory(&args.input) {
-        return dataset::check::check(args, out);
-    }
-    if let Some(files) = records::files(&args.input)? {
-        return records::check(&files, args.list, out);
+    match args.input.kind {
+        InputKind::Dataset => return dataset::check::check(args, out),
+        InputKind::Records => return records::check(&records::files(&args.input)?, args.list, out),
+        _ => {}
     }
     let mut config = input::config(&args.input, None, host)?;
     // Stored order opens at once; the check makes the index itself, and shows what is wrong with it.

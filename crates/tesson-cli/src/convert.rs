@@ -15,6 +15,7 @@ use tesson_plan::Limit;
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::host::Host;
+use crate::kind::InputKind;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
 use crate::{input, log, records};
@@ -22,22 +23,24 @@ use crate::{input, log, records};
 pub(crate) fn run(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     let mut args = args.clone();
     let Some(output) = args.input.arguments.pop() else {
-        return Err(Failure::Usage("the file to be written is missing, name it behind the input".into()));
+        let example = format!("`tesson convert {} OUT.cbf`", args.input.input.display());
+        return Err(Failure::Usage(format!(
+            "the output file is missing: give it after the input, {example}"
+        )));
     };
     args.output = output.into();
-    if input::files(&args.input)?.iter().any(|file| same_file(file, &args.output)) {
-        let what = "input and output are one file";
-        return Err(Failure::Usage(format!("{}: {what}", args.input.input.display())));
-    }
-    match records::convert(&args, out)? {
-        Some(()) => Ok(()),
-        None => convert(&args, host, out),
+    match args.input.kind {
+        InputKind::Records => records::convert(&args, out),
+        _ => convert(&args, host, out),
     }
 }
 
 fn convert(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    let form = form(args)?;
+    let kind = kind_of_output(args)?;
     let mut opened = open(args, host)?;
+    let form = form(args, kind, opened.bytes)?;
+    let inputs: Vec<PathBuf> = opened.files.iter().chain([&args.input.input]).cloned().collect();
+    convert::check_output(&args.output, &inputs, args.force)?;
     let written = {
         let progress = Progress::bytes("converting", opened.bytes);
         convert::write(&mut *opened.sequences, &args.output, form, &mut |read| progress.at(read))?
@@ -53,52 +56,76 @@ fn convert(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), 
     if out.is_json() { json(args, &written, out) } else { text(args, form, &written, out) }
 }
 
-/// Sequences that are to be converted, and the bytes that they come from.
+/// Sequences that are to be converted, the files that they come from, and their size.
 struct Opened {
     sequences: Box<dyn Sequences>,
+    files: Vec<PathBuf>,
     bytes: u64,
 }
 
-/// What the output is to be.
-fn form(args: &ConvertArgs) -> Result<Form, Failure> {
-    let kind = args.to.clone().unwrap_or_else(|| input::extension(&args.output));
-    match kind.as_str() {
-        "ctf" | "txt" => Ok(Form::Text),
-        "cbf" => match &args.chunk_size {
-            None => Ok(Form::BINARY),
-            Some(text) => match bytes::parse(text) {
-                Some(chunk_bytes) if chunk_bytes > 0 => Ok(Form::Binary { chunk_bytes }),
-                _ => Err(Failure::Usage(format!(
-                    "--chunk-size {text}: expected a size in bytes such as `32MiB`"
-                ))),
-            },
+impl Opened {
+    fn new(sequences: Box<dyn Sequences>, files: Vec<PathBuf>) -> Result<Opened, Failure> {
+        let size = |path: &PathBuf| Ok(fs::metadata(path).map_err(|e| Failure::file(path, e))?.len());
+        let bytes = files.iter().map(size).sum::<Result<u64, Failure>>()?;
+        Ok(Opened { sequences, files, bytes })
+    }
+}
+
+/// The format of the output.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum OutputKind {
+    Text,
+    Binary,
+}
+
+fn kind_of_output(args: &ConvertArgs) -> Result<OutputKind, Failure> {
+    let name = args.to.clone().unwrap_or_else(|| input::extension(&args.output));
+    match name.as_str() {
+        "ctf" | "txt" => match &args.chunk_size {
+            None => Ok(OutputKind::Text),
+            Some(size) => Err(Failure::Usage(format!(
+                "--chunk-size {size}: {} is a file in CNTK's text format, the option is for the binary format (`--to cbf`); the chunks of text are those of `chunkSizeInBytes` where it is read",
+                args.output.display()
+            ))),
         },
+        "cbf" => Ok(OutputKind::Binary),
         other => {
-            let what =
-                format!("{}: found the format `{other}`, expected `ctf` or `cbf`", args.output.display());
-            Err(Failure::Usage(format!("{what}; name it with --to")))
+            let output = args.output.display();
+            let found = match (args.to.is_some(), other) {
+                (true, other) => format!("--to {other}: found the format `{other}`"),
+                (false, "") => format!("{output}: the name has no extension that says the format"),
+                (false, other) => format!("{output}: found the format `{other}`"),
+            };
+            Err(Failure::Usage(format!("{found}, expected `ctf` or `cbf`; name it with --to")))
         }
+    }
+}
+
+/// How the output is written; `bytes` is the size of the input.
+fn form(args: &ConvertArgs, kind: OutputKind, bytes: u64) -> Result<Form, Failure> {
+    match (kind, &args.chunk_size) {
+        (OutputKind::Text, _) => Ok(Form::Text),
+        (OutputKind::Binary, None) => Ok(Form::binary_of(bytes)),
+        (OutputKind::Binary, Some(text)) => match bytes::parse(text) {
+            Some(chunk_bytes) if chunk_bytes > 0 => Ok(Form::Binary { chunk_bytes }),
+            _ => Err(Failure::Usage(format!(
+                "--chunk-size {text}: found `{text}`, expected a size in bytes such as `32MiB`"
+            ))),
+        },
     }
 }
 
 /// Opens the input at its beginning.
 fn open(args: &ConvertArgs, host: &dyn Host) -> Result<Opened, Failure> {
-    let files = input::files(&args.input)?;
-    let size = |path: &PathBuf| Ok(fs::metadata(path).map_err(|e| Failure::file(path, e))?.len());
-    let bytes = files.iter().map(size).sum::<Result<u64, Failure>>()?;
     let path = &args.input.input;
-    let kind = args.from.clone().unwrap_or_else(|| input::extension(path));
-    let sequences: Box<dyn Sequences> = match kind.as_str() {
-        "csv" | "tsv" => Box::new(Csv::open(path, &table(args, kind == "tsv")?)?),
-        "svm" | "libsvm" | "svmlight" => Box::new(Svm::open(path, &table(args, false)?, args.zero_based)?),
-        "jsonl" | "ndjson" => Box::new(JsonLines::open(path, &table(args, false)?)?),
-        _ => return corpus(args, bytes, host),
+    let declared = args.from.clone().unwrap_or_else(|| input::extension(path));
+    let sequences: Box<dyn Sequences> = match args.input.kind {
+        InputKind::Csv => Box::new(Csv::open(path, &table(args, declared == "tsv")?)?),
+        InputKind::LibSvm => Box::new(Svm::open(path, &table(args, false)?, args.zero_based)?),
+        InputKind::JsonLines => Box::new(JsonLines::open(path, &table(args, false)?)?),
+        _ => return corpus(args, host),
     };
-    Ok(Opened { sequences, bytes })
-}
-
-fn same_file(one: &Path, other: &Path) -> bool {
-    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+    Opened::new(sequences, vec![path.clone()])
 }
 
 fn table(args: &ConvertArgs, tabs: bool) -> Result<TableOptions, Failure> {
@@ -127,23 +154,7 @@ fn table(args: &ConvertArgs, tabs: bool) -> Result<TableOptions, Failure> {
 }
 
 /// Opens what the other commands read, too: a configuration, a text file with its streams, a binary file.
-fn corpus(args: &ConvertArgs, bytes: u64, host: &dyn Host) -> Result<Opened, Failure> {
-    for (given, option) in [
-        (args.header, "--header"),
-        (args.sparse, "--sparse"),
-        (args.zero_based, "--zero-based"),
-        (args.delimiter.is_some(), "--delimiter"),
-        (args.label_column.is_some(), "--label-column"),
-        (args.one_hot.is_some(), "--one-hot"),
-        (args.key_column.is_some(), "--key-column"),
-        (args.dim.is_some(), "--dim"),
-        (!args.stream_columns.is_empty(), "--streams"),
-    ] {
-        if given {
-            let what = "is for tables (csv, svm, jsonl); name the format with --from";
-            return Err(Failure::Usage(format!("{option} {what}")));
-        }
-    }
+fn corpus(args: &ConvertArgs, host: &dyn Host) -> Result<Opened, Failure> {
     let mut config = input::config(&args.input, None, host)?;
     config.randomize = Randomize::Off;
     config.limit = Limit::Sweeps(1);
@@ -151,11 +162,12 @@ fn corpus(args: &ConvertArgs, bytes: u64, host: &dyn Host) -> Result<Opened, Fai
     let doubles = doubles(&mut config, args)?;
     let source = Source::open(&config).map_err(|e| input::beside(&e, &args.input).unwrap_or(e.into()))?;
     let element = config.precision;
+    let files = source.files().map(Path::to_path_buf).collect();
     let corpus = Corpus::new(source, |stream| match &doubles {
         Some(names) if !names.contains(&stream.name) => Element::F32,
         _ => element,
     });
-    Ok(Opened { sequences: Box::new(corpus), bytes })
+    Opened::new(Box::new(corpus), files)
 }
 
 /// Reads a binary file in double precision if any of its streams has it, and returns the names of those that do; `None`
@@ -164,7 +176,7 @@ fn doubles(config: &mut SourceConfig, args: &ConvertArgs) -> Result<Option<Vec<S
     match args.precision.as_deref() {
         Some("double") => config.precision = Element::F64,
         Some(_) => config.precision = Element::F32,
-        None if input::is_binary(&args.input.input, &input::extension(&args.input.input)) => {
+        None if args.input.kind == InputKind::Binary => {
             let all = convert::binary_elements(&input::files(&args.input)?[0])?;
             let doubles: Vec<String> =
                 all.into_iter().filter(|(_, e)| *e == Element::F64).map(|(name, _)| name).collect();

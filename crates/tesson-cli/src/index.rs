@@ -6,20 +6,16 @@ use std::path::PathBuf;
 use crate::args::IndexArgs;
 use crate::failure::Failure;
 use crate::host::Host;
+use crate::kind::InputKind;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
 use crate::{dataset, input, log, read, records};
 
 pub(crate) fn run(args: &IndexArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    if dataset::check::is_directory(&args.input) {
-        return records::index(&dataset::check::files(&args.input)?, args, out);
-    }
-    if let Some(files) = records::files(&args.input)? {
-        return records::index(&files, args, out);
-    }
-    if let Some(folder) = &args.cache_dir {
-        let what = "is for files of records; other indexes lie beside their files";
-        return Err(Failure::Usage(format!("--cache-dir {}: {what}", folder.display())));
+    match args.input.kind {
+        InputKind::Dataset => return records::index(&dataset::check::files(&args.input)?, args, out),
+        InputKind::Records => return records::index(&records::files(&args.input)?, args, out),
+        _ => {}
     }
     let config = input::config(&args.input, None, host)?;
     log::show(config.trace_level);

@@ -8,13 +8,14 @@ use tesson_plan::{Bucketing, Limit, PlanSpec};
 use crate::args::InfoArgs;
 use crate::failure::Failure;
 use crate::host::Host;
+use crate::kind::InputKind;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
 use crate::{input, log, read, records};
 
 pub(crate) fn run(args: &InfoArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    if let Some(files) = records::files(&args.input)? {
-        return records::info(&files, out);
+    if args.input.kind == InputKind::Records {
+        return records::info(&records::files(&args.input)?, out);
     }
     let mut config = input::config(&args.input, Some(&args.order), host)?;
     input::size_buckets(&mut config, &args.order, args.minibatch_size);

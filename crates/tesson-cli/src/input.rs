@@ -13,6 +13,7 @@ use crate::args::{ChoiceArgs, InputArgs, OrderArgs};
 use crate::failure::Failure;
 use crate::guess;
 use crate::host::Host;
+use crate::kind::InputKind;
 
 /// The description of what the arguments name. The order's arguments are left out where a command has none.
 pub(crate) fn config(
@@ -21,10 +22,10 @@ pub(crate) fn config(
     host: &dyn Host,
 ) -> Result<SourceConfig, Failure> {
     let path = &input.input;
-    let is_config = is_configuration(path);
-    let (mut tree, base_dir) = match extension(path).as_str() {
-        _ if is_config => from_config(input)?,
-        extension if is_binary(path, extension) => (from_binary(input)?, None),
+    let is_config = matches!(input.kind, InputKind::BrainScript | InputKind::Dictionary);
+    let (mut tree, base_dir) = match input.kind {
+        InputKind::BrainScript | InputKind::Dictionary => from_config(input)?,
+        InputKind::Binary => (from_binary(input)?, None),
         _ => (from_streams(input)?, None),
     };
     put_input(&mut tree, input)?;
@@ -102,18 +103,13 @@ pub(crate) fn extension(path: &Path) -> String {
 }
 
 /// Files whose names say that they are configurations; others hold data.
-fn is_configuration(path: &Path) -> bool {
+pub(crate) fn is_configuration(path: &Path) -> bool {
     ["cntk", "bs", "ndl", "cfg", "config", "json", "toml"].contains(&extension(path).as_str())
 }
 
 /// The reader in a configuration, and what relative names in it start from.
 fn from_config(input: &InputArgs) -> Result<(Section, Option<String>), Failure> {
-    let path = &input.input;
-    if let Some(stream) = input.streams.first().or(input.aliases.first()) {
-        let what = "a configuration has its streams in `input`, change them with --set";
-        return Err(Failure::Usage(format!("found `{stream}` beside {}: {what}", path.display())));
-    }
-    let loaded = load(path, &input.arguments, &input.choice)?;
+    let loaded = load(&input.input, &input.arguments, &input.choice)?;
     let reader = loaded.reader(input.choice.section.as_deref())?;
     crate::config::tell(&reader);
     let base_dir = loaded.base_dir(&reader).map(str::to_owned);
@@ -130,10 +126,6 @@ pub(crate) fn is_binary(path: &Path, extension: &str) -> bool {
 /// A reader of one binary file, which knows its streams.
 fn from_binary(input: &InputArgs) -> Result<Section, Failure> {
     let path = &input.input;
-    if let Some(stream) = input.streams.first() {
-        let what = "a binary file says itself what its streams are, rename them with --alias";
-        return Err(Failure::Usage(format!("--stream {stream} beside {}: {what}", path.display())));
-    }
     let mut streams = Section::default();
     for given in &input.aliases {
         let (stream, name) = alias_of(given)?;
@@ -166,10 +158,6 @@ fn alias_of(given: &str) -> Result<(&str, &str), Failure> {
 /// A reader of one text file.
 fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
     let path = &input.input;
-    if let Some(argument) = input.arguments.first() {
-        let what = "only a BrainScript configuration has arguments";
-        return Err(Failure::Usage(format!("found `{argument}` behind {}: {what}", path.display())));
-    }
     // A missing file is the likelier slip than a missing stream.
     let files = files(input)?;
     if fs::metadata(&files[0]).map_err(|e| Failure::file(&files[0], e))?.is_dir() {

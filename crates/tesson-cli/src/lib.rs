@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod app;
+mod applies;
 mod args;
 mod bench;
 mod check;
@@ -15,6 +16,7 @@ mod host;
 mod index;
 mod info;
 mod input;
+mod kind;
 mod line;
 mod log;
 mod number;

@@ -15,13 +15,6 @@ use crate::progress::Progress;
 use crate::{input, line, log};
 
 pub(crate) fn run(args: &ReadArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    let given = [("start-at", args.start_at.is_some()), ("force", args.force), ("rings", args.rings)];
-    if let Some((name, _)) = given.iter().find(|(_, is_given)| *is_given) {
-        return Err(Failure::Usage(format!(
-            "--{name}: {} is no prepared dataset",
-            args.input.input.display()
-        )));
-    }
     let config = configure(args, host)?;
     log::show(config.trace_level);
     let mut source = open(&config, &args.input)?;

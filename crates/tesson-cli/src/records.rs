@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tesson::config::bytes;
+use tesson::convert;
 use tesson::records::{
     self, ArrayRecordOptions, CheckedRecords, Compression, RecordForm, RecordKind, RecordsFile,
 };
@@ -16,18 +17,10 @@ use crate::failure::Failure;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
 
-/// The files of records that the arguments name; `None` if the first is something else.
-pub(crate) fn files(input: &InputArgs) -> Result<Option<Vec<RecordsFile>>, Failure> {
-    if RecordKind::of(&input.input).is_none() {
-        return Ok(None);
-    }
-    if let Some(option) = input.streams.first().or(input.aliases.first()) {
-        let what = "files of records have no streams, leave the option out";
-        return Err(Failure::Usage(format!("found `{option}` beside {}: {what}", input.input.display())));
-    }
+/// The files of records that the arguments name.
+pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
     let others = input.arguments.iter().map(PathBuf::from);
-    let paths = std::iter::once(input.input.clone()).chain(others);
-    paths.map(|path| open(&path, input)).collect::<Result<_, _>>().map(Some)
+    std::iter::once(input.input.clone()).chain(others).map(|path| open(&path, input)).collect()
 }
 
 fn open(path: &Path, input: &InputArgs) -> Result<RecordsFile, Failure> {
@@ -132,17 +125,15 @@ pub(crate) fn index(files: &[RecordsFile], args: &IndexArgs, out: &mut Output) -
     Ok(())
 }
 
-/// Converts a file, if it is one of records; `None` if it is not.
-pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<Option<()>, Failure> {
+/// Converts a file.
+pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
     let path = &args.input.input;
-    let from = match args.from.as_deref() {
-        Some(name) => RecordKind::parse(name),
-        None => RecordKind::of(path),
-    };
-    let Some(from) = from else { return Ok(None) };
+    let declared = args.from.as_deref().and_then(RecordKind::parse);
+    let from = declared.or_else(|| RecordKind::of(path)).expect("the input is a file of records");
     let form = form(args)?;
     let limit = memory_limit(&args.input)?;
     let input = RecordsFile::open(path, from, limit)?;
+    convert::check_output(&args.output, std::slice::from_ref(path), args.force)?;
     let written = {
         let _progress = Progress::spinner("converting");
         records::convert(&input, &args.output, form, &mut |_| {})?
@@ -168,7 +159,7 @@ pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<Option<()>
             out.pair("verified", "every record, byte for byte")?;
         }
     }
-    Ok(Some(()))
+    Ok(())
 }
 
 fn form(args: &ConvertArgs) -> Result<RecordForm, Failure> {
@@ -177,9 +168,16 @@ fn form(args: &ConvertArgs) -> Result<RecordForm, Failure> {
         None => RecordKind::of_name(&args.output),
     };
     match to {
-        Some(RecordKind::TfRecord) => Ok(RecordForm::TfRecord),
+        Some(RecordKind::TfRecord) => match (args.uncompressed, args.group_size) {
+            (false, None) => Ok(RecordForm::TfRecord),
+            (uncompressed, _) => Err(Failure::Usage(format!(
+                "{}: {} is a TFRecord file, the option is for ArrayRecord (`--to array_record`); leave it out",
+                if uncompressed { "--uncompressed" } else { "--group-size" },
+                args.output.display()
+            ))),
+        },
         Some(RecordKind::ArrayRecord) => Ok(RecordForm::ArrayRecord(ArrayRecordOptions {
-            group_size: args.group_size,
+            group_size: args.group_size.unwrap_or(1),
             compression: if args.uncompressed { Compression::None } else { Compression::Zstd },
         })),
         None => Err(Failure::Usage(format!(

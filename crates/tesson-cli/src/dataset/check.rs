@@ -15,11 +15,6 @@ use crate::output::Output;
 use crate::progress::Progress;
 use crate::records::{memory_limit, summary};
 
-/// Whether the arguments name a dataset's directory.
-pub(crate) fn is_directory(input: &InputArgs) -> bool {
-    input.input.is_dir()
-}
-
 /// The files of all splits; those that are missing are an error.
 pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
     let dataset = open(input)?;

@@ -19,11 +19,6 @@ pub(crate) use read::run as read;
 use crate::args::InputArgs;
 use crate::failure::Failure;
 
-/// Whether the arguments name a prepared dataset.
-pub(crate) fn is_named(input: &InputArgs, dataset: &DatasetArgs) -> bool {
-    dataset.data_dir.is_some() || input.input.is_dir()
-}
-
 /// Opens what the arguments name.
 fn open(input: &InputArgs, args: &DatasetArgs) -> Result<Dataset, Failure> {
     let format = args.config()?.file_format;

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
         true => json!(number(&dataset, record)),
         false => json!(ids.id(record)),
     };
-    for epoch in 0..args.epochs.unwrap_or(1) {
+    for epoch in 0..args.epochs.or(args.order.sweeps).unwrap_or(1) {
         if epoch > 0 {
             stream.begin();
         }

@@ -145,7 +145,7 @@ fn traversals(
     let share = Share::of(args)?;
     let mut rows = Rows::new(reader.schema());
     let mut n = 0;
-    for epoch in 0..args.epochs.unwrap_or(1) {
+    for epoch in 0..args.epochs.or(args.order.sweeps).unwrap_or(1) {
         if epoch > 0 {
             reader.begin();
         }

@@ -3,80 +3,21 @@
 // Helpers of tests are no `#[test]` functions, which clippy excuses.
 #![allow(clippy::unwrap_used)]
 
+mod common;
+mod options;
+mod outputs;
+
 use std::fs;
 use std::io::Read;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::{Value, json};
 
-/// A folder of a test's own, empty.
-fn folder(test: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
-}
-
-/// Runs the command in a folder; arguments are separated by blanks.
-fn tesson(folder: &Path, args: &str) -> Output {
-    command(folder, args).output().unwrap()
-}
-
-fn command(folder: &Path, args: &str) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tesson"));
-    command.current_dir(folder).args(args.split_whitespace());
-    command
-}
-
-fn lines(output: &Output) -> Vec<Value> {
-    let text = String::from_utf8(output.stdout.clone()).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
-/// The lines of a run that has to succeed.
-fn answers(folder: &Path, args: &str) -> Vec<Value> {
-    let output = tesson(folder, args);
-    assert_eq!(output.status.code(), Some(0), "{args}: {}", stderr(&output));
-    lines(&output)
-}
-
-/// Standard error of a run that has to fail with this exit code.
-fn refused(folder: &Path, args: &str, code: i32) -> String {
-    let output = tesson(folder, args);
-    assert_eq!(output.status.code(), Some(code), "{args}: {}", stderr(&output));
-    stderr(&output)
-}
-
-const TWO: &str = "1 |a 1 2 |b 3:0.5 1:-1\n1 |a 3 4 |b 0:2\n2 |a 5 6.25 |b\n";
-const STREAMS: &str = "--stream a:2 --stream b:4:sparse --randomize false";
-
-fn two(test: &str) -> PathBuf {
-    let folder = folder(test);
-    fs::write(folder.join("two.ctf"), TWO).unwrap();
-    folder
-}
-
-/// 40 sequences of one or two samples, x = 100 · key + t.
-fn many(test: &str) -> PathBuf {
-    let folder = folder(test);
-    let mut text = String::new();
-    for key in 0..40 {
-        for t in 0..=(key % 2) {
-            text.push_str(&format!("{key} |x {}\n", 100 * key + t));
-        }
-    }
-    fs::write(folder.join("many.ctf"), text).unwrap();
-    let reader = json!({"deserializers": [{
-        "type": "CNTKTextFormatDeserializer", "file": "many.ctf", "chunkSizeInBytes": 60,
-        "input": {"x": {"dim": 1, "format": "dense"}}}]});
-    fs::write(folder.join("many.json"), reader.to_string()).unwrap();
-    folder
-}
+use common::{
+    STREAMS, TWO, answers, binary, command, folder, lines, many, prepared, refused, stderr, tesson, tfrecord,
+    two,
+};
 
 #[test]
 fn minibatches_are_lines_in_the_form_of_the_conformance_cases() {
@@ -599,20 +540,6 @@ fn a_closed_pipe_ends_the_command_quietly() {
     assert_eq!(stderr(&output), "");
 }
 
-/// A binary file with the dense stream `a` of two values: sequences `[1 2]` and `[3 4], [5 6]` in one chunk.
-fn binary(test: &str) -> PathBuf {
-    let folder = folder(test);
-    let words = |words: &[u32]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
-    let floats = |floats: &[f32]| floats.iter().flat_map(|f| f.to_le_bytes()).collect::<Vec<u8>>();
-    let magic = b"nib_ktnc".to_vec();
-    let chunk = [words(&[1, 2, 1]), floats(&[1., 2.]), words(&[2]), floats(&[3., 4., 5., 6.])].concat();
-    let header =
-        [magic.clone(), words(&[1, 1]), vec![0], words(&[1]), b"a".to_vec(), vec![0], words(&[2])].concat();
-    let table = words(&[12, 0, 2, 3, 52, 0]);
-    fs::write(folder.join("two.cbf"), [magic, words(&[1]), chunk, header, table].concat()).unwrap();
-    folder
-}
-
 #[test]
 fn a_binary_file_needs_no_further_words() {
     let folder = binary("binary");
@@ -691,7 +618,7 @@ fn text_becomes_binary_and_text_again() {
         answers(
             &folder,
             &format!(
-                "convert back.ctf again.cbf --stream a:2 --stream b:4:sparse --threads {threads} --json"
+                "convert back.ctf again.cbf --stream a:2 --stream b:4:sparse --threads {threads} --force --json"
             ),
         );
         assert_eq!(fs::read(folder.join("again.cbf")).unwrap(), binary);
@@ -708,7 +635,7 @@ fn tables_become_streams() {
     let folder = folder("tables");
     fs::write(folder.join("t.csv"), "id,a,b,class\n7,0,1.5,2\n7,2,0,0\n9,-1,\"3\",1\n").unwrap();
     let text = |args: &str| {
-        answers(&folder, &format!("convert {args} out.ctf --verify --json"));
+        answers(&folder, &format!("convert {args} out.ctf --verify --force --json"));
         fs::read_to_string(folder.join("out.ctf")).unwrap()
     };
     let options = "--header --label-column class --one-hot 3 --key-column id";
@@ -781,15 +708,14 @@ fn what_cannot_be_converted_is_told_with_its_line_and_leaves_no_file() {
     check("a.jsonl", "{\"x\": [1]}\n[1]\n", "", 1, "a.jsonl:2: found no object");
     check("a.jsonl", "{\"x\": 1", "", 1, "a.jsonl:1: no valid JSON");
     check("a.ctf", "|x 1\n|x 1 y\n", "--stream x:1", 1, "a.ctf:2 (byte 10)");
-    check("a.ctf", "|x 1\n", "--stream x:1 --header", 2, "--header is for tables");
+    check(
+        "a.ctf",
+        "|x 1\n",
+        "--stream x:1 --header",
+        2,
+        "--header: a.ctf is a file in CNTK's text format, the option is for CSV",
+    );
     check("a.ctf", "|x 1\n", "--stream x:1 --to xyz", 2, "found the format `xyz`, expected `ctf` or `cbf`");
-}
-
-/// A TFRecord file of these records.
-fn tfrecord(folder: &Path, name: &str, records: &[&str]) {
-    let mut writer = tesson::records::TfRecordWriter::new(fs::File::create(folder.join(name)).unwrap());
-    records.iter().for_each(|record| writer.record(record.as_bytes()).unwrap());
-    writer.finish().unwrap();
 }
 
 #[test]
@@ -798,13 +724,13 @@ fn files_of_records_are_converted_to_each_other_and_back() {
     tfrecord(&folder, "a.tfrecord", &["one", "", "three"]);
     let found = answers(&folder, "convert a.tfrecord b.array_record-00000-of-00001 --verify --json");
     assert_eq!((&found[0]["records"], &found[0]["bytes"]), (&json!(3), &json!(131_072)));
-    answers(&folder, "convert b.array_record-00000-of-00001 c.tfrecord --group-size 2 --json");
+    answers(&folder, "convert b.array_record-00000-of-00001 c.tfrecord --json");
     assert_eq!(fs::read(folder.join("a.tfrecord")).unwrap(), fs::read(folder.join("c.tfrecord")).unwrap());
     answers(&folder, "convert a.tfrecord d --to array_record --group-size 2 --uncompressed --verify --json");
     // Nothing but its first bytes says what it is.
     assert_eq!(answers(&folder, "info d --json")[0]["format"], "array_record");
     let e = refused(&folder, "convert a.tfrecord a.tfrecord", 2);
-    assert!(e.contains("one file"), "{e}");
+    assert!(e.contains("a.tfrecord: this is the input, which is never replaced"), "{e}");
     let e = refused(&folder, "convert a.tfrecord a.cbf", 2);
     assert!(e.contains("--to"), "{e}");
 }
@@ -853,20 +779,9 @@ fn an_index_of_records_is_used_as_long_as_it_fits() {
     assert_eq!(answers(&folder, "info a.tfrecord --json")[0]["records"], 4);
     answers(&folder, "convert a.tfrecord b.array_record --json");
     assert_eq!(answers(&folder, "index b.array_record --json")[0]["cache"], Value::Null);
+    fs::write(folder.join("two.ctf"), TWO).unwrap();
     let e = refused(&folder, "index two.ctf --stream a:2 --cache-dir caches", 2);
     assert!(e.contains("--cache-dir"), "{e}");
-}
-
-/// A prepared dataset of two files with three records and one.
-fn prepared(test: &str) -> PathBuf {
-    let folder = folder(test);
-    let info = r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "train", "shardLengths": [3, 1]}]}"#;
-    fs::write(folder.join("dataset_info.json"), info).expect("a file");
-    fs::write(folder.join("features.json"), r#"{"pythonClassName": "FeaturesDict", "featuresDict": {}}"#)
-        .expect("a file");
-    tfrecord(&folder, "d-train.tfrecord-00000-of-00002", &["", "", ""]);
-    tfrecord(&folder, "d-train.tfrecord-00001-of-00002", &[""]);
-    folder
 }
 
 #[test]

@@ -1,0 +1,444 @@
+//! Which options mean something for which inputs and commands: one table. The command line is checked against it before
+//! anything is opened, help shows it, and a test looks every option up in it.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Command};
+
+use crate::failure::Failure;
+use crate::kind::InputKind;
+
+/// A set of kinds of input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Kinds(u16);
+
+impl Kinds {
+    const NONE: Kinds = Kinds(0);
+
+    const fn of(kinds: &[InputKind]) -> Kinds {
+        let (mut set, mut i) = (0, 0);
+        while i < kinds.len() {
+            set |= 1 << kinds[i] as u16;
+            i += 1;
+        }
+        Kinds(set)
+    }
+
+    const fn and(self, other: Kinds) -> Kinds {
+        Kinds(self.0 | other.0)
+    }
+
+    fn has(self, kind: InputKind) -> bool {
+        self.0 & (1 << kind as u16) != 0
+    }
+
+    fn are_all_in(self, other: Kinds) -> bool {
+        self.0 & !other.0 == 0
+    }
+
+    /// The kinds in words, several together where they have one: `configurations and data files`.
+    fn describe(self) -> String {
+        let mut left = self;
+        let mut words = Vec::new();
+        for (kinds, name) in GROUPS {
+            if *kinds != Kinds::NONE && kinds.are_all_in(left) {
+                words.push(*name);
+                left = Kinds(left.0 & !kinds.0);
+            }
+        }
+        match words.split_last() {
+            Some((last, [])) => (*last).to_owned(),
+            Some((last, others)) => format!("{} and {last}", others.join(", ")),
+            None => "no input".to_owned(),
+        }
+    }
+}
+
+const SCRIPT: Kinds = Kinds::of(&[InputKind::BrainScript]);
+const CONFIGURATION: Kinds = Kinds::of(&[InputKind::BrainScript, InputKind::Dictionary]);
+const TEXT: Kinds = Kinds::of(&[InputKind::Text]);
+const BINARY: Kinds = Kinds::of(&[InputKind::Binary]);
+const DATA: Kinds = TEXT.and(BINARY);
+/// What becomes a source of minibatches.
+const CORPUS: Kinds = CONFIGURATION.and(DATA);
+const RECORDS: Kinds = Kinds::of(&[InputKind::Records]);
+const DATASET: Kinds = Kinds::of(&[InputKind::Dataset]);
+const CSV: Kinds = Kinds::of(&[InputKind::Csv]);
+const LIBSVM: Kinds = Kinds::of(&[InputKind::LibSvm]);
+const JSON_LINES: Kinds = Kinds::of(&[InputKind::JsonLines]);
+const TABLE: Kinds = CSV.and(LIBSVM).and(JSON_LINES);
+const ALL: Kinds = CORPUS.and(RECORDS).and(DATASET).and(TABLE);
+
+/// Names of sets, the larger ones first.
+const GROUPS: &[(Kinds, &str)] = &[
+    (CONFIGURATION, "configurations"),
+    (SCRIPT, "BrainScript"),
+    (DATA, "data files"),
+    (TEXT, "text files"),
+    (BINARY, "binary files"),
+    (TABLE, "tables"),
+    (CSV, "CSV"),
+    (LIBSVM, "libsvm"),
+    (JSON_LINES, "JSON lines"),
+    (RECORDS, "files of records"),
+    (DATASET, "prepared datasets"),
+];
+
+/// What each command takes.
+const COMMANDS: &[(&str, Kinds)] = &[
+    ("read", CORPUS.and(DATASET)),
+    ("info", CORPUS.and(DATASET).and(RECORDS)),
+    ("plan", CORPUS.and(DATASET)),
+    ("show", CORPUS),
+    ("check", CORPUS.and(DATASET).and(RECORDS)),
+    ("index", CORPUS.and(DATASET).and(RECORDS)),
+    ("config", CONFIGURATION),
+    ("convert", CORPUS.and(RECORDS).and(TABLE)),
+    ("bench", CORPUS),
+];
+
+/// An option by its name in the declaration, commands that have it (none: all that declare it), and the inputs for which it
+/// means something there. An option may have several lines.
+type Rule = (&'static str, &'static [&'static str], Kinds);
+
+const RULES: &[Rule] = &[
+    ("input", &[], ALL),
+    ("json", &[], ALL),
+    // Input.
+    ("arguments", &[], SCRIPT),
+    ("arguments", &["info", "check", "index"], RECORDS),
+    ("arguments", &["read", "info", "plan", "check", "index"], DATASET),
+    ("section", &[], CONFIGURATION),
+    ("set", &[], CORPUS),
+    ("extended_variables", &[], SCRIPT),
+    ("streams", &[], TEXT),
+    ("aliases", &[], DATA),
+    ("rules", &[], TEXT.and(CONFIGURATION)),
+    ("max_errors", &["read", "bench", "convert"], TEXT.and(CONFIGURATION)),
+    ("quarantine", &["read", "bench", "convert"], CORPUS),
+    ("base_dir", &[], CONFIGURATION),
+    // Resources.
+    ("threads", &[], CORPUS),
+    ("threads", &["read"], DATASET),
+    ("memory_limit", &[], CORPUS.and(RECORDS)),
+    ("memory_limit", &["read", "check", "index"], DATASET),
+    // Order.
+    ("randomize", &[], CORPUS),
+    ("seed", &[], CORPUS),
+    ("window", &[], CORPUS),
+    ("bucketing", &[], CORPUS),
+    ("minibatch_size_in_sequences", &[], CORPUS),
+    ("sweeps", &["read", "plan", "bench"], CORPUS),
+    ("sweeps", &["read", "plan"], DATASET),
+    ("samples", &["read", "plan", "bench"], CORPUS),
+    ("equal_steps", &["read", "plan", "bench"], CORPUS),
+    ("sharing", &["read", "plan", "bench"], CORPUS),
+    // Workers.
+    ("workers", &[], CORPUS),
+    ("workers", &["read"], DATASET),
+    ("rank", &[], CORPUS),
+    ("rank", &["read"], DATASET),
+    // Prepared datasets.
+    ("split", &["read", "plan"], DATASET),
+    ("shuffle_files", &["read", "plan"], DATASET),
+    ("read_config", &["read", "plan", "info"], DATASET),
+    ("op", &["read", "plan"], DATASET),
+    ("global_seed", &["read", "plan"], DATASET),
+    ("on_damage", &["read"], DATASET),
+    ("at", &["read"], DATASET),
+    ("data_dir", &[], DATASET),
+    ("start_at", &["read"], DATASET),
+    ("rings", &["read"], DATASET),
+    ("numbers", &["plan"], DATASET),
+    ("files", &["plan"], DATASET),
+    ("force", &["read"], DATASET),
+    // How far, and where from.
+    ("epochs", &["read"], CORPUS.and(DATASET)),
+    ("epochs", &["plan"], DATASET),
+    ("take", &["read", "plan"], CORPUS.and(DATASET)),
+    ("take", &["bench"], CORPUS),
+    ("minibatch_size", &["read"], CORPUS.and(DATASET)),
+    ("minibatch_size", &["info", "bench"], CORPUS),
+    ("minibatch", &["plan"], CORPUS),
+    ("state", &["read"], CORPUS.and(DATASET)),
+    ("save_state", &["read"], CORPUS.and(DATASET)),
+    ("layout", &["read"], CORPUS),
+    // The other commands' own.
+    ("key", &["show"], CORPUS),
+    ("sweep", &["show"], CORPUS),
+    ("seconds", &["bench"], CORPUS),
+    ("runs", &["bench"], CORPUS),
+    ("list", &["check"], CORPUS.and(RECORDS).and(DATASET)),
+    ("cache_dir", &["index"], RECORDS.and(DATASET)),
+    ("to", &["config"], CONFIGURATION),
+    // Conversion.
+    ("from", &["convert"], ALL),
+    ("to", &["convert"], ALL),
+    ("force", &["convert"], ALL),
+    ("verify", &["convert"], ALL),
+    ("precision", &["convert"], CORPUS.and(TABLE)),
+    ("chunk_size", &["convert"], CORPUS.and(TABLE)),
+    ("group_size", &["convert"], RECORDS),
+    ("uncompressed", &["convert"], RECORDS),
+    ("header", &["convert"], CSV),
+    ("delimiter", &["convert"], CSV),
+    ("label_column", &["convert"], CSV.and(JSON_LINES)),
+    ("one_hot", &["convert"], TABLE),
+    ("sparse", &["convert"], CSV),
+    ("key_column", &["convert"], TABLE),
+    ("stream_columns", &["convert"], CSV.and(JSON_LINES)),
+    ("dim", &["convert"], LIBSVM.and(JSON_LINES)),
+    ("zero_based", &["convert"], LIBSVM),
+];
+
+/// What to write instead of an option, for inputs that lack it.
+const INSTEAD: &[(&str, Kinds, &str)] = &[
+    ("streams", CONFIGURATION, "a configuration has its streams in `input`, change them with `--set`"),
+    ("streams", BINARY, "a binary file says itself what its streams are, rename them with `--alias`"),
+    ("streams", TABLE, "choose the columns of a stream with `--streams NAME=COLUMNS`"),
+    ("aliases", CONFIGURATION, "set `alias` of the stream with `--set deserializers[0].input.NAME.alias=…`"),
+    ("max_errors", BINARY, "the format has no faults that can be passed over"),
+    ("arguments", Kinds::of(&[InputKind::Dictionary]), "set values by their paths with `--set PATH=VALUE`"),
+    (
+        "arguments",
+        DATA,
+        "only a BrainScript configuration has arguments; several files are one input as a pattern such as 'part-*.ctf', in quotes",
+    ),
+    ("extended_variables", Kinds::of(&[InputKind::Dictionary]), "JSON and TOML have no variables"),
+    ("base_dir", DATA, "give the path of the file itself"),
+    ("randomize", DATASET, "shuffle with `--shuffle-files` and `--op shuffle=BUFFER`"),
+    (
+        "seed",
+        DATASET,
+        "give `--read-config shuffle_seed=N` for files, `--op shuffle={\"buffer_size\": N, \"seed\": N}` for examples",
+    ),
+    ("window", DATASET, "give the buffer of a shuffle, `--op shuffle=BUFFER`"),
+    ("samples", DATASET, "end with `--take N` examples"),
+    ("minibatch", DATASET, "examples are shown one by one; end with `--take N`"),
+    ("set", DATASET, "give fields of ReadConfig with `--read-config NAME=VALUE`"),
+    ("sharing", DATASET, "examples are always shared by position"),
+    ("split", CONFIGURATION, "set `split` of a `TFDSDeserializer`, `--set deserializers[0].split=SPLIT`"),
+    ("shuffle_files", CORPUS, "shuffle with `--randomize`"),
+    (
+        "op",
+        CORPUS,
+        "shuffle with `--randomize`, end with `--take`, `--sweeps` or `--samples`, share with `--workers`",
+    ),
+    ("global_seed", CORPUS, "seed the order with `--seed N`"),
+    ("on_damage", TEXT.and(CONFIGURATION), "forgive faults with `--max-errors N`"),
+    ("start_at", CORPUS, "go on from a state with `--state FILE`"),
+    ("epochs", CORPUS, "end with `--sweeps N`"),
+    ("data_dir", CORPUS, "it is for the name of a dataset, such as `mnist`"),
+    ("cache_dir", CORPUS, "its index lies beside the file"),
+    ("label_column", LIBSVM, "the label is the first word of a row"),
+    ("stream_columns", LIBSVM, "the streams are `labels` and `features`"),
+    ("sparse", LIBSVM, "its features are sparse"),
+    ("stream_columns", CORPUS, "declare streams with `--stream`"),
+    ("header", CORPUS, "declare a table with `--from csv`"),
+    ("delimiter", CORPUS, "declare a table with `--from csv`"),
+];
+
+/// The declaration of the command line, with the inputs that an option is for in its help where it is not for all.
+pub(crate) fn shown(declared: Command) -> Command {
+    let mut declared = declared;
+    for (name, takes) in COMMANDS {
+        declared = declared.mut_subcommand(name, |command| {
+            let ids: Vec<String> = command.get_arguments().map(|a| a.get_id().to_string()).collect();
+            ids.into_iter().fold(command, |command, id| {
+                let kinds = Kinds(kinds(name, &id).0 & takes.0);
+                command.mut_arg(&id, |argument| match argument.get_help().map(ToString::to_string) {
+                    _ if kinds == Kinds::NONE => argument.hide(true),
+                    Some(help) if kinds != *takes => argument.help(format!("{help} [{}]", kinds.describe())),
+                    _ => argument,
+                })
+            })
+        });
+    }
+    declared
+}
+
+/// The inputs for which an option of a command means something.
+fn kinds(command: &str, option: &str) -> Kinds {
+    let of_command = |rule: &&Rule| rule.0 == option && (rule.1.is_empty() || rule.1.contains(&command));
+    RULES.iter().filter(of_command).fold(Kinds::NONE, |all, rule| all.and(rule.2))
+}
+
+/// Refuses an input that the command does not take, and the first option given that the input does not use. `spare`: words
+/// after the input that are not its own, such as the output.
+pub(crate) fn check(
+    command: &str,
+    declared: &Command,
+    given: &ArgMatches,
+    input: (&Path, InputKind),
+    spare: usize,
+) -> Result<(), Failure> {
+    let (path, kind) = input;
+    let found = format!("{} is {}", path.display(), kind.describe());
+    let takes = COMMANDS.iter().find(|(name, _)| *name == command).map_or(ALL, |(_, kinds)| *kinds);
+    if !takes.has(kind) {
+        if kind == InputKind::Dataset && !path.join("dataset_info.json").exists() {
+            return Err(Failure::file(path, ErrorKind::IsADirectory.into()));
+        }
+        let expected = format!("`tesson {command}` takes {}", takes.describe());
+        return Err(Failure::Usage(format!("{found}; {expected}; {}", way_to(command, kind, path))));
+    }
+    kind.refuse_foreign(path)?;
+    for argument in declared.find_subcommand(command).into_iter().flat_map(Command::get_arguments) {
+        let id = argument.get_id().as_str();
+        let n_given = given.get_raw(id).map_or(0, Iterator::count);
+        let is_given = given.value_source(id) == Some(ValueSource::CommandLine)
+            && (id != "arguments" || n_given > spare);
+        let kinds = Kinds(kinds(command, id).0 & takes.0);
+        if !is_given || kinds.has(kind) {
+            continue;
+        }
+        let name = match argument.get_long() {
+            Some(long) => format!("--{long}"),
+            None => {
+                let first = given.get_raw(id).and_then(|mut words| words.next()).unwrap_or_default();
+                format!("argument `{}`", first.to_string_lossy())
+            }
+        };
+        let remedy = INSTEAD.iter().find(|(option, of, _)| *option == id && of.has(kind));
+        let remedy = remedy.map_or("leave it out", |(_, _, remedy)| remedy);
+        let expected = match kinds == Kinds::NONE {
+            true => format!("`tesson {command}` does not use it"),
+            false => format!("the option is for {}", kinds.describe()),
+        };
+        return Err(Failure::Usage(format!("{name}: {found}, {expected}; {remedy}")));
+    }
+    Ok(())
+}
+
+/// What to do with an input that a command does not take.
+fn way_to(command: &str, kind: InputKind, path: &Path) -> String {
+    let path = path.display();
+    match kind {
+        InputKind::Csv | InputKind::LibSvm | InputKind::JsonLines => {
+            format!("convert it first, `tesson convert {path} OUT.ctf`, see `tesson convert --help`")
+        }
+        InputKind::Records => {
+            "give the folder of the prepared dataset that it belongs to; for the records of a single file there are `tesson info`, `check`, `index` and `convert`".to_owned()
+        }
+        InputKind::Dataset if command == "convert" => {
+            "convert a configuration with a `TFDSDeserializer`, or single files of records".to_owned()
+        }
+        InputKind::Dataset => {
+            "give a configuration with a `TFDSDeserializer`, or use `tesson read`, `info`, `plan`, `check` or `index`"
+                .to_owned()
+        }
+        _ => "name a configuration (*.cntk, *.bs, *.json, *.toml)".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::ArgAction;
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::args;
+
+    /// Arguments that give an option of a command, and whatever else the command requires or the option does.
+    fn with(command: &Command, option: &clap::Arg) -> Vec<String> {
+        let mut words = vec!["tesson".to_owned(), command.get_name().to_owned(), "input".to_owned()];
+        let id = option.get_id().as_str();
+        let (value, more): (&str, &[&str]) = match id {
+            "arguments" => ("a=b", &[]),
+            "streams" => ("x:1", &[]),
+            "aliases" | "set" | "stream_columns" => ("x=1", &[]),
+            "read_config" => ("shuffle_seed=1", &[]),
+            "op" => ("take=1", &[]),
+            "on_damage" => ("skip", &[]),
+            "precision" => ("float", &[]),
+            "to" if command.get_name() == "config" => ("json", &[]),
+            "force" if command.get_name() == "read" => ("", &["--state=x"]),
+            "rings" => ("", &["--save-state=x"]),
+            "layout" => ("", &["--json"]),
+            _ => ("1", &[]),
+        };
+        match (option.get_long(), option.get_action()) {
+            (Some(long), ArgAction::SetTrue) => words.push(format!("--{long}")),
+            (Some(long), _) => words.push(format!("--{long}={value}")),
+            (None, _) if id == "input" => {}
+            (None, _) => words.push(value.to_owned()),
+        }
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        if command.get_name() == "show" && id != "key" {
+            words.push("--key=1".to_owned());
+        }
+        words
+    }
+
+    #[test]
+    fn every_option_of_every_command_is_refused_by_name_for_the_inputs_that_do_not_use_it() {
+        let declared = args::command();
+        for (name, takes) in COMMANDS {
+            let command = declared.find_subcommand(name).expect("the commands of the table are declared");
+            for option in command.get_arguments().filter(|o| o.get_id() != "help") {
+                let id = option.get_id().as_str();
+                let words = with(command, option);
+                let matches = declared.clone().try_get_matches_from(&words);
+                let matches = matches.unwrap_or_else(|e| panic!("{words:?}: {e}"));
+                let given = matches.subcommand_matches(name).expect("it was named");
+                for kind in InputKind::ALL.into_iter().filter(|kind| takes.has(*kind)) {
+                    let found = check(name, &declared, given, (Path::new("input"), kind), 0);
+                    let uses = kinds(name, id).has(kind);
+                    // What an option requires may be refused before it.
+                    if uses && id != "layout" {
+                        assert!(found.is_ok(), "{words:?} of {kind:?}: {found:?}");
+                    }
+                    if !uses {
+                        let message = found.expect_err("the input does not use it").to_string();
+                        let long =
+                            option.get_long().map_or("argument `a=b`".to_owned(), |l| format!("--{l}"));
+                        assert!(message.starts_with(&format!("{long}: input is ")), "{message}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_command_is_in_the_table_and_every_line_of_the_table_is_an_option() {
+        let mut declared = args::command();
+        declared.build();
+        let names: BTreeSet<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
+        let commands = || declared.get_subcommands().filter(|c| c.get_name() != "help");
+        assert_eq!(commands().map(Command::get_name).collect::<BTreeSet<_>>(), names);
+        for (option, of, _) in RULES {
+            let has = |c: &&Command| c.get_arguments().any(|a| a.get_id() == *option);
+            let having: Vec<&str> = commands().filter(has).map(Command::get_name).collect();
+            assert!(!having.is_empty(), "no command has `{option}`");
+            assert!(of.iter().all(|name| having.contains(name)), "`{option}` of {of:?}, found in {having:?}");
+        }
+        for (option, kinds, _) in INSTEAD {
+            let used = commands().all(|c| self::kinds(c.get_name(), option).0 & kinds.0 == kinds.0);
+            assert!(!used, "`{option}` has a way round where it is used");
+        }
+    }
+
+    #[test]
+    fn help_says_what_an_option_is_for() {
+        let mut declared = args::command();
+        let read = declared.find_subcommand_mut("read").expect("declared").render_long_help().to_string();
+        assert!(
+            read.contains("[prepared datasets]") && read.contains("[configurations and data files]"),
+            "{read}"
+        );
+        let info = declared.find_subcommand_mut("info").expect("declared").render_long_help().to_string();
+        assert!(!info.contains("--sweeps") && !info.contains("--split"), "{info}");
+    }
+
+    #[test]
+    fn sets_of_inputs_have_names() {
+        assert_eq!(CORPUS.describe(), "configurations and data files");
+        assert_eq!(SCRIPT.and(TEXT).and(CSV).describe(), "BrainScript, text files and CSV");
+        assert_eq!(
+            CORPUS.and(RECORDS).and(TABLE).describe(),
+            "configurations, data files, tables and files of records"
+        );
+    }
+}

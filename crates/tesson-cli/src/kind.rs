@@ -1,0 +1,185 @@
+//! What the input of a command is: known from its name and its first bytes, before anything is opened.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use tesson::records::RecordKind;
+
+use crate::failure::Failure;
+use crate::input::{extension, is_binary, is_configuration};
+
+/// What an input is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum InputKind {
+    /// A configuration in CNTK's language.
+    BrainScript,
+    /// A configuration in JSON or TOML.
+    Dictionary,
+    /// CNTK's text format, and whatever is nothing else.
+    Text,
+    /// CNTK's binary format.
+    Binary,
+    /// A TFRecord or ArrayRecord file.
+    Records,
+    /// A dataset prepared by TensorFlow Datasets: its folder, or its name below a data directory.
+    Dataset,
+    /// Values with a delimiter between them.
+    Csv,
+    /// libsvm's text.
+    LibSvm,
+    /// An object of JSON in each line.
+    JsonLines,
+}
+
+impl InputKind {
+    #[cfg(test)]
+    pub(crate) const ALL: [InputKind; 9] = [
+        InputKind::BrainScript,
+        InputKind::Dictionary,
+        InputKind::Text,
+        InputKind::Binary,
+        InputKind::Records,
+        InputKind::Dataset,
+        InputKind::Csv,
+        InputKind::LibSvm,
+        InputKind::JsonLines,
+    ];
+
+    /// The kind of an input. `data_dir`: whether it is the name of a dataset in a data directory; `from`: the format that
+    /// the command line declares.
+    pub(crate) fn of(path: &Path, data_dir: bool, from: Option<&str>) -> InputKind {
+        if data_dir || path.is_dir() {
+            return InputKind::Dataset;
+        }
+        if let Some(declared) = from.and_then(InputKind::named) {
+            return declared;
+        }
+        if is_configuration(path) {
+            let is_dictionary = ["json", "toml"].contains(&extension(path).as_str());
+            return if is_dictionary { InputKind::Dictionary } else { InputKind::BrainScript };
+        }
+        if RecordKind::of(path).is_some() {
+            return InputKind::Records;
+        }
+        let extension = extension(path);
+        if is_binary(path, &extension) {
+            return InputKind::Binary;
+        }
+        match InputKind::named(&extension) {
+            // Text with inputs in it may have any name.
+            Some(table) if !has_inputs(path) => table,
+            _ => InputKind::Text,
+        }
+    }
+
+    /// The kind that `--from` or an extension names.
+    fn named(name: &str) -> Option<InputKind> {
+        match name {
+            "csv" | "tsv" => Some(InputKind::Csv),
+            "svm" | "libsvm" | "svmlight" => Some(InputKind::LibSvm),
+            "jsonl" | "ndjson" => Some(InputKind::JsonLines),
+            "ctf" | "txt" => Some(InputKind::Text),
+            "cbf" => Some(InputKind::Binary),
+            _ => RecordKind::parse(name).map(|_| InputKind::Records),
+        }
+    }
+
+    /// The kind in words, with its article.
+    pub(crate) fn describe(self) -> &'static str {
+        match self {
+            InputKind::BrainScript => "a configuration in BrainScript",
+            InputKind::Dictionary => "a configuration in JSON or TOML",
+            InputKind::Text => "a file in CNTK's text format",
+            InputKind::Binary => "a file in CNTK's binary format",
+            InputKind::Records => "a file of records",
+            InputKind::Dataset => "a prepared dataset",
+            InputKind::Csv => "a CSV file",
+            InputKind::LibSvm => "a libsvm file",
+            InputKind::JsonLines => "a file of JSON lines",
+        }
+    }
+
+    /// Refuses a file that is none of all these, but known by its first bytes.
+    pub(crate) fn refuse_foreign(self, path: &Path) -> Result<(), Failure> {
+        let Some((what, remedy)) = foreign(&first_bytes(path)).filter(|_| self == InputKind::Text) else {
+            return Ok(());
+        };
+        let expected = "expected a configuration, CNTK's text or binary format, or a prepared dataset";
+        Err(Failure::Usage(format!("{}: found {what}, {expected}; {remedy}", path.display())))
+    }
+}
+
+/// What a file's first bytes say it is, and what to do with it, where Tesson does not read it.
+fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
+    const ARRAYS: &str = "in Python read arrays as they are with `tesson.UserMinibatchSource`, or write them as text with `tesson.sequence_to_cntk_text_format`";
+    const TABLE: &str = "export the table as CSV and convert that with `tesson convert`";
+    match bytes {
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => Some(("a NumPy array (.npy)", ARRAYS)),
+        [b'P', b'K', 3, 4, ..] => Some(("a zip archive, such as NumPy's .npz", ARRAYS)),
+        [0x89, b'H', b'D', b'F', ..] => Some(("an HDF5 file", ARRAYS)),
+        [0x80, 2..=5, ..] => Some(("a Python pickle", ARRAYS)),
+        [b'P', b'A', b'R', b'1', ..] => Some(("a Parquet file", TABLE)),
+        [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(("an Arrow file", TABLE)),
+        _ => None,
+    }
+}
+
+fn first_bytes(path: &Path) -> Vec<u8> {
+    read_up_to(path, 8)
+}
+
+/// Whether the text's beginning has an input, `|name`, at the start of a row or after a blank.
+fn has_inputs(path: &Path) -> bool {
+    let text = read_up_to(path, 4096);
+    let starts = |at: usize| at == 0 || text[at - 1].is_ascii_whitespace();
+    let names = |at: usize| text.get(at + 1).is_some_and(|b| b.is_ascii_alphanumeric() || *b == b'_');
+    text.iter().enumerate().any(|(at, &b)| b == b'|' && starts(at) && names(at))
+}
+
+/// The beginning of a regular file; nothing of what cannot be read, which is reported when it is opened.
+fn read_up_to(path: &Path, most: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    if path.is_file()
+        && let Ok(file) = File::open(path)
+        && file.take(most).read_to_end(&mut bytes).is_err()
+    {
+        bytes.clear();
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_is_known_from_the_name() {
+        let kind = |name: &str| InputKind::of(Path::new(name), false, None);
+        assert_eq!(kind("a.cntk"), InputKind::BrainScript);
+        assert_eq!(kind("a.JSON"), InputKind::Dictionary);
+        assert_eq!(kind("a.tfrecord-00000-of-00001"), InputKind::Records);
+        assert_eq!(kind("a.cbf"), InputKind::Binary);
+        assert_eq!(kind("a.tsv"), InputKind::Csv);
+        assert_eq!(kind("a.ctf"), InputKind::Text);
+        assert_eq!(kind("a"), InputKind::Text);
+        assert_eq!(InputKind::of(Path::new("mnist"), true, None), InputKind::Dataset);
+        assert_eq!(InputKind::of(Path::new("a.txt"), false, Some("csv")), InputKind::Csv);
+    }
+
+    #[test]
+    fn files_of_other_programs_are_known_by_their_first_bytes() {
+        for bytes in [
+            &b"\x93NUMPY\x01\0"[..],
+            b"PK\x03\x04....",
+            b"\x89HDF\r\n",
+            b"\x80\x04\x95",
+            b"PAR1",
+            b"ARROW1\0\0",
+        ] {
+            assert!(foreign(bytes).is_some(), "{bytes:?}");
+        }
+        assert_eq!(foreign(b"0 |x 1 2"), None);
+        assert_eq!(foreign(b""), None);
+    }
+}

@@ -1,0 +1,106 @@
+//! What `tesson convert` writes, and what it leaves alone.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::common::{answers, folder, lines, many, refused, tesson, tfrecord, two};
+
+#[test]
+fn an_input_is_never_replaced_whatever_it_is_called() {
+    let folder = two("outputs-input");
+    let before = fs::read(folder.join("two.ctf")).unwrap();
+    fs::create_dir(folder.join("sub")).unwrap();
+    fs::hard_link(folder.join("two.ctf"), folder.join("same.ctf")).unwrap();
+    fs::copy(folder.join("two.ctf"), folder.join("part-1.ctf")).unwrap();
+    fs::copy(folder.join("two.ctf"), folder.join("part-2.ctf")).unwrap();
+    let reader = json!({"deserializers": [{
+        "type": "CNTKTextFormatDeserializer", "file": "two.ctf",
+        "input": {"a": {"dim": 2, "format": "dense"}}}]});
+    fs::write(folder.join("reader.json"), reader.to_string()).unwrap();
+    let mut outputs = vec!["two.ctf", "./two.ctf", "sub/../two.ctf", "same.ctf"];
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("two.ctf", folder.join("link.ctf")).unwrap();
+        outputs.push("link.ctf");
+    }
+    for input in ["two.ctf --stream a:2", "reader.json"] {
+        for output in &outputs {
+            for force in ["", "--force"] {
+                let e = refused(&folder, &format!("convert {input} {output} {force} --to ctf"), 2);
+                assert!(e.contains(&format!("{output}: this is the input")), "{input} {output}: {e}");
+            }
+        }
+    }
+    let e = refused(&folder, "convert reader.json reader.json --force --to ctf", 2);
+    assert!(
+        e.contains("reader.json: this is the input, which is never replaced; choose another name"),
+        "{e}"
+    );
+    let e = refused(&folder, "convert part-*.ctf part-2.ctf --stream a:2 --force", 2);
+    assert!(e.contains("part-2.ctf: this is the input"), "{e}");
+    assert_eq!(fs::read(folder.join("two.ctf")).unwrap(), before);
+}
+
+#[test]
+fn what_exists_is_replaced_with_force_alone() {
+    let folder = two("outputs-exists");
+    tfrecord(&folder, "a.tfrecord", &["one"]);
+    fs::write(folder.join("t.csv"), "1,2\n").unwrap();
+    for (input, output) in
+        [("two.ctf --stream a:2", "out.cbf"), ("t.csv", "out.ctf"), ("a.tfrecord", "out.array_record")]
+    {
+        fs::write(folder.join(output), "precious").unwrap();
+        let e = refused(&folder, &format!("convert {input} {output}"), 2);
+        let expected =
+            format!("{output}: the file exists; replace it with `--force`, or choose another name");
+        assert!(e.contains(&expected), "{e}");
+        assert_eq!(fs::read(folder.join(output)).unwrap(), b"precious");
+        answers(&folder, &format!("convert {input} {output} --force --verify --json"));
+        assert_ne!(fs::read(folder.join(output)).unwrap(), b"precious");
+    }
+    fs::create_dir(folder.join("sub")).unwrap();
+    let e = refused(&folder, "convert two.ctf sub --to cbf --stream a:2 --force", 2);
+    assert!(e.contains("sub: this is a folder, expected the name of a file"), "{e}");
+}
+
+#[test]
+fn a_binary_file_has_chunks_for_several_workers() {
+    let folder = folder("outputs-chunks");
+    let text: String = (0..20_000).map(|i| format!("{i} |x {i} 1 2 3\n")).collect();
+    fs::write(folder.join("x.ctf"), text).unwrap();
+    answers(&folder, "convert x.ctf x.cbf --stream x:4 --json");
+    let chunks = answers(&folder, "info x.cbf --json")[0]["chunks"].as_u64().unwrap();
+    assert!((32..=128).contains(&chunks), "{chunks}");
+    // Ten thousand samples a worker, of 20,000.
+    for rank in 0..2 {
+        let read =
+            answers(&folder, &format!("read x.cbf --workers 2 --rank {rank} --minibatch-size 1024 --json"));
+        let samples: u64 = read.iter().filter_map(|l| l["streams"]["x"]["numberOfSamples"].as_u64()).sum();
+        assert!((9_000..=11_000).contains(&samples), "rank {rank}: {samples}");
+    }
+    answers(&folder, "convert x.ctf one.cbf --stream x:4 --chunk-size 32MiB --json");
+    assert_eq!(answers(&folder, "info one.cbf --json")[0]["chunks"], 1);
+}
+
+#[test]
+fn a_rank_without_data_is_told_what_helps_in_its_format() {
+    let folder = many("outputs-starving");
+    fs::write(folder.join("one.ctf"), "0 |x 1\n1 |x 2\n").unwrap();
+    answers(&folder, "convert one.ctf one.cbf --stream x:1 --json");
+    let said = |input: &str| {
+        let output = tesson(&folder, &format!("read {input} --workers 2 --rank 1 --json"));
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(lines(&output).last(), Some(&json!({"end": true})));
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let text = said("one.ctf --stream x:1");
+    assert!(text.contains("rank 1 of 2 gets no data") && text.contains("`chunkSizeInBytes`"), "{text}");
+    assert!(text.contains("`sharing = \"position\"`"), "{text}");
+    let binary = said("one.cbf");
+    assert!(
+        binary.contains("`tesson convert --chunk-size`") && !binary.contains("chunkSizeInBytes"),
+        "{binary}"
+    );
+    assert!(binary.contains("`sharing = \"position\"`"), "{binary}");
+}
