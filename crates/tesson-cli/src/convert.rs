@@ -18,7 +18,7 @@ use crate::host::Host;
 use crate::kind::InputKind;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
-use crate::{input, log, records};
+use crate::{input, interrupt, log, records};
 
 pub(crate) fn run(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     let mut args = args.clone();
@@ -29,6 +29,8 @@ pub(crate) fn run(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Resu
         )));
     };
     args.output = output.into();
+    interrupt::remove_unfinished_files()
+        .map_err(|e| Failure::File(format!("signals cannot be awaited: {e}")))?;
     match args.input.kind {
         InputKind::Records => records::convert(&args, out),
         _ => convert(&args, host, out),

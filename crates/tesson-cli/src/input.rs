@@ -120,7 +120,8 @@ fn from_config(input: &InputArgs) -> Result<(Section, Option<String>), Failure> 
 pub(crate) fn is_binary(path: &Path, extension: &str) -> bool {
     let mut magic = [0; 8];
     let mut begins = || fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
-    extension == "cbf" || (begins() && &magic == b"nib_ktnc")
+    // What is read of a pipe is gone.
+    extension == "cbf" || (path.is_file() && begins() && &magic == b"nib_ktnc")
 }
 
 /// A reader of one binary file, which knows its streams.

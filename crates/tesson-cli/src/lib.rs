@@ -16,6 +16,7 @@ mod host;
 mod index;
 mod info;
 mod input;
+mod interrupt;
 mod kind;
 mod line;
 mod log;

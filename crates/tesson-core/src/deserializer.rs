@@ -334,6 +334,12 @@ pub trait Deserializer: Send + Sync {
         true
     }
 
+    /// How to get smaller chunks, in the imperative, for a corpus with fewer chunks than workers that share them; `None` where
+    /// the format leaves no choice.
+    fn smaller_chunks(&self) -> Option<&'static str> {
+        None
+    }
+
     /// Looks at the beginning of the data: encoding, mode, shapes that are left open. Called once, before all else.
     ///
     /// # Errors

@@ -8,12 +8,32 @@ use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Bytes of the target's name that the temporary name begins with, at most: file systems allow 255 in all.
 const NAME_BYTES: usize = 200;
 
 /// Attempts to find a name that no file has; the second is needed once in 2⁶⁴ times.
 const ATTEMPTS: usize = 8;
+
+/// The temporary files of this process, for [`remove_unfinished`].
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes every temporary file of this process, and lets no further one be created: for a program that a signal is about
+/// to end, which runs no destructors.
+pub fn remove_unfinished() {
+    let unfinished = unfinished();
+    for temporary in &*unfinished {
+        // The process ends whether or not the file can be removed.
+        let _ = fs::remove_file(temporary);
+    }
+    // Creating another one waits for the lock, until the process is gone.
+    std::mem::forget(unfinished);
+}
 
 /// A file being written, under a temporary name until [`AtomicFile::commit`]. Dropped before that, it is removed.
 #[derive(Debug)]
@@ -44,9 +64,13 @@ impl AtomicFile {
         let mut result = Err(io::ErrorKind::AlreadyExists.into());
         for _ in 0..ATTEMPTS {
             let temporary = temporary_name(target);
+            let mut unfinished = unfinished();
             result = OpenOptions::new().write(true).create_new(true).open(&temporary);
             match result {
-                Ok(file) => return Ok((AtomicFile { target: target.into(), temporary }, file)),
+                Ok(file) => {
+                    unfinished.push(temporary.clone());
+                    return Ok((AtomicFile { target: target.into(), temporary }, file));
+                }
                 Err(ref e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(_) => break,
             }
@@ -60,8 +84,14 @@ impl AtomicFile {
     /// What the file system answers; the temporary file is then removed.
     pub fn commit(mut self) -> io::Result<()> {
         fs::rename(&self.temporary, &self.target)?;
-        self.temporary.clear();
+        self.forget();
         Ok(())
+    }
+
+    /// Takes the temporary file off the list: it has another name, or is removed.
+    fn forget(&mut self) {
+        unfinished().retain(|temporary| *temporary != self.temporary);
+        self.temporary.clear();
     }
 
     /// Where the file lies until it is committed.
@@ -75,6 +105,7 @@ impl Drop for AtomicFile {
         if !self.temporary.as_os_str().is_empty() {
             // The error that kept it from being completed is reported; one of removing it adds nothing.
             let _ = fs::remove_file(&self.temporary);
+            self.forget();
         }
     }
 }
@@ -134,6 +165,20 @@ mod tests {
         let folder = folder("dropped");
         drop(AtomicFile::create(&folder.join("file")).unwrap());
         assert_eq!(names(&folder), [] as [&str; 0]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn files_are_listed_until_they_are_committed_or_dropped() {
+        let folder = folder("listed");
+        let is_listed = |path: &Path| unfinished().iter().any(|temporary| temporary == path);
+        let (one, _) = AtomicFile::create(&folder.join("one")).unwrap();
+        let (two, _) = AtomicFile::create(&folder.join("two")).unwrap();
+        let paths = [one.temporary().to_path_buf(), two.temporary().to_path_buf()];
+        assert!(paths.iter().all(|path| is_listed(path)));
+        one.commit().unwrap();
+        drop(two);
+        assert!(!paths.iter().any(|path| is_listed(path)));
         fs::remove_dir_all(&folder).unwrap();
     }
 

@@ -338,8 +338,10 @@ impl Source {
             && !self.plan.order.is_local();
         let n_chunks = self.joint.as_ref().map_or(u64::MAX, |j| j.indexed.index.n_chunks() as u64);
         if by_chunk && demand.rank >= n_chunks {
+            let smaller = self.parts.primary().smaller_chunks();
+            let or_smaller = smaller.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
             tracing::warn!(
-                "rank {} of {} gets no data: workers share whole chunks and there are {n_chunks}; choose a smaller `chunkSizeInBytes`, or `sharing = \"position\"`",
+                "rank {} of {} gets no data: workers share whole chunks and there are {n_chunks}; set `sharing = \"position\"`{or_smaller}",
                 demand.rank,
                 demand.workers
             );

@@ -91,6 +91,10 @@ impl<D: Deserializer> Deserializer for Several<D> {
         format!("{} files={}", self.parts[0].identity(), self.files.len())
     }
 
+    fn smaller_chunks(&self) -> Option<&'static str> {
+        self.parts[0].smaller_chunks()
+    }
+
     fn max_errors(&self) -> u64 {
         self.parts[0].max_errors()
     }

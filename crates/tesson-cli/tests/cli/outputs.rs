@@ -104,3 +104,41 @@ fn a_rank_without_data_is_told_what_helps_in_its_format() {
     );
     assert!(binary.contains("`sharing = \"position\"`"), "{binary}");
 }
+
+/// Starts a conversion that waits for its input, signals it, and returns what is left in the folder.
+#[cfg(unix)]
+fn left_after(signal: &str) -> (Option<i32>, Vec<String>) {
+    use std::io::Write;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::Command;
+
+    let folder = folder(&format!("outputs-signal-{signal}"));
+    let pipe = folder.join("in.csv");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let names = || -> Vec<String> {
+        fs::read_dir(&folder)
+            .unwrap()
+            .map(|f| f.unwrap().file_name().to_string_lossy().into_owned())
+            .collect()
+    };
+    let mut child = crate::common::command(&folder, "convert in.csv out.cbf").spawn().unwrap();
+    // Opened for writing when the command has opened it for reading.
+    let mut input = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
+    // More than its buffer holds, so that it has read the first rows.
+    input.write_all(&b"1,2\n".repeat(100_000)).unwrap();
+    while !names().iter().any(|name| name.ends_with(".tmp")) {
+        assert!(child.try_wait().unwrap().is_none(), "it waits for more input");
+        std::thread::yield_now();
+    }
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
+    (child.wait().unwrap().signal(), names())
+}
+
+#[cfg(unix)]
+#[test]
+fn a_signal_ends_a_conversion_and_leaves_no_temporary_file() {
+    for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
+        assert_eq!(left_after(signal), (Some(number), vec!["in.csv".to_owned()]), "{signal}");
+    }
+}

@@ -231,6 +231,10 @@ impl Deserializer for Cbf {
         format!("cbf 1; {} {names:?}", self.settings.element.name())
     }
 
+    fn smaller_chunks(&self) -> Option<&'static str> {
+        Some("write the file again with smaller chunks (`tesson convert --chunk-size`)")
+    }
+
     fn max_errors(&self) -> u64 {
         0
     }

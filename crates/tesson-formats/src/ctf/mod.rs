@@ -176,6 +176,10 @@ impl Deserializer for Ctf {
         self.settings.max_errors
     }
 
+    fn smaller_chunks(&self) -> Option<&'static str> {
+        Some("choose a smaller `chunkSizeInBytes`")
+    }
+
     fn keep_in_memory(&self) -> bool {
         self.settings.keep
     }

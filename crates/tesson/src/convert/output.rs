@@ -1,6 +1,6 @@
 //! The file that is written, under a temporary name until it is whole.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 

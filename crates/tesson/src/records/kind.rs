@@ -45,8 +45,9 @@ impl RecordKind {
     pub fn of(path: &Path) -> Option<RecordKind> {
         let mut begin = [0; array_record::SIGNATURE.len()];
         let mut is_signed = || {
-            let read = File::open(path).and_then(|mut file| file.read_exact(&mut begin));
-            read.is_ok() && begin == array_record::SIGNATURE
+            // What is read of a pipe is gone.
+            let mut read = || File::open(path).and_then(|mut file| file.read_exact(&mut begin));
+            path.is_file() && read().is_ok() && begin == array_record::SIGNATURE
         };
         RecordKind::of_name(path).or_else(|| is_signed().then_some(RecordKind::ArrayRecord))
     }
