@@ -135,7 +135,7 @@ Examples:
   tesson config train.cntk --section Train/reader --to toml";
 
 const CONVERT_EXAMPLES: &str = "\
-OUT appears when it is whole. The formats are known by their names: ctf, txt (text), cbf (binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
+OUT appears when it is complete, replaces an older file with --force alone, and never an input. The formats are known by their names: ctf, txt (text), cbf (binary), csv, tsv, svm, libsvm, jsonl; others by --from and --to.
 Files of records (tfrecord, array_record) are converted to each other, record by record.
 In tables each row is a sequence of one sample, in JSON lines of one or more; with --key-column rows and lines of a key that
 follow each other are one sequence.
