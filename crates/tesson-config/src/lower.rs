@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tesson_core::{ConfigError, Element, Options, Registry, Section, Transform, Value, split_type};
 use tesson_plan::{Ending, EqualSteps, LastSequence, Limit, MissingKeys, Sharing, Window};
 
-use crate::reader::types;
+use crate::reader::{no_size, types};
 use crate::source::{
     DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,
     StoreKind, Transforms, Truncation,
@@ -192,10 +192,7 @@ fn window(options: &Options<'_>) -> Result<Option<Window>, ConfigError> {
     let (chunks, samples) =
         (options.whole("randomizationWindowInChunks")?, options.whole("randomizationWindowInSamples")?);
     let window = match (size, chunks, samples) {
-        (None, None, None) if in_samples => {
-            let what = "the window counts samples, but `randomizationWindow` does not say how many";
-            return Err(ConfigError::new("sampleBasedRandomizationWindow", what));
-        }
+        (None, None, None) if in_samples => return Err(no_size()),
         (None, None, None) => DEFAULT_WINDOW,
         (Some(n), None, None) if in_samples => Window::Samples(n),
         (Some(n), None, None) => Window::Chunks(n),

@@ -57,7 +57,8 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         &[],
         OptionKind::Bool,
         Some("false"),
-        "Whether `randomizationWindow` counts samples instead of chunks.",
+        "Whether `randomizationWindow`, which has to be given then, counts samples instead of chunks; 4611686018427387903 \
+         samples are the whole set.",
     ),
     option(
         "randomizationWindowInChunks",

@@ -139,8 +139,11 @@ fn a_window_that_is_said_twice_or_halfway_is_refused() {
     assert!(refused(r#""randomizationWindow": 1, "randomizationWindowInChunks": 2"#).contains("given twice"));
     assert_eq!(
         refused(r#""sampleBasedRandomizationWindow": true"#),
-        "sampleBasedRandomizationWindow: the window counts samples, but `randomizationWindow` does not say how many"
+        "sampleBasedRandomizationWindow: the window counts samples, but `randomizationWindow` does not say how many; for \
+         the whole set give it as 4611686018427387903"
     );
+    let whole = r#""sampleBasedRandomizationWindow": true, "randomizationWindow": 4611686018427387903"#;
+    assert_eq!(reader(whole).unwrap().randomization_window, Window::Samples((1 << 62) - 1));
 }
 
 #[test]

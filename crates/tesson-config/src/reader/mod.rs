@@ -34,6 +34,7 @@ pub(crate) use describe::resolved;
 pub use find::{Found, find};
 pub use kind::Kind;
 pub(crate) use kind::types;
+pub(crate) use window::no_size;
 
 /// A reader section and what it means.
 #[derive(Clone, Debug)]

@@ -52,9 +52,7 @@ pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Resul
         Rule::Pictures => Window::Samples(1),
     };
     if let (Rule::Text { .. }, None, Some(true)) = (rule, size, in_samples) {
-        let what = "the window counts samples, but `randomizationWindow` does not say how many";
-        let place = given.place_of("sampleBasedRandomizationWindow").cloned();
-        return Err(ConfigError::new("sampleBasedRandomizationWindow", what).at(place));
+        return Err(no_size().at(given.place_of("sampleBasedRandomizationWindow").cloned()));
     }
     let (default_size, default_in_samples) = match by_default {
         Window::Samples(n) => (n, true),
@@ -66,6 +64,15 @@ pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Resul
     let in_samples = in_samples.unwrap_or(default_in_samples);
     section.push(place("sampleBasedRandomizationWindow"), Value::Bool(in_samples));
     Ok(size > 0)
+}
+
+/// What is wrong with a window in samples without their number. The documents call it the whole set, CNTK 2.7 refuses it
+/// beside text: taking it for either would surprise those who know the other.
+pub(crate) fn no_size() -> ConfigError {
+    let what = format!(
+        "the window counts samples, but `randomizationWindow` does not say how many; for the whole set give it as {ALL}"
+    );
+    ConfigError::new("sampleBasedRandomizationWindow", what)
 }
 
 /// The options that say what the window is.

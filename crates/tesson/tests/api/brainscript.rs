@@ -162,6 +162,7 @@ fn what_excludes_each_other_is_refused_with_its_place() {
     };
     let e = refused(&text("sampleBasedRandomizationWindow = true"));
     assert!(e.starts_with("configuration:2:24: T.reader.sampleBasedRandomizationWindow: "), "{e}");
+    assert!(e.ends_with("for the whole set give it as 4611686018427387903"), "{e}");
     let e = refused(&text("hashSequenceKeys = true"));
     assert!(e.contains("T.reader.hashSequenceKeys: only text keys are hashed"), "{e}");
     let e = refused(&text("skipSequenceIds = yes"));
