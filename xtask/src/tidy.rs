@@ -20,6 +20,7 @@ const RULES: &[Rule] = &[
         says: "nothing below the engine touches files, threads, clocks, environment or network",
         check: purity,
     },
+    Rule { says: "kernels ask one place what the machine has", check: dispatch },
     Rule { says: "the plan never depends on the order of a hash table", check: hash_tables },
     Rule { says: "libraries print nothing", check: prints },
     Rule { says: "each dependency has its reason beside it", check: reasons },
@@ -110,6 +111,14 @@ const IMPURE: &[&str] = &[
 
 fn purity(files: &[File]) -> Vec<String> {
     words_in(files, PURE, IMPURE)
+}
+
+/// Where the processor's features are asked for. Kernels that asked by themselves could not be kept to a level.
+const DISPATCH: &str = "crates/tesson-core/src/kernels.rs";
+
+fn dispatch(files: &[File]) -> Vec<String> {
+    let others = files.iter().filter(|f| f.is_rust() && f.member().is_some() && f.path != DISPATCH);
+    others.flat_map(|file| words_in_file(file, &[concat!("feature_", "detected!")])).collect()
 }
 
 fn hash_tables(files: &[File]) -> Vec<String> {

@@ -86,6 +86,7 @@ fn missing_dataset(path: &Path, given: &ArgMatches) -> Result<(), Failure> {
 }
 
 fn run(command: &Command, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
+    tesson::kernels::from_environment().map_err(|e| Failure::Tesson(e.into()))?;
     match command {
         Command::Read(args) if args.input.kind == InputKind::Dataset => dataset::read(args, out),
         Command::Read(args) => read::run(args, host, out),

@@ -25,6 +25,8 @@ pub(crate) fn command() -> clap::Command {
 const EXIT_CODES: &str = "\
 Exit code: 0, or 1 for an error of data or storage, or 2 for an error of usage or configuration.
 
+Environment: TESSON_KERNELS, TESSON_INDEX_DIR and TFDS_DATA_DIR; see docs/options.md.
+
 Examples:
   tesson info train.ctf --stream features:784 --stream labels:10:sparse
   tesson read reader.json --minibatch-size 256 --take 3";

@@ -23,7 +23,7 @@ mod source;
 pub mod toml;
 
 pub use lower::lower;
-pub use manual::option_manual;
+pub use manual::{ENVIRONMENT, option_manual};
 pub use options::READER_OPTIONS;
 pub use overrides::{assignment, set, set_value};
 pub use resolve::{Arguments, Resolved, reader as reader_of};

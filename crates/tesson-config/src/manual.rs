@@ -7,6 +7,7 @@ use crate::READER_OPTIONS;
 /// All options in Markdown: those of the reader, then those of each format, a table each.
 pub fn option_manual(registry: &Registry) -> String {
     let mut page = String::from("# Options\n\nNames are taken in any case.\n");
+    environment(&mut page);
     heading(
         &mut page,
         "The reader",
@@ -15,6 +16,9 @@ pub fn option_manual(registry: &Registry) -> String {
     rows(&mut page, "", &READER_OPTIONS);
     for format in registry.formats() {
         heading(&mut page, &format!("`{}`", format.name), format.help);
+        if !registry.is_built(format) {
+            page.push_str(NOT_AVAILABLE);
+        }
         if !format.aliases.is_empty() {
             let names: Vec<String> = format.aliases.iter().map(|a| format!("`{a}`")).collect();
             page.push_str(&format!("\nAlso named {}.\n", names.join(", ")));
@@ -23,11 +27,36 @@ pub fn option_manual(registry: &Registry) -> String {
     }
     for transform in registry.transforms() {
         heading(&mut page, &format!("Transform `{}`", transform.name), transform.help);
+        if !registry.is_built_transform(transform) {
+            page.push_str(NOT_AVAILABLE);
+        }
         if !transform.options.0.is_empty() {
             rows(&mut page, "", transform.options);
         }
     }
     page
+}
+
+/// What stands above the options of what cannot be read or applied yet.
+const NOT_AVAILABLE: &str = "\n**Not available yet.** Configurations with it are understood and resolved; opening one is an error that says so.\n";
+
+/// Environment variables and their meaning.
+pub const ENVIRONMENT: &[(&str, &str)] = &[
+    (
+        "TESSON_KERNELS",
+        "Keeps vector code to `plain`, `portable`, `sse42`, `avx2` or `avx512`, by default the highest that the machine has; \
+         results do not depend on it.",
+    ),
+    ("TESSON_INDEX_DIR", "A folder for indexes of records, instead of beside the files."),
+    ("TFDS_DATA_DIR", "Where prepared datasets are looked for by name, by default `~/tensorflow_datasets`."),
+];
+
+fn environment(page: &mut String) {
+    heading(page, "Environment variables", "They never change what is delivered.");
+    page.push_str("\n| variable | meaning |\n|---|---|\n");
+    for (name, meaning) in ENVIRONMENT {
+        page.push_str(&format!("| `{name}` | {meaning} |\n"));
+    }
 }
 
 fn heading(page: &mut String, title: &str, sentence: &str) {

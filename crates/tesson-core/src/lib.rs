@@ -12,6 +12,7 @@ mod describe;
 mod deserializer;
 mod error;
 mod index;
+mod kernels;
 mod key;
 mod number;
 mod object;
@@ -35,6 +36,7 @@ pub use error::{
     UserError,
 };
 pub use index::{ChunkSpan, Index};
+pub use kernels::Kernels;
 pub use key::{Key, Keys};
 pub use object::Object;
 pub use oddities::Oddities;

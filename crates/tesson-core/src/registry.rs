@@ -56,12 +56,14 @@ pub struct Registry {
     formats: Vec<&'static Format>,
     n_planned: usize,
     transforms: Vec<&'static TransformFormat>,
+    /// Those among them that cannot be applied yet.
+    planned_transforms: Vec<&'static str>,
 }
 
 impl Registry {
     /// A registry of these formats.
     pub fn new(formats: &[&'static Format]) -> Registry {
-        Registry { formats: formats.to_vec(), n_planned: 0, transforms: Vec::new() }
+        Registry { formats: formats.to_vec(), ..Registry::default() }
     }
 
     /// The same with formats whose options are understood and whose readers are still to be written.
@@ -83,6 +85,19 @@ impl Registry {
     pub fn with_transforms(mut self, transforms: &[&'static TransformFormat]) -> Registry {
         self.transforms.extend_from_slice(transforms);
         self
+    }
+
+    /// The same with transforms whose options are understood and which cannot be applied yet.
+    #[must_use]
+    pub fn with_planned_transforms(self, transforms: &[&'static TransformFormat]) -> Registry {
+        let mut registry = self.with_transforms(transforms);
+        registry.planned_transforms.extend(transforms.iter().map(|t| t.name));
+        registry
+    }
+
+    /// Whether a transform can be applied.
+    pub fn is_built_transform(&self, transform: &TransformFormat) -> bool {
+        !self.planned_transforms.contains(&transform.name)
     }
 
     /// The same with one more, which wins over earlier ones of its name.

@@ -34,6 +34,7 @@
 pub mod config;
 pub mod convert;
 pub mod files;
+pub mod kernels;
 pub mod records;
 pub mod tfds;
 
@@ -78,11 +79,13 @@ pub mod deserializer {
 /// Memory for everything together where the configuration sets no `memoryLimit`: 4 GiB.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
-/// The built-in formats and transforms, those among them whose reader is still to be written, too.
+/// The built-in formats and transforms, with those that are not available yet.
 pub fn registry() -> Registry {
     let formats: Vec<&'static Format> =
         tesson_formats::FORMATS.iter().copied().chain([&tfds::FORMAT]).collect();
-    Registry::new(&formats).with_planned(tesson_formats::PLANNED).with_transforms(tesson_image::TRANSFORMS)
+    Registry::new(&formats)
+        .with_planned(tesson_formats::PLANNED)
+        .with_planned_transforms(tesson_image::TRANSFORMS)
 }
 
 /// Reads a corpus in minibatches; what it can do beside opening is [`tesson_engine::Source`]'s.
@@ -127,6 +130,7 @@ impl Source {
         store: &dyn store::Store,
         canceller: &Canceller,
     ) -> Result<Source, Error> {
+        kernels::from_environment()?;
         config.check()?;
         let setting = config.setting();
         let open = |d: &tesson_config::DeserializerConfig| {

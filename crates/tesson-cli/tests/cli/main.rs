@@ -929,3 +929,44 @@ fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
     let id = json!({"dtype": "string", "shape": [], "data": ["d-train.tfrecord-00001-of-00002__1"]});
     assert_eq!(named["examples"][0]["tfds_id"], id);
 }
+
+/// Dense values, pairs, a window that keeps packed sequences in memory, and checksums of records.
+#[test]
+fn results_are_the_same_whatever_kernels_are_used() {
+    let folder = folder("kernels");
+    let mut text = String::new();
+    for row in 0..600 {
+        text.push_str(&format!("|x {} {}.{} -{row} |s", row % 16, row % 7, row * 37 % 1000));
+        (0..row % 23).for_each(|i| text.push_str(&format!(" {}:{}", i * (1 + row % 5), i * row)));
+        text.push('\n');
+    }
+    fs::write(folder.join("rows.ctf"), text).unwrap();
+    let numbers = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/tfds/numbers/1.0.0");
+    let all = |level: Option<&str>| {
+        let corpus = "read rows.ctf --stream x:3 --stream s:200:sparse --minibatch-size 64 --sweeps 2 --json"
+            .to_string();
+        let dataset = format!("read {} --json", numbers.display());
+        [corpus, dataset].map(|args| {
+            let mut command = command(&folder, &args);
+            level.map(|level| command.env("TESSON_KERNELS", level));
+            let output = command.output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{level:?}: {}", stderr(&output));
+            lines(&output)
+        })
+    };
+    let expected = all(None);
+    assert!(expected[0].len() > 18 && expected[1][0]["examples"].as_array().unwrap().len() == 20);
+    for level in tesson::kernels::Kernels::available() {
+        let found = all(Some(&level.to_string()));
+        assert!(found == expected, "results differ under `{level}`");
+    }
+}
+
+#[test]
+fn a_kernel_that_is_not_known_is_refused_with_those_that_are() {
+    let folder = two("kernel-names");
+    let output = command(&folder, "info two.ctf --stream a:2").env("TESSON_KERNELS", "AVX").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let found = stderr(&output);
+    assert!(found.contains("TESSON_KERNELS: found `AVX`, expected one of `plain`, `portable`"), "{found}");
+}

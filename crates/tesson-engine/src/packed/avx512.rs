@@ -7,14 +7,14 @@
 use std::arch::x86_64::*;
 use std::ops::Range;
 
-use tesson_core::Values;
+use tesson_core::{Kernels, Values};
 
 use super::{BYTES, CACHE_LINE, F32, Items, Kernel, ONES, masks, plain};
 
 /// Items handled at once.
 const LANES: usize = 16;
 
-/// Proof that the processor has AVX-512 with permutations of bytes.
+/// Proof that the processor has AVX-512 with permutations of bytes, and that it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx512(());
 
@@ -33,13 +33,7 @@ const fn narrow(size: u8) -> [u8; 64] {
 
 impl Avx512 {
     pub(super) fn detect() -> Option<Avx512> {
-        (is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2")
-            && is_x86_feature_detected!("popcnt"))
-        .then_some(Avx512(()))
+        (Kernels::in_use() >= Kernels::Avx512).then_some(Avx512(()))
     }
 }
 
@@ -364,11 +358,22 @@ fn prefix_sums(mut lanes: __m512i) -> __m512i {
     _mm512_add_epi32(lanes, _mm512_alignr_epi32(lanes, zero, 8))
 }
 
+/// Four bytes of which all values are numbers.
+///
+/// # Safety
+/// The type has four bytes, and every combination of their bits is a value of it.
+unsafe trait Lane: Copy {}
+
+// SAFETY: any 32 bits are a number.
+unsafe impl Lane for i32 {}
+
+// SAFETY: any 32 bits are a number, or one of those that are none.
+unsafe impl Lane for f32 {}
+
 /// Appends `n` items, which `lanes(i)` makes from the `i`-th on.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
-fn append<T: Copy>(out: &mut Vec<T>, n: usize, mut lanes: impl FnMut(usize) -> __m512i) {
-    const { assert!(size_of::<T>() == 4) };
+fn append<T: Lane>(out: &mut Vec<T>, n: usize, mut lanes: impl FnMut(usize) -> __m512i) {
     out.reserve(n + LANES);
     let end = out.len() + n;
     // SAFETY: `out` has room for this many items more.
@@ -377,18 +382,17 @@ fn append<T: Copy>(out: &mut Vec<T>, n: usize, mut lanes: impl FnMut(usize) -> _
         // SAFETY: at most `LANES - 1` items more than `n` are written, for which there is room.
         unsafe { _mm512_storeu_si512(room.add(at).cast(), lanes(at)) };
     }
-    // SAFETY: so many items have been written, and all bits make a number.
+    // SAFETY: so many items have been written, and `Lane` says that any bits are one.
     unsafe { out.set_len(end) };
 }
 
 /// Appends up to [`LANES`] items.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
-fn append_few<T: Copy>(out: &mut Vec<T>, n: usize, lanes: __m512i) {
-    const { assert!(size_of::<T>() == 4) };
+fn append_few<T: Lane>(out: &mut Vec<T>, n: usize, lanes: __m512i) {
     out.reserve(LANES);
     let end = out.len() + n.min(LANES);
-    // SAFETY: `out` has room for so many items more, and all bits make a number.
+    // SAFETY: `out` has room for so many items more, and `Lane` says that any bits are one.
     unsafe {
         _mm512_storeu_si512(out.as_mut_ptr().add(out.len()).cast(), lanes);
         out.set_len(end);

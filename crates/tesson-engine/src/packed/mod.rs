@@ -91,7 +91,7 @@ pub(crate) enum Best {
 }
 
 impl Best {
-    /// The fastest one that this processor has.
+    /// The fastest one that may be used.
     pub(crate) fn detect() -> Best {
         #[cfg(target_arch = "x86_64")]
         if let Some(kernel) = Avx512::detect() {

@@ -42,18 +42,20 @@ pub(super) use x86::Sse42;
 mod x86 {
     use std::arch::x86_64::_mm_crc32_u64;
 
+    use tesson_core::Kernels;
+
     use super::Kernel;
 
     /// Data from this size on are the library's: it is faster from about there on.
     const LONG: usize = 512;
 
-    /// Proof that the processor has the instruction.
+    /// Proof that the processor has the instruction, and that it may be used.
     #[derive(Clone, Copy, Debug)]
     pub(in crate::tfrecord) struct Sse42(());
 
     impl Sse42 {
         pub(in crate::tfrecord) fn detect() -> Option<Sse42> {
-            is_x86_feature_detected!("sse4.2").then_some(Sse42(()))
+            (Kernels::in_use() >= Kernels::Sse42).then_some(Sse42(()))
         }
     }
 

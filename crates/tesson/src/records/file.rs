@@ -43,6 +43,7 @@ impl RecordsFile {
         memory_limit: u64,
         canceller: &Canceller,
     ) -> Result<RecordsFile, Error> {
+        crate::kernels::from_environment()?;
         let bytes = OpenFiles::open(&[path], &store::FileStore, memory_limit / 8, canceller)?;
         Ok(RecordsFile { path: path.into(), kind, bytes, reader: kind.reader(FILE) })
     }

@@ -134,6 +134,7 @@ impl Reader {
         on_damage: OnDamage,
         means: Means,
     ) -> Result<Reader, Error> {
+        crate::kernels::from_environment()?;
         let order = Order::new(plan, on_damage)?;
         let plan = &order.plan;
         // A file may stand in the plan several times.

@@ -14,13 +14,14 @@ mod x86;
 pub(crate) use feeds::Feeds;
 pub(crate) use word::{Opening, whole_row};
 
+use tesson_core::Kernels;
+
 use super::number::{Grammar, Real};
 
 /// How values are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kernel {
     /// By the plain parser alone.
-    #[cfg_attr(not(test), allow(dead_code))] // what the others are compared with
     Plain,
     /// Sparse pairs a machine word at a time.
     Word,
@@ -33,15 +34,15 @@ pub(crate) enum Kernel {
 }
 
 impl Kernel {
-    /// The fastest kernel that this processor has.
+    /// The fastest kernel that may be used.
     pub(crate) fn best() -> Kernel {
-        Kernel::all().pop().unwrap_or(Kernel::Word)
+        Kernel::all().pop().unwrap_or(Kernel::Plain)
     }
 
-    /// The kernels that this processor has, the fastest last.
+    /// The kernels that may be used, the fastest last.
     pub(crate) fn all() -> Vec<Kernel> {
-        #[cfg_attr(not(target_arch = "x86_64"), allow(unused_mut))] // nothing is added elsewhere
-        let mut all = vec![Kernel::Word];
+        let mut all = vec![Kernel::Plain];
+        all.extend((Kernels::in_use() >= Kernels::Portable).then_some(Kernel::Word));
         #[cfg(target_arch = "x86_64")]
         {
             all.extend(x86::Avx2::detect().map(Kernel::Avx2));

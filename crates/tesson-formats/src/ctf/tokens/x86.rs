@@ -6,26 +6,23 @@
 
 use std::arch::x86_64::*;
 
+use tesson_core::Kernels;
+
 use super::super::bytes::is_end;
 use super::super::number::{Grammar, INVERSES, POWERS, Real, read};
 use super::Pairs;
 
-/// Proof that the processor has AVX2 and what comes with it.
+/// Proof that the processor has AVX2 and what comes with it, and that it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx2(());
 
-/// Proof that the processor has AVX-512 with byte compression, too.
+/// Proof that the processor has AVX-512 with byte compression, too, and that it may be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Avx512(());
 
 impl Avx2 {
     pub(super) fn detect() -> Option<Avx2> {
-        (is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt"))
-        .then_some(Avx2(()))
+        (Kernels::in_use() >= Kernels::Avx2).then_some(Avx2(()))
     }
 
     /// As [`super::Kernel::dense`].
@@ -44,13 +41,7 @@ impl Avx2 {
 
 impl Avx512 {
     pub(super) fn detect() -> Option<Avx512> {
-        Avx2::detect()?;
-        (is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2"))
-        .then_some(Avx512(()))
+        (Kernels::in_use() >= Kernels::Avx512).then_some(Avx512(()))
     }
 
     /// As [`super::Kernel::dense`].

@@ -1,0 +1,130 @@
+//! Which kernels are used: the one place that every kernel asks.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use crate::ConfigError;
+
+/// What kernels may use. Each level has what those before it have; all give the same results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kernels {
+    /// The plain code that defines what the others do.
+    Plain,
+    /// Machine words, on any processor.
+    Portable,
+    /// The CRC-32C instruction of SSE4.2.
+    Sse42,
+    /// AVX2, with BMI1, BMI2, LZCNT and POPCNT.
+    Avx2,
+    /// AVX-512 F, BW, VL, VBMI and VBMI2.
+    Avx512,
+}
+
+/// All levels, lowest first.
+const ALL: [Kernels; 5] = [Kernels::Plain, Kernels::Portable, Kernels::Sse42, Kernels::Avx2, Kernels::Avx512];
+
+/// The level that was chosen, plus 1; 0 if none was.
+static CHOSEN: AtomicU8 = AtomicU8::new(0);
+
+impl Kernels {
+    /// The level that kernels keep to: the one that was chosen, else the highest of this machine. Never one that the
+    /// machine lacks, so code that needs its instructions may run.
+    #[inline]
+    pub fn in_use() -> Kernels {
+        match CHOSEN.load(Ordering::Relaxed) {
+            0 => Kernels::highest(),
+            n => ALL[usize::from(n) - 1],
+        }
+    }
+
+    /// The levels that this machine has, lowest first.
+    pub fn available() -> &'static [Kernels] {
+        &ALL[..=Kernels::highest() as usize]
+    }
+
+    /// Keeps all kernels of the process to a level by name, for instance to see that it makes no difference. For work
+    /// that has begun it may or may not count.
+    ///
+    /// # Errors
+    /// A name that is none, and a level that this machine lacks.
+    pub fn choose(name: &str) -> Result<(), ConfigError> {
+        let level = ALL.into_iter().find(|level| level.name() == name);
+        let level = level.filter(|level| Kernels::available().contains(level)).ok_or_else(|| {
+            let what = if level.is_some() { "which this machine lacks; it has" } else { "expected one of" };
+            let names: Vec<String> = Kernels::available().iter().map(|l| format!("`{l}`")).collect();
+            ConfigError::new("TESSON_KERNELS", format!("found `{name}`, {what} {}", names.join(", ")))
+        })?;
+        CHOSEN.store(level as u8 + 1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Kernels::Plain => "plain",
+            Kernels::Portable => "portable",
+            Kernels::Sse42 => "sse42",
+            Kernels::Avx2 => "avx2",
+            Kernels::Avx512 => "avx512",
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn highest() -> Kernels {
+        let sse42 = is_x86_feature_detected!("sse4.2");
+        let avx2 = sse42
+            && is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("popcnt");
+        let avx512 = avx2
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512vl")
+            && is_x86_feature_detected!("avx512vbmi")
+            && is_x86_feature_detected!("avx512vbmi2");
+        match (avx512, avx2, sse42) {
+            (true, ..) => Kernels::Avx512,
+            (_, true, _) => Kernels::Avx2,
+            (.., true) => Kernels::Sse42,
+            _ => Kernels::Portable,
+        }
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn highest() -> Kernels {
+        Kernels::Portable
+    }
+}
+
+impl fmt::Display for Kernels {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // One test, since the level is the process's.
+    #[test]
+    fn a_level_is_chosen_by_name_and_one_that_is_not_there_refused_with_those_that_are() {
+        let highest = *Kernels::available().last().unwrap();
+        assert_eq!(Kernels::in_use(), highest);
+        let found = Kernels::choose("sse9").unwrap_err().to_string();
+        assert!(
+            found.starts_with("TESSON_KERNELS: found `sse9`, expected one of `plain`, `portable`"),
+            "{found}"
+        );
+        assert_eq!(Kernels::in_use(), highest);
+        for lacking in ALL.into_iter().filter(|&level| level > highest) {
+            let found = Kernels::choose(lacking.name()).unwrap_err().to_string();
+            assert!(found.contains("which this machine lacks; it has `plain`"), "{found}");
+        }
+        for &level in Kernels::available() {
+            Kernels::choose(level.name()).unwrap();
+            assert_eq!(Kernels::in_use(), level);
+        }
+    }
+}
