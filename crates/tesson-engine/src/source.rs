@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson_core::{Error, Index, StreamInfo, UsageError};
 use tesson_plan::{
-    Bucketing, Cursor, Demand, Fingerprint, OrderSpec, PlanSpec, Planner, ResumeState, Sharing,
+    Bucketing, Cursor, Demand, Fingerprint, Limit, OrderSpec, PlanSpec, Planner, ResumeState, Sharing,
 };
 
 use crate::deliver::{Packed, Pipeline, Taken};
@@ -331,19 +331,48 @@ impl Source {
         }
     }
 
-    /// Says so if a rank gets nothing because there are fewer chunks than workers.
+    /// Checks the number of workers before the first minibatch is asked for, and warns if some of them get no data.
+    ///
+    /// # Errors
+    /// A rank that is not below the number of workers, and what indexing answers.
+    pub fn check_share(&mut self, workers: u64, rank: u64) -> Result<(), Error> {
+        let demand = Demand { samples: Demand::ANY_SAMPLES, workers, rank };
+        demand.validate()?;
+        self.warn_if_without_data(demand);
+        Ok(())
+    }
+
+    /// Whether the data never end.
+    pub fn is_endless(&self) -> bool {
+        self.plan.limit == Limit::Endless
+    }
+
+    /// On the local timeline of a single worker: how many sweeps the minibatches handed out complete. There the
+    /// `sweep_end` of a minibatch that fills up exactly comes with the next one (spec of the engine, "Local-timeline
+    /// randomizers"). `None` for all other orders and for several workers.
+    pub fn local_sweeps(&self) -> Option<u64> {
+        let alone = self.plan.order.is_local() && self.demand.is_none_or(|demand| demand.workers == 1);
+        let index = &self.joint.as_ref().filter(|_| alone)?.indexed.index;
+        self.state.cursor.position.checked_div(index.n_samples())
+    }
+
+    /// Says so if ranks get nothing because there are fewer chunks than workers. Every rank says it: those that have data
+    /// would wait for the others.
     fn warn_if_without_data(&self, demand: Demand) {
         let by_chunk = self.plan.sharing == Sharing::Chunk
             && self.plan.order != OrderSpec::AsStored
             && !self.plan.order.is_local();
         let n_chunks = self.joint.as_ref().map_or(u64::MAX, |j| j.indexed.index.n_chunks() as u64);
-        if by_chunk && demand.rank >= n_chunks {
+        if by_chunk && demand.workers > n_chunks {
+            let last = demand.workers - 1;
+            let ranks = match last == n_chunks {
+                true => format!("rank {last} of {} gets no data", demand.workers),
+                false => format!("ranks {n_chunks} to {last} of {} get no data", demand.workers),
+            };
             let smaller = self.parts.primary().smaller_chunks();
             let or_smaller = smaller.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
             tracing::warn!(
-                "rank {} of {} gets no data: workers share whole chunks and there are {n_chunks}; set `sharing = \"position\"`{or_smaller}",
-                demand.rank,
-                demand.workers
+                "{ranks}, and a job whose ranks wait for each other hangs: workers share whole chunks and there are {n_chunks}; set `sharing = \"position\"`{or_smaller}"
             );
         }
     }

@@ -1,10 +1,10 @@
 //! Pooled buffers as NumPy arrays, and padded copies.
 
 use numpy::ndarray::{ArrayViewMut, Dimension, Ix1, IxDyn};
-use numpy::{Element, PyArray, PyArray1, PyArrayDyn, PyArrayMethods};
-use pyo3::exceptions::PyIndexError;
+use numpy::{Element as NumPyElement, PyArray, PyArray1, PyArrayDyn, PyArrayMethods};
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use tesson::{Buffer, Floats, Samples};
+use tesson::{Buffer, Element, Floats, Samples};
 
 /// What arrays stand on: it goes back to the pool when the last view dies.
 #[pyclass(frozen, module = "tesson._tesson")]
@@ -73,6 +73,53 @@ impl SampleArrays {
     }
 }
 
+impl SampleArrays {
+    /// Arrays that have been taken apart and come from elsewhere: samples, or indptr, indices and values. Beside them the
+    /// type of the values.
+    pub(crate) fn of_parts(
+        arrays: &[Bound<'_, PyAny>],
+        n_samples: usize,
+        shape: &[usize],
+    ) -> PyResult<(Self, Element)> {
+        let wrong = || PyValueError::new_err("no minibatch: its arrays do not have the shape of the stream");
+        match arrays {
+            [samples] => {
+                let dims: Vec<usize> = std::iter::once(n_samples).chain(shape.iter().copied()).collect();
+                let fits = samples.getattr("shape")?.extract::<Vec<usize>>()? == dims;
+                let (values, element) = float_array(samples)?;
+                if fits { Ok((SampleArrays::Dense(values), element)) } else { Err(wrong()) }
+            }
+            [indptr, indices, values] => {
+                let (values, element) = float_array(values)?;
+                let indptr: Bound<'_, PyArray1<i32>> = contiguous(indptr)?;
+                if indptr.len()? != n_samples + 1 {
+                    return Err(wrong());
+                }
+                let indices = contiguous(indices)?.unbind();
+                Ok((SampleArrays::Sparse(SparseArrays { indptr: indptr.unbind(), indices, values }), element))
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// An array of floats, and their type.
+fn float_array<D: Dimension>(array: &Bound<'_, PyAny>) -> PyResult<(FloatArray<D>, Element)> {
+    match contiguous::<f32, D>(array) {
+        Ok(v) => Ok((FloatArray::F32(v.unbind()), Element::F32)),
+        Err(_) => Ok((FloatArray::F64(contiguous(array)?.unbind()), Element::F64)),
+    }
+}
+
+/// An array of this type whose elements lie one after the other.
+fn contiguous<'py, T: NumPyElement, D: Dimension>(
+    array: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray<T, D>>> {
+    let array = array.cast::<PyArray<T, D>>()?.clone();
+    array.readonly().as_slice()?;
+    Ok(array)
+}
+
 fn floats<D: Dimension>(py: Python<'_>, values: Floats, dims: D) -> PyResult<FloatArray<D>> {
     Ok(match values {
         Floats::F32(v) => FloatArray::F32(array(py, v, dims, Held::F32)?),
@@ -81,7 +128,7 @@ fn floats<D: Dimension>(py: Python<'_>, values: Floats, dims: D) -> PyResult<Flo
 }
 
 /// A writable array on a buffer, which it keeps alive.
-fn array<T: Element, D: Dimension>(
+fn array<T: NumPyElement, D: Dimension>(
     py: Python<'_>,
     mut buffer: Buffer<T>,
     dims: D,
@@ -119,7 +166,7 @@ pub(crate) fn padded(
     }
 }
 
-fn dense<T: Element + Copy>(
+fn dense<T: NumPyElement + Copy>(
     py: Python<'_>,
     samples: &Py<PyArrayDyn<T>>,
     lengths: &[u32],
@@ -142,7 +189,7 @@ fn dense<T: Element + Copy>(
     Ok(out.into_any().unbind())
 }
 
-fn scattered<T: Element + Copy>(
+fn scattered<T: NumPyElement + Copy>(
     py: Python<'_>,
     indptr: &Py<PyArray1<i32>>,
     indices: &Py<PyArray1<i32>>,
@@ -156,7 +203,7 @@ fn scattered<T: Element + Copy>(
     let (indptr, indices, values) = (indptr.as_slice()?, indices.as_slice()?, values.as_slice()?);
     let mut to = out.readwrite();
     let to = to.as_slice_mut()?;
-    let (longest, columns) = (dims[1], dims[2]);
+    let (longest, columns) = (dims[1], dims[2..].iter().product::<usize>());
     let mut sample = 0;
     for (sequence, &n) in lengths.iter().enumerate() {
         for step in 0..n as usize {

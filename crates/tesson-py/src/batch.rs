@@ -2,11 +2,16 @@
 
 use std::sync::Arc;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 use tesson::{BatchKeys, Minibatch, ResumeState, pairing};
 
-use crate::stream_data::StreamArrays;
+use crate::stream_data::{StreamArrays, StreamParts};
 use crate::{errors, state};
+
+/// Streams, keys, whether a sweep ends, and the state.
+type BatchParts<'py> = (Vec<StreamParts<'py>>, Bound<'py, PyAny>, bool, Bound<'py, PyAny>);
 
 /// One minibatch; streams are numbered as in the source.
 #[pyclass(frozen, module = "tesson._tesson")]
@@ -46,6 +51,40 @@ impl Batch {
         let stream = |number: usize| self.streams.get(number).map(StreamArrays::name_and_lengths);
         let streams: Vec<_> = numbers.into_iter().filter_map(stream).collect();
         pairing::check_lengths(&self.keys, &streams).map_err(|e| errors::unpaired(py, &e))
+    }
+
+    /// What the minibatch is made of, for pickles: streams, keys, whether a sweep ends, and the state after it.
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<BatchParts<'py>> {
+        let streams = self.streams.iter().map(|s| s.parts(py)).collect::<PyResult<_>>()?;
+        let keys = match &self.keys {
+            BatchKeys::Numbers(v) => v.clone().into_pyobject(py)?,
+            BatchKeys::Texts(v) => v.clone().into_pyobject(py)?,
+        };
+        Ok((streams, keys, self.sweep_end, state::to_dict(py, &self.resume)?))
+    }
+
+    /// The minibatch of such parts.
+    #[staticmethod]
+    fn of_parts(
+        streams: Vec<StreamParts<'_>>,
+        all_keys: &Bound<'_, PyAny>,
+        sweep_end: bool,
+        state: &Bound<'_, PyAny>,
+    ) -> PyResult<Batch> {
+        let is_text = all_keys.len()? > 0 && all_keys.get_item(0)?.is_instance_of::<PyString>();
+        let keys = match is_text {
+            true => BatchKeys::Texts(all_keys.extract()?),
+            false => BatchKeys::Numbers(all_keys.extract()?),
+        };
+        let streams = streams
+            .into_iter()
+            .map(|s| StreamArrays::of_parts(all_keys.py(), s))
+            .collect::<PyResult<Vec<_>>>()?;
+        if let Some(other) = streams.iter().find(|s| s.n_sequences() != keys.len()) {
+            let what = format!("{} sequences, {} keys", other.n_sequences(), keys.len());
+            return Err(PyValueError::new_err(format!("no minibatch: a stream has {what}")));
+        }
+        Ok(Batch { streams, keys, sweep_end, resume: state::from_dict(state)? })
     }
 
     /// The state that continues behind this minibatch.

@@ -14,6 +14,18 @@ pub(crate) fn raise(py: Python<'_>, error: impl Into<Error>) -> PyErr {
     exception(py, &error.into()).unwrap_or_else(|e| e)
 }
 
+/// The same; `by_keywords` brings it into the spelling of keyword arguments.
+pub(crate) fn raise_spelt(py: Python<'_>, error: impl Into<Error>, by_keywords: bool) -> PyErr {
+    let exception = raise(py, error);
+    if by_keywords {
+        let respell = py.import("tesson.spelling").and_then(|m| m.getattr("respell"));
+        if let Err(e) = respell.and_then(|respell| respell.call1((exception.value(py),))) {
+            return e;
+        }
+    }
+    exception
+}
+
 /// An exception for a call that can never be right.
 pub(crate) fn misuse(py: Python<'_>, what: impl Into<String>) -> PyErr {
     raise(py, UsageError(what.into()))

@@ -91,6 +91,11 @@ pub(crate) fn install() {
 ///
 /// `trace_level` is the caller's: 0 errors, 1 warnings too, 2 everything.
 pub(crate) fn flush(py: Python<'_>, trace_level: u8) {
+    flush_spelt(py, trace_level, false);
+}
+
+/// The same; `by_keywords` brings options into the spelling of keyword arguments.
+pub(crate) fn flush_spelt(py: Python<'_>, trace_level: u8, by_keywords: bool) {
     if !WAITING.load(Ordering::Acquire) {
         return;
     }
@@ -102,7 +107,7 @@ pub(crate) fn flush(py: Python<'_>, trace_level: u8) {
     let most = [Level::ERROR, Level::WARN, Level::INFO][usize::from(trace_level.min(2))];
     records.retain(|(level, _)| *level <= most);
     // A handler that raises must not cost the caller the minibatch that has just been read.
-    if let Err(e) = forward(py, records, lost).or_else(|e| postpone_interrupt(py, e)) {
+    if let Err(e) = forward(py, records, lost, by_keywords).or_else(|e| postpone_interrupt(py, e)) {
         e.write_unraisable(py, None);
     }
 }
@@ -115,9 +120,12 @@ fn postpone_interrupt(py: Python<'_>, e: PyErr) -> PyResult<()> {
     }
 }
 
-fn forward(py: Python<'_>, records: VecDeque<(Level, String)>, lost: u64) -> PyResult<()> {
+fn forward(py: Python<'_>, records: VecDeque<(Level, String)>, lost: u64, by_keywords: bool) -> PyResult<()> {
     let logger = py.import("logging")?.call_method1("getLogger", ("tesson",))?;
-    for (level, message) in records {
+    for (level, mut message) in records {
+        if by_keywords {
+            message = py.import("tesson.spelling")?.call_method1("spelt", (message,))?.extract()?;
+        }
         logger.call_method1("log", (number(level), "%s", message))?;
     }
     if lost > 0 {

@@ -43,6 +43,8 @@ pub struct Source {
     /// Sizes of minibatches for calls that give none.
     default_sizes: tesson::config::Schedule,
     trace_level: u8,
+    /// Whether the configuration was made of keyword arguments, in whose spelling errors then are.
+    by_keywords: bool,
     /// Whether worker threads call a user's code, which nobody can call off.
     user_code: bool,
     /// The process that opened it: threads do not survive a fork.
@@ -63,11 +65,11 @@ impl Source {
             ));
         }
         let (done, signal) = attentive(py, |interrupted| self.turn.with(interrupted, act));
-        log::flush(py, self.trace_level);
+        log::flush_spelt(py, self.trace_level, self.by_keywords);
         match (done, signal) {
             (Ok(Ok(result)), _) => Ok(result),
             (_, Some(e)) => Err(e),
-            (Ok(Err(e)), None) => Err(errors::raise(py, e)),
+            (Ok(Err(e)), None) => Err(errors::raise_spelt(py, e, self.by_keywords)),
             (Err(NoTurn::Gone | NoTurn::Interrupted), None) => Err(errors::raise(py, Error::Cancelled)),
         }
     }
@@ -205,32 +207,33 @@ fn demand(
 impl Source {
     /// Opens what a configuration describes. `shapes` gives samples of a stream another shape of as many values.
     #[new]
-    #[pyo3(signature = (config, shapes, base_dir=None))]
+    #[pyo3(signature = (config, shapes, base_dir=None, by_keywords=false))]
     fn new(
         py: Python<'_>,
         config: &Bound<'_, PyAny>,
         shapes: HashMap<String, Vec<usize>>,
         base_dir: Option<PathBuf>,
+        by_keywords: bool,
     ) -> PyResult<Source> {
+        let raised = |e: Error| errors::raise_spelt(py, e, by_keywords);
         let tree = config::section(config)?;
         let user_code = config::has_user_code(&tree);
-        let mut config =
-            tesson::config::lower(&tree, &config::registry()).map_err(|e| errors::raise(py, e))?;
+        let mut config = tesson::config::lower(&tree, &config::registry()).map_err(|e| raised(e.into()))?;
         if let Some(dir) = base_dir {
-            config.resolve_paths(&dir, &config::registry()).map_err(|e| errors::raise(py, e))?;
+            config.resolve_paths(&dir, &config::registry()).map_err(|e| raised(e.into()))?;
         }
         log::install();
         let canceller = Canceller::new();
         let trace_level = config.trace_level;
         let default_sizes = config.default_sizes();
         let (source, signal) = attentive(py, |interrupted| open_attentively(config, &canceller, interrupted));
-        log::flush(py, trace_level);
+        log::flush_spelt(py, trace_level, by_keywords);
         let source = match signal {
             Some(e) => return Err(e),
-            None => source.map_err(|e| errors::raise(py, e))?,
+            None => source.map_err(raised)?,
         };
         let streams = source.streams().to_vec();
-        check_shapes(&shapes, &streams).map_err(|e| errors::raise(py, e))?;
+        check_shapes(&shapes, &streams).map_err(|e| raised(e.into()))?;
         let shapes =
             streams.iter().map(|s| shapes.get(&s.name).map_or(s.shape.dims(), |dims| dims).into()).collect();
         Ok(Source {
@@ -241,6 +244,7 @@ impl Source {
             shapes,
             default_sizes,
             trace_level,
+            by_keywords,
             user_code,
             process: std::process::id(),
         })
@@ -334,6 +338,28 @@ impl Source {
             source.skip_failed();
             Ok(())
         })
+    }
+
+    /// Checks the number of workers, and warns if some of them get no data.
+    fn check_share(
+        &self,
+        py: Python<'_>,
+        workers: &Bound<'_, PyAny>,
+        rank: &Bound<'_, PyAny>,
+    ) -> PyResult<()> {
+        let (workers, rank) =
+            (errors::whole(workers, "num_data_partitions")?, errors::whole(rank, "partition_index")?);
+        self.with(py, |source, _| source.check_share(workers, rank))
+    }
+
+    /// Whether the data never end.
+    fn is_endless(&self, py: Python<'_>) -> PyResult<bool> {
+        self.with(py, |source, _| Ok(source.is_endless()))
+    }
+
+    /// Sweeps completed by the minibatches handed out, where `sweep_end` may come one minibatch later.
+    fn local_sweeps(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.with(py, |source, _| Ok(source.local_sweeps()))
     }
 
     /// Ends all threads and closes all files. A read that waits in another thread ends with an error.

@@ -10,7 +10,7 @@ use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple};
-use tesson::{BatchKeys, Element, Layout, Samples, StreamBatch, pairing};
+use tesson::{BatchKeys, Element, Layout, Place, Samples, Shape, StreamBatch, pairing};
 use tesson_core::StreamInfo;
 
 use crate::arrays::{self, SampleArrays, SparseArrays};
@@ -73,6 +73,65 @@ impl StreamArrays {
         let longest = self.lengths.iter().copied().max().unwrap_or(0);
         // Pieces are padded to the length of a row.
         self.layout.as_ref().map_or(longest, |layout| layout.steps)
+    }
+}
+
+/// A stream taken apart, for pickles: name, stored shape, shape, whether it is sparse, lengths, its arrays (samples, or
+/// indptr, indices and values), and of truncated sequences steps, slots and where they lie.
+pub(crate) type StreamParts<'py> = (
+    String,
+    Vec<usize>,
+    Vec<usize>,
+    bool,
+    Vec<u32>,
+    Vec<Bound<'py, PyAny>>,
+    Option<(u32, u32, Vec<(u32, u32, i64, i64)>)>,
+);
+
+impl StreamArrays {
+    pub(crate) fn n_sequences(&self) -> usize {
+        self.lengths.len()
+    }
+
+    pub(crate) fn parts<'py>(&self, py: Python<'py>) -> PyResult<StreamParts<'py>> {
+        let arrays = match self.arrays(py)? {
+            SampleArrays::Dense(values) => vec![values.object(py).clone()],
+            SampleArrays::Sparse(SparseArrays { indptr, indices, values }) => vec![
+                indptr.bind(py).clone().into_any(),
+                indices.bind(py).clone().into_any(),
+                values.object(py).clone(),
+            ],
+        };
+        let layout = self.layout.as_ref().map(|layout| {
+            let places = layout.places.iter().map(|p| (p.sequence, p.row, p.begin, p.end)).collect();
+            (layout.steps, layout.rows, places)
+        });
+        let info = &self.info;
+        let (dims, shape) = (info.shape.dims().to_vec(), self.shape.to_vec());
+        Ok((info.name.clone(), dims, shape, info.sparse, self.lengths.clone(), arrays, layout))
+    }
+
+    /// The same stream again; the arrays are taken over, not copied.
+    pub(crate) fn of_parts(py: Python<'_>, parts: StreamParts<'_>) -> PyResult<StreamArrays> {
+        let (name, dims, shape, sparse, lengths, arrays, layout) = parts;
+        let n_samples = lengths.iter().map(|&n| n as usize).sum();
+        let (arrays, element) = SampleArrays::of_parts(&arrays, n_samples, &shape)?;
+        let layout = layout.map(|(steps, rows, places)| {
+            let places =
+                places.into_iter().map(|(sequence, row, begin, end)| Place { sequence, row, begin, end });
+            Layout { steps, rows, places: places.collect() }
+        });
+        let taken_over = PyOnceLock::new();
+        let _ = taken_over.set(py, arrays);
+        Ok(StreamArrays {
+            info: Arc::new(StreamInfo { name, shape: Shape::new(dims), element, sparse }),
+            shape: shape.into(),
+            lengths,
+            n_samples,
+            packed: Mutex::new(None),
+            arrays: taken_over,
+            layout,
+        })
     }
 }
 
@@ -259,6 +318,11 @@ impl StreamData {
             row.iter_mut().take(usize::from(begins_here)).for_each(|first| *first = 2);
         }
         Ok(mask)
+    }
+
+    /// The minibatch that it is of, and its number in it.
+    fn _of(&self, py: Python<'_>) -> (Py<Batch>, usize) {
+        (self.batch.clone_ref(py), self.number)
     }
 
     /// How the sequences lie side by side: steps, rows, and int64 `[sequences, 4]` places.

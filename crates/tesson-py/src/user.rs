@@ -21,6 +21,7 @@ struct PythonChunks {
     name: String,
     identity: String,
     streams: Vec<StreamInfo>,
+    counted_stream: Option<usize>,
     n_chunks: u32,
     thread_safe: bool,
     tells_lengths: bool,
@@ -53,6 +54,7 @@ pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
                 sparse,
             })
             .collect(),
+        counted_stream: get("counted_stream")?.extract()?,
         n_chunks: get("num_chunks")?.extract()?,
         thread_safe: get("thread_safe")?.extract()?,
         tells_lengths: tells("sequence_lengths")?,
@@ -69,6 +71,10 @@ impl ChunkSource for PythonChunks {
 
     fn streams(&self) -> Vec<StreamInfo> {
         self.streams.clone()
+    }
+
+    fn counted_stream(&self) -> Option<usize> {
+        self.counted_stream
     }
 
     fn n_chunks(&self) -> u32 {
@@ -127,7 +133,7 @@ pub(crate) fn batch_of(
 ) -> PyResult<Batch> {
     let element = if double { Element::F64 } else { Element::F32 };
     let stream = StreamInfo { name: "value".into(), shape: Shape::new(shape.clone()), element, sparse };
-    let chunk = user::checked(vec![column(columns)?], std::slice::from_ref(&stream))
+    let chunk = user::checked(vec![column(columns)?], std::slice::from_ref(&stream), None)
         .map_err(PyValueError::new_err)?;
     let minibatch = Minibatch::of_chunk(&[Arc::new(stream)], &chunk, sweep_end);
     Ok(Batch::new(minibatch, &[shape.into()]))

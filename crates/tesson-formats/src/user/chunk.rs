@@ -6,9 +6,15 @@ use tesson_core::{Chunk, Data, Element, Keys, Offsets, StreamColumn, StreamInfo,
 
 /// The columns of a chunk, checked: sizes that fit, sparse samples sorted, values of the stream's type. Keys count from 0.
 ///
+/// A sequence's length is the number of its samples in the stream `counted`, by default in its longest one.
+///
 /// # Errors
 /// A sentence that says what does not fit, and where.
-pub fn checked(columns: Vec<StreamColumn>, streams: &[StreamInfo]) -> Result<Chunk, String> {
+pub fn checked(
+    columns: Vec<StreamColumn>,
+    streams: &[StreamInfo],
+    counted: Option<usize>,
+) -> Result<Chunk, String> {
     if columns.len() != streams.len() {
         return Err(format!("{} columns, expected one for each of {} streams", columns.len(), streams.len()));
     }
@@ -26,7 +32,7 @@ pub fn checked(columns: Vec<StreamColumn>, streams: &[StreamInfo]) -> Result<Chu
             checked_column(column, n, stream).map_err(|e| format!("stream `{}`: {e}", stream.name))?;
         chunk.streams.push(column);
     }
-    chunk.lengths = lengths(&chunk);
+    chunk.lengths = lengths(&chunk, counted);
     Ok(chunk)
 }
 
@@ -163,9 +169,11 @@ fn merged<T: Copy + std::ops::AddAssign>(
     Data::Sparse { rows: Offsets::At(out.0), columns: out.1, values: wrap(out.2) }
 }
 
-/// The counted length of each sequence: its longest stream, at least 1 (engine, §8).
-fn lengths(chunk: &Chunk) -> Vec<u32> {
-    let longest = |i: usize| chunk.streams.iter().map(|s| s.samples.range(i).len()).max().unwrap_or(0);
+/// The counted length of each sequence: the counted stream's samples, else those of its longest one; at least 1 (engine,
+/// §8).
+fn lengths(chunk: &Chunk, counted: Option<usize>) -> Vec<u32> {
+    let streams = counted.map_or(&chunk.streams[..], |i| &chunk.streams[i..=i]);
+    let longest = |i: usize| streams.iter().map(|s| s.samples.range(i).len()).max().unwrap_or(0);
     (0..chunk.n_sequences as usize).map(|i| longest(i).max(1) as u32).collect()
 }
 

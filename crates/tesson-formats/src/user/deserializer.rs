@@ -49,8 +49,13 @@ impl UserDeserializer {
         if n_chunks == 0 {
             return Err(format!("`{}` has 0 chunks, expected at least 1", source.name()));
         }
-        let calls =
-            Calls { source, streams, n_chunks, numeric_keys: setting.numeric_keys, turn: Mutex::new(()) };
+        let counted = source.counted_stream();
+        if let Some(number) = counted.filter(|&number| number >= streams.len()) {
+            let (name, n) = (source.name(), streams.len());
+            return Err(format!("`{name}` counts the samples of stream {number}, expected one below {n}"));
+        }
+        let numeric_keys = setting.numeric_keys;
+        let calls = Calls { source, streams, counted, n_chunks, numeric_keys, turn: Mutex::new(()) };
         Ok(UserDeserializer { calls: Arc::new(calls), composable: true })
     }
 
@@ -72,12 +77,6 @@ fn check_stream(stream: &StreamInfo) -> Result<(), String> {
             stream.shape, stream.name
         ));
     }
-    if stream.sparse && stream.shape.dims().len() != 1 {
-        return Err(format!(
-            "found the shape {} of sparse `{}`, expected one dimension",
-            stream.shape, stream.name
-        ));
-    }
     Ok(())
 }
 
@@ -95,13 +94,14 @@ impl Deserializer for UserDeserializer {
     }
 
     fn identity(&self) -> String {
-        let Calls { source, streams, n_chunks, .. } = &*self.calls;
+        let Calls { source, streams, n_chunks, counted, .. } = &*self.calls;
+        let counted = counted.map(|number| format!(" counted={}", streams[number].name)).unwrap_or_default();
         let streams: Vec<String> = streams
             .iter()
             .map(|s| format!("{}[{}]{}", s.name, s.shape, if s.sparse { " sparse" } else { "" }))
             .collect();
         format!(
-            "{} {} chunks={n_chunks} streams={} {}",
+            "{} {} chunks={n_chunks} streams={}{counted} {}",
             super::FORMAT.name,
             source.name(),
             streams.join(","),
@@ -111,6 +111,10 @@ impl Deserializer for UserDeserializer {
 
     fn max_errors(&self) -> u64 {
         0
+    }
+
+    fn defines_size(&self) -> bool {
+        self.calls.counted.is_some()
     }
 
     fn composable(&self) -> bool {
@@ -162,6 +166,8 @@ pub(super) struct Entry {
 pub(super) struct Calls {
     source: Arc<dyn ChunkSource>,
     streams: Vec<StreamInfo>,
+    /// The stream that says how many samples a sequence counts.
+    counted: Option<usize>,
     n_chunks: u32,
     numeric_keys: bool,
     turn: Mutex<()>,
@@ -179,7 +185,7 @@ impl Calls {
     /// Reads a chunk. Its keys are not yet set.
     pub(super) fn read(&self, number: u32) -> Result<Chunk, Error> {
         let columns = self.source.read(number).map_err(|e| self.failed(number, e))?;
-        chunk::checked(columns, &self.streams).map_err(|what| self.malformed(number, what))
+        chunk::checked(columns, &self.streams, self.counted).map_err(|what| self.malformed(number, what))
     }
 
     /// An error of what the user's code handed over.

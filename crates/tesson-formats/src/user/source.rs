@@ -26,8 +26,14 @@ pub trait ChunkSource: Send + Sync {
     /// Whatever goes wrong.
     fn read(&self, chunk: u32) -> Result<Vec<StreamColumn>, UserError>;
 
-    /// The number of samples of each sequence in a chunk, that of its longest stream and at least 1, if they are known
-    /// without decoding. Where they are not, indexing reads every chunk once.
+    /// The number, from 0, of the stream whose samples alone count for the size of minibatches (`definesMBSize`). By
+    /// default a sequence counts as many samples as its longest stream has.
+    fn counted_stream(&self) -> Option<usize> {
+        None
+    }
+
+    /// The counted length of each sequence in a chunk, at least 1, if it is known without decoding: the samples of
+    /// [`ChunkSource::counted_stream`], else of the longest stream. Where it is not, indexing reads every chunk once.
     ///
     /// # Errors
     /// Whatever goes wrong.

@@ -11,9 +11,10 @@
 48.0 [4, 5]
 """
 
+from . import transforms
 from .config import resolve_config
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
-from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
+from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UnavailableError, UsageError
 from .minibatch import Layout, Minibatch, MinibatchData
 from .plugins import register_deserializer
 from .source import (
@@ -24,9 +25,16 @@ from .source import (
     MinibatchSourceFromData,
     merge_states,
 )
-from .streams import StreamDef, StreamDefs, StreamInformation, Streams
+from .streams import StreamConfiguration, StreamDef, StreamDefs, StreamInformation, Streams
 from .text_format import sequence_to_cntk_text_format
 from .transforming import UserTransform
+from .unavailable import (
+    Base64ImageDeserializer,
+    HTKFeatureDeserializer,
+    HTKMLFBinaryDeserializer,
+    HTKMLFDeserializer,
+    ImageDeserializer,
+)
 from .user import UserDeserializer
 from .user_source import UserMinibatchSource
 
@@ -34,11 +42,16 @@ __all__ = [
     "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
     "FULL_DATA_SWEEP",
     "INFINITELY_REPEAT",
+    "Base64ImageDeserializer",
     "CBFDeserializer",
     "CTFDeserializer",
     "ConfigError",
     "DataError",
     "Deserializer",
+    "HTKFeatureDeserializer",
+    "HTKMLFBinaryDeserializer",
+    "HTKMLFDeserializer",
+    "ImageDeserializer",
     "Layout",
     "Minibatch",
     "MinibatchData",
@@ -46,12 +59,14 @@ __all__ = [
     "MinibatchSourceFromData",
     "ResumeError",
     "StoreError",
+    "StreamConfiguration",
     "StreamDef",
     "StreamDefs",
     "StreamInformation",
     "Streams",
     "TFDSDeserializer",
     "TessonError",
+    "UnavailableError",
     "UsageError",
     "UserDeserializer",
     "UserMinibatchSource",
@@ -60,4 +75,5 @@ __all__ = [
     "register_deserializer",
     "sequence_to_cntk_text_format",
     "resolve_config",
+    "transforms",
 ]

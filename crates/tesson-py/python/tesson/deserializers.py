@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 from .errors import ConfigError
-from .streams import StreamDef, StreamDefs
+from .streams import StreamConfiguration, StreamDef, StreamDefs
 
 __all__ = ["CBFDeserializer", "CTFDeserializer", "Deserializer", "TFDSDeserializer"]
 
@@ -44,7 +44,7 @@ class CTFDeserializer(Deserializer):
     filename : str or os.PathLike, or a list of them
         The file, relative to the working directory. A list of files, or a pattern such as ``"part-*.ctf"``, is one
         corpus: the files one behind the other (those of a pattern by name); the same id in two files is two sequences.
-    streams : mapping of str to StreamDef, optional
+    streams : mapping of str to StreamDef, or list of StreamConfiguration, optional
         The streams by name, usually :class:`StreamDefs`. :meth:`map_input` adds more.
     rules : {"lenient", "cntk"}, optional
         Which files are accepted: ``"cntk"`` finds fault exactly where CNTK 2.7 does. Default ``"lenient"``.
@@ -87,18 +87,18 @@ class CTFDeserializer(Deserializer):
     def __init__(
         self,
         filename: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-        streams: Mapping[str, StreamDef] | None = None,
+        streams: Mapping[str, StreamDef] | Sequence[StreamConfiguration] | None = None,
         *,
-        rules: str | None = None,
-        empty_inputs: str | None = None,
-        numbers: str | None = None,
+        rules: Literal["lenient", "cntk"] | None = None,
+        empty_inputs: Literal["keep", "skip", "error"] | None = None,
+        numbers: Literal["cntk", "extended"] | None = None,
         max_errors: int | None = None,
         skip_sequence_ids: bool | None = None,
         chunk_size_in_bytes: int | None = None,
         cache_index: bool | None = None,
         keep_data_in_memory: bool | None = None,
-        trace_level: int | None = None,
-        precision: str | None = None,
+        trace_level: Literal[0, 1, 2] | None = None,
+        precision: Literal["float", "double"] | None = None,
         frame_mode: bool | None = None,
         num_chunks_to_cache: int | None = None,
     ) -> None:
@@ -123,7 +123,7 @@ class CTFDeserializer(Deserializer):
         self,
         name: str,
         dim: SupportsIndex | None = None,
-        format: str = "dense",
+        format: Literal["dense", "sparse"] = "dense",
         alias: str | None = None,
         defines_mb_size: bool = False,
     ) -> CTFDeserializer:
@@ -148,7 +148,7 @@ class CTFDeserializer(Deserializer):
         StreamDefs(rois=StreamDef(field=None, shape=(400,), is_sparse=False, defines_mb_size=False))
         """
         if format.lower() not in ("dense", "sparse"):
-            raise ConfigError(f"found format `{format}`, expected `dense` or `sparse`", path=f"input.{name}.format")
+            raise ConfigError(f"found format `{format}`, expected `dense` or `sparse`", path=f"streams.{name}.format")
         self._streams[name] = StreamDef(
             alias, dim, format.lower() == "sparse", defines_mb_size=defines_mb_size
         )
@@ -200,8 +200,8 @@ class CBFDeserializer(Deserializer):
         *,
         skip: Iterable[str] = (),
         keep_data_in_memory: bool | None = None,
-        trace_level: int | None = None,
-        precision: str | None = None,
+        trace_level: Literal[0, 1, 2] | None = None,
+        precision: Literal["float", "double"] | None = None,
         cache_index: bool | None = None,
     ) -> None:
         super().__init__({

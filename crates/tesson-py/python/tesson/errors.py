@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-__all__ = ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError", "UsageError"]
+__all__ = ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError", "UnavailableError", "UsageError"]
 
 
 class TessonError(Exception):
@@ -172,6 +172,19 @@ class StoreError(TessonError, OSError):
         # OSError keeps errno outside of the instance's dictionary, where pickle would not find it.
         make = partial(StoreError, file=self.file, offset=self.offset, errno=self.errno)
         return make, self.args
+
+
+class UnavailableError(TessonError, NotImplementedError):
+    """A name of CNTK's that scripts import, and that Tesson does not implement yet. The message says what to use instead.
+
+    Examples
+    --------
+    >>> from tesson import ImageDeserializer
+    >>> ImageDeserializer("map.txt", {})
+    Traceback (most recent call last):
+        ...
+    tesson.errors.UnavailableError: ImageDeserializer is not available yet: ...
+    """
 
 
 class UsageError(TessonError, ValueError):

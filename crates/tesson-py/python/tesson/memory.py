@@ -71,6 +71,10 @@ class MemoryDeserializer(UserDeserializer):
         average = max(1, values * int(self._lengths.sum(dtype=np.int64)) // self._count)
         self._per_chunk = max(1, min(CHUNK_VALUES // average, math.ceil(self._count / CHUNKS)))
 
+    def __repr__(self) -> str:
+        streams = ", ".join(f"{s.name} {s.storage_format} {s.shape}" for s in self._streams)
+        return f"<MemoryDeserializer: {self._count} sequences, {streams}>"
+
     def _longest(self) -> NDArray[np.uint32]:
         """Samples of each sequence's longest stream, at least 1."""
         longest = np.ones(self._count, np.uint32)
@@ -124,10 +128,10 @@ def stream_of(value: Any, shape: tuple[int, ...] | None, name: str, number: int)
             raise ValueError("an empty list, expected at least one sequence")
         first = value[0]
     if hasattr(first, "tocsr"):
-        found = (int(first.shape[1]),)
-        if shape is not None and shape != found:
-            raise ValueError(f"a matrix of {found[0]} columns, expected {shape[0] if shape else 1}")
-        return StreamInformation(name, number, "sparse", np.float32, found)
+        columns = int(first.shape[1])
+        if shape is not None and math.prod(shape) != columns:
+            raise ValueError(f"a matrix of {columns} columns, expected {math.prod(shape)}")
+        return StreamInformation(name, number, "sparse", np.float32, (columns,) if shape is None else shape)
     array = np.asarray(first)
     if array.dtype.kind not in "biuf":
         raise TypeError(f"found {array.dtype}, expected an array of numbers, a sparse matrix or a list of them")

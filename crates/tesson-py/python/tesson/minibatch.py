@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ._tesson import StreamData, batch_of
+from ._tesson import Batch, StreamData, batch_of
 from .errors import UsageError
 from .memory import stream_of
 from .streams import no_stream
 from .user import column
-
-if TYPE_CHECKING:
-    from ._tesson import Batch
 
 __all__ = ["Layout", "Minibatch", "MinibatchData"]
 
@@ -137,6 +135,10 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
         """The state to continue behind this minibatch, whatever has been read since; None at the end of the data."""
         return None if self._batch is None else self._batch.state()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        parts = None if self._batch is None else self._batch.parts()
+        return _unpickled, (parts, self._numbers, self._names)
+
     def __repr__(self) -> str:
         if self._batch is None:
             return "Minibatch(end of data)"
@@ -147,12 +149,14 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
 class MinibatchData(StreamData):
     """The data of one stream in a minibatch.
 
-    Sources make them; a source of one's own (:class:`UserMinibatchSource`) makes them of its values.
+    Sources make them; a custom source (:class:`UserMinibatchSource`) makes them of its values.
 
     Parameters
     ----------
     value : array, sparse matrix or list of them
-        As for :meth:`MinibatchSource.from_data`: rows are sequences of one sample, entries of lists are sequences.
+        As for :meth:`MinibatchSource.from_data`: rows are sequences of one sample, entries of lists are sequences. An
+        array whose second axis has the samples of each sequence is taken as ``[sequences, samples, *shape]``, also where
+        that is one sample.
     num_sequences, num_samples : int
         How many there are in it.
     sweep_end : bool
@@ -167,6 +171,9 @@ class MinibatchData(StreamData):
     Flat arrays of two streams belong together sample by sample only where every sequence has as many samples of both:
     :meth:`Minibatch.paired` gives streams of which that is so, or an error, and ``class_indices`` the columns of a sparse
     stream whose samples have one entry each.
+
+    ``np.asarray(data)``, ``torch.as_tensor(data)`` and ``np.from_dlpack(data)`` give what :meth:`asarray` does, the last
+    two of dense streams only. Minibatches and their data pickle.
 
     Examples
     --------
@@ -189,9 +196,11 @@ class MinibatchData(StreamData):
 
     def __new__(cls, value: Any, num_sequences: int, num_samples: int, sweep_end: bool = False) -> Self:
         stream = stream_of(value, None, "value", 0)
-        # Sequences of equal length may come in one array.
-        if stream.shape and not stream.is_sparse and num_sequences != num_samples and not isinstance(value, (list, tuple)):
-            stream = stream_of(value, stream.shape[1:], "value", 0)
+        # Sequences of equal length may come in one array, which then has an axis for their samples.
+        if len(stream.shape) > 0 and not stream.is_sparse and not isinstance(value, (list, tuple)):
+            has_axis = num_sequences * stream.shape[0] == num_samples and (len(stream.shape) > 1 or num_sequences != num_samples)
+            if has_axis:
+                stream = stream_of(value, stream.shape[1:], "value", 0)
         columns = column(value, stream)
         double = columns[-1].dtype == np.float64
         data = super().__new__(cls, batch_of(columns, stream.shape, stream.is_sparse, double, sweep_end), 0)
@@ -203,9 +212,51 @@ class MinibatchData(StreamData):
             )
         return data
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        batch, number = self._of()
+        return _unpickled_data, (batch.parts(), number)
+
+    def reshaped(self, shape: tuple[int, ...]) -> MinibatchData:
+        """The same with samples of another shape of as many values; itself where the shape is the same, or does not fit."""
+        if shape == self.sample_shape or math.prod(shape) != math.prod(self.sample_shape):
+            return self
+        streams, *others = self._of()[0].parts()
+        (name, _, _, is_sparse, lengths, arrays, layout) = streams[0]
+        if not is_sparse:
+            arrays = [arrays[0].reshape(-1, *shape)]
+        stream = (name, list(shape), list(shape), is_sparse, lengths, arrays, layout)
+        return _unpickled_data(([stream], *others), 0)
+
+    def __dlpack__(self, **arguments: Any) -> Any:
+        """The same as :meth:`asarray`, for other frameworks; of dense streams only."""
+        if self.is_sparse:
+            raise BufferError(
+                f"stream `{self.name}` is sparse: hand over its indptr, indices and values, or asarray(), which is dense"
+            )
+        return self.asarray().__dlpack__(**arguments)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """The processor's own memory."""
+        return 1, 0
+
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> NDArray[Any]:
         """The same as :meth:`asarray`, for NumPy's functions."""
         return np.array(self.asarray(), dtype=dtype, copy=copy)
+
+    @property
+    def number_of_sequences(self) -> int:
+        """The same as `num_sequences`."""
+        return self.num_sequences
+
+    @property
+    def number_of_samples(self) -> int:
+        """The same as `num_samples`."""
+        return self.num_samples
+
+    @property
+    def sweep_end(self) -> bool:
+        """The same as `end_of_sweep`."""
+        return self.end_of_sweep
 
     @property
     def layout(self) -> Layout:
@@ -251,7 +302,7 @@ class MinibatchData(StreamData):
         if not self.is_sparse:
             samples = self.samples
             return [samples[begin:end] for begin, end in spans]
-        return _rows(self.indptr, self.indices, self.values, spans, self.sample_shape[0])
+        return _rows(self.indptr, self.indices, self.values, spans, math.prod(self.sample_shape))
 
     def __repr__(self) -> str:
         kind = "sparse" if self.is_sparse else "dense"
@@ -259,6 +310,14 @@ class MinibatchData(StreamData):
             f"<MinibatchData `{self.name}`: {self.num_sequences} sequences, "
             f"{self.num_samples} samples, {kind} {self.sample_shape}>"
         )
+
+
+def _unpickled(parts: Any, numbers: Mapping[Hashable, int], names: tuple[Hashable, ...]) -> Minibatch:
+    return Minibatch(None if parts is None else Batch.of_parts(*parts), numbers, names)
+
+
+def _unpickled_data(parts: Any, number: int) -> MinibatchData:
+    return _of_stream(MinibatchData, Batch.of_parts(*parts), number)
 
 
 def _rows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -107,8 +107,10 @@ class MinibatchSource(Source):
         minibatches. Minibatches then end with their sweep, and sizes change with sweeps only, unless `sharing` is by
         position, where ``"drop"`` and ``"repeat"`` are for shares that are empty.
     sharing : {"chunk", "position"}, optional
-        How workers share the data. ``"chunk"`` is CNTK's way and the default of its order; under ``"position"``, the
-        default of ``"global"`` and of `bucketing`, all ranks together get the minibatches that a single worker would.
+        How workers share the data. ``"chunk"`` is CNTK's way and the default of its order: each rank reads whole chunks
+        and has a position of its own, and a rank gets nothing where there are fewer chunks than workers. Under
+        ``"position"``, the default of ``"global"`` and of `bucketing`, all ranks together get the minibatches that a single
+        worker would, take equally many steps and save the same state: choose it unless a run has to repeat CNTK's.
     memory_limit : int or str, optional
         Bytes that the source may hold, also as ``"512MB"`` or ``"2GiB"``; 4 GiB by default. A minibatch that takes more
         is refused, whatever the order and the threads; a call for a smaller one goes on where it would have begun.
@@ -121,11 +123,14 @@ class MinibatchSource(Source):
     transforms : mapping, optional
         For streams what is done with each sample, behind what their :class:`StreamDef` says: a function from array to
         array, a :class:`UserTransform`, which sparse streams need, or a list of them.
+    num_data_partitions, partition_index : int, optional
+        Number of workers and the rank of this one, for all calls that name none. Given here, a number of workers that
+        leaves ranks without data is warned of when the source is opened, on every rank.
 
     Raises
     ------
     ConfigError
-        Arguments that mean nothing; ``.path`` says which.
+        Arguments that mean nothing; ``.path`` says which, such as ``deserializers[0].max_errors``.
     DataError, StoreError
         The beginning of the data is not as it should be, or cannot be read.
 
@@ -145,8 +150,11 @@ class MinibatchSource(Source):
 
     _source: _tesson.Source
     _streams: Streams
-    #: The configuration, shapes of several dimensions by stream, and what file names are relative to.
-    _arguments: tuple[dict[str, Any], Mapping[str, tuple[int, ...]], str | None]
+    #: The configuration, shapes of several dimensions by stream, what file names are relative to, and whether the
+    #: configuration was made of keyword arguments.
+    _arguments: tuple[dict[str, Any], Mapping[str, tuple[int, ...]], str | None, bool]
+    #: Number of workers and rank for calls that name none.
+    _share: tuple[int | None, int | None]
     _numbers: dict[Hashable, int]
     _names: tuple[str, ...]
 
@@ -162,7 +170,7 @@ class MinibatchSource(Source):
         multithreaded_deserializer: bool | None = None,
         frame_mode: bool = False,
         truncation_length: int = 0,
-        randomize: bool | str = True,
+        randomize: bool | Literal["global"] = True,
         max_errors: int = 0,
         *,
         max_error_share: float | None = None,
@@ -172,17 +180,19 @@ class MinibatchSource(Source):
         outer_join: bool = False,
         unique_keys: bool = False,
         keep_sparse: bool = False,
-        max_samples_end: str = "after",
+        max_samples_end: Literal["after", "before", "inside"] = "after",
         drop_last: bool = False,
         minibatch_size_in_sequences: int | None = None,
         bucketing: bool | int = False,
-        equal_steps: str | None = None,
-        sharing: str | None = None,
+        equal_steps: Literal["drop", "repeat", "empty"] | None = None,
+        sharing: Literal["chunk", "position"] | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
         dtype: DTypeLike | None = None,
-        store: str | None = None,
+        store: Literal["file", "mmap"] | None = None,
         transforms: Mapping[str, Callable[..., Any] | Sequence[Callable[..., Any]]] | None = None,
+        num_data_partitions: int | None = None,
+        partition_index: int | None = None,
     ) -> None:
         parts = _parts(deserializers)
         transformed = _transforms(parts, transforms or {})
@@ -227,13 +237,19 @@ class MinibatchSource(Source):
             for name, stream in part.streams.items()
             if stream.shape is not None and len(stream.shape) != 1 and name not in transformed
         }
-        self._open({name: value for name, value in options.items() if value is not None}, shapes, None)
+        self._open({name: value for name, value in options.items() if value is not None}, shapes, None, True)
+        self._share_by_default(num_data_partitions, partition_index)
 
     def _open(
-        self, config: dict[str, Any], shapes: Mapping[str, tuple[int, ...]], base_dir: str | None
+        self,
+        config: dict[str, Any],
+        shapes: Mapping[str, tuple[int, ...]],
+        base_dir: str | None,
+        by_keywords: bool = False,
     ) -> None:
-        self._arguments = (config, shapes, base_dir)
-        self._source = _tesson.Source(resolved(config, base_dir), shapes, base_dir)
+        self._arguments = (config, shapes, base_dir, by_keywords)
+        self._share = (None, None)
+        self._source = _tesson.Source(resolved(config, base_dir), shapes, base_dir, by_keywords)
         streams = {
             name: StreamInformation(name, number, "sparse" if sparse else "dense", np.dtype(dtype), tuple(dims))
             for number, (name, dims, dtype, sparse) in enumerate(self._source.streams())
@@ -243,6 +259,12 @@ class MinibatchSource(Source):
         # Both ways to name a stream; made once, looked up at every minibatch.
         self._numbers = {name: stream.stream_id for name, stream in streams.items()}
         self._numbers.update((stream, stream.stream_id) for stream in streams.values())
+
+    def _share_by_default(self, workers: int | None, rank: int | None) -> None:
+        """Sets the share of calls that name none, and warns if some ranks of so many get no data."""
+        self._share = (workers, rank)
+        if workers is not None or rank is not None:
+            self._source.check_share(1 if workers is None else workers, 0 if rank is None else rank)
 
     @classmethod
     def from_config(
@@ -254,8 +276,13 @@ class MinibatchSource(Source):
         overrides: Mapping[str, Any] | None = None,
         arguments: Iterable[str] = (),
         extended_variables: bool = False,
+        num_data_partitions: int | None = None,
+        partition_index: int | None = None,
     ) -> MinibatchSource:
         """Open what a configuration describes.
+
+        A deserializer with ``module`` and a type that is not built in imports that Python module, which runs its code: read
+        configurations only from people whose code you would run. :func:`resolve_config` and ``tesson config`` import nothing.
 
         Parameters
         ----------
@@ -276,6 +303,8 @@ class MinibatchSource(Source):
             What follows a BrainScript file on CNTK's command line: ``["Train=[reader=[randomize=false]]"]``.
         extended_variables : bool
             Whether ``$env:NAME$`` and ``$name|value$`` are variables in BrainScript.
+        num_data_partitions, partition_index : int, optional
+            As in :class:`MinibatchSource`.
 
         Examples
         --------
@@ -289,6 +318,7 @@ class MinibatchSource(Source):
         tree, found_dir = load_reader(config, section, overrides, arguments, extended_variables)
         source = cls.__new__(cls)
         source._open(tree, {}, found_dir if base_dir is None else os.fspath(base_dir))
+        source._share_by_default(num_data_partitions, partition_index)
         return source
 
     @classmethod
@@ -299,7 +329,7 @@ class MinibatchSource(Source):
         *,
         max_samples: int = INFINITELY_REPEAT,
         max_sweeps: int = INFINITELY_REPEAT,
-        randomize: bool | str = False,
+        randomize: bool | Literal["global"] = False,
         randomization_seed: int = 0,
         randomization_window_in_chunks: int = DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS,
         randomization_window_in_samples: int = 0,
@@ -307,12 +337,14 @@ class MinibatchSource(Source):
         truncation_length: int = 0,
         minibatch_size_in_sequences: int | None = None,
         bucketing: bool | int = False,
-        equal_steps: str | None = None,
-        sharing: str | None = None,
+        equal_steps: Literal["drop", "repeat", "empty"] | None = None,
+        sharing: Literal["chunk", "position"] | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
         dtype: DTypeLike | None = None,
         transforms: Mapping[str, Callable[..., Any] | Sequence[Callable[..., Any]]] | None = None,
+        num_data_partitions: int | None = None,
+        partition_index: int | None = None,
         **streams: Any,
     ) -> MinibatchSource:
         """Read data that are in memory, by default in their order.
@@ -323,7 +355,7 @@ class MinibatchSource(Source):
             Streams whose names are no keywords, or are those of options.
         max_samples, max_sweeps, randomize, randomization_seed, randomization_window_in_chunks, \
 randomization_window_in_samples, frame_mode, truncation_length, minibatch_size_in_sequences, bucketing, equal_steps, \
-sharing, memory_limit, threads, dtype, transforms
+sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partition_index
             As in :class:`MinibatchSource`. There are at least 64 chunks, where there are as many sequences.
         **streams
             Each an array ``[sequences, *shape]`` or a :class:`scipy.sparse.csr_matrix` ``[sequences, columns]``, whose
@@ -355,14 +387,17 @@ sharing, memory_limit, threads, dtype, transforms
             memory_limit=memory_limit,
             threads=threads,
             dtype=dtype,
+            num_data_partitions=num_data_partitions,
+            partition_index=partition_index,
         )
 
     def __getstate__(self) -> tuple[Any, ...]:
-        return *self._arguments, self._source.state()
+        return *self._arguments, self._share, self._source.state()
 
     def __setstate__(self, parts: tuple[Any, ...]) -> None:
-        *arguments, state = parts
+        *arguments, share, state = parts
         self._open(*arguments)
+        self._share = share
         self._source.restore(state)
 
     def next_minibatch(
@@ -385,7 +420,9 @@ sharing, memory_limit, threads, dtype, transforms
         device : object, optional
             Accepted for CNTK's scripts, and ignored.
         num_data_partitions, partition_index : int, optional
-            Number of workers and which share to return, by default the whole. They may change between calls.
+            Number of workers and which share to return, by default those of the source, else the whole. They may change
+            between calls. Under ``sharing="chunk"``, CNTK's way, a rank gets nothing where there are fewer chunks than
+            workers: prefer ``sharing="position"`` (see :class:`MinibatchSource`).
 
         Returns
         -------
@@ -412,6 +449,8 @@ sharing, memory_limit, threads, dtype, transforms
         """
         if minibatch_size_in_samples is None:
             minibatch_size_in_samples = self._default_size()
+        if num_data_partitions is None and partition_index is None:
+            num_data_partitions, partition_index = self._share
         batch = self._source.next(minibatch_size_in_samples, num_data_partitions, partition_index)
         if input_map is None:
             return Minibatch(batch, self._numbers, self._names)
@@ -441,10 +480,14 @@ sharing, memory_limit, threads, dtype, transforms
         input_map: Mapping[Any, StreamInformation | str] | None = None,
         *,
         epoch_size: int | None = None,
+        sweeps: int | None = None,
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
     ) -> Iterator[Minibatch]:
-        """Iterate over minibatches, to the end of the data.
+        """Iterate over minibatches, to the end of the data; of a source without an end, to the end of the sweep.
+
+        The iteration begins where the source stands, so a second one gives the next sweep, and after a restore it gives
+        the rest of one. ``for minibatch in source`` is the same without arguments.
 
         Parameters
         ----------
@@ -457,23 +500,46 @@ sharing, memory_limit, threads, dtype, transforms
         epoch_size : int, optional
             Samples of an epoch, over all workers; by default that of the configuration, or one sweep. Epochs are counted from the start of the data,
             not of the iteration, so a source that has been restored goes on with the size due.
+        sweeps : int, optional
+            Ends of sweeps after which the iteration stops, if the data do not end before: ``INFINITELY_REPEAT`` for none.
+            By default 1 where :meth:`is_infinite` is true, else all there are. A minibatch may hold the beginning of the
+            next sweep, too, as CNTK fills it.
 
         Examples
         --------
         >>> [minibatch["features"].num_samples for minibatch in source.minibatches("2:3", epoch_size=6)]
         [2, 2, 2, 3, 3]
+        >>> endless = MinibatchSource.from_data(x=np.arange(6))
+        >>> [len(list(endless.minibatches(2))) for epoch in range(2)], len(list(endless.minibatches(2, sweeps=4)))
+        ([3, 3], 12)
         """
+        if sweeps is None:
+            sweeps = 1 if self.is_infinite() else INFINITELY_REPEAT
         sizes = minibatch_size_in_samples
         schedule = self._source.default_sizes() if sizes is None else _schedule(sizes)
         size = schedule.constant()
-        while minibatch := self.next_minibatch(
-            schedule.at(self._epoch(epoch_size)) if size is None else size,
-            input_map,
-            None,
-            num_data_partitions,
-            partition_index,
+        before = self._source.local_sweeps()
+        while sweeps > 0 and (
+            minibatch := self.next_minibatch(
+                schedule.at(self._epoch(epoch_size)) if size is None else size,
+                input_map,
+                None,
+                num_data_partitions,
+                partition_index,
+            )
         ):
+            after = self._source.local_sweeps()
+            sweeps -= minibatch.sweep_end if after is None or before is None else after - before
+            before = after
             yield minibatch
+
+    def __iter__(self) -> Iterator[Minibatch]:
+        """The same as :meth:`minibatches` without arguments."""
+        return self.minibatches()
+
+    def is_infinite(self) -> bool:
+        """Whether the data never end: neither `max_samples` nor `max_sweeps` is given."""
+        return self._source.is_endless()
 
     def _option(self, name: str) -> Any:
         """What the configuration says for an option, as it is written there."""
@@ -556,8 +622,13 @@ sharing, memory_limit, threads, dtype, transforms
         """
         self._source.close()
 
+    def __str__(self) -> str:
+        streams = ", ".join(f"{s.name} {s.storage_format} {s.shape}" for s in self._streams.values())
+        end = "no end" if self.is_infinite() else "an end"
+        return f"<{type(self).__name__}: {streams}; {end}>"
+
     def __repr__(self) -> str:
-        config, _, base_dir = self._arguments
+        config, _, base_dir, _ = self._arguments
         place = "" if base_dir is None else f", base_dir={base_dir!r}"
         return f"MinibatchSource.from_config({config!r}{place})"
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from .minibatch import MinibatchData
 from .streams import StreamInformation, Streams
 
 __all__ = ["Source"]
@@ -40,6 +41,18 @@ class Source(ABC):
     @abstractmethod
     def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
         """Go on from a state."""
+
+    @abstractmethod
+    def minibatches(self) -> Iterator[Mapping[Any, MinibatchData]]:
+        """Iterate over minibatches."""
+
+    def __iter__(self) -> Iterator[Mapping[Any, MinibatchData]]:
+        """The same as :meth:`minibatches` without arguments."""
+        return self.minibatches()
+
+    @abstractmethod
+    def is_infinite(self) -> bool:
+        """Whether the data never end."""
 
     def state_dict(self) -> dict[str, Any]:
         """The same as :meth:`get_checkpoint_state`, as PyTorch spells it."""

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex, TypeGuard
 
 import numpy as np
 from numpy.typing import DTypeLike
 
 from .errors import ConfigError
 
-__all__ = ["StreamDef", "StreamDefs", "StreamInformation", "Streams"]
+__all__ = ["StreamConfiguration", "StreamDef", "StreamDefs", "StreamInformation", "Streams"]
 
 
 @dataclass(frozen=True, init=False)
@@ -31,13 +32,29 @@ class StreamDef:
         Whether the file holds ``column:value`` pairs.
     transforms : sequence of callable, optional
         What is done with each sample, in order: functions from array to array, or :class:`UserTransform`.
+    context : tuple of int, optional
+        Frames before and after each frame of speech. Like `scp`, `mlf`, `broadcast` and `max_sequence_length` it is for
+        the deserializers of HTK files, which are not available yet; others ignore it.
+    scp, mlf : str or list of str, optional
+        Files of speech and of its labels. Not available yet.
+    broadcast : bool, optional
+        Whether an utterance of one frame is repeated for each sample of its sequence. Not available yet.
     defines_mb_size : bool
         Whether the samples of this stream alone are counted for the size of minibatches.
+    max_sequence_length : int
+        Longer utterances are left out. Not available yet.
+
+    Attributes
+    ----------
+    stream_alias, dim
+        What CNTK's stream definitions call `field` and the number of values in a sample.
 
     Examples
     --------
     >>> StreamDef(field="x", shape=784)
     StreamDef(field='x', shape=(784,), is_sparse=False, defines_mb_size=False)
+    >>> StreamDef(field="x", shape=(28, 28)).dim
+    784
     """
 
     field: str | None
@@ -45,6 +62,11 @@ class StreamDef:
     is_sparse: bool
     defines_mb_size: bool
     transforms: tuple[Callable[..., Any], ...] = dataclasses.field(default=(), repr=False)
+    context: tuple[int, int] | None = dataclasses.field(default=None, repr=False)
+    scp: str | Sequence[str] | None = dataclasses.field(default=None, repr=False)
+    mlf: str | Sequence[str] | None = dataclasses.field(default=None, repr=False)
+    broadcast: bool | None = dataclasses.field(default=None, repr=False)
+    max_sequence_length: int = dataclasses.field(default=65535, repr=False)
 
     def __init__(
         self,
@@ -52,26 +74,80 @@ class StreamDef:
         shape: SupportsIndex | Sequence[SupportsIndex] | None = None,
         is_sparse: bool = False,
         transforms: Sequence[Callable[..., Any]] | None = None,
-        *,
+        context: tuple[int, int] | None = None,
+        scp: str | Sequence[str] | None = None,
+        mlf: str | Sequence[str] | None = None,
+        broadcast: bool | None = None,
         defines_mb_size: bool = False,
+        max_sequence_length: int = 65535,
     ) -> None:
-        # Up to `transforms` the arguments stand in CNTK's order, where further ones may stand before `defines_mb_size`.
+        # The order of the arguments is CNTK's.
         dims = None if shape is None else _dims(shape)
         if is_sparse and dims is not None and len(dims) != 1:
             raise ConfigError(f"found shape {dims} of a sparse stream, expected one dimension")
         # The dataclass is frozen: it serves as a value.
         for name, value in (
             ("field", field), ("shape", dims), ("is_sparse", is_sparse), ("defines_mb_size", defines_mb_size),
-            ("transforms", tuple(transforms or ())),
+            ("transforms", tuple(transforms or ())), ("context", context), ("scp", scp), ("mlf", mlf),
+            ("broadcast", broadcast), ("max_sequence_length", max_sequence_length),
         ):
             object.__setattr__(self, name, value)
+
+    @property
+    def stream_alias(self) -> str | None:
+        """The same as `field`, as CNTK calls it."""
+        return self.field
+
+    @property
+    def dim(self) -> int | None:
+        """Number of values in a sample, None where it is left to the file."""
+        return None if self.shape is None else math.prod(self.shape)
 
 
 def _dims(shape: SupportsIndex | Sequence[SupportsIndex]) -> tuple[int, ...]:
     """A shape as a tuple: a number of values is a shape of one dimension."""
-    if isinstance(shape, Sequence):
-        return tuple(operator.index(d) for d in shape)
-    return (operator.index(shape),)
+    try:
+        dims = tuple(map(operator.index, shape)) if isinstance(shape, Sequence) else (operator.index(shape),)
+    except TypeError:
+        raise ConfigError(f"found the shape {shape!r}, expected a whole number or several of them", path="shape") from None
+    if any(dim < 1 for dim in dims):
+        raise ConfigError(f"found the shape {shape!r}, expected numbers from 1", path="shape")
+    return dims
+
+
+@dataclass(frozen=True)
+class StreamConfiguration:
+    """One input of a text file, as older scripts for CNTK define it; :class:`CTFDeserializer` takes a list of them.
+
+    Parameters
+    ----------
+    name : str
+        The stream's name.
+    dim : int
+        Values in a sample; of sparse streams the number of columns.
+    is_sparse : bool
+        Whether the file holds ``column:value`` pairs.
+    stream_alias : str
+        The input's name in the file, by default `name`.
+    defines_mb_size : bool
+        Whether the samples of this stream alone are counted for the size of minibatches.
+
+    Examples
+    --------
+    >>> CTFDeserializer("train.ctf", [StreamConfiguration("features", 4, stream_alias="x")]).streams
+    StreamDefs(features=StreamDef(field='x', shape=(4,), is_sparse=False, defines_mb_size=False))
+    """
+
+    name: str
+    dim: int
+    is_sparse: bool = False
+    stream_alias: str = ""
+    defines_mb_size: bool = False
+
+    @property
+    def definition(self) -> StreamDef:
+        """The same as a :class:`StreamDef`."""
+        return StreamDef(self.stream_alias or None, self.dim, self.is_sparse, defines_mb_size=self.defines_mb_size)
 
 
 class StreamDefs(dict[str, StreamDef]):
@@ -84,11 +160,15 @@ class StreamDefs(dict[str, StreamDef]):
     (['features', 'labels'], True)
     """
 
-    def __init__(self, *args: Mapping[str, StreamDef], **streams: StreamDef) -> None:
-        super().__init__(*args, **streams)
+    def __init__(
+        self, *args: Mapping[str, StreamDef] | Iterable[StreamConfiguration], **streams: StreamDef
+    ) -> None:
+        given = ({s.name: s.definition for s in a} if _is_configurations(a) else a for a in args)
+        super().__init__(*given, **streams)
         for name, stream in self.items():
             if not isinstance(stream, StreamDef):
-                raise ConfigError(f"found {stream!r} for stream `{name}`, expected a StreamDef", path=name)
+                what = f"found {stream!r} for stream `{name}`, expected a StreamDef such as StreamDef(field={name!r}, shape=3)"
+                raise ConfigError(what, path=name)
 
     def __getattr__(self, name: str) -> StreamDef:
         try:
@@ -104,9 +184,14 @@ class StreamDefs(dict[str, StreamDef]):
         return f"StreamDefs({inside})"
 
 
+def _is_configurations(streams: object) -> TypeGuard[list[StreamConfiguration]]:
+    """Whether streams are given as a list of :class:`StreamConfiguration`."""
+    return isinstance(streams, list) and bool(streams) and all(isinstance(s, StreamConfiguration) for s in streams)
+
+
 @dataclass(frozen=True, init=False)
 class StreamInformation:
-    """A stream of a source, or of a deserializer of the user's own. Serves as a key of minibatches.
+    """A stream of a source, or of a custom deserializer. Serves as a key of minibatches.
 
     Parameters
     ----------
@@ -120,6 +205,8 @@ class StreamInformation:
         The type of its values, float32 or float64.
     shape : tuple of int
         The shape of one sample.
+    defines_mb_size : bool
+        Of a stream of a custom deserializer: whether its samples alone are counted for the size of minibatches.
 
     Examples
     --------
@@ -132,14 +219,16 @@ class StreamInformation:
     storage_format: str
     dtype: np.dtype[np.float32 | np.float64]
     shape: tuple[int, ...]
+    defines_mb_size: bool
 
     def __init__(
         self,
         name: str,
         stream_id: int = 0,
-        storage_format: str = "dense",
+        storage_format: Literal["dense", "sparse"] = "dense",
         dtype: DTypeLike = np.float32,
         shape: SupportsIndex | Sequence[SupportsIndex] = (),
+        defines_mb_size: bool = False,
     ) -> None:
         if storage_format not in ("dense", "sparse"):
             raise ConfigError(f"found the storage format {storage_format!r}, expected `dense` or `sparse`")
@@ -150,6 +239,7 @@ class StreamInformation:
             ("storage_format", storage_format),
             ("dtype", np.dtype(dtype)),
             ("shape", _dims(shape)),
+            ("defines_mb_size", defines_mb_size),
         ):
             object.__setattr__(self, attribute, value)
 
@@ -157,6 +247,16 @@ class StreamInformation:
     def is_sparse(self) -> bool:
         """Whether samples are lists of (column, value) pairs."""
         return self.storage_format == "sparse"
+
+    @property
+    def m_name(self) -> str:
+        """The same as `name`, as CNTK's scripts spell it."""
+        return self.name
+
+    @property
+    def sample_shape(self) -> tuple[int, ...]:
+        """The same as `shape`."""
+        return self.shape
 
 
 class Streams(Mapping[str, StreamInformation]):

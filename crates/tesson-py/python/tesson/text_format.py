@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,39 +11,71 @@ __all__ = ["sequence_to_cntk_text_format"]
 
 
 def sequence_to_cntk_text_format(seq_idx: int, alias_tensor_map: Mapping[str, Any]) -> str:
-    """The rows of a sequence in CNTK's text format, without the line feed behind the last.
+    """The rows of a sequence in CNTK's text format, without the line feed after the last.
 
     Parameters
     ----------
     seq_idx : int
         The id of the sequence.
     alias_tensor_map : mapping
-        For each input the samples: an array ``[samples, …]``, a list of arrays, a sparse matrix ``[samples, columns]``, or
-        a list of sparse matrices of one row. Inputs may have different numbers of samples.
+        For each input the samples. Dense: an array ``[samples, …]``, or a list of arrays or numbers. Sparse: a matrix
+        ``[samples, columns]``, a list of matrices of one row, or a list of dictionaries from column to value. Inputs may
+        have different numbers of samples.
+
+    Raises
+    ------
+    ValueError
+        An input is none of these; the message names it.
 
     Examples
     --------
-    >>> print(sequence_to_cntk_text_format(7, {"a": np.array([[1, 2], [3, 4.5]]), "b": [np.array([0, 1])]}))
-    7	|a 1.0 2.0 |b 0 1
+    >>> print(sequence_to_cntk_text_format(7, {"a": np.array([[1, 2], [3, 4.5]]), "b": [{3: 1, 1: 2.5}]}))
+    7	|a 1.0 2.0 |b 1:2.5 3:1
     7	|a 3.0 4.5
     """
-    inputs = sorted(alias_tensor_map.items())
+    inputs = [(alias, _samples(alias, samples)) for alias, samples in sorted(alias_tensor_map.items())]
     rows = []
-    for number in range(max((_count(samples) for _, samples in inputs), default=0)):
-        present = [(alias, samples[number]) for alias, samples in inputs if number < _count(samples)]
-        rows.append(f"{seq_idx}\t" + " ".join(f"|{alias} {_values(sample)}" for alias, sample in present))
+    for number in range(max((count for _, (count, _) in inputs), default=0)):
+        present = [(alias, sample(number)) for alias, (count, sample) in inputs if number < count]
+        rows.append(f"{seq_idx}\t" + " ".join(f"|{alias} {values}" for alias, values in present))
     return "\n".join(rows)
 
 
-def _count(samples: Any) -> int:
-    # A sparse matrix has no length.
-    return int(samples.shape[0]) if hasattr(samples, "shape") else len(samples)
+def _samples(alias: str, samples: Any) -> tuple[int, Callable[[int], str]]:
+    """The number of samples, and what writes one of them."""
+    if hasattr(samples, "tocsr"):
+        matrix = samples.tocsr()
+        return int(matrix.shape[0]), lambda number: _row(alias, matrix[number])
+    if isinstance(samples, np.ndarray) and samples.ndim > 0:
+        return len(samples), lambda number: _sample(alias, samples[number])
+    if not isinstance(samples, Sequence) or isinstance(samples, (str, bytes)):
+        raise _wrong(alias, samples)
+    return len(samples), lambda number: _sample(alias, samples[number])
 
 
-def _values(sample: Any) -> str:
+def _sample(alias: str, sample: Any) -> str:
     """A sample as values, or as pairs where it is sparse."""
+    if isinstance(sample, Mapping):
+        return " ".join(f"{column}:{_number(alias, value)}" for column, value in sorted(sample.items()))
     if hasattr(sample, "tocsr"):
-        row = sample.tocsr()
-        pairs = zip(row.indices.tolist(), row.data.tolist())
-        return " ".join(f"{column}:{value}" for column, value in sorted(pairs))
-    return " ".join(str(value) for value in np.ravel(sample))
+        return _row(alias, sample.tocsr())
+    return " ".join(_number(alias, value) for value in np.ravel(sample))
+
+
+def _row(alias: str, row: Any) -> str:
+    pairs = zip(row.indices.tolist(), row.data.tolist())
+    return " ".join(f"{column}:{_number(alias, value)}" for column, value in sorted(pairs))
+
+
+def _number(alias: str, value: Any) -> str:
+    kind = np.asarray(value).dtype.kind
+    if kind not in "biuf":
+        raise _wrong(alias, value)
+    return str(int(value)) if kind == "b" else str(value)
+
+
+def _wrong(alias: str, found: Any) -> ValueError:
+    return ValueError(
+        f"input `{alias}`: found {type(found).__name__}, expected arrays of numbers, sparse matrices, "
+        "or dictionaries from column to value, one for each sample"
+    )

@@ -55,7 +55,10 @@ class UserDeserializer(ABC):
 
     @abstractmethod
     def stream_infos(self) -> Sequence[StreamInformation]:
-        """The streams, in order; their types are the source's to decide."""
+        """The streams, in order; their types are the source's to decide.
+
+        A stream with ``defines_mb_size`` alone says how many samples a sequence counts; at most one may have it.
+        """
 
     @abstractmethod
     def num_chunks(self) -> int:
@@ -75,11 +78,13 @@ class UserDeserializer(ABC):
         mapping
             For each stream the same number of sequences. Dense: an array ``[sequences, *shape]`` for sequences of one
             sample, or a list of arrays ``[samples, *shape]``. Sparse: a :class:`scipy.sparse.csr_matrix`
-            ``[sequences, columns]``, or a list of them ``[samples, columns]``. Numbers of any type.
+            ``[sequences, columns]``, or a list of them ``[samples, columns]``; for a shape of several dimensions the
+            columns are its samples' values in row-major order. Numbers of any type.
         """
 
     def sequence_lengths(self, chunk_id: int) -> Sequence[int] | NDArray[Any] | None:
-        """The number of samples of each sequence in a chunk (that of its longest stream), if known without reading it.
+        """The number of samples of each sequence in a chunk, if known without reading it: those of the stream with
+        ``defines_mb_size``, else of its longest stream.
 
         Where this is None, every chunk is read once when a source is opened.
         """
@@ -104,10 +109,17 @@ def described(deserializer: Any) -> dict[str, Any]:
     if not hasattr(chunks, "__index__") or not 1 <= int(chunks) < 2**32:
         raise ConfigError(f"`{name}.num_chunks()` returned {chunks!r}, expected a whole number from 1 below 2^32")
     identity = getattr(deserializer, "identity", "")
+    streams = list(deserializer.stream_infos())
+    described_streams = [_stream(stream, name) for stream in streams]
+    counted = [number for number, stream in enumerate(streams) if stream.defines_mb_size]
+    if len(counted) > 1:
+        both = " and ".join(f"`{streams[number].name}`" for number in counted)
+        raise ConfigError(f"`{name}.stream_infos()`: {both} have defines_mb_size, expected one at most")
     return {
         "name": name,
         "identity": str(identity() if callable(identity) else identity),
-        "streams": [_stream(stream, name) for stream in deserializer.stream_infos()],
+        "streams": described_streams,
+        "counted_stream": counted[0] if counted else None,
         "num_chunks": int(chunks),
         "thread_safe": bool(getattr(deserializer, "thread_safe", False)),
     }
@@ -143,7 +155,7 @@ def columns(chunk: Any, deserializer: Any) -> list[tuple[Any, ...]]:
 def column(data: Any, stream: StreamInformation) -> tuple[Any, ...]:
     """The data of a stream, as flat arrays: see :func:`columns`."""
     try:
-        return _sparse(data, stream.shape[0]) if stream.is_sparse else _dense(data, stream.shape)
+        return _sparse(data, math.prod(stream.shape)) if stream.is_sparse else _dense(data, stream.shape)
     except (TypeError, ValueError) as e:
         raise type(e)(f"stream `{stream.name}`: {e}") from None
 

@@ -1,9 +1,10 @@
-"""Sources of one's own: minibatches that Python makes, for whoever reads sources."""
+"""Custom sources: minibatches that a user's Python code makes."""
 
 from __future__ import annotations
 
 import functools
 import inspect
+import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any
@@ -18,8 +19,15 @@ __all__ = ["UserMinibatchSource"]
 class GivenMinibatch(Mapping[Any, MinibatchData]):
     """A minibatch that a user's code has made: looked up by name or :class:`StreamInformation`, false if there is no data."""
 
-    def __init__(self, data: Mapping[Any, MinibatchData], streams: Mapping[Hashable, str]) -> None:
-        self._data = {getattr(key, "name", key): value for key, value in data.items()}
+    def __init__(
+        self,
+        data: Mapping[Any, MinibatchData],
+        streams: Mapping[Hashable, str],
+        shapes: Mapping[str, tuple[int, ...]],
+    ) -> None:
+        named = {getattr(key, "name", key): value for key, value in data.items()}
+        # A value alone does not say which of its axes are those of a sample.
+        self._data = {name: value.reshaped(shapes.get(name, value.sample_shape)) for name, value in named.items()}
         #: Every key that is understood beside the names, and the stream's name.
         self._streams = streams
 
@@ -33,7 +41,7 @@ class GivenMinibatch(Mapping[Any, MinibatchData]):
         return len(self._data)
 
     def __repr__(self) -> str:
-        return f"GivenMinibatch({self._data!r})"
+        return f"Minibatch({self._data!r})"
 
 
 class UserMinibatchSource(Source):
@@ -41,7 +49,8 @@ class UserMinibatchSource(Source):
 
     A subclass has ``stream_infos()`` and ``next_minibatch(num_samples, number_of_workers, worker_rank, device=None)``,
     which returns a mapping from :class:`StreamInformation` (or names) to :class:`MinibatchData`, empty at the end of the
-    data. With ``get_checkpoint_state()`` and ``restore_from_checkpoint(state)`` of its own it can be resumed.
+    data. With ``get_checkpoint_state()`` and ``restore_from_checkpoint(state)`` of its own it can be resumed; without
+    them it refuses a state that holds anything.
 
     Whoever reads it calls ``next_minibatch`` as that of a :class:`MinibatchSource`, or as CNTK does; the arguments are
     brought into the order above.
@@ -88,7 +97,7 @@ class UserMinibatchSource(Source):
         return Streams({stream.name: stream for stream in self.stream_infos()})
 
     def is_infinite(self) -> bool:
-        """Whether the data never end."""
+        """Whether the data never end: true, as in CNTK, unless a subclass knows better."""
         return True
 
     def get_checkpoint_state(self) -> dict[str, Any]:
@@ -96,13 +105,35 @@ class UserMinibatchSource(Source):
         return {}
 
     def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
-        """Go on from a state; nothing unless a subclass can."""
+        """Resume from a state.
+
+        Raises
+        ------
+        NotImplementedError
+            The state holds something, and the subclass has no method of its own.
+        """
+        if checkpoint:
+            name = type(self).__name__
+            raise NotImplementedError(
+                f"{name} cannot resume from {dict(checkpoint)!r}: it has no restore_from_checkpoint(checkpoint) of its own; "
+                "implement it beside get_checkpoint_state()"
+            )
 
     def minibatches(
-        self, minibatch_size_in_samples: int, input_map: Mapping[Any, StreamInformation | str] | None = None, **share: Any
+        self,
+        minibatch_size_in_samples: int = 256,
+        input_map: Mapping[Any, StreamInformation | str] | None = None,
+        *,
+        sweeps: int | None = None,
+        **share: Any,
     ) -> Iterator[Mapping[Any, MinibatchData]]:
-        """Iterate over minibatches of one size, to the end of the data."""
-        while minibatch := self.next_minibatch(minibatch_size_in_samples, input_map, **share):
+        """Iterate over minibatches of one size, to the end of the data; of a source without an end, to the end of the sweep.
+
+        `sweeps` is as for :meth:`MinibatchSource.minibatches`; a sweep ends where a stream's ``sweep_end`` says so.
+        """
+        left = math.inf if sweeps is None and not self.is_infinite() else 1 if sweeps is None else sweeps
+        while left > 0 and (minibatch := self.next_minibatch(minibatch_size_in_samples, input_map, **share)):
+            left -= any(data.end_of_sweep for data in minibatch.values())
             yield minibatch
 
 
@@ -132,6 +163,7 @@ def _called_either_way(own: Callable[..., Any]) -> Callable[..., GivenMinibatch]
         arguments = (samples, 1 if workers is None else workers, 0 if rank is None else rank, device)
         data = own(self, *arguments[:room])
         names = {key: getattr(stream, "name", stream) for key, stream in (input_map or {}).items()}
-        return GivenMinibatch(data, names)
+        shapes = {stream.name: stream.shape for stream in self.stream_infos()}
+        return GivenMinibatch(data, names, shapes)
 
     return next_minibatch

@@ -111,13 +111,13 @@ def test_a_call_that_can_never_be_right_changes_nothing(ctf: Callable[[str], str
     ("arguments", "path"),
     [
         ({"max_samples": 5, "max_sweeps": 5}, "max"),
-        ({"randomization_window_in_samples": 5}, "randomizationWindow"),
-        ({"truncation_length": 5, "frame_mode": True}, "frameMode"),
+        ({"randomization_window_in_samples": 5}, "randomization_window_in_samples: "),
+        ({"truncation_length": 5, "frame_mode": True}, "frame_mode: "),
         ({"sharing": "fair"}, "sharing"),
-        ({"dtype": "int32"}, "precision"),
+        ({"dtype": "int32"}, "dtype: "),
         ({"store": "tape"}, "store"),
         ({"randomize": "maybe"}, "randomize"),
-        ({"memory_limit": "much"}, "memoryLimit"),
+        ({"memory_limit": "much"}, "memory_limit: "),
     ],
 )
 def test_arguments_that_mean_nothing_are_refused_by_name(arguments: dict[str, object], path: str) -> None:

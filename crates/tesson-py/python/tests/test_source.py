@@ -89,7 +89,7 @@ def test_a_size_in_sequences_limits_minibatches_or_is_their_size(corpus: Make) -
     assert source.next_minibatch(6)["x"].num_samples <= 6
     # Without it a call that gives no size gets 256 samples, here the whole corpus.
     assert corpus(**order).next_minibatch()["x"].num_sequences == 60
-    with pytest.raises(ConfigError, match="minibatchSizeInSequences"):
+    with pytest.raises(ConfigError, match="minibatch_size_in_sequences"):
         corpus(minibatch_size_in_sequences=0)
 
 
@@ -128,7 +128,7 @@ def test_equal_steps_are_as_many_for_every_worker(corpus: Make) -> None:
     other = corpus(equal_steps="drop")
     other.restore_from_checkpoint(state)
     assert other.next_minibatch(12, num_data_partitions=4, partition_index=1)["x"].keys == ahead
-    with pytest.raises(ConfigError, match="equalSteps"):
+    with pytest.raises(ConfigError, match="equal_steps"):
         corpus(equal_steps="some")
 
 
@@ -381,7 +381,7 @@ def test_deserializers_are_joined_by_key(files: Path) -> None:
     assert [s.tolist() for s in minibatch["b"].as_sequences()] == [[[8.0], [7.0]], [[9.0]]]
     outer = MinibatchSource([left, right], randomize=False, max_sweeps=1, outer_join=True).next_minibatch(10)
     assert [len(s) for s in outer["b"].as_sequences()] == [2, 0, 1]
-    with pytest.raises(ConfigError, match="strictKeys"):
+    with pytest.raises(ConfigError, match="strict_keys"):
         MinibatchSource([left, right], strict_keys=True)
     for primary in (1, "b"):
         by_right = MinibatchSource([left, right], randomize=False, max_sweeps=1, primary=primary)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import typed_script
 
 import tesson
 
@@ -21,6 +22,11 @@ def run(*command: str) -> None:
 def test_stubs_agree_with_the_built_module() -> None:
     pytest.importorskip("mypy")
     run("mypy.stubtest", "tesson")
+
+
+def test_a_typed_script_of_a_user_runs() -> None:
+    # That it is clean is a matter of `mypy`, which reads it as part of the package's configuration.
+    typed_script.main(Path("train.ctf"))
 
 
 def test_the_package_says_that_it_is_typed() -> None:

@@ -1,0 +1,116 @@
+"""Deserializers of CNTK that are not available yet.
+
+Scripts import these names; using one raises :class:`UnavailableError`, which says what to use instead.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NoReturn
+
+from .errors import UnavailableError
+
+__all__ = [
+    "Base64ImageDeserializer",
+    "HTKFeatureDeserializer",
+    "HTKMLFBinaryDeserializer",
+    "HTKMLFDeserializer",
+    "ImageDeserializer",
+]
+
+_PICTURES = (
+    "read a prepared dataset with TFDSDeserializer, or decode the pictures in a UserDeserializer "
+    "or before MinibatchSource.from_data"
+)
+_SPEECH = (
+    "read the frames in a UserDeserializer, or write them as text once with sequence_to_cntk_text_format "
+    "and read them with CTFDeserializer"
+)
+
+
+def refuse(name: str, instead: str) -> NoReturn:
+    """Says that a name of CNTK's is not available yet."""
+    raise UnavailableError(f"{name} is not available yet: {instead}")
+
+
+class _Unavailable:
+    """Refuses to be made."""
+
+    _instead: ClassVar[str]
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        refuse(type(self).__name__, self._instead)
+
+
+class _Pictures(_Unavailable):
+    _instead = _PICTURES
+
+    @staticmethod
+    def crop(*arguments: Any, **keywords: Any) -> NoReturn:
+        """Not available yet, see :func:`tesson.transforms.crop`."""
+        from . import transforms
+
+        transforms.crop(*arguments, **keywords)
+
+    @staticmethod
+    def scale(*arguments: Any, **keywords: Any) -> NoReturn:
+        """Not available yet, see :func:`tesson.transforms.scale`."""
+        from . import transforms
+
+        transforms.scale(*arguments, **keywords)
+
+    @staticmethod
+    def mean(*arguments: Any, **keywords: Any) -> NoReturn:
+        """Not available yet, see :func:`tesson.transforms.mean`."""
+        from . import transforms
+
+        transforms.mean(*arguments, **keywords)
+
+    @staticmethod
+    def color(*arguments: Any, **keywords: Any) -> NoReturn:
+        """Not available yet, see :func:`tesson.transforms.color`."""
+        from . import transforms
+
+        transforms.color(*arguments, **keywords)
+
+
+class ImageDeserializer(_Pictures):
+    """Not available yet: pictures that a map file lists.
+
+    Read a prepared dataset with :class:`TFDSDeserializer`, or decode the pictures in a :class:`UserDeserializer` or before
+    :meth:`MinibatchSource.from_data`.
+    """
+
+
+class Base64ImageDeserializer(_Pictures):
+    """Not available yet: pictures in Base64, one on each line of a text.
+
+    For what to use instead see :class:`ImageDeserializer`.
+    """
+
+
+class HTKFeatureDeserializer(_Unavailable):
+    """Not available yet: features of speech in HTK's parameter files.
+
+    Read the frames in a :class:`UserDeserializer`, or write them as text once with :func:`sequence_to_cntk_text_format` and
+    read them with :class:`CTFDeserializer`.
+    """
+
+    _instead = _SPEECH
+
+
+class HTKMLFDeserializer(_Unavailable):
+    """Not available yet: labels of speech in HTK's master label files.
+
+    For what to use instead see :class:`HTKFeatureDeserializer`.
+    """
+
+    _instead = _SPEECH
+
+
+class HTKMLFBinaryDeserializer(_Unavailable):
+    """Not available yet: labels of speech in CNTK's binary form.
+
+    For what to use instead see :class:`HTKFeatureDeserializer`.
+    """
+
+    _instead = _SPEECH
