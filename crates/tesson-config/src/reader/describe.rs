@@ -64,7 +64,7 @@ impl Reader {
         }
         let source = understand(&section, &registry.clone().with(&PLUG_IN))?;
         let options = Options::new(&READER_OPTIONS, &self.section, "")?;
-        let truncated = options.bool("truncated")?;
+        let truncated = source.truncation.is_some();
         let length = options.whole("truncationLength")?.unwrap_or(0);
         // Readers of speech take the size of the minibatch for a length of 0.
         let is_open = self.kind == Kind::Speech && truncated && length == 0 && !source.frame_mode;
