@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
-from .unavailable import refuse
+from .errors import UnavailableError
 
 __all__ = ["color", "crop", "mean", "scale"]
 
-_INSTEAD = "give StreamDef(transforms=[function]) a function from array to array, or a UserTransform"
+
+def _refuse(name: str) -> NoReturn:
+    instead = "give StreamDef(transforms=[function]) a function from array to array, or a UserTransform"
+    raise UnavailableError(f"transforms.{name} is not available yet: {instead}")
 
 
 def crop(
@@ -24,7 +27,7 @@ def crop(
     jitter_type: str = "none",
 ) -> NoReturn:
     """Not available yet: a rectangle cut out of the picture."""
-    refuse("transforms.crop", _INSTEAD)
+    _refuse("crop")
 
 
 def scale(
@@ -36,16 +39,16 @@ def scale(
     pad_value: int = -1,
 ) -> NoReturn:
     """Not available yet: the picture in another size."""
-    refuse("transforms.scale", _INSTEAD)
+    _refuse("scale")
 
 
 def mean(filename: str) -> NoReturn:
     """Not available yet: the picture less the mean of all pictures."""
-    refuse("transforms.mean", _INSTEAD)
+    _refuse("mean")
 
 
 def color(
     brightness_radius: float = 0.0, contrast_radius: float = 0.0, saturation_radius: float = 0.0
 ) -> NoReturn:
     """Not available yet: brightness, contrast and saturation changed at random."""
-    refuse("transforms.color", _INSTEAD)
+    _refuse("color")

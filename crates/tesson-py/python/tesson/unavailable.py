@@ -5,8 +5,9 @@ Scripts import these names; using one raises :class:`UnavailableError`, which sa
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
+from . import transforms
 from .errors import UnavailableError
 
 __all__ = [
@@ -27,50 +28,22 @@ _SPEECH = (
 )
 
 
-def refuse(name: str, instead: str) -> NoReturn:
-    """Says that a name of CNTK's is not available yet."""
-    raise UnavailableError(f"{name} is not available yet: {instead}")
-
-
 class _Unavailable:
     """Refuses to be made."""
 
     _instead: ClassVar[str]
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
-        refuse(type(self).__name__, self._instead)
+        raise UnavailableError(f"{type(self).__name__} is not available yet: {self._instead}")
 
 
 class _Pictures(_Unavailable):
     _instead = _PICTURES
 
-    @staticmethod
-    def crop(*arguments: Any, **keywords: Any) -> NoReturn:
-        """Not available yet, see :func:`tesson.transforms.crop`."""
-        from . import transforms
-
-        transforms.crop(*arguments, **keywords)
-
-    @staticmethod
-    def scale(*arguments: Any, **keywords: Any) -> NoReturn:
-        """Not available yet, see :func:`tesson.transforms.scale`."""
-        from . import transforms
-
-        transforms.scale(*arguments, **keywords)
-
-    @staticmethod
-    def mean(*arguments: Any, **keywords: Any) -> NoReturn:
-        """Not available yet, see :func:`tesson.transforms.mean`."""
-        from . import transforms
-
-        transforms.mean(*arguments, **keywords)
-
-    @staticmethod
-    def color(*arguments: Any, **keywords: Any) -> NoReturn:
-        """Not available yet, see :func:`tesson.transforms.color`."""
-        from . import transforms
-
-        transforms.color(*arguments, **keywords)
+    crop = staticmethod(transforms.crop)
+    scale = staticmethod(transforms.scale)
+    mean = staticmethod(transforms.mean)
+    color = staticmethod(transforms.color)
 
 
 class ImageDeserializer(_Pictures):
