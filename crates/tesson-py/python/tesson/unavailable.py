@@ -40,10 +40,10 @@ class _Unavailable:
 class _Pictures(_Unavailable):
     _instead = _PICTURES
 
-    crop = staticmethod(transforms.crop)
-    scale = staticmethod(transforms.scale)
-    mean = staticmethod(transforms.mean)
-    color = staticmethod(transforms.color)
+    crop = transforms.crop
+    scale = transforms.scale
+    mean = transforms.mean
+    color = transforms.color
 
 
 class ImageDeserializer(_Pictures):
