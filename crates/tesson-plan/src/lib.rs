@@ -35,6 +35,7 @@ pub use rng::{DrawKey, Philox};
 pub use share::{Demand, Sharing};
 pub use spec::{Ending, EqualSteps, LastSequence, Limit, PlanSpec};
 pub use stream::{
-    CountMismatch, GlobalSeeds, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec, StreamState,
+    CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec,
+    StreamState,
 };
 pub use truncate::{Piece, RowState, Rows, RowsShape, RowsState, Waits};

@@ -42,8 +42,8 @@ mod _tesson {
 
     #[pymodule_export]
     use crate::tfds::{
-        DatasetWriter, ExampleIterator, ExampleReader, GlobalSeeds, NestedElements, PreparedDataset, Stream,
-        find_dataset, forked,
+        DatasetWriter, ExampleIterator, ExampleReader, GlobalSeeds, ItemShuffle, NestedElements,
+        PreparedDataset, Stream, find_dataset, forked,
     };
 
     #[pymodule_export]

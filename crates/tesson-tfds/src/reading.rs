@@ -36,6 +36,8 @@ pub enum Op {
         /// Which of them it is, from 0.
         index: u64,
     },
+    /// `prefetch(…)`: reading ahead, which no order depends on.
+    Prefetch,
 }
 
 /// What is read of a dataset, and how.
@@ -264,6 +266,7 @@ impl Seeds<'_> {
             Op::Skip(n) => StreamOp::Skip(n),
             Op::Take(n) => StreamOp::Take(n),
             Op::Shard { num_shards, index } => StreamOp::Shard { count: num_shards, index },
+            Op::Prefetch => StreamOp::Prefetch,
         }
     }
 }
@@ -315,8 +318,9 @@ impl Op {
                     value.get("reshuffle_each_iteration").and_then(Value::as_bool).unwrap_or(true);
                 Ok(Op::Shuffle { buffer_size: at_least_one("buffer_size")?, seed, reshuffle })
             }
+            "prefetch" => Ok(Op::Prefetch),
             other => Err(wrong(format!(
-                "unknown operation `{other}`, expected one of shuffle, repeat, skip, take, shard"
+                "unknown operation `{other}`, expected one of shuffle, repeat, skip, take, shard, prefetch"
             ))),
         }
     }

@@ -50,7 +50,7 @@ pub use reader::{Means, OnDamage, Reader, Rows};
 pub use state::Restoring;
 pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_image::decode as pictures;
-pub use tesson_plan::{CountMismatch, GlobalSeeds, Stream, StreamState};
+pub use tesson_plan::{CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Stream, StreamState};
 pub use tesson_tfds::features;
 pub use tesson_tfds::ids::Ids;
 pub use tesson_tfds::info::{

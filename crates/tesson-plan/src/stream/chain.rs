@@ -53,11 +53,14 @@ impl Stream {
             facts = facts.counted(expected);
         }
         let mut source = 0;
+        let mut fused = false;
         for op in spec.ops.into_iter().filter(|op| !op.is_idle()) {
             source += usize::from(is_shuffle(&&op));
-            let fused = matches!(layers.last(), Some(Layer::Shuffle { .. }));
-            layers.push(Layer::of(op, source, fused, &facts)?);
+            if let Some(layer) = Layer::of(op, source, fused, &facts)? {
+                layers.push(layer);
+            }
             facts = facts.then(op, source, fused);
+            fused = is_shuffle(&&op);
         }
         let none: Box<[u64]> = vec![0; n_sources].into();
         let mut stream =
@@ -74,10 +77,46 @@ impl Stream {
         self.stopped = None;
     }
 
-    /// Begins a traversal where shuffles have begun these numbers of passes before it; one number for each shuffle.
+    /// Begins a traversal where shuffles have begun these numbers of passes before it; one number for each shuffle, the
+    /// files' first.
+    ///
+    /// # Errors
+    /// Another number of shuffles.
+    pub fn begin_after(&mut self, passes: &[u64]) -> Result<(), UsageError> {
+        if passes.len() != self.passes.len() {
+            let (found, expected) = (passes.len(), self.passes.len());
+            return Err(UsageError(format!(
+                "found the passes of {found} shuffles, the stream has {expected}"
+            )));
+        }
+        self.begin_at(passes);
+        Ok(())
+    }
+
+    /// As [`Stream::begin_after`], with as many numbers as there are shuffles.
     pub(super) fn begin_at(&mut self, passes: &[u64]) {
         self.passes.copy_from_slice(passes);
         self.begin();
+    }
+
+    /// Passes that each shuffle has begun so far, this traversal's among them; the first number is the files'.
+    pub fn passes(&self) -> &[u64] {
+        &self.passes
+    }
+
+    /// Whether nothing in it is traversed more than once in a traversal.
+    pub(super) fn goes_once(&self) -> bool {
+        self.facts.once
+    }
+
+    /// Whether traversals differ in their order: whether anything is shuffled anew in each pass.
+    pub fn reshuffles(&self) -> bool {
+        let anew = |layer: &Layer| match layer {
+            Layer::Files { files, .. } => files.reshuffles(),
+            Layer::Shuffle { seeding, size, .. } => seeding.reshuffle && *size > 1,
+            _ => false,
+        };
+        self.layers.iter().any(anew)
     }
 
     /// Begins the traversal of a number, from 0, as if all before it had been read to their ends.

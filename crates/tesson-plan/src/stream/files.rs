@@ -64,6 +64,11 @@ impl Files {
         &self.spans
     }
 
+    /// Whether each round has an order of its own.
+    pub(super) fn reshuffles(&self) -> bool {
+        self.spans.len() > 1 && self.seeding.is_some_and(|seeding| seeding.reshuffle)
+    }
+
     pub(super) fn repeats(&self) -> bool {
         self.repeat
     }

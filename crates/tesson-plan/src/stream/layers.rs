@@ -65,8 +65,14 @@ pub(super) enum Layer {
 }
 
 impl Layer {
-    pub(super) fn of(op: StreamOp, source: usize, fused: bool, below: &Facts) -> Result<Layer, UsageError> {
-        Ok(match op {
+    /// The layer of an operation; `None` for one that only stands between others.
+    pub(super) fn of(
+        op: StreamOp,
+        source: usize,
+        fused: bool,
+        below: &Facts,
+    ) -> Result<Option<Layer>, UsageError> {
+        Ok(Some(match op {
             StreamOp::Shuffle { buffer, seeding } => Layer::Shuffle {
                 size: buffer.get(),
                 seeding,
@@ -89,7 +95,8 @@ impl Layer {
                 }
                 Layer::Shard { count: count.get(), index, before: index }
             }
-        })
+            StreamOp::Prefetch => return Ok(None),
+        }))
     }
 }
 

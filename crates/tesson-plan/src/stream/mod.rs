@@ -12,6 +12,7 @@ mod buffer;
 mod chain;
 mod files;
 mod interleave;
+mod item_shuffle;
 mod layers;
 mod passes;
 mod ring;
@@ -23,6 +24,7 @@ mod state;
 mod tests;
 
 pub use chain::Stream;
+pub use item_shuffle::ItemShuffle;
 pub use layers::CountMismatch;
 pub use seeds::{GlobalSeeds, SeedPair, Seeding};
 pub use spec::{Span, StreamOp, StreamSpec};

@@ -13,7 +13,7 @@ pub(super) struct Facts {
     /// Passes begun by a traversal that is read to its end, if that can be said.
     pub whole: Option<Box<[u64]>>,
     /// Nothing below is traversed more than once in a traversal.
-    once: bool,
+    pub once: bool,
 }
 
 impl Facts {
@@ -54,6 +54,7 @@ impl Facts {
                 let share = |len: u64| len.saturating_sub(index).div_ceil(count.get());
                 Facts { len: self.len.map(share), ..self.clone() }
             }
+            StreamOp::Prefetch => self.clone(),
         }
     }
 

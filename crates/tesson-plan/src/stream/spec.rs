@@ -37,13 +37,16 @@ pub enum StreamOp {
         /// Which of them it is, from 0.
         index: u64,
     },
+    /// Nothing that changes the order, but it stands between its neighbours: a repeat on it is not directly on a shuffle
+    /// (§8.6).
+    Prefetch,
 }
 
 impl StreamOp {
     /// Whether the operation changes nothing: tf.data takes such a one out before it looks at the others.
     pub(super) fn is_idle(self) -> bool {
         match self {
-            StreamOp::Shuffle { .. } => false,
+            StreamOp::Shuffle { .. } | StreamOp::Prefetch => false,
             StreamOp::Repeat(n) => n == 1,
             StreamOp::Skip(n) => n == 0,
             StreamOp::Take(n) => n < 0,

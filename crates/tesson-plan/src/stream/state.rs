@@ -55,6 +55,24 @@ impl Stream {
         self.restore_with(state, &[], &mut || true)
     }
 
+    /// Passes that each shuffle had begun where a state of this stream was taken, the files' first: those that the next
+    /// traversal comes after. The stream stays where it stands; `go_on` is asked every few milliseconds of a long way.
+    ///
+    /// # Errors
+    /// As [`Stream::restore`]; `go_on` has said no.
+    pub fn passes_at(
+        &self,
+        state: &StreamState,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<u64>, ResumeError> {
+        let mut there = self.clone();
+        // Where nothing is traversed twice, the first example has begun all that the others need.
+        let delivered =
+            if there.goes_once() && !state.ended { state.delivered.min(1) } else { state.delivered };
+        there.restore_with(&StreamState { delivered, ..state.clone() }, &[], go_on)?;
+        Ok(there.passes().to_vec())
+    }
+
     /// The same by what the buffers held there ([`Stream::rings`]; no bytes if that was not kept), without a draw. `go_on`
     /// is asked every few milliseconds of a long way. Where it fails the stream stays where it stood.
     ///

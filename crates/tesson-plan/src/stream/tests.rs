@@ -162,6 +162,29 @@ fn counts_that_differ_fail_where_the_reference_does() {
 }
 
 #[test]
+fn a_traversal_begins_after_the_passes_that_are_named() {
+    let shuffle = StreamOp::Shuffle { buffer: one_or_more(10), seeding: seeding(32, true) };
+    let mut stream = Stream::new(StreamSpec { ops: vec![shuffle], ..spec(&[10]) }).unwrap();
+    stream.begin_after(&[7, 1]).unwrap();
+    assert_eq!(read(&mut stream, 4), [3, 7, 1, 9]);
+    assert!(stream.begin_after(&[7]).is_err());
+}
+
+#[test]
+fn only_what_is_shuffled_anew_reshuffles() {
+    let shuffle = |buffer, anew| StreamOp::Shuffle { buffer: one_or_more(buffer), seeding: seeding(1, anew) };
+    let check = |lengths: &[u64], files: Option<Seeding>, ops: Vec<StreamOp>, expected: bool| {
+        let stream = Stream::new(StreamSpec { shuffle_files: files, ops, ..spec(lengths) }).unwrap();
+        assert_eq!(stream.reshuffles(), expected);
+    };
+    check(&[5, 5], None, vec![], false);
+    check(&[5, 5], Some(seeding(1, true)), vec![], true);
+    check(&[5], Some(seeding(1, true)), vec![], false);
+    check(&[5, 5], Some(seeding(1, false)), vec![shuffle(4, false), shuffle(1, true)], false);
+    check(&[5], None, vec![shuffle(4, true), StreamOp::Take(2)], true);
+}
+
+#[test]
 fn files_without_examples_never_repeat() {
     let empty = StreamSpec { repeat_files: true, ops: vec![StreamOp::Repeat(-1)], ..spec(&[0, 0]) };
     assert_eq!(read(&mut Stream::new(empty).unwrap(), 5), [0u64; 0]);
@@ -249,6 +272,7 @@ impl Model {
                 let input = self.layer(last, files, order);
                 input.into_iter().skip(index as usize).step_by(count.get() as usize).collect()
             }
+            StreamOp::Prefetch => self.layer(last, files, order),
         }
     }
 
@@ -327,6 +351,7 @@ fn finite_op() -> impl Strategy<Value = StreamOp> {
         (1..4i64).prop_map(StreamOp::Repeat),
         (0..9i64).prop_map(StreamOp::Skip),
         (1..4u64, 0..4u64).prop_map(|(n, i)| StreamOp::Shard { count: one_or_more(n), index: i % n }),
+        Just(StreamOp::Prefetch),
     ]
 }
 
@@ -397,6 +422,7 @@ proptest! {
             ahead(&mut stream, n);
             let state = StreamState::from_json(&stream.state().to_json()).unwrap();
             let mut other = Stream::new(spec.clone()).unwrap();
+            prop_assert_eq!(&other.passes_at(&state, &mut || true).unwrap()[..], stream.passes());
             other.restore(&state).unwrap();
             prop_assert_eq!(other.state(), state.clone());
             let mut straight = stream.clone();

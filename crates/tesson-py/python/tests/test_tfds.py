@@ -416,7 +416,7 @@ def test_arrays_stay_valid_when_iterator_and_dataset_are_gone(tmp_path: Path) ->
     shard = [{"x": np.full((i % 4, 2), float(i)), "n": [i, i, i]} for i in range(100)]
     folder = write_dataset(tmp_path / "x" / "1.0.0", features, {"train": [shard]})
     ds = tfds.builder_from_directory(folder).as_dataset("train")
-    examples, (batch,) = list(ds), list(ds.batch(100))
+    examples, (batch,) = list(ds), list(ds.padded_batch(100))
     del ds
     gc.collect()
     for i, example in enumerate(examples):

@@ -248,6 +248,7 @@ first = next(examples)
 before = examples.state_dict()
 there = {{**before, "stream": {{**before["stream"], "delivered": far}}}}
 endless = endless.take(far + 1)
+endless.set_epoch(0)
 try:
     print('reading', flush=True)
     {way}

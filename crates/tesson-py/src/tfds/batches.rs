@@ -6,24 +6,38 @@ use numpy::PyArray1;
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
-use tesson::tfds::features::{Batch, Column, Data, Node, Padding, Plan, Schema};
+use tesson::tfds::features::{Batch, Column, Data, Node, Padding, Schema};
 
 use super::examples::is_absent;
 use super::kit::Kit;
 use super::nested::{Examples, Place, Step};
+use crate::errors::misuse;
 
 /// All examples of a batch together: an array for each feature, padded with 0, "" or false where examples differ in shape.
 /// Ragged features and nested datasets are lists with a value for each example. With `marks_absent`, arrays of optional
-/// features are masked where they are absent.
+/// features are masked where they are absent. Unless `pads`, examples that differ in shape are refused.
 pub(super) fn batch<'py>(
     py: Python<'py>,
     kit: &Arc<Kit>,
     schema: &Arc<Schema>,
     mut batch: Batch,
     marks_absent: bool,
+    pads: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let columns = schema.columns.iter().zip(&mut batch.columns);
-    let arrays = columns.map(|(plan, column)| array(py, kit, plan, column, marks_absent));
+    let arrays = columns.map(|(plan, column)| {
+        let Some(padding) = Padding::of(plan, column) else { return Ok(None) };
+        let difference = if pads { None } else { padding.first_difference(plan, column) };
+        if let Some((row, first, other)) = difference {
+            let what = format!(
+                "feature `{}`: the first example of the batch has shape {first:?}, example {row} has {other:?}; `batch` \
+                 takes examples of one shape: use `padded_batch`, or `map` them to one shape before",
+                plan.path
+            );
+            return Err(misuse(py, what));
+        }
+        array(py, kit, column, &padding, marks_absent).map(Some)
+    });
     let arrays = arrays.collect::<PyResult<_>>()?;
     let (schema, kit) = (Arc::clone(schema), Arc::clone(kit));
     let whole = Whole { arrays, examples: Arc::new(Examples { batch, schema, kit }), marks_absent };
@@ -77,15 +91,14 @@ impl<'py> Whole<'py> {
 fn array<'py>(
     py: Python<'py>,
     kit: &Kit,
-    plan: &Plan,
     column: &mut Column,
+    padding: &Padding,
     marks_absent: bool,
-) -> PyResult<Option<Bound<'py, PyAny>>> {
-    let Some(padding) = Padding::of(plan, column) else { return Ok(None) };
-    let array = padded(py, kit, column, &padding)?;
+) -> PyResult<Bound<'py, PyAny>> {
+    let array = padded(py, kit, column, padding)?;
     match &column.missing {
-        Some(missing) if marks_absent => masked(py, kit, &array, missing).map(Some),
-        _ => Ok(Some(array)),
+        Some(missing) if marks_absent => masked(py, kit, &array, missing),
+        _ => Ok(array),
     }
 }
 

@@ -202,6 +202,11 @@ impl Stream {
         self.stream.len()
     }
 
+    /// Whether traversals differ in their order.
+    fn reshuffles(&self) -> bool {
+        self.stream.reshuffles()
+    }
+
     /// For each example of a traversal its number in its split.
     fn ids<'py>(&self, py: Python<'py>, traversal: u64) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let records = self.records(py, traversal)?;

@@ -10,7 +10,7 @@ use super::dataset::PreparedDataset;
 use super::examples::{Maker, Run};
 use super::kit::Kit;
 use super::request::{Origin, Request, Shaped, WARNINGS};
-use super::{Memory, alone, begin_after, restore, saved, until_signal};
+use super::{Memory, alone, passes_at, restore, saved, until_signal};
 use crate::errors::raise;
 use crate::log;
 use crate::state::{from_python, to_python};
@@ -157,15 +157,19 @@ impl ExampleIterator {
         alone(py, &self.turn, |walk| self.step(py, walk))
     }
 
-    /// Begins the traversal after the one of a state.
-    fn begin_after(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Begins the traversal before which shuffles have begun these numbers of passes.
+    fn begin_after(&self, py: Python<'_>, passes: Vec<u64>) -> PyResult<()> {
         self.origin.check(py)?;
-        let state = from_python(state)?;
         alone(py, &self.turn, |walk| {
-            begin_after(py, &mut walk.reader, &state)?;
+            walk.reader.begin_after(&passes).map_err(|e| raise(py, e))?;
             walk.forget();
             Ok(())
         })
+    }
+
+    /// Passes that each shuffle has begun so far, as far as examples were given of them.
+    fn passes(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        alone(py, &self.turn, |walk| passes_at(py, &walk.reader, &walk.state()))
     }
 
     /// Where the iterator stands; also behind a fork.

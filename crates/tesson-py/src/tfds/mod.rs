@@ -1,13 +1,15 @@
 //! Prepared TFDS datasets: what `tesson.tfds` stands on.
 //!
 //! `dataset.rs` has what is known without reading (descriptions, plans, orders). `request.rs` opens readers; `iterator.rs`
-//! hands out examples one at a time, `reader.rs` batches and examples by their places, `writer.rs` prepares datasets.
+//! hands out examples one at a time, `item_shuffle.rs` the order of a
+//! shuffle of anything else, `reader.rs` batches and examples by their places, `writer.rs` prepares datasets.
 //! `examples.rs` and `batches.rs` make Python's values of columns, `nested.rs` those that are made one by one, all with the
 //! arrays of `kit.rs`. Requests come in the JSON form that the façade takes, so nothing is decided here.
 
 mod batches;
 mod dataset;
 mod examples;
+mod item_shuffle;
 mod iterator;
 mod kit;
 mod nested;
@@ -24,6 +26,7 @@ use tesson::tfds::features::{Batch, Data, Schema};
 use tesson::tfds::{Reader, Restoring, Rows, StreamState};
 
 pub(crate) use dataset::{GlobalSeeds, PreparedDataset, Stream, find_dataset};
+pub(crate) use item_shuffle::ItemShuffle;
 pub(crate) use iterator::ExampleIterator;
 pub(crate) use nested::NestedElements;
 pub(crate) use reader::ExampleReader;
@@ -70,12 +73,9 @@ fn restore(py: Python<'_>, reader: &mut Reader, state: &Value, force: bool) -> P
     until_signal(py, |go_on| reader.restore_json_with(state, Restoring { force, go_on }))
 }
 
-/// Begins the traversal after the one of a state.
-fn begin_after(py: Python<'_>, reader: &mut Reader, state: &Value) -> PyResult<()> {
-    let state = StreamState::from_json(&state["stream"]).map_err(|e| raise(py, e))?;
-    until_signal(py, |go_on| reader.restore_with(&state, go_on))?;
-    reader.begin();
-    Ok(())
+/// Passes that each shuffle had begun where a state of a reader was taken.
+fn passes_at(py: Python<'_>, reader: &Reader, state: &StreamState) -> PyResult<Vec<u64>> {
+    until_signal(py, |go_on| reader.passes_at(state, go_on))
 }
 
 /// Where a reader stands as a state, with what its shuffles hold if that is wanted.

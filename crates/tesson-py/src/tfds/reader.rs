@@ -11,7 +11,7 @@ use super::dataset::PreparedDataset;
 use super::examples::Maker;
 use super::kit::Kit;
 use super::request::{Origin, Request, Shaped, WARNINGS};
-use super::{Memory, alone, batches, begin_after, restore, saved, until_signal};
+use super::{Memory, alone, batches, passes_at, restore, saved, until_signal};
 use crate::errors::{misuse, raise};
 use crate::log;
 use crate::state::{from_python, to_python};
@@ -106,27 +106,37 @@ impl ExampleReader {
         })
     }
 
-    /// One worker's share of the next `n` examples, feature by feature: arrays of all of them, padded where they differ in
-    /// shape. And how many examples all workers together get.
+    /// One worker's share of the next `n` examples, feature by feature: arrays of all of them. Where they differ in shape
+    /// they are padded, or, unless `pads`, refused. And how many examples all workers together get.
     fn read_batch<'py>(
         &self,
         py: Python<'py>,
         n: usize,
         workers: usize,
         rank: usize,
+        pads: bool,
     ) -> PyResult<(Bound<'py, PyAny>, usize)> {
         self.origin.check(py)?;
         if workers == 0 || rank >= workers {
             return Err(misuse(py, format!("found partition_index {rank} of {workers} partitions")));
         }
-        let (batch, ids, all) = alone(py, &self.turn, |inner| {
+        let (batch, ids, all, before) = alone(py, &self.turn, |inner| {
+            let before = inner.reader.state();
             let all = inner.read(py, n, workers, rank);
             log::flush(py, WARNINGS);
             let all = all?;
             let ids = if self.with_ids { Some(inner.ids(py)?) } else { None };
-            Ok((inner.memory.take(inner.reader.schema(), &mut inner.rows), ids, all))
+            Ok((inner.memory.take(inner.reader.schema(), &mut inner.rows), ids, all, before))
         })?;
-        let batch = batches::batch(py, &self.kit, self.maker.schema(), batch, self.marks_absent)?;
+        let made = batches::batch(py, &self.kit, self.maker.schema(), batch, self.marks_absent, pads);
+        let batch = match made {
+            Ok(batch) => batch,
+            Err(error) => {
+                // As if the call had not been made.
+                alone(py, &self.turn, |inner| inner.reader.restore(&before).map_err(|e| raise(py, e)))?;
+                return Err(error);
+            }
+        };
         if let Some(ids) = ids {
             batch.cast::<PyDict>()?.set_item("tfds_id", ids)?;
         }
@@ -138,9 +148,9 @@ impl ExampleReader {
         self.random(py, |inner, _| inner.reader.read_at(&places, &mut inner.rows))
     }
 
-    /// The example at a place of the first traversal.
-    fn read_nth<'py>(&self, py: Python<'py>, place: u64) -> PyResult<Bound<'py, PyList>> {
-        self.random(py, |inner, go_on| inner.reader.read_nth(place, &mut inner.rows, go_on))
+    /// The example at a place of a traversal, both counted from 0.
+    fn read_nth<'py>(&self, py: Python<'py>, traversal: u64, place: u64) -> PyResult<Bound<'py, PyList>> {
+        self.random(py, |inner, go_on| inner.reader.read_nth(traversal, place, &mut inner.rows, go_on))
     }
 
     /// Examples of the split.
@@ -161,11 +171,15 @@ impl ExampleReader {
         alone(py, &self.turn, |inner| Ok(inner.reader.skipped()))
     }
 
-    /// Begins the traversal after the one of a state.
-    fn begin_after(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
+    /// Begins the traversal before which shuffles have begun these numbers of passes.
+    fn begin_after(&self, py: Python<'_>, passes: Vec<u64>) -> PyResult<()> {
         self.origin.check(py)?;
-        let state = from_python(state)?;
-        alone(py, &self.turn, |inner| begin_after(py, &mut inner.reader, &state))
+        alone(py, &self.turn, |inner| inner.reader.begin_after(&passes).map_err(|e| raise(py, e)))
+    }
+
+    /// Passes that each shuffle has begun so far, as far as examples were given of them.
+    fn passes(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        alone(py, &self.turn, |inner| passes_at(py, &inner.reader, &inner.reader.state()))
     }
 
     /// Where the reader stands; also behind a fork.

@@ -53,6 +53,17 @@ impl Padding {
         }
         Some(Padding { shape, runs })
     }
+
+    /// The first row whose shape is not that of the first one, and both shapes: that of row 0 first.
+    pub fn first_difference(&self, plan: &Plan, column: &Column) -> Option<(usize, Vec<usize>, Vec<usize>)> {
+        let n: usize = self.shape.iter().product();
+        let is_whole = matches!(&self.runs[..], [run] if n > 0 && run.from.len() == n);
+        let shape = |row: usize| column.row(plan, row).map(|(dims, _)| dims);
+        let first = if is_whole || column.rows() == 0 { return None } else { shape(0)? };
+        (1..column.rows()).find_map(|row| {
+            shape(row).filter(|other| *other != first).map(|other| (row, first.clone(), other))
+        })
+    }
 }
 
 impl Plan {

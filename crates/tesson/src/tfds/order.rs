@@ -116,10 +116,15 @@ impl Order {
         if self.stream.state() == *state { Ok(()) } else { self.stream.restore(state) }
     }
 
-    /// The number at a place of the first traversal, if there is one.
-    pub(super) fn nth(&self, place: u64, go_on: &mut dyn FnMut() -> bool) -> Result<Option<u64>, Error> {
+    /// The number at a place of a traversal, both counted from 0, if there is one.
+    pub(super) fn nth(
+        &self,
+        traversal: u64,
+        place: u64,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<u64>, Error> {
         let mut stream = self.with(&BTreeMap::new())?;
-        if stream.len().is_some_and(|len| place >= len) {
+        if stream.len().is_some_and(|len| place >= len) || !stream.begin_traversal_with(traversal, go_on)? {
             return Ok(None);
         }
         let state = StreamState { delivered: place, ..stream.state() };
@@ -152,6 +157,8 @@ pub(super) fn order_text(spec: &StreamSpec) -> String {
         StreamOp::Skip(n) => format!(" skip {n}"),
         StreamOp::Take(n) => format!(" take {n}"),
         StreamOp::Shard { count, index } => format!(" shard {index} of {count}"),
+        // Where it stands nothing changes but what a repeat on it begins at its end, which no state of a traversal shows.
+        StreamOp::Prefetch => String::new(),
     };
     let files = spec.shuffle_files.as_ref().map_or("in order".to_owned(), seeds);
     let repeat = if spec.repeat_files { " repeated" } else { "" };

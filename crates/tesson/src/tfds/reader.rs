@@ -516,6 +516,32 @@ impl Reader {
         self.failed = None;
     }
 
+    /// Begins the traversal before which shuffles have begun these numbers of passes, the files' first.
+    ///
+    /// # Errors
+    /// Another number of shuffles.
+    pub fn begin_after(&mut self, passes: &[u64]) -> Result<(), UsageError> {
+        self.order.stream.begin_after(passes)?;
+        self.supply.forget();
+        self.taken = None;
+        self.failed = None;
+        self.stands_at_order();
+        Ok(())
+    }
+
+    /// Passes that each shuffle had begun where a state of this reader was taken, the files' first: those that the next
+    /// traversal comes after. `go_on` is asked every few milliseconds of a long way.
+    ///
+    /// # Errors
+    /// A state of something else; an interruption.
+    pub fn passes_at(
+        &self,
+        state: &StreamState,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<Vec<u64>, ResumeError> {
+        self.order.stream.passes_at(state, go_on)
+    }
+
     /// Where the reader stands, behind all that it has given.
     pub fn state(&self) -> StreamState {
         let started = self.order.stream.started().to_vec();
@@ -579,18 +605,20 @@ impl Reader {
         ]
     }
 
-    /// The example at a place of the first traversal, appended. `go_on` is asked every few milliseconds of the way there.
+    /// The example at a place of a traversal, both counted from 0, appended. `go_on` is asked every few milliseconds of the
+    /// way there.
     ///
     /// # Errors
     /// A place that is not there, an interruption, and as [`Reader::read_at`].
     pub fn read_nth(
         &mut self,
+        traversal: u64,
         place: u64,
         rows: &mut Rows,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
         self.check_process()?;
-        let number = self.order.nth(place, go_on)?;
+        let number = self.order.nth(traversal, place, go_on)?;
         let number = number.ok_or_else(|| UsageError(format!("there is no example {place}")))?;
         self.check_places(&[number])?;
         let start = rows.len();

@@ -287,7 +287,7 @@ fn a_way_that_is_given_up_leaves_the_reader_where_it_was() {
     for _ in 0..2 {
         assert!(other.seek_with(None, far.delivered, &mut || false).is_err());
         assert!(other.restore_with(&far, &mut || false).is_err());
-        assert!(other.read_nth(far.delivered, &mut rows, &mut || false).is_err());
+        assert!(other.read_nth(0, far.delivered, &mut rows, &mut || false).is_err());
         found.extend(read(&mut other, 30).0);
     }
     assert_eq!(found, straight);
@@ -427,6 +427,6 @@ fn compressed_shards_are_streams_and_have_no_places() {
     let error = reader.read_at(&[20, 10], &mut rows).unwrap_err().to_string();
     assert!(error.contains("compressed as a whole") && error.contains("00001-of-00004"), "{error}");
     assert_eq!(rows.len(), 2);
-    let refused = (0..N as u64).filter(|place| reader.read_nth(*place, &mut rows, &mut || true).is_err());
+    let refused = (0..N as u64).filter(|place| reader.read_nth(0, *place, &mut rows, &mut || true).is_err());
     assert_eq!(refused.count(), 10);
 }

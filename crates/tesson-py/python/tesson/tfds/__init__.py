@@ -13,9 +13,18 @@ in another process.
 """
 
 from .builder import Builder, builder, builder_from_directories, builder_from_directory, load
-from .dataset import BatchedDataset, Dataset, DatasetIterator, DataSource, MinibatchIterator
+from .dataset import Dataset, DataSource
 from .decode import PartialDecoding, ReducedScale, SkipDecoding
+from .examples import DatasetIterator, MinibatchIterator
 from .info import ClassLabel, DatasetInfo, FeatureInfo, FileInstruction, SplitInfo
+from .operations import (
+    INFINITE_CARDINALITY,
+    UNKNOWN_CARDINALITY,
+    DatasetSpec,
+    OperationIterator,
+    RaggedTensorSpec,
+    TensorSpec,
+)
 from .read_config import MISSING, InputContext, ReadConfig
 from .seeds import set_random_seed
 from .splits import EvenSplit, ReadInstruction, SumOfSplits, even_splits, split_for_jax_process
@@ -23,28 +32,33 @@ from .values import NestedDataset, Ragged
 from .writer import Writer
 
 __all__ = [
+    "INFINITE_CARDINALITY",
     "MISSING",
-    "BatchedDataset",
+    "UNKNOWN_CARDINALITY",
     "Builder",
     "ClassLabel",
     "DataSource",
     "Dataset",
     "DatasetInfo",
     "DatasetIterator",
+    "DatasetSpec",
     "EvenSplit",
     "FeatureInfo",
     "FileInstruction",
     "InputContext",
     "MinibatchIterator",
     "NestedDataset",
+    "OperationIterator",
     "PartialDecoding",
     "Ragged",
+    "RaggedTensorSpec",
     "ReadConfig",
     "ReadInstruction",
     "ReducedScale",
     "SkipDecoding",
     "SplitInfo",
     "SumOfSplits",
+    "TensorSpec",
     "Writer",
     "builder",
     "builder_from_directories",

@@ -8,8 +8,9 @@ from typing import Any
 
 from .. import _tesson
 from . import seeds
-from .dataset import Dataset, DataSource, Prepared, Request
+from .dataset import Dataset, DataSource
 from .decode import selection
+from .examples import Examples, Prepared, Request
 from .info import DatasetInfo, FileInstruction, Splits, features
 from .read_config import ReadConfig
 from .splits import to_json
@@ -79,7 +80,7 @@ class Builder:
             What is read: ``"train"``, ``"train[67%:84%]"``, ``"train+test"``. A list or dict of splits gives the same of
             datasets; without a split it is a dict of all.
         batch_size : int, optional
-            So many examples at a time, as :meth:`Dataset.batch`; -1: no dataset but all its examples in one dictionary of
+            So many examples at a time, as :meth:`Dataset.padded_batch`; -1: no dataset but all its examples in one dictionary of
             arrays.
         shuffle_files : bool
             Whether the files come in another order in each pass.
@@ -124,16 +125,17 @@ class Builder:
             return {name: self.as_dataset(of, batch_size=batch_size, **given) for name, of in split.items()}
         if isinstance(split, (list, tuple)):
             return type(split)(self.as_dataset(of, batch_size=batch_size, **given) for of in split)
-        dataset = Dataset(self._opened(read_config), self._request(split, **given))
+        examples = Examples(self._opened(read_config), self._request(split, **given))
         # What cannot be is said at once.
-        dataset._order()
+        _ = examples.order
+        dataset: Dataset[Any] = Dataset(examples)
         match batch_size:
             case None:
                 return dataset
             case -1:
                 return dataset._everything()
             case _:
-                return dataset.batch(batch_size)
+                return dataset.padded_batch(batch_size)
 
     def as_data_source(
         self,

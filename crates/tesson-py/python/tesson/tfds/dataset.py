@@ -2,169 +2,275 @@
 
 from __future__ import annotations
 
-import dataclasses
+import operator
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Generic, SupportsIndex
 
 import numpy as np
 
-from .. import _tesson
-from . import seeds
-
-# In the child of a fork, readers of the parent say so instead of waiting for threads that are not there.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_tesson.forked)
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is read, and how: the form that is understood below, and what becomes of examples."""
-
-    split: Any
-    shuffle_files: bool
-    read_config: dict[str, Any]
-    ops: tuple[dict[str, Any], ...] = ()
-    global_seed: int | None = None
-    features: list[str] | None = None
-    raw: list[str] = field(default_factory=list)
-    scales: list[tuple[str, int]] = field(default_factory=list)
-    on_damage: str = "fail"
-    supervised: Any = None
-    marks_absent: bool = False
-    threads: int = 0
-    memory_limit: int | str | None = None
-
-    @property
-    def reading(self) -> dict[str, Any]:
-        """What decides the order."""
-        names = ("split", "shuffle_files", "read_config", "ops", "global_seed")
-        return {name: getattr(self, name) for name in names}
-
-    @property
-    def with_ids(self) -> bool:
-        """Whether examples have their ids."""
-        return bool(self.read_config["add_tfds_id"])
+from ..errors import UsageError
+from . import operations, seeds
+from .examples import Examples, MinibatchIterator, Prepared, RandomAccess, Request
+from .operations.node import INFINITE_CARDINALITY, Node, T, Traversal
+from .operations.structure import children, like
 
 
-class Prepared:
-    """A prepared dataset as it was opened: what pickles hold of one is where it is."""
+class Dataset(Generic[T]):
+    """Elements in TFDS' order: the examples of a split, and what operations make of them.
 
-    def __init__(self, directories: list[str], file_format: str | None) -> None:
-        self.directories = directories
-        self.file_format = file_format
-        self.native = _tesson.PreparedDataset(directories, file_format)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Prepared, (self.directories, self.file_format)
-
-
-class Dataset:
-    """Examples of a split in TFDS' order; iterate over it, or add operations.
-
-    Operations return new datasets and leave this one as it is. Iterating again is the next pass, as in ``tf.data``: files and
-    examples are shuffled anew, unless ``reshuffle_each_iteration`` is false.
+    Operations are those of ``tf.data``. They return new datasets and leave this one as it is. Iterating again is the next
+    pass: files and examples are shuffled anew, unless ``reshuffle_each_iteration`` is false. Datasets that are derived from
+    one count its passes together, so that ``ds.take(5)`` in a loop over epochs is the next pass each time.
 
     Examples are dictionaries of NumPy values: scalars and arrays of the feature's type, byte strings as ``bytes`` (arrays of
     them have dtype ``object``), :class:`Ragged`, :class:`NestedDataset`. Arrays are writable, and nobody else's; those of
     examples that were read together share one piece of memory, which lives as long as one of them.
+
+    Iterators of all operations have ``state_dict()`` and ``load_state_dict()``, exact after each element. Functions given to
+    :meth:`map` and :meth:`filter` must be pure. The arguments ``name``, ``num_parallel_calls`` and ``deterministic`` of
+    ``tf.data`` are accepted and change nothing: the order is always the same.
 
     A dataset pickles: it is opened anew where it arrives, and the passes that were begun count on.
 
     >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
     >>> next(iter(ds))
     {'label': np.int64(0)}
+    >>> ds.map(lambda example: example["label"] * 10).filter(lambda n: n != 10).batch(2)
+    <Dataset 'train'.map(<lambda>).filter(<lambda>).batch(2): an unknown number of elements>
     >>> [batch["label"].tolist() for batch in ds.repeat(2).batch(3)]
     [[0, 1, 2], [3, 0, 1], [2, 3]]
     """
 
-    def __init__(self, prepared: Prepared, request: Request) -> None:
-        self._prepared = prepared
-        self._request = request
-        self._stream: _tesson.Stream | None = None
-        self._random: RandomAccess | None = None
-        self._last: DatasetIterator | MinibatchIterator | None = None
-        self._after: dict[str, Any] | None = None
+    def __init__(self, node: Node) -> None:
+        self._node = node
+        self._epoch: Epoch | None = None
         self._listed = 0
 
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self._prepared, self._request, self._passes(), self._listed
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        prepared, request, after, listed = state
-        self.__init__(prepared, request)  # type: ignore[misc]
-        self._after, self._listed = after, listed
-
-    def _passes(self) -> dict[str, Any] | None:
-        """A state of the last pass, which the next one comes behind."""
-        return self._after if self._last is None else self._last.state_dict()
-
-    def _with(self, **op: Any) -> Dataset:
-        request = dataclasses.replace(self._request, ops=(*self._request.ops, op))
-        dataset = Dataset(self._prepared, request)
-        # What cannot be is said at once.
-        dataset._order()
-        return dataset
+    # Order
 
     def shuffle(
-        self, buffer_size: int, seed: int | None = None, reshuffle_each_iteration: bool | None = None
-    ) -> Dataset:
-        """Draw each example from a buffer of so many."""
+        self,
+        buffer_size: int,
+        seed: int | None = None,
+        reshuffle_each_iteration: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset[T]:
+        """Draw each element from a buffer of so many."""
         reshuffle = reshuffle_each_iteration is not False
-        seed = seeds.draw() if seed is None else seeds.narrow(seed)
+        seed = seeds.draw() if seed is None else seeds.narrow_given(operator.index(seed))
+        buffer_size = operator.index(buffer_size)
         op = {"buffer_size": buffer_size, "seed": seed, "reshuffle_each_iteration": reshuffle}
-        return self._with(shuffle=op)
+        made = self._node.ordered({"shuffle": op})
+        return Dataset(made or operations.Shuffle(self._node, buffer_size, seed, seeds.global_seed(), reshuffle))
 
-    def repeat(self, count: int | None = None) -> Dataset:
-        """So many passes, one after the other; without a number for ever."""
-        return self._with(repeat=-1 if count is None else count)
+    def repeat(self, count: int | None = None, name: str | None = None) -> Dataset[T]:
+        """So many passes, one after the other; without a number endless."""
+        count = -1 if count is None else operator.index(count)
+        return Dataset(self._node.ordered({"repeat": count}) or operations.Repeat(self._node, count))
 
-    def skip(self, count: int) -> Dataset:
-        """All but the first examples."""
-        return self._with(skip=count)
+    def skip(self, count: int, name: str | None = None) -> Dataset[T]:
+        """All but the first elements."""
+        count = operator.index(count)
+        return Dataset(self._node.ordered({"skip": count}) or operations.Skip(self._node, count))
 
-    def take(self, count: int) -> Dataset:
-        """The first examples only."""
-        return self._with(take=count)
+    def take(self, count: int, name: str | None = None) -> Dataset[T]:
+        """The first elements only."""
+        count = operator.index(count)
+        return Dataset(self._node.ordered({"take": count}) or operations.Take(self._node, count))
 
-    def shard(self, num_shards: int, index: int) -> Dataset:
-        """Every ``num_shards``-th example, from ``index`` on."""
-        return self._with(shard={"num_shards": num_shards, "index": index})
+    def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset[T]:
+        """Every ``num_shards``-th element, from ``index`` on."""
+        num_shards, index = operator.index(num_shards), operator.index(index)
+        op = {"num_shards": num_shards, "index": index}
+        return Dataset(self._node.ordered({"shard": op}) or operations.Shard(self._node, num_shards, index))
 
-    def _order(self) -> _tesson.Stream:
-        if self._stream is None:
-            self._stream = self._prepared.native.stream(self._request.reading)
-        return self._stream
+    def prefetch(self, buffer_size: int | None = None, name: str | None = None) -> Dataset[T]:
+        """The same elements: examples are read ahead in any case, as far as ``memory_limit`` allows."""
+        if buffer_size == 0:
+            return self
+        return Dataset(self._node.ordered({"prefetch": None}) or operations.Prefetch(self._node, buffer_size))
 
-    def ids(self, epoch: int | None = None) -> np.ndarray:
-        """The order itself, from the plan alone: for each example its number in its split.
+    # Elements
 
-        No shard is opened, and none needs to exist. Each call is the next pass; ``epoch`` chooses one. Iterating is not
-        moved by it.
+    def map(
+        self,
+        map_func: Callable[..., Any],
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        synchronous: bool | None = None,
+        use_unbounded_threadpool: bool = False,
+        name: str | None = None,
+    ) -> Dataset[Any]:
+        """A pure function of each element; a tuple's members are its arguments.
+
+        It is called in the order of the elements. If it raises, ``next()`` tries the same element again.
         """
-        return self._order().ids(self._traversal(epoch))
+        return Dataset(operations.Map(self._node, map_func))
 
-    def tfds_ids(self, epoch: int | None = None) -> list[str]:
-        """The same as ids of examples: the file of each, and its number in that."""
-        return self._order().tfds_ids(self._traversal(epoch))
+    def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset[T]:
+        """The elements for which a pure function is true; a tuple's members are its arguments."""
+        return Dataset(operations.Filter(self._node, predicate))
 
-    def _traversal(self, epoch: int | None) -> int:
-        if epoch is not None:
-            return epoch
-        self._listed += 1
-        return self._listed - 1
+    def enumerate(self, start: int = 0, name: str | None = None) -> Dataset[tuple[np.int64, T]]:
+        """Pairs of a number, from ``start`` on, and an element."""
+        return Dataset(operations.Enumerate(self._node, operator.index(start)))
 
-    def __iter__(self) -> DatasetIterator:
-        after = self._passes()
-        iterator = DatasetIterator(self._prepared.native, self._request)
-        iterator.opened_as = (self._prepared, self._request)
-        if after is not None:
-            iterator.begin_after(after)
-        self._last = iterator
-        return iterator
+    def batch(
+        self,
+        batch_size: int,
+        drop_remainder: bool = False,
+        num_parallel_calls: int | None = None,
+        deterministic: bool | None = None,
+        name: str | None = None,
+    ) -> Dataset[Any]:
+        """So many elements as one: arrays of all of them, ``[elements, *shape]``.
 
-    def seek(self, *place: int) -> DatasetIterator:
+        Ragged features and nested datasets are lists with a value for each element. Where arrays differ in shape, the batch
+        is an error that names the feature: use :meth:`padded_batch`.
+        """
+        return Dataset(operations.Batch(self._node, operator.index(batch_size), drop_remainder))
+
+    def padded_batch(
+        self,
+        batch_size: int,
+        padded_shapes: Any = None,
+        padding_values: Any = None,
+        drop_remainder: bool = False,
+        name: str | None = None,
+    ) -> Dataset[Any]:
+        """As :meth:`batch`, padded at their ends where elements differ in shape.
+
+        Parameters
+        ----------
+        batch_size : int
+            Elements of a batch.
+        padded_shapes : optional
+            What each value is padded to, in the structure of the elements; ``None`` or -1 for a dimension, or for all of
+            them, is the longest in the batch.
+        padding_values : optional
+            What is padded with, in the structure of the elements or one value for all; 0, ``b""`` or false without it.
+        drop_remainder : bool
+            Whether a smaller batch at the end is left out.
+        """
+        size = operator.index(batch_size)
+        return Dataset(operations.PaddedBatch(self._node, size, padded_shapes, padding_values, drop_remainder))
+
+    def unbatch(self, name: str | None = None) -> Dataset[Any]:
+        """The rows of each element as elements of their own."""
+        return Dataset(operations.Unbatch(self._node))
+
+    def cache(self, filename: str | os.PathLike[str] = "", name: str | None = None) -> Dataset[T]:
+        """The elements of the first complete pass, kept in memory; each later pass gives the same in the same order."""
+        if os.fspath(filename):
+            raise UsageError(
+                f"found filename={os.fspath(filename)!r}, but caches are kept in memory only: call `cache()`, or read the "
+                "prepared dataset again, which is a file already"
+            )
+        return Dataset(operations.Cache(self._node))
+
+    # Several datasets
+
+    def concatenate(self, dataset: Dataset[Any], name: str | None = None) -> Dataset[Any]:
+        """All elements of this dataset, then all of another."""
+        return Dataset(operations.Concatenate(self._node, _node(dataset)))
+
+    @staticmethod
+    def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset[Any]:
+        """For each element of the shortest dataset one of each, in the structure that datasets are given in.
+
+        ``Dataset.zip(a, b)`` has pairs, ``Dataset.zip((a, {"x": b}))`` has pairs with a dictionary.
+        """
+        given = args if datasets is None else (*args, datasets)
+        structure = given[0] if len(given) == 1 else given
+        return Dataset(operations.Zip(_nodes(structure)))
+
+    # What is known of it
+
+    def cardinality(self) -> int:
+        """Elements of a pass; :data:`INFINITE_CARDINALITY` (-1) if it has no end, :data:`UNKNOWN_CARDINALITY` (-2) if they
+        have to be counted."""
+        return self._node.cardinality()
+
+    def __len__(self) -> int:
+        """Elements of a pass."""
+        match self.cardinality():
+            case operations.INFINITE_CARDINALITY:
+                raise TypeError("the dataset has no end: take() some of it")
+            case operations.UNKNOWN_CARDINALITY:
+                raise TypeError("the dataset's length is not known without reading it: count its elements, or use cardinality()")
+            case length:
+                return length
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def element_spec(self) -> Any:
+        """The structure of an element, with :class:`TensorSpec`, :class:`RaggedTensorSpec` and :class:`DatasetSpec` at its
+        leaves.
+
+        What a function gives is known by calling it: of a :meth:`map` it is what the first example gives, with its types and
+        numbers of dimensions.
+        """
+        return self._node.element_spec()
+
+    @property
+    def seeds(self) -> dict[str, Any]:
+        """The seeds of all shuffles, those that were drawn among them: with them the same order comes again."""
+        files = [node.request.read_config.get("shuffle_seed") for node in _sources(self._node)]
+        return {"shuffle_seed": files[0] if len(files) == 1 else files, "ops": self._node.seeds}
+
+    def __repr__(self) -> str:
+        match self.cardinality():
+            case operations.INFINITE_CARDINALITY:
+                size = "endless"
+            case operations.UNKNOWN_CARDINALITY:
+                size = "an unknown number of elements"
+            case 1:
+                size = "1 element"
+            case n:
+                size = f"{n} elements"
+        return f"<Dataset {self._node!r}: {size}>"
+
+    # Reading
+
+    def __iter__(self) -> Traversal[T]:
+        return self._node.begin()
+
+    def as_numpy_iterator(self) -> Traversal[T]:
+        """The next pass: elements are NumPy's in any case."""
+        return iter(self)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Which pass ``ds[i]`` is an element of.
+
+        ``torch.utils.data.DataLoader`` reads datasets by ``ds[i]``; call this before each epoch, as for its samplers. Worker
+        processes take the epoch along when they start: leave ``persistent_workers`` off.
+        """
+        self._epoch = Epoch(operator.index(epoch))
+
+    def __getitem__(self, i: SupportsIndex) -> T:
+        """Element ``i`` of the epoch that was set (:meth:`set_epoch`), read alone.
+
+        Without one it is that of every pass; where passes are shuffled anew, none is silently taken for all.
+        """
+        place, n = operator.index(i), len(self)
+        if not -n <= place < n:
+            raise IndexError(f"example {place} of {n}")
+        if self._epoch is None and self._node.reshuffles:
+            raise UsageError(
+                "each pass of the dataset has another order, and `ds[i]` belongs to none: call `ds.set_epoch(epoch)` before "
+                "each epoch, iterate over the dataset, which goes from pass to pass, or shuffle with "
+                "`reshuffle_each_iteration=False`"
+            )
+        if self._epoch is None:
+            return self._node.example(place % n, 0)  # type: ignore[no-any-return]
+        if self._node.reshuffles:
+            self._epoch.ask(place % n, n)
+        return self._node.example(place % n, self._epoch.number)  # type: ignore[no-any-return]
+
+    def seek(self, *place: int) -> Traversal[T]:
         """The pass that iterating would begin, from a position on: ``seek(position)``; or that of an epoch:
         ``seek(epoch, position)``.
 
@@ -174,25 +280,27 @@ class Dataset:
         >>> [int(example["label"]) for example in ds.seek(2)]
         [2, 3]
         """
-        iterator = iter(self)
+        iterator = self._examples("seek").begin()
         iterator.seek(*place)
         return iterator
 
-    def __len__(self) -> int:
-        """Examples of an iteration."""
-        length = self._order().length()
-        if length is None:
-            raise TypeError("the dataset has no end: take() some of it")
-        return length
+    def ids(self, epoch: int | None = None) -> np.ndarray:
+        """The order itself, from the plan alone: for each example its number in its split.
 
-    def __getitem__(self, i: int) -> Any:
-        """The ``i``-th example of the first pass, read alone."""
-        n = len(self)
-        if not -n <= i < n:
-            raise IndexError(f"example {i} of {n}")
-        if self._random is None:
-            self._random = RandomAccess(self._prepared, self._request)
-        return self._random.reader().read_nth(i % n)[0]
+        No shard is opened, and none needs to exist. Each call is the next pass; ``epoch`` chooses one. Iterating is not
+        moved by it.
+        """
+        return self._examples("ids").order.ids(self._traversal(epoch))
+
+    def tfds_ids(self, epoch: int | None = None) -> list[str]:
+        """The same as ids of examples: the file of each, and its number in that."""
+        return self._examples("tfds_ids").order.tfds_ids(self._traversal(epoch))
+
+    def _traversal(self, epoch: int | None) -> int:
+        if epoch is not None:
+            return epoch
+        self._listed += 1
+        return self._listed - 1
 
     def minibatches(
         self,
@@ -221,174 +329,71 @@ class Dataset:
             and nested datasets are lists with a value for each example. ``state_dict()`` is exact behind each
             minibatch, and the same on every worker.
         """
-        after = self._passes()
         share = (num_data_partitions, partition_index)
-        iterator = MinibatchIterator(self._prepared, self._request, size, share, drop_remainder)
-        if after is not None:
-            iterator._reader.begin_after(after)
-        self._last = iterator
-        return iterator
+        return self._examples("minibatches").minibatches(size, share, drop_remainder, pads=True)
 
-    def batch(self, batch_size: int, drop_remainder: bool = False) -> BatchedDataset:
-        """The same examples many at a time, as :meth:`minibatches` hands them out, in a dataset of batches.
-
-        Unlike ``tf.data``'s ``batch`` it pads where examples differ in shape, as TFDS' ``batch_size`` does.
-        """
-        return BatchedDataset(self, batch_size, drop_remainder)
+    def _examples(self, method: str) -> Examples:
+        """The examples themselves, of which something is asked that the plan knows."""
+        if isinstance(self._node, Examples):
+            return self._node
+        raise UsageError(
+            f"`{method}` is for examples as the plan orders them, found elements of `{self._node.name}`: call it before "
+            f"`{self._node.name}`"
+        )
 
     def _everything(self) -> Any:
         """All examples in one batch."""
         return next(self.minibatches(max(len(self), 1)))
 
-    @property
-    def seeds(self) -> dict[str, Any]:
-        """The seeds of all shuffles, those that were drawn among them: with them the same order comes again."""
-        ops = [op["shuffle"]["seed"] for op in self._request.ops if "shuffle" in op]
-        return {"shuffle_seed": self._request.read_config.get("shuffle_seed"), "ops": ops}
 
-    def __repr__(self) -> str:
-        ops = "".join(f".{name}({of})" for op in self._request.ops for name, of in op.items())
-        return f"<Dataset {self._request.split!r}{ops}>"
+class Epoch:
+    """The epoch of examples that are asked for by number."""
 
-
-@dataclass(frozen=True)
-class BatchedDataset:
-    """A dataset whose examples come many at a time; iterating over it is a pass of the dataset."""
-
-    dataset: Dataset
-    batch_size: int
-    drop_remainder: bool = False
-
-    def __post_init__(self) -> None:
-        if self.batch_size < 1:
-            raise ValueError(f"found batch_size={self.batch_size}, expected at least one example")
-
-    def __iter__(self) -> MinibatchIterator:
-        return self.dataset.minibatches(self.batch_size, drop_remainder=self.drop_remainder)
-
-    def __len__(self) -> int:
-        whole, rest = divmod(len(self.dataset), self.batch_size)
-        return whole if self.drop_remainder or rest == 0 else whole + 1
-
-
-class DatasetIterator(_tesson.ExampleIterator):
-    """One pass over a dataset. ``state_dict()`` says where it stands, exactly, in a handful of integers.
-
-    It is read from one thread at a time, others wait; after ``fork()`` the child is told to make its own, and can still ask
-    for the state. Pickling takes dataset and state along.
-
-    >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
-    >>> examples = iter(ds)
-    >>> next(examples), examples.state_dict()["stream"]["delivered"]
-    ({'label': np.int64(0)}, 1)
-    """
-
-    opened_as: tuple[Prepared, Request]
-
-    def state_dict(self, rings: bool = False) -> dict[str, Any]:
-        """Where the iterator stands: restored, here or in another process, it goes on with the next example.
-
-        The state is a small dictionary that ``json`` can write. It belongs to this split, read in this order: another one
-        refuses it, and says what differs. With ``rings`` it holds which examples wait in the buffers of shuffles, some
-        bytes for each: without them, going there takes some nanoseconds for each example of the pass.
-        """
-        return self.state(rings)
-
-    def load_state_dict(self, state: dict[str, Any], force: bool = False) -> None:
-        """Go to where a state was taken; with ``force`` also if the shards have other names now."""
-        self.restore(state, force)
-
-    def seek(self, *place: int) -> None:
-        """Go to a position in this pass, ``seek(position)``, or in another: ``seek(epoch, position)``."""
-        self.go_to(*_place(place))
-
-    @property
-    def skipped(self) -> int:
-        """Records left out because they are damaged (``on_damage="skip"``)."""
-        return self.skipped_records()
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _go_on, (self.opened_as, self.state_dict())
-
-
-def _place(place: tuple[int, ...]) -> tuple[int | None, int]:
-    """Epoch, if it is named, and position."""
-    if len(place) not in (1, 2):
-        raise TypeError(f"found {len(place)} numbers, expected a position, or an epoch and a position")
-    if any(number < 0 for number in place):
-        raise ValueError(f"found {place}, expected numbers from 0 on")
-    return (None if len(place) == 1 else place[0]), place[-1]
-
-
-def _go_on(opened_as: tuple[Prepared, Request], state: dict[str, Any]) -> DatasetIterator:
-    """An iterator out of a pickle."""
-    prepared, request = opened_as
-    iterator = DatasetIterator(prepared.native, request)
-    iterator.opened_as = opened_as
-    iterator.load_state_dict(state)
-    return iterator
-
-
-class MinibatchIterator(Iterator[Any]):
-    """One pass over a dataset, many examples at a time."""
-
-    def __init__(
-        self, prepared: Prepared, request: Request, size: int, share: tuple[int, int], drop_remainder: bool
-    ) -> None:
-        if size < 1:
-            raise ValueError(f"found size={size}, expected at least one example")
-        self._made_of = (prepared, request, size, share, drop_remainder)
-        self._reader = _tesson.ExampleReader(prepared.native, request)
-
-    def __next__(self) -> Any:
-        _, _, size, share, drop_remainder = self._made_of
-        batch, examples = self._reader.read_batch(size, *share)
-        if examples == 0 or (drop_remainder and examples < size):
-            raise StopIteration
-        return batch
-
-    def state_dict(self, rings: bool = False) -> dict[str, Any]:
-        """Where the iterator stands; another number of workers may go on from there. ``rings`` as of examples' iterator."""
-        return self._reader.state(rings)
-
-    def load_state_dict(self, state: dict[str, Any], force: bool = False) -> None:
-        """Go to where a state was taken; with ``force`` also if the shards have other names now."""
-        self._reader.restore(state, force)
-
-    def seek(self, *place: int) -> None:
-        """Go to a position in this pass, ``seek(position)``, or in another: ``seek(epoch, position)``; in examples."""
-        self._reader.go_to(*_place(place))
-
-    @property
-    def skipped(self) -> int:
-        """Records left out because they are damaged (``on_damage="skip"``)."""
-        return self._reader.skipped_records()
-
-    def __getstate__(self) -> tuple[Any, ...]:
-        return self._made_of, self.state_dict()
-
-    def __setstate__(self, state: tuple[Any, ...]) -> None:
-        made_of, position = state
-        self.__init__(*made_of)  # type: ignore[misc]
-        self.load_state_dict(position)
-
-
-class RandomAccess:
-    """A reader by places. It stands nowhere, so each process simply has its own: also behind a fork, and out of a pickle."""
-
-    def __init__(self, prepared: Prepared, request: Request) -> None:
-        self._made_of = (prepared, request)
+    def __init__(self, number: int) -> None:
+        if number < 0:
+            raise ValueError(f"found epoch {number}, expected a number from 0 on")
+        self.number = number
         self._process = os.getpid()
-        self._reader = _tesson.ExampleReader(prepared.native, request)
+        self._asked = bytearray()
 
-    def reader(self) -> _tesson.ExampleReader:
-        """This process' reader."""
-        if self._process != os.getpid():
-            self.__init__(*self._made_of)  # type: ignore[misc]
-        return self._reader
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_asked": bytearray()}
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return RandomAccess, self._made_of
+    def ask(self, i: int, n: int) -> None:
+        """Refuses a number that this worker process has been asked for: it goes into another epoch, and was not told."""
+        if self._process == os.getpid():
+            return
+        self._asked = self._asked or bytearray(n)
+        if self._asked[i]:
+            raise UsageError(
+                f"example {i} of epoch {self.number} is asked for again in the same worker process, where set_epoch() of the "
+                "main process does not arrive: use persistent_workers=False, and a sampler that takes each example once"
+            )
+        self._asked[i] = 1
+
+
+def _node(dataset: Any) -> Node:
+    if isinstance(dataset, Dataset):
+        return dataset._node
+    raise TypeError(f"found {dataset!r}, expected a dataset")
+
+
+def _nodes(datasets: Any) -> Any:
+    """The nodes of datasets in a structure."""
+    if isinstance(datasets, list):
+        raise TypeError("found a list, expected datasets in a tuple or dictionary: `zip((a, b))`")
+    members = children(datasets)
+    if members is None:
+        return _node(datasets)
+    return like(datasets, {key: _nodes(of) for key, of in members.items()})
+
+
+def _sources(node: Node) -> Iterator[Examples]:
+    """Where all of its examples come from."""
+    if isinstance(node, Examples):
+        yield node
+    for part in node.inputs:
+        yield from _sources(part)
 
 
 class DataSource(Sequence[Any]):

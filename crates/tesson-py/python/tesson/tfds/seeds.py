@@ -33,8 +33,13 @@ def global_seed() -> int | None:
 
 
 def narrow(seed: int | None) -> int | None:
+    """As :func:`narrow_given`, of a seed that may be missing."""
+    return None if seed is None else narrow_given(seed)
+
+
+def narrow_given(seed: int) -> int:
     """A seed of any size as one of 64 bits that gives the same order: TensorFlow keeps no more of it than this remainder."""
-    return seed if seed is None or -(2**63) <= seed < 2**63 else seed % (2**31 - 1)
+    return seed if -(2**63) <= seed < 2**63 else seed % (2**31 - 1)
 
 
 def draw() -> int:

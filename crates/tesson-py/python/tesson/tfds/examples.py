@@ -1,0 +1,447 @@
+"""Where datasets begin: the examples of a split, in an order that the plan decides without data."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import weakref
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import _tesson
+from .info import features
+from .operations.node import INFINITE_CARDINALITY, Node, Traversal, check_operation
+from .operations.structure import DatasetSpec, RaggedTensorSpec, TensorSpec, children
+
+# In the child of a fork, readers of the parent say so instead of waiting for threads that are not there.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_tesson.forked)
+
+WORTH_SEEKING = 256
+"""Examples from which on going to a position is cheaper than decoding what lies before it."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is read, and how: the form that is understood below, and what becomes of examples."""
+
+    split: Any
+    shuffle_files: bool
+    read_config: dict[str, Any]
+    ops: tuple[dict[str, Any], ...] = ()
+    global_seed: int | None = None
+    features: list[str] | None = None
+    raw: list[str] = field(default_factory=list)
+    scales: list[tuple[str, int]] = field(default_factory=list)
+    on_damage: str = "fail"
+    supervised: Any = None
+    marks_absent: bool = False
+    threads: int = 0
+    memory_limit: int | str | None = None
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """What decides the order."""
+        names = ("split", "shuffle_files", "read_config", "ops", "global_seed")
+        return {name: getattr(self, name) for name in names}
+
+    @property
+    def with_ids(self) -> bool:
+        """Whether examples have their ids."""
+        return bool(self.read_config["add_tfds_id"])
+
+
+class Prepared:
+    """A prepared dataset as it was opened: what pickles hold of one is where it is."""
+
+    def __init__(self, directories: list[str], file_format: str | None) -> None:
+        self.directories = directories
+        self.file_format = file_format
+        self.native = _tesson.PreparedDataset(directories, file_format)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Prepared, (self.directories, self.file_format)
+
+
+class Passes:
+    """How many passes a shuffle has begun. All datasets that are derived from it share the count, as in TensorFlow 2.
+
+    The next pass comes after the one that was begun or resumed last, as far as examples were given of that.
+    """
+
+    def __init__(self, begun: int = 0) -> None:
+        self._begun = begun
+        self._last: tuple[ExamplesIterator, int] | None = None
+
+    @staticmethod
+    def begun(of: tuple[Passes, ...]) -> list[int]:
+        """Passes that each of some shuffles has begun."""
+        # Asking an iterator may cost some milliseconds, and most often one iterator knows all.
+        known = {iterator: iterator.passes() for passes in of if passes._last for iterator in passes._last[:1]}
+        given = [known[passes._last[0]][passes._last[1]] if passes._last else 0 for passes in of]
+        return [max(passes._begun, n) for passes, n in zip(of, given, strict=True)]
+
+    def set(self, begun: int) -> None:
+        """Counts from this number of passes; an iterator that has begun more is one of before."""
+        if Passes.begun((self,))[0] > begun:
+            self._last = None
+        self._begun = begun
+
+    def follow(self, iterator: ExamplesIterator, place: int) -> None:
+        """Counts from an iterator, whose shuffle number ``place`` this is."""
+        self._begun, self._last = 0, (iterator, place)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Passes, tuple(Passes.begun((self,)))
+
+
+class Examples(Node):
+    """The examples of a split with operations on their order, all of which are parts of the plan."""
+
+    name = "examples"
+
+    def __init__(self, prepared: Prepared, request: Request, passes: tuple[Passes, ...] = ()) -> None:
+        self.prepared, self.request = prepared, request
+        self.passes = passes or (Passes(),)
+        """Those of each shuffle, the files' first."""
+        self._order: _tesson.Stream | None = None
+        self._random: RandomAccess | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Examples, (self.prepared, self.request, self.passes)
+
+    @property
+    def order(self) -> _tesson.Stream:
+        """The order, from the plan alone."""
+        if self._order is None:
+            self._order = self.prepared.native.stream(self.request.reading)
+        return self._order
+
+    def ordered(self, op: dict[str, Any]) -> Examples:
+        request = dataclasses.replace(self.request, ops=(*self.request.ops, op))
+        passes = (*self.passes, Passes()) if "shuffle" in op else self.passes
+        node = Examples(self.prepared, request, passes)
+        # What cannot be is said at once.
+        _ = node.order
+        return node
+
+    def begin(self) -> DatasetIterator:
+        iterator = DatasetIterator(self.prepared.native, self.request)
+        iterator.opened_as = self.prepared, self.request
+        iterator.length = self.order.length()
+        self._follow(iterator)
+        return iterator
+
+    def minibatches(self, size: int, share: tuple[int, int], drop_remainder: bool, pads: bool) -> MinibatchIterator:
+        """The next pass in batches, of which a worker has a share."""
+        iterator = MinibatchIterator(self.prepared, self.request, size, share, drop_remainder, pads)
+        self._follow(iterator)
+        return iterator
+
+    def batches(self, size: int, drop_remainder: bool, pads: bool) -> Traversal[Any]:
+        return self.minibatches(size, (1, 0), drop_remainder, pads)
+
+    def _follow(self, iterator: ExamplesIterator) -> None:
+        """Begins the pass after those that have begun, and counts on from this one."""
+        iterator.begin_after(self.passes_begun())
+        iterator.counted_by = tuple(map(weakref.ref, self.passes))
+        _count(iterator)
+
+    def cardinality(self) -> int:
+        length = self.order.length()
+        return INFINITE_CARDINALITY if length is None else length
+
+    def passes_begun(self) -> list[int]:
+        return Passes.begun(self.passes)
+
+    def set_passes(self, begun: Iterator[int]) -> None:
+        for passes in self.passes:
+            passes.set(next(begun))
+
+    @property
+    def reshuffles(self) -> bool:
+        return self.order.reshuffles()
+
+    @property
+    def seeds(self) -> list[int]:
+        return [op["shuffle"]["seed"] for op in self.request.ops if "shuffle" in op]
+
+    def example(self, i: int, epoch: int) -> Any:
+        if self._random is None:
+            self._random = RandomAccess(self.prepared, self.request)
+        return self._random.reader().read_nth(epoch, i)[0]
+
+    def element_spec(self) -> Any:
+        described = self.prepared.native.describe()
+        spec = _spec(features(described["features"], described["labels"]), self.request)
+        if self.request.with_ids:
+            spec = {**spec, "tfds_id": TensorSpec((), "string")}
+        return spec if self.request.supervised is None else _chosen(spec, self.request.supervised)
+
+    def __repr__(self) -> str:
+        return "".join([repr(self.request.split), *map(_shown, self.request.ops)])
+
+
+def _count(iterator: ExamplesIterator) -> None:
+    """Makes the datasets that an iterator comes from count on from it."""
+    for place, reference in enumerate(iterator.counted_by):
+        passes = reference()
+        if passes is not None:
+            passes.follow(iterator, place)
+
+
+def _shown(op: dict[str, Any]) -> str:
+    """An operation of the plan as it was called."""
+    ((name, of),) = op.items()
+    match name, of:
+        case "shuffle", {"buffer_size": size, "seed": seed, "reshuffle_each_iteration": reshuffle}:
+            return f".shuffle({size}, seed={seed}{'' if reshuffle else ', reshuffle_each_iteration=False'})"
+        case "shard", {"num_shards": num_shards, "index": index}:
+            return f".shard({num_shards}, {index})"
+        case "repeat", -1:
+            return ".repeat()"
+        case "prefetch", _:
+            return ".prefetch()"
+        case _:
+            return f".{name}({of})"
+
+
+def _spec(tree: Any, request: Request, path: str = "", level: int = 0) -> Any:
+    """The spec of the features that are read."""
+    if not isinstance(tree, dict):
+        return _spec_of_feature(tree, request, path, level)
+    # Features of a nested dataset are all one level further in than what they lie in.
+    inner = level + 1
+    if path and all(of.dataset_level >= inner for of in _leaves(tree)):
+        return DatasetSpec(_spec(tree, request, path, inner)) if tree else tree
+    names = {name: f"{path}/{name}" if path else name for name in tree}
+    return {name: _spec(of, request, names[name], level) for name, of in tree.items() if _is_read(names[name], of, request)}
+
+
+def _spec_of_feature(of: Any, request: Request, path: str, level: int) -> Any:
+    if of.dataset_level > level:
+        return DatasetSpec(_spec_of_feature(of, request, path, level + 1))
+    shape, dtype, rank = of.shape, of.dtype, of.sequence_rank
+    if path in request.raw:
+        shape, dtype = shape[:rank], "string"
+    if path in dict(request.scales):
+        shape = (*shape[:-3], None, None, shape[-1])
+    if any(n is None for n in shape[1:rank]):
+        return RaggedTensorSpec(shape, dtype, rank - 1)
+    return TensorSpec(shape, dtype)
+
+
+def _leaves(tree: Any) -> Iterator[Any]:
+    if not isinstance(tree, dict):
+        yield tree
+        return
+    for of in tree.values():
+        yield from _leaves(of)
+
+
+def _is_read(path: str, tree: Any, request: Request) -> bool:
+    """Whether a feature, or any in a dictionary of them, is read."""
+    if request.features is None:
+        return True
+    return any(path == chosen or path.startswith(f"{chosen}/") or chosen.startswith(f"{path}/") for chosen in request.features)
+
+
+def _chosen(spec: Any, keys: Any) -> Any:
+    """What ``as_supervised`` names."""
+    if isinstance(keys, str):
+        return spec[keys]
+    members = children(keys) if isinstance(keys, dict) else None
+    if members is not None:
+        return {name: _chosen(spec, of) for name, of in members.items()}
+    return tuple(_chosen(spec, of) for of in keys)
+
+
+class DatasetIterator(_tesson.ExampleIterator):
+    """One pass over examples. ``state_dict()`` says where it stands, exactly, in a handful of integers.
+
+    It is read from one thread at a time, others wait; after ``fork()`` the child has to make its own, and can still ask for
+    the state. Pickling takes dataset and state along.
+
+    >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
+    >>> examples = iter(ds)
+    >>> next(examples), examples.state_dict()["stream"]["delivered"]
+    ({'label': np.int64(0)}, 1)
+    >>> examples
+    <DatasetIterator over 'train': 1 of 4 examples given>
+    """
+
+    opened_as: tuple[Prepared, Request]
+    length: int | None
+    # No more than references: the datasets hold the iterator that they count from.
+    counted_by: tuple[weakref.ref[Passes], ...] = ()
+
+    def state_dict(self, rings: bool = False) -> dict[str, Any]:
+        """Where the iterator stands: restored, here or in another process, it goes on with the next example.
+
+        The state is a small dictionary that ``json`` can write. It belongs to this split, read in this order: another one
+        refuses it, and says what differs. With ``rings`` it holds which examples wait in the buffers of shuffles, some
+        bytes for each: without them, going there takes some nanoseconds for each example of the pass.
+        """
+        return self.state(rings)
+
+    def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
+        """Go to where a state was taken; with ``force`` also if the shards have other names now."""
+        check_operation(state, None)
+        self.restore(state, force)
+        _count(self)
+
+    def seek(self, *place: int) -> None:
+        """Go to a position in this pass, ``seek(position)``, or in another: ``seek(epoch, position)``."""
+        self.go_to(*_place(place))
+
+    def skip(self, count: int) -> int:
+        """Pass over ``count`` examples; returns how many there were. Fewer: the end has been seen."""
+        return _skip(self, count, 1, self.opened_as[1], self.length)
+
+    @property
+    def skipped(self) -> int:
+        """Records left out because they are damaged (``on_damage="skip"``)."""
+        return self.skipped_records()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _go_on, (*self.opened_as, self.length, self.state_dict())
+
+    def __repr__(self) -> str:
+        return f"<DatasetIterator over {_progress(self, *self.opened_as, self.length)}>"
+
+
+def _progress(iterator: ExamplesIterator, prepared: Prepared, request: Request, length: int | None) -> str:
+    given = iterator.state_dict()["stream"]["delivered"]
+    return f"{Examples(prepared, request)!r}: {given}{'' if length is None else f' of {length}'} examples given"
+
+
+def _skip(iterator: ExamplesIterator, count: int, size: int, request: Request, length: int | None) -> int:
+    """Passes over so many elements of ``size`` examples; the end, if it is met, is seen."""
+    skipped = 0
+    # Where damaged records are left out, how many examples lie between two positions is known when they are read.
+    if request.on_damage == "fail" and count * size >= WORTH_SEEKING:
+        given = iterator.state_dict()["stream"]["delivered"]
+        skipped = count if length is None else min(count, max(length - given, 0) // size)
+        iterator.go_to(None, given + skipped * size)
+    while skipped < count:
+        try:
+            next(iterator)
+        except StopIteration:
+            break
+        skipped += 1
+    return skipped
+
+
+def _place(place: tuple[int, ...]) -> tuple[int | None, int]:
+    """Epoch, if it is named, and position."""
+    if len(place) not in (1, 2):
+        raise TypeError(f"found {len(place)} numbers, expected a position, or an epoch and a position")
+    if any(number < 0 for number in place):
+        raise ValueError(f"found {place}, expected numbers from 0 on")
+    return (None if len(place) == 1 else place[0]), place[-1]
+
+
+def _go_on(prepared: Prepared, request: Request, length: int | None, state: dict[str, Any]) -> DatasetIterator:
+    """An iterator out of a pickle."""
+    iterator = DatasetIterator(prepared.native, request)
+    iterator.opened_as, iterator.length = (prepared, request), length
+    iterator.load_state_dict(state)
+    return iterator
+
+
+class MinibatchIterator(Iterator[Any]):
+    """One pass over examples, many at a time."""
+
+    def __init__(
+        self,
+        prepared: Prepared,
+        request: Request,
+        size: int,
+        share: tuple[int, int],
+        drop_remainder: bool,
+        pads: bool = True,
+    ) -> None:
+        if size < 1:
+            raise ValueError(f"found size={size}, expected at least one example")
+        self.counted_by: tuple[weakref.ref[Passes], ...] = ()
+        self._made_of = (prepared, request, size, share, drop_remainder, pads)
+        self._reader = _tesson.ExampleReader(prepared.native, request)
+
+    def __next__(self) -> Any:
+        _, _, size, share, drop_remainder, pads = self._made_of
+        batch, examples = self._reader.read_batch(size, *share, pads)
+        if examples == 0 or (drop_remainder and examples < size):
+            raise StopIteration
+        return batch
+
+    def state_dict(self, rings: bool = False) -> dict[str, Any]:
+        """Where the iterator stands; another number of workers may go on from there. ``rings`` as of examples' iterator."""
+        return self._reader.state(rings)
+
+    def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
+        """Go to where a state was taken; with ``force`` also if the shards have other names now."""
+        check_operation(state, None)
+        self._reader.restore(state, force)
+        _count(self)
+
+    def seek(self, *place: int) -> None:
+        """Go to a position in this pass, ``seek(position)``, or in another: ``seek(epoch, position)``; in examples."""
+        self.go_to(*_place(place))
+
+    def go_to(self, epoch: int | None, place: int) -> None:
+        """Go to a position of an epoch, of the present one if none is named."""
+        self._reader.go_to(epoch, place)
+
+    def skip(self, count: int) -> int:
+        """Pass over ``count`` minibatches; returns how many there were. Fewer: the end has been seen."""
+        prepared, request, size, *_ = self._made_of
+        return _skip(self, count, size, request, Examples(prepared, request).order.length())
+
+    def begin_after(self, passes: list[int]) -> None:
+        """Begin the pass before which shuffles have begun these numbers of passes."""
+        self._reader.begin_after(passes)
+
+    def passes(self) -> list[int]:
+        """Passes that each shuffle has begun so far, as far as examples were given of them."""
+        return self._reader.passes()
+
+    @property
+    def skipped(self) -> int:
+        """Records left out because they are damaged (``on_damage="skip"``)."""
+        return self._reader.skipped_records()
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        return self._made_of, self.state_dict()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        made_of, position = state
+        self.__init__(*made_of)  # type: ignore[misc]
+        self.load_state_dict(position)
+
+    def __repr__(self) -> str:
+        prepared, request, size, *_ = self._made_of
+        length = Examples(prepared, request).order.length()
+        return f"<MinibatchIterator of {size} over {_progress(self, prepared, request, length)}>"
+
+
+ExamplesIterator = DatasetIterator | MinibatchIterator
+"""Iterators that count passes of shuffles."""
+
+
+class RandomAccess:
+    """A reader by places. It stands nowhere, so each process simply has its own: also behind a fork, and out of a pickle."""
+
+    def __init__(self, prepared: Prepared, request: Request) -> None:
+        self._made_of = (prepared, request)
+        self._process = os.getpid()
+        self._reader = _tesson.ExampleReader(prepared.native, request)
+
+    def reader(self) -> _tesson.ExampleReader:
+        """This process' reader."""
+        if self._process != os.getpid():
+            self.__init__(*self._made_of)  # type: ignore[misc]
+        return self._reader
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return RandomAccess, self._made_of

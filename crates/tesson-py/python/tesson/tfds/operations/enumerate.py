@@ -1,0 +1,62 @@
+"""``enumerate``: elements with their numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .node import Node, Saved, Traversal, Unary, UnaryIterator
+from .structure import TensorSpec
+
+
+class Enumerate(Unary):
+    """Pairs of a number, from ``start`` on, and an element."""
+
+    name = "enumerate"
+
+    def __init__(self, input: Node, start: int) -> None:
+        super().__init__(input)
+        self.start = start
+
+    def begin(self) -> Traversal[Any]:
+        return EnumerateIterator(self)
+
+    def cardinality(self) -> int:
+        return self.input.cardinality()
+
+    def element_spec(self) -> Any:
+        return TensorSpec((), "int64"), self.input.element_spec()
+
+    def example(self, i: int, epoch: int) -> Any:
+        return np.int64(self.start + i), self.input.example(i, epoch)
+
+    def arguments(self) -> str:
+        return str(self.start) if self.start else ""
+
+
+class EnumerateIterator(UnaryIterator):
+    """One pass of an :class:`Enumerate`."""
+
+    def __init__(self, node: Enumerate) -> None:
+        super().__init__(node)
+        self._next = node.start
+
+    def __next__(self) -> Any:
+        element = next(self._input)
+        self._next += 1
+        return np.int64(self._next - 1), element
+
+    def skip(self, count: int) -> int:
+        """Pass over ``count`` elements; returns how many there were."""
+        skipped = self._input.skip(count)
+        self._next += skipped
+        return skipped
+
+    def _position(self, rings: bool) -> dict[str, Any]:
+        return {"next": self._next, **super()._position(rings)}
+
+    def _go_to(self, saved: Saved, force: bool) -> None:
+        number = saved.count("next")
+        super()._go_to(saved, force)
+        self._next = number

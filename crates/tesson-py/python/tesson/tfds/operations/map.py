@@ -1,0 +1,57 @@
+"""``map``: a function of each element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .node import Node, Traversal, Unary, UnaryIterator
+from .structure import call, spec_of
+
+
+class Map(Unary):
+    """A pure function of each element. It is called in the order of the elements, in the thread that reads them."""
+
+    name = "map"
+
+    def __init__(self, input: Node, function: Callable[..., Any]) -> None:
+        super().__init__(input)
+        self.function = function
+
+    def begin(self) -> Traversal[Any]:
+        return MapIterator(self)
+
+    def cardinality(self) -> int:
+        return self.input.cardinality()
+
+    def element_spec(self) -> Any:
+        """What the function makes of the first element: its types, and how many dimensions there are."""
+        return spec_of(self.example(0, 0))
+
+    def example(self, i: int, epoch: int) -> Any:
+        return call(self.function, self.input.example(i, epoch))
+
+    def arguments(self) -> str:
+        return function_name(self.function)
+
+
+class MapIterator(UnaryIterator):
+    """One pass of a :class:`Map`."""
+
+    _node: Map
+
+    def __next__(self) -> Any:
+        if self._unfinished is None:
+            self._unfinished = (next(self._input),)
+        result = call(self._node.function, self._unfinished[0])
+        self._unfinished = None
+        return result
+
+    def skip(self, count: int) -> int:
+        """Pass over ``count`` elements, without calling the function; returns how many there were."""
+        return self._input.skip(count)
+
+
+def function_name(function: Callable[..., Any]) -> str:
+    """What a function is called."""
+    return str(getattr(function, "__name__", None) or repr(function))

@@ -1,0 +1,288 @@
+"""What datasets are made of: nodes, and the passes over them.
+
+A node is where examples come from, or an operation on other nodes; one file each. Nodes are descriptions and hold no
+position: :meth:`Node.begin` makes an iterator for one pass, which holds all of it. An operation's state is the state of its
+input and a few counters, so that resuming costs nothing that has been read already.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from ...errors import ResumeError, UsageError
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+INFINITE_CARDINALITY = -1
+"""The cardinality of a dataset without an end."""
+UNKNOWN_CARDINALITY = -2
+"""The cardinality of a dataset whose elements have to be counted."""
+
+
+class Traversal(Protocol[T_co]):
+    """One pass: an iterator that says where it stands."""
+
+    def __iter__(self) -> Iterator[T_co]: ...
+    def __next__(self) -> T_co: ...
+    def skip(self, count: int) -> int:
+        """Pass over ``count`` elements; returns how many there were. Fewer: the end has been seen."""
+
+    def state_dict(self, rings: bool = False) -> dict[str, Any]:
+        """Where the iterator stands, in a dictionary that ``json`` can write."""
+
+    def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
+        """Go to where a state was taken."""
+
+
+class Node(ABC):
+    """Where examples come from, or an operation on other nodes."""
+
+    name: ClassVar[str]
+    """The operation's name, that of the method of :class:`tesson.tfds.Dataset`."""
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        """The nodes it is applied to."""
+        return ()
+
+    @abstractmethod
+    def begin(self) -> Traversal[Any]:
+        """The next pass, at its beginning."""
+
+    @abstractmethod
+    def cardinality(self) -> int:
+        """Elements of a pass, by tf.data's rules."""
+
+    @abstractmethod
+    def element_spec(self) -> Any:
+        """The structure of an element, with shapes and types at its leaves."""
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether tf.data takes the operation out before it looks which ones stand on each other."""
+        return False
+
+    @property
+    def reshuffles(self) -> bool:
+        """Whether passes differ in their order."""
+        return any(node.reshuffles for node in self.inputs)
+
+    @property
+    def seeds(self) -> list[int]:
+        """Seeds of the shuffles of elements, in the order in which they were made."""
+        return [seed for node in self.inputs for seed in node.seeds]
+
+    def passes_begun(self) -> list[int]:
+        """Passes that each shuffle in it has begun, in one order: inputs that begin later in a pass count from there."""
+        return [begun for node in self.inputs for begun in node.passes_begun()]
+
+    def set_passes(self, begun: Iterator[int]) -> None:
+        """Sets what :meth:`passes_begun` gives."""
+        for node in self.inputs:
+            node.set_passes(begun)
+
+    def example(self, i: int, epoch: int) -> Any:
+        """Element ``i`` of a pass, without those before it."""
+        raise TypeError(
+            f"elements of `{self.name}` are not numbered: iterate over the dataset, which is exactly resumable, or ask "
+            f"for examples by their numbers before `{self.name}`"
+        )
+
+    def ordered(self, op: dict[str, Any]) -> Node | None:
+        """The operation as a part of the plan, where order is decided without data; ``None`` if elements have to be seen."""
+        return None
+
+    def batches(self, size: int, drop_remainder: bool, pads: bool) -> Traversal[Any] | None:
+        """The next pass in batches that are made without single elements; ``None`` if there is no such way."""
+        return None
+
+    def arguments(self) -> str:
+        """The operation's arguments, for :func:`repr`."""
+        return ""
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(repr(node) for node in self.inputs)
+        return f"{inputs}.{self.name}({self.arguments()})"
+
+
+class Unary(Node):
+    """An operation on one dataset."""
+
+    def __init__(self, input: Node) -> None:
+        self.input = input
+
+    @property
+    def inputs(self) -> tuple[Node, ...]:
+        return (self.input,)
+
+    def element_spec(self) -> Any:
+        return self.input.element_spec()
+
+
+class OperationIterator(ABC, Iterator[Any]):
+    """One pass over the elements of an operation; one thread at a time reads from it.
+
+    ``state_dict()`` is exact after each element: it holds the state of the input and the operation's own counters. If a
+    user's function or the input raises, ``next()`` tries the same element again, and nothing is lost; a state can be had
+    before and after, but not there.
+    """
+
+    _unfinished: Any = None
+    """What has been taken from the input for an element that is not finished."""
+
+    def __init__(self, node: Node) -> None:
+        self._node = node
+
+    def skip(self, count: int) -> int:
+        """Pass over ``count`` elements; returns how many there were. Fewer: the end has been seen."""
+        for skipped in range(count):
+            try:
+                next(self)
+            except StopIteration:
+                return skipped
+        return count
+
+    def state_dict(self, rings: bool = False) -> dict[str, Any]:
+        """Where the iterator stands: restored, here or in another process, it continues with the next element.
+
+        ``rings`` is passed on to the examples' iterator.
+        """
+        return {**self._state(rings), "passes": self._node.passes_begun()}
+
+    def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
+        """Go to where a state was taken; ``force`` is passed on to the examples' iterator."""
+        check_operation(state, self._node.name)
+        self._load(state, force)
+        # After it: what was begun on the way there counts for nothing.
+        Saved(self._node.name, state).set_passes("passes", self._node)
+
+    def _state(self, rings: bool) -> dict[str, Any]:
+        if self._unfinished:
+            raise UsageError(
+                f"`{self._node.name}` failed in the middle of an element, where there is no state: call next() to try it "
+                "again, or resume from a state that was taken before"
+            )
+        return {"operation": self._node.name, **self._position(rings)}
+
+    def _load(self, state: Mapping[str, Any], force: bool) -> None:
+        check_operation(state, self._node.name)
+        self._go_to(Saved(self._node.name, state), force)
+        self._unfinished = None
+
+    @abstractmethod
+    def _position(self, rings: bool) -> dict[str, Any]:
+        """The fields of the state."""
+
+    @abstractmethod
+    def _go_to(self, saved: Saved, force: bool) -> None:
+        """Goes to where these fields were taken."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _resumed, (self._node, self.state_dict())
+
+    def __repr__(self) -> str:
+        return f"<iterator over {self._node!r}>"
+
+
+class UnaryIterator(OperationIterator):
+    """One pass over an operation on one dataset, which begins with it."""
+
+    def __init__(self, node: Unary) -> None:
+        super().__init__(node)
+        self._input = node.input.begin()
+
+    def _position(self, rings: bool) -> dict[str, Any]:
+        return {"input": state_of(self._input, rings)}
+
+    def _go_to(self, saved: Saved, force: bool) -> None:
+        load(self._input, saved.state("input"), force)
+
+
+def state_of(iterator: Traversal[Any], rings: bool = False) -> dict[str, Any]:
+    """The state of an operation's input: passes are counted in the state that holds it."""
+    return iterator._state(rings) if isinstance(iterator, OperationIterator) else iterator.state_dict(rings)
+
+
+def load(iterator: Traversal[Any], state: Mapping[str, Any], force: bool) -> None:
+    """Brings an operation's input to where :func:`state_of` was taken."""
+    if isinstance(iterator, OperationIterator):
+        iterator._load(state, force)
+    else:
+        iterator.load_state_dict(state, force)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The fields of a state, each checked when it is asked for."""
+
+    operation: str
+    fields: Mapping[str, Any]
+
+    def count(self, name: str) -> int:
+        """A number of something."""
+        value = self.fields.get(name)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return value
+        raise self._refused(name, "a number")
+
+    def flag(self, name: str) -> bool:
+        """True or false."""
+        value = self.fields.get(name)
+        if isinstance(value, bool):
+            return value
+        raise self._refused(name, "true or false")
+
+    def state(self, name: str) -> Mapping[str, Any]:
+        """The state of an input."""
+        value = self.fields.get(name)
+        if isinstance(value, Mapping):
+            return value
+        raise self._refused(name, "a state")
+
+    def set_passes(self, name: str, node: Node) -> None:
+        """Sets the passes that were saved of a node."""
+        value, count = self.fields.get(name), len(node.passes_begun())
+        if not isinstance(value, (list, tuple)) or len(value) != count or not all(isinstance(n, int) for n in value):
+            raise self._refused(name, f"{count} numbers")
+        node.set_passes(iter(value))
+
+    def states(self, name: str, count: int) -> list[Mapping[str, Any]]:
+        """The states of so many inputs."""
+        value = self.fields.get(name)
+        if isinstance(value, (list, tuple)) and len(value) == count:
+            return list(value)
+        raise self._refused(name, f"{count} states")
+
+    def _refused(self, name: str, expected: str) -> ResumeError:
+        found = repr(self.fields.get(name))
+        return ResumeError(
+            f"the state of `{self.operation}`: found {found} as `{name}`, expected {expected}",
+            what=f"`{name}` of `{self.operation}`",
+            state=found,
+            source=expected,
+        )
+
+
+def check_operation(state: Mapping[str, Any], expected: str | None) -> None:
+    """Refuses the state of another operation; ``None`` stands for examples themselves."""
+    found = state.get("operation")
+    if found == expected:
+        return
+    shown = [f"`{name}`" if name else "examples" for name in (found, expected)]
+    raise ResumeError(
+        f"the state was taken of {shown[0]}, the iterator is one of {shown[1]}: apply the same operations in the same order",
+        what="the operation",
+        state=shown[0],
+        source=shown[1],
+    )
+
+
+def _resumed(node: Node, state: dict[str, Any]) -> Traversal[Any]:
+    """An iterator from a pickle."""
+    iterator = node.begin()
+    iterator.load_state_dict(state)
+    return iterator

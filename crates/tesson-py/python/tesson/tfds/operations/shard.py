@@ -1,0 +1,70 @@
+"""``shard``: every so many-th element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .node import Node, Saved, Traversal, Unary, UnaryIterator
+
+
+class Shard(Unary):
+    """Every ``num_shards``-th element, from ``index`` on."""
+
+    name = "shard"
+
+    def __init__(self, input: Node, num_shards: int, index: int) -> None:
+        if not 0 <= index < num_shards:
+            raise ValueError(f"found shard {index} of {num_shards}, expected an index from 0 to {num_shards - 1}")
+        super().__init__(input)
+        self.num_shards, self.index = num_shards, index
+
+    def begin(self) -> Traversal[Any]:
+        return ShardIterator(self)
+
+    def cardinality(self) -> int:
+        n = self.input.cardinality()
+        return n if n < 0 else n // self.num_shards + (self.index < n % self.num_shards)
+
+    @property
+    def changes_nothing(self) -> bool:
+        return self.num_shards == 1
+
+    def example(self, i: int, epoch: int) -> Any:
+        return self.input.example(i * self.num_shards + self.index, epoch)
+
+    def arguments(self) -> str:
+        return f"{self.num_shards}, {self.index}"
+
+
+class ShardIterator(UnaryIterator):
+    """One pass of a :class:`Shard`."""
+
+    _node: Shard
+
+    def __init__(self, node: Shard) -> None:
+        super().__init__(node)
+        self._before = node.index
+
+    def __next__(self) -> Any:
+        self._before -= self._input.skip(self._before)
+        element = next(self._input)
+        self._before = self._node.num_shards - 1
+        return element
+
+    def skip(self, count: int) -> int:
+        """Pass over ``count`` elements; returns how many there were."""
+        if count == 0:
+            return 0
+        every = self._node.num_shards
+        passed = self._input.skip(self._before + (count - 1) * every + 1)
+        own = max(0, -(-(passed - self._before) // every))
+        self._before = every - 1 if own == count else 0
+        return own
+
+    def _position(self, rings: bool) -> dict[str, Any]:
+        return {"before": self._before, **super()._position(rings)}
+
+    def _go_to(self, saved: Saved, force: bool) -> None:
+        before = saved.count("before")
+        super()._go_to(saved, force)
+        self._before = before
