@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use counting::{alone, peak};
 use tesson::convert::{self, Corpus, Form};
+use tesson::store::MemoryStore;
 use tesson::tfds::example::{Value, write};
 use tesson::tfds::{DatasetWriter, ExampleValue, Means, OnDamage, Reader, Rows};
 use tesson::{Source, config, tfds};
@@ -152,6 +153,40 @@ fn a_file_ten_times_the_limit_is_read_within_the_limit() {
             let peak = peak_of(test, format, order, limit);
             assert!(peak <= limit, "{test}, {}: {peak} bytes at a time, the limit is {limit}", format.name);
         }
+    }
+}
+
+/// The most that is allocated at a time while a corpus of `n` files of one row each is opened and read.
+fn peak_of_files(n: usize, order: &str) -> usize {
+    let name = |i: usize| format!("part-{i:06}.ctf");
+    let store = (0..n).fold(MemoryStore::new(), |store, i| store.with(name(i), b"|x 1\n".to_vec()));
+    let files: Vec<String> = (0..n).map(name).collect();
+    let json = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": {files:?},
+            "input": {{"x": {{"dim": 1, "format": "dense"}}}}}}],
+            {order}, "maxSweeps": 1, "threads": 1, "memoryLimit": "64MiB"}}"#
+    );
+    let config = config::from_json(&json).expect("the configuration is right");
+    drop((files, json));
+    let (seen, peak) = peak(|| {
+        let mut source = Source::open_in(&config, &store).expect("the limit is enough");
+        let mut seen = 0;
+        while let Some(minibatch) = source.next_minibatch(64).expect("the data are right") {
+            seen += minibatch.n_sequences();
+        }
+        seen
+    });
+    assert_eq!(seen, n);
+    peak
+}
+
+#[test]
+fn a_corpus_of_many_files_takes_memory_in_proportion_to_them() {
+    let _alone = alone();
+    for order in [r#""randomize": false"#, r#""randomize": true"#, r#""randomize": "global""#] {
+        // What files have in common is there once, whatever their number.
+        let peak = peak_of_files(8000, order);
+        assert!(peak <= 8000 * 4096, "{order}: {peak} bytes at a time for 8,000 files");
     }
 }
 

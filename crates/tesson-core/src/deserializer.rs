@@ -19,12 +19,16 @@ impl ResourceId {
     pub const NONE: ResourceId = ResourceId(u32::MAX);
 }
 
+/// Bytes that may be read beyond the largest sequence.
+pub const LOOKAHEAD: u64 = 64 << 10;
+
 /// Bytes, lent by the engine.
 pub trait Fetch: Sync {
     /// Size of the resource in bytes.
     fn size(&self, resource: ResourceId) -> u64;
 
-    /// Bytes that may be brought together in one buffer; longer reads are refused.
+    /// Bytes of the largest sequence that memory allows. Reads of up to [`LOOKAHEAD`] more show where one ends; longer
+    /// ones are refused.
     fn largest(&self) -> u64 {
         u64::MAX
     }

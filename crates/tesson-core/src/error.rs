@@ -41,6 +41,10 @@ impl PartialEq for Cause {
     }
 }
 
+/// Memory limits have room for so many sequences of the largest size: decoding and packing one takes several times its
+/// bytes.
+pub const SEQUENCES_IN_MEMORY: u64 = 8;
+
 /// What is wrong with data.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +70,13 @@ pub enum DataErrorKind {
         /// Its size in bytes.
         found: u64,
         /// The largest size allowed.
+        limit: u64,
+    },
+    /// One sequence needs more memory than a sequence may have under the memory limit.
+    SequenceBeyondMemory {
+        /// Bytes that it has at least.
+        found: u64,
+        /// The largest size that the limit allows.
         limit: u64,
     },
     /// Bytes where an input (`|name`) is expected.
@@ -191,6 +202,11 @@ impl fmt::Display for DataErrorKind {
             SequenceTooLarge { found, limit } => {
                 write!(f, "the sequence has {found} bytes, at most {limit} are supported")
             }
+            SequenceBeyondMemory { found, limit } => write!(
+                f,
+                "the sequence has at least {found} bytes, at most {limit} fit into this `memoryLimit`; {} or more is needed",
+                found.saturating_mul(SEQUENCES_IN_MEMORY)
+            ),
             StrayText { found } => write!(f, "found `{found}`, expected an input (`|name`)"),
             UnnamedInput => f.write_str("`|` is not followed by a name"),
             BadNumber { found } => write!(f, "`{found}` is not a number"),

@@ -28,12 +28,12 @@ pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
 pub use coded::Coded;
 pub use describe::{describe_from_table, split_type};
 pub use deserializer::{
-    Corpus, Deserializer, Fetch, Indexed, Lanes, Piece, Pieces, Repeated, ResourceId, Scattered, Scratch,
-    Wanted,
+    Corpus, Deserializer, Fetch, Indexed, LOOKAHEAD, Lanes, Piece, Pieces, Repeated, ResourceId, Scattered,
+    Scratch, Wanted,
 };
 pub use error::{
-    Cause, ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, StoreError, UsageError,
-    UserError,
+    Cause, ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, SEQUENCES_IN_MEMORY,
+    StoreError, UsageError, UserError,
 };
 pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;

@@ -88,25 +88,36 @@ impl BlockTable {
 
 /// Decoded blocks' memory, waiting to be decoded into again.
 pub(crate) struct Spares {
-    idle: Mutex<Vec<Chunk>>,
+    idle: Mutex<Idle>,
     /// Bytes kept, at most.
     limit: usize,
 }
 
+#[derive(Default)]
+struct Idle {
+    chunks: Vec<Chunk>,
+    /// Bytes of all of them.
+    bytes: usize,
+}
+
 impl Spares {
     pub(crate) fn new(limit: usize) -> Spares {
-        Spares { idle: Mutex::new(Vec::new()), limit }
+        Spares { idle: Mutex::default(), limit }
     }
 
     pub(crate) fn take(&self) -> Chunk {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_else(Chunk::empty)
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let chunk = idle.chunks.pop().unwrap_or_else(Chunk::empty);
+        idle.bytes = idle.bytes.saturating_sub(chunk.bytes());
+        chunk
     }
 
     pub(crate) fn give(&self, chunk: Chunk) {
+        let bytes = chunk.bytes();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let kept: usize = idle.iter().map(Chunk::bytes).sum();
-        if kept + chunk.bytes() <= self.limit {
-            idle.push(chunk);
+        if idle.bytes + bytes <= self.limit {
+            idle.bytes += bytes;
+            idle.chunks.push(chunk);
         }
     }
 }
@@ -163,6 +174,18 @@ impl Drop for Resident {
 mod tests {
     use super::*;
     use tesson_core::Coded;
+
+    #[test]
+    fn idle_memory_is_kept_up_to_the_limit() {
+        let chunk = || Chunk { lengths: vec![0; 1000], ..Chunk::empty() };
+        let spares = Spares::new(2 * chunk().bytes());
+        (0..3).for_each(|_| spares.give(chunk()));
+        let kept = |spares: &Spares| (0..3).filter(|_| spares.take().lengths.capacity() > 0).count();
+        assert_eq!(kept(&spares), 2);
+        // What was taken makes room again.
+        (0..3).for_each(|_| spares.give(chunk()));
+        assert_eq!(kept(&spares), 2);
+    }
 
     #[test]
     fn every_sequence_lies_in_exactly_the_block_that_says_so() {

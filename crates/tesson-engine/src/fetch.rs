@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use tesson_core::{DataError, DataErrorKind, Error, Fetch, Location, Piece, Pieces, ResourceId, StoreError};
+use tesson_core::{
+    DataError, DataErrorKind, Error, Fetch, LOOKAHEAD, Location, Piece, Pieces, ResourceId, StoreError,
+};
 
 use crate::stats::Counters;
 use crate::store::{Resource, Store};
@@ -22,8 +24,8 @@ pub(crate) struct Resources {
     cancelled: Arc<AtomicBool>,
     /// Whether what is being read is called off, though the source is not.
     interrupted: AtomicBool,
-    /// Bytes that may be brought together in one buffer. Formats read what they look at in small parts, and a sequence
-    /// as a whole: a longer one, decoded and packed, would not fit into the source's memory.
+    /// Bytes of the largest sequence. Formats read what they look at in small parts, and a sequence as a whole: a longer
+    /// one, decoded and packed, would not fit into the source's memory.
     largest: u64,
 }
 
@@ -156,10 +158,10 @@ impl Fetch for Resources {
             return Err(StoreError::new(path.clone(), Some(range.start), e).into());
         }
         let n = (range.end - range.start) as usize;
-        if (from + n) as u64 > self.largest {
+        if (from + n) as u64 > self.largest.saturating_add(LOOKAHEAD) {
             let offset = range.start.saturating_sub(from as u64);
             let at = Location { file: path.clone(), offset, line: None };
-            let kind = DataErrorKind::SequenceTooLarge { found: (from + n) as u64, limit: self.largest };
+            let kind = DataErrorKind::SequenceBeyondMemory { found: (from + n) as u64, limit: self.largest };
             return Err(DataError::new(kind, at).into());
         }
         into.resize(from + n, 0);
@@ -171,7 +173,8 @@ impl Fetch for Resources {
     fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {
         let all = self.files[resource.0 as usize].1.mapped()?;
         // Reading refuses what is too large to be decoded.
-        let _fits = range.end.checked_sub(range.start).filter(|&n| n <= self.largest)?;
+        let _fits =
+            range.end.checked_sub(range.start).filter(|&n| n <= self.largest.saturating_add(LOOKAHEAD))?;
         all.get(usize::try_from(range.start).ok()?..usize::try_from(range.end).ok()?)
     }
 

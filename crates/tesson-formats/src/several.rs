@@ -18,7 +18,10 @@ pub(crate) fn open<D: Deserializer + 'static>(
 ) -> Box<dyn Deserializer> {
     match files {
         [file] => Box::new(open(file.clone())),
-        _ => Box::new(Several { parts: files.iter().cloned().map(open).collect(), files: files.to_vec() }),
+        _ => {
+            let parts = files.iter().cloned().map(open).collect();
+            Box::new(Several { parts, files: files.to_vec(), in_pieces: false })
+        }
     }
 }
 
@@ -26,6 +29,8 @@ pub(crate) fn open<D: Deserializer + 'static>(
 struct Several<D> {
     parts: Vec<D>,
     files: Vec<PathBuf>,
+    /// Whether all can be read in pieces, which is asked for each piece.
+    in_pieces: bool,
 }
 
 /// The resource of one file.
@@ -65,7 +70,11 @@ impl<D: Deserializer> Several<D> {
             first_chunk.push(index.n_chunks() as u32);
         }
         index.seal();
-        Indexed { index: Arc::new(index), corpus: Arc::new(SeveralCorpus { parts, first_chunk }) }
+        let whole_chunks = parts.iter().any(|part| part.corpus.whole_chunks());
+        Indexed {
+            index: Arc::new(index),
+            corpus: Arc::new(SeveralCorpus { parts, first_chunk, whole_chunks }),
+        }
     }
 }
 
@@ -127,6 +136,7 @@ impl<D: Deserializer> Deserializer for Several<D> {
         for (file, part) in self.parts.iter_mut().enumerate() {
             part.prepare(&only(fetch, file))?;
         }
+        self.in_pieces = self.parts.iter().all(|part| part.pieces().is_some());
         self.check_streams()
     }
 
@@ -162,7 +172,7 @@ impl<D: Deserializer> Deserializer for Several<D> {
     }
 
     fn pieces(&self) -> Option<&dyn Pieces> {
-        self.parts.iter().all(|part| part.pieces().is_some()).then_some(self)
+        if self.in_pieces { Some(self) } else { None }
     }
 }
 
@@ -235,6 +245,8 @@ struct SeveralCorpus {
     parts: Vec<Indexed>,
     /// Number of each file's first chunk; one entry more than there are files.
     first_chunk: Vec<u32>,
+    /// Whether any of them has chunks only as a whole.
+    whole_chunks: bool,
 }
 
 impl SeveralCorpus {
@@ -273,7 +285,7 @@ impl Corpus for SeveralCorpus {
     }
 
     fn whole_chunks(&self) -> bool {
-        self.parts.iter().any(|part| part.corpus.whole_chunks())
+        self.whole_chunks
     }
 
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, std::ops::Range<u64>) {

@@ -482,7 +482,10 @@ impl Planner {
         position: u64,
         demand: Option<Demand>,
     ) -> Result<Option<Cursor>, UsageError> {
-        self.spec.end(index)?;
+        // A state may be restored before anything is asked for: limits are refused by what reads.
+        if demand.is_some() {
+            self.spec.end(index)?;
+        }
         if !self.can_tell(index) {
             return Ok(None);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tesson_core::{ConfigError, Deserializer, Element, Error};
+use tesson_core::{ConfigError, Deserializer, Element, Error, SEQUENCES_IN_MEMORY};
 use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, OrderSpec, PlanSpec, ResumeState, Sharing};
 
 use super::truncated::Truncated;
@@ -14,9 +14,6 @@ use crate::report::Report;
 use crate::stats::Counters;
 use crate::store::Store;
 use crate::transform::{StreamTransforms, Transforms};
-
-/// A sequence may be as large as this part of the memory limit: decoding and packing take several times its bytes.
-const LARGEST_SHARE: u64 = 8;
 
 /// What formats may read at once under any limit, in bytes.
 const LARGEST_AT_LEAST: u64 = 256 << 10;
@@ -76,7 +73,7 @@ impl Source {
         } = spec;
         let counters = Arc::new(Counters::default());
         let cancelled = canceller.0.clone();
-        let largest = (memory_limit / LARGEST_SHARE).max(LARGEST_AT_LEAST);
+        let largest = (memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
         let files = join::files(&deserializers);
         let resources = Resources::open(files, store, counters.clone(), cancelled.clone(), largest)?;
         let parts = Parts::prepare(deserializers, &resources)?;

@@ -63,8 +63,8 @@ pub static FORMAT: Format = Format {
 };
 
 fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let settings = Settings::new(options, setting)?;
-    Ok(several::open(&settings.files, |file| Cbf::new(settings.clone(), file)))
+    let settings = Arc::new(Settings::new(options, setting)?);
+    Ok(several::open(&settings.files, |file| Cbf::new(Arc::clone(&settings), file)))
 }
 
 /// The streams of a file, by their names in it, and the type that each one's values are written in.
@@ -167,7 +167,7 @@ impl Rules {
 
 /// A binary file as a corpus.
 struct Cbf {
-    settings: Settings,
+    settings: Arc<Settings>,
     resources: [PathBuf; 1],
     /// The streams that are delivered.
     streams: Vec<StreamInfo>,
@@ -175,7 +175,7 @@ struct Cbf {
 }
 
 impl Cbf {
-    fn new(settings: Settings, file: PathBuf) -> Cbf {
+    fn new(settings: Arc<Settings>, file: PathBuf) -> Cbf {
         let rules = Rules {
             file: file.as_path().into(),
             element: settings.element,

@@ -59,16 +59,18 @@ pub static FORMAT: Format = Format {
 };
 
 fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let settings = Settings::new(options, setting)?;
-    Ok(several::open(&settings.files, |file| Ctf::new(settings.clone(), file)))
+    let settings = Arc::new(Settings::new(options, setting)?);
+    let rules = Rules::new(&settings);
+    Ok(several::open(&settings.files, |file| Ctf::new(Arc::clone(&settings), &rules, file)))
 }
 
 /// What decoding needs to know, settled by [`Deserializer::prepare`].
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     file: Arc<Path>,
-    inputs: Vec<Input>,
-    names: Vec<Name>,
+    /// What the files of a corpus have in common is shared: there may be a hundred thousand of them.
+    inputs: Arc<[Input]>,
+    names: Arc<[Name]>,
     main: Option<usize>,
     skip_ids: bool,
     text_keys: bool,
@@ -118,20 +120,12 @@ impl Name {
     }
 }
 
-/// A text file as a corpus.
-struct Ctf {
-    settings: Settings,
-    resources: Vec<PathBuf>,
-    rules: Arc<Rules>,
-    /// How the index pass divides the file; tests make it small.
-    cut: index::Cut,
-}
-
-impl Ctf {
-    fn new(settings: Settings, file: PathBuf) -> Ctf {
-        let rules = Rules {
-            file: file.as_path().into(),
-            inputs: settings.inputs.clone(),
+impl Rules {
+    /// What the options say; all else is the file's.
+    fn new(settings: &Settings) -> Rules {
+        Rules {
+            file: Path::new("").into(),
+            inputs: settings.inputs.clone().into(),
             names: settings.inputs.iter().map(|input| Name::new(&input.alias)).collect(),
             main: settings.main,
             skip_ids: settings.skip_ids,
@@ -142,16 +136,31 @@ impl Ctf {
             rows: RowRules {
                 keying: Keying::Lines,
                 lenient: settings.lenient,
-                main: settings.main.map(|main| settings.inputs[main].alias.clone()),
+                main: settings.main.map(|main| (*settings.inputs[main].alias).into()),
             },
             prologue: Prologue { start: 0, line: 0, lines: true },
             // The fault that ends reading is the one behind the budget.
             most_faults: settings.max_errors.saturating_add(1).max(MOST_FAULTS) as usize,
             element: settings.element,
             kernel: Kernel::best(),
-        };
-        let resources = vec![file];
-        Ctf { settings, resources, rules: Arc::new(rules), cut: index::Cut::default() }
+        }
+    }
+}
+
+/// A text file as a corpus.
+struct Ctf {
+    settings: Arc<Settings>,
+    resources: [PathBuf; 1],
+    rules: Arc<Rules>,
+    /// How the index pass divides the file; tests make it small.
+    cut: index::Cut,
+}
+
+impl Ctf {
+    /// A file, read by the rules that [`Rules::new`] makes of the same settings.
+    fn new(settings: Arc<Settings>, rules: &Rules, file: PathBuf) -> Ctf {
+        let rules = Rules { file: file.as_path().into(), ..rules.clone() };
+        Ctf { settings, resources: [file], rules: Arc::new(rules), cut: index::Cut::default() }
     }
 }
 
@@ -194,12 +203,13 @@ impl Deserializer for Ctf {
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
         let prologue = prologue::look(&self.rules, fetch)?;
-        if self.settings.has_open_dims() {
-            prologue::find_dims(&mut self.settings, &self.rules, prologue, fetch)?;
-        }
         let rules = Arc::make_mut(&mut self.rules);
         rules.prologue = prologue;
-        rules.inputs.clone_from(&self.settings.inputs);
+        if self.settings.has_open_dims() {
+            let settings = Arc::make_mut(&mut self.settings);
+            prologue::find_dims(settings, rules, prologue, fetch)?;
+            rules.inputs = settings.inputs.clone().into();
+        }
         rules.rows.keying = match (prologue.lines, rules.text_keys) {
             (true, _) => Keying::Lines,
             (false, true) => Keying::Texts,

@@ -241,7 +241,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         out.first_line = 0;
         out.n_lines = self.line;
         out.streams.clear();
-        for (column, input) in self.columns.into_iter().zip(&self.rules.inputs) {
+        for (column, input) in self.columns.into_iter().zip(&*self.rules.inputs) {
             let samples = offsets(column.samples, &mut spare);
             let values = E::wrap(column.values);
             let data = if input.sparse {
@@ -427,7 +427,7 @@ impl<'r, E: Real> Decoder<'r, E> {
                 self.numbers.pop();
             }
         }
-        for (column, input) in self.columns.iter_mut().zip(&self.rules.inputs) {
+        for (column, input) in self.columns.iter_mut().zip(&*self.rules.inputs) {
             column.undo(input);
         }
     }
@@ -571,7 +571,7 @@ fn openings(rules: &Rules) -> Vec<Opening> {
         let tag = Tag::new(&[b" |", text, b" "].concat())?;
         Some(Opening { tag, dim: input.dim })
     };
-    rules.inputs.iter().zip(&rules.names).map(opening).collect::<Option<_>>().unwrap_or_default()
+    rules.inputs.iter().zip(&*rules.names).map(opening).collect::<Option<_>>().unwrap_or_default()
 }
 
 /// What a sample's values end with: the place, and whether values were left out; or what is wrong, and where.

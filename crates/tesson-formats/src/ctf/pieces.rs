@@ -6,7 +6,7 @@ use tesson_core::{Chunk, DataErrorKind, Error, Fetch, Piece, Pieces, Scratch};
 
 use super::parse::{AnyDecoder, NoSequences};
 use super::rows::{Keying, RowId, RowRules};
-use super::scan::LIMIT;
+use super::scan::{most_read, too_large};
 use super::{Ctf, FILE, Rules, located};
 
 /// Bytes in which a boundary is looked for at first: pieces are cut one after the other, so that little should be read
@@ -55,7 +55,8 @@ fn cut(
     }
     // The first piece begins with what comes before the first row.
     let start = offset.max(rules.prologue.start).min(size);
-    let mut wanted = target.max(1);
+    let most = most_read(fetch);
+    let mut wanted = target.clamp(1, most);
     loop {
         let end = start.saturating_add(wanted).min(size);
         let boundary = match end == size {
@@ -65,13 +66,11 @@ fn cut(
         if let Some(boundary) = boundary {
             return Ok(Some(Piece { resource: FILE, offset, bytes: boundary - offset }));
         }
-        let found = end - start;
-        if found > LIMIT {
-            let kind = DataErrorKind::SequenceTooLarge { found, limit: LIMIT };
-            return Err(located(rules, kind, start, 0));
+        if wanted == most {
+            return Err(located(rules, too_large(wanted, fetch), start, 0));
         }
         // Twice as much each time: what is looked at again adds up to no more than what is read.
-        wanted = wanted.saturating_mul(2);
+        wanted = wanted.saturating_mul(2).min(most);
     }
 }
 

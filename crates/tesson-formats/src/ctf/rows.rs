@@ -1,5 +1,7 @@
 //! Which rows make which sequences: the one definition that the index and the parser share.
 
+use std::sync::Arc;
+
 use super::bytes::{is_blank, is_unprintable, is_white, skip_blanks, skip_digits};
 use super::tag::Tag;
 
@@ -21,7 +23,7 @@ pub(crate) struct RowRules {
     /// `rules = "lenient"`.
     pub(crate) lenient: bool,
     /// The name of the stream that defines minibatch sizes, if one does.
-    pub(crate) main: Option<Box<[u8]>>,
+    pub(crate) main: Option<Arc<[u8]>>,
 }
 
 /// The id at the beginning of a row.

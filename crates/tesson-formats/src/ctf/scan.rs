@@ -1,6 +1,6 @@
 //! The rows of a file, one after the other, read in pieces into one buffer.
 
-use tesson_core::{DataErrorKind, Error, Fetch};
+use tesson_core::{DataErrorKind, Error, Fetch, LOOKAHEAD};
 
 use super::tokens::Feeds;
 use super::{FILE, Rules, located};
@@ -24,6 +24,20 @@ pub(crate) struct Row<'a> {
 /// The largest row: what a sequence may have in bytes.
 pub(crate) const LIMIT: u64 = u32::MAX as u64;
 
+/// Bytes that may be read at once to find where a sequence ends.
+pub(crate) fn most_read(fetch: &dyn Fetch) -> u64 {
+    fetch.largest().saturating_add(LOOKAHEAD).min(LIMIT)
+}
+
+/// What is wrong with a sequence of more bytes than [`most_read`].
+pub(crate) fn too_large(found: u64, fetch: &dyn Fetch) -> DataErrorKind {
+    let limit = fetch.largest();
+    match limit >= LIMIT {
+        true => DataErrorKind::SequenceTooLarge { found, limit: LIMIT },
+        false => DataErrorKind::SequenceBeyondMemory { found, limit },
+    }
+}
+
 /// Calls `each` for the rows that begin in `reads.from..reads.end`, until it says `false`. A row begins at the first row
 /// of the file and behind every line feed.
 ///
@@ -45,6 +59,7 @@ pub(crate) fn rows(
     let mut filled = 0;
     let mut row = 0;
     let mut searched = 0;
+    let most = most_read(fetch);
     loop {
         for feed in Feeds::new(&buffer[..filled], searched) {
             if !std::mem::take(&mut passing) {
@@ -72,11 +87,17 @@ pub(crate) fn rows(
         base += row as u64;
         searched = filled - row;
         row = 0;
-        if searched as u64 > LIMIT {
-            let kind = DataErrorKind::SequenceTooLarge { found: searched as u64, limit: LIMIT };
-            return Err(located(rules, kind, base, 0));
+        // A row that goes on is read no farther than a sequence may be long.
+        let room = most.saturating_sub(searched as u64);
+        if room == 0 {
+            return Err(located(rules, too_large(searched as u64, fetch), base, 0));
         }
-        fetch.read_behind(FILE, read_to..(read_to + reads.bytes).min(size), searched, &mut buffer)?;
+        fetch.read_behind(
+            FILE,
+            read_to..(read_to + reads.bytes.min(room)).min(size),
+            searched,
+            &mut buffer,
+        )?;
         filled = buffer.len();
     }
     if !passing && row < filled {

@@ -230,3 +230,16 @@ fn an_epoch_that_a_long_sequence_covers_is_empty() {
     assert_eq!(next(&mut planner, &index, demand(5, 1, 0)), (vec![9], false, false));
     assert_eq!(next(&mut planner, &index, demand(5, 1, 0)), (vec![1], true, false));
 }
+
+#[test]
+fn a_limit_of_no_samples_is_refused_by_reading_and_not_by_a_seek_before_it() {
+    let index = index_of(&[vec![1, 2]]);
+    for order in [OrderSpec::AsStored, chunk_window(1, 0)] {
+        let mut planner = Planner::new(PlanSpec { limit: Limit::Samples(0), ..spec(order) });
+        for position in [0, 1] {
+            planner.seek(&index, position, None).expect("nothing is read yet");
+            let e = planner.next_batch(&index, demand(1, 1, 0), &mut BatchPlan::default()).unwrap_err();
+            assert_eq!(e.0, "the data are limited to 0 samples, at least 1 is expected");
+        }
+    }
+}

@@ -291,3 +291,59 @@ fn how_large_a_minibatch_may_be_depends_on_the_limit_alone() {
         }
     }
 }
+
+#[test]
+fn long_rows_are_read_under_any_limit_that_has_room_for_them() {
+    let n = 99_995;
+    let row = |i: usize| {
+        format!("|x {}\n", (0..n).map(|j| ((i + j) % 10).to_string()).collect::<Vec<_>>().join(" "))
+    };
+    let text: String = (0..3).map(row).collect();
+    let folder = folder("calls-long-rows");
+    let file = folder.join("train.ctf");
+    std::fs::write(&file, text).expect("the folder for temporary files can be written");
+    for order in [r#""randomize": false"#, r#""randomize": true"#] {
+        for limit in (400_000..3_000_000).step_by(100_000) {
+            let options = format!(r#", {order}, "maxSweeps": 1, "threads": 1, "memoryLimit": {limit}"#);
+            let mut source = Source::open(&config_with(&file, n, &options, "")).expect("the file is right");
+            let read = || source.next_minibatch(1).map(|minibatch| minibatch.is_some());
+            let read: Result<Vec<bool>, Error> = std::iter::repeat_with(read).take(4).collect();
+            assert_eq!(read.expect("a row takes 200 kB"), [true, true, true, false], "{order}, {limit}");
+        }
+    }
+}
+
+#[test]
+fn a_row_beyond_the_limit_is_refused_with_what_is_needed_for_it() {
+    let folder = folder("calls-too-long");
+    let file = folder.join("train.ctf");
+    let row = |n: usize| format!("|x {}\n", "5 ".repeat(n));
+    std::fs::write(&file, row(1) + &row(500_000)).expect("the folder for temporary files can be written");
+    for order in [r#""randomize": false"#, r#""randomize": true"#] {
+        let mut failed = false;
+        for limit in (1..30_u64).rev().map(|n| 400_000 * n) {
+            let options = format!(r#", {order}, "maxSweeps": 1, "threads": 1, "memoryLimit": {limit}"#);
+            let read = Source::open(&config_with(&file, 500_000, &options, "")).and_then(|mut source| {
+                while source.next_minibatch(1)?.is_some() {}
+                Ok(())
+            });
+            // What is too little stays so with less.
+            assert!(!failed || read.is_err(), "{order}, {limit}");
+            if let Err(e) = read {
+                assert!(e.to_string().contains("`memoryLimit`"), "{order}, {limit}: {e}");
+                failed = true;
+            }
+        }
+        assert!(failed, "{order}");
+    }
+}
+
+#[test]
+fn a_limit_of_no_samples_is_refused_at_the_first_read_and_not_by_restoring() {
+    let (_, config) = source("calls-no-samples", &rows(20), r#", "maxSamples": 0"#, "");
+    let mut source = Source::open(&config).expect("the file is right");
+    let state = source.state().clone();
+    source.restore(&state).expect("nothing is read yet");
+    let e = source.next_minibatch(1).expect_err("nothing can be read").to_string();
+    assert_eq!(e, "the data are limited to 0 samples, at least 1 is expected");
+}

@@ -159,7 +159,7 @@ pub(super) fn opened(options: &str, file: &Memory) -> Result<Cbf, String> {
         Setting { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
     let settings = Settings::new(&options, &setting).map_err(|e| e.to_string())?;
     let path = settings.files[0].clone();
-    let mut cbf = Cbf::new(settings, path);
+    let mut cbf = Cbf::new(settings.into(), path);
     cbf.prepare(file).map_err(|e| e.to_string())?;
     Ok(cbf)
 }

@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use tesson_core::{Options, Registry, Setting, Value};
 
 use super::super::options::{OPTIONS, Settings};
-use super::super::{Ctf, FORMAT};
+use super::super::{Ctf, FORMAT, Rules};
 use super::harness::{Cores, Memory, SETTING};
 use tesson_core::{Chunk, Data, Deserializer, Element, Fault, Scratch, StreamColumn, Values, Wanted};
 
@@ -47,7 +47,7 @@ fn ours(case: &Path, source: &Json, lenient: bool) -> Answer {
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
     let settings = Settings::new(&options, &setting).map_err(|e| e.to_string())?;
     let path = settings.files[0].clone();
-    let mut ctf = Ctf::new(settings, path);
+    let mut ctf = Ctf::new(settings.clone().into(), &Rules::new(&settings), path);
     let memory = Memory(std::fs::read(case.join(file.unwrap_or_default())).map_err(|e| e.to_string())?);
     ctf.prepare(&memory).map_err(|e| e.to_string())?;
     let indexed = ctf.index(&memory, &Cores(2)).map_err(|e| e.to_string())?;

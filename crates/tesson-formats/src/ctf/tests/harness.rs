@@ -8,7 +8,7 @@ use tesson_core::{
 use super::super::index::Cut;
 use super::super::options::{OPTIONS, Settings};
 use super::super::tokens::Kernel;
-use super::super::{Ctf, FORMAT};
+use super::super::{Ctf, FORMAT, Rules};
 
 /// A file in memory.
 pub(super) struct Memory(pub(super) Vec<u8>);
@@ -72,7 +72,7 @@ pub(super) fn opened(options: &str, streams: &str, file: &Memory) -> Result<Ctf,
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
     let settings = Settings::new(&options, &setting).map_err(|e| e.to_string())?;
     let path = settings.files[0].clone();
-    let mut ctf = Ctf::new(settings, path);
+    let mut ctf = Ctf::new(settings.clone().into(), &Rules::new(&settings), path);
     ctf.prepare(file).map_err(|e| e.to_string())?;
     assert_eq!(ctf.name(), FORMAT.name);
     Ok(ctf)
