@@ -296,7 +296,7 @@ fn how_large_a_minibatch_may_be_depends_on_the_limit_alone() {
 fn long_rows_are_read_under_any_limit_that_has_room_for_them() {
     let n = 99_995;
     let row = |i: usize| {
-        format!("|x {}\n", (0..n).map(|j| ((i + j) % 10).to_string()).collect::<Vec<_>>().join(" "))
+        format!("|x {} |y 0:1\n", (0..n).map(|j| ((i + j) % 10).to_string()).collect::<Vec<_>>().join(" "))
     };
     let text: String = (0..3).map(row).collect();
     let folder = folder("calls-long-rows");
@@ -317,7 +317,7 @@ fn long_rows_are_read_under_any_limit_that_has_room_for_them() {
 fn a_row_beyond_the_limit_is_refused_with_what_is_needed_for_it() {
     let folder = folder("calls-too-long");
     let file = folder.join("train.ctf");
-    let row = |n: usize| format!("|x {}\n", "5 ".repeat(n));
+    let row = |n: usize| format!("|x {} |y 0:1\n", "5 ".repeat(n));
     std::fs::write(&file, row(1) + &row(500_000)).expect("the folder for temporary files can be written");
     for order in [r#""randomize": false"#, r#""randomize": true"#] {
         let mut failed = false;
