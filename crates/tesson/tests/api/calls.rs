@@ -303,7 +303,7 @@ fn long_rows_are_read_under_any_limit_that_has_room_for_them() {
     let file = folder.join("train.ctf");
     std::fs::write(&file, text).expect("the folder for temporary files can be written");
     for order in [r#""randomize": false"#, r#""randomize": true"#] {
-        for limit in (400_000..3_000_000).step_by(100_000) {
+        for limit in (500_000..3_000_000).step_by(100_000) {
             let options = format!(r#", {order}, "maxSweeps": 1, "threads": 1, "memoryLimit": {limit}"#);
             let mut source = Source::open(&config_with(&file, n, &options, "")).expect("the file is right");
             let read = || source.next_minibatch(1).map(|minibatch| minibatch.is_some());
