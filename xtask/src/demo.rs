@@ -22,22 +22,27 @@ const SHOWN: &[(&str, &[&str])] = &[
 
 const NEXT: &str = "\
 What to try next:
-  cargo run -p tesson-cli -- read examples/digits/digits.json --minibatch-size 2 --take 1 --json
-  cargo run -p tesson-cli -- read --help
+  cargo install --path crates/tesson-cli                             the command, as fast as it is
+  tesson read examples/digits/digits.json --minibatch-size 2 --take 1 --json
+  tesson read --help
   cargo xtask venv && .venv/bin/python examples/train_softmax.py     trains on these digits, stops, and goes on
   cargo xtask test                                                   runs everything that is tested";
 
+/// How the command is built for it: a first look should not take minutes.
+const QUICKLY: &[&str] = &["--profile", "demo"];
+
 /// Shows it.
 pub(crate) fn main(_: &[String]) -> ExitCode {
-    ExitCode::from(u8::from(!run()))
+    println!("building the command, within a minute or so");
+    ExitCode::from(u8::from(!run(QUICKLY)))
 }
 
-/// Shows it; false if something did not work.
-pub(crate) fn run() -> bool {
+/// Shows it with a command built with these arguments; false if something did not work.
+pub(crate) fn run(build: &[&str]) -> bool {
     let all = SHOWN.iter().all(|(sentence, arguments)| {
         println!("\n# {sentence}");
-        let command = ["run", "--quiet", "--package", "tesson-cli", "--bin", "tesson", "--"];
-        tee(cargo(&command).args(*arguments)).success
+        let mut command = cargo(&["run", "--quiet", "--package", "tesson-cli", "--bin", "tesson"]);
+        tee(command.args(build).arg("--").args(*arguments)).success
     });
     println!("\n{NEXT}");
     all
