@@ -111,10 +111,8 @@ fn json(error: &DataError, severity: Severity) -> serde_json::Value {
 
 fn sentence(checked: &Checked) -> String {
     let sequences = count(checked.sequences);
-    let notes = match checked.notes {
-        0 => String::new(),
-        n => format!(", {} notes", count(n)),
-    };
+    let some = |n: u64, what: &str| if n == 0 { String::new() } else { format!(", {} {what}", count(n)) };
+    let notes = some(checked.left_out, "left out") + &some(checked.notes, "notes");
     if checked.faults == 0 {
         return format!("{sequences} sequences, no faults{notes}");
     }

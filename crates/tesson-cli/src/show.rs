@@ -1,6 +1,6 @@
-//! `tesson show`: one sequence by its key.
+//! `tesson show`: sequences by their key.
 
-use tesson::Source;
+use tesson::{Shown, Source};
 
 use crate::args::ShowArgs;
 use crate::failure::Failure;
@@ -13,36 +13,65 @@ pub(crate) fn run(args: &ShowArgs, host: &dyn Host, out: &mut Output) -> Result<
     let config = input::config(&args.input, Some(&args.order), host)?;
     log::show(config.trace_level);
     let mut source = read::open(&config, &args.input)?;
-    let shown = {
+    let found = {
         let _progress = Progress::spinner("looking");
-        source.show(&args.key, args.sweep)?
+        source.show(&args.key, args.sweep, MOST)?
     };
-    let Some(shown) = shown else {
+    if found.sequences.is_empty() {
         return Err(Failure::Usage(unknown(&args.key, &mut source)?));
-    };
-    let faults: Vec<String> = shown.faults.iter().map(ToString::to_string).collect();
-    if out.is_json() {
-        let place = shown.place.as_ref().map(|(file, offset)| (file.display().to_string(), *offset));
-        let head = serde_json::json!({
-            "key": args.key,
-            "chunk": shown.planned.chunk,
-            "sequence": shown.planned.sequence,
-            "file": place.as_ref().map(|(file, _)| file),
-            "offset": place.as_ref().map(|(_, offset)| offset),
-            "sweep": args.sweep,
-            "number": shown.when.map(|(number, _)| number),
-            "position": shown.when.map(|(_, position)| position),
-            "faults": faults,
-        });
-        // The values keep the digits that bring them back, which a tree of JSON would not.
-        let mut text = head.to_string();
-        text.pop();
-        text.push_str(", \"streams\": ");
-        line::streams(&mut text, &shown.minibatch, false);
-        text.push('}');
-        return Ok(out.line(&text)?);
     }
-    out.pair("key", &args.key)?;
+    for (number, shown) in (1..).zip(&found.sequences) {
+        match out.is_json() {
+            true => json(args, shown, found.occurrences, out)?,
+            false => text(args, shown, (number, found.occurrences), out)?,
+        }
+    }
+    let unshown = found.occurrences - found.sequences.len() as u64;
+    if unshown > 0 && !out.is_json() {
+        out.line(&format!("… and {} more with this key", count(unshown)))?;
+    }
+    Ok(())
+}
+
+/// Sequences of one key that are shown.
+const MOST: usize = 10;
+
+fn json(args: &ShowArgs, shown: &Shown, occurrences: u64, out: &mut Output) -> std::io::Result<()> {
+    let place = shown.place.as_ref().map(|(file, offset)| (file.display().to_string(), *offset));
+    let faults: Vec<String> = shown.faults.iter().map(ToString::to_string).collect();
+    let head = serde_json::json!({
+        "key": args.key,
+        "occurrences": occurrences,
+        "chunk": shown.planned.chunk,
+        "sequence": shown.planned.sequence,
+        "file": place.as_ref().map(|(file, _)| file),
+        "offset": place.as_ref().map(|(_, offset)| offset),
+        "sweep": args.sweep,
+        "number": shown.when.map(|(number, _)| number),
+        "position": shown.when.map(|(_, position)| position),
+        "faults": faults,
+    });
+    // The values keep the digits that bring them back, which a tree of JSON would not.
+    let mut text = head.to_string();
+    text.pop();
+    text.push_str(", \"streams\": ");
+    line::streams(&mut text, &shown.minibatch, false);
+    text.push('}');
+    out.line(&text)
+}
+
+/// Shows a sequence, the first number of so many of its key.
+fn text(
+    args: &ShowArgs,
+    shown: &Shown,
+    (number, occurrences): (u64, u64),
+    out: &mut Output,
+) -> std::io::Result<()> {
+    let again = match occurrences {
+        1 => String::new(),
+        n => format!(" ({} of {} sequences with this key)", count(number), count(n)),
+    };
+    out.pair("key", &format!("{}{again}", args.key))?;
     let mut place = format!("sequence {} of chunk {}", shown.planned.sequence, shown.planned.chunk);
     if let Some((file, offset)) = &shown.place {
         place.push_str(&format!(", {} from byte {offset} on", file.display()));
@@ -52,8 +81,8 @@ pub(crate) fn run(args: &ShowArgs, host: &dyn Host, out: &mut Output) -> Result<
         let (number, position) = (count(number), count(position));
         out.pair("comes", &format!("number {number} of sweep {}, at sample {position}", args.sweep))?;
     }
-    for fault in faults {
-        out.pair("fault", &fault)?;
+    for fault in &shown.faults {
+        out.pair("fault", &fault.to_string())?;
     }
     let mut text = String::new();
     for batch in shown.minibatch.streams() {

@@ -255,8 +255,8 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         &[],
         OptionKind::Bool,
         Some("false"),
-        "Whether reading several deserializers is refused if one behind the first has a key more than once; otherwise the \
-         first sequence of the key counts.",
+        "Whether reading is refused if the only deserializer has a key more than once, or any but the first of several; \
+         otherwise the first sequence of the key is the one that is joined.",
     ),
     option(
         "maxErrors",

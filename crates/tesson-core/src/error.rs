@@ -110,6 +110,22 @@ pub enum DataErrorKind {
     },
     /// A row without a single good sample.
     RowWithoutSample,
+    /// Dense samples with fewer values than the stream's dimension.
+    ShortSamples {
+        /// How many samples.
+        samples: u64,
+        /// Values of the longest of them.
+        most: u64,
+        /// The stream's dimension.
+        dim: u64,
+    },
+    /// An input occurs again in the same row.
+    RepeatedInput,
+    /// A sequence has the key of an earlier one in the same file.
+    RepeatedKey {
+        /// Where the first one begins, in bytes.
+        first: u64,
+    },
     /// A row of text without a single input.
     RowWithoutInput {
         /// The first of the text.
@@ -216,6 +232,20 @@ impl fmt::Display for DataErrorKind {
             BadPair { found } => write!(f, "`{found}` is not a pair `index:value`"),
             IndexOutOfRange { index, dim } => write!(f, "index {index} is not below dim {dim}"),
             RowWithoutSample => f.write_str("the row holds no valid sample of a known input"),
+            ShortSamples { samples: 1, most, dim } => {
+                write!(f, "the sample has {most} of {dim} values, the others are zeros; is `dim` too large?")
+            }
+            ShortSamples { samples, most, dim } => write!(
+                f,
+                "{samples} samples, this is the first, have at most {most} of {dim} values, the others are zeros; is `dim` \
+                 too large?"
+            ),
+            RepeatedInput => f.write_str("the input occurs again in the same row, one sample a row is expected"),
+            RepeatedKey { first } => write!(
+                f,
+                "the key occurs again, the first sequence with it begins at byte {first}; all rows of a sequence are \
+                 expected to follow each other"
+            ),
             RowWithoutInput { found } => {
                 write!(f, "found `{found}` in a row without any input, expected `|name` and values")
             }

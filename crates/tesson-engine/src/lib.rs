@@ -37,6 +37,8 @@ pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};
 pub use open_files::OpenFiles;
 pub use pool::Buffer;
 pub use report::fault_facts;
-pub use source::{Canceller, FaultRules, PiecesPlan, Shown, Source, SourceSpec, StatsReader, TruncationSpec};
+pub use source::{
+    Canceller, FaultRules, PiecesPlan, Shown, ShownKey, Source, SourceSpec, StatsReader, TruncationSpec,
+};
 pub use stats::Stats;
 pub use transform::StreamTransforms;

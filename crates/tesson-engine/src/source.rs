@@ -29,7 +29,7 @@ use crate::stats::{Counters, Stats};
 use crate::transform::Transforms;
 pub use faults::FaultRules;
 pub use open::SourceSpec;
-pub use show::Shown;
+pub use show::{Shown, ShownKey};
 use truncated::Truncated;
 pub use truncated::{PiecesPlan, TruncationSpec};
 

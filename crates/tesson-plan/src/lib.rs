@@ -26,7 +26,9 @@ mod truncate;
 mod tests;
 
 pub use batch::{BatchPlan, Cursor, Place, Planned, Steps, WindowStart};
-pub use join::{JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary};
+pub use join::{
+    JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
+};
 pub use merge::{Consumed, Layer, merge_states};
 pub use order::{Bucketing, OrderSpec, Window};
 pub use planner::{Planner, Progress};

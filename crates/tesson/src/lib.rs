@@ -49,8 +49,8 @@ pub use tesson_core::{
 };
 use tesson_engine::StreamTransforms;
 pub use tesson_engine::{
-    BatchKeys, Buffer, Canceller, Floats, Layout, Minibatch, PiecesPlan, Place, Samples, Shown, Stats,
-    StatsReader, StreamBatch, index_cache, pairing, store,
+    BatchKeys, Buffer, Canceller, Floats, Layout, Minibatch, PiecesPlan, Place, Samples, Shown, ShownKey,
+    Stats, StatsReader, StreamBatch, index_cache, pairing, store,
 };
 pub use tesson_plan::{
     BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, merge_states,

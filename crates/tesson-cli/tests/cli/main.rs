@@ -247,6 +247,23 @@ fn a_sequence_is_shown_by_its_key() {
 }
 
 #[test]
+fn all_sequences_of_a_key_are_shown_or_counted() {
+    let folder = folder("show-again");
+    let rows: String = (0..24).map(|i| format!("{} |x {i}\n", i % 2 * 7)).collect();
+    fs::write(folder.join("again.ctf"), rows).unwrap();
+    let args = "show again.ctf --stream x:1 --randomize false --key 7";
+    let shown = answers(&folder, &format!("{args} --json"));
+    assert_eq!(shown.len(), 10);
+    for (i, one) in shown.iter().enumerate() {
+        assert_eq!((&one["occurrences"], &one["number"]), (&json!(12), &json!(2 * i + 1)));
+        assert_eq!(one["streams"]["x"]["sequences"], json!([[[2 * i + 1]]]));
+    }
+    let text = String::from_utf8(tesson(&folder, args).stdout).unwrap();
+    assert!(text.contains("7 (1 of 12 sequences with this key)"), "{text}");
+    assert!(text.ends_with("… and 2 more with this key\n"), "{text}");
+}
+
+#[test]
 fn bench_counts_what_was_read() {
     let folder = many("bench");
     let runs = answers(&folder, "bench many.json --json --minibatch-size 10 --runs 2 --sweeps 1");
@@ -360,6 +377,62 @@ fn check_lists_every_fault_with_its_place_and_does_not_stop() {
     let output = tesson(&folder, "check good.ctf --stream x:1 --stream y:5:sparse");
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "1 sequences, no faults\n");
+}
+
+#[test]
+fn check_notes_what_the_documents_of_the_format_call_invalid() {
+    let folder = folder("check-notes");
+    // An id that returns, an input twice in a row of a longer sequence, a row without input, an input twice that is a fault.
+    let text = "100 |x 1 |x 2 |y 3\n100 |y 4\n100\n200 |x 5 |y 6\n100 |x 7 |y 8\n300 |x 9 |x 9 |y 9\n";
+    fs::write(folder.join("odd.ctf"), text).unwrap();
+    let args = "check odd.ctf --stream x:1 --stream y:1";
+    let output = tesson(&folder, &format!("{args} --json"));
+    assert_eq!(output.status.code(), Some(1));
+    let found = lines(&output);
+    let (summary, found) = found.split_last().unwrap();
+    let facts: Vec<_> =
+        found.iter().map(|f| (&f["offset"], &f["key"], &f["note"], f["fault"].as_str().unwrap())).collect();
+    let twice = "the input occurs again in the same row, one sample a row is expected";
+    let bare = "the row holds no valid sample of a known input";
+    let more = "2 samples in a sequence of 1 rows, at most one a row is expected";
+    let again = "the key occurs again, the first sequence with it begins at byte 0; all rows of a sequence are expected to \
+                 follow each other";
+    assert_eq!(
+        facts,
+        [
+            (&json!(60), &json!(300), &json!(false), more),
+            (&json!(9), &json!(100), &json!(true), twice),
+            (&json!(28), &json!(100), &json!(true), bare),
+            (&json!(46), &json!(100), &json!(true), again),
+        ]
+    );
+    assert_eq!((&summary["faults"], &summary["notes"]), (&json!(1), &json!(3)));
+}
+
+#[test]
+fn check_counts_samples_that_are_shorter_than_their_dim() {
+    let folder = folder("check-short");
+    let text: String = (0..1000).map(|i| format!("{i} |x 1 2 3 |y {i}\n")).collect();
+    fs::write(folder.join("short.ctf"), text).unwrap();
+    let output = tesson(&folder, "check short.ctf --stream x:5 --stream y:1");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        String::from_utf8_lossy(&output.stdout),
+        "short.ctf:1 (byte 2): stream `x`, sequence 0: 1000 samples, this is the first, have at most 3 of 5 values, the \
+         others are zeros; is `dim` too large? (a note: it is read all the same)\n1,000 sequences, no faults, 1,000 notes\n"
+    );
+}
+
+#[test]
+fn check_takes_the_same_id_in_two_files_for_two_sequences() {
+    let folder = folder("check-files");
+    for name in ["a.ctf", "b.ctf"] {
+        fs::write(folder.join(name), "1 |x 1\n2 |x 2\n1 |x 3\n").unwrap();
+    }
+    let output = tesson(&folder, "check *.ctf --stream x:1 --json");
+    let found = lines(&output);
+    let files: Vec<_> = found.iter().filter_map(|f| f["file"].as_str()).collect();
+    assert_eq!(files, ["a.ctf", "b.ctf"], "{found:?}");
 }
 
 #[test]

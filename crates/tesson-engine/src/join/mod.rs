@@ -18,7 +18,9 @@ mod part;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{Chunk, ConfigError, Error, Indexed, Key, Keys, Lanes, PartFetch, ResourceId, Scratch};
-use tesson_plan::{JoinReport, Joined, Joiner, KeyColumns, MissingKeys, PartReport, Secondary};
+use tesson_plan::{
+    JoinReport, Joined, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
+};
 
 use crate::fetch::Resources;
 use crate::lanes::Threads;
@@ -31,8 +33,8 @@ pub(crate) use part::{Parts, files};
 pub struct JoinRules {
     /// What becomes of sequences that not all of them have.
     pub missing: MissingKeys,
-    /// Whether a key may be repeated in another part than the first; which of its sequences counts is the part's to say
-    /// ([`Deserializer::repeated_keys`]).
+    /// Whether a key may be repeated, in the only part or in another one than the first; which of its sequences is joined is
+    /// the part's to say ([`Deserializer::repeated_keys`]).
     ///
     /// [`Deserializer::repeated_keys`]: tesson_core::Deserializer::repeated_keys
     pub repeated: bool,
@@ -84,10 +86,33 @@ pub(crate) fn index(
     }
     let all: Vec<Indexed> = joined.iter().map(|part| part.indexed.clone()).collect();
     if let [only] = all.as_slice() {
+        if !rules.repeated {
+            refuse_repeated(&joined[0], resources, lanes)?;
+        }
         return Ok(Joint { indexed: only.clone(), parts: all, report: None });
     }
     let (indexed, report) = join(parts, joined, resources, lanes, rules)?;
     Ok(Joint { indexed, parts: all, report: Some(report) })
+}
+
+/// The keys of a whole part.
+fn key_columns(part: &JoinedPart, resources: &Resources, lanes: &Threads) -> Result<KeyColumns, Error> {
+    let mut keys = KeyColumns::new();
+    each_keys(part, resources, lanes, &mut |chunk: u32, found: Keys| {
+        keys.push(found, part.indexed.index.chunk(chunk as usize).n_sequences);
+    })?;
+    Ok(keys)
+}
+
+/// Refuses keys that occur again in the only part.
+fn refuse_repeated(part: &JoinedPart, resources: &Resources, lanes: &Threads) -> Result<(), Error> {
+    check_number(0, part)?;
+    let keys = [key_columns(part, resources, lanes)?];
+    check_memory(&keys, lanes.memory)?;
+    match repeated_keys(&keys[0], 1) {
+        PartReport { repeated: 0, .. } => Ok(()),
+        found => Err(repeated(0, &found, part, resources).into()),
+    }
 }
 
 fn join(
@@ -100,11 +125,7 @@ fn join(
     let mut columns = Vec::with_capacity(joined.len());
     for (i, part) in joined.iter().enumerate().skip(1) {
         check_number(i, part)?;
-        let mut keys = KeyColumns::new();
-        each_keys(part, resources, lanes, &mut |chunk: u32, found: Keys| {
-            keys.push(found, part.indexed.index.chunk(chunk as usize).n_sequences);
-        })?;
-        columns.push(keys);
+        columns.push(key_columns(part, resources, lanes)?);
     }
     check_number(0, &joined[0])?;
     check_memory(&columns, lanes.memory)?;
@@ -172,7 +193,7 @@ fn check_memory(columns: &[KeyColumns], limit: u64) -> Result<(), ConfigError> {
     if needed <= limit {
         return Ok(());
     }
-    let what = format!("joining the keys takes {needed} bytes, half of the limit is {limit}");
+    let what = format!("finding keys takes {needed} bytes, half of the limit is {limit}");
     Err(ConfigError::new("memoryLimit", what))
 }
 

@@ -168,6 +168,8 @@ impl Source {
             && !self.frame_mode
             && self.truncated.is_none()
             && !self.join.hash_keys
+            // Keys that must not occur again are looked at before the first minibatch.
+            && self.join.repeated
             // Steps are counted in the whole of a sweep before its first one.
             && !(self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk)
             && self.parts.growing()

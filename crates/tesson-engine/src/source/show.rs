@@ -1,4 +1,4 @@
-//! One sequence by its key: as it would be delivered, and when.
+//! Sequences by their key: as they would be delivered, and when.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -8,6 +8,15 @@ use tesson_plan::{BatchPlan, Demand, Limit, PlanSpec, Planned, Planner};
 
 use super::Source;
 use crate::minibatch::Minibatch;
+
+/// The sequences of a key.
+#[derive(Debug)]
+pub struct ShownKey {
+    /// The first of them, in the order of the data.
+    pub sequences: Vec<Shown>,
+    /// How many there are.
+    pub occurrences: u64,
+}
 
 /// A sequence, where it lies, and when it comes.
 #[derive(Debug)]
@@ -25,55 +34,74 @@ pub struct Shown {
 }
 
 impl Source {
-    /// The first sequence with a key, as it would be delivered in a sweep; `None` if there is no such key. Keys are compared
-    /// as texts. Where the source stands does not change.
+    /// The sequences with a key, the first `most` of them, as they would be delivered in a sweep; none if there is no such
+    /// key. Keys are compared as texts. Where the source stands does not change.
     ///
-    /// Looks through the keys from the start of the data, and through the order from the start of the sweep.
+    /// Looks through all keys, and through the order from the start of the sweep.
     ///
     /// # Errors
     /// Unreadable storage, and what a transform answers.
-    pub fn show(&mut self, key: &str, sweep: u64) -> Result<Option<Shown>, Error> {
+    pub fn show(&mut self, key: &str, sweep: u64, most: usize) -> Result<ShownKey, Error> {
         self.check_process()?;
         let indexed = self.indexed()?.clone();
-        let Some(planned) = self.find_key(&indexed, key)? else { return Ok(None) };
+        let (found, occurrences) = self.find_key(&indexed, key, most)?;
+        if found.is_empty() {
+            return Ok(ShownKey { sequences: Vec::new(), occurrences });
+        }
         if self.pipeline.as_ref().is_some_and(|pipeline| pipeline.is_growing()) {
             self.switch_to_index()?;
             // The pipeline is another one: it has to be aimed.
             self.demand = None;
         }
-        let packed = self.pipeline.as_ref().ok_or(Error::Cancelled)?.single(planned, sweep, None)?;
-        let (resource, span) = indexed.corpus.span(planned.chunk, planned.sequence);
-        let file = self.resources.files().get(resource.0 as usize);
-        Ok(Some(Shown {
-            planned,
-            place: file.map(|(name, _)| (name.clone(), span.start)),
-            when: self.when(&indexed, planned, sweep)?,
-            faults: packed.charges.into_iter().map(|charge| charge.error).collect(),
-            minibatch: Minibatch { arrays: packed.arrays, sweep_end: false, resume: self.state.clone() },
-        }))
+        let when = self.when(&indexed, &found, sweep)?;
+        let show = |(planned, when): (Planned, Option<(u64, u64)>)| -> Result<Shown, Error> {
+            let packed = self.pipeline.as_ref().ok_or(Error::Cancelled)?.single(planned, sweep, None)?;
+            let (resource, span) = indexed.corpus.span(planned.chunk, planned.sequence);
+            let file = self.resources.files().get(resource.0 as usize);
+            Ok(Shown {
+                planned,
+                place: file.map(|(name, _)| (name.clone(), span.start)),
+                when,
+                faults: packed.charges.into_iter().map(|charge| charge.error).collect(),
+                minibatch: Minibatch { arrays: packed.arrays, sweep_end: false, resume: self.state.clone() },
+            })
+        };
+        let sequences = found.into_iter().zip(when).map(show).collect::<Result<_, _>>()?;
+        Ok(ShownKey { sequences, occurrences })
     }
 
-    fn find_key(&self, indexed: &Indexed, wanted: &str) -> Result<Option<Planned>, Error> {
+    /// The first `most` sequences with a key, and how many there are.
+    fn find_key(&self, indexed: &Indexed, wanted: &str, most: usize) -> Result<(Vec<Planned>, u64), Error> {
         let number: Option<u64> = wanted.parse().ok();
         let is_wanted = |key: &Key| match key {
             Key::Number(n) => number == Some(*n),
             Key::Text(text) => &**text == wanted,
         };
         let (mut scratch, mut memory) = (Scratch::default(), Chunk::empty());
+        let (mut found, mut occurrences) = (Vec::new(), 0);
         for chunk in 0..indexed.index.n_chunks() {
             let n = indexed.index.chunk(chunk).n_sequences;
             let keys = indexed.corpus.keys(chunk as u32, n, &*self.resources, &mut scratch, &mut memory)?;
-            if let Some(sequence) = (0..n).find(|&i| is_wanted(&keys.get(i as usize))) {
-                return Ok(Some(Planned { chunk: chunk as u32, sequence }));
+            for sequence in (0..n).filter(|&i| is_wanted(&keys.get(i as usize))) {
+                occurrences += 1;
+                if found.len() < most {
+                    found.push(Planned { chunk: chunk as u32, sequence });
+                }
             }
         }
-        Ok(None)
+        Ok((found, occurrences))
     }
 
-    /// The number of a sequence in a sweep, and its position.
-    fn when(&self, indexed: &Indexed, planned: Planned, sweep: u64) -> Result<Option<(u64, u64)>, Error> {
+    /// The number of each sequence in a sweep, and its position.
+    fn when(
+        &self,
+        indexed: &Indexed,
+        wanted: &[Planned],
+        sweep: u64,
+    ) -> Result<Vec<Option<(u64, u64)>>, Error> {
+        let mut when = vec![None; wanted.len()];
         if self.plan.order.is_local() {
-            return Ok(None);
+            return Ok(when);
         }
         let index = &indexed.index;
         let spec =
@@ -83,13 +111,15 @@ impl Source {
         planner.seek(index, sweep.saturating_mul(index.n_samples()), Some(demand))?;
         let mut plan = BatchPlan::default();
         let mut before = planner.cursor();
-        while before.sweep == sweep {
+        while before.sweep == sweep && when.contains(&None) {
             planner.next_batch(index, demand, &mut plan)?;
-            if let Some(i) = plan.own.iter().position(|&p| p == planned) {
-                return Ok(Some((before.sequence + i as u64, before.position)));
+            for (i, own) in plan.own.iter().enumerate() {
+                if let Some(number) = wanted.iter().position(|planned| planned == own) {
+                    when[number] = Some((before.sequence + i as u64, before.position));
+                }
             }
             before = plan.after;
         }
-        Ok(None)
+        Ok(when)
     }
 }

@@ -354,13 +354,15 @@ pub(crate) fn describe(
     Ok(section)
 }
 
-/// `maxErrors`, where -1 means as many as CNTK can count.
+/// `maxErrors`. CNTK takes -1 for as many as it can count, which hides what is wrong with a file.
 fn max_errors(options: &Options<'_>) -> Result<u64, ConfigError> {
-    match options.given("maxErrors") {
-        Some(Value::Whole(-1)) => Ok(u64::from(u32::MAX)),
-        Some(Value::Text(t)) if t == "-1" => Ok(u64::from(u32::MAX)),
-        _ => Ok(options.whole("maxErrors")?.unwrap_or_default()),
+    let given = options.given("maxErrors");
+    if matches!(given, Some(Value::Whole(-1))) || matches!(given, Some(Value::Text(t)) if t == "-1") {
+        let what = "found `-1`, expected the number of faults to forgive, from 0; `tesson check` counts those of a file, \
+                    and `maxErrors = 4294967295` forgives as many as CNTK does for -1";
+        return Err(ConfigError::new(options.path("maxErrors"), what));
     }
+    Ok(options.whole("maxErrors")?.unwrap_or_default())
 }
 
 /// A stream's dimension; 0 where it is to be taken from the data.

@@ -36,6 +36,8 @@ pub(crate) struct Column<E> {
     n_samples: u32,
     /// Whether a sample of the sequence that is not closed yet was refused.
     pub(super) is_faulty: bool,
+    /// The line of its last sample, where notes are wanted.
+    last_line: Option<u64>,
 }
 
 impl<E: Real> Column<E> {
@@ -99,8 +101,9 @@ struct Open {
     line: u64,
     /// Counted rows so far.
     rows: u32,
-    /// Faults, texts of keys before it.
+    /// Faults and notes before it.
     n_faults: usize,
+    n_notes: usize,
 }
 
 /// What is out of the ordinary in a row or sequence, and no fault.
@@ -145,6 +148,8 @@ pub(crate) struct Decoder<'r, E> {
     texts: (Vec<u8>, Vec<u32>),
     faults: Vec<Fault>,
     left_out: Vec<u32>,
+    /// What a check is to list beside faults; `None` where nothing is checked.
+    notes: Option<Vec<Fault>>,
     /// Things worth a line in a log that are no faults: how many, and the first with its offset in the file.
     odd: (u64, Option<(Odd, u64)>),
     /// Unknown inputs.
@@ -195,6 +200,7 @@ impl<'r, E: Real> Decoder<'r, E> {
             texts: (Vec::new(), Vec::new()),
             faults: taken.1,
             left_out: taken.2,
+            notes: scratch.notes.then(Vec::new),
             odd: (0, None),
             skipped: 0,
             offset: 0,
@@ -238,6 +244,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         out.keys_are_lines = keys_are_lines;
         out.faults = self.faults;
         out.left_out = self.left_out;
+        out.notes = self.notes.unwrap_or_default();
         out.first_line = 0;
         out.n_lines = self.line;
         out.streams.clear();
@@ -373,7 +380,8 @@ impl<'r, E: Real> Decoder<'r, E> {
 
     fn open(&mut self, at: usize, rows: u32) {
         let offset = self.offset + at as u64;
-        self.open = Some(Open { offset, line: self.line, rows, n_faults: self.faults.len() });
+        let n_notes = self.notes.as_ref().map_or(0, Vec::len);
+        self.open = Some(Open { offset, line: self.line, rows, n_faults: self.faults.len(), n_notes });
     }
 
     /// Ends the open sequence, if one is: checks it, or forgets it if none of its rows count.
@@ -381,7 +389,7 @@ impl<'r, E: Real> Decoder<'r, E> {
     fn close(&mut self) {
         let Some(open) = self.open.take() else { return };
         if open.rows == 0 {
-            self.forget(open.n_faults);
+            self.forget(open);
             return;
         }
         if self.columns.iter().any(|c| c.n_open() != open.rows) {
@@ -389,6 +397,9 @@ impl<'r, E: Real> Decoder<'r, E> {
             for (kind, stream, fatal) in checks::check(self, open.rows, open.offset, faulty) {
                 let sequence = self.lengths.len() as u32;
                 let (offset, line) = (open.offset, Some(open.line));
+                if matches!(kind, DataErrorKind::MoreSamplesThanRows { .. }) {
+                    self.forget_repeated(open.n_notes);
+                }
                 self.faults.push(Fault { sequence, kind, stream, resource: FILE, offset, line, fatal });
             }
         }
@@ -416,8 +427,11 @@ impl<'r, E: Real> Decoder<'r, E> {
     }
 
     /// Forgets the open sequence.
-    fn forget(&mut self, n_faults: usize) {
-        self.faults.truncate(n_faults);
+    fn forget(&mut self, open: Open) {
+        self.faults.truncate(open.n_faults);
+        if let Some(notes) = &mut self.notes {
+            notes.truncate(open.n_notes);
+        }
         match self.rules.rows.keying {
             Keying::Texts => {
                 self.texts.1.pop();
@@ -436,6 +450,7 @@ impl<'r, E: Real> Decoder<'r, E> {
     #[inline]
     fn row(&mut self, bytes: &[u8], start: usize, mut at: usize) -> usize {
         let mut good = false;
+        let n_faults = self.faults.len();
         loop {
             match bytes.get(at) {
                 Some(b'|') => match self.sample(bytes, at) {
@@ -453,8 +468,14 @@ impl<'r, E: Real> Decoder<'r, E> {
         }
         // Under the lenient rules, rows of a longer sequence may go without.
         let may_be_bare = self.rules.lenient && self.rules.rows.keying != Keying::Lines;
-        if !good && !may_be_bare {
-            self.bare_row(start);
+        if !good {
+            match may_be_bare {
+                true if self.faults.len() == n_faults => {
+                    self.note_fault(DataErrorKind::RowWithoutSample, None, start);
+                }
+                true => {}
+                false => self.bare_row(start),
+            }
         }
         self.line += 1;
         at + 1
@@ -503,6 +524,9 @@ impl<'r, E: Real> Decoder<'r, E> {
                 if is_short {
                     self.note(Odd::Short { stream }, at);
                 }
+                if self.notes.is_some() {
+                    self.note_sample(stream, bytes, at, values, is_short);
+                }
                 Ok(end)
             }
             Err((kind, found)) => {
@@ -540,13 +564,39 @@ impl<'r, E: Real> Decoder<'r, E> {
         name
     }
 
-    /// Notes a fault of the open sequence, unless it has more of them than anybody will charge.
-    fn fault(&mut self, kind: DataErrorKind, stream: Option<usize>, at: usize) {
-        let kept = self.faults.len() - self.open.map_or(0, |open| open.n_faults);
-        if kept >= self.rules.most_faults {
-            return;
+    /// Notes for a check what is unusual about a good sample at `at`, whose values begin at `values`.
+    #[cold]
+    fn note_sample(&mut self, stream: usize, bytes: &[u8], at: usize, values: usize, is_short: bool) {
+        if self.columns[stream].last_line.replace(self.line) == Some(self.line) {
+            self.note_fault(DataErrorKind::RepeatedInput, Some(stream), at);
         }
-        self.faults.push(Fault {
+        if is_short {
+            let most = count_values(bytes, values, self.rules.grammar).unwrap_or_default() as u64;
+            let dim = u64::from(self.rules.inputs[stream].dim);
+            self.note_fault(DataErrorKind::ShortSamples { samples: 1, most, dim }, Some(stream), at);
+        }
+    }
+
+    /// Forgets that inputs of the open sequence occur again in a row: that there are more samples than rows is charged.
+    #[cold]
+    fn forget_repeated(&mut self, n_notes: usize) {
+        if let Some(notes) = &mut self.notes {
+            let kept: Vec<Fault> = notes.drain(n_notes..).collect();
+            notes.extend(kept.into_iter().filter(|note| note.kind != DataErrorKind::RepeatedInput));
+        }
+    }
+
+    /// Notes for a check something about the open sequence that is no fault.
+    #[cold]
+    fn note_fault(&mut self, kind: DataErrorKind, stream: Option<usize>, at: usize) {
+        let note = self.describe(kind, stream, at);
+        if let Some(notes) = &mut self.notes {
+            notes.push(note);
+        }
+    }
+
+    fn describe(&self, kind: DataErrorKind, stream: Option<usize>, at: usize) -> Fault {
+        Fault {
             sequence: self.lengths.len() as u32,
             kind,
             stream: stream.map(|s| s as u16),
@@ -554,7 +604,16 @@ impl<'r, E: Real> Decoder<'r, E> {
             offset: self.offset + at as u64,
             line: Some(self.line),
             fatal: false,
-        });
+        }
+    }
+
+    /// Notes a fault of the open sequence, unless it has more of them than anybody will charge.
+    fn fault(&mut self, kind: DataErrorKind, stream: Option<usize>, at: usize) {
+        let kept = self.faults.len() - self.open.map_or(0, |open| open.n_faults);
+        if kept >= self.rules.most_faults {
+            return;
+        }
+        self.faults.push(self.describe(kind, stream, at));
     }
 }
 

@@ -176,6 +176,18 @@ impl JoinedChunk {
     }
 }
 
+/// The keys of a corpus on its own that occur again: counted, and up to `most` of them named. The corpus has fewer than
+/// 2^32 − 1 sequences.
+pub fn repeated_keys(keys: &KeyColumns, most: usize) -> PartReport {
+    take_repeated(keys, &mut Find::new(keys, Repeated::First, most))
+}
+
+fn take_repeated(keys: &KeyColumns, find: &mut Find<'_>) -> PartReport {
+    let first_repeated = find.repeated_at.iter().map(|&(_, n)| keys.get(n.into()).to_key()).collect();
+    let repeated_at = std::mem::take(&mut find.repeated_at);
+    PartReport { repeated: find.repeated, first_repeated, repeated_at, ..PartReport::default() }
+}
+
 impl<'a> Joiner<'a> {
     /// Joins `secondaries` to a first corpus. `definer` is the number of the corpus whose lengths count, the first one
     /// being 0; without one the longest counts. No corpus has 2^32 − 1 sequences or more.
@@ -188,16 +200,7 @@ impl<'a> Joiner<'a> {
         let mut report = JoinReport { sequences: primary.n_sequences(), ..JoinReport::default() };
         let partner = |s: &Secondary<'a>| {
             let mut find = Find::new(s.keys, s.repeated, NAMED);
-            report.parts.push(PartReport {
-                repeated: find.repeated,
-                first_repeated: find
-                    .repeated_at
-                    .iter()
-                    .map(|&(_, n)| s.keys.get(n.into()).to_key())
-                    .collect(),
-                repeated_at: std::mem::take(&mut find.repeated_at),
-                ..PartReport::default()
-            });
+            report.parts.push(take_repeated(s.keys, &mut find));
             let bytes: u64 = (0..s.index.n_chunks()).map(|c| s.index.chunk(c).bytes).sum();
             let mean = bytes / s.index.n_sequences().max(1);
             Partner { index: s.index, find, chunk: 0, mean, found: Vec::new() }

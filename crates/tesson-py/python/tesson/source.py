@@ -88,7 +88,8 @@ class MinibatchSource(Source):
     outer_join : bool
         Keep such sequences, without samples in its streams.
     unique_keys : bool
-        Refuse several deserializers if one behind the first has a key more than once; otherwise its first sequence counts.
+        Refuse a key that the only deserializer, or any but the first of several, has more than once; otherwise the first
+        sequence of the key is joined.
     max_samples_end : {"after", "before", "inside"}
         Where the data end if `max_samples` lies inside a sequence: after it, before it, or inside, which cuts it.
     drop_last : bool

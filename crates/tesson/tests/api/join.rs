@@ -82,6 +82,21 @@ fn keys_that_occur_again_are_refused_with_both_places_where_that_is_asked_for() 
 }
 
 #[test]
+fn keys_that_occur_again_in_the_only_deserializer_are_refused_where_that_is_asked_for() {
+    let again = "4|b 1\n3|b 2\n4|b 4\n";
+    for order in ["", r#", "randomize": "global""#] {
+        let unique = format!(r#", "uniqueKeys": true{order}"#);
+        let refused = open(&[("b", again)], &unique).err().map(|e| e.to_string());
+        let expected =
+            "uniqueKeys: 1 keys occur again in `deserializers[0]`: `4` at b (byte 0) and at b (byte 12)";
+        assert_eq!(refused.as_deref(), Some(expected), "{order}");
+        assert!(open(&[("b", again)], order).is_ok());
+        assert!(open(&[("b", "4|b 1\n3|b 2\n")], &unique).is_ok());
+        assert!(open(&[("b", "|b 1\n|b 2\n")], &unique).is_ok());
+    }
+}
+
+#[test]
 fn without_a_key_in_common_nothing_is_read() {
     let refused = open(&[("a", A), ("b", "7|b 1\n")], "").err().unwrap().to_string();
     let expected =

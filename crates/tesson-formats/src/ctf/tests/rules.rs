@@ -355,10 +355,13 @@ fn bad_options_are_refused_with_their_path() {
 }
 
 #[test]
-fn as_many_errors_as_cntk_can_count_may_be_forgiven() {
+fn as_many_errors_as_cntk_can_count_may_be_forgiven_but_not_minus_one() {
     let file = Memory(b"|a 1\n".to_vec());
-    let ctf = opened("maxErrors=-1", A, &file).unwrap();
+    let ctf = opened("maxErrors=4294967295", A, &file).unwrap();
     assert_eq!(tesson_core::Deserializer::max_errors(&ctf), u64::from(u32::MAX));
+    let error = opened("maxErrors=-1", A, &file).err().unwrap();
+    assert!(error.starts_with("maxErrors: found `-1`, expected the number of faults"), "{error}");
+    assert!(error.contains("`maxErrors = 4294967295`"), "{error}");
 }
 
 #[test]
