@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -544,3 +546,68 @@ def test_states_of_other_operations_are_refused(numbers: tfds.Builder) -> None:
         iter(ds.take(2).map(pair).shuffle(4, seed=1)).load_state_dict({**state, "input_at_beginning": iter(ds.take(2).map(pair)).state_dict()})
     with pytest.raises(tesson.ResumeError, match="position in a shuffle"):
         shuffled.load_state_dict({**state, "drawn": 40})
+
+
+def test_concatenated_datasets_have_one_structure(numbers: tfds.Builder) -> None:
+    ds = numbers.as_dataset("train")
+    for other in (ds.batch(2).enumerate(), numbers.as_dataset("train", features=["n"])):
+        with pytest.raises(TypeError, match="expected elements of one structure"):
+            ds.concatenate(other)
+    assert len(ds.concatenate(ds.batch(2).unbatch().take(2)).take(3).batch(2).concatenate(ds.batch(3)).take(2).unbatch().take(1).repeat(0)) == 0
+
+
+def test_operations_of_tf_data_that_are_missing_say_what_to_use(numbers: tfds.Builder) -> None:
+    ds = numbers.as_dataset("train")
+    with pytest.raises(AttributeError, match="`bucket_by_sequence_length` of tf.data is not available: use `padded_batch`"):
+        ds.bucket_by_sequence_length(lambda e: 1, [], [])
+    with pytest.raises(AttributeError, match="no attribute 'mapp'"):
+        ds.mapp(plain)
+    assert not hasattr(ds, "flat_map") and pickle.loads(pickle.dumps(ds)).ids().tolist() == ds.ids().tolist()
+
+
+def test_arguments_of_another_type_are_refused_by_name(numbers: tfds.Builder) -> None:
+    ds = numbers.as_dataset("train")
+    for call, message in (
+        (lambda: ds.take(1.5), "found count=1.5, expected a whole number"),
+        (lambda: ds.shuffle("a"), "found buffer_size='a', expected a whole number"),
+        (lambda: ds.map(3), "found map_func=3, expected a function"),
+        (lambda: ds.filter(None), "found predicate=None, expected a function"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+
+
+def test_threads_share_an_iterator_of_operations(numbers: tfds.Builder) -> None:
+    ds = numbers.as_dataset("train").repeat(50).map(lambda example: int(example["n"])).filter(lambda n: True).batch(3).unbatch()
+    iterator, interval = iter(ds), sys.getswitchinterval()
+    read: list[list[int]] = [[], [], []]
+    threads = [threading.Thread(target=lambda mine=mine: mine.extend(iterator)) for mine in read]
+    sys.setswitchinterval(1e-6)
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert sorted(sum(read, [])) == sorted(list(range(20)) * 50)
+
+
+def test_an_element_that_an_interrupt_may_have_lost_is_never_passed_over(numbers: tfds.Builder) -> None:
+    interrupts = [True]
+
+    def stopped(example: dict[str, Any]) -> int:
+        if int(example["n"]) == 3 and interrupts and interrupts.pop():
+            raise KeyboardInterrupt
+        return int(example["n"])
+
+    iterator = iter(numbers.as_dataset("train").map(stopped).batch(2))
+    next(iterator)
+    state = iterator.state_dict()
+    with pytest.raises(KeyboardInterrupt):
+        next(iterator)
+    for call in (lambda: next(iterator), lambda: iterator.skip(1), iterator.state_dict):
+        with pytest.raises(tesson.UsageError, match="interrupted in the middle.*resume from a state"):
+            call()
+    iterator.load_state_dict(state)
+    assert next(iterator).tolist() == [2, 3]

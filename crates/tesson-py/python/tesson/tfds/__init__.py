@@ -18,6 +18,7 @@ from .decode import PartialDecoding, ReducedScale, SkipDecoding
 from .examples import DatasetIterator, MinibatchIterator
 from .info import ClassLabel, DatasetInfo, FeatureInfo, FileInstruction, SplitInfo
 from .operations import (
+    AUTOTUNE,
     INFINITE_CARDINALITY,
     UNKNOWN_CARDINALITY,
     DatasetSpec,
@@ -32,6 +33,7 @@ from .values import NestedDataset, Ragged
 from .writer import Writer
 
 __all__ = [
+    "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "MISSING",
     "UNKNOWN_CARDINALITY",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Generic, SupportsIndex
+from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, cast
 
 import numpy as np
 
@@ -14,6 +14,26 @@ from . import operations, seeds
 from .examples import Examples, MinibatchIterator, Prepared, RandomAccess, Request
 from .operations.node import INFINITE_CARDINALITY, Node, T, Traversal
 from .operations.structure import children, like
+
+
+ELSEWHERE = {
+    name: remedy
+    for names, remedy in (
+        ("flat_map interleave", "`map` to arrays of one length and `unbatch`, or read several splits as one"),
+        ("apply", "call the function with the dataset"),
+        ("reduce", "loop over the dataset"),
+        ("take_while", "loop and break, or `filter`"),
+        ("window group_by_window", "use `batch`"),
+        ("bucket_by_sequence_length ragged_batch sparse_batch dense_to_ragged_batch", "use `padded_batch`"),
+        ("options with_options", "the order is deterministic, and threads are an argument of `as_dataset`"),
+        ("snapshot save", "`tfds.Writer` prepares a dataset from examples"),
+        ("rebatch", "use `unbatch().batch(n)`"),
+        ("scan unique rejection_resample", "each result would depend on all elements before it, which no small state holds"),
+        ("from_tensor_slices from_tensors from_generator range random list_files", "elements come from prepared datasets: `tfds.load`"),
+    )
+    for name in names.split()
+}
+"""Operations of tf.data that are missing, and what to do instead."""
 
 
 class Dataset(Generic[T]):
@@ -58,30 +78,30 @@ class Dataset(Generic[T]):
     ) -> Dataset[T]:
         """Draw each element from a buffer of so many."""
         reshuffle = reshuffle_each_iteration is not False
-        seed = seeds.draw() if seed is None else seeds.narrow_given(operator.index(seed))
-        buffer_size = operator.index(buffer_size)
+        seed = seeds.draw() if seed is None else seeds.narrow_given(_whole("seed", seed))
+        buffer_size = _whole("buffer_size", buffer_size)
         op = {"buffer_size": buffer_size, "seed": seed, "reshuffle_each_iteration": reshuffle}
         made = self._node.ordered({"shuffle": op})
         return Dataset(made or operations.Shuffle(self._node, buffer_size, seed, seeds.global_seed(), reshuffle))
 
     def repeat(self, count: int | None = None, name: str | None = None) -> Dataset[T]:
         """So many passes, one after the other; without a number endless."""
-        count = -1 if count is None else operator.index(count)
+        count = -1 if count is None else _whole("count", count)
         return Dataset(self._node.ordered({"repeat": count}) or operations.Repeat(self._node, count))
 
     def skip(self, count: int, name: str | None = None) -> Dataset[T]:
         """All but the first elements."""
-        count = operator.index(count)
+        count = _whole("count", count)
         return Dataset(self._node.ordered({"skip": count}) or operations.Skip(self._node, count))
 
     def take(self, count: int, name: str | None = None) -> Dataset[T]:
         """The first elements only."""
-        count = operator.index(count)
+        count = _whole("count", count)
         return Dataset(self._node.ordered({"take": count}) or operations.Take(self._node, count))
 
     def shard(self, num_shards: int, index: int, name: str | None = None) -> Dataset[T]:
         """Every ``num_shards``-th element, from ``index`` on."""
-        num_shards, index = operator.index(num_shards), operator.index(index)
+        num_shards, index = _whole("num_shards", num_shards), _whole("index", index)
         op = {"num_shards": num_shards, "index": index}
         return Dataset(self._node.ordered({"shard": op}) or operations.Shard(self._node, num_shards, index))
 
@@ -106,15 +126,15 @@ class Dataset(Generic[T]):
 
         It is called in the order of the elements. If it raises, ``next()`` tries the same element again.
         """
-        return Dataset(operations.Map(self._node, map_func))
+        return Dataset(operations.Map(self._node, _function("map_func", map_func)))
 
     def filter(self, predicate: Callable[..., Any], name: str | None = None) -> Dataset[T]:
         """The elements for which a pure function is true; a tuple's members are its arguments."""
-        return Dataset(operations.Filter(self._node, predicate))
+        return Dataset(operations.Filter(self._node, _function("predicate", predicate)))
 
     def enumerate(self, start: int = 0, name: str | None = None) -> Dataset[tuple[np.int64, T]]:
         """Pairs of a number, from ``start`` on, and an element."""
-        return Dataset(operations.Enumerate(self._node, operator.index(start)))
+        return Dataset(operations.Enumerate(self._node, _whole("start", start)))
 
     def batch(
         self,
@@ -129,7 +149,7 @@ class Dataset(Generic[T]):
         Ragged features and nested datasets are lists with a value for each element. Where arrays differ in shape, the batch
         is an error that names the feature: use :meth:`padded_batch`.
         """
-        return Dataset(operations.Batch(self._node, operator.index(batch_size), drop_remainder))
+        return Dataset(operations.Batch(self._node, _whole("batch_size", batch_size), drop_remainder))
 
     def padded_batch(
         self,
@@ -153,7 +173,7 @@ class Dataset(Generic[T]):
         drop_remainder : bool
             Whether a smaller batch at the end is left out.
         """
-        size = operator.index(batch_size)
+        size = _whole("batch_size", batch_size)
         return Dataset(operations.PaddedBatch(self._node, size, padded_shapes, padding_values, drop_remainder))
 
     def unbatch(self, name: str | None = None) -> Dataset[Any]:
@@ -205,6 +225,14 @@ class Dataset(Generic[T]):
     def __bool__(self) -> bool:
         return True
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            what = f"'Dataset' object has no attribute {name!r}"
+            if name in ELSEWHERE:
+                what = f"`{name}` of tf.data is not available: {ELSEWHERE[name]}"
+            raise AttributeError(what, name=name, obj=self)
+
     @property
     def element_spec(self) -> Any:
         """The structure of an element, with :class:`TensorSpec`, :class:`RaggedTensorSpec` and :class:`DatasetSpec` at its
@@ -248,7 +276,7 @@ class Dataset(Generic[T]):
         ``torch.utils.data.DataLoader`` reads datasets by ``ds[i]``; call this before each epoch, as for its samplers. Worker
         processes take the epoch along when they start: leave ``persistent_workers`` off.
         """
-        self._epoch = Epoch(operator.index(epoch))
+        self._epoch = Epoch(_whole("epoch", epoch))
 
     def __getitem__(self, i: SupportsIndex) -> T:
         """Element ``i`` of the epoch that was set (:meth:`set_epoch`), read alone.
@@ -344,6 +372,20 @@ class Dataset(Generic[T]):
     def _everything(self) -> Any:
         """All examples in one batch."""
         return next(self.minibatches(max(len(self), 1)))
+
+
+def _whole(name: str, value: Any) -> int:
+    """An argument that counts something."""
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"found {name}={value!r}, expected a whole number") from None
+
+
+def _function(name: str, value: Any) -> Callable[..., Any]:
+    if callable(value):
+        return cast(Callable[..., Any], value)
+    raise TypeError(f"found {name}={value!r}, expected a function of an element")
 
 
 class Epoch:

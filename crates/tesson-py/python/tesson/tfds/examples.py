@@ -7,6 +7,7 @@ import os
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from .. import _tesson
@@ -129,7 +130,6 @@ class Examples(Node):
     def begin(self) -> DatasetIterator:
         iterator = DatasetIterator(self.prepared.native, self.request)
         iterator.opened_as = self.prepared, self.request
-        iterator.length = self.order.length()
         self._follow(iterator)
         return iterator
 
@@ -148,8 +148,12 @@ class Examples(Node):
         iterator.counted_by = tuple(map(weakref.ref, self.passes))
         _count(iterator)
 
+    def length(self) -> int | None:
+        """Examples of a pass; ``None`` if it has no end."""
+        return self.order.length()
+
     def cardinality(self) -> int:
-        length = self.order.length()
+        length = self.length()
         return INFINITE_CARDINALITY if length is None else length
 
     def passes_begun(self) -> list[int]:
@@ -168,9 +172,13 @@ class Examples(Node):
         return [op["shuffle"]["seed"] for op in self.request.ops if "shuffle" in op]
 
     def example(self, i: int, epoch: int) -> Any:
+        return self._reader().read_nth(epoch, i)[0]
+
+    def _reader(self) -> _tesson.ExampleReader:
+        """A reader by places."""
         if self._random is None:
             self._random = RandomAccess(self.prepared, self.request)
-        return self._random.reader().read_nth(epoch, i)[0]
+        return self._random.reader()
 
     def element_spec(self) -> Any:
         described = self.prepared.native.describe()
@@ -272,7 +280,6 @@ class DatasetIterator(_tesson.ExampleIterator):
     """
 
     opened_as: tuple[Prepared, Request]
-    length: int | None
     # No more than references: the datasets hold the iterator that they count from.
     counted_by: tuple[weakref.ref[Passes], ...] = ()
 
@@ -297,7 +304,12 @@ class DatasetIterator(_tesson.ExampleIterator):
 
     def skip(self, count: int) -> int:
         """Pass over ``count`` examples; returns how many there were. Fewer: the end has been seen."""
-        return _skip(self, count, 1, self.opened_as[1], self.length)
+        return _skip(self, count, 1)
+
+    @cached_property
+    def length(self) -> int | None:
+        """Examples of the pass; ``None`` if it has no end."""
+        return Examples(*self.opened_as).length()
 
     @property
     def skipped(self) -> int:
@@ -305,23 +317,24 @@ class DatasetIterator(_tesson.ExampleIterator):
         return self.skipped_records()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _go_on, (*self.opened_as, self.length, self.state_dict())
+        return _go_on, (*self.opened_as, self.state_dict())
 
     def __repr__(self) -> str:
-        return f"<DatasetIterator over {_progress(self, *self.opened_as, self.length)}>"
+        return f"<DatasetIterator over {_progress(self)}>"
 
 
-def _progress(iterator: ExamplesIterator, prepared: Prepared, request: Request, length: int | None) -> str:
+def _progress(iterator: ExamplesIterator) -> str:
     given = iterator.state_dict()["stream"]["delivered"]
-    return f"{Examples(prepared, request)!r}: {given}{'' if length is None else f' of {length}'} examples given"
+    of = "" if iterator.length is None else f" of {iterator.length}"
+    return f"{Examples(*iterator.opened_as)!r}: {given}{of} examples given"
 
 
-def _skip(iterator: ExamplesIterator, count: int, size: int, request: Request, length: int | None) -> int:
+def _skip(iterator: ExamplesIterator, count: int, size: int) -> int:
     """Passes over so many elements of ``size`` examples; the end, if it is met, is seen."""
     skipped = 0
     # Where damaged records are left out, how many examples lie between two positions is known when they are read.
-    if request.on_damage == "fail" and count * size >= WORTH_SEEKING:
-        given = iterator.state_dict()["stream"]["delivered"]
+    if iterator.opened_as[1].on_damage == "fail" and count * size >= WORTH_SEEKING:
+        given, length = iterator.state_dict()["stream"]["delivered"], iterator.length
         skipped = count if length is None else min(count, max(length - given, 0) // size)
         iterator.go_to(None, given + skipped * size)
     while skipped < count:
@@ -342,10 +355,10 @@ def _place(place: tuple[int, ...]) -> tuple[int | None, int]:
     return (None if len(place) == 1 else place[0]), place[-1]
 
 
-def _go_on(prepared: Prepared, request: Request, length: int | None, state: dict[str, Any]) -> DatasetIterator:
+def _go_on(prepared: Prepared, request: Request, state: dict[str, Any]) -> DatasetIterator:
     """An iterator out of a pickle."""
     iterator = DatasetIterator(prepared.native, request)
-    iterator.opened_as, iterator.length = (prepared, request), length
+    iterator.opened_as = prepared, request
     iterator.load_state_dict(state)
     return iterator
 
@@ -365,6 +378,7 @@ class MinibatchIterator(Iterator[Any]):
         if size < 1:
             raise ValueError(f"found size={size}, expected at least one example")
         self.counted_by: tuple[weakref.ref[Passes], ...] = ()
+        self.opened_as = prepared, request
         self._made_of = (prepared, request, size, share, drop_remainder, pads)
         self._reader = _tesson.ExampleReader(prepared.native, request)
 
@@ -395,8 +409,12 @@ class MinibatchIterator(Iterator[Any]):
 
     def skip(self, count: int) -> int:
         """Pass over ``count`` minibatches; returns how many there were. Fewer: the end has been seen."""
-        prepared, request, size, *_ = self._made_of
-        return _skip(self, count, size, request, Examples(prepared, request).order.length())
+        return _skip(self, count, self._made_of[2])
+
+    @cached_property
+    def length(self) -> int | None:
+        """Examples of the pass; ``None`` if it has no end."""
+        return Examples(*self.opened_as).length()
 
     def begin_after(self, passes: list[int]) -> None:
         """Begin the pass before which shuffles have begun these numbers of passes."""
@@ -420,9 +438,7 @@ class MinibatchIterator(Iterator[Any]):
         self.load_state_dict(position)
 
     def __repr__(self) -> str:
-        prepared, request, size, *_ = self._made_of
-        length = Examples(prepared, request).order.length()
-        return f"<MinibatchIterator of {size} over {_progress(self, prepared, request, length)}>"
+        return f"<MinibatchIterator of {self._made_of[2]} over {_progress(self)}>"
 
 
 ExamplesIterator = DatasetIterator | MinibatchIterator

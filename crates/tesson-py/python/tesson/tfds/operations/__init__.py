@@ -10,7 +10,7 @@ from .concatenate import Concatenate
 from .enumerate import Enumerate
 from .filter import Filter, FilterIterator
 from .map import Map
-from .node import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Node, OperationIterator, Traversal, check_operation
+from .node import AUTOTUNE, INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Node, OperationIterator, Traversal, check_operation
 from .padded_batch import PaddedBatch
 from .prefetch import Prefetch
 from .repeat import Repeat
@@ -23,6 +23,7 @@ from .unbatch import Unbatch
 from .zip import Zip
 
 __all__ = [
+    "AUTOTUNE",
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
     "Batch",

@@ -52,7 +52,7 @@ class BatchIterator(UnaryIterator):
         super().__init__(node)
         self._put_together = put_together
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         elements: list[Any] = self._unfinished or []
         self._unfinished = elements
         while len(elements) < self._node.batch_size:
@@ -67,8 +67,7 @@ class BatchIterator(UnaryIterator):
         self._unfinished = None
         return batch
 
-    def skip(self, count: int) -> int:
-        """Pass over ``count`` batches; returns how many there were."""
+    def _skip(self, count: int) -> int:
         size = self._node.batch_size
         whole, rest = divmod(self._input.skip(count * size), size)
         return whole + (rest > 0 and not self._node.drop_remainder)

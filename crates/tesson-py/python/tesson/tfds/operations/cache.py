@@ -54,9 +54,9 @@ class CacheIterator(OperationIterator):
                 self._input.load_state_dict(begun, force)
         self._begun: Mapping[str, Any] = begun or (self._input.state_dict() if self._input else {})
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         try:
-            element = self._next()
+            element = self._take()
         except StopIteration:
             self._node.begun = self._begun
             if self._input is not None:
@@ -66,7 +66,7 @@ class CacheIterator(OperationIterator):
         # The user may write to what is given.
         return copy.deepcopy(element)
 
-    def _next(self) -> Any:
+    def _take(self) -> Any:
         if self._input is None:
             elements = self._node.elements or []
             if self._given == len(elements):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .node import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Node, OperationIterator, Saved, Traversal, load, state_of
+from .structure import map_values
 
 
 class Concatenate(Node):
@@ -14,6 +15,10 @@ class Concatenate(Node):
 
     def __init__(self, first: Node, second: Node) -> None:
         self.parts = (first, second)
+        if first.spec_is_declared and second.spec_is_declared:
+            one, other = map_values(_type, first.element_spec()), map_values(_type, second.element_spec())
+            if one != other:
+                raise TypeError(f"found datasets of {one!r} and of {other!r}, expected elements of one structure and one type")
 
     @property
     def inputs(self) -> tuple[Node, ...]:
@@ -36,6 +41,10 @@ class Concatenate(Node):
         return f"{self.parts[0]!r}.concatenate({self.parts[1]!r})"
 
 
+def _type(spec: Any) -> str:
+    return getattr(spec, "dtype", type(spec).__name__)
+
+
 class ConcatenateIterator(OperationIterator):
     """One pass of a :class:`Concatenate`. As in tf.data, the second part begins when the first has ended."""
 
@@ -46,7 +55,7 @@ class ConcatenateIterator(OperationIterator):
         self._part = 0
         self._input = node.parts[0].begin()
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         try:
             return next(self._input)
         except StopIteration:
@@ -55,8 +64,7 @@ class ConcatenateIterator(OperationIterator):
         self._begin_second()
         return next(self._input)
 
-    def skip(self, count: int) -> int:
-        """Pass over ``count`` elements; returns how many there were."""
+    def _skip(self, count: int) -> int:
         skipped = self._input.skip(count)
         if skipped < count and self._part == 0:
             self._begin_second()

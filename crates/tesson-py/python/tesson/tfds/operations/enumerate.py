@@ -40,23 +40,22 @@ class EnumerateIterator(UnaryIterator):
 
     def __init__(self, node: Enumerate) -> None:
         super().__init__(node)
-        self._next = node.start
+        self._number = node.start
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         element = next(self._input)
-        self._next += 1
-        return np.int64(self._next - 1), element
+        self._number += 1
+        return np.int64(self._number - 1), element
 
-    def skip(self, count: int) -> int:
-        """Pass over ``count`` elements; returns how many there were."""
+    def _skip(self, count: int) -> int:
         skipped = self._input.skip(count)
-        self._next += skipped
+        self._number += skipped
         return skipped
 
     def _position(self, rings: bool) -> dict[str, Any]:
-        return {"next": self._next, **super()._position(rings)}
+        return {"next": self._number, **super()._position(rings)}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
         number = saved.count("next")
         super()._go_to(saved, force)
-        self._next = number
+        self._number = number

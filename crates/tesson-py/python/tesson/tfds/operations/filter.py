@@ -46,7 +46,7 @@ class FilterIterator(UnaryIterator):
         super().__init__(node)
         self.passed_over = 0
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         while True:
             if self._unfinished is None:
                 self._unfinished = (next(self._input),)

@@ -28,6 +28,10 @@ class Map(Unary):
         """What the function makes of the first element: its types, and how many dimensions there are."""
         return spec_of(self.example(0, 0))
 
+    @property
+    def spec_is_declared(self) -> bool:
+        return False
+
     def example(self, i: int, epoch: int) -> Any:
         return call(self.function, self.input.example(i, epoch))
 
@@ -40,15 +44,14 @@ class MapIterator(UnaryIterator):
 
     _node: Map
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         if self._unfinished is None:
             self._unfinished = (next(self._input),)
         result = call(self._node.function, self._unfinished[0])
         self._unfinished = None
         return result
 
-    def skip(self, count: int) -> int:
-        """Pass over ``count`` elements, without calling the function; returns how many there were."""
+    def _skip(self, count: int) -> int:
         return self._input.skip(count)
 
 

@@ -7,6 +7,7 @@ input and a few counters, so that resuming costs nothing that has been read alre
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from ...errors import ResumeError, UsageError
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
+AUTOTUNE = -1
+"""What ``tf.data`` takes for a number that it is to choose itself; accepted and without effect."""
 INFINITE_CARDINALITY = -1
 """The cardinality of a dataset without an end."""
 UNKNOWN_CARDINALITY = -2
@@ -60,6 +63,11 @@ class Node(ABC):
     @abstractmethod
     def element_spec(self) -> Any:
         """The structure of an element, with shapes and types at its leaves."""
+
+    @property
+    def spec_is_declared(self) -> bool:
+        """Whether the spec follows from the dataset's features, without calling a function."""
+        return all(node.spec_is_declared for node in self.inputs)
 
     @property
     def changes_nothing(self) -> bool:
@@ -124,7 +132,7 @@ class Unary(Node):
 
 
 class OperationIterator(ABC, Iterator[Any]):
-    """One pass over the elements of an operation; one thread at a time reads from it.
+    """One pass over the elements of an operation. It is read from one thread at a time, others wait.
 
     ``state_dict()`` is exact after each element: it holds the state of the input and the operation's own counters. If a
     user's function or the input raises, ``next()`` tries the same element again, and nothing is lost; a state can be had
@@ -133,34 +141,73 @@ class OperationIterator(ABC, Iterator[Any]):
 
     _unfinished: Any = None
     """What has been taken from the input for an element that is not finished."""
+    _was_interrupted = False
+    """Whether Ctrl-C, say, ended a step."""
 
     def __init__(self, node: Node) -> None:
         self._node = node
+        self._turn = threading.RLock()
+
+    def __next__(self) -> Any:
+        try:
+            with self._turn:
+                self._refuse_if_interrupted()
+                return self._next()
+        except BaseException as error:
+            self._note(error)
+            raise
 
     def skip(self, count: int) -> int:
         """Pass over ``count`` elements; returns how many there were. Fewer: the end has been seen."""
-        for skipped in range(count):
-            try:
-                next(self)
-            except StopIteration:
-                return skipped
-        return count
+        try:
+            with self._turn:
+                self._refuse_if_interrupted()
+                return self._skip(count)
+        except BaseException as error:
+            self._note(error)
+            raise
+
+    def _note(self, error: BaseException) -> None:
+        self._was_interrupted |= not isinstance(error, Exception)
+
+    def _refuse_if_interrupted(self) -> None:
+        # Between any two steps of Python, also where an element has just left its input.
+        if self._was_interrupted:
+            raise UsageError(
+                f"`{self._node.name}` was interrupted in the middle of an element, which may be lost: resume from a state that "
+                "was taken before, in this iterator or a new one"
+            )
 
     def state_dict(self, rings: bool = False) -> dict[str, Any]:
         """Where the iterator stands: restored, here or in another process, it continues with the next element.
 
         ``rings`` is passed on to the examples' iterator.
         """
-        return {**self._state(rings), "passes": self._node.passes_begun()}
+        with self._turn:
+            return {**self._state(rings), "passes": self._node.passes_begun()}
 
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken; ``force`` is passed on to the examples' iterator."""
-        check_operation(state, self._node.name)
-        self._load(state, force)
-        # After it: what was begun on the way there counts for nothing.
-        Saved(self._node.name, state).set_passes("passes", self._node)
+        with self._turn:
+            self._load(state, force)
+            # After it: what was begun on the way there counts for nothing.
+            Saved(self._node.name, state).set_passes("passes", self._node)
+
+    @abstractmethod
+    def _next(self) -> Any:
+        """The next element."""
+
+    def _skip(self, count: int) -> int:
+        """Passes over elements."""
+        for skipped in range(count):
+            try:
+                self._next()
+            except StopIteration:
+                return skipped
+        return count
 
     def _state(self, rings: bool) -> dict[str, Any]:
+        self._refuse_if_interrupted()
         if self._unfinished:
             raise UsageError(
                 f"`{self._node.name}` failed in the middle of an element, where there is no state: call next() to try it "
@@ -172,6 +219,7 @@ class OperationIterator(ABC, Iterator[Any]):
         check_operation(state, self._node.name)
         self._go_to(Saved(self._node.name, state), force)
         self._unfinished = None
+        self._was_interrupted = False
 
     @abstractmethod
     def _position(self, rings: bool) -> dict[str, Any]:

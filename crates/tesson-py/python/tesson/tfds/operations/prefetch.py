@@ -36,9 +36,8 @@ class Prefetch(Unary):
 class PrefetchIterator(UnaryIterator):
     """One pass of a :class:`Prefetch`."""
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         return next(self._input)
 
-    def skip(self, count: int) -> int:
-        """Pass over ``count`` elements; returns how many there were."""
+    def _skip(self, count: int) -> int:
         return self._input.skip(count)

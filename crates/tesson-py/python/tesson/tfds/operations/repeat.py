@@ -56,7 +56,7 @@ class RepeatIterator(OperationIterator):
         self._is_fresh = True
         self._is_over = node.count == 0
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         while self._input is not None and not self._is_over:
             try:
                 element = next(self._input)
@@ -67,8 +67,7 @@ class RepeatIterator(OperationIterator):
             return element
         raise StopIteration
 
-    def skip(self, count: int) -> int:
-        """Pass over ``count`` elements; returns how many there were."""
+    def _skip(self, count: int) -> int:
         skipped = 0
         while self._input is not None and not self._is_over and skipped < count:
             found = self._input.skip(count - skipped)

@@ -45,14 +45,13 @@ class ShardIterator(UnaryIterator):
         super().__init__(node)
         self._before = node.index
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         self._before -= self._input.skip(self._before)
         element = next(self._input)
         self._before = self._node.num_shards - 1
         return element
 
-    def skip(self, count: int) -> int:
-        """Pass over ``count`` elements; returns how many there were."""
+    def _skip(self, count: int) -> int:
         if count == 0:
             return 0
         every = self._node.num_shards

@@ -76,7 +76,7 @@ class ShuffleIterator(OperationIterator):
         self._begun: Mapping[str, Any] | None = None
         self._has_ended = False
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         source = self._flowing()
         while not self._has_ended and self._order.has_room():
             try:

@@ -46,14 +46,13 @@ class SkipIterator(OperationIterator):
         self._input = None if node.count < 0 else node.input.begin()
         self._left = node.count
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         if self._input is None:
             raise StopIteration
         self._pass_over()
         return next(self._input)
 
-    def skip(self, count: int) -> int:
-        """Pass over ``count`` elements; returns how many there were."""
+    def _skip(self, count: int) -> int:
         if self._input is None or count == 0:
             return 0
         self._pass_over()

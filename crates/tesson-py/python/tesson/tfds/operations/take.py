@@ -47,15 +47,14 @@ class TakeIterator(OperationIterator):
         self._input = None if node.count == 0 else node.input.begin()
         self._taken = 0
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         if self._input is None or self._taken == self._node.count:
             raise StopIteration
         element = next(self._input)
         self._taken += 1
         return element
 
-    def skip(self, count: int) -> int:
-        """Pass over ``count`` elements; returns how many there were."""
+    def _skip(self, count: int) -> int:
         if self._input is None:
             return 0
         wanted = count if self._node.count < 0 else min(count, self._node.count - self._taken)

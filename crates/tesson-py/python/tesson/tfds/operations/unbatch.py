@@ -58,7 +58,7 @@ class UnbatchIterator(UnaryIterator):
         self._before: dict[str, Any] = {}
         self._given = self._rows = 0
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         while self._given == self._rows:
             self._take_batch()
         row = self._given

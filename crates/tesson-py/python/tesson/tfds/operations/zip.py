@@ -55,7 +55,7 @@ class ZipIterator(OperationIterator):
         self._inputs = [part.begin() for part in node.parts]
         self._has_ended = False
 
-    def __next__(self) -> Any:
+    def _next(self) -> Any:
         if self._has_ended:
             raise StopIteration
         found: list[Any] = self._unfinished or []
