@@ -1,4 +1,4 @@
-//! Pictures: from files to pixels ([`decode`]), and the transforms that configurations name, one file each.
+//! Pictures: from files to pixels ([`decode`]) and back ([`encode`]), and the transforms that configurations name, one file each.
 //!
 //! Of the transforms so far their options and what these mean; applying them is still to be written. One line of
 //! [`TRANSFORMS`] for each.
@@ -9,6 +9,7 @@ mod cast;
 mod color;
 mod crop;
 pub mod decode;
+pub mod encode;
 mod intensity;
 mod mean;
 mod options;

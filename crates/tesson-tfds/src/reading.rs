@@ -114,7 +114,7 @@ impl Plan {
             pair: seeds.pair(config.shuffle_seed, || "read_config.shuffle_seed".into()),
             reshuffle: config.shuffle_reshuffle_each_iteration,
         });
-        if reading.shuffle_files && own.len() == 1 {
+        if reading.shuffle_files && own.len() == 1 && dataset.idle_shuffle.is_first() {
             tracing::warn!("shuffle_files changes nothing: there is one file; shuffle the examples instead");
         }
         let ops = reading.ops.iter().enumerate().map(|(i, op)| seeds.op(i, *op)).collect();

@@ -43,7 +43,7 @@ use tesson_core::{ConfigError, Error, StoreError};
 use tesson_engine::store::read_small;
 
 pub use check::{CheckedDataset, check};
-pub use description::{describe, features_of, labels_of};
+pub use description::{describe, feature_classes, features_of, labels_of};
 use description::{read_info, same_features};
 pub use format::FORMAT;
 pub use reader::{Means, OnDamage, Reader, Rows};
@@ -59,7 +59,7 @@ pub use tesson_tfds::info::{
 pub use tesson_tfds::read_config::{InputContext, ReadConfig, Sort, Sorted};
 pub use tesson_tfds::reading::{DrawnSeed, Op, Plan, Reading};
 pub use tesson_tfds::split::{self, FileInstruction, Selection, file_instructions};
-pub use write::{DatasetWriter, NewDataset, NewSplit};
+pub use write::{DatasetWriter, NewDataset, NewSplit, Unwritable};
 
 /// Opens the dataset of a version directory. No shard is opened.
 ///
@@ -116,6 +116,20 @@ pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error
         _ => Err(ConfigError::new("name", format!("`{name}` is found in {}; name one directory", several()))
             .into()),
     }
+}
+
+/// Names of the datasets below data directories, in their order.
+///
+/// # Errors
+/// Folders that cannot be listed.
+pub fn list(data_dirs: &[impl AsRef<Path>]) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
+    for dir in data_dirs.iter().map(AsRef::as_ref) {
+        found.extend(info::names(&DataDir(dir)).map_err(|error| StoreError::new(dir.into(), None, error))?);
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
 }
 
 /// The versions of a dataset that could have been meant, as the rest of a sentence.

@@ -22,6 +22,27 @@ pub(super) fn floats(dtype: DType, values: &[f32], out: &mut Vec<u8>) {
     }
 }
 
+/// The value of a 16-bit float, exactly.
+pub(super) fn from_half(bits: u16) -> f64 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
+    let magnitude = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        e => (1024.0 + fraction) * 2f64.powi(e - 25),
+    };
+    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+}
+
+/// The nearest float of 16 bits with the exponent of 32-bit ones, halves to even.
+pub(super) fn to_bfloat16(value: f32) -> u16 {
+    let bits = value.to_bits();
+    if value.is_nan() {
+        return (bits >> 16) as u16 | 0x40;
+    }
+    ((bits + 0x7fff + (bits >> 16 & 1)) >> 16) as u16
+}
+
 /// Room is made once, so that the loop has no branch and becomes vector code.
 fn append<T: Copy, const N: usize>(values: &[T], out: &mut Vec<u8>, bytes: impl Fn(T) -> [u8; N]) {
     let start = out.len();

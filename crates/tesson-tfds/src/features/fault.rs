@@ -2,12 +2,16 @@
 
 use std::fmt;
 
+use tesson_core::nearest;
 use tesson_formats::example::ExampleError;
 use tesson_image::decode::PictureError;
 
 use super::tree::{Dim, shape_text};
 
-/// An example that cannot be decoded.
+/// Names of classes that an error lists.
+const SHOWN_NAMES: usize = 10;
+
+/// An example that cannot be decoded or encoded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FeatureError {
     /// The path of the feature; `None` where the record itself is at fault.
@@ -80,6 +84,39 @@ pub enum FeatureFault {
         /// What is declared.
         declared: Vec<Dim>,
     },
+    /// A class label that is none of the classes.
+    Label {
+        /// The label.
+        found: i64,
+        /// The number of classes.
+        classes: u64,
+    },
+    /// Text that is the name of no class.
+    LabelName {
+        /// The text.
+        found: String,
+        /// The names of the classes.
+        names: Vec<String>,
+    },
+    /// A value given to a writer that the feature's type cannot hold.
+    Range {
+        /// The value.
+        found: String,
+        /// The type, and how it is stored.
+        dtype: &'static str,
+    },
+    /// Values of a kind that the feature does not store, given to a writer.
+    Kind {
+        /// What was given.
+        found: String,
+        /// What the feature stores.
+        expected: &'static str,
+    },
+    /// An array that cannot be written as a picture.
+    Unwritable {
+        /// What is wrong with it.
+        what: String,
+    },
     /// Members of a nested stream that have different numbers of elements.
     Elements {
         /// Those of this feature.
@@ -130,6 +167,23 @@ impl fmt::Display for FeatureFault {
             FeatureFault::Shape { found, declared } => {
                 write!(f, "the shape is {}, declared is {}", list(found), shape_text(declared))
             }
+            FeatureFault::Label { found, classes } => match classes {
+                0 => write!(f, "label {found}, but the feature has no classes"),
+                n => write!(f, "label {found}, expected 0 to {}, or -1 for no label", n - 1),
+            },
+            FeatureFault::LabelName { found, names } => {
+                let hint = nearest(found, names.iter().map(String::as_str))
+                    .map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+                let shown: Vec<&str> = names.iter().take(SHOWN_NAMES).map(String::as_str).collect();
+                let more = if names.len() > SHOWN_NAMES { ", …" } else { "" };
+                match shown.is_empty() {
+                    true => write!(f, "label `{found}`, but the classes have no names; give their numbers"),
+                    false => write!(f, "label `{found}`, expected one of {}{more}{hint}", shown.join(", ")),
+                }
+            }
+            FeatureFault::Range { found, dtype } => write!(f, "found {found}, which does not fit {dtype}"),
+            FeatureFault::Kind { found, expected } => write!(f, "found {found}, expected {expected}"),
+            FeatureFault::Unwritable { what } => write!(f, "picture: {what}"),
             FeatureFault::Elements { found, other, expected } => {
                 write!(f, "{found} elements of a nested stream, beside {expected} of `{other}`")
             }

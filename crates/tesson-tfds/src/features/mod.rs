@@ -7,6 +7,8 @@
 //! | `describe` | the tree as JSON |
 //! | `schema` | what is read of an example: selected features, and the keys that hold them |
 //! | `decode` | records into columns |
+//! | `encode` | values into records, checked as they are |
+//! | `labels` | class labels that are out of range |
 //! | `column`, `cast` | decoded values, flat; from stored numbers to those of a type |
 //! | `value` | one example of a batch, as the tree that people see |
 //! | `pad` | rows of different shapes as one array |
@@ -18,8 +20,10 @@ mod column;
 mod decode;
 mod describe;
 mod dtype;
+mod encode;
 mod fault;
 pub mod json;
+mod labels;
 mod node;
 mod pad;
 mod schema;
@@ -29,7 +33,9 @@ mod value;
 pub use column::{Batch, Column, Data, Shapes, Splits};
 pub use decode::{Decoder, Failed, Limits};
 pub use dtype::DType;
+pub use encode::{Encoder, Given, GivenArray, GivenItem, Items};
 pub use fault::{FeatureError, FeatureFault};
+pub use labels::LabelRanges;
 pub use node::node;
 pub use pad::{Padding, Run};
 pub use schema::{Node, Plan, Schema, Selection};

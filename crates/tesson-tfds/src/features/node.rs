@@ -3,6 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 
+use super::cast::from_half;
 use super::dtype::DType;
 use super::value::{Array, Slice, Value};
 
@@ -74,7 +75,7 @@ fn number(dtype: DType, bytes: &[u8]) -> Json {
         DType::UInt16 => json!(u16::from_le_bytes(first(bytes))),
         DType::UInt32 => json!(u32::from_le_bytes(first(bytes))),
         DType::UInt64 => json!(u64::from_le_bytes(first(bytes))),
-        DType::Float16 => float(half(u16::from_le_bytes(first(bytes)))),
+        DType::Float16 => float(from_half(u16::from_le_bytes(first(bytes)))),
         DType::BFloat16 => float(f32::from_bits(u32::from(u16::from_le_bytes(first(bytes))) << 16).into()),
         DType::Float32 => single(first(bytes)),
         DType::Float64 => float(f64::from_le_bytes(first(bytes))),
@@ -84,18 +85,6 @@ fn number(dtype: DType, bytes: &[u8]) -> Json {
         }
         DType::String => Json::Null,
     }
-}
-
-/// A 16-bit float, exactly.
-fn half(bits: u16) -> f64 {
-    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
-    let magnitude = match exponent {
-        0 => fraction * 2f64.powi(-24),
-        31 if fraction == 0.0 => f64::INFINITY,
-        31 => f64::NAN,
-        e => (1024.0 + fraction) * 2f64.powi(e - 25),
-    };
-    if bits & 0x8000 == 0 { magnitude } else { -magnitude }
 }
 
 /// A 32-bit float, with the fewest digits that bring it back.
@@ -151,8 +140,8 @@ mod tests {
     fn floats_come_back() {
         assert_eq!(single(0.1f32.to_le_bytes()), json!(0.1));
         assert_eq!(single(f32::NEG_INFINITY.to_le_bytes()), json!("-inf"));
-        assert_eq!(half(0x3c01), 1.0009765625);
-        assert_eq!(half(0xfc00), f64::NEG_INFINITY);
-        assert_eq!(half(0x0001), 2f64.powi(-24));
+        assert_eq!(from_half(0x3c01), 1.0009765625);
+        assert_eq!(from_half(0xfc00), f64::NEG_INFINITY);
+        assert_eq!(from_half(0x0001), 2f64.powi(-24));
     }
 }

@@ -1,5 +1,8 @@
 //! A dataset as it is read: its splits and their shards, from one directory or from several (§1.5, §7.5).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tesson_core::ConfigError;
 
 use super::{DatasetInfo, FileFormat, shards};
@@ -24,6 +27,8 @@ pub struct Split {
     pub name: String,
     /// Its shards.
     pub shards: Vec<Shard>,
+    /// Bytes of its examples, as far as the dataset says.
+    pub n_bytes: u64,
 }
 
 impl Split {
@@ -56,6 +61,26 @@ pub struct Dataset {
     pub file_format: FileFormat,
     /// The splits, in the order in which `all` goes through them.
     pub splits: Vec<Split>,
+    /// The remark that shuffling files changes nothing.
+    pub(crate) idle_shuffle: Once,
+}
+
+/// A remark that is made once for a dataset and its clones, however often it is read.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Once(Arc<AtomicBool>);
+
+impl Once {
+    /// Whether it is the first time.
+    pub(crate) fn is_first(&self) -> bool {
+        !self.0.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// Remarks are no part of a dataset.
+impl PartialEq for Once {
+    fn eq(&self, _: &Once) -> bool {
+        true
+    }
 }
 
 impl Dataset {
@@ -83,8 +108,15 @@ impl Dataset {
                 let with_lengths = files.into_iter().zip(&described.shard_lengths);
                 let shards = with_lengths.map(|(file, &len)| Shard { directory, file, first: 0, len });
                 match splits.iter_mut().find(|split| split.name == described.name) {
-                    Some(split) => split.shards.extend(shards),
-                    None => splits.push(Split { name: described.name.clone(), shards: shards.collect() }),
+                    Some(split) => {
+                        split.shards.extend(shards);
+                        split.n_bytes = split.n_bytes.saturating_add(described.n_bytes);
+                    }
+                    None => splits.push(Split {
+                        name: described.name.clone(),
+                        shards: shards.collect(),
+                        n_bytes: described.n_bytes,
+                    }),
                 }
             }
         }
@@ -96,7 +128,7 @@ impl Dataset {
                 .ok_or_else(|| ConfigError::new("splits", "there are 2^64 records or more"))?;
         }
         let info = info.clone();
-        Ok(Dataset { info, directories, file_format, splits })
+        Ok(Dataset { info, directories, file_format, splits, idle_shuffle: Once::default() })
     }
 
     /// A split by its name.

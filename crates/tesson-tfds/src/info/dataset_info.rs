@@ -82,7 +82,51 @@ pub enum Nest {
     Dict(Vec<(String, Nest)>),
 }
 
-/// What dataset_info.json says, as far as reading needs it.
+/// What dataset_info.json says for people; reading needs none of it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct About {
+    /// What the dataset is.
+    pub description: String,
+    /// How to cite it.
+    pub citation: String,
+    /// Where more is said of it.
+    pub homepage: String,
+    /// What its data may be used for.
+    pub license: String,
+    /// What the variant is.
+    pub config_description: String,
+    /// The module of the code that prepared it.
+    pub module_name: String,
+    /// What is new, by version.
+    pub release_notes: Vec<(String, String)>,
+    /// Bytes that were downloaded to prepare it.
+    pub download_bytes: u64,
+}
+
+impl About {
+    /// Fields of another form than expected are as good as absent.
+    fn of(info: &Message<'_>) -> About {
+        let in_message = |message: Option<&Value>, name: &str| {
+            message.and_then(|message| message.get(name)).and_then(Value::as_str).unwrap_or("").to_owned()
+        };
+        let text = |name: &str| info.get(name).and_then(Value::as_str).unwrap_or("").to_owned();
+        let urls = info.get("location").and_then(|location| location.get("urls"));
+        let notes = info.get("releaseNotes").and_then(Value::as_object);
+        let note = |(version, note): (&String, &Value)| Some((version.clone(), note.as_str()?.to_owned()));
+        About {
+            description: text("description"),
+            citation: text("citation"),
+            homepage: urls.and_then(|urls| urls.get(0)?.as_str()).unwrap_or("").to_owned(),
+            license: in_message(info.get("redistributionInfo"), "license"),
+            config_description: text("configDescription"),
+            module_name: text("moduleName"),
+            release_notes: notes.into_iter().flatten().filter_map(note).collect(),
+            download_bytes: info.integer("downloadSize").ok().flatten().unwrap_or(0).try_into().unwrap_or(0),
+        }
+    }
+}
+
+/// What dataset_info.json says.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DatasetInfo {
     /// The name that goes into file names.
@@ -103,6 +147,8 @@ pub struct DatasetInfo {
     pub supervised_keys: Option<Nest>,
     /// The features, where they are described here and not in features.json.
     pub features: Option<Value>,
+    /// What it says for people.
+    pub about: About,
 }
 
 impl DatasetInfo {
@@ -148,6 +194,7 @@ impl DatasetInfo {
                 .transpose()?
                 .flatten(),
             features: info.get("features").cloned(),
+            about: About::of(&info),
         })
     }
 }

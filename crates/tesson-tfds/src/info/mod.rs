@@ -12,9 +12,9 @@ mod version;
 mod write;
 
 pub use dataset::{Dataset, Shard, Split, rounded_lengths};
-pub use dataset_info::{DatasetInfo, FileFormat, Nest, SplitInfo};
+pub use dataset_info::{About, DatasetInfo, FileFormat, Nest, SplitInfo};
 pub use labels::{file_stem, label_file, labels};
 pub use name::DatasetName;
-pub use resolve::{Folders, Resolved, resolve, versions};
+pub use resolve::{Folders, Resolved, names, resolve, versions};
 pub use template::Template;
 pub use version::{Version, VersionPattern};

@@ -74,6 +74,23 @@ pub fn resolve(folders: &dyn Folders, name: &DatasetName) -> io::Result<Option<R
     Ok(None)
 }
 
+/// Names of all datasets in one data directory, in their order.
+///
+/// # Errors
+/// What [`Folders`] says.
+pub fn names(folders: &dyn Folders) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for name in folders.folders("")? {
+        if name.parse::<DatasetName>().is_ok_and(|parsed| parsed.name == name)
+            && !versions(folders, &name)?.is_empty()
+        {
+            names.push(name);
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
 /// The datasets of a name in one data directory, whatever their configurations and versions, by the names that find them.
 ///
 /// # Errors

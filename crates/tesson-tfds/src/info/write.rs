@@ -5,12 +5,12 @@ use serde_json::{Map, Value, json};
 use super::{DatasetInfo, Nest, SplitInfo};
 
 impl DatasetInfo {
-    /// The text of a dataset_info.json that says this, with a description for people.
-    pub fn to_json(&self, description: &str) -> String {
+    /// The text of a dataset_info.json that says this; for people it has the description only.
+    pub fn to_json(&self) -> String {
         let mut info = Map::new();
         let mut put = |key: &str, value: Value| info.insert(key.into(), value);
-        if !description.is_empty() {
-            put("description", json!(description));
+        if !self.about.description.is_empty() {
+            put("description", json!(self.about.description));
         }
         put("name", json!(self.name));
         put("version", json!(self.version.to_string()));
@@ -64,7 +64,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::info::{FileFormat, Template, Version};
+    use crate::info::{About, FileFormat, Template, Version};
 
     #[test]
     fn what_is_written_is_what_is_read() {
@@ -84,10 +84,11 @@ mod tests {
             }],
             supervised_keys: Some(Nest::Tuple(vec![key("x"), Nest::Dict(vec![("a".into(), key("y"))])])),
             features: None,
+            about: About { description: "Numbers by a generator.".into(), ..About::default() },
         };
-        let text = info.to_json("Data of our own making.");
+        let text = info.to_json();
         let read = DatasetInfo::parse(&Path::new("dataset_info.json").into(), text.as_bytes());
         assert_eq!(read.expect("it is one"), info);
-        assert!(text.starts_with("{\n  \"description\": \"Data of our own making.\""), "{text}");
+        assert!(text.starts_with("{\n  \"description\": \"Numbers by a generator.\""), "{text}");
     }
 }

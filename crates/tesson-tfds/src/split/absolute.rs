@@ -105,10 +105,16 @@ fn even(part: Absolute, n: u64, index: u64, drop_remainder: bool) -> Absolute {
     Absolute { split: part.split, from: at(index), to: at(index + 1) }
 }
 
+/// Names of splits that an error lists.
+const SHOWN_SPLITS: usize = 20;
+
 fn unknown(name: &str, dataset: &Dataset) -> ConfigError {
     let names = || dataset.splits.iter().map(|split| split.name.as_str());
-    wrong(match nearest(name, names()) {
-        Some(near) => format!("unknown split `{name}`, did you mean `{near}`?"),
-        None => format!("unknown split `{name}`, expected one of {}", names().collect::<Vec<_>>().join(", ")),
+    let hint = nearest(name, names()).map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+    let shown: Vec<&str> = names().take(SHOWN_SPLITS).collect();
+    let more = if names().count() > SHOWN_SPLITS { ", …" } else { "" };
+    wrong(match shown.is_empty() {
+        true => format!("unknown split `{name}`, the dataset has no splits"),
+        false => format!("unknown split `{name}`, expected one of {}{more}{hint}", shown.join(", ")),
     })
 }

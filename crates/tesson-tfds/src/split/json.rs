@@ -1,9 +1,9 @@
 //! Splits as JSON: strings, and objects for what Python writes as objects.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tesson_core::ConfigError;
 
-use super::{Bound, ReadInstruction, Rounding, Selection, Unit, wrong};
+use super::{Bound, Range, ReadInstruction, Rounding, Selection, Unit, wrong};
 
 pub(super) fn selection(value: &Value) -> Result<Selection, ConfigError> {
     if let Some(text) = value.as_str() {
@@ -19,6 +19,31 @@ pub(super) fn selection(value: &Value) -> Result<Selection, ConfigError> {
         _ => Err(wrong(format!(
             "found {value}, expected a string, `read_instruction`, `even_splits` or `add`"
         ))),
+    }
+}
+
+/// The JSON form of a selection.
+pub(super) fn described(selection: &Selection) -> Value {
+    match selection {
+        Selection::All => json!("all"),
+        Selection::Part(part) => {
+            let (from, to, unit, rounding) = match part.range {
+                Range::Examples(from, to) => (json!(from), json!(to), "abs", Rounding::Closest),
+                Range::Shards(from, to) => (json!(from), json!(to), "shard", Rounding::Closest),
+                Range::Percent(from, to, rounding) => (json!(from), json!(to), "%", rounding),
+            };
+            let rounding = match rounding {
+                Rounding::Closest => "closest",
+                Rounding::DropRemainder => "pct1_dropremainder",
+            };
+            json!({"read_instruction": {
+                "split_name": part.split, "from": from, "to": to, "unit": unit, "rounding": rounding,
+            }})
+        }
+        Selection::Sum(parts) => json!({"add": parts.iter().map(described).collect::<Vec<_>>()}),
+        Selection::Even { of, n, index, drop_remainder } => json!({"even_splits": {
+            "split": described(of), "n": n, "index": index, "drop_remainder": drop_remainder,
+        }}),
     }
 }
 
@@ -71,5 +96,18 @@ fn bound(fields: &Value, name: &str) -> Result<Option<Bound>, ConfigError> {
             Ok(count.or_else(|| number.as_f64().map(Bound::Percent)))
         }
         Some(other) => Err(wrong(format!("`{name}` is {other}, a number is expected"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_string_stands_for_is_read_back() {
+        for text in ["train", "all", "a[:10]", "a[-5%:]", "a[2shard]", "a[10%:20%]+b"] {
+            let selection = Selection::parse(text).expect("it is a split");
+            assert_eq!(super::selection(&described(&selection)), Ok(selection), "{text}");
+        }
     }
 }

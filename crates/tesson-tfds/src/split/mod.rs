@@ -53,6 +53,11 @@ impl Selection {
         json::selection(value)
     }
 
+    /// The JSON form that [`Selection::from_json`] reads.
+    pub fn to_json(&self) -> serde_json::Value {
+        json::described(self)
+    }
+
     /// The shares of [`Selection::Even`], all of them.
     ///
     /// # Errors

@@ -7,14 +7,14 @@ use std::{fs, io};
 use tesson_core::{ConfigError, DataError, DataErrorKind, Error, Fetch, Key, Location, ResourceId};
 use tesson_engine::OpenFiles;
 use tesson_formats::record::{End, RecordFile, Records, Want};
-use tesson_tfds::features::{Feature, Schema, Selection};
+use tesson_tfds::features::{Batch, Feature, FeatureError, LabelRanges, Schema, Selection};
 use tesson_tfds::ids::Ids;
 use tesson_tfds::info::{Dataset, Shard};
 use tesson_tfds::records;
 use tesson_tfds::rows::{Bad, Reading, Step, Why};
 use tesson_tfds::split::{Selection as SplitSelection, file_instructions};
 
-use super::features_of;
+use super::{features_of, labels_of};
 use crate::{Canceller, store};
 
 /// Bytes of a block, about.
@@ -37,7 +37,7 @@ pub struct CheckedDataset {
 }
 
 /// Looks at all shards of all splits: whether they are there, hold as many records as the dataset says, every checksum, and
-/// whether each feature of each example can be decoded. `each` is told all that is wrong, in the order of the files; of a
+/// whether each feature of each example can be decoded, and whether class labels are those of classes. `each` is told all that is wrong, in the order of the files; of a
 /// record every feature that is. `progress` is told how many records have been looked at.
 ///
 /// Reading takes `memory_limit` bytes at most; records larger than an eighth of it are faults.
@@ -63,11 +63,12 @@ struct Checker<'a> {
     ids: Ids,
     features: Feature,
     schema: Arc<Schema>,
+    labels: LabelRanges,
     largest: u64,
     /// Made with the first file, which says how much may be read at once.
     reading: Option<Reading>,
     /// Each feature by itself, made when a record is found that is no example.
-    alone: Vec<Reading>,
+    alone: Vec<(Reading, LabelRanges)>,
     each: &'a mut dyn FnMut(&DataError),
     seen: CheckedDataset,
 }
@@ -80,12 +81,19 @@ impl<'a> Checker<'a> {
     ) -> Result<Checker<'a>, Error> {
         let features = features_of(dataset)?;
         let schema = Arc::new(Schema::new(&features, &Selection::default())?);
+        let names = labels_of(dataset, &features)?;
+        let classes = |path: &str| {
+            let of = names.iter().find(|(named, _)| named == path);
+            of.map(|(_, names)| names.len() as u64)
+        };
+        let labels = LabelRanges::new(&schema, classes);
         let all = file_instructions(&SplitSelection::parse("all")?.resolve(dataset)?, dataset)?;
         Ok(Checker {
             dataset,
             ids: Ids::new(dataset, &all),
             features,
             schema,
+            labels,
             largest: memory_limit / 8,
             reading: None,
             alone: Vec::new(),
@@ -129,7 +137,12 @@ impl<'a> Checker<'a> {
             file.read(Want { first: next, most: u64::MAX, bytes: BLOCK }, bytes, &mut block)?;
             self.seen.bytes += block.places().iter().map(|place| u64::from(place.size)).sum::<u64>();
             reading.each(&block, &mut |step| match step {
-                Step::Rows { .. } => Ok(()),
+                Step::Rows { at, batch } => {
+                    for row in 0..batch.rows() {
+                        self.labels(shard, path, block.number(at + row), block.offset(at + row), batch, row);
+                    }
+                    Ok(())
+                }
                 Step::Bad(bad) => self.record(shard, path, &block, bad, bytes),
             })?;
             next += block.len() as u64;
@@ -140,6 +153,17 @@ impl<'a> Checker<'a> {
             }
             self.reading = Some(reading);
             return Ok(next);
+        }
+    }
+
+    /// Tells labels that are no class, of an example that can be decoded.
+    fn labels(&mut self, shard: &Shard, path: &Path, number: u64, offset: u64, batch: &Batch, row: usize) {
+        let found: Vec<FeatureError> = self.labels.check(batch, row).collect();
+        for error in found {
+            let what = format!("record {number}: {error}");
+            let at = Location { file: path.into(), offset, line: None };
+            let key = self.ids.id(shard.first + number).map(Key::Text);
+            self.tell(&DataError::new(DataErrorKind::Malformed { what }, at).within(error.path, key));
         }
     }
 
@@ -187,15 +211,18 @@ impl<'a> Checker<'a> {
             for plan in &self.schema.columns {
                 let selection = Selection { features: Some(vec![plan.path.clone()]), raw: Vec::new() };
                 let schema = Arc::new(Schema::new(&self.features, &selection)?);
-                self.alone.push(Reading::new(&schema, bytes));
+                let labels = self.labels.of(&plan.path, &schema);
+                self.alone.push((Reading::new(&schema, bytes), labels));
             }
         }
         let found =
-            self.schema.columns.iter().zip(&mut self.alone).filter_map(|(plan, reading)| {
-                match reading.one(block, at) {
-                    Err(Why::Example(_, what)) => Some((Some(plan.path.clone()), what)),
-                    Err(Why::Record(_)) | Ok(_) => None,
-                }
+            self.schema.columns.iter().zip(&mut self.alone).filter_map(|(plan, (reading, labels))| {
+                let what = match reading.one(block, at) {
+                    Err(Why::Example(_, what)) => what,
+                    Err(Why::Record(_)) => return None,
+                    Ok(batch) => labels.check(batch, 0).next()?.to_string(),
+                };
+                Some((Some(plan.path.clone()), what))
             });
         Ok(found.collect())
     }

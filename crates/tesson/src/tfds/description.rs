@@ -50,6 +50,14 @@ pub fn features_of(dataset: &Dataset) -> Result<Feature, Error> {
     Ok(parsed.root)
 }
 
+/// The features of a dataset with their classes, as front ends need them: [`Parsed::classes`].
+///
+/// # Errors
+/// As [`features_of`].
+pub fn feature_classes(dataset: &Dataset) -> Result<serde_json::Value, Error> {
+    Ok(features_in(Path::new(&dataset.directories[0]), &dataset.info)?.classes())
+}
+
 fn features_in(directory: &Path, info: &DatasetInfo) -> Result<Parsed, Error> {
     if let Some(inline) = &info.features {
         return Ok(features::json::from_value(inline)?);

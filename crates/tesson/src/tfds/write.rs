@@ -14,9 +14,9 @@ use tesson_core::{ConfigError, Error, ResumeError, StoreError, UsageError};
 use tesson_engine::atomic_file;
 use tesson_engine::store::read_small;
 use tesson_formats::{example, tfrecord};
-use tesson_tfds::features;
+use tesson_tfds::features::{self, Encoder, FeatureError, FeatureFault, Given, Limits, Schema};
 use tesson_tfds::info::{
-    Dataset, DatasetInfo, FileFormat, Nest, SplitInfo, Template, Version, label_file, rounded_lengths,
+    About, Dataset, DatasetInfo, FileFormat, Nest, SplitInfo, Template, Version, label_file, rounded_lengths,
 };
 
 use crate::DEFAULT_MEMORY_LIMIT;
@@ -105,8 +105,38 @@ pub struct DatasetWriter {
     target: PathBuf,
     folder: PathBuf,
     splits: Vec<Kept>,
+    encoder: Encoder,
     /// Memory for an example.
     example: Vec<u8>,
+}
+
+/// Why an example is not written.
+#[derive(Debug)]
+pub enum Unwritable {
+    /// A value of it.
+    Value {
+        /// The split, the example's number in it, the feature, what was found and what was expected, and a remedy.
+        what: String,
+        /// Whether values are of another kind than the feature's: text for numbers, fractions for whole numbers.
+        is_type: bool,
+    },
+    /// Anything else.
+    Other(Error),
+}
+
+impl From<Error> for Unwritable {
+    fn from(error: Error) -> Unwritable {
+        Unwritable::Other(error)
+    }
+}
+
+impl From<Unwritable> for Error {
+    fn from(error: Unwritable) -> Error {
+        match error {
+            Unwritable::Value { what, .. } => UsageError(what).into(),
+            Unwritable::Other(error) => error,
+        }
+    }
 }
 
 /// The examples of a split so far.
@@ -125,7 +155,7 @@ impl DatasetWriter {
     /// A description that means nothing; a dataset that is there already ([`UsageError`]); one that was begun with another
     /// description ([`ResumeError`]); what the file system answers.
     pub fn open(data_dir: impl AsRef<Path>, new: NewDataset) -> Result<DatasetWriter, Error> {
-        check(&new)?;
+        let encoder = check(&new)?;
         let parent =
             new.config.iter().fold(data_dir.as_ref().join(&new.name), |path, config| path.join(config));
         let target = parent.join(new.version.to_string());
@@ -139,7 +169,7 @@ impl DatasetWriter {
         begin(&kept.join("dataset.json"), &identity(&new))?;
         let splits = new.splits.iter().map(|split| Kept::open(&kept.join(&split.name)));
         let splits = splits.collect::<Result<_, _>>()?;
-        Ok(DatasetWriter { new, target, folder, splits, example: Vec::new() })
+        Ok(DatasetWriter { new, target, folder, splits, encoder, example: Vec::new() })
     }
 
     /// How many examples a split has: those from before a kill, which need not be written again, and those since.
@@ -151,19 +181,49 @@ impl DatasetWriter {
         Ok(kept.before + kept.writer.records())
     }
 
+    /// What is stored of an example: its features, and the keys that hold them.
+    pub fn schema(&self) -> &Schema {
+        self.encoder.schema()
+    }
+
+    /// Writes an example of these values. Features that are not given are absent.
+    ///
+    /// # Errors
+    /// A split that the dataset has not; an example that reading would refuse or change, of which nothing is written
+    /// ([`Unwritable::Value`]); what the file system answers.
+    pub fn write(&mut self, split: &str, example: &[Given<'_>]) -> Result<(), Unwritable> {
+        let number = self.number(split)?;
+        let record = self.encoder.encode(example).map_err(|error| self.refused(split, error))?;
+        Ok(self.append(number, &record)?)
+    }
+
     /// Writes an example: the bytes of a `tf.train.Example`.
     ///
     /// # Errors
-    /// A split that the dataset has not, and what the file system answers.
+    /// A split that the dataset has not; an example that reading would refuse, of which nothing is written
+    /// ([`UsageError`]); what the file system answers.
     pub fn record(&mut self, split: &str, data: &[u8]) -> Result<(), Error> {
         let number = self.number(split)?;
+        self.encoder.check(data).map_err(|error| Error::from(self.refused(split, error)))?;
+        self.append(number, data)
+    }
+
+    fn append(&mut self, number: usize, data: &[u8]) -> Result<(), Error> {
         let kept = &mut self.splits[number];
         kept.writer.record(data).map_err(|e| failed(&kept.path, e))?;
         kept.bytes += data.len() as u64;
         Ok(())
     }
 
-    /// Writes an example of these values, under the keys that features.json stands for.
+    /// The error of an example that is not written: where, what, and how to repair it.
+    fn refused(&self, split: &str, error: FeatureError) -> Unwritable {
+        let number = self.written(split).unwrap_or(0);
+        let remedy = remedy(&error.fault);
+        let what = format!("split `{split}`, example {number}, {error}{remedy}");
+        Unwritable::Value { what, is_type: matches!(error.fault, FeatureFault::Kind { .. }) }
+    }
+
+    /// Writes an example of these lists, under the keys that features.json stands for.
     ///
     /// # Errors
     /// As [`DatasetWriter::record`].
@@ -207,7 +267,7 @@ impl DatasetWriter {
             self.put(&label_file(path.iter().map(String::as_str)), &text)?;
         }
         self.put("features.json", &format!("{:#}\n", self.new.features))?;
-        self.put("dataset_info.json", &info.to_json(&self.new.description))?;
+        self.put("dataset_info.json", &info.to_json())?;
         fs::rename(&self.folder, &self.target).map_err(|e| failed(&self.target, e))?;
         let kept = self.target.join(KEPT);
         fs::remove_dir_all(&kept).map_err(|e| failed(&kept, e))?;
@@ -246,6 +306,7 @@ impl DatasetWriter {
             splits: new.splits.iter().zip(&self.splits).map(split).collect::<Result<_, _>>()?,
             supervised_keys: new.supervised_keys.clone(),
             features: None,
+            about: About { description: new.description.clone(), ..About::default() },
         })
     }
 
@@ -376,7 +437,21 @@ fn identity(new: &NewDataset) -> Value {
     })
 }
 
-fn check(new: &NewDataset) -> Result<(), ConfigError> {
+/// How a value that is refused can be repaired, as the end of a sentence.
+fn remedy(fault: &FeatureFault) -> &'static str {
+    match fault {
+        FeatureFault::Missing { .. } => "; give a value, or declare the feature as optional",
+        FeatureFault::Picture(_) => "; give the bytes of a PNG, JPEG, GIF or BMP file, or an array of pixels",
+        FeatureFault::Shape { .. } | FeatureFault::Count { .. } => {
+            "; give values of the declared shape, or declare dimensions that vary as unknown"
+        }
+        FeatureFault::Range { .. } => "; declare a type that holds it",
+        _ => "",
+    }
+}
+
+/// Whether a dataset can be made of this description, and what encodes its examples.
+fn check(new: &NewDataset) -> Result<Encoder, ConfigError> {
     let wrong = |path: &str, what: String| Err(ConfigError::new(path, what));
     let is_word = |text: &str| {
         let allowed = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
@@ -410,6 +485,46 @@ fn check(new: &NewDataset) -> Result<(), ConfigError> {
     if new.splits.is_empty() {
         return wrong("splits", "there is none, at least one is expected".into());
     }
-    features::json::from_value(&new.features).map_err(|e| e.within("features"))?;
-    Ok(())
+    encoder(new).map_err(|e| e.within("features"))
+}
+
+fn encoder(new: &NewDataset) -> Result<Encoder, ConfigError> {
+    let root = features::json::from_value(&new.features)?.root;
+    for (keys, classes) in root.classes() {
+        let path = keys.join("/");
+        let Some((_, names)) = new.labels.iter().find(|(of, _)| *of == keys) else { continue };
+        if classes > 0 && names.len() as u64 != classes {
+            let what = format!("found {} names for {classes} classes, expected one for each", names.len());
+            return Err(ConfigError::new(path, what));
+        }
+        for (n, name) in names.iter().enumerate() {
+            // A label file has a name in each line, without white space around it.
+            if name.trim() != name || name.is_empty() || name.contains(['\n', '\r']) {
+                let what = format!(
+                    "`{}` is no name of a class: one line of text, without white space around it",
+                    name.escape_debug()
+                );
+                return Err(ConfigError::new(path, what));
+            }
+            if names[..n].contains(name) {
+                return Err(ConfigError::new(
+                    path,
+                    format!("two classes have the name `{name}`, expected different names"),
+                ));
+            }
+        }
+    }
+    let unknown = |keys: &[String]| !root.classes().iter().any(|(known, _)| *known == keys);
+    if let Some((keys, _)) = new.labels.iter().find(|(keys, _)| unknown(keys)) {
+        return Err(ConfigError::new(keys.join("/"), "names of classes for a feature that has none"));
+    }
+    let schema = Schema::new(&root, &features::Selection::default())?;
+    let names = |path: &str| {
+        let of = new.labels.iter().find(|(keys, _)| keys.join("/") == path);
+        of.map(|(_, names)| names.clone()).unwrap_or_default()
+    };
+    // Readers refuse values beyond an eighth of their memory limit.
+    let most = Limits::default().value_bytes;
+    let value_bytes = usize::try_from(DEFAULT_MEMORY_LIMIT / 8).map_or(most, |bytes| bytes.min(most));
+    Ok(Encoder::new(schema, Limits { value_bytes }, names))
 }

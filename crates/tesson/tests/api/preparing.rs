@@ -24,10 +24,10 @@ fn new(format: FileFormat) -> NewDataset {
             "type": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
             "content": {"n": {
                 "type": "tensorflow_datasets.core.features.class_label_feature.ClassLabel",
-                "content": {"num_classes": 2},
+                "content": {"num_classes": 10},
             }},
         }),
-        labels: vec![(vec!["n".into()], vec!["no".into(), "yes".into()])],
+        labels: vec![(vec!["n".into()], (0..10).map(|n| format!("number {n}")).collect())],
         splits: vec![
             NewSplit { name: "train".into(), shards: Some(3) },
             NewSplit { name: "test".into(), shards: None },
@@ -124,6 +124,51 @@ fn a_writer_that_was_killed_anywhere_goes_on_behind_the_last_whole_example() {
 }
 
 #[test]
+fn an_example_that_cannot_be_read_is_refused_and_leaves_nothing_behind() {
+    let data_dir = folder("prepare-unreadable");
+    let mut writer = open(&data_dir, FileFormat::TfRecord);
+    let mut refused = |values: &[(&str, ExampleValue<'_>)]| {
+        let e = writer.example("train", values).expect_err("it cannot be read");
+        assert!(matches!(e, Error::Usage(_)), "{e}");
+        e.to_string()
+    };
+    let e = refused(&[]);
+    assert!(
+        e.starts_with("split `train`, example 0, feature `n`: key `n` is absent") && e.contains("optional"),
+        "{e}"
+    );
+    let e = refused(&[("n", ExampleValue::Ints(&[10]))]);
+    assert_eq!(e, "split `train`, example 0, feature `n`: label 10, expected 0 to 9, or -1 for no label");
+    let e = refused(&[("n", ExampleValue::Ints(&[1, 2]))]);
+    assert!(e.contains("2 values are stored, which do not fill the shape ()"), "{e}");
+    let e = refused(&[("n", ExampleValue::Bytes(&[b"cat"]))]);
+    assert!(e.starts_with("split `train`, example 0"), "{e}");
+    writer.example("train", &[("n", ExampleValue::Ints(&[-1]))]).expect("no label is one");
+    assert_eq!(writer.written("train").expect("there is such a split"), 1);
+    writer.finish().expect("it can be written");
+    fs::remove_dir_all(&data_dir).expect("the folder is ours");
+}
+
+#[test]
+fn a_check_finds_labels_that_are_no_class() {
+    let data_dir = folder("prepare-labels");
+    let mut writer = open(&data_dir, FileFormat::TfRecord);
+    write(&mut writer, 10, 0);
+    let made = writer.finish().expect("it can be written");
+    // Fewer classes than when the labels were written.
+    fs::write(made.join("n.labels.txt"), "a\nb\nc\nd\ne\nf\ng\nh\n").expect("the folder is ours");
+    let features = fs::read_to_string(made.join("features.json")).expect("it is there");
+    fs::write(made.join("features.json"), features.replace("10", "8")).expect("the folder is ours");
+    let dataset = tesson::tfds::open(&made).expect("it is a dataset");
+    let mut told = Vec::new();
+    let checked = tesson::tfds::check(&dataset, 1 << 30, &mut |e| told.push(e.to_string()), &mut |_| ());
+    assert_eq!(checked.expect("it can be read").faults, 2, "{told:?}");
+    assert!(told[0].contains("feature `n`: label 8, expected 0 to 7, or -1 for no label"), "{told:?}");
+    assert!(told[1].contains("ds-train.tfrecord-00002-of-00003") && told[1].contains("label 9"), "{told:?}");
+    fs::remove_dir_all(&data_dir).expect("the folder is ours");
+}
+
+#[test]
 fn what_cannot_be_a_dataset_is_refused() {
     let data_dir = folder("prepare-refused");
     let refused = |change: &dyn Fn(&mut NewDataset)| {
@@ -141,6 +186,13 @@ fn what_cannot_be_a_dataset_is_refused() {
     assert!(e.to_string().contains("`riegeli`"), "{e}");
     let e = refused(&|new| new.features = json!({"type": "nothing"}));
     assert!(matches!(e, Error::Config(_)), "{e}");
+    let e = refused(&|new| new.labels[0].1.truncate(3));
+    assert!(e.to_string().contains("found 3 names for 10 classes"), "{e}");
+    let e = refused(&|new| new.labels[0].1[1] = "number 0".into());
+    assert!(e.to_string().contains("two classes have the name `number 0`"), "{e}");
+    let e = refused(&|new| new.labels[0].1[1] = " a".into());
+    assert!(e.to_string().contains("is no name of a class"), "{e}");
+    assert!(!data_dir.join("ds").exists(), "nothing is begun of a dataset that is refused");
     let mut writer = open(&data_dir, FileFormat::TfRecord);
     let e = writer.record("valid", b"").expect_err("there is no such split");
     assert_eq!(e.to_string(), "there is no split `valid`, expected one of train, test");

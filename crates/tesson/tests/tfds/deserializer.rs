@@ -147,7 +147,10 @@ fn what_cannot_be_a_stream_is_refused_with_the_reason() {
             r#""input": {"y": {"feature": "lable"}}"#,
             "deserializers[0].features: the dataset has no feature `lable`, did you mean `label`?",
         ),
-        (r#""split": "tran""#, "deserializers[0].split: unknown split `tran`, did you mean `train`?"),
+        (
+            r#""split": "tran""#,
+            "deserializers[0].split: unknown split `tran`, expected one of train; did you mean `train`?",
+        ),
         (
             r#""input": {"x": {"shape": 3}}"#,
             "deserializers[0].input.x: `x` has the shape (2), which (3) is not",

@@ -5,6 +5,7 @@ use tesson_core::ConfigError;
 
 use super::super::dtype::DType;
 use super::super::tree::{Coding, Feature, Leaf, join};
+use super::classes::Class;
 use super::{Fields, Reader, number};
 
 /// Classes, the content message of each, and whether a class of that content is taken for this one if it is unknown.
@@ -56,6 +57,7 @@ impl Reader {
         path: &str,
     ) -> Result<Feature, ConfigError> {
         let fields = Fields::of(content, path)?;
+        self.classes.push(Class::of(class, content));
         match class {
             "FeaturesDict" => match fields.get("features") {
                 Some(members) => self.members(members, path),

@@ -4,6 +4,7 @@ use serde_json::Value;
 use tesson_core::ConfigError;
 
 use super::super::tree::Feature;
+use super::classes::Class;
 use super::content::{leaf, translation};
 use super::{Fields, Reader};
 
@@ -15,6 +16,7 @@ impl Reader {
         content: &Value,
         path: &str,
     ) -> Result<Feature, ConfigError> {
+        self.classes.push(Class::of(class, content));
         if class == "FeaturesDict" {
             return self.members(content, path);
         }

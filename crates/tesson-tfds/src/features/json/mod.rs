@@ -4,6 +4,7 @@
 //! (`content.rs`). In the older one, `type` and `content` are a class and the arguments of its constructor (`legacy.rs`).
 //! Of a class only the last component counts; a class that is not TFDS' own is taken for what its content says.
 
+mod classes;
 mod content;
 mod fields;
 mod legacy;
@@ -12,6 +13,7 @@ use serde_json::Value;
 use tesson_core::ConfigError;
 
 use super::tree::Feature;
+use classes::Class;
 use fields::{Fields, number};
 
 /// A parsed features.json.
@@ -21,6 +23,16 @@ pub struct Parsed {
     pub root: Feature,
     /// What was understood by guessing, a sentence each.
     pub warnings: Vec<String>,
+    /// The classes of the nodes, in the order of the file.
+    classes: Vec<Class>,
+}
+
+impl Parsed {
+    /// The tree with a class at each node: `{"class": "Image", "shape": [28, 28, 1], "dtype": "uint8"}`; the other members are
+    /// arguments of its constructor, nodes under `feature` and `features` among them.
+    pub fn classes(&self) -> Value {
+        classes::tree(&self.root, &self.classes)
+    }
 }
 
 /// Parses the text of a features.json.
@@ -38,17 +50,18 @@ pub fn parse(text: &str) -> Result<Parsed, ConfigError> {
 /// # Errors
 /// As [`parse`].
 pub fn from_value(value: &Value) -> Result<Parsed, ConfigError> {
-    let mut reader = Reader { warnings: Vec::new() };
+    let mut reader = Reader { warnings: Vec::new(), classes: Vec::new() };
     let root = reader.node(value, "")?;
     match root {
         Feature::Leaf(_) => Err(ConfigError::new("", "the root of features.json is a dict or a sequence")),
-        root => Ok(Parsed { root, warnings: reader.warnings }),
+        root => Ok(Parsed { root, warnings: reader.warnings, classes: reader.classes }),
     }
 }
 
 /// Walks over nodes; paths are those of features.
 struct Reader {
     warnings: Vec<String>,
+    classes: Vec<Class>,
 }
 
 impl Reader {

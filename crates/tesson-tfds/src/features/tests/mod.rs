@@ -2,5 +2,6 @@
 
 mod cases;
 mod decode;
+mod encode;
 mod json;
 mod tools;

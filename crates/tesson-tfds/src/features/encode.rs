@@ -1,0 +1,491 @@
+//! Values into records (§6.2, §6.3): the reverse of `decode`, for writers.
+//!
+//! An example is encoded column by column, then decoded again: what reading would refuse never reaches a file. On top of
+//! that a writer refuses what reading would silently change: integers that wrap, floats that become infinite, arrays of
+//! another shape, labels that are no class.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
+use tesson_formats::example::{self, Kind, Span, Value as List};
+use tesson_image::decode::{Depth, PictureError};
+use tesson_image::encode;
+
+use super::cast;
+use super::column::Batch;
+use super::decode::{Decoder, Limits};
+use super::dtype::DType;
+use super::fault::{FeatureError, FeatureFault};
+use super::labels::LabelRanges;
+use super::schema::{Plan, Schema};
+use super::tree::{Coding, Dim};
+
+/// The value of one feature of an example.
+#[derive(Clone, Debug)]
+pub struct Given<'a> {
+    /// The path of the feature.
+    pub path: &'a str,
+    /// For each sequence around the feature but the outermost, the number of parts of each part above it.
+    pub row_lengths: Vec<Vec<i64>>,
+    /// Its items.
+    pub items: Items<'a>,
+}
+
+/// The items of a feature: one, or with sequences around it any number.
+#[derive(Clone, Debug)]
+pub enum Items<'a> {
+    /// All in one array; where sequences are around the feature, its first dimension counts the items.
+    Array(GivenArray<'a>),
+    /// Byte strings, in an array of this shape, which counts items in the same way.
+    Strings {
+        /// The shape.
+        shape: Vec<usize>,
+        /// The strings.
+        values: Vec<&'a [u8]>,
+    },
+    /// One after the other.
+    Each(Vec<GivenItem<'a>>),
+}
+
+/// An item of a feature that stores one byte string for each: a picture, sound, an encoded tensor.
+#[derive(Clone, Debug)]
+pub enum GivenItem<'a> {
+    /// The bytes that are stored: the file of a picture.
+    Stored(&'a [u8]),
+    /// Values to be encoded.
+    Array(GivenArray<'a>),
+}
+
+/// An array of numbers.
+#[derive(Clone, Debug)]
+pub struct GivenArray<'a> {
+    /// The type of its values.
+    pub dtype: DType,
+    /// Its shape.
+    pub shape: Vec<usize>,
+    /// Its values, little-endian, in row-major order.
+    pub bytes: &'a [u8],
+}
+
+/// Encodes examples of one schema and checks them.
+pub struct Encoder {
+    schema: Arc<Schema>,
+    /// Names of classes, for each column.
+    names: Vec<Vec<String>>,
+    ranges: LabelRanges,
+    decoder: Decoder,
+    batch: Batch,
+}
+
+/// The list of a key, before it is a message.
+enum Stored<'a> {
+    Ints(Vec<i64>),
+    Floats(Vec<f32>),
+    Strings(Vec<&'a [u8]>),
+    Made(Vec<Vec<u8>>),
+}
+
+impl Encoder {
+    /// An encoder for a schema; `names` gives the names of classes by path.
+    pub fn new(schema: Schema, limits: Limits, names: impl Fn(&str) -> Vec<String>) -> Encoder {
+        let schema = Arc::new(schema);
+        let names: Vec<Vec<String>> = schema.columns.iter().map(|plan| names(&plan.path)).collect();
+        let classes = |path: &str| {
+            let column = schema.column(path)?;
+            let named = (!names[column].is_empty()).then_some(names[column].len() as u64);
+            named.or(schema.columns[column].leaf.classes.filter(|n| *n > 0))
+        };
+        Encoder {
+            ranges: LabelRanges::new(&schema, classes),
+            decoder: Decoder::new(Arc::clone(&schema), limits),
+            batch: Batch::new(&schema),
+            schema,
+            names,
+        }
+    }
+
+    /// What is encoded.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// The record of an example. Features that are not given are absent.
+    ///
+    /// # Errors
+    /// The first feature that cannot be stored as it is given, or not read as it would be stored.
+    pub fn encode(&mut self, example: &[Given<'_>]) -> Result<Vec<u8>, FeatureError> {
+        let mut lists = Vec::with_capacity(example.len());
+        for given in example {
+            let failed = |fault| FeatureError { path: Some(given.path.to_owned()), fault };
+            let column = self.schema.column(given.path).ok_or_else(|| {
+                failed(FeatureFault::Kind {
+                    found: "a value".into(),
+                    expected: "nothing: there is no such feature",
+                })
+            })?;
+            self.column(column, given, &mut lists).map_err(failed)?;
+        }
+        let mut record = Vec::new();
+        let strings: Vec<Vec<&[u8]>> = lists.iter().map(|(_, list)| list.made()).collect();
+        let values = lists.iter().zip(&strings).map(|((key, list), made)| (*key, list.value(made)));
+        example::write(&values.collect::<Vec<_>>(), &mut record);
+        self.check(&record)?;
+        Ok(record)
+    }
+
+    /// Whether a record is an example of the schema.
+    ///
+    /// # Errors
+    /// Why it cannot be read; a class label that is out of range.
+    pub fn check(&mut self, record: &[u8]) -> Result<(), FeatureError> {
+        self.batch.clear();
+        let span = Span { start: 0, len: record.len() };
+        match self.decoder.decode(record, [span], &mut self.batch) {
+            Ok(()) => self.ranges.check(&self.batch, 0).next().map_or(Ok(()), Err),
+            // A build without this kind of picture cannot tell.
+            Err(failed)
+                if matches!(failed.error.fault, FeatureFault::Picture(PictureError::NotBuilt { .. })) =>
+            {
+                Ok(())
+            }
+            Err(failed) => Err(*failed.error),
+        }
+    }
+
+    /// The lists of a column's keys.
+    fn column<'a>(
+        &'a self,
+        column: usize,
+        given: &Given<'a>,
+        lists: &mut Vec<(&'a str, Stored<'a>)>,
+    ) -> Result<(), FeatureFault> {
+        let plan = &self.schema.columns[column];
+        let key = |wanted: usize| &*self.schema.wanted[wanted].key;
+        let levels = plan.levels.len().saturating_sub(1);
+        if given.row_lengths.len() != levels {
+            let found = format!("{} levels of row lengths", given.row_lengths.len());
+            return Err(FeatureFault::Kind { found, expected: "one for each sequence within a sequence" });
+        }
+        let (values, shapes) = match plan.leaf.coding {
+            Coding::Plain => (self.plain(column, given)?, None),
+            _ => encoded(plan, given)?,
+        };
+        lists.push((key(plan.keys.values), values));
+        for (wanted, lengths) in plan.keys.row_lengths.iter().zip(&given.row_lengths) {
+            lists.push((key(*wanted), Stored::Ints(lengths.clone())));
+        }
+        if let (Some(wanted), Some(shapes)) = (plan.keys.shape, shapes) {
+            lists.push((key(wanted), Stored::Ints(shapes)));
+        }
+        Ok(())
+    }
+
+    /// Values in the list of their type.
+    fn plain<'a>(&self, column: usize, given: &Given<'a>) -> Result<Stored<'a>, FeatureFault> {
+        let plan = &self.schema.columns[column];
+        let kind = self.schema.wanted[plan.keys.values].kind;
+        match &given.items {
+            Items::Strings { shape, values } => {
+                fits(plan, shape)?;
+                match kind {
+                    Kind::Bytes => Ok(Stored::Strings(values.clone())),
+                    Kind::Ints if plan.leaf.classes.is_some() => {
+                        let label = |name: &&[u8]| self.label(column, name);
+                        values.iter().map(label).collect::<Result<_, _>>().map(Stored::Ints)
+                    }
+                    _ => Err(FeatureFault::Kind { found: "text".into(), expected: expected(kind) }),
+                }
+            }
+            Items::Array(array) => {
+                fits(plan, &array.shape)?;
+                let wrong = || FeatureFault::Kind {
+                    found: format!("{} values", array.dtype.name()),
+                    expected: expected(kind),
+                };
+                match kind {
+                    // Without values an array has the type that NumPy gives to nothing.
+                    Kind::Ints if array.bytes.is_empty() => Ok(Stored::Ints(Vec::new())),
+                    Kind::Ints => {
+                        let whole = |number| match number {
+                            Number::Whole(n) => stored_int(n, plan.leaf.dtype),
+                            _ => Err(wrong()),
+                        };
+                        array.numbers().map(whole).collect::<Result<_, _>>().map(Stored::Ints)
+                    }
+                    Kind::Floats => {
+                        let float = |number| match number {
+                            Number::Whole(n) => stored_float(n as f64, plan.leaf.dtype),
+                            Number::Real(x) => stored_float(x, plan.leaf.dtype),
+                            Number::Complex(..) => Err(wrong()),
+                        };
+                        array.numbers().map(float).collect::<Result<_, _>>().map(Stored::Floats)
+                    }
+                    Kind::Bytes if array.bytes.is_empty() => Ok(Stored::Strings(Vec::new())),
+                    Kind::Bytes => Err(wrong()),
+                }
+            }
+            Items::Each(_) => Err(FeatureFault::Kind { found: "items".into(), expected: "an array" }),
+        }
+    }
+
+    /// The class of a name.
+    fn label(&self, column: usize, name: &[u8]) -> Result<i64, FeatureFault> {
+        let names = &self.names[column];
+        let text = String::from_utf8_lossy(name);
+        match names.iter().position(|known| **known == *text) {
+            Some(n) => Ok(n as i64),
+            None => Err(FeatureFault::LabelName { found: text.into_owned(), names: names.clone() }),
+        }
+    }
+}
+
+impl<'a> Stored<'a> {
+    /// Byte strings that were made here.
+    fn made(&self) -> Vec<&[u8]> {
+        match self {
+            Stored::Made(strings) => strings.iter().map(Vec::as_slice).collect(),
+            Stored::Strings(strings) => strings.clone(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn value<'b>(&'b self, strings: &'b [&'b [u8]]) -> List<'b> {
+        match self {
+            Stored::Ints(values) => List::Ints(values),
+            Stored::Floats(values) => List::Floats(values),
+            Stored::Strings(_) | Stored::Made(_) => List::Bytes(strings),
+        }
+    }
+}
+
+/// What a kind of list holds, for people.
+fn expected(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Ints => "whole numbers",
+        Kind::Floats => "numbers",
+        Kind::Bytes => "str or bytes",
+    }
+}
+
+/// Whether an array of all items has the declared shape.
+fn fits(plan: &Plan, shape: &[usize]) -> Result<(), FeatureFault> {
+    let items: &[Dim] = if plan.levels.is_empty() { &[] } else { &[None] };
+    item_fits(&[items, &plan.leaf.shape].concat(), shape)
+}
+
+fn item_fits(declared: &[Dim], shape: &[usize]) -> Result<(), FeatureFault> {
+    let same = |(d, known): (&usize, &Dim)| known.is_none_or(|known| known == *d);
+    // An empty list has no other dimensions than its length.
+    if shape == [0] && declared.first() == Some(&None)
+        || shape.len() == declared.len() && shape.iter().zip(declared).all(same)
+    {
+        return Ok(());
+    }
+    Err(FeatureFault::Shape { found: shape.iter().map(|d| *d as i64).collect(), declared: declared.to_vec() })
+}
+
+/// One byte string for each item, and the shapes beside them where they are stored.
+fn encoded<'a>(plan: &Plan, given: &Given<'a>) -> Result<(Stored<'a>, Option<Vec<i64>>), FeatureFault> {
+    let Items::Each(items) = &given.items else {
+        return Err(FeatureFault::Kind {
+            found: "an array of all items".into(),
+            expected: "items one by one",
+        });
+    };
+    if items.iter().all(|item| matches!(item, GivenItem::Stored(_))) && !plan.leaf.stores_shape() {
+        let stored = items.iter().filter_map(|item| match item {
+            GivenItem::Stored(bytes) => Some(*bytes),
+            GivenItem::Array(_) => None,
+        });
+        return Ok((Stored::Strings(stored.collect()), None));
+    }
+    let mut shapes = Vec::new();
+    let mut strings = Vec::with_capacity(items.len());
+    for item in items {
+        strings.push(match item {
+            GivenItem::Stored(_) if plan.leaf.stores_shape() => {
+                return Err(FeatureFault::Kind {
+                    found: "bytes".into(),
+                    expected: "an array: its shape is stored beside it",
+                });
+            }
+            GivenItem::Stored(bytes) => bytes.to_vec(),
+            GivenItem::Array(array) => {
+                shapes.extend(array.shape.iter().map(|d| *d as i64));
+                encoded_item(plan, array)?
+            }
+        });
+    }
+    Ok((Stored::Made(strings), Some(shapes)))
+}
+
+fn encoded_item(plan: &Plan, array: &GivenArray<'_>) -> Result<Vec<u8>, FeatureFault> {
+    let leaf = &plan.leaf;
+    if leaf.coding == Coding::Sound {
+        let expected = "the bytes of a WAV file";
+        return Err(FeatureFault::Kind { found: format!("{} values", array.dtype.name()), expected });
+    }
+    item_fits(&leaf.shape, &array.shape)?;
+    let memory = array.cast(leaf.dtype)?;
+    match leaf.coding {
+        Coding::Picture => picture(leaf.dtype, &array.shape, &memory),
+        Coding::Zlib => {
+            let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
+            let written = encoder.write_all(&memory).and_then(|()| encoder.finish());
+            written.map_err(|e| FeatureFault::Zlib { what: e.to_string() })
+        }
+        _ => Ok(memory),
+    }
+}
+
+/// A PNG file; one of 32-bit floats has their bytes as four channels (§6.4).
+fn picture(dtype: DType, shape: &[usize], memory: &[u8]) -> Result<Vec<u8>, FeatureFault> {
+    let unwritable = |what: String| FeatureFault::Unwritable { what };
+    let [height, width, channels] = *shape else {
+        return Err(unwritable(
+            "arrays of several frames are not written; give the bytes of a GIF file".into(),
+        ));
+    };
+    let (channels, depth) = match dtype {
+        DType::Float32 => (4, Depth::Eight),
+        DType::UInt16 => (channels, Depth::Sixteen),
+        _ => (channels, Depth::Eight),
+    };
+    encode::png(memory, [height, width, channels], depth).map_err(unwritable)
+}
+
+/// A number of any type.
+#[derive(Clone, Copy)]
+enum Number {
+    Whole(i128),
+    Real(f64),
+    Complex(f64, f64),
+}
+
+impl GivenArray<'_> {
+    fn numbers(&self) -> impl Iterator<Item = Number> {
+        let size = self.dtype.size().unwrap_or(1);
+        self.bytes.chunks_exact(size).map(|bytes| Number::of(self.dtype, bytes))
+    }
+
+    /// The memory of the same values in another type.
+    fn cast(&self, dtype: DType) -> Result<Vec<u8>, FeatureFault> {
+        if dtype == self.dtype {
+            return Ok(self.bytes.to_vec());
+        }
+        let mut memory = Vec::with_capacity(self.bytes.len());
+        for number in self.numbers() {
+            number.write(dtype, &mut memory)?;
+        }
+        Ok(memory)
+    }
+}
+
+impl Number {
+    fn of(dtype: DType, bytes: &[u8]) -> Number {
+        fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
+            bytes.first_chunk().copied().unwrap_or([0; N])
+        }
+        let float = |bytes: &[u8]| f64::from(f32::from_le_bytes(first(bytes)));
+        let double = |bytes: &[u8]| f64::from_le_bytes(first(bytes));
+        match dtype {
+            DType::Bool => Number::Whole(i128::from(bytes[0] != 0)),
+            DType::UInt8 | DType::String => Number::Whole(bytes[0].into()),
+            DType::Int8 => Number::Whole((bytes[0] as i8).into()),
+            DType::Int16 => Number::Whole(i16::from_le_bytes(first(bytes)).into()),
+            DType::Int32 => Number::Whole(i32::from_le_bytes(first(bytes)).into()),
+            DType::Int64 => Number::Whole(i64::from_le_bytes(first(bytes)).into()),
+            DType::UInt16 => Number::Whole(u16::from_le_bytes(first(bytes)).into()),
+            DType::UInt32 => Number::Whole(u32::from_le_bytes(first(bytes)).into()),
+            DType::UInt64 => Number::Whole(u64::from_le_bytes(first(bytes)).into()),
+            DType::Float16 => Number::Real(cast::from_half(u16::from_le_bytes(first(bytes)))),
+            DType::BFloat16 => {
+                Number::Real(f32::from_bits(u32::from(u16::from_le_bytes(first(bytes))) << 16).into())
+            }
+            DType::Float32 => Number::Real(float(bytes)),
+            DType::Float64 => Number::Real(double(bytes)),
+            DType::Complex64 => Number::Complex(float(bytes), float(&bytes[4..])),
+            DType::Complex128 => Number::Complex(double(bytes), double(&bytes[8..])),
+        }
+    }
+
+    /// Appends it in a type.
+    fn write(self, dtype: DType, out: &mut Vec<u8>) -> Result<(), FeatureFault> {
+        let kind = |found: &str, expected| FeatureFault::Kind { found: found.into(), expected };
+        match (dtype, self) {
+            (DType::String, _) => Err(kind("numbers", "str or bytes")),
+            (DType::Complex64 | DType::Complex128, number) => {
+                let (real, imaginary) = match number {
+                    Number::Whole(n) => (n as f64, 0.0),
+                    Number::Real(x) => (x, 0.0),
+                    Number::Complex(x, y) => (x, y),
+                };
+                for x in [real, imaginary] {
+                    match dtype {
+                        DType::Complex64 => out.extend(stored_float(x, dtype)?.to_le_bytes()),
+                        _ => out.extend(x.to_le_bytes()),
+                    }
+                }
+                Ok(())
+            }
+            (_, Number::Complex(..)) => Err(kind("complex numbers", "real ones")),
+            (DType::Float16 | DType::BFloat16 | DType::Float32 | DType::Float64, number) => {
+                let x = match number {
+                    Number::Whole(n) => n as f64,
+                    Number::Real(x) => x,
+                    Number::Complex(x, _) => x,
+                };
+                match dtype {
+                    DType::Float64 => out.extend(x.to_le_bytes()),
+                    DType::BFloat16 => out.extend(cast::to_bfloat16(stored_float(x, dtype)?).to_le_bytes()),
+                    _ => cast::floats(dtype, &[stored_float(x, dtype)?], out),
+                }
+                Ok(())
+            }
+            (_, Number::Real(_)) => Err(kind("floating-point values", "whole numbers")),
+            (_, Number::Whole(n)) => {
+                cast::ints(dtype, &[stored_int(n, dtype)?], out);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// An integer as it is stored: 64 bits, from which those of the type are taken.
+fn stored_int(n: i128, dtype: DType) -> Result<i64, FeatureFault> {
+    let (lowest, highest): (i128, i128) = match dtype {
+        DType::Bool => (0, 1),
+        DType::Int8 => (i8::MIN.into(), i8::MAX.into()),
+        DType::Int16 => (i16::MIN.into(), i16::MAX.into()),
+        DType::Int32 => (i32::MIN.into(), i32::MAX.into()),
+        DType::UInt8 => (0, u8::MAX.into()),
+        DType::UInt16 => (0, u16::MAX.into()),
+        DType::UInt32 => (0, u32::MAX.into()),
+        DType::UInt64 => (0, u64::MAX.into()),
+        _ => (i64::MIN.into(), i64::MAX.into()),
+    };
+    match (lowest..=highest).contains(&n) {
+        true => Ok(n as i64),
+        false => Err(FeatureFault::Range { found: n.to_string(), dtype: dtype.name() }),
+    }
+}
+
+/// A float as it is stored: 32 bits, whatever the type.
+fn stored_float(x: f64, dtype: DType) -> Result<f32, FeatureFault> {
+    let stored = x as f32;
+    let fits = match dtype {
+        // From here on the nearest one is infinite.
+        DType::Float16 => stored.is_nan() || stored.abs() < 65520.0,
+        _ => stored.is_nan() || stored.is_finite(),
+    };
+    let dtype = match dtype {
+        DType::Float64 => "float32, which stores a float64 without an encoding",
+        dtype => dtype.name(),
+    };
+    match fits || x.is_infinite() {
+        true => Ok(stored),
+        false => Err(FeatureFault::Range { found: x.to_string(), dtype }),
+    }
+}
