@@ -1,6 +1,6 @@
 //! States: the JSON form as Python's dictionaries.
 
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use serde_json::{Number, Value};
@@ -80,7 +80,8 @@ pub(crate) fn from_python(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Number(n.into()));
     }
     if let Ok(x) = object.extract::<f64>() {
-        return Ok(Number::from_f64(x).map_or(Value::Null, Value::Number));
+        let number = Number::from_f64(x).map(Value::Number);
+        return number.ok_or_else(|| PyValueError::new_err(format!("found {x}, expected a finite number")));
     }
     if let Some(entries) = mapping::entries(object)? {
         let entries = entries.into_iter().map(|(name, value)| Ok((name, from_python(&value)?)));

@@ -32,3 +32,8 @@ def test_a_typed_script_of_a_user_runs() -> None:
 def test_the_package_says_that_it_is_typed() -> None:
     assert (PACKAGE / "py.typed").exists()
     assert (PACKAGE / "_tesson.pyi").exists()
+
+
+def test_a_script_on_prepared_datasets_passes_strict_type_checking() -> None:
+    pytest.importorskip("mypy")
+    run("mypy", "--strict", str(Path(__file__).parent / "typed_tfds.py"))

@@ -274,15 +274,21 @@ def info(case: Line, folder: Path, tmp_path: Path) -> list[Line]:
     return [{**line, "labels": labels}]
 
 
-def tree(features: Any, path: str, labels: dict[str, Any]) -> Line:
+def tree(features: Any, path: str, labels: dict[str, Any], around: tuple[tuple[int | None, ...], int] = ((), 0)) -> Line:
+    """The features as the reference lists them: ``around`` has the lengths of sequences around them, and the nested datasets."""
+    lengths, level = around
     if isinstance(features, dict):
         join = f"{path}/" if path else ""
-        return {"fields": {name: tree(of, join + name, labels) for name, of in features.items()}}
-    if isinstance(features, tfds.ClassLabel):
+        return {"fields": {name: tree(of, join + name, labels, around) for name, of in features.items()}}
+    if isinstance(features, tfds.features.Dataset):
+        return tree(features.feature, path, labels, (lengths, level + 1))
+    if isinstance(features, tfds.features.Sequence):
+        return tree(features.feature, path, labels, ((*lengths, features.length), level))
+    if isinstance(features, (tfds.ClassLabel, tfds.features.LabeledImage)):
         labels[path] = {"num_classes": features.num_classes, "names": features.names}
-    node = {"shape": list(features.shape), "dtype": features.dtype}
-    more = ("sequence_rank", "dataset_level", "optional")
-    return {**node, **{name: getattr(features, name) for name in more if getattr(features, name)}}
+    node: Line = {"shape": [*lengths, *features.shape], "dtype": features.dtype}
+    more = {"sequence_rank": len(lengths), "dataset_level": level, "optional": features.optional}
+    return {**node, **{name: of for name, of in more.items() if of}}
 
 
 def compare_examples(case: Line, expected: list[Line], found: list[Line]) -> None:

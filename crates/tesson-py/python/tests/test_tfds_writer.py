@@ -26,7 +26,7 @@ def values(builder: tfds.Builder) -> list[int]:
 def test_what_is_written_is_read(tmp_path: Path) -> None:
     steps = node("features_dict.FeaturesDict", featuresDict={"features": {"a": node("text_feature.Text", text={})}})
     features = {
-        "label": tfds.ClassLabel((), "int64", names=["cat", "dog"]),
+        "label": tfds.ClassLabel(names=["cat", "dog"]),
         "box": {"corners": tfds.FeatureInfo((2, 2), "float32")},
         "words": tfds.FeatureInfo((None,), "string", sequence_rank=1),
         "deep": tfds.FeatureInfo((None, None), "uint64", sequence_rank=2),
@@ -65,9 +65,9 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 def test_wrong_values_are_refused_where_they_are_given(tmp_path: Path) -> None:
     features = {**NUMBERS, "text": tfds.FeatureInfo((), "string")}
     writer = tfds.Writer(tmp_path, "numbers", "1.0.0", features, {"train": 1})
-    with pytest.raises(TypeError, match="float64 values for `n`, expected whole numbers"):
+    with pytest.raises(TypeError, match="split `train`, example 0, feature `n`: found float64 values, expected whole numbers"):
         writer.write("train", {"n": 1.5})
-    with pytest.raises(TypeError, match="found 3 for `text`"):
+    with pytest.raises(TypeError, match="split `train`, example 0, feature `text`: found int64 values, expected str or bytes"):
         writer.write("train", {"text": 3})
     with pytest.raises(KeyError, match="no feature `test`, did you mean `text`"):
         writer.write("train", {"test": 1})
@@ -118,3 +118,74 @@ for n in range(1_000_000_000):
         for n in range(begun, begun + 10):
             writer.write("train", {"n": n})
     assert values(tfds.builder("numbers", data_dir=tmp_path)) == list(range(begun + 10))
+
+
+def test_examples_are_checked_where_they_are_written(tmp_path: Path) -> None:
+    features = tfds.features.FeaturesDict(
+        {
+            "image": tfds.features.Image(shape=(None, None, 3)),
+            "label": tfds.features.ClassLabel(names=["cat", "dog"]),
+            "box": tfds.features.BBoxFeature(),
+        }
+    )
+    writer = tfds.Writer(tmp_path, "pets", "1.0.0", features, {"train": 1}, supervised_keys=("image", "label"))
+    pixels = np.arange(2 * 3 * 3, dtype=np.uint8).reshape(2, 3, 3)
+    good = {"image": pixels, "label": "dog", "box": tfds.features.BBox(0.0, 0.0, 0.5, 1.0)}
+    writer.write("train", good)
+    where = "^split `train`, example 1, feature "
+    for error, name, value, match in [
+        (ValueError, "label", "dogs", "`label`: label `dogs`, expected one of cat, dog, did you mean `dog`"),
+        (ValueError, "label", 2, "`label`: label 2, expected 0 to 1"),
+        (ValueError, "label", None, "`label`: key `label` is absent.* give a value, or declare"),
+        (ValueError, "image", b"no picture", "`image`: .*give the bytes of a PNG, JPEG"),
+        (ValueError, "image", pixels.astype(np.int64) + 255, "`image`: found 256, which does not fit uint8"),
+        (ValueError, "image", pixels[:, :, :1], r"`image`: the shape is \(2, 3, 1\), declared is \(\?, \?, 3\)"),
+        (ValueError, "image", "missing.png", "`image`: .*missing.png"),
+        (ValueError, "box", [0.0, 1.0], r"`box`: the shape is \(2\), declared is \(4\)"),
+        (ValueError, "box", [[0.0], [1.0, 2.0]], "`box`: found lists of different lengths"),
+        (TypeError, "label", 1.5, "`label`: found float64 values, expected whole numbers"),
+        (TypeError, "box", {1.0, 2.0}, "`box`: found .*expected an array or a list"),
+        (TypeError, "box", np.array(["2026-01-01"], "datetime64[D]"), "`box`: found datetime64"),
+    ]:
+        with pytest.raises(error, match=where + match):
+            writer.write("train", {**good, name: value})
+    assert writer.written("train") == 1
+    (found,) = writer.finish().as_dataset("train")
+    assert found["label"] == 1 and found["image"].tolist() == pixels.tolist() and found["box"].tolist() == [0, 0, 0.5, 1]
+
+
+def test_nested_values_may_be_lists_of_dictionaries(tmp_path: Path) -> None:
+    step = {"action": tfds.features.Tensor(shape=(2,), dtype=np.float32), "info": {"words": tfds.features.Sequence(tfds.features.Text())}}
+    features = {
+        "steps": tfds.features.Dataset(step),
+        "deep": tfds.features.Sequence(tfds.features.Sequence(np.int64)),
+        "zipped": tfds.features.Tensor(shape=(None, None), dtype=np.int16, encoding=tfds.features.Encoding.ZLIB),
+        "text": tfds.features.Translation(["de", "en"]),
+    }
+    rows = [{"action": [0, 1], "info": {"words": ["a"]}}, {"action": [2, 3], "info": {"words": []}}]
+    values = {"steps": rows, "deep": [[1], [2, 3]], "zipped": [[1, -2]], "text": {"de": "ja", "en": "yes"}}
+    with tfds.Writer(tmp_path, "episodes", "1.0.0", features, {"train": 1}) as writer:
+        writer.write("train", values)
+        writer.write("train", {**values, "steps": [], "deep": []})
+        with pytest.raises(ValueError, match="split `train`, example 2, feature `steps`: only some of the dictionaries have `info`"):
+            writer.write("train", {**values, "steps": [rows[0], {"action": [2, 3]}]})
+    builder = tfds.builder("episodes", data_dir=tmp_path)
+    assert builder.info.features == tfds.features.FeaturesDict(features)
+    assert isinstance(builder.info.features["text"], tfds.features.Translation)
+    first, second = builder.as_dataset("train")
+    assert [step["action"].tolist() for step in first["steps"]] == [[0, 1], [2, 3]]
+    assert [step["info"]["words"].tolist() for step in first["steps"]] == [[b"a"], []]
+    assert first["deep"].to_list() == [[1], [2, 3]] and len(second["steps"]) == len(second["deep"]) == 0
+    assert first["zipped"].tolist() == [[1, -2]] and first["text"]["en"] == b"yes"
+
+
+def test_features_that_cannot_be_written_begin_nothing(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="'cat' more than once"):
+        tfds.features.ClassLabel(names=["cat", "cat"])
+    with pytest.raises(tesson.ConfigError, match="x: unknown dtype `int65`, did you mean `int64`"):
+        tfds.Writer(tmp_path, "d", "1.0.0", {"x": tfds.features.Tensor(shape=(), dtype="int65")}, {"train": 1})
+    with pytest.raises(tesson.ConfigError, match="several unknown dimensions, which needs an encoding"):
+        tfds.Writer(tmp_path, "d", "1.0.0", {"x": tfds.features.Tensor(shape=(None, None), dtype=np.int64)}, {"train": 1})
+    with pytest.raises(TypeError, match=r"found 3, expected a feature such as `tfds.features.Image\(\)`"):
+        tfds.Writer(tmp_path, "d", "1.0.0", {"x": 3}, {"train": 1})
+    assert not (tmp_path / "d").exists()

@@ -7,7 +7,7 @@ use numpy::{PyArray1, ToPyArray};
 use pyo3::prelude::*;
 use serde_json::{Map, Value, json};
 use tesson::tfds::features::Feature;
-use tesson::tfds::info::Nest;
+use tesson::tfds::info::{About, Nest};
 use tesson::tfds::{self, Dataset, FileFormat, Ids, Op, Plan, ReadConfig, Reading, Selection};
 use tesson::{ConfigError, Error, UsageError};
 
@@ -22,6 +22,26 @@ use crate::state::{from_python, to_python};
 pub(crate) fn find_dataset(py: Python<'_>, name: &str, data_dirs: Option<Vec<PathBuf>>) -> PyResult<PathBuf> {
     let dirs = data_dirs.unwrap_or_else(|| vec![tfds::default_data_dir()]);
     py.detach(|| tfds::find(name, &dirs)).map_err(|e| raise(py, e))
+}
+
+/// Names of the datasets in data directories.
+#[pyfunction]
+pub(crate) fn list_datasets(py: Python<'_>, data_dirs: Option<Vec<PathBuf>>) -> PyResult<Vec<String>> {
+    let dirs = data_dirs.unwrap_or_else(|| vec![tfds::default_data_dir()]);
+    py.detach(|| tfds::list(&dirs)).map_err(|e| raise(py, e))
+}
+
+/// Whether a split means something, whatever the dataset.
+#[pyfunction]
+pub(crate) fn check_split(split: &Bound<'_, PyAny>) -> PyResult<()> {
+    Selection::from_json(&from_python(split)?).map(drop).map_err(|e| raise(split.py(), e))
+}
+
+/// What a string stands for, as dictionaries and lists.
+#[pyfunction]
+pub(crate) fn parse_split<'py>(py: Python<'py>, split: &str) -> PyResult<Bound<'py, PyAny>> {
+    let selection = Selection::parse(split).map_err(|e| raise(py, e))?;
+    to_python(py, &selection.to_json())
 }
 
 /// The numbers that shuffles without a seed of their own draw under a global one.
@@ -72,8 +92,14 @@ impl PreparedDataset {
 
     /// What the dataset says of itself, as dictionaries and lists.
     fn describe<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let labels = tfds::labels_of(&self.dataset, &self.features).map_err(|e| raise(py, e))?;
-        to_python(py, &described(&self.dataset, &self.features, labels))
+        let described = || {
+            let labels = tfds::labels_of(&self.dataset, &self.features)?;
+            let mut described = described(&self.dataset, labels);
+            described["features"] = tfds::feature_classes(&self.dataset)?;
+            described["arrays"] = self.features.describe();
+            Ok::<_, Error>(described)
+        };
+        to_python(py, &described().map_err(|e| raise(py, e))?)
     }
 
     /// What is read of which files for a split: name, skip, take, examples in the shard.
@@ -125,7 +151,7 @@ impl PreparedDataset {
     }
 }
 
-fn described(dataset: &Dataset, features: &Feature, labels: Vec<(String, Vec<String>)>) -> Value {
+fn described(dataset: &Dataset, labels: Vec<(String, Vec<String>)>) -> Value {
     let info = &dataset.info;
     let splits = dataset.splits.iter().map(|split| {
         let path = |shard: &tfds::Shard| {
@@ -136,7 +162,8 @@ fn described(dataset: &Dataset, features: &Feature, labels: Vec<(String, Vec<Str
         };
         let lengths: Vec<u64> = split.shards.iter().map(|shard| shard.len).collect();
         let paths: Vec<String> = split.shards.iter().map(path).collect();
-        json!({"name": split.name, "shard_lengths": lengths, "filepaths": paths})
+        let n_bytes = split.n_bytes;
+        json!({"name": split.name, "shard_lengths": lengths, "filepaths": paths, "num_bytes": n_bytes})
     });
     let labels = labels.into_iter().map(|(path, names)| (path, json!(names))).collect::<Map<_, _>>();
     json!({
@@ -148,8 +175,23 @@ fn described(dataset: &Dataset, features: &Feature, labels: Vec<(String, Vec<Str
         "supervised_keys": info.supervised_keys.as_ref().map(nest),
         "directories": dataset.directories,
         "splits": splits.collect::<Vec<_>>(),
-        "features": features.describe(),
         "labels": labels,
+        "about": about(&info.about),
+    })
+}
+
+/// What a dataset says for people.
+fn about(of: &About) -> Value {
+    let notes = of.release_notes.iter().map(|(version, note)| (version.clone(), json!(note)));
+    json!({
+        "description": of.description,
+        "citation": of.citation,
+        "homepage": of.homepage,
+        "license": of.license,
+        "config_description": of.config_description,
+        "module_name": of.module_name,
+        "release_notes": notes.collect::<Map<_, _>>(),
+        "download_size": of.download_bytes,
     })
 }
 

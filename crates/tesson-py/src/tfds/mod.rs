@@ -25,7 +25,9 @@ use tesson::Error;
 use tesson::tfds::features::{Batch, Data, Schema};
 use tesson::tfds::{Reader, Restoring, Rows, StreamState};
 
-pub(crate) use dataset::{GlobalSeeds, PreparedDataset, Stream, find_dataset};
+pub(crate) use dataset::{
+    GlobalSeeds, PreparedDataset, Stream, check_split, find_dataset, list_datasets, parse_split,
+};
 pub(crate) use item_shuffle::ItemShuffle;
 pub(crate) use iterator::ExampleIterator;
 pub(crate) use nested::NestedElements;

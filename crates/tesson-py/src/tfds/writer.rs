@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-use numpy::{PyArray1, PyArrayMethods};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::pybacked::PyBackedBytes;
+use pyo3::types::{PyBytes, PyList};
 use serde_json::Value;
-use tesson::tfds::example::Kind;
-use tesson::tfds::features::{self, Schema};
+use tesson::tfds::features::{Coding, DType, Given, GivenArray, GivenItem, Items, Plan};
 use tesson::tfds::info::Nest;
-use tesson::tfds::{self, ExampleValue, FileFormat, NewDataset, NewSplit, Version};
+use tesson::tfds::{self, FileFormat, NewDataset, NewSplit, Unwritable, Version};
 use tesson::{ConfigError, Error};
 
 use crate::errors::{misuse, raise};
@@ -22,48 +22,103 @@ use crate::state::from_python;
 pub(crate) struct DatasetWriter {
     /// Until it is finished.
     inner: Mutex<Option<tfds::DatasetWriter>>,
-    keys: Vec<(String, &'static str)>,
+    features: Vec<(String, usize, bool)>,
 }
 
-/// The values of a key, taken over from Python.
-enum Values<'py> {
-    Ints(Vec<i64>),
-    Floats(Vec<f32>),
-    Bytes(Vec<Bound<'py, PyBytes>>),
+/// An array of numbers from Python: type, shape, little-endian values.
+struct Array {
+    dtype: DType,
+    shape: Vec<usize>,
+    bytes: PyBackedBytes,
 }
 
-impl<'py> Values<'py> {
-    fn of(value: &Bound<'py, PyAny>) -> PyResult<Values<'py>> {
-        if let Ok(ints) = value.cast::<PyArray1<i64>>() {
-            return Ok(Values::Ints(ints.to_vec()?));
+/// The items of a feature, taken over from Python.
+enum Values {
+    Array(Array),
+    Strings(Vec<usize>, Vec<PyBackedBytes>),
+    Each(Vec<Item>),
+}
+
+enum Item {
+    Stored(PyBackedBytes),
+    Array(Array),
+}
+
+impl Array {
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Array> {
+        let (dtype, shape, bytes) = value.extract::<(String, Vec<usize>, PyBackedBytes)>()?;
+        let dtype = DType::from_name(&dtype).ok_or_else(|| {
+            PyTypeError::new_err(format!("found {dtype} values, expected numbers, str or bytes"))
+        })?;
+        Ok(Array { dtype, shape, bytes })
+    }
+
+    fn given(&self) -> GivenArray<'_> {
+        GivenArray { dtype: self.dtype, shape: self.shape.clone(), bytes: &self.bytes }
+    }
+}
+
+impl Values {
+    /// Arrays are three things, strings two, items a list.
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Values> {
+        if let Ok(items) = value.cast::<PyList>() {
+            return items.iter().map(|item| Item::of(&item)).collect::<PyResult<_>>().map(Values::Each);
         }
-        if let Ok(floats) = value.cast::<PyArray1<f32>>() {
-            return Ok(Values::Floats(floats.to_vec()?));
+        if value.len()? == 2 {
+            let (shape, strings) = value.extract()?;
+            return Ok(Values::Strings(shape, strings));
         }
-        Ok(Values::Bytes(value.extract()?))
+        Array::of(value).map(Values::Array)
+    }
+
+    fn items(&self) -> Items<'_> {
+        match self {
+            Values::Array(array) => Items::Array(array.given()),
+            Values::Strings(shape, strings) => {
+                Items::Strings { shape: shape.clone(), values: strings.iter().map(|s| &**s).collect() }
+            }
+            Values::Each(items) => Items::Each(items.iter().map(Item::given).collect()),
+        }
+    }
+}
+
+impl Item {
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Item> {
+        match value.is_instance_of::<PyBytes>() {
+            true => Ok(Item::Stored(value.extract()?)),
+            false => Array::of(value).map(Item::Array),
+        }
+    }
+
+    fn given(&self) -> GivenItem<'_> {
+        match self {
+            Item::Stored(bytes) => GivenItem::Stored(bytes),
+            Item::Array(array) => GivenItem::Array(array.given()),
+        }
     }
 }
 
 #[pymethods]
 impl DatasetWriter {
-    /// Begins a dataset, or goes on with one that was begun.
+    /// Begins a dataset, or resumes one that was begun.
     #[new]
     fn new(py: Python<'_>, data_dir: PathBuf, dataset: &Bound<'_, PyAny>) -> PyResult<DatasetWriter> {
         let json = from_python(dataset)?;
         let open = || {
-            let new = new_dataset(&json)?;
-            let features = features::json::from_value(&new.features)?.root;
-            let schema = Schema::new(&features, &features::Selection::default())?;
-            let keys = schema.wanted().iter().map(|wanted| (wanted.key.clone(), kind(wanted.kind))).collect();
-            let inner = Mutex::new(Some(tfds::DatasetWriter::open(&data_dir, new)?));
-            Ok::<_, Error>(DatasetWriter { inner, keys })
+            let writer = tfds::DatasetWriter::open(&data_dir, new_dataset(&json)?)?;
+            let is_plain = |plan: &Plan| plan.leaf.coding == Coding::Plain;
+            let columns = writer.schema().columns.iter();
+            let features =
+                columns.map(|plan| (plan.path.clone(), plan.levels.len(), is_plain(plan))).collect();
+            Ok::<_, Error>(DatasetWriter { inner: Mutex::new(Some(writer)), features })
         };
         py.detach(open).map_err(|e| raise(py, e))
     }
 
-    /// What is stored of an example: each key, and what its values are.
-    fn keys(&self) -> Vec<(String, &'static str)> {
-        self.keys.clone()
+    /// The features of an example: each path, how many sequences are around it, and whether its values are stored in a list
+    /// (others are stored as one byte string for each item).
+    fn features(&self) -> Vec<(String, usize, bool)> {
+        self.features.clone()
     }
 
     /// Examples of a split so far.
@@ -71,23 +126,29 @@ impl DatasetWriter {
         self.with(py, |writer| writer.written(split))
     }
 
-    /// Writes an example: for each key an array of 64-bit integers or 32-bit floats, or a list of byte strings.
-    fn write(&self, py: Python<'_>, split: &str, values: Vec<(String, Bound<'_, PyAny>)>) -> PyResult<()> {
-        let taken: Vec<Values<'_>> = values.iter().map(|(_, of)| Values::of(of)).collect::<PyResult<_>>()?;
-        let strings: Vec<Vec<&[u8]>> = taken
-            .iter()
-            .map(|of| match of {
-                Values::Bytes(list) => list.iter().map(|bytes| bytes.as_bytes()).collect(),
-                _ => Vec::new(),
-            })
-            .collect();
-        let of = taken.iter().zip(&strings).map(|(of, strings)| match of {
-            Values::Ints(ints) => ExampleValue::Ints(ints),
-            Values::Floats(floats) => ExampleValue::Floats(floats),
-            Values::Bytes(_) => ExampleValue::Bytes(strings),
+    /// Writes an example: for each feature its path, the row lengths of inner sequences, and its items.
+    fn write(
+        &self,
+        py: Python<'_>,
+        split: &str,
+        example: Vec<(String, Vec<Vec<i64>>, Bound<'_, PyAny>)>,
+    ) -> PyResult<()> {
+        let values = |(_, _, value): &(String, Vec<Vec<i64>>, Bound<'_, PyAny>)| Values::of(value);
+        let values: Vec<Values> = example.iter().map(values).collect::<PyResult<_>>()?;
+        let taken: Vec<(&str, &[Vec<i64>], &Values)> =
+            example.iter().zip(&values).map(|((path, lengths, _), of)| (&**path, &**lengths, of)).collect();
+        let done = py.detach(|| {
+            let given: Vec<Given<'_>> = taken
+                .iter()
+                .map(|(path, lengths, of)| Given { path, row_lengths: lengths.to_vec(), items: of.items() })
+                .collect();
+            let mut writer = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+            writer.as_mut().map(|writer| writer.write(split, &given))
         });
-        let example: Vec<_> = values.iter().map(|(key, _)| key.as_str()).zip(of).collect();
-        self.with(py, |writer| writer.example(split, &example))
+        done.ok_or_else(|| over(py))?.map_err(|e| match e {
+            Unwritable::Value { what, is_type: true } => PyTypeError::new_err(what),
+            e => raise(py, Error::from(e)),
+        })
     }
 
     /// Hands all examples so far to the disk.
@@ -121,14 +182,6 @@ impl DatasetWriter {
 
 fn over(py: Python<'_>) -> PyErr {
     misuse(py, "the dataset is finished, nothing can be added to it")
-}
-
-fn kind(of: Kind) -> &'static str {
-    match of {
-        Kind::Bytes => "bytes",
-        Kind::Floats => "floats",
-        Kind::Ints => "ints",
-    }
 }
 
 /// What is to be written, from its JSON form: the fields of [`NewDataset`].

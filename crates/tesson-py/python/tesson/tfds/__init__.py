@@ -12,11 +12,25 @@ Orders are those of ``tfds.load(…)`` and ``tf.data``, example for example; an 
 in another process.
 """
 
-from .builder import Builder, builder, builder_from_directories, builder_from_directory, load
+from importlib import metadata as _metadata
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from . import core, decode, features
+from .builder import (
+    Builder,
+    builder,
+    builder_from_directories,
+    builder_from_directory,
+    data_source,
+    list_builders,
+    load,
+)
 from .dataset import Dataset, DataSource
 from .decode import PartialDecoding, ReducedScale, SkipDecoding
 from .examples import DatasetIterator, MinibatchIterator
-from .info import ClassLabel, DatasetInfo, FeatureInfo, FileInstruction, SplitInfo
+from .features import ClassLabel, FeatureInfo, Image
+from .info import DatasetInfo, FileInstruction, SplitInfo
+from .missing import refused as _refused
 from .operations import (
     AUTOTUNE,
     INFINITE_CARDINALITY,
@@ -28,9 +42,20 @@ from .operations import (
 )
 from .read_config import MISSING, InputContext, ReadConfig
 from .seeds import set_random_seed
-from .splits import EvenSplit, ReadInstruction, SumOfSplits, even_splits, split_for_jax_process
+from .splits import EvenSplit, ReadInstruction, Split, SumOfSplits, even_splits, split_for_jax_process
+from .tools import as_dataframe, as_numpy, benchmark, disable_progress_bar, display_progress_bar, show_examples
 from .values import NestedDataset, Ragged
 from .writer import Writer
+
+__version__ = _metadata.version("tesson")
+"""Tesson's version; the behaviour is that of TFDS 4.9."""
+
+
+if not _TYPE_CHECKING:
+
+    def __getattr__(name: str) -> None:
+        raise _refused(__name__, name)
+
 
 __all__ = [
     "AUTOTUNE",
@@ -47,6 +72,7 @@ __all__ = [
     "EvenSplit",
     "FeatureInfo",
     "FileInstruction",
+    "Image",
     "InputContext",
     "MinibatchIterator",
     "NestedDataset",
@@ -58,15 +84,28 @@ __all__ = [
     "ReadInstruction",
     "ReducedScale",
     "SkipDecoding",
+    "Split",
     "SplitInfo",
     "SumOfSplits",
     "TensorSpec",
     "Writer",
+    "__version__",
+    "as_dataframe",
+    "as_numpy",
+    "benchmark",
     "builder",
     "builder_from_directories",
     "builder_from_directory",
+    "core",
+    "data_source",
+    "decode",
+    "disable_progress_bar",
+    "display_progress_bar",
     "even_splits",
+    "features",
+    "list_builders",
     "load",
     "set_random_seed",
+    "show_examples",
     "split_for_jax_process",
 ]

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any
 
 from .. import _tesson
-from .info import features
+from .features import arrays
 from .operations.node import INFINITE_CARDINALITY, Node, Traversal, check_operation
 from .operations.structure import DatasetSpec, RaggedTensorSpec, TensorSpec, children
 
@@ -182,7 +182,7 @@ class Examples(Node):
 
     def element_spec(self) -> Any:
         described = self.prepared.native.describe()
-        spec = _spec(features(described["features"], described["labels"]), self.request)
+        spec = _spec(arrays(described["arrays"]), self.request)
         if self.request.with_ids:
             spec = {**spec, "tfds_id": TensorSpec((), "string")}
         return spec if self.request.supervised is None else _chosen(spec, self.request.supervised)

@@ -6,9 +6,30 @@ Wherever a split is asked for, a string does as well: ``"train[67%:84%]+test"``.
 from __future__ import annotations
 
 import importlib
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypeAlias
+
+from .. import _tesson
+
+
+class Split(str):
+    """The names that splits usually have: ``tfds.Split.TRAIN`` is ``"train"``."""
+
+    __slots__ = ()
+
+    TRAIN: Split
+    VALIDATION: Split
+    TEST: Split
+    ALL: Split
+
+    def __repr__(self) -> str:
+        return f"Split({str(self)!r})"
+
+
+Split.TRAIN, Split.VALIDATION, Split.TEST = Split("train"), Split("validation"), Split("test")
+Split.ALL = Split("all")
 
 
 class _Split(ABC):
@@ -25,10 +46,16 @@ class _Split(ABC):
         return SumOfSplits([other, self])
 
 
+SplitLike: TypeAlias = str | _Split
+"""What stands for a split: ``"train[67%:84%]"``, ``tfds.Split.TRAIN``, a :class:`ReadInstruction`, a share, a sum."""
+
+
 def to_json(split: Any) -> Any:
     """The form of a split that is understood below."""
     if isinstance(split, str):
-        return split
+        return str(split)
+    if isinstance(split, os.PathLike):
+        raise TypeError(f"found the path {os.fspath(split)!r}, expected a split such as 'train'")
     if isinstance(split, _Split):
         return split.to_json()
     raise TypeError(f"found {split!r}, expected a split: a string, ReadInstruction, or what even_splits gives")
@@ -53,13 +80,35 @@ class ReadInstruction(_Split):
     split_name: str
     from_: int | float | None = None
     to: int | float | None = None
-    unit: str = "abs"
-    rounding: str = "closest"
+    unit: Literal["abs", "%", "shard"] | None = "abs"
+    rounding: Literal["closest", "pct1_dropremainder"] | None = "closest"
+
+    def __post_init__(self) -> None:
+        # Leaving a field out is `None` in many scripts.
+        object.__setattr__(self, "unit", self.unit or "abs")
+        object.__setattr__(self, "rounding", self.rounding or "closest")
+        # What means nothing for any dataset is said here, not where it is read.
+        _tesson.check_split(self.to_json())
+
+    @staticmethod
+    def from_spec(spec: SplitLike) -> _Split:
+        """What a string such as ``"train[:20%]+test"`` stands for; objects are what they are.
+
+        >>> ReadInstruction.from_spec("train[:20%]")
+        ReadInstruction(split_name='train', from_=None, to=20.0, unit='%', rounding='closest')
+        """
+        return _of_spec(_tesson.parse_split(spec)) if isinstance(spec, str) else spec
 
     def to_json(self) -> dict[str, Any]:
         """The form that is understood below."""
         fields = {"split_name": self.split_name, "from": self.from_, "to": self.to}
         return {"read_instruction": {**fields, "unit": self.unit, "rounding": self.rounding}}
+
+    def __str__(self) -> str:
+        if self.from_ is None and self.to is None:
+            return self.split_name
+        bounds = ":".join("" if bound is None else f"{bound:g}" for bound in (self.from_, self.to))
+        return f"{self.split_name}[{bounds}{'' if self.unit == 'abs' else self.unit}]"
 
 
 @dataclass(frozen=True)
@@ -70,6 +119,9 @@ class EvenSplit(_Split):
     n: int
     index: int
     drop_remainder: bool = False
+
+    def __str__(self) -> str:
+        return f"even_splits({self.split!s}, n={self.n})[{self.index}]"
 
     def to_json(self) -> dict[str, Any]:
         """The form that is understood below."""
@@ -83,9 +135,23 @@ class SumOfSplits(_Split):
 
     parts: list[Any]
 
+    def __str__(self) -> str:
+        return "+".join(map(str, self.parts))
+
     def to_json(self) -> dict[str, Any]:
         """The form that is understood below."""
         return {"add": [to_json(part) for part in self.parts]}
+
+
+def _of_spec(spec: Any) -> _Split:
+    """The objects of what Rust has understood of a string."""
+    match spec:
+        case {"read_instruction": fields}:
+            return ReadInstruction(**{"from_" if name == "from" else name: of for name, of in fields.items()})
+        case {"add": parts}:
+            return SumOfSplits([part if isinstance(part, str) else _of_spec(part) for part in parts])
+        case _:
+            return SumOfSplits([spec])
 
 
 def even_splits(split: Any, n: int, *, drop_remainder: bool = False) -> list[EvenSplit]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Set
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 
 from .. import _tesson
 from .builder import Builder
-from .info import ClassLabel, FeatureInfo
+from .features import to_feature
 from .values import Ragged
-
-_MODULE = "tensorflow_datasets.core.features"
 
 
 class Writer:
@@ -28,8 +27,9 @@ class Writer:
     name, version, config : str
         What the dataset is called.
     features : mapping
-        For each feature a :class:`FeatureInfo` (``FeatureInfo((28, 28), "uint8")``), a :class:`ClassLabel`, a mapping of
-        further features, or a node as features.json has it, for whatever else there is: pictures, encodings, sequences.
+        What an example consists of: for each feature one of :mod:`tesson.tfds.features`, such as ``tfds.features.Image()`` or
+        ``tfds.features.ClassLabel(names=["cat", "dog"])``, a mapping of further features, a type such as ``np.int64``, or a
+        node as features.json has it.
     splits : mapping of str to int or None
         How many shards each split has; with ``None`` one for each 256 MiB.
     file_format : {"tfrecord", "array_record"}
@@ -69,17 +69,18 @@ class Writer:
         splits: Mapping[str, int | None],
         *,
         config: str | None = None,
-        file_format: str = "tfrecord",
+        file_format: Literal["tfrecord", "array_record"] = "tfrecord",
         disable_shuffling: bool = False,
         supervised_keys: Any = None,
         description: str = "",
     ) -> None:
+        root = to_feature(features)
         dataset = {
             "name": name,
             "version": version,
             "config": config,
-            "features": _node(features),
-            "labels": list(_labels(features)),
+            "features": root.to_json(),
+            "labels": [[list(keys), names] for keys, names in root._classes()],
             "splits": dict(splits),
             "file_format": file_format,
             "disable_shuffling": disable_shuffling,
@@ -87,7 +88,9 @@ class Writer:
             "description": description,
         }
         self._native = _tesson.DatasetWriter(data_dir, dataset)
-        self._kinds = dict(self._native.keys())
+        found = self._native.features()
+        self._features = {path: (levels, is_plain) for path, levels, is_plain in found}
+        self._dictionaries = {path[:end] for path in self._features for end, c in enumerate(path) if c == "/"}
 
     def written(self, split: str) -> int:
         """Examples of a split so far, those of earlier attempts among them."""
@@ -101,9 +104,10 @@ class Writer:
         split : str
             Where it goes.
         example : mapping
-            Values by feature, nested as the features are: numbers, arrays, lists; ``str`` and ``bytes``; :class:`Ragged` for
-            sequences of sequences. Of pictures, sound and encoded tensors the bytes that are stored. An optional feature, or
-            an empty sequence, may be left out or be ``None``.
+            Values by feature, nested as the features are: numbers, arrays, lists; ``str`` and ``bytes``; names or numbers of
+            classes; :class:`Ragged` or lists of lists for sequences of sequences; lists of dictionaries for sequences of
+            dictionaries. Of a picture an array of its pixels, or the bytes or the path of its file; of lazily decoded sound
+            the file. An optional feature, or an empty sequence, may be left out or be ``None``.
 
         Raises
         ------
@@ -111,21 +115,56 @@ class Writer:
             The dataset has no such feature.
         TypeError
             Values of another kind than the feature's.
-        """
-        self._native.write(split, [(key, self._stored(key, value)) for key, value in _flat(example)])
+        ValueError
+            What reading would refuse or change: a missing feature, another shape, a number that the type does not hold, a
+            label that is no class, bytes that are no picture. Of a refused example nothing is written.
 
-    def _stored(self, key: str, value: Any) -> Any:
-        """The list that a key stores."""
-        match self._kinds.get(key):
-            case "bytes":
-                return _strings(key, value)
-            case "ints":
-                return _numbers(key, value, "biu", "whole numbers", np.int64)
-            case "floats":
-                return _numbers(key, value, "biuf", "numbers", np.float32)
-        near = difflib.get_close_matches(key, self._kinds, 1)
-        hint = f", did you mean `{near[0]}`?" if near else ""
-        raise KeyError(f"the dataset has no feature `{key}`{hint}")
+        Examples
+        --------
+        >>> features = {"label": tfds.features.ClassLabel(names=["cat", "dog"])}
+        >>> writer = tfds.Writer("data", "pets", "1.0.0", features, {"train": 1})
+        >>> writer.write("train", {"label": "dog"})
+        >>> writer.write("train", {"label": "dogs"})
+        Traceback (most recent call last):
+            ...
+        tesson.errors.UsageError: split `train`, example 1, feature `label`: label `dogs`, expected one of cat, dog, did you mean `dog`?
+        """
+        number = self._native.written(split)
+        try:
+            given = [self._given(path, value) for path, value in self._flat(example)]
+        except (KeyError, TypeError, ValueError, OSError) as error:
+            what = error.args[0] if isinstance(error, KeyError) else error
+            kind = KeyError if isinstance(error, KeyError) else TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"split `{split}`, example {number}, {what}") from error
+        self._native.write(split, given)
+
+    def _flat(self, example: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+        """Values by the paths of features."""
+        if not isinstance(example, Mapping):
+            where = f"feature `{path}`: " if path else ""
+            raise TypeError(f"{where}found {_shown(example)}, expected a dictionary of features")
+        for name, value in example.items():
+            here = f"{path}/{name}" if path else str(name)
+            if here in self._features:
+                if value is not None:
+                    yield here, value
+            elif here in self._dictionaries:
+                yield from self._flat(_columns(here, value), here) if value is not None else ()
+            else:
+                known = [*self._features, *self._dictionaries]
+                near = difflib.get_close_matches(here, known, 1)
+                hint = f", did you mean `{near[0]}`?" if near else f"; there are {', '.join(self._features)}"
+                raise KeyError(f"the dataset has no feature `{here}`{hint}")
+
+    def _given(self, path: str, value: Any) -> tuple[str, list[list[int]], Any]:
+        """A value as arrays: row lengths of inner sequences, and all items."""
+        levels, is_plain = self._features[path]
+        try:
+            lengths, items = _unstacked(value, levels)
+            return path, lengths, _array(items) if is_plain else [_item(item) for item in (items if levels else [items])]
+        except (TypeError, ValueError, OSError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"feature `{path}`: {error}") from error
 
     def sync(self) -> None:
         """Hand all examples so far to the disk: a kill or a loss of power loses only what comes after."""
@@ -147,74 +186,74 @@ class Writer:
             self.sync()
 
 
-def _flat(example: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, Any]]:
-    """Keys and values as they are stored."""
-    for name, value in example.items():
-        key = path + name
-        if isinstance(value, Mapping):
-            yield from _flat(value, f"{key}/")
-        elif isinstance(value, Ragged):
-            yield f"{key}/ragged_flat_values", value.values
-            for level, lengths in enumerate(value.row_lengths):
-                yield f"{key}/ragged_row_lengths_{level}", lengths
-        elif value is not None:
-            yield key, value
+def _columns(path: str, value: Any) -> Any:
+    """A sequence of dictionaries as a dictionary of sequences."""
+    if isinstance(value, Mapping) or not isinstance(value, Iterable) or isinstance(value, (str, bytes)):
+        return value
+    rows = list(value)
+    for row in rows:
+        if not isinstance(row, Mapping):
+            raise TypeError(f"feature `{path}`: found {_shown(row)}, expected dictionaries of features")
+        if row.keys() != rows[0].keys():
+            other = sorted(row.keys() ^ rows[0].keys())
+            raise ValueError(f"feature `{path}`: only some of the dictionaries have `{other[0]}`, expected all or none")
+    return {name: [row[name] for row in rows] for name in (rows[0] if rows else ())}
 
 
-def _strings(key: str, value: Any) -> list[bytes]:
+def _unstacked(value: Any, levels: int) -> tuple[list[list[int]], Any]:
+    """Row lengths of all sequences but the outermost, and the items of the innermost one after the other."""
+    if isinstance(value, Ragged):
+        return [np.asarray(lengths).tolist() for lengths in value.row_lengths], value.values
+    lengths = []
+    for _ in range(levels - 1):
+        lengths.append([len(part) for part in value])
+        value = [item for part in value for item in part]
+    return lengths, value
+
+
+def _array(value: Any) -> tuple[Any, ...]:
+    """Type, shape and memory of numbers, or the shape and the values of strings."""
     if isinstance(value, (str, bytes)):
-        value = [value]
-    found = [text.encode() if isinstance(text, str) else text for text in np.ravel(np.asarray(value, dtype=object))]
-    for text in found:
-        if not isinstance(text, bytes):
-            raise TypeError(f"found {text!r} for `{key}`, expected str or bytes")
-    return found
+        return (), [value.encode() if isinstance(value, str) else value]
+    if isinstance(value, (Mapping, Set)):
+        raise TypeError(f"found {_shown(value)}, expected an array or a list")
+    try:
+        array = np.asarray(value)
+    except ValueError as error:
+        raise ValueError(f"found lists of different lengths, expected an array ({error})") from None
+    if array.dtype.kind in "SUO" and (array.size > 0 or array.dtype.kind != "O"):
+        objects = np.asarray(value, dtype=object)
+        return objects.shape, [_string(text) for text in objects.ravel()]
+    return _numbers(array)
 
 
-def _numbers(key: str, value: Any, kinds: str, expected: str, dtype: type[np.generic]) -> np.ndarray:
+def _numbers(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
+    if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
+        raise TypeError(f"found {array.dtype} values, expected numbers, str or bytes")
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return array.dtype.name, array.shape, little.tobytes()
+
+
+def _string(text: Any) -> bytes:
+    if isinstance(text, str):
+        return text.encode()
+    if isinstance(text, bytes):
+        return text
+    raise TypeError(f"found {_shown(text)}, expected str or bytes, or numbers of one type")
+
+
+def _item(value: Any) -> Any:
+    """What is stored as one byte string: these bytes, those of a file, or an array to be encoded."""
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return bytes(value)
+    if isinstance(value, (str, os.PathLike)):
+        return Path(value).read_bytes()
     array = np.asarray(value)
-    if array.size > 0 and array.dtype.kind not in kinds:
-        raise TypeError(f"found {array.dtype} values for `{key}`, expected {expected}")
-    return np.ascontiguousarray(array.ravel(), dtype=dtype)
+    if array.dtype.kind in "SUO":
+        raise TypeError(f"found {_shown(value)}, expected an array of numbers, bytes, or the path of a file")
+    return _numbers(array)
 
 
-def _node(feature: Any) -> dict[str, Any]:
-    """A node of features.json."""
-    if isinstance(feature, Mapping):
-        if "pythonClassName" in feature or "type" in feature:
-            return dict(feature)
-        fields = {name: _node(of) for name, of in feature.items()}
-        return _named("features_dict.FeaturesDict", featuresDict={"features": fields})
-    if not isinstance(feature, FeatureInfo):
-        raise TypeError(f"found {feature!r}, expected FeatureInfo, a mapping, or a node of features.json")
-    rank = feature.sequence_rank
-    node = _leaf(feature, feature.shape[rank:])
-    for length in reversed(feature.shape[:rank]):
-        inner = {"feature": node, "length": str(-1 if length is None else length)}
-        node = _named("sequence_feature.Sequence", sequence=inner)
-    return node
-
-
-def _leaf(feature: FeatureInfo, shape: Sequence[int | None]) -> dict[str, Any]:
-    if isinstance(feature, ClassLabel):
-        return _named("class_label_feature.ClassLabel", classLabel={"numClasses": str(feature.num_classes)})
-    if feature.dtype == "string" and not shape and not feature.optional:
-        return _named("text_feature.Text", text={})
-    dims = {"dimensions": [str(-1 if d is None else d) for d in shape]}
-    tensor: dict[str, Any] = {"shape": dims, "dtype": feature.dtype, "encoding": "none"}
-    if feature.optional:
-        tensor["optional"] = True
-    return _named("tensor_feature.Tensor", tensor=tensor)
-
-
-def _named(name: str, **content: Any) -> dict[str, Any]:
-    return {"pythonClassName": f"{_MODULE}.{name}", **content}
-
-
-def _labels(features: Any, path: tuple[str, ...] = ()) -> Iterator[list[list[str]]]:
-    """The keys from the root to each feature of classes, and the names of these."""
-    if isinstance(features, Mapping) and "pythonClassName" not in features and "type" not in features:
-        for name, of in features.items():
-            yield from _labels(of, (*path, name))
-    elif isinstance(features, ClassLabel):
-        yield [list(path), features.names]
+def _shown(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:60]}…"
