@@ -11,7 +11,7 @@ const SHOWN: &[(&str, &[&str])] = &[
         &["info", "examples/digits/digits.json"],
     ),
     (
-        "The first minibatches, in an order that the seed decides, and how fast they come.",
+        "The first minibatches, in an order that the seed decides; this build is not optimised, so not yet at full speed.",
         &["read", "examples/digits/digits.json", "--minibatch-size", "256"],
     ),
     (
@@ -29,7 +29,7 @@ What to try next:
   cargo xtask test                                                   runs everything that is tested";
 
 /// How the command is built for it: a first look should not take minutes.
-const QUICKLY: &[&str] = &["--profile", "demo"];
+const QUICKLY: &[&str] = &["--profile", "demo", "--no-default-features"];
 
 /// Shows it.
 pub(crate) fn main(_: &[String]) -> ExitCode {

@@ -6,6 +6,7 @@
 pub mod array_record;
 pub mod base64_image;
 pub mod cbf;
+mod codecs;
 pub mod ctf;
 pub mod example;
 pub mod htk;

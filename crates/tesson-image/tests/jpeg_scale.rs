@@ -1,6 +1,6 @@
 //! JPEG at a reduced scale: sizes, and pixels that are about the means of those that they stand for.
 
-#![cfg(feature = "jpeg")]
+#![cfg(feature = "codecs")]
 
 use mozjpeg::{ColorSpace, Compress};
 use tesson_image::decode::{Depth, PictureError, Scale, Want, decode, decode_at};

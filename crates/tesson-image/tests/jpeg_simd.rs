@@ -1,6 +1,6 @@
 //! JPEG: pixels are the same with SIMD and without.
 
-#![cfg(feature = "jpeg")]
+#![cfg(feature = "codecs")]
 
 use std::process::Command;
 

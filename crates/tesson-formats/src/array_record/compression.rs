@@ -1,14 +1,9 @@
 //! What the parts of a chunk are compressed by. Each compressed part begins with the size it decompresses to.
 
 use std::fmt;
-use std::io::Read;
 
-use ruzstd::decoding::FrameDecoder;
-
+use crate::codecs::Decoders;
 use crate::record::varint;
-
-/// Bytes that a zstd frame may keep to refer back to, whatever it decompresses to.
-const WINDOW: u64 = 8 << 20;
 
 /// Bytes that one compressed byte of zstd can stand for, at most: a block of 128 KiB takes three and the repeated one.
 const ZSTD_RATIO: u64 = 1 << 15;
@@ -19,8 +14,7 @@ const SNAPPY_RATIO: u64 = 32;
 /// Decompressors that keep their memory.
 #[derive(Default)]
 pub(crate) struct Decompressor {
-    zstd: FrameDecoder,
-    snappy: snap::raw::Decoder,
+    decoders: Decoders,
 }
 
 impl fmt::Debug for Decompressor {
@@ -57,20 +51,17 @@ impl Decompressor {
         match compression {
             b'z' => {
                 into.resize(likely(ZSTD_RATIO)?, 0);
-                self.zstd.set_max_window_size(size.max(WINDOW));
-                let n = self.zstd.decode_all(part, &mut into[before..]).map_err(|e| format!("zstd: {e}"))?;
+                let n = self.decoders.zstd(part, &mut into[before..])?;
                 into.truncate(before + n);
             }
             b's' => {
                 into.resize(likely(SNAPPY_RATIO)?, 0);
-                let decoded = self.snappy.decompress(part, &mut into[before..]);
-                let n = decoded.map_err(|e| format!("snappy: {e}"))?;
+                let n = self.decoders.snappy(part, &mut into[before..])?;
                 into.truncate(before + n);
             }
             b'b' => {
                 // It has no such ratio; memory grows with what really comes.
-                let decoder = brotli_decompressor::Decompressor::new(part, 4 << 10);
-                decoder.take(size + 1).read_to_end(into).map_err(|e| format!("brotli: {e}"))?;
+                self.decoders.brotli(part, size + 1, into)?;
             }
             other => {
                 let name = other.escape_ascii();

@@ -1,15 +1,14 @@
 //! Writing ArrayRecord files, without seeking: chunks, then where they are.
 
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::mem;
-
-use ruzstd::encoding::{CompressionLevel, FrameCompressor, MatchGeneratorDriver};
 
 use super::SIGNATURE;
 use super::block::{self, BLOCK, HEADER as BLOCK_HEADER, advance};
 use super::chunk::{HEADER, Header};
 use super::index::MAGIC;
 use super::message::{put_bytes, put_number};
+use crate::codecs::ZstdEncoder;
 use crate::record::varint;
 
 /// What chunks are compressed by.
@@ -88,7 +87,7 @@ pub struct Writer<W> {
     n_records: u64,
     /// Memory for a chunk's data.
     data: Vec<u8>,
-    zstd: Zstd,
+    zstd: ZstdEncoder,
 }
 
 impl<W: Write> Writer<W> {
@@ -110,7 +109,7 @@ impl<W: Write> Writer<W> {
             n_chunks: 0,
             n_records: 0,
             data: Vec::new(),
-            zstd: Zstd::new(),
+            zstd: ZstdEncoder::new(),
         })
     }
 
@@ -213,11 +212,11 @@ impl<W: Write> Writer<W> {
             data.push(compression.byte());
             let mut part = Vec::new();
             varint::put(sizes.len() as u64, &mut part);
-            self.compress(compression, sizes, &mut part);
+            self.compress(compression, sizes, &mut part)?;
             varint::put(part.len() as u64, &mut data);
             data.append(&mut part);
             varint::put(values.len() as u64, &mut data);
-            self.compress(compression, values, &mut data);
+            self.compress(compression, values, &mut data)?;
         }
         self.chunk(b'r', &data, n, values.len() as u64)?;
         self.data = data;
@@ -225,10 +224,10 @@ impl<W: Write> Writer<W> {
     }
 
     /// Appends what bytes are compressed to.
-    fn compress(&mut self, compression: Compression, bytes: &[u8], into: &mut Vec<u8>) {
+    fn compress(&mut self, compression: Compression, bytes: &[u8], into: &mut Vec<u8>) -> io::Result<()> {
         match compression {
             Compression::None => into.extend_from_slice(bytes),
-            Compression::Zstd => self.zstd.append(bytes, into),
+            Compression::Zstd => self.zstd.append(bytes, into)?,
             #[cfg(test)]
             Compression::Snappy => {
                 let compressed = snap::raw::Encoder::new().compress_vec(bytes);
@@ -237,6 +236,7 @@ impl<W: Write> Writer<W> {
             #[cfg(test)]
             Compression::Brotli => super::tests::brotli(bytes, into),
         }
+        Ok(())
     }
 
     /// Fills the block, so that the next one begins here.
@@ -289,27 +289,5 @@ fn boundary(at: u64) -> u64 {
     match at % BLOCK {
         1..=BLOCK_HEADER => at / BLOCK * BLOCK + BLOCK_HEADER + 1,
         _ => at,
-    }
-}
-
-/// A compressor that keeps its memory.
-struct Zstd(FrameCompressor<io::Cursor<Vec<u8>>, Vec<u8>, MatchGeneratorDriver>);
-
-impl Zstd {
-    fn new() -> Zstd {
-        Zstd(FrameCompressor::new(CompressionLevel::Fastest))
-    }
-
-    fn append(&mut self, bytes: &[u8], into: &mut Vec<u8>) {
-        let Zstd(compressor) = self;
-        compressor.set_source(io::Cursor::new(bytes.to_vec()));
-        compressor.set_drain(mem::take(into));
-        compressor.compress();
-        *into = compressor.take_drain().unwrap_or_default();
-        let mut rest = [0; 1];
-        debug_assert!(
-            compressor.source_mut().is_none_or(|s| matches!(s.read(&mut rest), Ok(0))),
-            "all of it is compressed"
-        );
     }
 }

@@ -3,11 +3,9 @@
 //! A compressed file is a stream: it is read on where it was left, and from its beginning where something before that is
 //! asked for.
 
-use std::io::{self, Write};
-
-use flate2::write::{MultiGzDecoder, ZlibDecoder};
 use tesson_core::{Error, Fetch, ResourceId};
 
+use crate::codecs::{Inflater, Wrapping};
 use crate::record::{End, Fault, Place, Problem, Records, Want, block_limit};
 
 use super::crc::masked;
@@ -21,10 +19,7 @@ const GIVE_UP: usize = 1 << 20;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Compression {
-    Gzip,
-    Zlib,
-}
+pub(super) struct Compression(Wrapping);
 
 impl Compression {
     /// How a file is compressed, if it is: its beginning is no record, and is one when decompressed.
@@ -35,12 +30,16 @@ impl Compression {
             return Ok(None);
         }
         let compression = match begin[..] {
-            [0x1F, 0x8B, ..] => Compression::Gzip,
+            [0x1F, 0x8B, ..] => Compression(Wrapping::Gzip),
             [a, b, ..] if a & 0xF == 8 && a >> 4 <= 7 && u16::from_be_bytes([a, b]) % 31 == 0 => {
-                Compression::Zlib
+                Compression(Wrapping::Zlib)
             }
             _ => return Ok(None),
         };
+        if cfg!(not(feature = "codecs")) {
+            // What it holds cannot be looked at; reading it says why.
+            return Ok(Some(compression));
+        }
         let mut stream = Stream::new(compression);
         while stream.ahead().len() < HEAD && stream.problem.is_none() {
             if !stream.more(resource, fetch)? {
@@ -52,14 +51,9 @@ impl Compression {
     }
 }
 
-enum Decoder {
-    Gzip(MultiGzDecoder<Vec<u8>>),
-    Zlib(ZlibDecoder<Vec<u8>>),
-}
-
 /// A compressed file from some record on.
 pub(super) struct Stream {
-    decoder: Decoder,
+    inflater: Inflater,
     /// Compressed bytes taken.
     taken: u64,
     /// Why nothing more comes, but for the end.
@@ -73,11 +67,14 @@ pub(super) struct Stream {
 
 impl Stream {
     fn new(compression: Compression) -> Stream {
-        let decoder = match compression {
-            Compression::Gzip => Decoder::Gzip(MultiGzDecoder::new(Vec::new())),
-            Compression::Zlib => Decoder::Zlib(ZlibDecoder::new(Vec::new())),
-        };
-        Stream { decoder, taken: 0, problem: None, given_up: 0, record: 0, at: 0 }
+        Stream {
+            inflater: Inflater::new(compression.0),
+            taken: 0,
+            problem: None,
+            given_up: 0,
+            record: 0,
+            at: 0,
+        }
     }
 
     /// Reads a run of records. `place` is where the file was left, if it has been read.
@@ -133,10 +130,7 @@ impl Stream {
 
     /// Bytes of memory held.
     pub(super) fn memory(&self) -> usize {
-        match &self.decoder {
-            Decoder::Gzip(d) => d.get_ref().capacity(),
-            Decoder::Zlib(d) => d.get_ref().capacity(),
-        }
+        self.inflater.out().capacity()
     }
 
     /// Goes over the next record, adding it to a block if one is given; or says why there is none, or none that fits.
@@ -176,7 +170,7 @@ impl Stream {
         if self.at >= GIVE_UP {
             let at = std::mem::take(&mut self.at);
             self.given_up += at as u64;
-            self.out().drain(..at);
+            self.inflater.out_mut().drain(..at);
         }
         Ok(None)
     }
@@ -220,18 +214,7 @@ impl Stream {
 
     /// What is decompressed already from the next record on.
     fn ahead(&self) -> &[u8] {
-        let out = match &self.decoder {
-            Decoder::Gzip(d) => d.get_ref(),
-            Decoder::Zlib(d) => d.get_ref(),
-        };
-        &out[self.at..]
-    }
-
-    fn out(&mut self) -> &mut Vec<u8> {
-        match &mut self.decoder {
-            Decoder::Gzip(d) => d.get_mut(),
-            Decoder::Zlib(d) => d.get_mut(),
-        }
+        &self.inflater.out()[self.at..]
     }
 
     /// Decompresses until so many bytes are ahead; false if there are not so many.
@@ -254,18 +237,7 @@ impl Stream {
         let end = size.min(self.taken + STEP.min(fetch.largest()).max(1));
         fetch.read(resource, self.taken..end, &mut bytes)?;
         self.taken = end;
-        self.problem = self.take(&bytes, end == size).err().map(|e| e.to_string());
+        self.problem = self.inflater.take(&bytes, end == size).err().map(|e| e.to_string());
         Ok(true)
-    }
-
-    fn take(&mut self, bytes: &[u8], is_last: bool) -> io::Result<()> {
-        match &mut self.decoder {
-            Decoder::Gzip(d) => {
-                d.write_all(bytes).and_then(|()| if is_last { d.try_finish() } else { Ok(()) })
-            }
-            Decoder::Zlib(d) => {
-                d.write_all(bytes).and_then(|()| if is_last { d.try_finish() } else { Ok(()) })
-            }
-        }
     }
 }

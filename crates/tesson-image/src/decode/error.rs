@@ -73,7 +73,10 @@ impl fmt::Display for PictureError {
                 )
             }
             PictureError::NotBuilt { kind, feature } => {
-                write!(f, "this build decodes no {kind}; it was built without the feature `{feature}`")
+                write!(
+                    f,
+                    "this build decodes no {kind}; build it with the feature `{feature}`, which is on by default"
+                )
             }
         }
     }

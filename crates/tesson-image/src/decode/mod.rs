@@ -5,10 +5,12 @@
 
 mod bmp;
 mod error;
+#[cfg(feature = "codecs")]
 mod gif;
-#[cfg(feature = "jpeg")]
+#[cfg(feature = "codecs")]
 mod jpeg;
 mod pixels;
+#[cfg(feature = "codecs")]
 mod png;
 
 #[cfg(test)]
@@ -136,18 +138,38 @@ pub fn decode_at(
         return Err(PictureError::Unscaled { kind });
     }
     match file {
-        [0x89, b'P', b'N', b'G', ..] => png::decode(file, want, out),
+        [0x89, b'P', b'N', b'G', ..] => png(file, want, out),
         [0xff, 0xd8, 0xff, ..] => jpeg(file, want, scale, out),
-        [b'G', b'I', b'F', b'8', ..] => gif::decode(file, want, out),
+        [b'G', b'I', b'F', b'8', ..] => gif(file, want, out),
         [b'B', b'M', ..] => bmp::decode(file, want, out),
         _ => Err(PictureError::Unknown { begin: file[..file.len().min(8)].to_vec() }),
     }
 }
 
-#[cfg(feature = "jpeg")]
-use jpeg::decode as jpeg;
+#[cfg(feature = "codecs")]
+use {gif::decode as gif, jpeg::decode as jpeg, png::decode as png};
 
-#[cfg(not(feature = "jpeg"))]
-fn jpeg(_: &[u8], _: Want, _: Scale, _: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
-    Err(PictureError::NotBuilt { kind: "JPEG", feature: "jpeg" })
+#[cfg(not(feature = "codecs"))]
+use absent::{gif, jpeg, png};
+
+/// In place of the decoders that this build has none of: which feature they come with.
+#[cfg(not(feature = "codecs"))]
+mod absent {
+    use super::{PictureError, PictureShape, Scale, Want};
+
+    fn not_built(kind: &'static str) -> Result<PictureShape, PictureError> {
+        Err(PictureError::NotBuilt { kind, feature: "codecs" })
+    }
+
+    pub(super) fn gif(_: &[u8], _: Want, _: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+        not_built("GIF")
+    }
+
+    pub(super) fn jpeg(_: &[u8], _: Want, _: Scale, _: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+        not_built("JPEG")
+    }
+
+    pub(super) fn png(_: &[u8], _: Want, _: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
+        not_built("PNG")
+    }
 }

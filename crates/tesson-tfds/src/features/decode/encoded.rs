@@ -1,8 +1,5 @@
 //! What is stored as one byte string an item: the memory of arrays, pictures, sound (§6.3).
 
-use std::io::Read;
-
-use flate2::read::ZlibDecoder;
 use tesson_formats::example::List;
 use tesson_image::decode::{self as picture, Depth};
 
@@ -55,6 +52,21 @@ fn shapes<'a>(
             Err(FeatureFault::Count { found: shapes.len(), shape })
         }
     }
+}
+
+/// Appends at most `most` bytes of what zlib decompresses `bytes` to; how many, and how many of `bytes` that took.
+#[cfg(feature = "codecs")]
+fn inflated(bytes: &[u8], most: u64, out: &mut Vec<u8>) -> Result<(usize, usize), String> {
+    use std::io::Read;
+
+    let mut decoder = flate2::read::ZlibDecoder::new(bytes);
+    let n = decoder.by_ref().take(most).read_to_end(out).map_err(|e| e.to_string())?;
+    Ok((n, decoder.total_in() as usize))
+}
+
+#[cfg(not(feature = "codecs"))]
+fn inflated(_: &[u8], _: u64, _: &mut Vec<u8>) -> Result<(usize, usize), String> {
+    Err("this build has no zlib; build it with the feature `codecs`, which is on by default".to_owned())
 }
 
 struct Item<'a> {
@@ -152,16 +164,15 @@ impl Item<'_> {
         let dims = stored.and_then(|dims| dims.iter().map(|d| usize::try_from(*d).ok()).collect());
         let exact = declared.or(dims).and_then(|dims| product(&dims)?.checked_mul(size));
         let limit = exact.unwrap_or(self.limits.value_bytes).min(self.limits.value_bytes);
-        let mut decoder = ZlibDecoder::new(bytes);
-        match decoder.by_ref().take(limit as u64 + 1).read_to_end(out) {
-            Ok(n) if n > limit && exact.is_none() => {
+        match inflated(bytes, limit as u64 + 1, out) {
+            Ok((n, _)) if n > limit && exact.is_none() => {
                 fault(format!("more than {limit} bytes, which is the limit"))
             }
-            Ok(n) if n <= limit && (decoder.total_in() as usize) < bytes.len() => {
-                fault(format!("{} bytes behind the end", bytes.len() - decoder.total_in() as usize))
+            Ok((n, used)) if n <= limit && used < bytes.len() => {
+                fault(format!("{} bytes behind the end", bytes.len() - used))
             }
             Ok(_) => Ok(()),
-            Err(error) => fault(error.to_string()),
+            Err(what) => fault(what),
         }
     }
 

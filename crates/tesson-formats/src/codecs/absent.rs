@@ -1,0 +1,58 @@
+//! In place of the codecs: errors that say what is missing. The same types and functions as in `built.rs`.
+
+use std::io;
+
+use super::Wrapping;
+
+fn without(codec: &str) -> String {
+    format!("this build has no {codec}; build it with the feature `codecs`, which is on by default")
+}
+
+#[derive(Default)]
+pub(crate) struct Decoders;
+
+impl Decoders {
+    pub(crate) fn zstd(&mut self, _: &[u8], _: &mut [u8]) -> Result<usize, String> {
+        Err(without("zstd"))
+    }
+
+    pub(crate) fn snappy(&mut self, _: &[u8], _: &mut [u8]) -> Result<usize, String> {
+        Err(without("snappy"))
+    }
+
+    pub(crate) fn brotli(&mut self, _: &[u8], _: u64, _: &mut Vec<u8>) -> Result<(), String> {
+        Err(without("brotli"))
+    }
+}
+
+pub(crate) struct ZstdEncoder;
+
+impl ZstdEncoder {
+    pub(crate) fn new() -> ZstdEncoder {
+        ZstdEncoder
+    }
+
+    pub(crate) fn append(&mut self, _: &[u8], _: &mut Vec<u8>) -> io::Result<()> {
+        Err(io::Error::other(without("zstd")))
+    }
+}
+
+pub(crate) struct Inflater(Vec<u8>);
+
+impl Inflater {
+    pub(crate) fn new(_: Wrapping) -> Inflater {
+        Inflater(Vec::new())
+    }
+
+    pub(crate) fn out(&self) -> &Vec<u8> {
+        &self.0
+    }
+
+    pub(crate) fn out_mut(&mut self) -> &mut Vec<u8> {
+        &mut self.0
+    }
+
+    pub(crate) fn take(&mut self, _: &[u8], _: bool) -> io::Result<()> {
+        Err(io::Error::other(without("gzip or zlib")))
+    }
+}
