@@ -290,9 +290,10 @@ impl Op {
             if value.is_null() { Ok(-1) } else { integer(value).ok_or_else(what) }
         };
         let at_least_one = |field: &str| {
-            let found = value.get(field).and_then(integer);
-            let what = || wrong(format!("`{field}` of `{name}` is no number from 1 on"));
-            found.and_then(|n| NonZeroU64::new(n.try_into().ok()?)).ok_or_else(what)
+            let found = value.get(field).unwrap_or(&Value::Null);
+            let what =
+                || wrong(format!("`{field}` of `{name}` is {found}, expected a whole number from 1 on"));
+            integer(found).and_then(|n| NonZeroU64::new(n.try_into().ok()?)).ok_or_else(what)
         };
         match name.as_str() {
             "repeat" => whole(value).map(Op::Repeat),
@@ -300,9 +301,10 @@ impl Op {
             "take" => whole(value).map(Op::Take),
             "shard" => {
                 let num_shards = at_least_one("num_shards")?;
-                let index = value.get("index").and_then(Value::as_u64).filter(|i| *i < num_shards.get());
-                let index = index.ok_or_else(|| {
-                    wrong(format!("`index` of `shard` is no number from 0 to {}", num_shards.get() - 1))
+                let found = value.get("index").unwrap_or(&Value::Null);
+                let index = found.as_u64().filter(|i| *i < num_shards.get()).ok_or_else(|| {
+                    let last = num_shards.get() - 1;
+                    wrong(format!("`index` of `shard` is {found}, expected a whole number from 0 to {last}"))
                 })?;
                 Ok(Op::Shard { num_shards, index })
             }

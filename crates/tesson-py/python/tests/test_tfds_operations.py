@@ -611,3 +611,27 @@ def test_an_element_that_an_interrupt_may_have_lost_is_never_passed_over(numbers
             call()
     iterator.load_state_dict(state)
     assert next(iterator).tolist() == [2, 3]
+
+
+def test_what_is_no_state_is_refused(numbers: tfds.Builder) -> None:
+    ds = numbers.as_dataset("train")
+    mapped = ds.map(pair)
+    state = iter(mapped).state_dict()
+    for iterator in (iter(ds), iter(mapped), iter(ds.batch(2))):
+        for junk in (None, 3, "x", [1]):
+            with pytest.raises(tesson.ResumeError, match="expected a state: the dictionary"):
+                iterator.load_state_dict(junk)
+    for passes in (None, [], [0, 1], [-1], ["0"], [True]):
+        with pytest.raises(tesson.ResumeError, match="`passes`, expected 1 numbers"):
+            iter(mapped).load_state_dict({**state, "passes": passes})
+    shuffled = iter(mapped.shuffle(3, seed=1))
+    state = shuffled.state_dict()
+    for name, wrong in (("pass", -1), ("pushed", 1.5), ("drawn", "1"), ("has_ended", 0), ("input_at_beginning", 4)):
+        with pytest.raises(tesson.ResumeError, match=f"`{name}`, expected"):
+            iter(mapped.shuffle(3, seed=1)).load_state_dict({**state, name: wrong})
+
+
+def test_examples_by_something_else_than_a_number_are_refused(numbers: tfds.Builder) -> None:
+    for wrong in ("n", slice(1, 3), 1.0):
+        with pytest.raises(TypeError, match="expected a whole number"):
+            numbers.as_dataset("train")[wrong]

@@ -283,7 +283,7 @@ class Dataset(Generic[T]):
 
         Without one it is that of every pass; where passes are shuffled anew, none is silently taken for all.
         """
-        place, n = operator.index(i), len(self)
+        place, n = _whole("i", i), len(self)
         if not -n <= place < n:
             raise IndexError(f"example {place} of {n}")
         if self._epoch is None and self._node.reshuffles:

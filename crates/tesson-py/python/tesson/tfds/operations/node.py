@@ -11,7 +11,7 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeGuard, TypeVar
 
 from ...errors import ResumeError, UsageError
 
@@ -273,9 +273,9 @@ class Saved:
     def count(self, name: str) -> int:
         """A number of something."""
         value = self.fields.get(name)
-        if isinstance(value, int) and not isinstance(value, bool):
+        if _is_count(value):
             return value
-        raise self._refused(name, "a number")
+        raise self._refused(name, "a number from 0 on")
 
     def flag(self, name: str) -> bool:
         """True or false."""
@@ -294,8 +294,8 @@ class Saved:
     def set_passes(self, name: str, node: Node) -> None:
         """Sets the passes that were saved of a node."""
         value, count = self.fields.get(name), len(node.passes_begun())
-        if not isinstance(value, (list, tuple)) or len(value) != count or not all(isinstance(n, int) for n in value):
-            raise self._refused(name, f"{count} numbers")
+        if not isinstance(value, (list, tuple)) or len(value) != count or not all(map(_is_count, value)):
+            raise self._refused(name, f"{count} numbers from 0 on")
         node.set_passes(iter(value))
 
     def states(self, name: str, count: int) -> list[Mapping[str, Any]]:
@@ -315,8 +315,15 @@ class Saved:
         )
 
 
+def _is_count(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
 def check_operation(state: Mapping[str, Any], expected: str | None) -> None:
     """Refuses the state of another operation; ``None`` stands for examples themselves."""
+    if not isinstance(state, Mapping):
+        what = f"found {state!r}, expected a state: the dictionary that state_dict() gives"
+        raise ResumeError(what, what="the state", state=repr(state), source="a dictionary")
     found = state.get("operation")
     if found == expected:
         return

@@ -44,7 +44,7 @@ class SkipIterator(OperationIterator):
     def __init__(self, node: Skip) -> None:
         super().__init__(node)
         self._input = None if node.count < 0 else node.input.begin()
-        self._left = node.count
+        self._left = max(node.count, 0)
 
     def _next(self) -> Any:
         if self._input is None:
