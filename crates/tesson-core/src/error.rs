@@ -191,6 +191,25 @@ pub enum DataErrorKind {
     },
 }
 
+/// What makes a number of a text that is none, where the text shows what was meant.
+fn number_remedy(found: &str) -> &'static str {
+    match found.split_once(':') {
+        Some((index, value)) if index.parse::<u64>().is_ok() && value.parse::<f64>().is_ok() => {
+            "; pairs `index:value` are values of a sparse stream, `format = \"sparse\"`"
+        }
+        None if found.parse::<f64>().is_ok() => "; `numbers = \"extended\"` accepts it",
+        _ => "",
+    }
+}
+
+/// The same of a pair.
+fn pair_remedy(found: &str) -> &'static str {
+    match found.parse::<f64>() {
+        Ok(_) => "; values without an index are those of a dense stream, `format = \"dense\"`",
+        Err(_) => "",
+    }
+}
+
 impl fmt::Display for DataErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         use DataErrorKind::*;
@@ -225,11 +244,17 @@ impl fmt::Display for DataErrorKind {
             ),
             StrayText { found } => write!(f, "found `{found}`, expected an input (`|name`)"),
             UnnamedInput => f.write_str("`|` is not followed by a name"),
-            BadNumber { found } => write!(f, "`{found}` is not a number"),
+            BadNumber { found } => {
+                write!(f, "`{found}` is not a number")?;
+                f.write_str(number_remedy(found))
+            }
             TooManyValues { dim } => {
                 write!(f, "the sample has more than {dim} values, the stream's dim is {dim}")
             }
-            BadPair { found } => write!(f, "`{found}` is not a pair `index:value`"),
+            BadPair { found } => {
+                write!(f, "`{found}` is not a pair `index:value`")?;
+                f.write_str(pair_remedy(found))
+            }
             IndexOutOfRange { index, dim } => write!(f, "index {index} is not below dim {dim}"),
             RowWithoutSample => f.write_str("the row holds no valid sample of a known input"),
             ShortSamples { samples: 1, most, dim } => {
@@ -564,3 +589,26 @@ macro_rules! from {
     )*};
 }
 from!(Data(DataError), Store(StoreError), Config(ConfigError), Resume(ResumeError), Usage(UsageError));
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_of_another_form_say_which_option_fits() {
+        let number = |found: &str| DataErrorKind::BadNumber { found: found.into() }.to_string();
+        assert!(
+            number("3:1.5")
+                .ends_with("; pairs `index:value` are values of a sparse stream, `format = \"sparse\"`")
+        );
+        assert!(number("nan").ends_with("; `numbers = \"extended\"` accepts it"));
+        assert_eq!(number("1x"), "`1x` is not a number");
+        assert_eq!(number("a:1"), "`a:1` is not a number");
+        let pair = |found: &str| DataErrorKind::BadPair { found: found.into() }.to_string();
+        assert!(
+            pair("1")
+                .ends_with("; values without an index are those of a dense stream, `format = \"dense\"`")
+        );
+        assert_eq!(pair("1:x"), "`1:x` is not a pair `index:value`");
+    }
+}

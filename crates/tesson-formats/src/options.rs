@@ -14,7 +14,9 @@ pub(crate) const fn option(
 
 /// What opening a format answers whose options are understood and whose reader is still to be written.
 pub(crate) fn not_built(name: &str, options: &Options<'_>) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let what = format!("`{name}` is understood, but reading it is not built yet");
+    let what = format!(
+        "`{name}` is understood, but reading it is not built yet; read a prepared dataset (`TFDSDeserializer`) or write a custom deserializer (`UserDeserializer` in Python, `ChunkSource` in Rust)"
+    );
     Err(ConfigError::new(options.path("type"), what))
 }
 

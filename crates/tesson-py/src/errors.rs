@@ -1,6 +1,6 @@
 //! Errors of the façade become exceptions of `tesson.errors`.
 
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyOverflowError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tesson::Error;
@@ -36,6 +36,9 @@ pub(crate) fn whole(value: &Bound<'_, PyAny>, what: &str) -> PyResult<u64> {
     value.extract().map_err(|e: PyErr| {
         if e.is_instance_of::<PyOverflowError>(value.py()) {
             misuse(value.py(), format!("found {what} {value}, expected a whole number from 0 below 2^64"))
+        } else if e.is_instance_of::<PyTypeError>(value.py()) {
+            let found = value.repr().map_or_else(|_| "an object".into(), |r| r.to_string());
+            PyTypeError::new_err(format!("found {what} {found}, expected a whole number"))
         } else {
             e
         }

@@ -55,7 +55,7 @@ use record::{Broken, Form};
 /// The registry's entry.
 pub static FORMAT: Format = Format {
     name: "CNTKBinaryFormatDeserializer",
-    aliases: &["CNTKBinaryReader"],
+    aliases: &["CNTKBinaryReader", "CBFDeserializer"],
     help: "Binary: chunks of dense and sparse sequences, as written by `tesson convert` and CNTK's ctf2bin.",
     options: &OPTIONS,
     describe: options::describe,

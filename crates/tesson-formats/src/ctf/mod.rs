@@ -51,7 +51,7 @@ use tokens::Kernel;
 /// The registry's entry.
 pub static FORMAT: Format = Format {
     name: "CNTKTextFormatDeserializer",
-    aliases: &["CNTKTextFormatReader"],
+    aliases: &["CNTKTextFormatReader", "CTFDeserializer"],
     help: "Text: rows of `|name values`, dense or sparse, optionally with sequence ids.",
     options: &OPTIONS,
     describe: options::describe,

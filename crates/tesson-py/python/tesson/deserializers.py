@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, SupportsIndex
+from typing import Any, Literal, SupportsIndex, TypeAlias, cast
 
 from .errors import ConfigError
 from .streams import StreamConfiguration, StreamDef, StreamDefs
 
 __all__ = ["CBFDeserializer", "CTFDeserializer", "Deserializer", "TFDSDeserializer"]
+
+
+#: The name of a file; bytes are decoded as the system does.
+File: TypeAlias = str | bytes | os.PathLike[str]
 
 
 class Deserializer:
@@ -86,7 +90,7 @@ class CTFDeserializer(Deserializer):
 
     def __init__(
         self,
-        filename: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        filename: File | Sequence[File],
         streams: Mapping[str, StreamDef] | Sequence[StreamConfiguration] | None = None,
         *,
         rules: Literal["lenient", "cntk"] | None = None,
@@ -195,7 +199,7 @@ class CBFDeserializer(Deserializer):
 
     def __init__(
         self,
-        filename: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        filename: File | Sequence[File],
         streams: Mapping[str, StreamDef] | None = None,
         *,
         skip: Iterable[str] = (),
@@ -326,9 +330,13 @@ def camel_case(name: str) -> str:
     return first + "".join(word.capitalize() for word in others)
 
 
-def _files(names: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> str | list[str]:
+def _files(names: File | Sequence[File]) -> str | list[str]:
     """A file name, or a list of them, as configurations have it."""
-    return os.fspath(names) if isinstance(names, str | os.PathLike) else [os.fspath(name) for name in names]
+    if isinstance(names, (str, bytes, os.PathLike)):
+        return os.fsdecode(names)
+    if not isinstance(names, Sequence) or not all(isinstance(name, (str, bytes, os.PathLike)) for name in names):
+        raise ConfigError(f"filename: found {names!r}, expected a file name or a list of them", path="filename")
+    return [os.fsdecode(name) for name in cast(Sequence[File], names)]
 
 
 def _input(stream: StreamDef) -> dict[str, Any]:

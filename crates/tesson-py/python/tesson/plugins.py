@@ -21,11 +21,12 @@ _makers: dict[str, Maker] = {}
 
 
 def register_deserializer(type: str) -> Callable[[Maker], Maker]:
-    """Make a deserializer of one's own known to configurations: a decorator of a class, or of a function that makes one.
+    """Make a custom deserializer known to configurations: a decorator of a class, or of a function that makes one.
 
     A configuration then says ``"type": type``, and with ``"module": "package.module"`` which module to import for it, so
     that the one that registers it need not be imported before: :meth:`MinibatchSource.from_config` and ``python -m tesson``
-    do that. All other options of the section become keyword arguments, ``maxErrors`` as ``max_errors``; the option ``file``
+    do that. Importing a module runs its code, so a configuration with ``module`` is a program: read it only if you would run
+    it. Types that are built in never import anything. All other options of the section become keyword arguments, ``maxErrors`` as ``max_errors``; the option ``file``
     is relative to the configuration's folder for files.
 
     Examples
@@ -77,7 +78,7 @@ def _made(section: Any, path: str, base_dir: str | None) -> Any:
     options = {str(name): value for name, value in section.items()}
     type_name, module = _taken(options, "type"), _taken(options, "module")
     maker = _makers.get(type_name)
-    if maker is None and module and not _is_built_in(type_name):
+    if maker is None and module and _unknown(type_name):
         maker = _imported(str(module), type_name, path)
     if maker is None:
         return section
@@ -101,26 +102,34 @@ def _taken(options: dict[str, Any], name: str) -> Any:
     return None
 
 
-def _is_built_in(type_name: Any) -> bool:
-    try:
-        _tesson.option_table(str(type_name))
-    except ConfigError:
-        return False
-    return True
-
-
 def _imported(module: str, type_name: str, path: str) -> Maker:
     """Imports a module and finds what it has registered."""
     try:
         importlib.import_module(module)
     except ImportError as e:
-        raise ConfigError(f"{path}.module: module `{module}` cannot be imported: {e}", path=f"{path}.module") from e
+        what = f"module `{module}` cannot be imported: {e}{_hint(type_name)}"
+        raise ConfigError(f"{path}.module: {what}", path=f"{path}.module") from e
     maker = _makers.get(type_name)
     if maker is None:
         what = f"module `{module}` registers no deserializer `{type_name}`"
         known = f", known are {', '.join(sorted(_makers))}" if _makers else ""
-        raise ConfigError(f"{path}.type: {what}{known}", path=f"{path}.type")
+        raise ConfigError(f"{path}.type: {what}{known}{_hint(type_name)}", path=f"{path}.type")
     return maker
+
+
+def _unknown(type_name: Any) -> ConfigError | None:
+    """The error of a type that is not built in."""
+    try:
+        _tesson.option_table(str(type_name))
+    except ConfigError as e:
+        return e
+    return None
+
+
+def _hint(type_name: Any) -> str:
+    """The built-in type that a misspelt one is like."""
+    near = re.search(r"did you mean `.*`\?", str(_unknown(type_name)))
+    return f"; {near[0]}" if near else ""
 
 
 def _snake_case(name: str) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import inspect
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -12,7 +14,7 @@ from numpy.typing import DTypeLike
 from . import _tesson
 from .config import copied, load_reader
 from .deserializers import Deserializer
-from .errors import UsageError
+from .errors import ConfigError, ResumeError, UsageError
 from .memory import MemoryDeserializer
 from .minibatch import Minibatch
 from .plugins import resolved
@@ -36,6 +38,11 @@ INFINITELY_REPEAT = 2**64 - 1
 FULL_DATA_SWEEP = 2**64 - 2
 #: Chunks that are randomized together.
 DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS = 128
+
+
+#: What to do about something that is no state, and about the state of another source.
+_STATE = "a state is what get_checkpoint_state() returned, or CNTK's {'minibatchSourcePosition': samples}"
+_SAME_RUN = "open the source with the data and options that the state was saved with"
 
 
 class MinibatchSource(Source):
@@ -213,7 +220,7 @@ class MinibatchSource(Source):
             "truncationLength": truncation_length or None,
             "maxErrors": max_errors or None,
             "maxErrorShare": max_error_share,
-            "quarantine": None if quarantine is None else os.fspath(quarantine),
+            "quarantine": None if quarantine is None else os.fsdecode(quarantine),
             "primary": primary,
             "strictKeys": strict_keys or None,
             "outerJoin": outer_join or None,
@@ -370,6 +377,7 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         >>> minibatch["x"].samples.tolist(), minibatch["y"].lengths.tolist()
         ([[0.0, 1.0], [2.0, 3.0]], [2, 1])
         """
+        _check_options(streams)
         return cls(
             MemoryDeserializer({**(data or {}), **streams}),
             max_samples,
@@ -516,6 +524,8 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         """
         if sweeps is None:
             sweeps = 1 if self.is_infinite() else INFINITELY_REPEAT
+        if not isinstance(sweeps, int) or sweeps < 0:
+            raise UsageError(f"sweeps: found {sweeps!r}, expected a whole number from 0")
         sizes = minibatch_size_in_samples
         schedule = self._source.default_sizes() if sizes is None else _schedule(sizes)
         size = schedule.constant()
@@ -587,7 +597,15 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
             The state belongs to other data, another order or another version; ``.what`` says which. The source is as it
             was.
         """
-        self._source.restore(checkpoint)
+        if not isinstance(checkpoint, Mapping):
+            raise ResumeError(f"found {type(checkpoint).__name__}, which is no state; {_STATE}")
+        try:
+            self._source.restore(checkpoint)
+        except ResumeError as e:
+            # A field is missing, or is no number: nobody has saved this.
+            remedy = _STATE if e.what.startswith("`") else _SAME_RUN
+            e.args = (f"{e}; {remedy}",)
+            raise
 
     @property
     def num_sequences(self) -> int:
@@ -694,12 +712,27 @@ def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 def _parts(deserializers: Any) -> list[Deserializer | UserDeserializer]:
     """The deserializers of a source. One of the user's own need not be a :class:`UserDeserializer`, only look like it."""
-    one = isinstance(deserializers, Deserializer) or hasattr(deserializers, "get_chunk")
+    is_list = isinstance(deserializers, Iterable) and not isinstance(deserializers, (str, bytes, os.PathLike))
+    one = isinstance(deserializers, Deserializer) or hasattr(deserializers, "get_chunk") or not is_list
     parts = [deserializers] if one else list(deserializers)
     for part in parts:
+        if isinstance(part, type):
+            raise TypeError(f"found the class {part.__name__}, expected a deserializer: {part.__name__}(…)")
         if not isinstance(part, Deserializer) and not hasattr(part, "get_chunk"):
-            raise TypeError(f"found {type(part).__name__}, expected a deserializer such as CTFDeserializer")
+            raise TypeError(
+                f"found {type(part).__name__} {part!r}, "
+                'expected a deserializer such as CTFDeserializer("train.ctf", StreamDefs(…))'
+            )
     return parts
+
+
+def _check_options(streams: Mapping[str, Any]) -> None:
+    """Refuses streams that are no data and whose names are nearly those of options."""
+    options = inspect.signature(MinibatchSource.from_data).parameters
+    for name, value in streams.items():
+        near = difflib.get_close_matches(name, options, 1, 0.8)
+        if near and (value is None or isinstance(value, (str, bool, int, float))):
+            raise ConfigError(f"{name}: found {value!r}, expected data; did you mean the option `{near[0]}`?", path=name)
 
 
 def _transforms(
@@ -710,6 +743,9 @@ def _transforms(
     defined = [part.streams.items() for part in parts if isinstance(part, Deserializer)]
     all_of = {name: list(stream.transforms) for streams in defined for name, stream in streams if stream.transforms}
     for name, given in further.items():
+        if not callable(given) and not (isinstance(given, Sequence) and all(map(callable, given))):
+            what = f"found {given!r}, expected a function, a UserTransform or a list of them"
+            raise ConfigError(f"transforms.{name}: {what}", path=f"transforms.{name}")
         all_of[name] = all_of.get(name, []) + ([given] if callable(given) else list(given))
     for name, stream in (item for streams in defined for item in streams):
         if name in all_of and all_of[name] and stream.shape is not None and len(stream.shape) != 1:
@@ -730,14 +766,28 @@ def _precision(dtype: DTypeLike) -> str:
     """A type's name in configurations; what is no floating-point type is left to them to refuse."""
     names = {np.dtype(np.float32): "float", np.dtype(np.float64): "double"}
     # CNTK's spelling of float32, which NumPy takes for float64.
-    return "float" if isinstance(dtype, str) and dtype == "float" else names.get(np.dtype(dtype), str(dtype))
+    if isinstance(dtype, str) and dtype == "float":
+        return "float"
+    try:
+        return names.get(np.dtype(dtype), str(dtype))
+    except TypeError:
+        return str(dtype)
 
 
 def _schedule(sizes: int | Iterable[int | tuple[int, int]] | str) -> _tesson.Schedule:
     """A schedule from any of its spellings."""
-    if isinstance(sizes, str):
-        return _tesson.Schedule.parse(sizes)
-    if not isinstance(sizes, Iterable):
-        sizes = [sizes]
-    # CNTK's pairs are (epochs, size).
-    return _tesson.Schedule([(s[1], s[0]) if isinstance(s, tuple) else (s, 1) for s in sizes])
+    try:
+        if isinstance(sizes, str):
+            return _tesson.Schedule.parse(sizes)
+        # CNTK's pairs are (epochs, size).
+        listed = [sizes] if not isinstance(sizes, Iterable) else list(sizes)
+        runs = [(size, epochs) for epochs, size in (s if isinstance(s, tuple) else (1, s) for s in listed)]
+        return _tesson.Schedule(runs)
+    except (TypeError, OverflowError, ValueError) as e:
+        if isinstance(e, ConfigError):
+            # The size of a call is none of the configuration.
+            e.args = (str(e).replace(e.path, "minibatch_size_in_samples", 1),)
+            e.path = "minibatch_size_in_samples"
+            raise
+        expected = "a size, a list of sizes or of pairs (epochs, size), or a text such as '128*2:1024'"
+        raise UsageError(f"minibatch_size_in_samples: found {sizes!r}, expected {expected}") from None

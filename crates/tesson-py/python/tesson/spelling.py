@@ -73,6 +73,8 @@ def _text(text: str, is_config: bool) -> str:
         stream, name, value = match.groups()
         if stream is not None:
             return match[0]
+        if name == "format" and value is not None:
+            return f"`is_sparse={'sparse' in value}`"
         if name in ("true", "false") and is_config:
             return f"`{name.capitalize()}`"
         # Names without a capital may be those of streams and values.

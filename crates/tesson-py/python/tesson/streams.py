@@ -163,6 +163,10 @@ class StreamDefs(dict[str, StreamDef]):
     def __init__(
         self, *args: Mapping[str, StreamDef] | Iterable[StreamConfiguration], **streams: StreamDef
     ) -> None:
+        for streams_of in args:
+            if not isinstance(streams_of, Mapping) and not _is_configurations(streams_of):
+                what = f"found {streams_of!r}, expected streams by name such as StreamDefs(x=StreamDef('x', 3))"
+                raise ConfigError(what, path="streams")
         given = ({s.name: s.definition for s in a} if _is_configurations(a) else a for a in args)
         super().__init__(*given, **streams)
         for name, stream in self.items():

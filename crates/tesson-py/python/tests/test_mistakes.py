@@ -1,0 +1,198 @@
+"""Mistakes that users make: each error says what was found, what was expected, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tesson import (
+    ConfigError,
+    CTFDeserializer,
+    DataError,
+    MinibatchSource,
+    ResumeError,
+    StreamDef,
+    StreamDefs,
+    StreamInformation,
+    UsageError,
+    UserDeserializer,
+    merge_states,
+)
+
+Write = Callable[[str], str]
+
+
+def opened(file: Any = "train.ctf", streams: Any = None, options: Any = None, **arguments: Any) -> MinibatchSource:
+    streams = streams or StreamDefs(x=StreamDef("x", 4), y=StreamDef("y", 3, is_sparse=True))
+    return MinibatchSource(CTFDeserializer(file, streams, **(options or {})), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "path"),
+    [
+        ({"memory_limit": "much"}, {}, "memory_limit"),
+        ({"memory_limit": 10}, {}, "memory_limit"),
+        ({"dtype": "int32"}, {}, "dtype"),
+        ({"dtype": "flot32"}, {}, "dtype"),
+        ({"max_error_share": 2}, {}, "max_error_share"),
+        ({"randomization_window_in_samples": 5}, {}, "randomization_window_in_samples"),
+        ({"minibatch_size_in_sequences": 0}, {}, "minibatch_size_in_sequences"),
+        ({}, {"chunk_size_in_bytes": "a"}, "deserializers[0].chunk_size_in_bytes"),
+        ({}, {"empty_inputs": "z"}, "deserializers[0].empty_inputs"),
+        ({"transforms": {"x": 3}}, {}, "transforms.x"),
+        ({"transforms": {"max.errors": abs}}, {}, "transforms.max.errors"),
+    ],
+)
+def test_a_value_is_blamed_where_it_was_given(arguments: dict[str, Any], options: dict[str, Any], path: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        opened(options=options, **arguments)
+    assert caught.value.path == path
+    assert str(caught.value).startswith(f"{path}: ")
+
+
+@pytest.mark.parametrize(
+    ("stream", "path"),
+    [
+        (StreamDef("y", is_sparse=True), "deserializers[0].streams.maxErrors.shape"),
+        (StreamDef("x", 2**40, is_sparse=True), "deserializers[0].streams.maxErrors.shape"),
+    ],
+)
+def test_the_names_of_streams_stay_what_they_are(stream: StreamDef, path: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        opened(streams=StreamDefs(maxErrors=stream))
+    assert caught.value.path == path
+
+
+def test_options_in_a_message_are_keywords_too() -> None:
+    with pytest.raises(ConfigError, match="^max_samples: found 5 beside `max_sweeps` 5"):
+        opened(max_samples=5, max_sweeps=5)
+    with pytest.raises(ConfigError, match="expected `True`, `False` or `global`"):
+        opened(randomize="globl")
+    tree = opened().config
+    with pytest.raises(ConfigError, match="^maxSamples: found 5 beside `maxSweeps` 5"):
+        MinibatchSource.from_config(tree | {"maxSamples": 5, "maxSweeps": 5})
+
+
+@pytest.mark.parametrize(
+    ("text", "stream", "remedy"),
+    [
+        ("|x 1:1\n", StreamDef("x", 2), "values of a sparse stream, `is_sparse=True`"),
+        ("|x 1 2\n", StreamDef("x", 2, is_sparse=True), "those of a dense stream, `is_sparse=False`"),
+        ("|x nan 1\n", StreamDef("x", 2), '`numbers="extended"` accepts it'),
+    ],
+)
+def test_data_of_another_form_say_which_definition_fits(text: str, stream: StreamDef, remedy: str, ctf: Write) -> None:
+    with pytest.raises(DataError, match="input.ctf:1 .*; .*") as caught:
+        opened(ctf(text), StreamDefs(x=stream)).next_minibatch(1)
+    assert remedy in str(caught.value)
+    assert remedy.replace("True", "False") not in str(caught.value) or "True" not in remedy
+
+
+@pytest.mark.parametrize("junk", [{}, {"a": 1}, {"minibatchSourcePosition": "x"}, {"minibatchSourcePosition": -1}])
+def test_what_is_no_state_is_refused_with_what_is_one(junk: dict[str, Any]) -> None:
+    with pytest.raises(ResumeError, match=r"a state is what get_checkpoint_state\(\) returned"):
+        opened().restore_from_checkpoint(junk)
+
+
+@pytest.mark.parametrize("junk", [None, 5, "x", b"x", []])
+def test_what_is_no_mapping_is_no_state(junk: Any) -> None:
+    with pytest.raises(ResumeError, match="which is no state; a state is what"):
+        opened().restore_from_checkpoint(junk)
+
+
+def test_a_state_of_another_source_says_what_to_do() -> None:
+    state = opened().get_checkpoint_state()
+    for other in (opened(randomization_seed=3), opened(randomize=False), MinibatchSource.from_data(x=np.eye(3))):
+        with pytest.raises(ResumeError, match="open the source with the data and options that the state was saved with"):
+            other.restore_from_checkpoint(state)
+    with pytest.raises(ResumeError):
+        merge_states([{}])
+
+
+@pytest.mark.parametrize(
+    ("module", "path"), [("no_such_module", "deserializers[0].module"), ("json", "deserializers[0].type")]
+)
+def test_a_misspelt_type_beside_a_module_gets_its_hint(module: str, path: str) -> None:
+    part = {"type": "CNTKTextFormatDeserialiser", "module": module, "file": "train.ctf"}
+    with pytest.raises(ConfigError, match=r"; did you mean `CNTKTextFormatDeserializer`\?$") as caught:
+        MinibatchSource.from_config({"deserializers": [part]})
+    assert caught.value.path == path
+
+
+def test_the_names_of_classes_are_types_too() -> None:
+    part = {"type": "CTFDeserializer", "file": "train.ctf", "input": {"x": {"dim": 4, "format": "dense"}}}
+    with MinibatchSource.from_config({"deserializers": [part]}) as source:
+        assert source.next_minibatch(2)["x"].num_samples == 2
+
+
+class OneChunk(UserDeserializer):
+    def stream_infos(self) -> list[StreamInformation]:
+        return [StreamInformation("x", 0, "dense", np.float32, (1,))]
+
+    def num_chunks(self) -> int:
+        return 1
+
+    def get_chunk(self, chunk_id: int) -> dict[str, Any]:
+        return {"x": np.ones((2, 1))}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (None, "found NoneType None, expected a deserializer such as CTFDeserializer"),
+        ("train.ctf", "found str 'train.ctf', expected a deserializer such as CTFDeserializer"),
+        ([5], "found int 5, expected a deserializer"),
+        (OneChunk, r"found the class OneChunk, expected a deserializer: OneChunk\(…\)"),
+    ],
+)
+def test_what_is_no_deserializer_is_refused(wrong: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        MinibatchSource(wrong)
+
+
+@pytest.mark.parametrize("wrong", [None, 5, [5], {"a": 1}])
+def test_what_is_no_file_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="filename: found .*, expected a file name or a list of them"):
+        CTFDeserializer(wrong)
+
+
+def test_files_may_be_named_in_bytes() -> None:
+    assert opened(b"train.ctf").next_minibatch(2)["x"].num_samples == 2
+
+
+@pytest.mark.parametrize("wrong", [3, ["x"], {"x": 3}])
+def test_what_are_no_streams_is_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigError, match="expected .*such as StreamDef"):
+        CTFDeserializer("train.ctf", wrong)
+
+
+@pytest.mark.parametrize("shape", ["2", -2, 0, 2.0, (3, None)])
+def test_what_is_no_shape_is_refused(shape: Any) -> None:
+    with pytest.raises(ConfigError, match="found the shape .*, expected"):
+        StreamDef("x", shape)
+
+
+@pytest.mark.parametrize("size", ["a", [], [(1, 2, 3)], [1.5], [-1], None])
+def test_what_is_no_schedule_is_refused(size: Any) -> None:
+    source = opened(max_sweeps=1)
+    if size is None:
+        assert len(list(source.minibatches())) == 1
+        return
+    with pytest.raises((ConfigError, UsageError), match="^minibatch_size_in_samples: .*found|no minibatch size given"):
+        next(source.minibatches(size))
+
+
+def test_sizes_and_sweeps_are_whole_numbers() -> None:
+    source = opened()
+    with pytest.raises(TypeError, match="found minibatch size '4', expected a whole number"):
+        source.next_minibatch("4")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="sweeps: found -1, expected a whole number from 0"):
+        next(source.minibatches(4, sweeps=-1))
+
+
+def test_a_misspelt_option_of_data_in_memory_is_no_stream() -> None:
+    with pytest.raises(ConfigError, match="max_sweep: found 1, expected data; did you mean the option `max_sweeps`?"):
+        MinibatchSource.from_data(x=np.eye(3), max_sweep=1)
