@@ -116,6 +116,7 @@ const RULES: &[Rule] = &[
     ("streams", &[], TEXT),
     ("aliases", &[], DATA),
     ("rules", &[], TEXT.and(CONFIGURATION)),
+    ("allow_empty", &[], TEXT.and(CONFIGURATION)),
     ("max_errors", &["read", "bench", "convert"], TEXT.and(CONFIGURATION)),
     ("quarantine", &["read", "bench", "convert"], CORPUS),
     ("base_dir", &[], CONFIGURATION),

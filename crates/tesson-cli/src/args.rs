@@ -187,6 +187,10 @@ pub(crate) struct InputArgs {
     #[arg(long, value_name = "N", help_heading = "Input")]
     pub(crate) max_errors: Option<u64>,
 
+    /// Goes on where a stream occurs nowhere in the data, or its samples have another size than is given
+    #[arg(long, help_heading = "Input")]
+    pub(crate) allow_empty: bool,
+
     /// A file to which every forgiven fault is appended as a line of JSON
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     pub(crate) quarantine: Option<String>,

@@ -42,8 +42,13 @@ pub(crate) fn run(args: &CheckArgs, host: &dyn Host, out: &mut Output) -> Result
 fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Option<Checked>, Failure> {
     let _progress = Progress::spinner("checking");
     let mut listed = Listed::new(args.list, out);
-    let checked = tesson::Source::open(config)
-        .and_then(|mut source| source.check(&mut |error, severity| listed.tell(error, severity)));
+    let opened = tesson::Source::open(config);
+    if let Ok(source) = &opened {
+        // Samples of another size are what is to be listed.
+        input::expect_streams(source, &args.input, false)?;
+    }
+    let checked =
+        opened.and_then(|mut source| source.check(&mut |error, severity| listed.tell(error, severity)));
     listed.end()?;
     match checked {
         Ok(checked) => Ok(Some(checked)),

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tesson::Source;
 use tesson::config::{Randomize, SourceConfig, bytes};
 use tesson::convert::{
     self, ConvertError, Corpus, Csv, Form, JsonLines, Sequences, StreamColumns, StreamSpec, Svm,
@@ -18,7 +17,7 @@ use crate::host::Host;
 use crate::kind::InputKind;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
-use crate::{input, interrupt, log, records};
+use crate::{input, interrupt, log, read, records};
 
 pub(crate) fn run(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
     let mut args = args.clone();
@@ -162,7 +161,7 @@ fn corpus(args: &ConvertArgs, host: &dyn Host) -> Result<Opened, Failure> {
     config.limit = Limit::Sweeps(1);
     log::show(config.trace_level);
     let doubles = doubles(&mut config, args)?;
-    let source = Source::open(&config).map_err(|e| input::beside(&e, &args.input).unwrap_or(e.into()))?;
+    let source = read::open(&config, &args.input)?;
     let element = config.precision;
     let files = source.files().map(Path::to_path_buf).collect();
     let corpus = Corpus::new(source, |stream| match &doubles {

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use tesson::config::{Choices, Loaded, SourceConfig, assignment, load as load_config, lower, set, set_value};
 use tesson::deserializer::{Section, Value};
-use tesson::{ConfigError, Error};
-use tesson_core::nearest;
+use tesson::{ConfigError, Error, Source};
+use tesson_core::{Found, nearest};
 
 use crate::args::{ChoiceArgs, InputArgs, OrderArgs};
 use crate::failure::Failure;
@@ -51,6 +51,51 @@ fn named(e: ConfigError, path: &Path) -> Failure {
         None if is_configuration(path) => Failure::Usage(format!("{}: {e}", path.display())),
         _ => e.into(),
     }
+}
+
+/// Refuses streams that occur nowhere in the data, and `sizes` given on the command line that no sample has: they make
+/// empty minibatches, or zeros.
+pub(crate) fn expect_streams(source: &Source, input: &InputArgs, sizes: bool) -> Result<(), Failure> {
+    if input.allow_empty {
+        return Ok(());
+    }
+    let path = input.input.display();
+    for mismatch in source.mismatches()? {
+        let stream = &source.streams()[mismatch.stream];
+        let what = match mismatch.found {
+            Found::Nothing { name, declared, others } => {
+                absent(&stream.name, &name, (&declared, &others), input)
+            }
+            // A configuration may mean that samples are filled up.
+            Found::Dim { .. } if !sizes || input.streams.is_empty() => continue,
+            Found::Dim { declared, found } => format!(
+                "--stream {name}:{declared}: the samples in the first rows have {least}{found} values; give `--stream \
+                 {name}:{found}{form}`, or `--allow-empty` to read on all the same",
+                name = stream.name,
+                least = if stream.sparse { "at least " } else { "" },
+                form = if stream.sparse { ":sparse" } else { "" },
+            ),
+        };
+        return Err(Failure::Usage(format!("{path}: {what}")));
+    }
+    Ok(())
+}
+
+/// What to say of a stream whose name in the data occurs nowhere, beside names of other streams and of none that do.
+fn absent(stream: &str, name: &str, (declared, others): (&[String], &[String]), input: &InputArgs) -> String {
+    let there: Vec<String> = declared.iter().chain(others).map(|name| format!("`|{name}`")).collect();
+    let there = if there.is_empty() { "no inputs".to_string() } else { there.join(", ") };
+    let near = nearest(name, others.iter().map(String::as_str));
+    let meant = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+    let other = near.or(others.first().map(String::as_str)).unwrap_or("NAME");
+    let remedy = match input.streams.is_empty() {
+        true => format!("the stream's `alias = {other}`"),
+        false => format!("`--alias {stream}={other}`"),
+    };
+    format!(
+        "stream `{stream}`: no row has `|{name}`, there are {there}{meant}; give its name in the file by {remedy}, or \
+         `--allow-empty` to read it without samples"
+    )
 }
 
 /// Samples of a minibatch of the first epoch, for a command that has no schedule.

@@ -54,7 +54,9 @@ fn configure(args: &ReadArgs, host: &dyn Host) -> Result<SourceConfig, Failure> 
 /// Opens a source and shows that this takes its time.
 pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
     let _progress = Progress::spinner("opening");
-    Source::open(config).map_err(|e| input::beside(&e, input).unwrap_or(e.into()))
+    let source = Source::open(config).map_err(|e| input::beside(&e, input).unwrap_or(e.into()))?;
+    input::expect_streams(&source, input, true)?;
+    Ok(source)
 }
 
 /// What has been read.

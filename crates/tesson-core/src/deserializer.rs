@@ -284,6 +284,36 @@ pub trait Pieces: Sync {
     ) -> Result<(), Error>;
 }
 
+/// What the data say against a stream as it is declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamMismatch {
+    /// The stream's number.
+    pub stream: usize,
+    /// What is found instead.
+    pub found: Found,
+}
+
+/// What is found where a stream is not as it is declared.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// The stream's name in the data occurs nowhere.
+    Nothing {
+        /// The name that is missing.
+        name: String,
+        /// Names of other streams that occur.
+        declared: Vec<String>,
+        /// Names that occur and that no stream is declared for, the first few.
+        others: Vec<String>,
+    },
+    /// Samples of another size, in all of the first rows.
+    Dim {
+        /// The size that is declared.
+        declared: u64,
+        /// The size that samples have; of sparse ones that they have at least.
+        found: u64,
+    },
+}
+
 /// A deserializer: understands one dataset's bytes.
 pub trait Deserializer: Send + Sync {
     /// The name of its format, as in configurations.
@@ -300,6 +330,15 @@ pub trait Deserializer: Send + Sync {
 
     /// The largest number of faults forgiven, over the life of a state.
     fn max_errors(&self) -> u64;
+
+    /// Streams that the data do not have as they are declared: whoever typed them wants to know before anything is read. Not
+    /// asked for elsewhere, since it reads all of the data where a stream occurs nowhere.
+    ///
+    /// # Errors
+    /// Unreadable storage.
+    fn mismatches(&self, _fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        Ok(Vec::new())
+    }
 
     /// Keeps chunks in memory after their last use in a sweep (`keepDataInMemory`).
     fn keep_in_memory(&self) -> bool {

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use tesson_core::{
     Chunk, Corpus, DataError, DataErrorKind, Deserializer, Error, Fault, Fetch, Index, Indexed, Keys, Lanes,
-    Location, PartFetch, Piece, Pieces, Repeated, ResourceId, Scratch, StreamInfo, Wanted,
+    Location, PartFetch, Piece, Pieces, Repeated, ResourceId, Scratch, StreamInfo, StreamMismatch, Wanted,
 };
 
 /// Opens files as one corpus, each by `open`.
@@ -106,6 +106,23 @@ impl<D: Deserializer> Deserializer for Several<D> {
 
     fn max_errors(&self) -> u64 {
         self.parts[0].max_errors()
+    }
+
+    fn mismatches(&self, fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        let mut left: Option<Vec<StreamMismatch>> = None;
+        for (part, first) in self.parts.iter().zip(0..) {
+            let found = part.mismatches(&PartFetch { fetch, first })?;
+            // A stream is as declared if it is in one of the files.
+            let still = |m: &StreamMismatch| found.iter().any(|other| other.stream == m.stream);
+            match &mut left {
+                None => left = Some(found),
+                Some(left) => left.retain(still),
+            }
+            if left.as_ref().is_some_and(Vec::is_empty) {
+                break;
+            }
+        }
+        Ok(left.unwrap_or_default())
     }
 
     fn keep_in_memory(&self) -> bool {

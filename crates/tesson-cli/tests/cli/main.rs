@@ -6,6 +6,7 @@
 mod common;
 mod options;
 mod outputs;
+mod streams;
 
 use std::fs;
 use std::io::Read;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tesson_core::{DataError, Error, Indexed};
+use tesson_core::{DataError, Error, Indexed, PartFetch, StreamMismatch};
 use tesson_plan::JoinReport;
 
 use super::Source;
@@ -19,6 +19,22 @@ impl Source {
     /// As for opening.
     pub fn indexed(&mut self) -> Result<&Indexed, Error> {
         Ok(&self.joint()?.indexed)
+    }
+
+    /// Streams that the data do not have as they are declared, where their format can tell; their numbers are those of the
+    /// deserializers' streams, one after the other. Reads all of the data where a stream occurs nowhere.
+    ///
+    /// # Errors
+    /// Unreadable storage.
+    pub fn mismatches(&self) -> Result<Vec<StreamMismatch>, Error> {
+        let (mut all, mut first_stream) = (Vec::new(), 0);
+        for part in self.parts.list() {
+            let fetch = PartFetch { fetch: &*self.resources, first: part.files.start as u32 };
+            let found = part.deserializer.mismatches(&fetch)?;
+            all.extend(found.into_iter().map(|m| StreamMismatch { stream: first_stream + m.stream, ..m }));
+            first_stream += part.deserializer.streams().len();
+        }
+        Ok(all)
     }
 
     /// Number of sequences in the corpus.

@@ -8,7 +8,7 @@ use tesson_core::nearest;
 use super::bytes::is_end;
 
 /// Inputs that nobody asks for are listed up to here.
-const LISTED: usize = 8;
+pub(super) const LISTED: usize = 8;
 
 /// What is odd about the names of streams beside the rows that begin `rows`, if anything is; the last row may be cut off.
 pub(super) fn complaint<'a>(aliases: impl Iterator<Item = &'a [u8]>, rows: &[u8]) -> Option<String> {
@@ -38,10 +38,16 @@ pub(super) fn complaint<'a>(aliases: impl Iterator<Item = &'a [u8]>, rows: &[u8]
 /// The names of the inputs in whole rows, comments left out.
 fn names(rows: &[u8]) -> impl Iterator<Item = &[u8]> {
     let whole = rows.iter().rposition(|&b| b == b'\n').unwrap_or(rows.len());
-    rows[..whole].split(|&b| b == b'|').skip(1).filter_map(|input| {
-        let end = input.iter().position(|&b| is_end(b)).unwrap_or(input.len());
-        let name = &input[..end];
-        (!name.is_empty() && name[0] != b'#').then_some(name)
+    inputs(&rows[..whole]).map(|(name, _)| name)
+}
+
+/// The names of the inputs in rows, comments left out, and where their values begin.
+pub(super) fn inputs(rows: &[u8]) -> impl Iterator<Item = (&[u8], usize)> {
+    let pipes = rows.iter().enumerate().filter(|&(_, &b)| b == b'|').map(|(at, _)| at + 1);
+    pipes.filter_map(|start| {
+        let length = rows[start..].iter().position(|&b| is_end(b)).unwrap_or(rows.len() - start);
+        let name = &rows[start..start + length];
+        (!name.is_empty() && name[0] != b'#').then_some((name, start + length))
     })
 }
 

@@ -6,6 +6,7 @@
 //! | `prologue` | byte order mark, leading white space, the choice of mode |
 //! | `glance` | names of streams against the first rows |
 //! | `rows` | which rows make which sequences: one definition for the index and the parser |
+//! | `survey` | declared streams against all rows |
 //! | `scan` | rows of a file, one after the other, in pieces |
 //! | `index` | the index pass, chunks, saved indexes |
 //! | `corpus` | loading parts of an indexed file |
@@ -27,6 +28,7 @@ mod pieces;
 mod prologue;
 mod rows;
 mod scan;
+mod survey;
 mod tag;
 #[cfg(test)]
 mod tests;
@@ -38,7 +40,7 @@ use std::sync::Arc;
 
 use tesson_core::{
     ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Format, Indexed, Lanes,
-    Location, Options, Pieces, ResourceId, Setting, StreamInfo,
+    Location, Options, Pieces, ResourceId, Setting, StreamInfo, StreamMismatch,
 };
 
 use crate::several;
@@ -187,6 +189,10 @@ impl Deserializer for Ctf {
 
     fn smaller_chunks(&self) -> Option<&'static str> {
         Some("choose a smaller `chunkSizeInBytes`")
+    }
+
+    fn mismatches(&self, fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        survey::mismatches(&self.rules, fetch)
     }
 
     fn keep_in_memory(&self) -> bool {
