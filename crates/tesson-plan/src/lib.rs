@@ -38,6 +38,6 @@ pub use share::{Demand, Sharing};
 pub use spec::{Ending, EqualSteps, LastSequence, Limit, PlanSpec};
 pub use stream::{
     CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec,
-    StreamState,
+    StreamState, Taken,
 };
 pub use truncate::{Piece, RowState, Rows, RowsShape, RowsState, Waits};

@@ -24,6 +24,7 @@ mod ahead;
 mod check;
 mod description;
 mod format;
+mod lengths;
 mod loader;
 mod order;
 mod parts;

@@ -60,6 +60,16 @@ pub trait RecordFile: Send + Sync {
     /// As [`RecordFile::read`].
     fn count(&self, fetch: &dyn Fetch) -> Result<(u64, Option<Fault>), Error>;
 
+    /// Whether there are so many records, told without going on to the end of the file; `None` where [`RecordFile::count`]
+    /// costs no more than that.
+    ///
+    /// # Errors
+    /// As [`RecordFile::read`].
+    fn reaches(&self, records: u64, fetch: &dyn Fetch) -> Result<Option<bool>, Error> {
+        let _ = (records, fetch);
+        Ok(None)
+    }
+
     /// Whether a record is found without reading all that stand before it.
     ///
     /// # Errors

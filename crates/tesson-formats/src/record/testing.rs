@@ -106,6 +106,12 @@ pub(crate) fn read_every_way(new: &dyn Fn() -> Box<dyn RecordFile>, bytes: &Memo
     }
     let fault = if let End::Damaged(fault) = &whole.1 { Some(fault.clone()) } else { None };
     assert_eq!(new().count(bytes).expect("the bytes are in memory"), (n, fault));
+    for records in (0..=n + 1).step_by(1 + n as usize / 50).chain(n..=n + 1) {
+        for file in [&known, &new()] {
+            let reaches = file.reaches(records, bytes).expect("the bytes are in memory");
+            assert!(reaches.is_none_or(|reaches| reaches == (n >= records)), "{records} of {n}");
+        }
+    }
     whole
 }
 

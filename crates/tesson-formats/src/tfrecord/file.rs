@@ -368,6 +368,15 @@ impl RecordFile for TfRecordFile {
         Ok((records, fault.cloned()))
     }
 
+    fn reaches(&self, records: u64, fetch: &dyn Fetch) -> Result<Option<bool>, Error> {
+        if self.compression(fetch)?.is_some() {
+            return Ok(None);
+        }
+        // The place behind the last of them: another record need not stand there.
+        let stands = self.find(records, fetch, &mut Records::new())?.is_some();
+        Ok(Some(stands || self.places().finished().is_some_and(|(n, _)| n >= records)))
+    }
+
     fn random_access(&self, fetch: &dyn Fetch) -> Result<bool, Error> {
         Ok(self.compression(fetch)?.is_none())
     }

@@ -2,7 +2,7 @@
 
 use tesson_core::UsageError;
 
-use super::files::Files;
+use super::files::{Files, Taken};
 use super::interleave::Interleave;
 use super::layers::{CountMismatch, Input, Layer, Stop, begin, next, skip};
 use super::passes::{Facts, sum};
@@ -29,6 +29,8 @@ pub struct Stream {
     started: Box<[u64]>,
     delivered: u64,
     stopped: Option<Stop>,
+    /// See [`Stream::follow_passes`].
+    follows: bool,
 }
 
 impl Stream {
@@ -63,8 +65,15 @@ impl Stream {
             fused = is_shuffle(&&op);
         }
         let none: Box<[u64]> = vec![0; n_sources].into();
-        let mut stream =
-            Stream { layers, facts, passes: none.clone(), started: none, delivered: 0, stopped: None };
+        let mut stream = Stream {
+            layers,
+            facts,
+            passes: none.clone(),
+            started: none,
+            delivered: 0,
+            stopped: None,
+            follows: false,
+        };
         stream.begin();
         Ok(stream)
     }
@@ -138,29 +147,54 @@ impl Stream {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<bool, UsageError> {
         let none: Box<[u64]> = vec![0; self.passes.len()].into();
-        if n == 0 {
-            self.begin_at(&none);
-            return Ok(true);
+        let followed = match self.facts.whole {
+            Some(_) => n.min(self.follows.into()),
+            None => n,
+        };
+        self.begin_at(&none);
+        if followed > 0 {
+            let len = self.len().ok_or_else(|| {
+                UsageError(format!("traversal {n} never begins, those before it have no end"))
+            })?;
+            let mut way = Way::new(Vec::new(), go_on);
+            for _ in 0..followed {
+                // A count that is wrong ends every traversal at the same place.
+                self.skip_along(len.saturating_add(1), &mut way);
+                if self.stopped == Some(Stop::Interrupted) {
+                    return Ok(false);
+                }
+                self.begin();
+            }
         }
         if let Some(whole) = &self.facts.whole {
-            let passes = sum(&none, whole, n);
+            let passes = sum(&self.started, whole, n - followed);
             self.begin_at(&passes);
-            return Ok(true);
-        }
-        let len = self
-            .len()
-            .ok_or_else(|| UsageError(format!("traversal {n} never begins, those before it have no end")))?;
-        self.begin_at(&none);
-        let mut way = Way::new(Vec::new(), go_on);
-        for _ in 0..n {
-            // A count that is wrong ends every traversal at the same place.
-            self.skip_along(len.saturating_add(1), &mut way);
-            if self.stopped == Some(Stop::Interrupted) {
-                return Ok(false);
-            }
-            self.begin();
         }
         Ok(true)
+    }
+
+    /// Says that the lengths of files are not certain: repeats follow the first pass of every traversal even where they
+    /// could go past whole passes, and so does [`Stream::begin_traversal`], so that [`Stream::taken`] tells of every file
+    /// that the order depends on. Or that they are certain again.
+    pub fn follow_passes(&mut self, follows: bool) {
+        self.follows = follows;
+        for layer in &mut self.layers {
+            if let Layer::Repeat { repeat, .. } = layer {
+                repeat.follow(follows);
+            }
+        }
+    }
+
+    /// Files of which more has been taken since this was asked last, by their places in the specification, and those that
+    /// are open. The order so far depends on no other file, and of these on no more than what was taken.
+    pub fn taken(&mut self) -> Vec<(usize, Taken)> {
+        let Some(Layer::Files { files, interleave }) = self.layers.first_mut() else { return Vec::new() };
+        let mut taken = files.news();
+        let of = |(file, left): (usize, Span)| {
+            (file, Taken { records: left.first - files.spans()[file].first, ended: false })
+        };
+        taken.extend(interleave.open_files().map(of));
+        taken
     }
 
     /// Examples of a traversal, if it has an end.
@@ -334,6 +368,13 @@ impl Stream {
             _ if self.delivered != place => Err(Stray::Beyond),
             _ if !way.rings.is_empty() => Err(Stray::Rings),
             _ => Ok(()),
+        }
+    }
+
+    /// Forgets what was taken before: all of it is news again.
+    pub fn forget_taken(&mut self) {
+        if let Some(Layer::Files { files, .. }) = self.layers.first_mut() {
+            files.forget_taken();
         }
     }
 

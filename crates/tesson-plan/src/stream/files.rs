@@ -3,10 +3,22 @@
 use super::buffer::Buffer;
 use super::{Seeding, Span};
 
+/// How much of a file an order has taken so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Records from the beginning of its span: the most that any pass has taken.
+    pub records: u64,
+    /// Whether a pass has come to the end of the span.
+    pub ended: bool,
+}
+
 /// The files of one traversal: one after the other, or shuffled, once or for ever.
 #[derive(Clone, Debug)]
 pub(super) struct Files {
     spans: Vec<Span>,
+    /// What passes have taken of each file and left, and the files of which that is news.
+    taken: Vec<(Taken, bool)>,
+    news: Vec<usize>,
     seeding: Option<Seeding>,
     repeat: bool,
     /// The next file of this round, and, if they are shuffled, the shuffle of the round.
@@ -18,7 +30,8 @@ impl Files {
     pub(super) fn new(spans: Vec<Span>, seeding: Option<Seeding>, repeat: bool) -> Files {
         // Rounds without an example would follow each other for ever.
         let repeat = repeat && spans.iter().any(|s| s.len > 0);
-        Files { spans, seeding, repeat, next: 0, shuffled: None }
+        let taken = vec![(Taken::default(), false); spans.len()];
+        Files { spans, taken, news: Vec::new(), seeding, repeat, next: 0, shuffled: None }
     }
 
     /// Begins a round; `passes` counts them.
@@ -33,8 +46,8 @@ impl Files {
         *passes = passes.wrapping_add(1);
     }
 
-    /// The next file; endless if the files are repeated.
-    pub(super) fn next(&mut self, passes: &mut u64) -> Option<Span> {
+    /// The next file and its place among the files; endless if the files are repeated.
+    pub(super) fn next(&mut self, passes: &mut u64) -> Option<(usize, Span)> {
         if let Some(span) = self.next_of_round() {
             return Some(span);
         }
@@ -45,13 +58,42 @@ impl Files {
         self.next_of_round()
     }
 
-    fn next_of_round(&mut self) -> Option<Span> {
+    fn next_of_round(&mut self) -> Option<(usize, Span)> {
         let file = match &mut self.shuffled {
             Some(buffer) => buffer.draw()? as usize,
             None => self.next,
         };
         self.next += 1;
-        self.spans.get(file).copied()
+        self.spans.get(file).map(|span| (file, *span))
+    }
+
+    /// Notes that a file is left, at its end or with `left` of it not taken.
+    pub(super) fn leave(&mut self, file: usize, left: Span, ended: bool) {
+        let records = left.first - self.spans[file].first;
+        let (taken, is_news) = &mut self.taken[file];
+        let now = Taken { records: taken.records.max(records), ended: taken.ended || ended };
+        if now != *taken && !*is_news {
+            *is_news = true;
+            self.news.push(file);
+        }
+        *taken = now;
+    }
+
+    /// Forgets what has been taken.
+    pub(super) fn forget_taken(&mut self) {
+        self.taken.fill((Taken::default(), false));
+        self.news.clear();
+    }
+
+    /// Files of which more has been taken since this was asked last.
+    pub(super) fn news(&mut self) -> Vec<(usize, Taken)> {
+        let news = std::mem::take(&mut self.news);
+        let of = |file: usize| {
+            let (taken, is_news) = &mut self.taken[file];
+            *is_news = false;
+            (file, *taken)
+        };
+        news.into_iter().map(of).collect()
     }
 
     /// Examples of a traversal; `None`: there is no end.

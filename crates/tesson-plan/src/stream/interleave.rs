@@ -6,8 +6,8 @@
 use super::Span;
 use super::files::Files;
 
-/// What is left of the file of a slot; `None` in a slot whose file has ended and has no successor yet.
-type Slot = Option<Span>;
+/// The file of a slot and what is left of it; `None` in a slot whose file has ended and has no successor yet.
+type Slot = Option<(usize, Span)>;
 
 /// An interleave of one traversal.
 #[derive(Clone, Debug)]
@@ -29,10 +29,16 @@ impl Interleave {
     }
 
     /// Forgets all slots: a traversal begins.
-    pub(super) fn begin(&mut self) {
+    pub(super) fn begin(&mut self, files: &mut Files) {
+        self.open_files().for_each(|(file, left)| files.leave(file, left, false));
         *self =
             Interleave { slots: std::mem::take(&mut self.slots), ..Interleave::new(self.cycle, self.block) };
         self.slots.clear();
+    }
+
+    /// The files in the slots, and what is left of each.
+    pub(super) fn open_files(&self) -> impl Iterator<Item = (usize, Span)> {
+        self.slots.iter().flatten().copied()
     }
 
     /// The next example.
@@ -45,12 +51,13 @@ impl Interleave {
     #[inline]
     pub(super) fn run(&mut self, most: u64, files: &mut Files, passes: &mut u64) -> Option<Span> {
         loop {
-            let Some(Some(slot)) = self.slots.get_mut(self.at) else {
+            let Some(Some((file, slot))) = self.slots.get_mut(self.at) else {
                 self.open(files, passes)?;
                 continue;
             };
             let len = slot.len.min(self.block - self.given).min(most);
             if len == 0 {
+                files.leave(*file, *slot, true);
                 self.slots[self.at] = None;
                 self.turn();
                 continue;
@@ -89,14 +96,14 @@ impl Interleave {
         let n_slots = self.slots.len() as u64;
         let mut rounds = most / self.block.saturating_mul(n_slots);
         for slot in &self.slots {
-            let Some(slot) = slot else { return 0 };
+            let Some((_, slot)) = slot else { return 0 };
             rounds = rounds.min(slot.len.saturating_sub(1) / self.block);
             if rounds == 0 {
                 return 0;
             }
         }
         let each = rounds * self.block;
-        for slot in self.slots.iter_mut().flatten() {
+        for (_, slot) in self.slots.iter_mut().flatten() {
             *slot = Span { first: slot.first + each, len: slot.len - each };
         }
         each * n_slots

@@ -81,7 +81,14 @@ impl Layer {
                 input: Input::Waits,
             },
             StreamOp::Repeat(n) => Layer::Repeat {
-                repeat: Repeat { times: u64::try_from(n).ok(), fused, ended: 0, fresh: true, over: false },
+                repeat: Repeat {
+                    times: u64::try_from(n).ok(),
+                    fused,
+                    follows: false,
+                    ended: 0,
+                    fresh: true,
+                    over: false,
+                },
                 below: below.clone(),
             },
             StreamOp::Skip(n) => Layer::Skip { n, left: 0 },
@@ -116,6 +123,9 @@ pub(super) struct Repeat {
     times: Option<u64>,
     /// It stands directly on a shuffle.
     fused: bool,
+    /// The first pass is followed, however many there are to go past: whoever takes lengths of files for true until they are
+    /// reached has to come to them once.
+    follows: bool,
     /// Passes that have ended.
     ended: u64,
     /// Nothing of the current pass has been given.
@@ -131,7 +141,7 @@ pub(super) fn begin(layers: &mut [Layer], passes: &mut [u64]) {
     let (top, below) = layers.split_last_mut().expect(TOP);
     match top {
         Layer::Files { files, interleave } => {
-            interleave.begin();
+            interleave.begin(files);
             files.begin(&mut passes[0]);
         }
         Layer::Count { found, .. } => {
@@ -387,6 +397,11 @@ fn fill(buffer: &mut Buffer, input: &mut Input, below: &mut [Layer], passes: &mu
 }
 
 impl Repeat {
+    /// Whether to follow the first pass from now on.
+    pub(super) fn follow(&mut self, follows: bool) {
+        self.follows = follows;
+    }
+
     /// The input has ended: the next pass begins, unless this is the end.
     fn end_pass(&mut self, facts: &Facts, below: &mut [Layer], passes: &mut [u64]) -> Result<(), Stop> {
         self.ended += 1;
@@ -404,6 +419,9 @@ impl Repeat {
     /// Goes past whole passes from the beginning of one, except for the last: its end may not be seen.
     fn skip_passes(&mut self, n: u64, facts: &Facts, below: &mut [Layer], passes: &mut [u64]) -> u64 {
         let (Some(len @ 1..), Some(whole), true) = (facts.len, &facts.whole, self.fresh) else { return 0 };
+        if self.follows && self.ended == 0 {
+            return 0;
+        }
         let left = self.times.map_or(u64::MAX, |times| times - self.ended);
         let n_passes = (n.saturating_sub(1) / len).min(left.saturating_sub(1));
         if n_passes == 0 {

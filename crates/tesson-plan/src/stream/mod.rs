@@ -24,6 +24,7 @@ mod state;
 mod tests;
 
 pub use chain::Stream;
+pub use files::Taken;
 pub use item_shuffle::ItemShuffle;
 pub use layers::CountMismatch;
 pub use seeds::{GlobalSeeds, SeedPair, Seeding};

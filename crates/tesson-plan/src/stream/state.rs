@@ -66,6 +66,7 @@ impl Stream {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<Vec<u64>, ResumeError> {
         let mut there = self.clone();
+        there.follow_passes(false);
         // Where nothing is traversed twice, the first example has begun all that the others need.
         let delivered =
             if there.goes_once() && !state.ended { state.delivered.min(1) } else { state.delivered };

@@ -185,6 +185,32 @@ fn only_what_is_shuffled_anew_reshuffles() {
 }
 
 #[test]
+fn a_stream_tells_what_it_has_taken_of_which_file() {
+    let ops = vec![StreamOp::Skip(2), StreamOp::Repeat(-1)];
+    let mut stream = Stream::new(StreamSpec { ops, ..spec(&[3, 2, 4]) }).unwrap();
+    let taken = |records, ended| Taken { records, ended };
+    assert_eq!(stream.taken(), []);
+    read(&mut stream, 1);
+    assert_eq!(stream.taken(), [(0, taken(3, false))]);
+    read(&mut stream, 1);
+    assert_eq!(stream.taken(), [(0, taken(3, true)), (1, taken(1, false))]);
+    // Into the second pass: nothing is news of the first file, of which no more can be taken.
+    read(&mut stream, 7);
+    assert_eq!(stream.taken(), [(1, taken(2, true)), (2, taken(4, true)), (1, taken(1, false))]);
+    // Whole passes are gone past without a look at the files, unless that is asked for.
+    for (follows, known) in [(false, 1), (true, 3)] {
+        let ops = vec![StreamOp::Repeat(-1)];
+        let mut stream = Stream::new(StreamSpec { ops, ..spec(&[3, 2, 4]) }).unwrap();
+        stream.follow_passes(follows);
+        stream.skip(9 * 5 + 2).unwrap();
+        let mut files: Vec<usize> = stream.taken().into_iter().map(|(file, _)| file).collect();
+        files.sort_unstable();
+        files.dedup();
+        assert_eq!(files.len(), known);
+    }
+}
+
+#[test]
 fn files_without_examples_never_repeat() {
     let empty = StreamSpec { repeat_files: true, ops: vec![StreamOp::Repeat(-1)], ..spec(&[0, 0]) };
     assert_eq!(read(&mut Stream::new(empty).unwrap(), 5), [0u64; 0]);

@@ -123,7 +123,8 @@ impl PreparedDataset {
         let plan = self.plan(reading)?;
         let stream = plan.stream().map_err(|e| raise(reading.py(), e))?;
         let ids = Ids::new(&self.dataset, &plan.files);
-        Ok(Stream { dataset: Arc::clone(&self.dataset), ids, stream })
+        let is_checked = plan.spec().expected.is_some();
+        Ok(Stream { dataset: Arc::clone(&self.dataset), ids, stream, is_checked })
     }
 }
 
@@ -215,6 +216,7 @@ pub(crate) struct Stream {
     dataset: Arc<Dataset>,
     ids: Ids,
     stream: tfds::Stream,
+    is_checked: bool,
 }
 
 impl Stream {
@@ -239,7 +241,7 @@ impl Stream {
 
 #[pymethods]
 impl Stream {
-    /// Examples of a traversal; None if it has no end.
+    /// Examples of a traversal as the dataset says; None if it has no end.
     fn length(&self) -> Option<u64> {
         self.stream.len()
     }
@@ -247,6 +249,12 @@ impl Stream {
     /// Whether traversals differ in their order.
     fn reshuffles(&self) -> bool {
         self.stream.reshuffles()
+    }
+
+    /// Whether reading fails where the files hold another number of examples than the dataset says.
+    #[getter]
+    fn is_checked(&self) -> bool {
+        self.is_checked
     }
 
     /// For each example of a traversal its number in its split.

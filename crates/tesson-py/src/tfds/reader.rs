@@ -158,6 +158,12 @@ impl ExampleReader {
         alone(py, &self.turn, |inner| Ok(inner.reader.split_len()))
     }
 
+    /// Examples of a traversal, by the files where nothing checks what the dataset says; None if it has no end.
+    fn length(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.origin.check(py)?;
+        alone(py, &self.turn, |inner| py.detach(|| inner.reader.counted_len()).map_err(|e| raise(py, e)))
+    }
+
     /// Goes to a place of a traversal, of the present one if none is named; both count from 0.
     fn go_to(&self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
         self.origin.check(py)?;

@@ -14,7 +14,7 @@ use super::loader::{Behind, Loader, RecordId, Stop};
 use super::shelf::Shelf;
 
 /// What is said behind the last number of a stretch.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(super) enum Last {
     /// There are more.
     More,
@@ -22,6 +22,8 @@ pub(super) enum Last {
     End,
     /// The files do not hold what was counted.
     Wrong(CountMismatch),
+    /// The order goes beyond what can be read of a file; and with which record.
+    Failed(Error, RecordId),
 }
 
 /// A stretch of the order.

@@ -52,12 +52,20 @@ pub(super) enum Behind {
     Records(u64),
     /// Nothing but damage.
     Damage,
-    /// A few bytes, less than a record's head.
-    Cut(Error),
+    /// A few bytes, less than a record's head; and how many records there are in all.
+    Cut {
+        records: u64,
+        error: Error,
+    },
 }
 
 /// Bytes in front of a record's data. With fewer left, the reference takes the file for ended.
 const HEAD: u64 = 12;
+
+/// Whether the reference takes a file for ended there.
+pub(super) fn is_cut(problem: &Problem) -> bool {
+    matches!(problem, Problem::Truncated { left, .. } if *left < HEAD)
+}
 
 /// Bytes of stored records that are decoded at once, at most, unless a single one has more: what comes of them may be many
 /// times as large.
@@ -185,10 +193,15 @@ impl Loader {
         match self.block(id, 1) {
             Ok(_) => {
                 let (records, fault) = self.count(id.file)?;
-                Ok(Behind::Records(records + u64::from(fault.is_some())))
+                Ok(match fault {
+                    Some(fault) if is_cut(&fault.problem) => {
+                        Behind::Cut { records, error: self.record_error(id.file, &fault) }
+                    }
+                    fault => Behind::Records(records + u64::from(fault.is_some())),
+                })
             }
             Err(Stop::Short { .. }) => Ok(Behind::Nothing),
-            Err(Stop::Cut(error)) => Ok(Behind::Cut(error)),
+            Err(Stop::Cut(error)) => Ok(Behind::Cut { records: id.record, error }),
             Err(Stop::Failed(_) | Stop::Full) => Ok(Behind::Damage),
         }
     }
@@ -239,10 +252,7 @@ impl Loader {
         match block.records.end() {
             End::Damaged(fault) => {
                 let error = self.record_error(id.file, fault);
-                match fault.problem {
-                    Problem::Truncated { left, .. } if left < HEAD => Err(Stop::Cut(error)),
-                    _ => Err(Stop::Failed(error)),
-                }
+                if is_cut(&fault.problem) { Err(Stop::Cut(error)) } else { Err(Stop::Failed(error)) }
             }
             End::File | End::More => {
                 let (records, _) = self.count(id.file).map_err(Stop::Failed)?;

@@ -13,9 +13,9 @@ use tesson_tfds::info::{Dataset, Shard};
 use tesson_tfds::reading::Plan;
 use tesson_tfds::split::FileInstruction;
 
-use super::ahead::{Loaded, Stretch};
+use super::ahead::{Last, Loaded, Stretch};
 use super::loader::{Behind, Loader, RecordId, Stop};
-use super::order::{Order, order_text};
+use super::order::{Astray, Goal, Order, order_text};
 use super::parts::Parts;
 use super::shards::Shards;
 use super::shelf::Shelf;
@@ -197,6 +197,14 @@ impl Reader {
         self.order.stream.len()
     }
 
+    /// The same, of files that are counted where nobody checks what the dataset says (`assert_cardinality`, shares of files).
+    ///
+    /// # Errors
+    /// Files that cannot be read.
+    pub fn counted_len(&mut self) -> Result<Option<u64>, Error> {
+        self.order.counted_len(self.supply.asks(&self.loader))
+    }
+
     /// Examples of the split, which are what [`Reader::read_at`] numbers.
     pub fn split_len(&self) -> u64 {
         self.plan().files.iter().map(|file| file.take).sum()
@@ -248,14 +256,21 @@ impl Reader {
                 Then::Stopped(stop) => self.stopped(stop, rest)?,
                 Then::End => {
                     self.ended = true;
-                    return self.cut.clone().map_or(Ok(()), Err);
+                    return self.cut().map_or(Ok(()), Err);
                 }
+                Then::Unreadable(error, at) => return Err(self.with_id(error, at)),
                 Then::Wrong(mismatch) => {
                     self.ended = true;
                     return Err(self.count_error(mismatch));
                 }
             }
         }
+    }
+
+    /// What the traversal fails on when all examples are given.
+    fn cut(&self) -> Option<Error> {
+        let passed_over = || self.order.lengths.cut().map(|(error, at)| self.with_id(error.clone(), at));
+        self.cut.clone().or_else(passed_over)
     }
 
     /// Sees how much of what was loaded is right: files may be longer than was thought.
@@ -268,7 +283,10 @@ impl Reader {
                 // Where damage is left out there is nothing, else it is met in its place.
                 Ok(Behind::Damage) if fails => (next.record + 1, None),
                 Ok(Behind::Nothing | Behind::Damage) => (next.record, None),
-                Ok(Behind::Cut(error)) => (next.record, Some(self.with_id(error, next)).filter(|_| fails)),
+                Ok(Behind::Cut { records, error }) => {
+                    let at = RecordId { record: records, ..next };
+                    (records, Some(self.with_id(error, at)).filter(|_| fails))
+                }
                 Ok(Behind::Records(records)) => (records, None),
                 Err(error) => {
                     taken.cut(at, Then::Failed(error));
@@ -289,8 +307,9 @@ impl Reader {
     fn give(&mut self, n: usize, rows: &mut Rows) {
         let Some(taken) = &mut self.taken else { return };
         self.delivered = taken.give(n, rows).unwrap_or(self.delivered);
-        while let Some(Found { file, records, cut, .. }) = taken.reached() {
-            self.order.lengths.insert(file, records);
+        while let Some((over, Found { file, records, cut, .. })) = taken.reached() {
+            // Without the example before the file's end nobody depends on that.
+            self.order.lengths.learn(vec![(file, records)], over.checked_sub(1));
             self.cut = self.cut.take().or(cut);
         }
     }
@@ -331,7 +350,7 @@ impl Reader {
             }
             (Stop::Failed(error) | Stop::Cut(error), _) => return Err(self.with_id(error, bad)),
         };
-        self.order.lengths.insert(bad.file, records);
+        self.order.lengths.stop(bad.file, records, Some(self.delivered));
         self.go_on()
     }
 
@@ -369,18 +388,35 @@ impl Reader {
             return Err(UsageError(what.into()).into());
         }
         self.turn_back()?;
-        let mut all = Vec::with_capacity(n.min(1 << 16));
-        let result = (|| {
-            let filled = self.order.stream.fill(n, &mut all);
-            self.stands_at_order();
-            filled.map_err(|mismatch| self.count_error(mismatch))?;
-            let start = rows.len();
-            rows.numbers.extend(all.iter().skip(rank).step_by(workers));
-            rows.positions.resize(rows.numbers.len(), self.delivered);
-            self.load_known(start, rows, self.order.on_damage)
-        })();
+        if workers > 1 {
+            self.order.is_shared();
+        }
+        let result = self.share(n, (workers, rank), rows);
         self.failed = result.as_ref().err().cloned();
-        result.map(|()| all.len())
+        result
+    }
+
+    fn share(&mut self, n: usize, (workers, rank): (usize, usize), rows: &mut Rows) -> Result<usize, Error> {
+        let (start, mut all, mut failed) = (rows.len(), 0, None);
+        while all < n {
+            let Stretch { numbers, last, .. } = self.order.stretch(n - all, self.supply.asks(&self.loader));
+            // Of each stretch those whose place in all of them is the rank's.
+            let first = (rank + workers - all % workers) % workers;
+            rows.numbers.extend(numbers.iter().skip(first).step_by(workers));
+            all += numbers.len();
+            self.stands_at_order();
+            rows.positions.resize(rows.numbers.len(), self.delivered);
+            failed = match last {
+                Last::More => continue,
+                Last::End if all == 0 => self.cut(),
+                Last::End => None,
+                Last::Wrong(mismatch) => Some(self.count_error(mismatch)),
+                Last::Failed(error, at) => Some(self.with_id(error, at)),
+            };
+            break;
+        }
+        self.load_known(start, rows, self.order.on_damage)?;
+        failed.map_or(Ok(all), Err)
     }
 
     /// Makes the order stand where the reader does, with nothing ahead.
@@ -509,11 +545,10 @@ impl Reader {
     /// Begins the next traversal: the next pass of every shuffle in it.
     pub fn begin(&mut self) {
         // Shuffles have begun no more passes than those that examples were given of.
-        let back = self.turn_back();
-        debug_assert!(back.is_ok(), "the reader has been there");
-        self.order.stream.begin();
+        let begun = self.turn_back().map_err(Error::from).and_then(|()| self.order.begin(&self.state()));
+        debug_assert!(begun.is_ok(), "the reader has been there");
         self.stands_at_order();
-        self.failed = None;
+        (self.failed, self.cut) = (None, None);
     }
 
     /// Begins the traversal before which shuffles have begun these numbers of passes, the files' first.
@@ -521,10 +556,9 @@ impl Reader {
     /// # Errors
     /// Another number of shuffles.
     pub fn begin_after(&mut self, passes: &[u64]) -> Result<(), UsageError> {
-        self.order.stream.begin_after(passes)?;
+        self.order.begin_after(&self.state(), passes)?;
         self.supply.forget();
-        self.taken = None;
-        self.failed = None;
+        (self.taken, self.failed, self.cut) = (None, None, None);
         self.stands_at_order();
         Ok(())
     }
@@ -572,7 +606,7 @@ impl Reader {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), ResumeError> {
         // Until it is there, what was planned and loaded ahead holds.
-        self.order.stream.restore_with(state, &[], go_on)?;
+        self.order.restore(&self.state(), state, go_on)?;
         self.supply.forget();
         self.taken = None;
         self.failed = None;
@@ -618,13 +652,35 @@ impl Reader {
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
         self.check_process()?;
-        let number = self.order.nth(traversal, place, go_on)?;
-        let number = number.ok_or_else(|| UsageError(format!("there is no example {place}")))?;
+        let goal = Goal { traversal: Some(traversal), place, with_next: true };
+        let asks = self.supply.asks(&self.loader);
+        let number = self.order.find(goal, asks, go_on).map(|(_, number)| number);
+        let absent = || UsageError(format!("there is no example {place}"));
+        let number = number.map_err(|astray| self.led_astray(astray))?.ok_or_else(absent)?;
         self.check_places(&[number])?;
         let start = rows.len();
         rows.numbers.push(number);
         rows.positions.push(0);
         self.load_known(start, rows, OnDamage::Fail)
+    }
+
+    pub(super) fn led_astray(&self, astray: Astray) -> Error {
+        match astray {
+            Astray::Count(mismatch) => self.count_error(mismatch),
+            Astray::Record(error, at) => self.with_id(error, at),
+            Astray::Other(error) => error,
+        }
+    }
+
+    /// Goes to a place that it may never have been at.
+    pub(super) fn go_to(&mut self, goal: Goal, go_on: &mut dyn FnMut() -> bool) -> Result<(), Error> {
+        let asks = self.supply.asks(&self.loader);
+        let gone = self.order.seek(goal, asks, go_on);
+        gone.map_err(|astray| self.led_astray(astray))?;
+        self.supply.forget();
+        (self.taken, self.failed, self.cut) = (None, None, None);
+        self.stands_at_order();
+        Ok(())
     }
 
     fn with_id(&self, error: Error, id: RecordId) -> Error {
@@ -640,7 +696,7 @@ impl Reader {
     /// The files do not hold what the dataset says: which ones, and how many records they have.
     fn count_error(&self, mismatch: CountMismatch) -> Error {
         let expected = |file: usize| self.plan().files[file].examples_in_shard;
-        let wrong = self.order.lengths.iter().filter(|(file, found)| expected(**file) != **found);
+        let wrong = self.order.lengths.known.iter().filter(|(file, found)| expected(**file) != **found);
         let named: Vec<String> = wrong
             .map(|(file, found)| format!("{}: {}", self.prefixes[*file], of_file(*found, expected(*file))))
             .collect();

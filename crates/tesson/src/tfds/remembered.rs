@@ -62,6 +62,11 @@ impl RecordFile for Remembered {
         self.file.count(fetch)
     }
 
+    fn reaches(&self, records: u64, fetch: &dyn Fetch) -> Result<Option<bool>, Error> {
+        self.look(records);
+        self.file.reaches(records, fetch)
+    }
+
     fn random_access(&self, fetch: &dyn Fetch) -> Result<bool, Error> {
         self.file.random_access(fetch)
     }

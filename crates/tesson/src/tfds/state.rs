@@ -7,7 +7,7 @@ use tesson_core::{Error, ResumeError, UsageError};
 use tesson_plan::StreamState;
 
 use super::Reader;
-use super::order::order_text;
+use super::order::{Goal, order_text};
 
 /// The version of the form.
 const VERSION: u64 = 1;
@@ -16,7 +16,7 @@ impl Reader {
     /// A state of this reader, with what tells it from others.
     pub fn to_json(&self, state: &StreamState) -> Value {
         let mut saved = json!({"tfds": VERSION, "stream": state.to_json()});
-        let found = self.found_lengths();
+        let found = self.found_lengths(state);
         if !found.is_empty() {
             saved["lengths"] = found.into();
         }
@@ -120,32 +120,19 @@ impl Reader {
         place: u64,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
-        if let Some(len) = self.traversal_len().filter(|len| place > *len) {
+        if self.traversal_len().is_some_and(|len| place > len)
+            && let Some(len) = self.counted_len()?.filter(|len| place > *len)
+        {
             return Err(UsageError(format!("found place {place}, the traversal has {len}")).into());
         }
-        let started = match traversal {
-            None => self.state().started,
-            Some(n) => {
-                let mut stream = self.plan().stream()?;
-                if !stream.begin_traversal_with(n, go_on)? {
-                    let source = "interrupted on it".to_owned();
-                    let what = "the way to the traversal".to_owned();
-                    return Err(ResumeError { what, state: n.to_string(), source }.into());
-                }
-                stream.started().to_vec()
-            }
-        };
-        let state = StreamState { started, delivered: place, ended: false };
-        Ok(self.restore_with(&state, go_on)?)
+        self.go_to(Goal { traversal, place, with_next: false }, go_on)
     }
 
     /// Files that hold another number of records than the dataset says, as far as that has been seen: their places in the
     /// plan, and the number. The order behind such a file is another one.
-    fn found_lengths(&self) -> Vec<Value> {
-        let files = &self.plan().files;
-        let differs =
-            self.order.lengths.iter().filter(|(file, found)| files[**file].examples_in_shard != **found);
-        differs.map(|(file, found)| json!([file, found])).collect()
+    fn found_lengths(&self, state: &StreamState) -> Vec<Value> {
+        let found = self.order.lengths.found(self.plan(), state);
+        found.into_iter().map(|(file, records)| json!([file, records])).collect()
     }
 
     fn lengths(&self, saved: &Value) -> Result<BTreeMap<usize, u64>, ResumeError> {

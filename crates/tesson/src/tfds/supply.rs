@@ -8,6 +8,7 @@ use tesson_plan::CountMismatch;
 use tesson_tfds::features::Batch;
 
 use super::ahead::{Crew, Last, Loaded, Stretch, load};
+use super::lengths::Asks;
 use super::loader::{Behind, Loader, RecordId, Stop};
 use super::order::Order;
 use super::{Means, Rows};
@@ -49,6 +50,8 @@ pub(super) enum Then {
     Stopped(Stop),
     End,
     Wrong(CountMismatch),
+    /// The order goes no further, because of this record.
+    Unreadable(Error, RecordId),
 }
 
 /// How many records a file has, seen behind so many examples, and a few bytes behind the last one.
@@ -113,14 +116,14 @@ impl Supply {
             self.start(loader);
         }
         let Some(mut crew) = self.crew.take() else {
-            let stretch = self.plan(left, 1, order);
+            let stretch = self.plan(left, 1, order, loader);
             return self.load(stretch, loader);
         };
         while self.over.is_none() && crew.under_way() < self.depth() {
-            let stretch = self.plan(n, WORTH, order);
+            let stretch = self.plan(n, WORTH, order, loader);
             crew.give(stretch, self.batch(loader), self.batch_bytes());
         }
-        let loaded = match (crew.under_way(), self.over) {
+        let loaded = match (crew.under_way(), self.over.clone()) {
             (0, Some(last)) => Loaded::nothing(last, self.batch(loader)),
             _ => crew.take(),
         };
@@ -130,10 +133,15 @@ impl Supply {
     }
 
     /// The next stretch; the last one again and again.
-    fn plan(&mut self, n: usize, worth: usize, order: &mut Order) -> Stretch {
-        let stretch = order.stretch(self.examples(n, worth));
-        self.over = (stretch.last != Last::More).then_some(stretch.last);
+    fn plan(&mut self, n: usize, worth: usize, order: &mut Order, loader: &Loader) -> Stretch {
+        let stretch = order.stretch(self.examples(n, worth), self.asks(loader));
+        self.over = (!matches!(stretch.last, Last::More)).then(|| stretch.last.clone());
         stretch
+    }
+
+    /// Who looks into files for an order.
+    pub(super) fn asks<'a>(&self, loader: &'a Loader) -> Asks<'a> {
+        Asks { shelf: loader.shelf(), threads: self.threads }
     }
 
     /// Hands records that are wanted at once to the threads, in pieces, if that is worth it and nothing else is under way: how
@@ -225,11 +233,12 @@ impl Supply {
 impl Taken {
     pub(super) fn new(loaded: Loaded) -> Taken {
         let Loaded { stretch, batch, stop, behind } = loaded;
-        let then = match (stop, stretch.last) {
+        let then = match (stop, &stretch.last) {
             (Some(stop), _) => Then::Stopped(stop),
             (None, Last::More) => Then::More,
             (None, Last::End) => Then::End,
-            (None, Last::Wrong(mismatch)) => Then::Wrong(mismatch),
+            (None, Last::Wrong(mismatch)) => Then::Wrong(*mismatch),
+            (None, Last::Failed(error, at)) => Then::Unreadable(error.clone(), *at),
         };
         Taken { at: 0, upto: batch.rows(), stretch, batch, behind, found: VecDeque::new(), then }
     }
@@ -247,10 +256,10 @@ impl Taken {
         self.found.push_back(found);
     }
 
-    /// The next of it whose place has been reached.
-    pub(super) fn reached(&mut self) -> Option<Found> {
+    /// The next of it whose place has been reached, and how many of the traversal are over there.
+    pub(super) fn reached(&mut self) -> Option<(u64, Found)> {
         self.found.front().filter(|found| found.at <= self.at)?;
-        self.found.pop_front()
+        self.found.pop_front().map(|found| (self.stretch.over + found.at as u64, found))
     }
 
     /// Says that only so many examples are right.

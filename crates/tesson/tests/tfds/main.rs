@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod ahead;
+mod counts;
 mod dataset;
 mod description;
 mod deserializer;

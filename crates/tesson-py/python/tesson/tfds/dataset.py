@@ -213,8 +213,12 @@ class Dataset(Generic[T]):
         return self._node.cardinality()
 
     def __len__(self) -> int:
-        """Elements of a pass."""
-        match self.cardinality():
+        """Elements of a pass.
+
+        Of the examples of a split it is what dataset_info.json says, which reading checks. With ``assert_cardinality=False``,
+        or with an ``input_context``, nothing checks it: then the shards are counted.
+        """
+        match self._node.counted_length():
             case operations.INFINITE_CARDINALITY:
                 raise TypeError("the dataset has no end: take() some of it")
             case operations.UNKNOWN_CARDINALITY:

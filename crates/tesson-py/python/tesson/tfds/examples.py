@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import _tesson
 from .features import arrays
-from .operations.node import INFINITE_CARDINALITY, Node, Traversal, check_operation
+from .operations.node import INFINITE_CARDINALITY, UNKNOWN_CARDINALITY, Node, Traversal, check_operation
 from .operations.structure import DatasetSpec, RaggedTensorSpec, TensorSpec, children
 
 # In the child of a fork, readers of the parent say so instead of waiting for threads that are not there.
@@ -154,7 +154,17 @@ class Examples(Node):
 
     def cardinality(self) -> int:
         length = self.length()
-        return INFINITE_CARDINALITY if length is None else length
+        if length is None:
+            return INFINITE_CARDINALITY
+        # As in TFDS: where reading does not check what dataset_info.json says, it is not taken for true.
+        return length if self.order.is_checked else UNKNOWN_CARDINALITY
+
+    def counted_length(self) -> int:
+        n = self.cardinality()
+        if n != UNKNOWN_CARDINALITY:
+            return n
+        counted = self._reader().length()
+        return INFINITE_CARDINALITY if counted is None else counted
 
     def passes_begun(self) -> list[int]:
         return Passes.begun(self.passes)

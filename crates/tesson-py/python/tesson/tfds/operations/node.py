@@ -60,6 +60,10 @@ class Node(ABC):
     def cardinality(self) -> int:
         """Elements of a pass, by tf.data's rules."""
 
+    def counted_length(self) -> int:
+        """The same, of examples that have to be counted their number."""
+        return self.cardinality()
+
     @abstractmethod
     def element_spec(self) -> Any:
         """The structure of an element, with shapes and types at its leaves."""
