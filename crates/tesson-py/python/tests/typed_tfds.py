@@ -40,3 +40,15 @@ def main() -> None:
     with tfds.Writer("data", "x", "1.0.0", features, {"train": None}, supervised_keys=("image", "label")) as writer:
         writer.write("train", {"image": np.zeros((28, 28, 1), np.uint8), "label": "a", "steps": []})
     print(tfds.benchmark(ds, batch_size=1).examples_per_second)
+    lines: tfds.Dataset[dict[str, np.ndarray]] = builder.as_dataset(split="train")
+    pairs = lines.map(lambda line: (line["image"], line["label"]), num_parallel_calls=tfds.AUTOTUNE)
+    batches = pairs.filter(lambda image, label: label != 0).shuffle(100, seed=1).batch(32, True).prefetch(tfds.AUTOTUNE)
+    iterator = iter(batches)
+    state: dict[str, object] = iterator.state_dict()
+    iterator.load_state_dict(state)
+    for line in lines.take(2).cache():
+        print(line["image"].shape)
+    for number, line in lines.enumerate():
+        print(int(number) + 1, line.keys())
+    size: int = tfds.Dataset.zip((lines, pairs)).concatenate(batches).unbatch().cardinality()
+    print(size == tfds.UNKNOWN_CARDINALITY, lines.element_spec)
