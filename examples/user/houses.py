@@ -3,7 +3,7 @@
 Order, workers, saving and going on, and joining with other files are not its business. Prints:
 
 prices in the order of the file: 210 280 150 390 200 110 265 160 480 225
-shuffled, worker 0 of 2: 390 225 280 150 480 210
+shuffled, worker 0 of 2: 200 390 225 150 480 110 210
 goes on after a restart: True
 """
 
@@ -38,15 +38,15 @@ class Table(UserDeserializer):
         return {name: table[:, [names.index(c) for c in columns]] for name, columns in self.streams.items()}
 
 
-def prices(source, **share):
-    return [f"{price:.0f}" for minibatch in source.minibatches(3, **share) for price in minibatch["price"].samples[:, 0]]
+def prices(source):
+    return [f"{price:.0f}" for minibatch in source.minibatches(3) for price in minibatch["price"].samples[:, 0]]
 
 
 houses = Table(Path(__file__).with_suffix(".csv"), {"size": ["rooms", "metres"], "price": ["price"]})
 houses.composable = True  # Shuffled and shared as files are.
 print("prices in the order of the file:", *prices(MinibatchSource(houses, randomize=False, max_sweeps=1)))
-share = {"num_data_partitions": 2, "partition_index": 0}
-print("shuffled, worker 0 of 2:", *prices(MinibatchSource(houses, max_sweeps=1), **share))
+share = {"sharing": "position", "num_data_partitions": 2, "partition_index": 0}
+print("shuffled, worker 0 of 2:", *prices(MinibatchSource(houses, max_sweeps=1, **share)))
 with MinibatchSource(houses, max_sweeps=1) as source, MinibatchSource(houses, max_sweeps=1) as again:
     source.next_minibatch(4)
     again.restore_from_checkpoint(source.get_checkpoint_state())
