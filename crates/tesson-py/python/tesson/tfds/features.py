@@ -171,24 +171,11 @@ class FeatureConnector:
         return hash(repr(self._leaves()))
 
 
-class FeatureInfo(FeatureConnector):
-    """A feature by its shape and type alone, with all sequences around it: ``FeatureInfo((None, 4), "float32", 1)`` is the
-    same as ``Sequence(Tensor(shape=(4,), dtype="float32"))``."""
+class _Array(FeatureConnector):
+    """A feature whose values are one array."""
 
-    def __init__(
-        self,
-        shape: Iterable[int | None],
-        dtype: Any,
-        sequence_rank: int = 0,
-        dataset_level: int = 0,
-        optional: bool = False,
-    ) -> None:
-        self._shape, self._dtype = _shape(shape), DType(dtype)
-        if not 0 <= sequence_rank <= len(self._shape):
-            what = f"0 to {len(self._shape)}, the dimensions of its shape"
-            raise ValueError(f"found sequence_rank={sequence_rank}, expected {what}")
-        self._ranks = (sequence_rank, dataset_level)
-        self._optional = optional
+    def __init__(self, shape: Iterable[int | None], dtype: Any, optional: bool) -> None:
+        self._shape, self._dtype, self._optional = _shape(shape), DType(dtype), optional
 
     @property
     def shape(self) -> Shape:
@@ -201,6 +188,30 @@ class FeatureInfo(FeatureConnector):
         return self._dtype
 
     @property
+    def optional(self) -> bool:
+        """Whether an example may lack it."""
+        return self._optional
+
+
+class FeatureInfo(_Array):
+    """A feature by its shape and type alone, with all sequences around it: ``FeatureInfo((None, 4), "float32", 1)`` is the
+    same as ``Sequence(Tensor(shape=(4,), dtype="float32"))``."""
+
+    def __init__(
+        self,
+        shape: Iterable[int | None],
+        dtype: Any,
+        sequence_rank: int = 0,
+        dataset_level: int = 0,
+        optional: bool = False,
+    ) -> None:
+        super().__init__(shape, dtype, optional)
+        if not 0 <= sequence_rank <= len(self._shape):
+            what = f"0 to {len(self._shape)}, the dimensions of its shape"
+            raise ValueError(f"found sequence_rank={sequence_rank}, expected {what}")
+        self._ranks = (sequence_rank, dataset_level)
+
+    @property
     def sequence_rank(self) -> int:
         """Number of sequences around the values."""
         return self._ranks[0]
@@ -209,11 +220,6 @@ class FeatureInfo(FeatureConnector):
     def dataset_level(self) -> int:
         """Number of nested datasets around the values."""
         return self._ranks[1]
-
-    @property
-    def optional(self) -> bool:
-        """Whether an example may lack it."""
-        return self._optional
 
     def to_json(self) -> dict[str, Any]:
         """The node of features.json."""
@@ -244,7 +250,7 @@ class Encoding(enum.Enum):
 EncodingWord: TypeAlias = Encoding | Literal["none", "bytes", "zlib"]
 
 
-class Tensor(FeatureConnector):
+class Tensor(_Array):
     """An array of one type.
 
     Parameters
@@ -270,26 +276,9 @@ class Tensor(FeatureConnector):
         optional: bool = False,
         doc: Any = None,
     ) -> None:
-        self._shape = _shape(shape)
-        self._dtype = DType(dtype)
+        super().__init__(shape, dtype, optional)
         self.encoding = Encoding(encoding)
-        self._optional = optional
         self.doc = doc
-
-    @property
-    def shape(self) -> Shape:
-        """The dimensions."""
-        return self._shape
-
-    @property
-    def dtype(self) -> DType:
-        """The type of the values."""
-        return self._dtype
-
-    @property
-    def optional(self) -> bool:
-        """Whether an example may lack it."""
-        return self._optional
 
     def to_json(self) -> dict[str, Any]:
         """The node of features.json."""
@@ -332,7 +321,32 @@ class Text(Tensor):
         return self._node("text_feature.Text", text={})
 
 
-class ClassLabel(Tensor):
+class _Classes(FeatureConnector):
+    """A feature whose values are numbers of classes."""
+
+    _num_classes: int
+    _names: list[str] | None
+
+    @property
+    def num_classes(self) -> int:
+        """Number of classes."""
+        return self._num_classes
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the classes."""
+        return [str(n) for n in range(self.num_classes)] if self._names is None else list(self._names)
+
+    def _leaves(self) -> list[tuple[Any, ...]]:
+        (leaf,) = super()._leaves()
+        return [(*leaf[:-1], tuple(self.names))]
+
+    def _classes(self) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+        if self._names is not None:
+            yield (), self._names
+
+
+class ClassLabel(_Classes, Tensor):
     """A class: its number, or in examples that are written also its name. -1 stands for no label.
 
     Parameters
@@ -356,16 +370,6 @@ class ClassLabel(Tensor):
         super().__init__(shape=(), dtype="int64", doc=doc)
         self._num_classes, self._names = _class_names(num_classes, names, names_file)
 
-    @property
-    def num_classes(self) -> int:
-        """Number of classes."""
-        return self._num_classes
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the classes."""
-        return [str(n) for n in range(self.num_classes)] if self._names is None else list(self._names)
-
     def int2str(self, int_value: int) -> str:
         """The name of a class."""
         if not 0 <= int_value < self.num_classes:
@@ -384,14 +388,6 @@ class ClassLabel(Tensor):
     def to_json(self) -> dict[str, Any]:
         """The node of features.json."""
         return self._node("class_label_feature.ClassLabel", classLabel={"numClasses": str(self.num_classes)})
-
-    def _leaves(self) -> list[tuple[Any, ...]]:
-        (leaf,) = super()._leaves()
-        return [(*leaf[:-1], tuple(self.names))]
-
-    def _classes(self) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-        if self._names is not None:
-            yield (), self._names
 
     def __repr__(self) -> str:
         return f"ClassLabel(shape=(), dtype=int64, num_classes={self.num_classes})"
@@ -460,7 +456,7 @@ class Image(Tensor):
         return {**content, "useColormap": True} if self.use_colormap else content
 
 
-class LabeledImage(Image):
+class LabeledImage(_Classes, Image):
     """A picture whose pixels are numbers of classes."""
 
     def __init__(
@@ -483,28 +479,10 @@ class LabeledImage(Image):
             found = _class_names(None, labels, None)
         self._num_classes, self._names = found
 
-    @property
-    def num_classes(self) -> int:
-        """Number of classes."""
-        return self._num_classes
-
-    @property
-    def names(self) -> list[str]:
-        """The names of the classes."""
-        return [str(n) for n in range(self.num_classes)] if self._names is None else list(self._names)
-
     def to_json(self) -> dict[str, Any]:
         """The node of features.json."""
         content = {**self._image(), "label": {"numClasses": str(self.num_classes)}}
         return self._node("labeled_image.LabeledImage", image=content)
-
-    def _leaves(self) -> list[tuple[Any, ...]]:
-        (leaf,) = super()._leaves()
-        return [(*leaf[:-1], tuple(self.names))]
-
-    def _classes(self) -> Iterator[tuple[tuple[str, ...], list[str]]]:
-        if self._names is not None:
-            yield (), self._names
 
 
 class Audio(Tensor):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import os
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from types import TracebackType
@@ -129,10 +131,10 @@ class Writer:
             ...
         tesson.errors.UsageError: split `train`, example 1, feature `label`: label `dogs`, expected one of cat, dog, did you mean `dog`?
         """
-        number = self._native.written(split)
         try:
             given = [self._given(path, value) for path, value in self._flat(example)]
         except (KeyError, TypeError, ValueError, OSError) as error:
+            number = self._native.written(split)
             what = error.args[0] if isinstance(error, KeyError) else error
             kind = KeyError if isinstance(error, KeyError) else TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"split `{split}`, example {number}, {what}") from error
@@ -215,6 +217,8 @@ def _array(value: Any) -> tuple[Any, ...]:
     """Type, shape and memory of numbers, or the shape and the values of strings."""
     if isinstance(value, (str, bytes)):
         return (), [value.encode() if isinstance(value, str) else value]
+    if type(value) is int and -(2**63) <= value < 2**63:
+        return "int64", (), value.to_bytes(8, "little", signed=True)
     if isinstance(value, (Mapping, Set)):
         raise TypeError(f"found {_shown(value)}, expected an array or a list")
     try:
@@ -230,8 +234,15 @@ def _array(value: Any) -> tuple[Any, ...]:
 def _numbers(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
     if array.dtype.kind not in "biufc" and array.dtype.name != "bfloat16":
         raise TypeError(f"found {array.dtype} values, expected numbers, str or bytes")
-    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return array.dtype.name, array.shape, little.tobytes()
+    if not array.dtype.isnative or sys.byteorder == "big":
+        array = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return _name(array.dtype), array.shape, array.tobytes()
+
+
+@functools.cache
+def _name(dtype: np.dtype[Any]) -> str:
+    """The name of a type, which NumPy makes anew each time."""
+    return dtype.name
 
 
 def _string(text: Any) -> bytes:
