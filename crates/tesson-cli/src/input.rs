@@ -4,10 +4,11 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
-use tesson::config::{Choices, Loaded, SourceConfig, assignment, load as load_config, lower, set, set_value};
+use tesson::config::reader::check_before_modules;
+use tesson::config::{Choices, Loaded, SourceConfig, assignment, load as load_config, lower, set_value};
 use tesson::deserializer::{Section, Value};
 use tesson::{ConfigError, Error, Source};
-use tesson_core::{Found, nearest};
+use tesson_core::{Found, Name, Place, nearest};
 
 use crate::args::{ChoiceArgs, InputArgs, OrderArgs};
 use crate::failure::Failure;
@@ -32,12 +33,14 @@ pub(crate) fn config(
     if let Some(order) = order {
         put_order(&mut tree, order)?;
     }
-    for assignment in input.choice.set.iter().filter(|_| !is_config) {
-        set(&mut tree, assignment)?;
+    for (path, value) in assignments(&input.choice)?.iter().filter(|_| !is_config) {
+        let given = Place::argument(format!("--set {path}"));
+        set_value(&mut tree, path, value.clone(), Some(&given))?;
     }
+    let registry = host.registry();
+    check_before_modules(&tree, &registry).map_err(|e| named(e.located_in(&tree), path))?;
     let folder = input.base_dir.as_deref().or(base_dir.as_deref().map(Path::new));
     host.resolve(&mut tree, folder).map_err(|e| named(e.located_in(&tree), path))?;
-    let registry = host.registry();
     let mut config = lower(&tree, &registry).map_err(|e| named(e.located_in(&tree), path))?;
     if let Some(folder) = folder {
         config.resolve_paths(folder, &registry)?;
@@ -121,10 +124,18 @@ pub(crate) fn load(path: &Path, arguments: &[String], choice: &ChoiceArgs) -> Re
     }
     let choices = Choices {
         arguments: arguments.to_vec(),
-        overrides: choice.set.iter().map(|text| assignment(text)).collect::<Result<_, _>>()?,
+        overrides: assignments(choice)?,
+        override_option: Some("--set"),
         extended_variables: choice.extended_variables,
     };
     Ok(load_config(name, &choices)?)
+}
+
+/// The paths and values of `--set`.
+fn assignments(choice: &ChoiceArgs) -> Result<Vec<(String, Value)>, Failure> {
+    let one =
+        |text: &String| assignment(text).map_err(|e| e.at(Some(Place::argument(format!("--set {text}")))));
+    Ok(choice.set.iter().map(one).collect::<Result<_, _>>()?)
 }
 
 /// The same error with the repair, if a file is missing that lies beside the configuration.
@@ -218,7 +229,8 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
         if streams.get(&name).is_some() {
             return Err(Failure::Usage(format!("--stream {text}: there are two streams `{name}`")));
         }
-        streams.push(name, Value::Section(stream));
+        streams
+            .push(Name::at(name, Some(Place::argument(format!("--stream {text}")))), Value::Section(stream));
     }
     for text in &input.aliases {
         alias(&mut streams, text)?;
@@ -276,11 +288,11 @@ fn alias(streams: &mut Section, given: &str) -> Result<(), Failure> {
 
 fn put_input(tree: &mut Section, input: &InputArgs) -> Result<(), Failure> {
     let given = [
-        ("deserializers[0].rules", input.rules.as_deref().map(text)),
-        ("deserializers[0].maxErrors", input.max_errors.map(whole)),
-        ("quarantine", input.quarantine.as_deref().map(text)),
-        ("threads", input.threads.map(whole)),
-        ("memoryLimit", input.memory_limit.as_deref().map(text)),
+        ("--rules", "deserializers[0].rules", input.rules.as_deref().map(text)),
+        ("--max-errors", "deserializers[0].maxErrors", input.max_errors.map(whole)),
+        ("--quarantine", "quarantine", input.quarantine.as_deref().map(text)),
+        ("--threads", "threads", input.threads.map(whole)),
+        ("--memory-limit", "memoryLimit", input.memory_limit.as_deref().map(text)),
     ];
     put_all(tree, given)
 }
@@ -292,15 +304,16 @@ fn put_order(tree: &mut Section, order: &OrderArgs) -> Result<(), Failure> {
     if order.sweeps.is_some() || order.samples.is_some() {
         drop_limit(tree);
     }
+    let sequences = order.minibatch_size_in_sequences.map(whole);
     let given = [
-        ("randomize", order.randomize.as_deref().map(text)),
-        ("randomizationSeed", order.seed.map(whole)),
-        ("maxSweeps", order.sweeps.map(whole)),
-        ("maxSamples", order.samples.map(whole)),
-        ("minibatchSizeInSequences", order.minibatch_size_in_sequences.map(whole)),
-        ("bucketing", order.bucketing.as_deref().map(text)),
-        ("equalSteps", order.equal_steps.as_deref().map(text)),
-        ("sharing", order.sharing.as_deref().map(text)),
+        ("--randomize", "randomize", order.randomize.as_deref().map(text)),
+        ("--seed", "randomizationSeed", order.seed.map(whole)),
+        ("--sweeps", "maxSweeps", order.sweeps.map(whole)),
+        ("--samples", "maxSamples", order.samples.map(whole)),
+        ("--minibatch-size-in-sequences", "minibatchSizeInSequences", sequences),
+        ("--bucketing", "bucketing", order.bucketing.as_deref().map(text)),
+        ("--equal-steps", "equalSteps", order.equal_steps.as_deref().map(text)),
+        ("--sharing", "sharing", order.sharing.as_deref().map(text)),
     ];
     put_all(tree, given)
 }
@@ -328,16 +341,20 @@ fn put_window(tree: &mut Section, window: &str) -> Result<(), Failure> {
             .any(|n| n.eq_ignore_ascii_case(name))
     });
     let given = [
-        ("randomizationWindow", Some(whole(size))),
-        ("sampleBasedRandomizationWindow", Some(Value::Bool(in_samples))),
+        ("--window", "randomizationWindow", Some(whole(size))),
+        ("--window", "sampleBasedRandomizationWindow", Some(Value::Bool(in_samples))),
     ];
     put_all(tree, given)
 }
 
-fn put_all<const N: usize>(tree: &mut Section, given: [(&str, Option<Value>); N]) -> Result<(), Failure> {
-    for (path, value) in given {
+/// Puts the values of options in their places.
+fn put_all<const N: usize>(
+    tree: &mut Section,
+    given: [(&str, &str, Option<Value>); N],
+) -> Result<(), Failure> {
+    for (option, path, value) in given {
         if let Some(value) = value {
-            set_value(tree, path, value)?;
+            set_value(tree, path, value, Some(&Place::argument(option)))?;
         }
     }
     Ok(())

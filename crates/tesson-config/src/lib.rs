@@ -25,7 +25,7 @@ pub mod toml;
 pub use lower::lower;
 pub use manual::{ENVIRONMENT, option_manual};
 pub use options::READER_OPTIONS;
-pub use overrides::{assignment, set, set_value};
+pub use overrides::{assignment, set_value};
 pub use resolve::{Arguments, Resolved, reader as reader_of};
 pub use schedule::Schedule;
 pub use source::{

@@ -349,7 +349,7 @@ pub static READER_OPTIONS: OptionTable = OptionTable(&[
         &[],
         OptionKind::Text,
         Some(""),
-        "The Python module that registers the type; without effect beside a built-in type.",
+        "The Python module that registers the type, which is imported and so runs its code: read such configurations from people you trust alone; without effect beside a built-in type.",
     ),
 ]);
 

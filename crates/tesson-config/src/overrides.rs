@@ -1,20 +1,11 @@
 //! Values set from outside into a configuration: `--set path.to.option=value`.
 
-use tesson_core::{ConfigError, Section, Value};
+use tesson_core::{ConfigError, Name, Place, Section, Value};
 
 use crate::json;
 
-/// Sets `path=value` in a tree. A path is names separated by `.`, with `[i]` behind the name of a list; sections that
-/// are missing are made. A value that is JSON is taken as that, anything else as text.
-///
-/// # Errors
-/// Text without `=`, paths through something that is no section, places that a list does not have.
-pub fn set(tree: &mut Section, assignment: &str) -> Result<(), ConfigError> {
-    let (path, value) = self::assignment(assignment)?;
-    set_value(tree, &path, value)
-}
-
-/// The path and the value of `path=value`, as [`set`] takes them.
+/// The path and the value of `path=value`, as [`set_value`] takes them. A value that is JSON is taken as that, anything else
+/// as text.
 ///
 /// # Errors
 /// Text without `=`, lists with `null` in them.
@@ -26,12 +17,19 @@ pub fn assignment(text: &str) -> Result<(String, Value), ConfigError> {
     Ok((path.to_string(), value(given, path)?))
 }
 
-/// Sets a value at a path, as [`set`] does.
+/// Sets a value at a path: names separated by `.`, with `[i]` after the name of a list. Sections that are missing are made. `given` is where errors of the value are reported, such as the argument that
+/// gave it, instead of where an earlier value stands.
 ///
 /// # Errors
 /// Paths through something that is no section, places that a list does not have.
-pub fn set_value(tree: &mut Section, path: &str, value: Value) -> Result<(), ConfigError> {
-    put(tree, &steps(path)?, value, path)
+pub fn set_value(
+    tree: &mut Section,
+    path: &str,
+    value: Value,
+    given: Option<&Place>,
+) -> Result<(), ConfigError> {
+    let put = steps(path).and_then(|steps| put(tree, &steps, value, path, given));
+    put.map_err(|e| e.at(given.cloned()))
 }
 
 fn value(text: &str, path: &str) -> Result<Value, ConfigError> {
@@ -65,9 +63,18 @@ fn step<'a>(part: &'a str, path: &str) -> Result<Step<'a>, ConfigError> {
     Ok(Step { name, places })
 }
 
-fn put(section: &mut Section, steps: &[Step<'_>], new: Value, path: &str) -> Result<(), ConfigError> {
+fn put(
+    section: &mut Section,
+    steps: &[Step<'_>],
+    new: Value,
+    path: &str,
+    given: Option<&Place>,
+) -> Result<(), ConfigError> {
     let (step, rest) = steps.split_first().expect("a path has a step");
-    let mut target = entry(section, step.name);
+    let (name, mut target) = entry(section, step.name, given);
+    if let (Some(given), []) = (given, rest) {
+        *name = name.clone().placed(given.clone());
+    }
     for &place in &step.places {
         target = list_place(target, place, step.name, path)?;
     }
@@ -76,7 +83,7 @@ fn put(section: &mut Section, steps: &[Step<'_>], new: Value, path: &str) -> Res
         return Ok(());
     }
     match target {
-        Value::Section(inner) => put(inner, rest, new, path),
+        Value::Section(inner) => put(inner, rest, new, path, given),
         other => {
             let what = format!("`{}` is {}, expected a section", step.name, other.describe());
             Err(ConfigError::new(path, what))
@@ -85,12 +92,13 @@ fn put(section: &mut Section, steps: &[Step<'_>], new: Value, path: &str) -> Res
 }
 
 /// The last entry of this name in any case, or a new empty section.
-fn entry<'a>(section: &'a mut Section, name: &str) -> &'a mut Value {
+fn entry<'a>(section: &'a mut Section, name: &str, given: Option<&Place>) -> (&'a mut Name, &'a mut Value) {
     let at = section.0.iter().rposition(|(n, _)| n.eq_ignore_ascii_case(name)).unwrap_or_else(|| {
-        section.push(name, Value::Section(Section::default()));
+        section.push(Name::at(name, given.cloned()), Value::Section(Section::default()));
         section.0.len() - 1
     });
-    &mut section.0[at].1
+    let (name, value) = &mut section.0[at];
+    (name, value)
 }
 
 fn list_place<'a>(
@@ -117,6 +125,11 @@ fn list_place<'a>(
 mod tests {
     use super::*;
 
+    fn set(tree: &mut Section, text: &str) -> Result<(), ConfigError> {
+        let (path, value) = assignment(text)?;
+        set_value(tree, &path, value, None)
+    }
+
     fn check(text: &str, assignment: &str, expected: &str) {
         let mut tree = json::parse(text).unwrap();
         set(&mut tree, assignment).unwrap();
@@ -137,6 +150,22 @@ mod tests {
         check(r#"{"l": [[1, 2]]}"#, "l[0][1]=3", r#"{"l": [[1, 3]]}"#);
         check("{}", r#"l=[1, {"a": "2"}]"#, r#"{"l": [1, {"a": "2"}]}"#);
         check(r#"{"n": 1}"#, "n=null", r#"{"n": "default"}"#);
+    }
+
+    #[test]
+    fn errors_of_a_value_are_reported_where_it_was_given() {
+        let mut tree = json::parse_file("{\n\"maxErrors\": 1,\n\"d\": [{\"n\": 2}]}", "f.json").unwrap();
+        let given = Place::argument("--set maxErrors=few");
+        set_value(&mut tree, "maxerrors", Value::Text("few".into()), Some(&given)).unwrap();
+        let e = ConfigError::new("maxErrors", "found `few`").located_in(&tree).to_string();
+        assert_eq!(e, "--set maxErrors=few: found `few`");
+        let e = ConfigError::new("d[0].n", "found `2`").located_in(&tree).to_string();
+        assert_eq!(e, "f.json:3:8: d[0].n: found `2`");
+        // What is missing in the section is nothing that the argument has to do with.
+        let e = ConfigError::new("missing", "required").located_in(&tree);
+        assert_eq!(e.to_string(), "missing: required");
+        let e = set_value(&mut tree, "d[3].n", Value::Whole(1), Some(&Place::argument("--n"))).unwrap_err();
+        assert_eq!(e.to_string(), "--n: d[3].n: `d` has 1 entries, found place 3, counted from 0");
     }
 
     #[test]

@@ -35,6 +35,16 @@ pub struct DeserializerConfig {
     pub path: String,
 }
 
+impl DeserializerConfig {
+    /// An error of its options, at the place where the option stands.
+    #[must_use]
+    pub fn located(&self, e: ConfigError) -> ConfigError {
+        let inner = e.path.strip_prefix(&self.path).and_then(|path| path.strip_prefix('.'));
+        let place = inner.and_then(|path| self.options.place_of(path)).or(self.options.begins()).cloned();
+        e.at(place)
+    }
+}
+
 impl fmt::Debug for DeserializerConfig {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("DeserializerConfig")

@@ -494,7 +494,9 @@ impl fmt::Display for ConfigError {
         if let Some(place) = &self.at {
             write!(f, "{place}: ")?;
         }
-        if !self.path.is_empty() {
+        // An argument such as `--set maxErrors=3` names the path itself.
+        let is_named = self.at.as_ref().is_some_and(|p| p.is_argument() && p.file.contains(&self.path));
+        if !self.path.is_empty() && !is_named {
             write!(f, "{}: ", self.path)?;
         }
         f.write_str(&self.what)

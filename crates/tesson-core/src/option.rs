@@ -82,9 +82,10 @@ impl Section {
         inner.or(name.place())
     }
 
-    /// Where the first entry stands whose place is known.
+    /// Where the section begins in a text: at its first entry whose place there is known. An argument sets one entry, and
+    /// says nothing of the section.
     pub fn begins(&self) -> Option<&Place> {
-        self.0.iter().find_map(|(name, _)| name.place())
+        self.0.iter().filter_map(|(name, _)| name.place()).find(|place| !place.is_argument())
     }
 }
 

@@ -4,19 +4,34 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A place in the text of a configuration.
+/// A place in the text of a configuration, or an argument that stands in no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The file as it was named, or what else the text is, such as `argument 2`.
     pub file: Arc<str>,
-    /// Line, from 1.
+    /// Line, from 1; 0 for an argument, which has no lines.
     pub line: u32,
     /// Column in characters, from 1.
     pub column: u32,
 }
 
+impl Place {
+    /// The place of what was given by an argument, such as the option `--seed` of a command line.
+    pub fn argument(argument: impl Into<Arc<str>>) -> Place {
+        Place { file: argument.into(), line: 0, column: 0 }
+    }
+
+    /// Whether it is an argument.
+    pub fn is_argument(&self) -> bool {
+        self.line == 0
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_argument() {
+            return f.write_str(&self.file);
+        }
         write!(f, "{}:{}:{}", self.file, self.line, self.column)
     }
 }
@@ -37,6 +52,12 @@ impl Name {
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The same name at a place.
+    #[must_use]
+    pub fn placed(self, place: Place) -> Name {
+        Name { place: Some(place), ..self }
     }
 
     /// Where it stands.

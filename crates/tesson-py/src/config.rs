@@ -88,7 +88,7 @@ fn choices(
 ) -> PyResult<Choices> {
     let overrides = overrides.map_or(Ok(Section::default()), section)?;
     let overrides = overrides.0.into_iter().map(|(path, value)| (path.to_string(), value)).collect();
-    Ok(Choices { arguments, overrides, extended_variables })
+    Ok(Choices { arguments, overrides, override_option: None, extended_variables })
 }
 
 /// One reader of a configuration, a path or a text: its options in JSON, the folder that they say relative names start from,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 pub use tesson_config::*;
 
-use tesson_core::{ConfigError, Section, Value};
+use tesson_core::{ConfigError, Place, Section, Value};
 
 use crate::files::read_text;
 use crate::{Error, registry};
@@ -27,8 +27,21 @@ pub struct Choices {
     pub arguments: Vec<String>,
     /// Values put in the places of their paths, such as `Train.reader.randomize` or `deserializers[0].file`.
     pub overrides: Vec<(String, Value)>,
+    /// How the user gives overrides, for errors: the option of a command line, such as `--set`.
+    pub override_option: Option<&'static str>,
     /// Whether `$env:NAME$` and `$name|value$` are variables in BrainScript.
     pub extended_variables: bool,
+}
+
+impl Choices {
+    /// Where an override stands, for errors.
+    fn place_of(&self, path: &str, value: &Value) -> Place {
+        match (self.override_option, spelt(value)) {
+            (Some(option), Some(value)) => Place::argument(format!("{option} {path}={value}")),
+            (Some(option), None) => Place::argument(format!("{option} {path}=…")),
+            (None, _) => Place::argument(format!("override `{path}`")),
+        }
+    }
 }
 
 /// A configuration that has been read, and nothing of it opened.
@@ -70,7 +83,7 @@ pub fn load(config: &str, choices: &Choices) -> Result<Loaded, Error> {
     let parsed = if is_toml { toml::parse_file(&text, &name) } else { json::parse_file(&text, &name) };
     let mut tree = parsed.map_err(|e| e.within(&name))?;
     for (path, value) in &choices.overrides {
-        set_value(&mut tree, path, value.clone())?;
+        set_value(&mut tree, path, value.clone(), Some(&choices.place_of(path, value)))?;
     }
     let folder = if is_text { None } else { folder(path) };
     Ok(Loaded { tree, is_brainscript: false, folder, directory: String::new(), warnings: Vec::new() })
@@ -127,7 +140,8 @@ fn parse_brainscript(
     let variables = Variables { extended: choices.extended_variables, environment: Some(&environment) };
     let mut tree = arguments.tree(&variables)?;
     for (path, value) in places {
-        set_value(&mut tree, &path.replace('/', "."), value.clone())?;
+        let given = choices.place_of(path, value);
+        set_value(&mut tree, &path.replace('/', "."), value.clone(), Some(&given))?;
     }
     let unread = arguments.unread()?;
     let warnings = unread.iter().map(|(name, near)| {

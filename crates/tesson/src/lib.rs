@@ -135,7 +135,7 @@ impl Source {
         let setting = config.setting();
         let open = |d: &tesson_config::DeserializerConfig| {
             let options = deserializer::Options::new(d.format.options, &d.options, d.path.clone())?;
-            (d.format.open)(&options, &setting)
+            (d.format.open)(&options, &setting).map_err(|e| d.located(e))
         };
         let spec = tesson_engine::SourceSpec {
             deserializers: config.deserializers.iter().map(open).collect::<Result<_, _>>()?,

@@ -37,6 +37,37 @@ fn plug_in<'v>(part: &'v Value, registry: &Registry) -> Option<&'v Section> {
     registry.find(name, "").is_err().then_some(section)
 }
 
+/// Checks a reader's section as far as that goes without the modules that register its types, so that no module of an
+/// invalid configuration is imported. What is checked anyway where no module is named is left to others.
+///
+/// # Errors
+/// Unknown options, and values that are not of their option's type, outside of the deserializers that modules make.
+pub fn check_before_modules(section: &Section, registry: &Registry) -> Result<(), ConfigError> {
+    let mut section = section.clone();
+    let list = section.0.iter_mut().find(|(name, _)| name.eq_ignore_ascii_case("deserializers"));
+    let Some((_, Value::List(parts))) = list else { return Ok(()) };
+    if !parts.iter().any(|part| plug_in(part, registry).is_some()) {
+        return Ok(());
+    }
+    let is_unknown = |part: &&mut Value| match part {
+        Value::Section(inner) => {
+            matches!(inner.get("type"), Some(Value::Text(name)) if registry.find(name, "").is_err())
+        }
+        _ => false,
+    };
+    // A module may register the types of others, too.
+    parts.iter_mut().filter(is_unknown).for_each(|part| *part = stand_in());
+    let source = understand(&section, &registry.clone().with(&PLUG_IN))?;
+    source.check()?;
+    let known = source.deserializers.iter().filter(|d| d.format.name != PLUG_IN.name);
+    known.map(|d| deserializer(d, &source.setting(), registry).map(drop)).collect()
+}
+
+/// A section of [`PLUG_IN`].
+fn stand_in() -> Value {
+    Value::Section([("type", Value::Text(PLUG_IN.name.into()))].into_iter().collect())
+}
+
 impl Reader {
     /// What the reader means: every option of it and of its deserializers, typed, and the options that nobody reads.
     ///
@@ -56,8 +87,7 @@ impl Reader {
             for part in parts {
                 let written = plug_in(part, registry).map(section_to_json);
                 if written.is_some() {
-                    *part =
-                        Value::Section([("type", Value::Text(PLUG_IN.name.into()))].into_iter().collect());
+                    *part = stand_in();
                 }
                 plug_ins.push(written);
             }

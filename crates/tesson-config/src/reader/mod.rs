@@ -30,6 +30,7 @@ use tesson_core::{ConfigError, Registry, Section, nearest};
 
 use crate::{SourceConfig, lower};
 
+pub use describe::check_before_modules;
 pub(crate) use describe::resolved;
 pub use find::{Found, find};
 pub use kind::Kind;

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import json
+import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,7 +28,8 @@ def register_deserializer(type: str) -> Callable[[Maker], Maker]:
 
     A configuration then says ``"type": type``, and with ``"module": "package.module"`` which module to import for it, so
     that the one that registers it need not be imported before: :meth:`MinibatchSource.from_config` and ``python -m tesson``
-    do that. Importing a module runs its code, so a configuration with ``module`` is a program: read it only if you would run
+    do that, the command when the rest of the configuration is valid, and not from the working directory (set
+    ``PYTHONPATH``). Importing a module runs its code, so a configuration with ``module`` is a program: read it only if you would run
     it. Types that are built in never import anything. All other options of the section become keyword arguments, ``maxErrors`` as ``max_errors``; the option ``file``
     is relative to the configuration's folder for files.
 
@@ -107,7 +111,7 @@ def _imported(module: str, type_name: str, path: str) -> Maker:
     try:
         importlib.import_module(module)
     except ImportError as e:
-        what = f"module `{module}` cannot be imported: {e}{_hint(type_name)}"
+        what = f"module `{module}` cannot be imported: {e}{_hint(type_name)}{_hidden(module)}"
         raise ConfigError(f"{path}.module: {what}", path=f"{path}.module") from e
     maker = _makers.get(type_name)
     if maker is None:
@@ -130,6 +134,15 @@ def _hint(type_name: Any) -> str:
     """The built-in type that a misspelt one is like."""
     near = re.search(r"did you mean `.*`\?", str(_unknown(type_name)))
     return f"; {near[0]}" if near else ""
+
+
+def _hidden(module: str) -> str:
+    """What to do if the module lies in the working directory, from which the command imports nothing."""
+    here = os.getcwd()
+    is_searched = any(folder in ("", here) for folder in sys.path)
+    if is_searched or importlib.machinery.PathFinder.find_spec(module.split(".")[0], [here]) is None:
+        return ""
+    return "; it lies in the working directory, which the command does not search: set PYTHONPATH=."
 
 
 def _snake_case(name: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import subprocess
 import sys
@@ -108,10 +109,11 @@ def test_a_module_beside_a_built_in_type_is_not_imported() -> None:
     assert MinibatchSource.from_config(config).next_minibatch(6)["x"].num_samples == 6
 
 
-def command(files: Path, name: str, *options: str) -> subprocess.CompletedProcess[str]:
-    """``python -m tesson`` where the package ``plug`` lies."""
+def command(files: Path, name: str, *options: str, pythonpath: str = ".") -> subprocess.CompletedProcess[str]:
+    """``python -m tesson`` where the package ``plug`` lies, which the command finds by its path alone."""
     line = [sys.executable, "-m", "tesson", "read", name, "--minibatch-size", "3", "--json", *options]
-    return subprocess.run(line, capture_output=True, text=True, cwd=files, timeout=60)
+    environment = {**os.environ, "PYTHONPATH": pythonpath}
+    return subprocess.run(line, capture_output=True, text=True, cwd=files, timeout=60, env=environment)
 
 
 def test_the_command_imports_modules(files: Path) -> None:
@@ -132,6 +134,36 @@ def test_the_command_says_where_a_module_is_named_that_cannot_be_imported(files:
     done = command(files, "bad.cntk")
     assert done.returncode == 2
     assert "bad.cntk:3:3: deserializers[0].module: module `plug.none` cannot be imported" in done.stderr
+
+
+def test_the_command_imports_nothing_from_the_working_directory(files: Path) -> None:
+    (files / "plug.json").write_text(json.dumps(CONFIG))
+    done = command(files, "plug.json", pythonpath="elsewhere")
+    assert done.returncode == 2
+    assert "module `plug.numbered` cannot be imported" in done.stderr
+    assert "it lies in the working directory, which the command does not search: set PYTHONPATH=." in done.stderr
+
+
+@pytest.mark.parametrize("name", ["read", "info", "check", "plan"])
+@pytest.mark.parametrize(
+    "change, what",
+    [
+        ({"randomize": "globl"}, "randomize: found `globl`"),
+        ({"maxSweps": 1}, "unknown option `maxSweps`"),
+        ({"deserializers": [CONFIG["deserializers"][0], {"type": "CNTKTextFormatDeserializer", "file": 3}]}, "input"),
+    ],
+)
+def test_the_command_imports_nothing_for_a_configuration_that_is_not_valid(
+    files: Path, name: str, change: dict[str, object], what: str
+) -> None:
+    (files / "trap.py").write_text("open('imported', 'w')\n")
+    config = json.loads(json.dumps({**CONFIG, **change}).replace("plug.numbered", "trap"))
+    (files / "bad.json").write_text(json.dumps(config))
+    line = [sys.executable, "-m", "tesson", name, "bad.json"]
+    environment = {**os.environ, "PYTHONPATH": "."}
+    done = subprocess.run(line, capture_output=True, text=True, cwd=files, timeout=60, env=environment)
+    assert done.returncode == 2 and what in done.stderr, done.stderr
+    assert not (files / "imported").exists()
 
 
 def test_the_command_shows_what_a_module_raises(files: Path) -> None:
