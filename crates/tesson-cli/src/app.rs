@@ -1,12 +1,13 @@
 //! The command from its arguments to its exit code.
 
 use std::ffi::OsString;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
-use crate::args::{self, Cli, Command, InputArgs};
+use crate::args::{self, Cli, Command, InputArgs, WorkerArgs};
 use crate::failure::Failure;
 use crate::host::{Alone, Host};
 use crate::kind::InputKind;
@@ -60,28 +61,45 @@ fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMat
         }
     };
     // Of a missing file nothing is known but its name: that it is missing is the first thing to say.
-    if kind == InputKind::Text && !path.exists() && !is_pattern(&path) {
-        return missing_dataset(&path, given);
+    let may_be_several = kind == InputKind::BrainScript && path.to_string_lossy().contains('+');
+    if kind != InputKind::Dataset && !path.exists() && !is_pattern(&path) && !may_be_several {
+        return missing(command, &path, given);
     }
-    applies::check(name, declared, given, (&path, kind), spare)
+    applies::check(name, declared, given, (&path, kind), spare)?;
+    command.worker().map_or(Ok(()), WorkerArgs::check)
+}
+
+/// Whether a path could be the name of a dataset.
+fn is_plain(path: &Path) -> bool {
+    let is_name = |name: &str| name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    path.to_str().is_some_and(is_name)
 }
 
 fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(['*', '?', '['])
 }
 
-/// Says how datasets are named, where the options are those of a dataset and the input is neither a folder nor a file.
-fn missing_dataset(path: &Path, given: &ArgMatches) -> Result<(), Failure> {
+/// Says what a missing input was probably meant to be: a dataset by its name, or the output. Anything else is reported when
+/// it is opened.
+fn missing(command: &Command, path: &Path, given: &ArgMatches) -> Result<(), Failure> {
+    if let Command::Convert(args) = command
+        && let Some(output) = args.input.arguments.last().filter(|output| Path::new(output).is_file())
+    {
+        return Err(Failure::Usage(format!(
+            "{}: there is no such file, and `{output}` exists; expected the input first, then the output",
+            path.display()
+        )));
+    }
     let is_given = |id: &&str| {
         matches!(given.try_contains_id(id), Ok(true))
             && given.value_source(id) == Some(ValueSource::CommandLine)
     };
     match ["split", "shuffle_files", "op", "read_config"].into_iter().find(is_given) {
-        Some(_) => Err(Failure::File(format!(
-            "{}: there is no such folder; expected that of a prepared dataset, such as `mnist/3.0.1`, or its name with `--data-dir DIR`",
-            path.display()
+        option if option.is_some() || is_plain(path) => Err(Failure::File(format!(
+            "{}; a prepared dataset is given by its folder, such as `mnist/3.0.1`, or by its name with `--data-dir DIR`",
+            Failure::file(path, std::fs::metadata(path).err().unwrap_or(ErrorKind::NotFound.into()))
         ))),
-        None => Ok(()),
+        _ => Ok(()),
     }
 }
 
@@ -121,6 +139,16 @@ fn report(failure: &Failure, out: &mut Output) {
 }
 
 impl Command {
+    /// Whose share is asked for.
+    fn worker(&self) -> Option<WorkerArgs> {
+        match self {
+            Command::Read(args) => Some(args.worker),
+            Command::Plan(args) => Some(args.worker),
+            Command::Bench(args) => Some(args.worker),
+            _ => None,
+        }
+    }
+
     /// What is read, of every command but `config`, which takes fewer options.
     fn input_mut(&mut self) -> Option<&mut InputArgs> {
         match self {

@@ -249,10 +249,20 @@ pub(crate) fn shown(declared: Command) -> Command {
             let ids: Vec<String> = command.get_arguments().map(|a| a.get_id().to_string()).collect();
             ids.into_iter().fold(command, |command, id| {
                 let kinds = Kinds(kinds(name, &id).0 & takes.0);
-                command.mut_arg(&id, |argument| match argument.get_help().map(ToString::to_string) {
-                    _ if kinds == Kinds::NONE => argument.hide(true),
-                    Some(help) if kinds != *takes => argument.help(format!("{help} [{}]", kinds.describe())),
-                    _ => argument,
+                command.mut_arg(&id, |argument| {
+                    // A number below 0 is a value that its option refuses, and no option itself.
+                    let argument = match argument.get_action().takes_values() && argument.get_long().is_some()
+                    {
+                        true => argument.allow_negative_numbers(true),
+                        false => argument,
+                    };
+                    match argument.get_help().map(ToString::to_string) {
+                        _ if kinds == Kinds::NONE => argument.hide(true),
+                        Some(help) if kinds != *takes => {
+                            argument.help(format!("{help} [{}]", kinds.describe()))
+                        }
+                        _ => argument,
+                    }
                 })
             })
         });

@@ -7,6 +7,7 @@ use tesson::config::{Schedule, schedule};
 
 use crate::applies;
 use crate::dataset::{DatasetArgs, start};
+use crate::failure::Failure;
 use crate::kind::InputKind;
 
 /// Turns datasets into minibatches: deterministic, exactly resumable, fast.
@@ -184,7 +185,7 @@ pub(crate) struct InputArgs {
     pub(crate) rules: Option<String>,
 
     /// Faults of data that are forgiven before reading fails
-    #[arg(long, value_name = "N", help_heading = "Input")]
+    #[arg(long, value_name = "N", help_heading = "Input", value_parser = whole)]
     pub(crate) max_errors: Option<u64>,
 
     /// Goes on where a stream occurs nowhere in the data, or its samples have another size than is given
@@ -200,7 +201,7 @@ pub(crate) struct InputArgs {
     pub(crate) base_dir: Option<PathBuf>,
 
     /// Worker threads; 0 is one a core
-    #[arg(long, value_name = "N", help_heading = "Resources")]
+    #[arg(long, value_name = "N", help_heading = "Resources", value_parser = whole)]
     pub(crate) threads: Option<u64>,
 
     /// Memory for everything together, such as 2GiB
@@ -237,7 +238,7 @@ pub(crate) struct OrderArgs {
     pub(crate) randomize: Option<String>,
 
     /// Seed of the order
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) seed: Option<u64>,
 
     /// The shuffling window, in chunks, or in samples as in `50000samples`
@@ -245,15 +246,15 @@ pub(crate) struct OrderArgs {
     pub(crate) window: Option<String>,
 
     /// Ends after this many sweeps; of a prepared dataset after this many traversals, each the next pass of its shuffles
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) sweeps: Option<u64>,
 
     /// Ends after this many samples, over all workers
-    #[arg(long, value_name = "N", conflicts_with = "sweeps")]
+    #[arg(long, value_name = "N", conflicts_with = "sweeps", value_parser = whole)]
     pub(crate) samples: Option<u64>,
 
     /// Sequences that a minibatch may hold over all workers; its size if no samples are given
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size_in_sequences: Option<u64>,
 
     /// Puts sequences of similar length together: samples of a bucket, by default the size of minibatches
@@ -274,12 +275,24 @@ pub(crate) struct OrderArgs {
 #[command(next_help_heading = "Workers")]
 pub(crate) struct WorkerArgs {
     /// Number of workers that share each minibatch
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     pub(crate) workers: u64,
 
     /// Which of them this is, from 0
-    #[arg(long, value_name = "R", default_value_t = 0)]
+    #[arg(long, value_name = "R", default_value_t = 0, value_parser = whole)]
     pub(crate) rank: u64,
+}
+
+impl WorkerArgs {
+    /// Refuses a rank that no worker has.
+    pub(crate) fn check(self) -> Result<(), Failure> {
+        let WorkerArgs { workers, rank } = self;
+        let expected = match workers {
+            1 => "expected 0, as there is one worker; give their number with `--workers N`".to_owned(),
+            n => format!("expected a rank from 0 to {}, as `--workers` is {n}", n - 1),
+        };
+        if rank < workers { Ok(()) } else { Err(Failure::Usage(format!("--rank: found {rank}, {expected}"))) }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -306,11 +319,11 @@ pub(crate) struct ReadArgs {
     pub(crate) minibatch_size: Option<Schedule>,
 
     /// Ends after this many epochs, each of `epochSize` samples or one sweep; minibatches then end with their epoch
-    #[arg(long, value_name = "N", conflicts_with_all = ["sweeps", "samples"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["sweeps", "samples"], value_parser = whole)]
     pub(crate) epochs: Option<u64>,
 
     /// Ends after this many minibatches, or examples of a prepared dataset
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) take: Option<u64>,
 
     /// Goes on from a saved state
@@ -346,7 +359,7 @@ pub(crate) struct InfoArgs {
     pub(crate) dataset: DatasetArgs,
 
     /// Samples in the minibatches whose padding is computed; 256, or as configured
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size: Option<u64>,
 }
 
@@ -365,7 +378,7 @@ pub(crate) struct PlanArgs {
     pub(crate) dataset: DatasetArgs,
 
     /// Shows so many traversals of a prepared dataset, each the next pass of its shuffles
-    #[arg(long, value_name = "N", help_heading = "Prepared datasets", conflicts_with_all = ["sweeps", "files"])]
+    #[arg(long, value_name = "N", help_heading = "Prepared datasets", conflicts_with_all = ["sweeps", "files"], value_parser = whole)]
     pub(crate) epochs: Option<u64>,
 
     /// Shows examples of a prepared dataset by their numbers in their splits, not by `tfds_id`
@@ -378,11 +391,11 @@ pub(crate) struct PlanArgs {
     pub(crate) files: bool,
 
     /// Samples in a minibatch over all workers; 256, or as configured
-    #[arg(long, visible_alias = "minibatch-size", value_name = "N")]
+    #[arg(long, visible_alias = "minibatch-size", value_name = "N", value_parser = positive)]
     pub(crate) minibatch: Option<u64>,
 
     /// Ends after this many minibatches, or examples of a prepared dataset
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) take: Option<u64>,
 }
 
@@ -399,7 +412,7 @@ pub(crate) struct ShowArgs {
     pub(crate) key: String,
 
     /// The sweep, counted from 0, in which it is delivered
-    #[arg(long, value_name = "S", default_value_t = 0)]
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole)]
     pub(crate) sweep: u64,
 }
 
@@ -415,19 +428,19 @@ pub(crate) struct BenchArgs {
     pub(crate) worker: WorkerArgs,
 
     /// Samples in a minibatch over all workers; 256, or as configured
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size: Option<u64>,
 
     /// Ends after this many minibatches
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) take: Option<u64>,
 
     /// Ends after so many seconds
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
 
     /// How often all of it is done, each time from the start
-    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     pub(crate) runs: u64,
 }
 
@@ -437,7 +450,7 @@ pub(crate) struct CheckArgs {
     pub(crate) input: InputArgs,
 
     /// Lists so many faults at most; all are counted
-    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true)]
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true, value_parser = whole)]
     pub(crate) list: u64,
 }
 
@@ -535,7 +548,7 @@ pub(crate) struct ConvertArgs {
     pub(crate) label_column: Option<String>,
 
     /// Labels are classes from 0 to N-1, written as sparse samples with a 1
-    #[arg(long, value_name = "N", help_heading = "Tables")]
+    #[arg(long, value_name = "N", help_heading = "Tables", value_parser = positive)]
     pub(crate) one_hot: Option<u64>,
 
     /// Writes features as sparse samples of the values that are not 0
@@ -551,12 +564,26 @@ pub(crate) struct ConvertArgs {
     pub(crate) stream_columns: Vec<String>,
 
     /// Columns of sparse features, by default as many as occur
-    #[arg(long, value_name = "N", help_heading = "Tables")]
+    #[arg(long, value_name = "N", help_heading = "Tables", value_parser = positive)]
     pub(crate) dim: Option<u64>,
 
     /// Indices of a libsvm file count from 0
     #[arg(long, help_heading = "Tables")]
     pub(crate) zero_based: bool,
+}
+
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("found `{text}`, expected a whole number from 0 to 2^64-1"))
+}
+
+fn positive(text: &str) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|&n| n > 0);
+    number.ok_or_else(|| format!("found `{text}`, expected a whole number from 1 to 2^64-1"))
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let number = text.parse().ok().filter(|n: &f64| n.is_finite() && *n > 0.0);
+    number.ok_or_else(|| format!("found `{text}`, expected a number of seconds above 0"))
 }
 
 fn schedule_of(text: &str) -> Result<Schedule, String> {

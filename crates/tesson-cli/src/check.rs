@@ -56,7 +56,7 @@ fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Op
             show(&error, Severity::Fatal, out)?;
             Ok(None)
         }
-        Err(e) => Err(input::beside(&e, &args.input).unwrap_or(e.into())),
+        Err(e) => Err(input::explained(e, &args.input)),
     }
 }
 

@@ -28,6 +28,12 @@ pub(crate) fn run(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Resu
         )));
     };
     args.output = output.into();
+    if args.output.is_dir() {
+        let example = args.output.join("out.cbf");
+        let what = format!("found a folder, expected the name of a file such as `{}`", example.display());
+        return Err(Failure::Usage(format!("{}: {what}", args.output.display())));
+    }
+    args.to = args.to.map(|to| to.to_ascii_lowercase());
     interrupt::remove_unfinished_files()
         .map_err(|e| Failure::File(format!("signals cannot be awaited: {e}")))?;
     match args.input.kind {
@@ -120,10 +126,16 @@ fn form(args: &ConvertArgs, kind: OutputKind, bytes: u64) -> Result<Form, Failur
 fn open(args: &ConvertArgs, host: &dyn Host) -> Result<Opened, Failure> {
     let path = &args.input.input;
     let declared = args.from.clone().unwrap_or_else(|| input::extension(path));
+    let in_table = |e| match e {
+        ConvertError::Usage(what) => Failure::Usage(format!("{}: {what}", path.display())),
+        other => other.into(),
+    };
     let sequences: Box<dyn Sequences> = match args.input.kind {
-        InputKind::Csv => Box::new(Csv::open(path, &table(args, declared == "tsv")?)?),
-        InputKind::LibSvm => Box::new(Svm::open(path, &table(args, false)?, args.zero_based)?),
-        InputKind::JsonLines => Box::new(JsonLines::open(path, &table(args, false)?)?),
+        InputKind::Csv => Box::new(Csv::open(path, &table(args, declared == "tsv")?).map_err(in_table)?),
+        InputKind::LibSvm => {
+            Box::new(Svm::open(path, &table(args, false)?, args.zero_based).map_err(in_table)?)
+        }
+        InputKind::JsonLines => Box::new(JsonLines::open(path, &table(args, false)?).map_err(in_table)?),
         _ => return corpus(args, host),
     };
     Opened::new(sequences, vec![path.clone()])
@@ -136,7 +148,12 @@ fn table(args: &ConvertArgs, tabs: bool) -> Result<TableOptions, Failure> {
         Some("\\t" | "tab") => b'\t',
         Some(text) => match text.as_bytes() {
             [one] => *one,
-            _ => return Err(Failure::Usage(format!("--delimiter {text}: expected one character, or `tab`"))),
+            _ => {
+                return Err(Failure::Usage(format!(
+                    "--delimiter {text}: found {} characters, expected one, or `tab`",
+                    text.chars().count()
+                )));
+            }
         },
     };
     let streams: Result<Vec<_>, String> =

@@ -19,6 +19,18 @@ struct Seen {
 /// The message that streams are missing, with a proposal read off the file's first rows.
 pub(crate) fn missing_streams(path: &Path) -> String {
     let text = glance(path);
+    if text.trim().is_empty() {
+        return format!(
+            "{}: the file is empty or holds only white space, at least one sequence is expected",
+            path.display()
+        );
+    }
+    if is_text(&text) && inputs(&text).is_empty() {
+        let path = path.display();
+        return format!(
+            "{path}: found no input (`|name values`) in the first rows, expected CNTK's text format; convert a table with `tesson convert {path} OUT.ctf --from csv`, where `tab` or a blank separates fields with `--delimiter`"
+        );
+    }
     let (options, doubt): (Vec<String>, _) = match is_text(&text) {
         true => (inputs(&text).iter().map(option).collect(), ""),
         false => (Vec::new(), " (is this a text file? its first bytes do not look like one)"),

@@ -138,8 +138,21 @@ fn assignments(choice: &ChoiceArgs) -> Result<Vec<(String, Value)>, Failure> {
     Ok(choice.set.iter().map(one).collect::<Result<_, _>>()?)
 }
 
+/// An error of opening, with what the command line has to do with it: a file that lies beside the configuration, a limit.
+pub(crate) fn explained(e: Error, input: &InputArgs) -> Failure {
+    if let Some(failure) = beside(&e, input) {
+        return failure;
+    }
+    match e {
+        Error::Config(e) if e.path == "memoryLimit" && input.memory_limit.is_some() => {
+            e.at(Some(Place::argument("--memory-limit"))).into()
+        }
+        other => other.into(),
+    }
+}
+
 /// The same error with the repair, if a file is missing that lies beside the configuration.
-pub(crate) fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
+fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
     let Error::Store(missing) = e else { return None };
     let folder = input.input.parent().filter(|p| !p.as_os_str().is_empty())?;
     let is_beside = missing.source.kind() == ErrorKind::NotFound
@@ -166,7 +179,15 @@ pub(crate) fn is_configuration(path: &Path) -> bool {
 /// The reader in a configuration, and what relative names in it start from.
 fn from_config(input: &InputArgs) -> Result<(Section, Option<String>), Failure> {
     let loaded = load(&input.input, &input.arguments, &input.choice)?;
-    let reader = loaded.reader(input.choice.section.as_deref())?;
+    let section = input.choice.section.as_deref();
+    let reader = loaded.reader(section).map_err(|e| match (e, section) {
+        (Error::Config(e), Some(section)) if e.at.is_none() => {
+            let file = input.input.display();
+            Failure::Usage(format!("--section {section}: {file}: {e}"))
+        }
+        (Error::Config(e), _) => named(e, &input.input),
+        (e, _) => e.into(),
+    })?;
     crate::config::tell(&reader);
     let base_dir = loaded.base_dir(&reader).map(str::to_owned);
     Ok((reader.section, base_dir))
@@ -227,7 +248,8 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
     for text in &input.streams {
         let (name, stream) = stream(text)?;
         if streams.get(&name).is_some() {
-            return Err(Failure::Usage(format!("--stream {text}: there are two streams `{name}`")));
+            let what = format!("found two streams `{name}`, expected each once; leave one out");
+            return Err(Failure::Usage(format!("--stream {text}: {what}")));
         }
         streams
             .push(Name::at(name, Some(Place::argument(format!("--stream {text}")))), Value::Section(stream));
@@ -249,7 +271,10 @@ fn stream(given: &str) -> Result<(String, Section), Failure> {
         let expected = "expected NAME:DIM or NAME:DIM:sparse such as `labels:10:sparse`";
         Failure::Usage(format!("--stream {given}: {what}, {expected}"))
     };
-    let parts: Vec<&str> = given.split(':').collect();
+    if given.trim().contains(char::is_whitespace) {
+        return Err(wrong("found a blank; each stream has an option `--stream` of its own"));
+    }
+    let parts: Vec<&str> = given.trim().split(':').collect();
     let (name, dim, form) = match parts[..] {
         [name] => (name, "auto", "dense"),
         [name, dim] => (name, dim, "dense"),
@@ -258,6 +283,9 @@ fn stream(given: &str) -> Result<(String, Section), Failure> {
     };
     if name.is_empty() {
         return Err(wrong("found no name"));
+    }
+    if let Some(odd) = name.chars().find(|c| ['=', ',', ';', '|'].contains(c)) {
+        return Err(wrong(&format!("found `{odd}` in the name")));
     }
     if !["dense", "sparse"].contains(&form) {
         return Err(wrong(&format!("found `{form}`")));
@@ -275,6 +303,12 @@ fn alias(streams: &mut Section, given: &str) -> Result<(), Failure> {
     match known.map(|i| &mut streams.0[i].1) {
         Some(Value::Section(options)) => options.push("alias", text(name)),
         _ => {
+            if streams.get(name).is_some() {
+                let what = "streams are declared by the name that they are to have";
+                return Err(Failure::Usage(format!(
+                    "--alias {given}: there is no stream `{stream}`, but one `{name}`; {what}: `--stream {stream}:…`"
+                )));
+            }
             let near = nearest(stream, streams.0.iter().map(|(n, _)| n.as_str()));
             let hint = near.map_or_else(
                 || "give it with --stream first".to_string(),
@@ -332,7 +366,7 @@ fn put_window(tree: &mut Section, window: &str) -> Result<(), Failure> {
     };
     let size: u64 = size.parse().map_err(|_| {
         Failure::Usage(format!(
-            "--window {window}: expected a number of chunks, or of samples as in `50000samples`"
+            "--window {window}: found `{size}`, expected a number of chunks, or of samples as in `50000samples`"
         ))
     })?;
     tree.0.retain(|(name, _)| {

@@ -119,6 +119,14 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
         [b'P', b'K', 3, 4, ..] => Some(("a zip archive, such as NumPy's .npz", ARRAYS)),
         [0x89, b'H', b'D', b'F', ..] => Some(("an HDF5 file", ARRAYS)),
         [0x80, 2..=5, ..] => Some(("a Python pickle", ARRAYS)),
+        [0x1f, 0x8b, ..] => Some(("a file compressed by gzip", "decompress it with `gunzip --keep`")),
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+            Some(("a file compressed by zstd", "decompress it with `zstd --decompress`"))
+        }
+        [0xfd, b'7', b'z', b'X', b'Z', ..] => {
+            Some(("a file compressed by xz", "decompress it with `xz --decompress --keep`"))
+        }
+        [b'B', b'Z', b'h', ..] => Some(("a file compressed by bzip2", "decompress it with `bunzip2 --keep`")),
         [b'P', b'A', b'R', b'1', ..] => Some(("a Parquet file", TABLE)),
         [b'A', b'R', b'R', b'O', b'W', b'1', ..] => Some(("an Arrow file", TABLE)),
         _ => None,

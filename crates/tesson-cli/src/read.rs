@@ -1,5 +1,6 @@
 //! `tesson read`: minibatches as lines.
 
+use std::io::ErrorKind;
 use std::path::Path;
 use std::time::Instant;
 
@@ -15,6 +16,7 @@ use crate::progress::Progress;
 use crate::{input, line, log};
 
 pub(crate) fn run(args: &ReadArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
+    args.save_state.as_deref().map_or(Ok(()), check_state_file)?;
     let config = configure(args, host)?;
     log::show(config.trace_level);
     let mut source = open(&config, &args.input)?;
@@ -54,7 +56,7 @@ fn configure(args: &ReadArgs, host: &dyn Host) -> Result<SourceConfig, Failure> 
 /// Opens a source and shows that this takes its time.
 pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
     let _progress = Progress::spinner("opening");
-    let source = Source::open(config).map_err(|e| input::beside(&e, input).unwrap_or(e.into()))?;
+    let source = Source::open(config).map_err(|e| input::explained(e, input))?;
     input::expect_streams(&source, input, true)?;
     Ok(source)
 }
@@ -184,10 +186,28 @@ fn summary(read: &Read, source: &Source, before: (Instant, u64), out: &mut Outpu
 
 fn load_state(path: &Path) -> Result<ResumeState, Failure> {
     let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
-    let json = serde_json::from_str(&text)
-        .map_err(|e| Failure::Usage(format!("{}: no saved state: {e}", path.display())))?;
-    ResumeState::from_json(&json)
-        .map_err(|e| Failure::Usage(format!("{}: no saved state: {e}", path.display())))
+    let json = serde_json::from_str(&text).map_err(|e| no_state(path, &e))?;
+    ResumeState::from_json(&json).map_err(|e| no_state(path, &e))
+}
+
+/// The error of a file that holds something else than a state.
+pub(crate) fn no_state(path: &Path, e: &dyn std::fmt::Display) -> Failure {
+    let expected = "expected a file that `--save-state` wrote";
+    Failure::Usage(format!("--state {}: no saved state, {expected}: {e}", path.display()))
+}
+
+/// Refuses a name under which no state can be saved, before hours of reading.
+pub(crate) fn check_state_file(path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        let what = "found a folder, expected the name of a file; add one";
+        return Err(Failure::Usage(format!("--save-state {}: {what}", path.display())));
+    }
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(Failure::file(path, ErrorKind::NotFound.into()))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn save_state(path: &Path, state: &ResumeState) -> Result<(), Failure> {

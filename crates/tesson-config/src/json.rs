@@ -178,7 +178,15 @@ pub fn section_to_json(section: &Section) -> Json {
 
 fn syntax_error(e: &serde_json::Error) -> ConfigError {
     let text = e.to_string();
-    let what = text.split(" at line ").next().unwrap_or(&text);
+    let what = match text.split(" at line ").next().unwrap_or(&text) {
+        "EOF while parsing a value" if e.column() == 0 => "the text is empty, expected an object `{…}`",
+        "key must be a string" => "found no name, expected one in double quotes (or `}`)",
+        "trailing comma" => "found a comma after the last entry, leave it out",
+        "expected value" => {
+            "expected a value: a text in double quotes, a number, `true`, `false`, `null`, `[…]` or `{…}`"
+        }
+        other => other,
+    };
     ConfigError::new("", format!("line {}, column {}: {what}", e.line(), e.column()))
 }
 

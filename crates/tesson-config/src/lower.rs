@@ -28,6 +28,10 @@ pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, Config
 
 /// The same for what cannot be opened, too.
 pub(crate) fn understand(tree: &Section, registry: &Registry) -> Result<SourceConfig, ConfigError> {
+    if let (None, Some((name, _))) = (tree.get("deserializers"), tree.entry("type")) {
+        let what = "found the options of a deserializer, expected those of a reader; write `{\"deserializers\": [ … ]}` around them";
+        return Err(ConfigError::new("type", what).at(name.place().cloned()));
+    }
     let options = Options::new(&READER_OPTIONS, tree, "")?;
     let mut all = deserializers(&options, registry)?;
     if let Some(place) = primary(&options, &all)? {

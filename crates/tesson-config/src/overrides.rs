@@ -164,8 +164,9 @@ mod tests {
         // What is missing in the section is nothing that the argument has to do with.
         let e = ConfigError::new("missing", "required").located_in(&tree);
         assert_eq!(e.to_string(), "missing: required");
-        let e = set_value(&mut tree, "d[3].n", Value::Whole(1), Some(&Place::argument("--n"))).unwrap_err();
-        assert_eq!(e.to_string(), "--n: d[3].n: `d` has 1 entries, found place 3, counted from 0");
+        let e =
+            set_value(&mut tree, "d[3].n", Value::Whole(1), Some(&Place::argument("--number"))).unwrap_err();
+        assert_eq!(e.to_string(), "--number: d[3].n: `d` has 1 entries, found place 3, counted from 0");
     }
 
     #[test]

@@ -155,7 +155,11 @@ pub fn reader(tree: &Section, path: Option<&str>, registry: &Registry) -> Result
         Some(path) => find(&found, path),
     };
     let one = one.ok_or_else(|| {
-        let there = if paths.is_empty() { "none".to_string() } else { paths.join(", ") };
+        if paths.is_empty() {
+            let (at, what) = reader::without_reader(tree);
+            return ConfigError::new(path.unwrap_or("reader"), what).at(at);
+        }
+        let there = paths.join(", ");
         // A section stands for the reader in it.
         let sections = paths.iter().filter_map(|path| Some(path.rsplit_once('/')?.0));
         let names = || paths.iter().copied().chain(sections);

@@ -291,7 +291,7 @@ fn deserializers_are_sections_with_a_known_type_and_known_options() {
     assert_eq!(refused(r#"{"deserializers": [1]}"#), "deserializers[0]: found `1`, expected a section");
     assert_eq!(
         refused(r#"{"deserializers": [{"file": "a"}]}"#),
-        "deserializers[0].type: required option is missing"
+        "deserializers[0].type: required option is missing, expected a type such as `CNTKTextFormatDeserializer`"
     );
     assert_eq!(
         refused(r#"{"deserializers": [{"type": "LineDeserializer"}]}"#),

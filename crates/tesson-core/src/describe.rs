@@ -114,7 +114,10 @@ pub fn split_type<'a>(section: &'a Section, path: &str) -> Result<(&'a str, Sect
             let what = format!("found {}, expected a name", other.describe());
             return Err(ConfigError::new(type_path, what));
         }
-        None => return Err(ConfigError::new(type_path, "required option is missing")),
+        None => {
+            let what = "required option is missing, expected a type such as `CNTKTextFormatDeserializer`";
+            return Err(ConfigError::new(type_path, what));
+        }
     };
     let own = |name: &str| !["type", "module"].iter().any(|n| n.eq_ignore_ascii_case(name));
     let options = section.0.iter().filter(|(name, _)| own(name)).cloned().collect();

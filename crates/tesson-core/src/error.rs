@@ -494,8 +494,11 @@ impl fmt::Display for ConfigError {
         if let Some(place) = &self.at {
             write!(f, "{place}: ")?;
         }
-        // An argument such as `--set maxErrors=3` names the path itself.
-        let is_named = self.at.as_ref().is_some_and(|p| p.is_argument() && p.file.contains(&self.path));
+        // An argument such as `--set maxErrors=3` or `--randomize` names the option itself.
+        let option = self.path.rsplit('.').next().unwrap_or_default();
+        let names =
+            |place: &Place| place.file.split(|c: char| !c.is_alphanumeric()).any(|word| word == option);
+        let is_named = self.at.as_ref().is_some_and(|place| place.is_argument() && names(place));
         if !self.path.is_empty() && !is_named {
             write!(f, "{}: ", self.path)?;
         }

@@ -139,7 +139,10 @@ impl Registry {
 }
 
 fn unknown_type(path: &str, name: &str, known: impl Iterator<Item = &'static str> + Clone) -> ConfigError {
-    let what = match nearest(name, known.clone()) {
+    let longer =
+        |known: &&str| !name.is_empty() && known.to_ascii_lowercase().starts_with(&name.to_ascii_lowercase());
+    let near = nearest(name, known.clone()).or_else(|| known.clone().find(longer));
+    let what = match near {
         Some(near) => format!("unknown type `{name}`, did you mean `{near}`?"),
         None => {
             let all: Vec<&str> = known.collect();

@@ -14,7 +14,15 @@ pub use tesson_engine::atomic_file::{AtomicFile, remove_unfinished, write as rep
 /// Another kind of file, a larger one, one that cannot be read, with what may help.
 pub fn read_text(path: &Path) -> Result<String, StoreError> {
     let text = read_small(path).and_then(|bytes| {
-        String::from_utf8(bytes).map_err(|e| io::Error::new(io::ErrorKind::InvalidData, e.utf8_error()))
+        let mut text = String::from_utf8(bytes).map_err(|e| {
+            let what = format!("{}, expected text in UTF-8; save the file in that encoding", e.utf8_error());
+            io::Error::new(io::ErrorKind::InvalidData, what)
+        })?;
+        // Editors of Windows mark UTF-8 by a byte order mark.
+        if text.starts_with('\u{feff}') {
+            text.drain(..'\u{feff}'.len_utf8());
+        }
+        Ok(text)
     });
     text.map_err(|e| unreadable(path, e))
 }

@@ -77,6 +77,7 @@ pub fn open(directory: impl AsRef<Path>) -> Result<Dataset, Error> {
 /// As [`open`]; directories of different datasets; a format in which there are no shards.
 pub fn open_all(directories: &[impl AsRef<Path>], format: Option<FileFormat>) -> Result<Dataset, Error> {
     let describe = |directory: &Path| {
+        let directory = &description::version_directory(directory);
         let name = directory.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
         Ok::<_, Error>((name, read_info(directory)?))
     };
@@ -93,6 +94,11 @@ pub fn open_all(directories: &[impl AsRef<Path>], format: Option<FileFormat>) ->
 /// A name that is none; one that is found nowhere or in more than one directory; folders that cannot be listed.
 pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error> {
     let name: DatasetName = name.parse()?;
+    if let [only] = data_dirs
+        && let Err(error) = std::fs::metadata(only.as_ref())
+    {
+        return Err(crate::files::unreadable(only.as_ref(), error).into());
+    }
     let mut found: Vec<PathBuf> = Vec::new();
     for dir in data_dirs.iter().map(AsRef::as_ref) {
         let in_dir = info::resolve(&DataDir(dir), &name);
@@ -142,10 +148,19 @@ fn there_are(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> Result<Strin
     }
     let named: Vec<String> = found.iter().map(|version| format!("`{version}`")).collect();
     Ok(match named.len() {
-        0 => String::new(),
+        0 => similar(name, data_dirs),
         1 => format!("; there is {}", named[0]),
         _ => format!("; there are {}", named.join(", ")),
     })
+}
+
+/// The folder of a data directory whose name is like a dataset's, as the rest of a sentence.
+fn similar(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> String {
+    let entries = data_dirs.iter().flat_map(|dir| std::fs::read_dir(dir).into_iter().flatten().flatten());
+    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let near = tesson_core::nearest(&name.name, names.iter().map(String::as_str));
+    near.filter(|near| *near != name.name).map_or(String::new(), |near| format!(", did you mean `{near}`?"))
 }
 
 /// Where datasets are looked for when nothing is said: `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.

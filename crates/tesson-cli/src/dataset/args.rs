@@ -6,6 +6,7 @@ use clap::Args;
 use serde_json::{Value, json};
 use tesson::ConfigError;
 use tesson::tfds::{OnDamage, Op, ReadConfig, Reading, Selection};
+use tesson_core::Place;
 
 use crate::failure::Failure;
 
@@ -71,8 +72,9 @@ impl DatasetArgs {
     pub(crate) fn config(&self) -> Result<ReadConfig, Failure> {
         let mut config = ReadConfig::default();
         for field in &self.read_config {
-            let (name, field) = pair(field)?;
-            config.set(name, &field)?;
+            let (name, value) = pair("--read-config", field)?;
+            let given = || Place::argument(format!("--read-config {field}"));
+            config.set(name, &value).map_err(|e| e.at(Some(given())))?;
         }
         Ok(config)
     }
@@ -80,7 +82,7 @@ impl DatasetArgs {
     /// What is read, and how. Several splits are read one after the other.
     pub(crate) fn reading(&self) -> Result<Reading, Failure> {
         let mut selections: Vec<Selection> =
-            self.selections().map(|(_, selection)| selection).collect::<Result<_, _>>()?;
+            self.selections().map(|(_, selection)| selection.map_err(of_split)).collect::<Result<_, _>>()?;
         let selection = if selections.len() == 1 { selections.remove(0) } else { Selection::Sum(selections) };
         let ops = self.op.iter().map(|text| op(text)).collect::<Result<_, Failure>>()?;
         Ok(Reading {
@@ -91,6 +93,12 @@ impl DatasetArgs {
             global_seed: self.global_seed,
         })
     }
+}
+
+/// An error of a split at the option that gave it.
+pub(super) fn of_split(e: ConfigError) -> ConfigError {
+    let is_split = e.path == "split";
+    e.at(is_split.then(|| Place::argument("--split")))
 }
 
 /// A split as text, or as the JSON form of an object.
@@ -107,7 +115,7 @@ pub(crate) fn start(text: &str) -> Result<(u64, u64), String> {
 }
 
 fn op(text: &str) -> Result<Op, Failure> {
-    let (name, value) = pair(text)?;
+    let (name, value) = pair("--op", text)?;
     let value = match name {
         "shuffle" if value.is_number() => json!({"buffer_size": value}),
         _ => value,
@@ -115,9 +123,9 @@ fn op(text: &str) -> Result<Op, Failure> {
     Ok(Op::from_json(&json!({name: value}), &format!("--op {name}"))?)
 }
 
-fn pair(text: &str) -> Result<(&str, Value), Failure> {
-    let (name, text) =
-        text.split_once('=').ok_or_else(|| Failure::Usage(format!("found `{text}`, expected NAME=VALUE")))?;
+fn pair<'t>(option: &str, text: &'t str) -> Result<(&'t str, Value), Failure> {
+    let wrong = || Failure::Usage(format!("{option} {text}: found no `=`, expected NAME=VALUE"));
+    let (name, text) = text.split_once('=').ok_or_else(wrong)?;
     Ok((name, value(text)))
 }
 

@@ -23,6 +23,13 @@ use crate::failure::Failure;
 fn open(input: &InputArgs, args: &DatasetArgs) -> Result<Dataset, Failure> {
     let format = args.config()?.file_format;
     let others = || input.arguments.iter().map(PathBuf::from);
+    if let (Some(data_dir), Some(other)) = (&args.data_dir, input.arguments.first()) {
+        let what = format!(
+            "found `{other}` after the name of a dataset in {}, expected one name",
+            data_dir.display()
+        );
+        return Err(Failure::Usage(format!("--data-dir: {what}; give several folders without `--data-dir`")));
+    }
     let directories: Vec<PathBuf> = match &args.data_dir {
         None => std::iter::once(input.input.clone()).chain(others()).collect(),
         Some(data_dir) => vec![find(&input.input, data_dir)?],

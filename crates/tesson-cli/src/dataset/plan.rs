@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use tesson::tfds::{self, Dataset, FileInstruction, Ids, Plan, file_instructions};
 use tesson::{DataError, DataErrorKind, Error, Location};
 
+use super::args::of_split;
 use super::{DatasetArgs, open};
 use crate::args::PlanArgs;
 use crate::failure::Failure;
@@ -15,7 +16,7 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
     if args.files {
         return files(&args.dataset, &dataset, out);
     }
-    let plan = Plan::new(&dataset, &args.dataset.reading()?, &mut tfds::random_seed)?;
+    let plan = Plan::new(&dataset, &args.dataset.reading()?, &mut tfds::random_seed).map_err(of_split)?;
     for drawn in &plan.drawn {
         note(&format!("{} was not given; {} was drawn", drawn.path, drawn.seed));
     }

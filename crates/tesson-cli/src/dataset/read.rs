@@ -10,12 +10,13 @@ use tesson::config::Schedule;
 use tesson::tfds::features::{Schema, Selection, node};
 use tesson::tfds::{self, Means, Plan, Reader, Restoring, Rows};
 
+use super::args::of_split;
 use super::open;
 use crate::args::ReadArgs;
 use crate::failure::Failure;
 use crate::output::{Output, count};
 use crate::progress::note;
-use crate::read::replace;
+use crate::read::{check_state_file, no_state, replace};
 use crate::records::memory_limit;
 
 /// Examples that are read at once, which are also a minibatch of several workers if nothing is said.
@@ -25,6 +26,7 @@ const AT_ONCE: u64 = 64;
 const SHOWN: usize = 200;
 
 pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
+    args.save_state.as_deref().map_or(Ok(()), check_state_file)?;
     let mut reader = reader(args)?;
     if let Some(path) = &args.state {
         let how = Restoring { force: args.force, go_on: &mut || true };
@@ -65,7 +67,7 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
 
 fn reader(args: &ReadArgs) -> Result<Reader, Failure> {
     let dataset = Arc::new(open(&args.input, &args.dataset)?);
-    let plan = Plan::new(&dataset, &args.dataset.reading()?, &mut tfds::random_seed)?;
+    let plan = Plan::new(&dataset, &args.dataset.reading()?, &mut tfds::random_seed).map_err(of_split)?;
     for drawn in &plan.drawn {
         note(&format!("{} was not given; {} was drawn", drawn.path, drawn.seed));
     }
@@ -79,7 +81,9 @@ fn reader(args: &ReadArgs) -> Result<Reader, Failure> {
 /// The examples at places of the split.
 fn at(reader: &mut Reader, places: &str, with_ids: bool, out: &mut Output) -> Result<u64, Failure> {
     let number = |text: &str| {
-        text.trim().parse().map_err(|_| Failure::Usage(format!("--at: `{text}` is no place in the split")))
+        let wrong =
+            || format!("--at: found `{text}`, expected places in the split such as `3,0,2`, or `all`");
+        text.trim().parse().map_err(|_| Failure::Usage(wrong()))
     };
     let places: Vec<u64> = match places {
         "all" => (0..reader.split_len()).collect(),
@@ -110,14 +114,8 @@ struct Share {
 }
 
 impl Share {
-    fn of(args: &ReadArgs) -> Result<Share, Failure> {
-        let (workers, rank) = (args.worker.workers, args.worker.rank);
-        if workers == 0 || rank >= workers {
-            let what =
-                format!("--workers {workers} --rank {rank}: ranks count from 0 and are below the number");
-            return Err(Failure::Usage(what));
-        }
-        Ok(Share { sizes: args.minibatch_size.clone(), workers, rank })
+    fn of(args: &ReadArgs) -> Share {
+        Share { sizes: args.minibatch_size.clone(), workers: args.worker.workers, rank: args.worker.rank }
     }
 
     fn examples(&self, epoch: u64) -> u64 {
@@ -142,7 +140,7 @@ fn traversals(
     with_ids: bool,
     out: &mut Output,
 ) -> Result<u64, Failure> {
-    let share = Share::of(args)?;
+    let share = Share::of(args);
     let mut rows = Rows::new(reader.schema());
     let mut n = 0;
     for epoch in 0..args.epochs.or(args.order.sweeps).unwrap_or(1) {
@@ -212,6 +210,5 @@ impl Shown {
 
 fn load(path: &Path) -> Result<Value, Failure> {
     let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
-    serde_json::from_str(&text)
-        .map_err(|e| Failure::Usage(format!("{}: no saved state: {e}", path.display())))
+    serde_json::from_str(&text).map_err(|e| no_state(path, &e))
 }

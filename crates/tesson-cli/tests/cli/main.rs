@@ -182,7 +182,12 @@ fn a_size_in_sequences_is_a_limit_beside_samples_or_the_size_itself() {
     let planned = answers(&folder, "plan many.json --json --minibatch-size-in-sequences 16");
     assert_eq!(planned[0]["numberOfSequences"], 16);
     let e = refused(&folder, "read many.json --minibatch-size-in-sequences 0", 2);
-    assert!(e.contains("minibatchSizeInSequences: found 0, expected at least 1 sequence"), "{e}");
+    assert!(
+        e.contains("'--minibatch-size-in-sequences <N>': found `0`, expected a whole number from 1"),
+        "{e}"
+    );
+    let e = refused(&folder, "read many.json --set minibatchSizeInSequences=0", 2);
+    assert!(e.contains("--set minibatchSizeInSequences=0: found 0, expected at least 1 sequence"), "{e}");
 }
 
 #[test]
@@ -983,7 +988,7 @@ fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
     };
     shares(3, 2, "--state one --take 16 --save-state three");
     shares(2, 3, "--state three");
-    assert!(refused(&folder, "read . --workers 2 --rank 2", 2).contains("--rank 2"));
+    assert!(refused(&folder, "read . --workers 2 --rank 2", 2).contains("--rank: found 2"));
     // With what waits in the shuffle, and files that have moved.
     read("--take 16 --save-state rings --rings");
     assert_eq!(read("--state rings"), whole[16..]);

@@ -2,7 +2,9 @@
 
 use std::fs;
 
-use crate::common::{many, refused, two};
+use serde_json::json;
+
+use crate::common::{answers, command, folder, many, prepared, refused, stderr, tfrecord, two};
 
 #[test]
 fn a_value_is_blamed_where_it_was_given() {
@@ -58,4 +60,267 @@ fn a_value_for_a_file_of_data_is_blamed_on_its_option() {
         let e = refused(&folder, &format!("read two.ctf {options}"), 2);
         assert!(e.starts_with(expected), "{options}: {e}");
     }
+}
+
+#[test]
+fn a_configuration_that_is_none_is_told_with_what_it_lacks() {
+    let folder = two("mistakes-configuration");
+    let part = json!({"type": "CNTKTextFormatDeserializer", "file": "two.ctf", "input": {"a": {"dim": 2, "format": "dense"}}});
+    let script = "deserializers = ([ type = \"CNTKTextFormatDeserializer\" ; file = \"two.ctf\" ])";
+    let with = |change: serde_json::Value| {
+        let mut part = part.clone();
+        part.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+        json!({"deserializers": [part]}).to_string()
+    };
+    for (name, text, expected) in [
+        (
+            "a.cntk",
+            script.to_owned(),
+            "a.cntk:1:1: reader: found no section `reader`, but `deserializers` outside of one; write",
+        ),
+        (
+            "b.cntk",
+            format!("Train = [\n raeder = [ {script} ] ]"),
+            "b.cntk:2:2: reader: found no section `reader`, but `raeder`; is that",
+        ),
+        ("c.cntk", String::new(), "the configuration is empty; expected `reader = ["),
+        ("d.cntk", "a = 1".into(), "(found at the top: a); add `reader = [ … ]`"),
+        (
+            "a.json",
+            part.to_string(),
+            "found the options of a deserializer, expected those of a reader; write `{\"deserializers\"",
+        ),
+        ("b.json", with(json!({"type": "CNTKTextFormat"})), "did you mean `CNTKTextFormatDeserializer`?"),
+        (
+            "c.json",
+            json!({"deserializers": [{"file": "two.ctf"}]}).to_string(),
+            "expected a type such as `CNTK",
+        ),
+        (
+            "d.json",
+            "{\"a\": 1,}".into(),
+            "line 1, column 9: found a comma after the last entry, leave it out",
+        ),
+        ("e.json", "{'a': 1}".into(), "found no name, expected one in double quotes"),
+        ("f.json", "{\"maxErrorShare\": NaN}".into(), "expected a value: a text in double quotes, a number,"),
+        ("g.json", String::new(), "the text is empty, expected an object"),
+        (
+            "h.json",
+            with(json!({"input": {"a": 2}})),
+            "deserializers[0].input.a: found `2`, expected a section",
+        ),
+        (
+            "i.json",
+            with(json!({"maxErrors": "few"})),
+            "deserializers[0].maxErrors: found `few`, expected a whole number",
+        ),
+        ("a.toml", "a = [".into(), "unclosed array"),
+    ] {
+        fs::write(folder.join(name), text).unwrap();
+        let e = refused(&folder, &format!("read {name}"), 2);
+        assert!(e.contains(name) && e.contains(expected), "{name}: {e}");
+    }
+    fs::write(folder.join("utf16.json"), [0xff, 0xfe, b'{', 0]).unwrap();
+    let e = refused(&folder, "read utf16.json", 1);
+    assert!(e.contains("utf16.json: ") && e.contains("save the file in that encoding"), "{e}");
+    // What editors of Windows write.
+    let text = serde_json::to_string_pretty(&json!({"deserializers": [part]})).unwrap();
+    fs::write(folder.join("bom.json"), format!("\u{feff}{}", text.replace('\n', "\r\n"))).unwrap();
+    assert_eq!(answers(&folder, "read bom.json --json").len(), 2);
+    let e = refused(&folder, "read bom.json --section Train", 2);
+    assert!(e.starts_with("error: --section Train: bom.json: "), "{e}");
+}
+
+#[test]
+fn a_number_is_told_what_it_may_be() {
+    let folder = two("mistakes-numbers");
+    for (options, expected) in [
+        ("--seed -1", "'--seed <N>': found `-1`, expected a whole number from 0"),
+        ("--seed 1.5", "found `1.5`, expected a whole number"),
+        ("--take -1", "found `-1`, expected a whole number"),
+        ("--threads two", "found `two`, expected a whole number"),
+        ("--workers 0", "found `0`, expected a whole number from 1"),
+        ("--rank -1", "found `-1`, expected a whole number"),
+        (
+            "--rank 1",
+            "--rank: found 1, expected 0, as there is one worker; give their number with `--workers N`",
+        ),
+        ("--workers 2 --rank 2", "--rank: found 2, expected a rank from 0 to 1, as `--workers` is 2"),
+        ("--window 3GB", "--window 3GB: found `3GB`, expected a number of chunks"),
+        ("--window -3", "--window -3: found `-3`"),
+        ("--memory-limit -5", "--memory-limit: memoryLimit: found `-5`, expected a size in bytes"),
+        ("--memory-limit 1", "--memory-limit: memoryLimit: "),
+        ("--minibatch-size 1k", "found `1k`, expected `size` or `size*epochs`"),
+    ] {
+        let e = refused(&folder, &format!("read two.ctf --stream a:2 {options}"), 2);
+        assert!(e.contains(expected), "{options}: {e}");
+    }
+    for (command, expected) in [
+        ("bench two.ctf --stream a:2 --runs 0", "found `0`, expected a whole number from 1"),
+        ("bench two.ctf --stream a:2 --seconds -1", "found `-1`, expected a number of seconds above 0"),
+        ("plan two.ctf --stream a:2 --minibatch 0", "found `0`, expected a whole number from 1"),
+        ("info two.ctf --stream a:2 --minibatch-size -3", "found `-3`, expected a whole number from 1"),
+    ] {
+        let e = refused(&folder, command, 2);
+        assert!(e.contains(expected), "{command}: {e}");
+    }
+}
+
+#[test]
+fn a_stream_is_told_how_it_is_given() {
+    let folder = two("mistakes-streams");
+    for (options, code, expected) in [
+        ("--stream a=2", 2, "--stream a=2: found `=` in the name, expected NAME:DIM"),
+        ("--stream a,b", 2, "found `,` in the name"),
+        ("--stream |a:2", 2, "found `|` in the name"),
+        ("--stream a:2 --stream a:2", 2, "found two streams `a`, expected each once; leave one out"),
+        (
+            "--stream a:2 --alias x=a",
+            2,
+            "there is no stream `x`, but one `a`; streams are declared by the name that they are to have: `--stream x:…`",
+        ),
+        ("--stream b:4", 1, "`3:0.5` is not a number"),
+        ("--stream a:2:sparse", 1, "is not a pair `index:value`"),
+    ] {
+        let e = refused(&folder, &format!("read two.ctf {options} --randomize false"), code);
+        assert!(e.contains(expected), "{options}: {e}");
+    }
+    let quoted =
+        command(&folder, "read two.ctf").args(["--stream", "a:2 --stream b:4:sparse"]).output().unwrap();
+    assert!(stderr(&quoted).contains("found a blank; each stream has an option `--stream` of its own"));
+}
+
+#[test]
+fn a_file_that_is_something_else_is_told_with_what_to_do() {
+    let folder = folder("mistakes-files");
+    fs::write(folder.join("plain.txt"), "1 2 3\n").unwrap();
+    fs::write(folder.join("empty.ctf"), "").unwrap();
+    fs::write(folder.join("x.ctf.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
+    fs::write(folder.join("x.ctf"), "0 |x 1\n").unwrap();
+    fs::create_dir(folder.join("sub")).unwrap();
+    for (args, code, expected) in [
+        (
+            "read plain.txt",
+            2,
+            "plain.txt: found no input (`|name values`) in the first rows, expected CNTK's text format; convert a table with",
+        ),
+        (
+            "read empty.ctf",
+            2,
+            "empty.ctf: the file is empty or holds only white space, at least one sequence is expected",
+        ),
+        ("read x.ctf.gz --stream x:1", 2, "x.ctf.gz: found a file compressed by gzip, expected"),
+        (
+            "read s3://bucket/x.ctf --stream x:1",
+            1,
+            "only local files are read, not those of `s3`; download it first",
+        ),
+        ("read file:///x.ctf --stream x:1", 1, "leave the scheme out, write `/x.ctf`"),
+        ("read - --stream x:1", 1, "standard input cannot be read at any position"),
+        (
+            "read mnist",
+            1,
+            "a prepared dataset is given by its folder, such as `mnist/3.0.1`, or by its name with `--data-dir DIR`",
+        ),
+        ("read sub/mnist --split train", 1, "by its name with `--data-dir DIR`"),
+        (
+            "read x.ctf --stream x:1 --state x.ctf",
+            2,
+            "--state x.ctf: no saved state, expected a file that `--save-state` wrote",
+        ),
+        (
+            "read x.ctf --stream x:1 --save-state sub",
+            2,
+            "--save-state sub: found a folder, expected the name of a file",
+        ),
+        (
+            "convert none.cbf x.ctf",
+            2,
+            "none.cbf: there is no such file, and `x.ctf` exists; expected the input first, then the output",
+        ),
+        ("convert x.ctf --stream x:1", 2, "the output file is missing: give it after the input"),
+        (
+            "convert x.ctf sub --stream x:1",
+            2,
+            "sub: found a folder, expected the name of a file such as `sub/out.cbf`",
+        ),
+        (
+            "convert x.ctf y --stream x:1",
+            2,
+            "y: the name has no extension that says the format, expected `ctf` or `cbf`",
+        ),
+        ("config x.ctf", 2, "x.ctf is a file in CNTK's text format; `tesson config` takes configurations"),
+    ] {
+        let e = refused(&folder, args, code);
+        assert!(e.contains(expected), "{args}: {e}");
+    }
+}
+
+#[test]
+fn a_table_is_told_how_to_be_read() {
+    let folder = folder("mistakes-tables");
+    for (text, options, expected) in [
+        (
+            "id,x\n1,2\n",
+            "",
+            "t.csv:1: field 0 is `id`, expected a number; if the first row has the names of the columns, add `--header`",
+        ),
+        ("1;2\n", "", "expected a number; name what separates the fields, `--delimiter ';'`"),
+        ("1\t2\n", "", "`--delimiter 'tab'`"),
+        (
+            "\"1,5\";2\n",
+            "--delimiter ;",
+            "field 0 is `1,5`, expected a number; decimals are written with a point",
+        ),
+        (
+            "1,nan\n",
+            "",
+            "the value NaN is no number of the text format; replace it, or write the binary format",
+        ),
+        ("1,2\n3,x\n", "", "t.csv:2: field 1 is `x`, expected a number\n"),
+        ("a,b\n1,2\n", "--header --label-column c", "t.csv: there is no column `c`"),
+        ("1,2\n", "--delimiter ;;", "--delimiter ;;: found 2 characters, expected one, or `tab`"),
+        ("1,2\n", "--to CSV", "found the format `csv`, expected `ctf` or `cbf`"),
+    ] {
+        fs::write(folder.join("t.csv"), text).unwrap();
+        let output = crate::common::tesson(&folder, &format!("convert t.csv out.ctf {options}"));
+        assert!(!output.status.success(), "{text}");
+        assert!(stderr(&output).contains(expected), "{text} {options}: {}", stderr(&output));
+    }
+    fs::write(folder.join("t.csv"), "\u{feff}1,2\r\n3,4\r\n").unwrap();
+    assert_eq!(answers(&folder, "convert t.csv out.CTF --to CTF --json")[0]["sequences"], 2);
+}
+
+#[test]
+fn a_dataset_is_found_by_its_parent_folder_or_told_how() {
+    folder("mistakes-parent");
+    let one = prepared("mistakes-parent/ds/1.0.0");
+    let ds = one.parent().unwrap();
+    assert_eq!(answers(ds, "info . --json")[0]["splits"]["train"]["num_examples"], 4);
+    assert_eq!(answers(ds.parent().unwrap(), "read ds --json").len(), 1);
+    prepared("mistakes-parent/ds/2.0.0");
+    let e = refused(ds.parent().unwrap(), "read ds", 1);
+    assert!(e.contains("the folder holds 2 prepared datasets, choose one: `ds/1.0.0`, `ds/2.0.0`"), "{e}");
+    for (args, code, expected) in [
+        ("read d5 --data-dir .", 2, "`d5` is not found in ., did you mean `ds`?"),
+        ("read d --data-dir nowhere", 1, "nowhere: No such file or directory"),
+        ("read ds/1.0.0 --split test", 2, "--split: unknown split `test`, expected one of train"),
+        ("read ds/1.0.0 --split train[:10", 2, "`[` is not closed"),
+        ("read ds/1.0.0 --op take", 2, "--op take: found no `=`, expected NAME=VALUE"),
+        ("read ds/1.0.0 --op batch=3", 2, "unknown operation `batch`, expected one of shuffle"),
+        ("read ds/1.0.0 --read-config sed=3", 2, "--read-config sed=3: unknown field"),
+        (
+            "read ds/1.0.0 --at 1,x",
+            2,
+            "--at: found `x`, expected places in the split such as `3,0,2`, or `all`",
+        ),
+        ("read ds ds --data-dir .", 2, "--data-dir: found `ds` after the name of a dataset"),
+    ] {
+        let e = refused(ds.parent().unwrap(), args, code);
+        assert!(e.contains(expected), "{args}: {e}");
+    }
+    tfrecord(&one, "d-train.tfrecord-00001-of-00002", &[""]);
+    answers(&one, "read . --split train[:2] --take 1 --save-state s --json");
+    let e = refused(&one, "read . --split train[2:] --state s", 2);
+    assert!(e.contains("the state does not belong to this"), "{e}");
 }

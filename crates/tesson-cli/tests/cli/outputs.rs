@@ -61,7 +61,7 @@ fn what_exists_is_replaced_with_force_alone() {
     }
     fs::create_dir(folder.join("sub")).unwrap();
     let e = refused(&folder, "convert two.ctf sub --to cbf --stream a:2 --force", 2);
-    assert!(e.contains("sub: this is a folder, expected the name of a file"), "{e}");
+    assert!(e.contains("sub: found a folder, expected the name of a file"), "{e}");
 }
 
 #[test]

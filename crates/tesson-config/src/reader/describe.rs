@@ -59,8 +59,8 @@ pub fn check_before_modules(section: &Section, registry: &Registry) -> Result<()
     parts.iter_mut().filter(is_unknown).for_each(|part| *part = stand_in());
     let source = understand(&section, &registry.clone().with(&PLUG_IN))?;
     source.check()?;
-    let known = source.deserializers.iter().filter(|d| d.format.name != PLUG_IN.name);
-    known.map(|d| deserializer(d, &source.setting(), registry).map(drop)).collect()
+    let mut known = source.deserializers.iter().filter(|d| d.format.name != PLUG_IN.name);
+    known.try_for_each(|d| deserializer(d, &source.setting(), registry).map(drop))
 }
 
 /// A section of [`PLUG_IN`].

@@ -1,6 +1,6 @@
 //! Which records are readers: those called `reader` or `cvReader`, at any depth.
 
-use tesson_core::{Name, Section, Value};
+use tesson_core::{Name, Place, Section, Value, nearest};
 
 /// A reader's section, and the sections around it.
 #[derive(Clone, Debug)]
@@ -42,6 +42,47 @@ fn within<'t>(section: &'t Section, path: &str, outer: &mut Vec<&'t Section>, fo
         }
     }
     outer.pop();
+}
+
+/// What to say of a tree without a reader: which section was probably meant to be one, with its place.
+pub(crate) fn without_reader(tree: &Section) -> (Option<Place>, String) {
+    let expected = "found no section `reader`";
+    if tree.0.is_empty() {
+        return (
+            None,
+            format!("{expected}, the configuration is empty; expected `reader = [ deserializers = ( … ) ]`"),
+        );
+    }
+    let place = |name: &Name| name.place().cloned();
+    if let Some((name, _)) = tree.entry("deserializers").or(tree.entry("readerType")) {
+        let what = format!(
+            "{expected}, but `{name}` outside of one; write `reader = [ {name} = … ]` around the reader's options"
+        );
+        return (place(name), what);
+    }
+    match meant(tree) {
+        Some(name) => (place(name), format!("{expected}, but `{name}`; is that what it is meant to be?")),
+        None => {
+            let names: Vec<&str> = tree.0.iter().take(5).map(|(name, _)| name.as_str()).collect();
+            (
+                None,
+                format!(
+                    "{expected} among the sections (found at the top: {}); add `reader = [ … ]`",
+                    names.join(", ")
+                ),
+            )
+        }
+    }
+}
+
+/// The section that looks like a reader: by its name, or by what it holds.
+fn meant(section: &Section) -> Option<&Name> {
+    section.0.iter().find_map(|(name, value)| {
+        let Value::Section(inner) = value else { return None };
+        let is_like = nearest(name, ["reader", "cvReader"]).is_some()
+            || ["deserializers", "readerType"].iter().any(|option| inner.get(option).is_some());
+        if is_like { Some(name) } else { meant(inner) }
+    })
 }
 
 fn in_list<'t>(items: &'t [Value], path: &str, outer: &mut Vec<&'t Section>, found: &mut Vec<Found<'t>>) {

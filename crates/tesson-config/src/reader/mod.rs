@@ -32,6 +32,7 @@ use crate::{SourceConfig, lower};
 
 pub use describe::check_before_modules;
 pub(crate) use describe::resolved;
+pub(crate) use find::without_reader;
 pub use find::{Found, find};
 pub use kind::Kind;
 pub(crate) use kind::types;

@@ -156,7 +156,9 @@ fn number(values: Numbers<'_>, i: usize, text: &mut Vec<u8>) -> Result<(), Strin
 /// Appends a number with the fewest digits that bring it back, `x` being the same as `number`.
 fn put_number(number: impl Display + LowerExp, x: f64, text: &mut Vec<u8>) -> Result<(), String> {
     if !x.is_finite() {
-        return Err(format!("the value {x} is no number of the text format"));
+        return Err(format!(
+            "the value {x} is no number of the text format; replace it, or write the binary format"
+        ));
     }
     if x == 0.0 || (1e-5..1e16).contains(&x.abs()) {
         put(text, format_args!("{number}"));

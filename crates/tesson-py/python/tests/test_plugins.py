@@ -150,7 +150,7 @@ def test_the_command_imports_nothing_from_the_working_directory(files: Path) -> 
     [
         ({"randomize": "globl"}, "randomize: found `globl`"),
         ({"maxSweps": 1}, "unknown option `maxSweps`"),
-        ({"deserializers": [CONFIG["deserializers"][0], {"type": "CNTKTextFormatDeserializer", "file": 3}]}, "input"),
+        ({"deserializers": [CONFIG["deserializers"][0], {"type": "CNTKTextFormatDeserializer", "file": 3}]}, "found `3`"),
     ],
 )
 def test_the_command_imports_nothing_for_a_configuration_that_is_not_valid(

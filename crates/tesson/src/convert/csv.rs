@@ -125,7 +125,8 @@ impl Csv {
                 let field = &self.record[column];
                 let value = std::str::from_utf8(field).ok().and_then(Value::parse);
                 let Some(value) = value else {
-                    let what = format!("field {column} is `{}`, expected a number", text(field));
+                    let hint = hint(&self.record, column, row.line);
+                    let what = format!("field {column} is `{}`, expected a number{hint}", text(field));
                     return Err(row.error(what));
                 };
                 stream.at(place, value);
@@ -134,6 +135,27 @@ impl Csv {
         }
         self.waiting = read(&mut self.reader, &mut self.record, &self.file)?;
         Ok(())
+    }
+}
+
+/// What may help with a field that is no number.
+fn hint(record: &ByteRecord, column: usize, line: u64) -> String {
+    let field = text(&record[column]);
+    let is_value = |part: &str| Value::parse(part).is_some();
+    for (delimiter, name) in [(';', ";"), ('\t', "tab"), (',', ",")] {
+        let parts = || field.split(delimiter);
+        if parts().count() > 1 && parts().all(is_value) {
+            return match delimiter {
+                ',' => "; decimals are written with a point".into(),
+                _ => format!("; name what separates the fields, `--delimiter '{name}'`"),
+            };
+        }
+    }
+    let is_header = line == 1 && record.iter().all(|field| !field.is_empty() && !is_value(&text(field)));
+    if is_header {
+        "; if the first row has the names of the columns, add `--header`".into()
+    } else {
+        String::new()
     }
 }
 

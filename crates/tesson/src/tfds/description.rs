@@ -1,6 +1,6 @@
 //! What the files beside the data say of a dataset: dataset_info.json, features.json, names of classes (§1).
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use tesson_core::{ConfigError, Error, StoreError};
@@ -26,10 +26,50 @@ pub(super) fn read_info(directory: &Path) -> Result<DatasetInfo, Error> {
     Ok(info)
 }
 
+/// The folder of the description: the directory itself, or, of a dataset's parent folder, that of its only version.
+pub(super) fn version_directory(directory: &Path) -> PathBuf {
+    if directory.join("dataset_info.json").exists() {
+        return directory.to_path_buf();
+    }
+    let mut below = prepared_below(directory);
+    if below.len() == 1 { below.remove(0) } else { directory.to_path_buf() }
+}
+
+/// The prepared datasets in a folder, as `VERSION` or `CONFIG/VERSION`, by name.
+fn prepared_below(directory: &Path) -> Vec<PathBuf> {
+    let inside = |folder: &Path| -> Vec<PathBuf> {
+        let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(LOOKED_AT);
+        entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+    };
+    let is_prepared = |path: &PathBuf| path.join("dataset_info.json").is_file();
+    let children = inside(directory);
+    let grandchildren = children.iter().filter(|child| !is_prepared(child)).flat_map(|child| inside(child));
+    let mut found: Vec<PathBuf> = grandchildren.filter(is_prepared).collect();
+    found.extend(children.iter().filter(|child| is_prepared(child)).cloned());
+    found.sort();
+    found
+}
+
+/// Folders that are looked into, and datasets that are listed.
+const LOOKED_AT: usize = 1000;
+const LISTED: usize = 5;
+
 /// The error of a description that cannot be read.
 fn undescribed(directory: &Path, file: &Path, error: io::Error) -> StoreError {
     if error.kind() != io::ErrorKind::NotFound || !directory.is_dir() {
         return unreadable(file, error);
+    }
+    let below = prepared_below(directory);
+    if !below.is_empty() {
+        let first: Vec<String> =
+            below.iter().take(LISTED).map(|path| format!("`{}`", path.display())).collect();
+        let more = if below.len() > LISTED { ", …" } else { "" };
+        let remedy = format!(
+            "the folder holds {} prepared datasets, choose one: {}{more}",
+            below.len(),
+            first.join(", ")
+        );
+        return StoreError::new(file.into(), None, error).with_remedy(Some(remedy));
     }
     let there = FileStore.remedy(directory, &io::ErrorKind::IsADirectory.into());
     let there = there.unwrap_or_else(|| format!("`{}` is empty", directory.display()));
