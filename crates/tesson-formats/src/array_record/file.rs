@@ -78,7 +78,9 @@ impl ArrayRecordFile {
         limit: u64,
         into: &mut Records,
     ) -> bool {
-        let (offset, _) = index.span(chunk);
+        let (offset, end) = index.span(chunk);
+        // However much was read: what the chunk reaches beyond its own bytes is wrong in every way of reading.
+        let bytes = &bytes[..(end - base) as usize];
         let first = chunk * index.group;
         let in_chunk = index.group.min(index.n_records - first);
         let start = into.bytes.len();

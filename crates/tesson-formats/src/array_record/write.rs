@@ -283,6 +283,26 @@ impl<W: Write> Writer<W> {
     }
 }
 
+#[cfg(test)]
+impl Writer<Vec<u8>> {
+    /// A file of one record whose index has a second chunk that begins so many bytes behind the first one.
+    pub(super) fn with_false_entry(record: &[u8], behind: u64) -> Vec<u8> {
+        let mut writer = Writer::new(Vec::new(), Options::TFDS).expect("memory takes everything");
+        let offset = writer.at + behind;
+        writer.record(record).expect("memory takes everything");
+        if writer.in_chunk > 0 {
+            writer.end_chunk().expect("memory takes everything");
+        }
+        let before = writer.entries.len();
+        put_number(1, offset, &mut writer.entries);
+        put_number(3, 1, &mut writer.entries);
+        varint::put((writer.entries.len() - before) as u64, &mut writer.entry_sizes);
+        writer.n_chunks += 1;
+        writer.n_records += 1;
+        writer.finish().expect("memory takes everything")
+    }
+}
+
 /// The first place from `at` on where a chunk can begin: not within a block header, and not right behind one, for which
 /// the place in front of it stands.
 fn boundary(at: u64) -> u64 {

@@ -1,6 +1,6 @@
 use super::{COMPRESSIONS, NONE, file_of, new};
 use crate::array_record::block::BLOCK;
-use crate::array_record::write::Options;
+use crate::array_record::write::{Options, Writer};
 use crate::record::testing::{Memory, read_all, read_every_way, read_rows, some_records};
 use crate::record::{End, Problem};
 
@@ -92,4 +92,15 @@ fn a_record_behind_the_last_one_is_said_to_be_absent() {
             assert_eq!((fault.record, fault.problem), (record, Problem::Absent { records: 2 }));
         }
     }
+}
+
+/// An index that ends a chunk within its data, where another chunk should begin. Whoever has read more of the file than the
+/// chunk could go on beyond that end.
+#[test]
+fn a_chunk_that_the_index_ends_too_early_is_damaged_in_every_way_of_reading() {
+    let file = Writer::with_false_entry(b"a record of some bytes", 45);
+    let (found, _) = read_every_way(&new, &Memory::new(file));
+    assert_eq!(found.len(), 2);
+    let problem = &found[0].as_ref().unwrap_err().problem;
+    assert!(matches!(problem, Problem::Truncated { .. }), "{problem}");
 }
