@@ -150,11 +150,17 @@ impl ShardFile {
     }
 }
 
+/// Missing files that are named, beside the first.
+const NAMED: usize = 9;
+
 fn absent(missing: &[Arc<Path>]) -> io::Error {
-    let names = missing.iter().skip(1).map(|path| path.display().to_string()).collect::<Vec<_>>();
-    let what = match names.len() {
+    let names: Vec<String> =
+        missing.iter().skip(1).take(NAMED).map(|path| path.display().to_string()).collect();
+    let (more, names) = (missing.len() - 1, names.join(", "));
+    let what = match more {
         0 => "the shard is missing".to_owned(),
-        n => format!("the shard is missing, and {n} more: {}", names.join(", ")),
+        1..=NAMED => format!("the shard is missing, and {more} more: {names}"),
+        _ => format!("the shard is missing, and {more} more, the first of them {names}"),
     };
     io::Error::new(io::ErrorKind::NotFound, what)
 }
@@ -201,5 +207,21 @@ impl Fetch for Shards {
             return Err(StoreError::new(Arc::clone(&self.files[i].path), Some(at), error).into());
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_missing_shards_the_first_ten_are_named_and_all_are_counted() {
+        let missing: Vec<Arc<Path>> = (0..100_000).map(|i| Path::new(&format!("shard-{i}")).into()).collect();
+        let check = |n: usize, expected: &str| assert_eq!(absent(&missing[..n]).to_string(), expected);
+        check(1, "the shard is missing");
+        check(3, "the shard is missing, and 2 more: shard-1, shard-2");
+        let nine = "shard-1, shard-2, shard-3, shard-4, shard-5, shard-6, shard-7, shard-8, shard-9";
+        check(10, &format!("the shard is missing, and 9 more: {nine}"));
+        check(100_000, &format!("the shard is missing, and 99999 more, the first of them {nine}"));
     }
 }
