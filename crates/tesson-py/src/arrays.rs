@@ -2,8 +2,9 @@
 
 use numpy::ndarray::{ArrayViewMut, Dimension, Ix1, IxDyn};
 use numpy::{Element as NumPyElement, PyArray, PyArray1, PyArrayDyn, PyArrayMethods};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 use tesson::{Buffer, Element, Floats, Samples};
 
 /// What arrays stand on: it goes back to the pool when the last view dies.
@@ -146,6 +147,22 @@ fn array<T: NumPyElement, D: Dimension>(
     }
 }
 
+/// A new array of zeros, made by NumPy: the `MemoryError` of one for which there is no memory says its size, where the
+/// crate's own way panics.
+pub(crate) fn zeros<'py, T: NumPyElement, D: Dimension>(
+    py: Python<'py>,
+    dims: &[usize],
+) -> PyResult<Bound<'py, PyArray<T, D>>> {
+    let bytes = dims.iter().try_fold(size_of::<T>(), |n, &dim| n.checked_mul(dim));
+    if bytes.is_none_or(|n| isize::try_from(n).is_err()) {
+        let value = size_of::<T>();
+        let what = format!("an array of shape {dims:?} and {value} bytes a value is larger than any memory");
+        return Err(PyMemoryError::new_err(what));
+    }
+    let made = py.import("numpy")?.call_method1("zeros", (PyTuple::new(py, dims)?, numpy::dtype::<T>(py)))?;
+    Ok(made.cast_into()?)
+}
+
 /// A new array `[sequences, longest, *shape]` of zeros but for the samples of the sequences.
 pub(crate) fn padded(
     py: Python<'_>,
@@ -178,7 +195,7 @@ fn dense<T: NumPyElement + Copy>(
     }
     let sample: usize = dims[2..].iter().product();
     let room = dims[1] * sample;
-    let out = PyArrayDyn::<T>::zeros(py, dims, false);
+    let out = zeros::<T, IxDyn>(py, dims)?;
     let (from, mut to) = (samples.readonly(), out.readwrite());
     let (mut from, to) = (from.as_slice()?, to.as_slice_mut()?);
     for (sequence, &n) in lengths.iter().enumerate() {
@@ -197,7 +214,7 @@ fn scattered<T: NumPyElement + Copy>(
     lengths: &[u32],
     dims: &[usize],
 ) -> PyResult<Py<PyAny>> {
-    let out = PyArrayDyn::<T>::zeros(py, dims, false);
+    let out = zeros::<T, IxDyn>(py, dims)?;
     let (indptr, indices, values) =
         (indptr.bind(py).readonly(), indices.bind(py).readonly(), values.bind(py).readonly());
     let (indptr, indices, values) = (indptr.as_slice()?, indices.as_slice()?, values.as_slice()?);

@@ -5,6 +5,7 @@
 //! asks for the GIL of an interpreter that is being taken apart cannot go on.
 
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
@@ -12,11 +13,26 @@ use pyo3::prelude::*;
 use tesson::Error;
 use tesson::deserializer::user::UserError;
 
+use crate::errors::misuse;
+
 /// How long the end of the interpreter, and whoever closes a source, waits for a user's code to return.
 pub(crate) const PATIENCE_WITH_USERS: Duration = Duration::from_secs(1);
 
 static ENDING: AtomicBool = AtomicBool::new(false);
 static RUNNING: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs something without the GIL. A panic in it is a defect, and becomes an exception that `except Exception` catches.
+///
+/// # Errors
+/// The panic, as a `UsageError` that asks for a report.
+pub(crate) fn released<R: Send>(py: Python<'_>, act: impl FnOnce() -> R + Send) -> PyResult<R> {
+    // What a panic leaves behind is used no more: sources count as broken, locks are taken over.
+    py.detach(|| catch_unwind(AssertUnwindSafe(act))).map_err(|panic| {
+        let message = panic.downcast_ref::<&str>().copied().map(str::to_owned);
+        let message = message.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        misuse(py, format!("Tesson panicked ({message}); this is a defect, please report it"))
+    })
+}
 
 /// An exception that a user's code has raised.
 pub(crate) struct Raised {

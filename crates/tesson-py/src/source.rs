@@ -12,7 +12,7 @@ use tesson::{Canceller, ConfigError, Demand, Error, ResumeState, SourceConfig, S
 use tesson_core::StreamInfo;
 
 use crate::batch::Batch;
-use crate::calls::PATIENCE_WITH_USERS;
+use crate::calls::{PATIENCE_WITH_USERS, released};
 use crate::config::Schedule;
 use crate::turn::{NoTurn, PATIENCE, Turn};
 use crate::{config, errors, log, state};
@@ -64,7 +64,7 @@ impl Source {
                 "the source was opened before a fork, and its threads did not come along: open a new one in this process",
             ));
         }
-        let (done, signal) = attentive(py, |interrupted| self.turn.with(interrupted, act));
+        let (done, signal) = attentive(py, |interrupted| self.turn.with(interrupted, act))?;
         log::flush_spelt(py, self.trace_level, self.by_keywords);
         match (done, signal) {
             (Ok(Ok(result)), _) => Ok(result),
@@ -113,9 +113,9 @@ impl Drop for Source {
 fn attentive<R: Send>(
     py: Python<'_>,
     act: impl FnOnce(&mut dyn FnMut() -> bool) -> R + Send,
-) -> (R, Option<PyErr>) {
+) -> PyResult<(R, Option<PyErr>)> {
     let mut signal = None;
-    let result = py.detach(|| {
+    let result = released(py, || {
         act(&mut || {
             Python::attach(|py| match py.check_signals() {
                 Ok(()) => false,
@@ -125,8 +125,8 @@ fn attentive<R: Send>(
                 }
             })
         })
-    });
-    (result, signal)
+    })?;
+    Ok((result, signal))
 }
 
 /// Ends a source in a thread of its own; the receiver hears of it.
@@ -226,7 +226,8 @@ impl Source {
         let canceller = Canceller::new();
         let trace_level = config.trace_level;
         let default_sizes = config.default_sizes();
-        let (source, signal) = attentive(py, |interrupted| open_attentively(config, &canceller, interrupted));
+        let (source, signal) =
+            attentive(py, |interrupted| open_attentively(config, &canceller, interrupted))?;
         log::flush_spelt(py, trace_level, by_keywords);
         let source = match signal {
             Some(e) => return Err(e),

@@ -308,7 +308,7 @@ impl StreamData {
     fn mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
         let stream = self.stream();
         let longest = stream.longest() as usize;
-        let mask = PyArray2::zeros(py, [stream.lengths.len(), longest], false);
+        let mask: Bound<'_, PyArray2<u8>> = arrays::zeros(py, &[stream.lengths.len(), longest])?;
         let mut cells = mask.readwrite();
         let cells = cells.as_slice_mut()?;
         for (sequence, &n) in stream.lengths.iter().enumerate() {

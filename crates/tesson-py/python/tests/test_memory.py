@@ -123,3 +123,13 @@ def test_a_type_beside_the_data_says_what_a_sample_is(kind: Any) -> None:
 def test_data_that_cannot_be_are_refused(data: dict[str, Any], what: str) -> None:
     with pytest.raises(ConfigError, match=what):
         MinibatchSource.from_data(data)
+
+
+def test_an_array_for_which_there_is_no_memory_raises_its_size() -> None:
+    # 160 TiB of zeros: more than any address space has.
+    ones = np.ones(20_000, np.float32)
+    wide = csr_matrix((ones, np.zeros(20_000, np.int32), np.arange(20_001)), shape=(20_000, 2**31 - 1))
+    with MinibatchSource.from_data(y=wide, max_sweeps=1) as source:
+        minibatch = source.next_minibatch(20_000)
+        with pytest.raises(MemoryError, match="20000, 1, 2147483647"):
+            minibatch["y"].asarray()

@@ -13,6 +13,7 @@ use tesson::{ConfigError, Error, UsageError};
 
 use super::request::WARNINGS;
 use super::until_signal;
+use crate::calls::released;
 use crate::errors::{self, raise};
 use crate::log;
 use crate::state::{from_python, to_python};
@@ -21,7 +22,7 @@ use crate::state::{from_python, to_python};
 #[pyfunction]
 pub(crate) fn find_dataset(py: Python<'_>, name: &str, data_dirs: Option<Vec<PathBuf>>) -> PyResult<PathBuf> {
     let dirs = data_dirs.unwrap_or_else(|| vec![tfds::default_data_dir()]);
-    py.detach(|| tfds::find(name, &dirs)).map_err(|e| raise(py, e))
+    released(py, || tfds::find(name, &dirs))?.map_err(|e| raise(py, e))
 }
 
 /// Names of the datasets in data directories.
@@ -85,7 +86,7 @@ impl PreparedDataset {
             Ok::<_, Error>(PreparedDataset { dataset: Arc::new(dataset), features })
         };
         log::install();
-        let opened = py.detach(open);
+        let opened = released(py, open)?;
         log::flush(py, WARNINGS);
         opened.map_err(|e| raise(py, e))
     }

@@ -11,6 +11,7 @@ use super::examples::{Maker, Run};
 use super::kit::Kit;
 use super::request::{Origin, Request, Shaped, WARNINGS};
 use super::{Memory, alone, passes_at, restore, saved, until_signal};
+use crate::calls::released;
 use crate::errors::raise;
 use crate::log;
 use crate::state::{from_python, to_python};
@@ -68,12 +69,12 @@ impl Walk {
         py.check_signals()?;
         self.run = None;
         self.taken = 0;
-        let failed = py.detach(|| {
+        let failed = released(py, || {
             self.before = self.reader.state();
             self.rows.clear();
             self.memory.reserve(&mut self.rows);
             self.reader.read(self.next, &mut self.rows).err()
-        });
+        })?;
         log::flush(py, WARNINGS);
         self.failed = failed.map(|e| raise(py, e));
         let n = self.rows.len();

@@ -36,6 +36,7 @@ pub(crate) use request::forked;
 pub(crate) use writer::DatasetWriter;
 
 use self::request::WARNINGS;
+use crate::calls::released;
 use crate::errors::raise;
 use crate::log;
 use crate::turn::Turn;
@@ -62,9 +63,9 @@ where
     E: Send + Into<Error>,
 {
     let mut signal = None;
-    let done = py.detach(|| {
+    let done = released(py, || {
         act(&mut || Python::attach(|py| py.check_signals().map_err(|s| signal = Some(s)).is_ok()))
-    });
+    })?;
     log::flush(py, WARNINGS);
     signal.map_or(Ok(()), Err)?;
     done.map_err(|e| raise(py, e.into()))
@@ -85,7 +86,7 @@ fn saved(py: Python<'_>, reader: &mut Reader, state: &StreamState, rings: bool) 
     if !rings {
         return Ok(reader.to_json(state));
     }
-    py.detach(|| reader.to_json_with_rings(state)).map_err(|e| raise(py, e))
+    released(py, || reader.to_json_with_rings(state))?.map_err(|e| raise(py, e))
 }
 
 /// How much memory decoded columns take, so that the next ones begin with as much: memory that NumPy owns does not come

@@ -12,6 +12,7 @@ use super::examples::Maker;
 use super::kit::Kit;
 use super::request::{Origin, Request, Shaped, WARNINGS};
 use super::{Memory, alone, batches, passes_at, restore, saved, until_signal};
+use crate::calls::released;
 use crate::errors::{misuse, raise};
 use crate::log;
 use crate::state::{from_python, to_python};
@@ -54,13 +55,13 @@ impl Inner {
                 return Err(signal);
             }
             let ask = (n - all).min(most);
-            let found = py.detach(|| match workers {
+            let found = released(py, || match workers {
                 1 => {
                     let start = self.rows.len();
                     self.reader.read(ask, &mut self.rows).map(|()| self.rows.len() - start)
                 }
                 _ => self.reader.read_share(ask, workers, rank, &mut self.rows),
-            });
+            })?;
             let found = found.map_err(|e| raise(py, e))?;
             all += found;
             if found < ask {

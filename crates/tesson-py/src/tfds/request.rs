@@ -11,6 +11,7 @@ use tesson::tfds::pictures::Scale;
 use tesson::tfds::{Means, OnDamage, Reader};
 
 use super::dataset::PreparedDataset;
+use crate::calls::released;
 use crate::errors::{misuse, raise};
 use crate::log;
 
@@ -52,7 +53,7 @@ impl Request<'_> {
         }
         let dataset = Arc::clone(&prepared.dataset);
         let means = self.means(py)?;
-        let opened = py.detach(|| Reader::with(dataset, plan, Arc::new(schema), on_damage, means));
+        let opened = released(py, || Reader::with(dataset, plan, Arc::new(schema), on_damage, means))?;
         log::flush(py, WARNINGS);
         opened.map_err(|e| raise(py, e))
     }

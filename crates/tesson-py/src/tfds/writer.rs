@@ -14,6 +14,7 @@ use tesson::tfds::info::Nest;
 use tesson::tfds::{self, FileFormat, NewDataset, NewSplit, Unwritable, Version};
 use tesson::{ConfigError, Error};
 
+use crate::calls::released;
 use crate::errors::{misuse, raise};
 use crate::state::from_python;
 
@@ -112,7 +113,7 @@ impl DatasetWriter {
                 columns.map(|plan| (plan.path.clone(), plan.levels.len(), is_plain(plan))).collect();
             Ok::<_, Error>(DatasetWriter { inner: Mutex::new(Some(writer)), features })
         };
-        py.detach(open).map_err(|e| raise(py, e))
+        released(py, open)?.map_err(|e| raise(py, e))
     }
 
     /// The features of an example: each path, how many sequences are around it, and whether its values are stored in a list
@@ -158,10 +159,10 @@ impl DatasetWriter {
 
     /// Makes the dataset of what was written; returns its folder.
     fn finish(&self, py: Python<'_>) -> PyResult<PathBuf> {
-        let finished = py.detach(|| {
+        let finished = released(py, || {
             let writer = self.inner.lock().unwrap_or_else(PoisonError::into_inner).take();
             writer.map(tfds::DatasetWriter::finish)
-        });
+        })?;
         finished.ok_or_else(|| over(py))?.map_err(|e| raise(py, e))
     }
 }
@@ -172,10 +173,10 @@ impl DatasetWriter {
         py: Python<'_>,
         act: impl FnOnce(&mut tfds::DatasetWriter) -> Result<R, Error> + Send,
     ) -> PyResult<R> {
-        let done = py.detach(|| {
+        let done = released(py, || {
             let mut writer = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
             writer.as_mut().map(act)
-        });
+        })?;
         done.ok_or_else(|| over(py))?.map_err(|e| raise(py, e))
     }
 }
