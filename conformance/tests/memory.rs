@@ -156,6 +156,95 @@ fn a_file_ten_times_the_limit_is_read_within_the_limit() {
     }
 }
 
+/// Reads rows of one value, of which a dense stream of `dim` makes samples with zeros, in minibatches of so many; returns
+/// the most that was allocated at a time, and how many sequences there were or what is wrong with them.
+fn peak_of_wide(
+    rows: &str,
+    dim: usize,
+    order: &str,
+    limit: usize,
+    size: u64,
+) -> (Result<usize, String>, usize) {
+    let store = MemoryStore::new().with("wide.ctf", rows.as_bytes().to_vec());
+    let json = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "wide.ctf",
+            "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": {dim}, "format": "dense"}}}}}}],
+            {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#
+    );
+    let config = config::from_json(&json).expect("the configuration is right");
+    peak(|| {
+        let mut source = Source::open_in(&config, &store).map_err(|e| e.to_string())?;
+        let mut seen = 0;
+        while let Some(minibatch) = source.next_minibatch(size).map_err(|e| e.to_string())? {
+            seen += minibatch.n_sequences();
+        }
+        Ok(seen)
+    })
+}
+
+const WIDE_ORDERS: [&str; 3] = [r#""randomize": false"#, r#""randomize": true"#, r#""randomize": "global""#];
+
+#[test]
+fn short_rows_of_wide_streams_are_read_within_the_limit() {
+    let _alone = alone();
+    // 12 MB are made of each kilobyte of text, and 1.2 GB of all.
+    let limit = 16 << 20;
+    for value in ["5", "0.3"] {
+        let rows: String = (0..3000).map(|i| format!("{i} |x 1 |s {value}\n")).collect();
+        for order in WIDE_ORDERS {
+            let (seen, peak) = peak_of_wide(&rows, 100_000, order, limit, 4);
+            assert_eq!(seen, Ok(3000), "{order}");
+            assert!(peak <= limit, "{value}, {order}: {peak} bytes at a time, the limit is {limit}");
+        }
+    }
+}
+
+#[test]
+fn a_sequence_that_decoding_makes_too_large_is_refused_before_it_is_made() {
+    let _alone = alone();
+    let limit = 8 << 20;
+    // A sample that is too large, and a sequence of samples that are not.
+    let long = "1 |x 1 |s 5\n".repeat(1000);
+    for (rows, dim) in [("1 |x 1 |s 5\n2 |x 1 |s 5\n", 10_000_000), (long.as_str(), 10_000)] {
+        for order in WIDE_ORDERS {
+            let (seen, peak) = peak_of_wide(rows, dim, order, limit, 2000);
+            let e = seen.expect_err("it takes 40 MB");
+            assert!(e.contains("bytes, at most 1048576 fit into this `memoryLimit`"), "{order}: {e}");
+            assert!(peak <= limit, "{order}: {peak} bytes at a time, the limit is {limit}");
+        }
+    }
+}
+
+#[test]
+fn a_pass_over_large_chunks_reads_their_bytes_once() {
+    let _alone = alone();
+    let text: String = (0..40_000).map(|i| format!("|x {i} |y 0:0.5 3:{i} 6:1.25\n")).collect();
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memory-once");
+    std::fs::create_dir_all(&folder).expect("the folder for temporary files can be written");
+    let file = folder.join("train.ctf");
+    std::fs::write(&file, text).expect("the folder for temporary files can be written");
+    let cbf = binary(&file, 300 << 10);
+    let size = cbf.metadata().expect("it was written").len();
+    assert!(size > 4 * (300 << 10), "several chunks");
+    // Under this limit the chunks are too large for pieces, and have room as a whole.
+    for order in [r#""randomize": false"#, r#""randomize": true"#] {
+        let json = format!(
+            r#"{{"deserializers": [{}], {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": "32MiB"}}"#,
+            in_binary(&cbf)
+        );
+        let config = config::from_json(&json).expect("the configuration is right");
+        let mut source = Source::open(&config).expect("the limit is enough");
+        let mut seen = 0;
+        while let Some(minibatch) = source.next_minibatch(256).expect("the data are right") {
+            seen += minibatch.n_sequences();
+        }
+        assert_eq!(seen, 40_000);
+        let read = source.stats().bytes_read;
+        // Beside the chunks: lengths in front of them, the table, and both ends of the file for its fingerprint.
+        assert!(read <= size + size / 2, "{order}: {read} bytes of {size} were read");
+    }
+}
+
 /// The most that is allocated at a time while a corpus of `n` files of one row each is opened and read.
 fn peak_of_files(n: usize, order: &str) -> usize {
     let name = |i: usize| format!("part-{i:06}.ctf");

@@ -105,6 +105,26 @@ pub struct Scratch {
     pub oddities: Oddities,
     /// Whether [`Chunk::notes`] are wanted: when data are checked.
     pub notes: bool,
+    /// How much may be decoded where it is more than the bytes tell, as missing values are filled with zeros.
+    pub room: DecodeRoom,
+    /// Set by a format whose decoding ended, with an error, because [`DecodeRoom::all`] was not enough.
+    pub outgrown: bool,
+}
+
+/// Bytes of dense values that may be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DecodeRoom {
+    /// Of one sequence.
+    pub sequence: usize,
+    /// Of everything that is decoded at once.
+    pub all: usize,
+}
+
+impl Default for DecodeRoom {
+    /// As much as there is.
+    fn default() -> DecodeRoom {
+        DecodeRoom { sequence: usize::MAX, all: usize::MAX }
+    }
 }
 
 /// Which sequences of a chunk are to be decoded.
@@ -190,6 +210,12 @@ pub trait Corpus: Send + Sync {
             from = to;
         }
         Ok(keys.finish())
+    }
+
+    /// Whether a chunk that is wanted whole is better loaded at once than in parts, which read some of it twice. `largest`
+    /// is the size of the largest sequence ([`Fetch::largest`]), by which memory can be judged.
+    fn reads_whole(&self, _chunk: u32, _largest: u64) -> bool {
+        false
     }
 
     /// Whether chunks are had only as a whole: loading a part of one costs as much as loading all of it.

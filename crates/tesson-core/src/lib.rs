@@ -28,8 +28,8 @@ pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
 pub use coded::Coded;
 pub use describe::{describe_from_table, split_type};
 pub use deserializer::{
-    Corpus, Deserializer, Fetch, Found, Indexed, LOOKAHEAD, Lanes, Piece, Pieces, Repeated, ResourceId,
-    Scattered, Scratch, StreamMismatch, Wanted,
+    Corpus, DecodeRoom, Deserializer, Fetch, Found, Indexed, LOOKAHEAD, Lanes, Piece, Pieces, Repeated,
+    ResourceId, Scattered, Scratch, StreamMismatch, Wanted,
 };
 pub use error::{
     Cause, ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, SEQUENCES_IN_MEMORY,

@@ -6,9 +6,7 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::minibatch::{BatchKeys, StreamBatch};
-
-/// Bytes kept for reuse, at most.
-const KEPT_BYTES: usize = 16 << 20;
+use crate::pool::{KEPT_BYTES, KEPT_SHARE};
 
 /// Streams and keys of a minibatch. Dropping them gives them back for another minibatch of the same streams.
 #[derive(Debug)]
@@ -46,9 +44,11 @@ impl Drop for Arrays {
 }
 
 /// Where the arrays of one pipeline's minibatches wait to be used again.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Depot {
     idle: Mutex<Idle>,
+    /// Bytes kept, at most.
+    kept: usize,
 }
 
 #[derive(Debug, Default)]
@@ -58,6 +58,11 @@ struct Idle {
 }
 
 impl Depot {
+    /// A place for no more than a part of the memory limit.
+    pub(crate) fn new(memory_limit: usize) -> Depot {
+        Depot { idle: Mutex::default(), kept: KEPT_BYTES.min(memory_limit / KEPT_SHARE) }
+    }
+
     /// Takes as many as are there, up to `most`; the latest ones, which are the likeliest to be in the cache.
     pub(crate) fn take(&self, most: usize, into: &mut Vec<Arrays>) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
@@ -74,7 +79,7 @@ impl Depot {
     fn give(&self, mut arrays: Arrays) {
         let bytes = arrays.bytes();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.bytes + bytes <= KEPT_BYTES {
+        if idle.bytes + bytes <= self.kept {
             idle.bytes += bytes;
             idle.arrays.push(arrays);
         } else {

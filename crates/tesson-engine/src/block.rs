@@ -25,36 +25,78 @@ struct Division {
     of_block: u32,
     /// Sequences of a block that are decoded at once.
     at_once: u32,
+    /// Bytes of memory that a block takes while it is loaded, about.
+    bytes: u64,
 }
 
+/// What a corpus is divided by, in bytes.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockSizes {
+    /// Storage of a block, about.
+    pub(crate) block: u64,
+    /// Storage that is decoded at once, about.
+    pub(crate) at_once: u64,
+    /// Dense values of a sample in all streams together.
+    pub(crate) sample: u64,
+    /// The largest sequence.
+    pub(crate) largest: u64,
+}
+
+/// Decoded values take up to so many times their storage where none is missing: `0 ` as a 64-bit number. Samples that
+/// take more have values that storage has not, and are divided by what they take.
+const DECODED: u64 = 4;
+
+/// A chunk that is loaded whole takes its storage so many times: in columns of 64 bits each, and packed.
+const WHOLE: u64 = 3;
+
 impl BlockTable {
-    /// Divides each chunk into blocks of equally many sequences and at most about `target` storage bytes, of which about
-    /// `at_once` are decoded together; into one where chunks are had only as a whole.
-    pub(crate) fn of(indexed: &Indexed, target: u64, at_once: u64) -> BlockTable {
-        let index = &indexed.index;
-        let (target, at_once) =
-            if indexed.corpus.whole_chunks() { (u64::MAX, u64::MAX) } else { (target, at_once) };
-        BlockTable::by_bytes(index, target, at_once)
+    /// Divides each chunk into blocks of equally many sequences and at most about `sizes.block` storage bytes, of which
+    /// about `sizes.at_once` are decoded together; into one where chunks are had only as a whole, or better.
+    pub(crate) fn of(indexed: &Indexed, sizes: BlockSizes) -> BlockTable {
+        let Indexed { index, corpus } = indexed;
+        let only_whole = corpus.whole_chunks();
+        BlockTable::by_bytes(index, sizes, |chunk| match only_whole {
+            true => Some(1),
+            false => corpus.reads_whole(chunk, sizes.largest).then_some(WHOLE),
+        })
     }
 
-    fn by_bytes(index: &Index, target: u64, at_once: u64) -> BlockTable {
+    /// `whole` says of a chunk that is one block how many times its storage that takes.
+    fn by_bytes(index: &Index, sizes: BlockSizes, whole: impl Fn(u32) -> Option<u64>) -> BlockTable {
         let mut table = BlockTable { first: vec![0], chunks: Vec::with_capacity(index.n_chunks()) };
         for chunk in 0..index.n_chunks() {
             let span = index.chunk(chunk);
-            table.push(span.n_sequences, span.bytes.div_ceil(target), span.bytes.div_ceil(at_once));
+            let n = span.n_sequences.max(1);
+            if let Some(times) = whole(chunk as u32) {
+                let bytes = if span.bytes > sizes.at_once { times * span.bytes } else { span.bytes };
+                table.push(span.n_sequences, n, n, bytes);
+                continue;
+            }
+            let part = |parts: u64| n.div_ceil(parts.clamp(1, u64::from(n)) as u32);
+            let of_block = part(span.bytes.div_ceil(sizes.block));
+            let at_once = part(span.bytes.div_ceil(sizes.at_once));
+            if span.n_samples.saturating_mul(sizes.sample) <= DECODED * span.bytes {
+                let bytes = span.bytes * u64::from(of_block) / u64::from(n);
+                table.push(span.n_sequences, of_block, at_once, bytes);
+                continue;
+            }
+            let lengths = index.lengths(chunk);
+            let longest = (0..lengths.len()).map(|i| lengths.get(i)).max().unwrap_or(1).max(1);
+            let each = u64::from(longest).saturating_mul(sizes.sample);
+            let most = |bytes: u64| (DECODED * bytes / each).clamp(1, u64::from(n)) as u32;
+            let of_block = of_block.min(most(sizes.block));
+            let bytes = each.saturating_mul(of_block.into());
+            table.push(span.n_sequences, of_block, at_once.min(most(sizes.at_once)), bytes);
         }
         table
     }
 
-    /// Appends a chunk that is about `blocks` blocks and decoded in about so many parts.
-    fn push(&mut self, n_sequences: u32, blocks: u64, parts: u64) {
-        let n = n_sequences.max(1);
-        let part = |parts: u64| n.div_ceil(parts.clamp(1, u64::from(n)) as u32);
-        let of_block = part(blocks);
-        self.first.push(self.first[self.first.len() - 1] + n.div_ceil(of_block));
+    /// Appends a chunk.
+    fn push(&mut self, n_sequences: u32, of_block: u32, at_once: u32, bytes: u64) {
+        self.first.push(self.first[self.first.len() - 1] + n_sequences.max(1).div_ceil(of_block));
         // Parts of a block are alike.
-        let at_once = of_block.div_ceil(of_block.div_ceil(part(parts)));
-        self.chunks.push(Division { n_sequences, of_block, at_once });
+        let at_once = of_block.div_ceil(of_block.div_ceil(at_once));
+        self.chunks.push(Division { n_sequences, of_block, at_once, bytes });
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -78,6 +120,11 @@ impl BlockTable {
         let Division { n_sequences, of_block, .. } = self.chunks[chunk];
         let start = (block - self.first[chunk]) * of_block;
         (chunk as u32, start..start.saturating_add(of_block).min(n_sequences))
+    }
+
+    /// Bytes of memory that a block of a chunk takes while it is loaded, about.
+    pub(crate) fn bytes(&self, chunk: u32) -> u64 {
+        self.chunks[chunk as usize].bytes
     }
 
     /// Sequences of a chunk's blocks that are decoded at once.
@@ -187,6 +234,25 @@ mod tests {
         assert_eq!(kept(&spares), 2);
     }
 
+    const SIZES: BlockSizes = BlockSizes { block: 10, at_once: 3, sample: 0, largest: u64::MAX };
+
+    #[test]
+    fn blocks_are_as_large_as_what_decoding_makes_of_them() {
+        let mut index = Index::new();
+        index.push(Coded::new(&[1, 2, 1, 1]), 40);
+        index.seal();
+        let table =
+            |sample: u64| BlockTable::by_bytes(&index, BlockSizes { block: 100, sample, ..SIZES }, |_| None);
+        let division = |sample: u64| (table(sample).len(), table(sample).at_once(0), table(sample).bytes(0));
+        // All values are in storage; twice as many, a block of which has 400 bytes; one sequence for each block.
+        assert_eq!(division(32), (1, 1, 40));
+        assert_eq!(division(64), (2, 1, 3 * 128));
+        assert_eq!(division(1000), (4, 1, 2000));
+        // What is better loaded whole takes storage, columns and packed sequences.
+        let whole = BlockTable::by_bytes(&index, SIZES, |_| Some(WHOLE));
+        assert_eq!((whole.len(), whole.at_once(0), whole.bytes(0)), (1, 4, 120));
+    }
+
     #[test]
     fn every_sequence_lies_in_exactly_the_block_that_says_so() {
         let mut index = Index::new();
@@ -194,7 +260,7 @@ mod tests {
             index.push(Coded::constant(1, n), bytes);
         }
         index.seal();
-        let table = BlockTable::by_bytes(&index, 10, 3);
+        let table = BlockTable::by_bytes(&index, SIZES, |_| None);
         assert_eq!(table.len(), 1 + 7 + 10 + 3 + 64);
         assert_eq!((table.place(1), table.place(17)), ((1, 0..1), (2, 90..100)));
         let mut next = (0, 0);

@@ -19,7 +19,9 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use tesson_core::{Corpus, Deserializer, Error, Index, StreamInfo, UsageError};
+use tesson_core::{
+    Corpus, DecodeRoom, Deserializer, Error, Index, SEQUENCES_IN_MEMORY, StreamInfo, UsageError,
+};
 use tesson_plan::{Cursor, Demand, PlanSpec, Planner};
 
 use crate::arrays::Depot;
@@ -50,6 +52,10 @@ const ROW_COST: u64 = 2048;
 /// Most minibatches planned ahead.
 const MOST_TICKETS: usize = 256;
 
+/// Minibatches that are being made, or wait for their caller, take this part of the memory limit at most; the one in front
+/// may take more, and is made alone then.
+const BATCHES_SHARE: usize = 4;
+
 /// What is asked of the lengths that sequences turn out to have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LengthRule {
@@ -59,6 +65,23 @@ pub(crate) enum LengthRule {
     /// All streams have as many samples of a sequence (§9.3).
     Equal,
 }
+
+impl Setup {
+    /// Bytes that minibatches may take that are not in front.
+    fn batches_budget(&self) -> usize {
+        self.memory_limit / BATCHES_SHARE
+    }
+
+    /// What may be decoded of one sequence.
+    fn room(&self) -> DecodeRoom {
+        let share = self.memory_limit / SEQUENCES_IN_MEMORY as usize;
+        DecodeRoom { sequence: share.max(SEQUENCE_AT_LEAST), ..DecodeRoom::default() }
+    }
+}
+
+/// Bytes of dense values that one sequence may have under any limit: twice the text that it may have, as `0 ` makes four
+/// bytes of two.
+const SEQUENCE_AT_LEAST: usize = 512 << 10;
 
 /// What a pipeline needs to know and never changes.
 pub(crate) struct Setup {
@@ -85,6 +108,8 @@ pub(crate) struct Setup {
     pub(crate) length_rule: LengthRule,
     /// Whether faults of sequences that other workers deliver are looked at too.
     pub(crate) charge_foreign: bool,
+    /// Bytes of dense values that a sample has in all streams together.
+    pub(crate) sample_bytes: u64,
     /// Storage bytes that are decoded at once.
     pub(crate) piece_bytes: u64,
     /// Bytes of decoded blocks' memory that may wait to be decoded into again.
@@ -217,10 +242,18 @@ struct State {
     growth: Option<Growth>,
     /// Average bytes of a packed minibatch, 0 before the first.
     batch_bytes: usize,
+    /// Bytes that the minibatches of all tickets will have, as far as their plans tell.
+    planned: usize,
+    /// Bytes of the minibatches that are being made or wait for their caller.
+    made: usize,
+    /// A minibatch is not made yet because others fill the memory.
+    held_back: bool,
     /// How many tickets in front a caller waits for; 0 if none does.
     awaited: usize,
     /// A corpus grows, and what has been read for one minibatch leaves no memory for finding out where it ends.
     outgrown: bool,
+    /// A piece of a corpus that grows makes more than there is memory for: only by an index can it be divided.
+    too_wide: bool,
     /// Workers that wait for something to do.
     resting: usize,
     /// A worker has panicked.
@@ -234,6 +267,8 @@ struct Shared {
     row_allowance: i64,
     /// What fetching a sequence by itself costs, in bytes of reading.
     row_cost: u64,
+    /// What a sequence takes when it is decoded, on the average.
+    row_bytes: u64,
     /// Storage bytes of a block, on the average.
     block_bytes: u64,
     pools: Pools,
@@ -286,6 +321,13 @@ impl Pipeline {
             Supply::Growing => (0, 0),
         };
         let row_cost = storage / n_sequences.max(1);
+        let row_bytes = match &supply {
+            Supply::Indexed { index, .. } => {
+                (u128::from(index.n_samples()) * u128::from(setup.sample_bytes)
+                    / u128::from(n_sequences.max(1))) as u64
+            }
+            Supply::Growing => 0,
+        };
         let block_bytes = storage / blocks.len().max(1) as u64;
         let row_allowance = (storage / ROW_SHARE + 1).min(ROW_ALLOWANCE) as i64;
         let state = State {
@@ -306,11 +348,16 @@ impl Pipeline {
             row_allowance,
             growth,
             batch_bytes: 0,
+            planned: 0,
+            made: 0,
+            held_back: false,
             awaited: 0,
             outgrown: false,
+            too_wide: false,
             resting: 0,
             broken: false,
         };
+        let memory_limit = setup.memory_limit;
         let dims: Vec<usize> = setup.streams.iter().map(|s| s.shape.len()).collect();
         let shared = Arc::new(Shared {
             spares: Arc::new(Spares::new(setup.spare_bytes)),
@@ -318,9 +365,10 @@ impl Pipeline {
             supply,
             row_allowance,
             row_cost: row_cost.max(ROW_COST),
+            row_bytes: row_bytes.max(row_cost),
             block_bytes,
-            pools: Pools::new(dims.len()),
-            depot: Arc::default(),
+            pools: Pools::new(dims.len(), memory_limit),
+            depot: Arc::new(Depot::new(memory_limit)),
             dims,
             state: Mutex::new(state),
             stop: AtomicBool::new(false),
@@ -366,7 +414,7 @@ impl Pipeline {
         drop(state);
         shared.work.notify_all();
         if demand.is_some() {
-            self.start_workers();
+            self.start_workers()?;
         }
         result
     }
@@ -379,7 +427,8 @@ impl Pipeline {
         loop {
             if let Some(made) = state.pop() {
                 let depth = shared.depth(&state);
-                let wake = state.resting > 0 && state.tickets.len() <= depth / 2;
+                let held_back = std::mem::take(&mut state.held_back);
+                let wake = state.resting > 0 && (held_back || state.tickets.len() <= depth / 2);
                 shared.setup.counters.queued.store(state.tickets.len() as u64, Ordering::Relaxed);
                 drop(state);
                 if wake {
@@ -419,13 +468,22 @@ impl Pipeline {
         }
     }
 
-    fn start_workers(&mut self) {
+    /// Starts the workers, or as many as the system allows.
+    fn start_workers(&mut self) -> Result<(), UsageError> {
         while self.workers.len() < self.shared.setup.threads {
             let shared = self.shared.clone();
             let name = format!("tesson-{}", self.workers.len());
-            let worker = std::thread::Builder::new().name(name).spawn(move || shared.work());
-            self.workers.push(worker.expect("the system gives another thread"));
+            match std::thread::Builder::new().name(name).spawn(move || shared.work()) {
+                Ok(worker) => self.workers.push(worker),
+                Err(_) if !self.workers.is_empty() => break,
+                Err(e) => {
+                    return Err(UsageError(format!(
+                        "no worker thread can be started: {e}; end other threads, or raise the limit of threads"
+                    )));
+                }
+            }
         }
+        Ok(())
     }
 }
 
@@ -483,9 +541,10 @@ impl State {
         self.generation += 1;
         self.running = false;
         self.plan_over = false;
-        self.outgrown = false;
+        self.outgrown = self.too_wide;
         self.front += self.tickets.len() as u64;
         self.tickets.clear();
+        (self.planned, self.made) = (0, 0);
         self.ready.clear();
         for block in self.queue.drain(..) {
             self.blocks[block as usize].presence = Presence::Absent;
@@ -505,7 +564,10 @@ impl State {
             return None;
         }
         self.front += 1;
-        let mut work = match self.tickets.pop_front()?.into_outcome()? {
+        let ticket = self.tickets.pop_front()?;
+        self.planned -= ticket.bytes;
+        self.made -= ticket.charged;
+        let mut work = match ticket.into_outcome()? {
             Outcome::Made(work) => work,
             Outcome::Failed(e) => return Some(Err(e)),
         };

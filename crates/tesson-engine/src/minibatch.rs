@@ -218,7 +218,7 @@ impl Minibatch {
         let items: Vec<Item> = (0..chunk.n_sequences).map(|row| Item { held: 0, row }).collect();
         let sources = [Source { chunk, rows: None, line_base: 0 }];
         let mut arrays = Arrays::new(Vec::new(), BatchKeys::default());
-        pack::pack(streams, &items, &sources, &Pools::new(streams.len()), &mut arrays.streams);
+        pack::pack(streams, &items, &sources, &Pools::new(streams.len(), usize::MAX), &mut arrays.streams);
         pack::keys(&items, &sources, &mut arrays.keys);
         Minibatch { arrays, sweep_end, resume: ResumeState::default() }
     }

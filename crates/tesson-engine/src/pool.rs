@@ -3,9 +3,12 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Bytes kept for reuse, at most: what is made ahead of the caller, and some. A few buffers are kept whatever their size.
-const KEPT_BYTES: usize = 16 << 20;
-const ALWAYS_KEPT: usize = 4;
+/// Bytes kept for reuse, at most: what is made ahead of the caller, and some.
+pub(crate) const KEPT_BYTES: usize = 16 << 20;
+
+/// A few buffers are kept whatever their size, as long as this part of the memory limit has room for them.
+const FEW: usize = 4;
+pub(crate) const KEPT_SHARE: usize = 8;
 
 /// Buffers that are looked at for one that fits.
 const LOOKED_AT: usize = 16;
@@ -20,9 +23,16 @@ pub(crate) struct Pool<T> {
 struct Idle<T> {
     buffers: Vec<Vec<T>>,
     bytes: usize,
+    /// What a few buffers may have.
+    most: usize,
 }
 
 impl<T> Idle<T> {
+    /// What many buffers may have.
+    fn kept(&self) -> usize {
+        KEPT_BYTES.min(self.most)
+    }
+
     fn take(&mut self, at: usize) -> Vec<T> {
         let buffer = self.buffers.swap_remove(at);
         self.bytes -= buffer.capacity() * size_of::<T>();
@@ -31,7 +41,8 @@ impl<T> Idle<T> {
 
     fn give(&mut self, buffer: Vec<T>) {
         let bytes = buffer.capacity() * size_of::<T>();
-        if self.buffers.len() < ALWAYS_KEPT || self.bytes + bytes <= KEPT_BYTES {
+        let most = if self.buffers.len() < FEW { self.most } else { self.kept() };
+        if self.bytes + bytes <= most {
             self.bytes += bytes;
             self.buffers.push(buffer);
         }
@@ -39,8 +50,9 @@ impl<T> Idle<T> {
 }
 
 impl<T> Pool<T> {
-    pub(crate) fn new() -> Arc<Pool<T>> {
-        Arc::new(Pool { idle: Mutex::new(Idle { buffers: Vec::new(), bytes: 0 }) })
+    pub(crate) fn new(memory_limit: usize) -> Arc<Pool<T>> {
+        let most = memory_limit / KEPT_SHARE;
+        Arc::new(Pool { idle: Mutex::new(Idle { buffers: Vec::new(), bytes: 0, most }) })
     }
 
     /// An empty buffer with room for `capacity` elements. Its memory may have been used before.
@@ -52,7 +64,7 @@ impl<T> Pool<T> {
         let mut items = match idle.buffers[latest..].iter().rposition(fits) {
             Some(at) => idle.take(latest + at),
             // One that is too small grows: otherwise small ones would fill the pool for ever.
-            None if idle.bytes > KEPT_BYTES / 2 => idle.take(latest),
+            None if idle.bytes > idle.kept() / 2 => idle.take(latest),
             None => Vec::new(),
         };
         drop(idle);
@@ -121,7 +133,7 @@ mod tests {
 
     #[test]
     fn memory_is_used_again_after_its_owner_let_go() {
-        let pool = Pool::<f32>::new();
+        let pool = Pool::<f32>::new(usize::MAX);
         let mut a = pool.take(1000);
         a.items().extend([1.0; 1000]);
         let at = a.as_ptr();
@@ -134,7 +146,7 @@ mod tests {
 
     #[test]
     fn a_buffer_may_outlive_its_pool() {
-        let pool = Pool::<f32>::new();
+        let pool = Pool::<f32>::new(usize::MAX);
         let mut a = pool.take(4);
         a.items().push(7.0);
         drop(pool);

@@ -301,6 +301,11 @@ impl Corpus for SeveralCorpus {
         corpus.keys(own, n_sequences, &only(fetch, file), scratch, out)
     }
 
+    fn reads_whole(&self, chunk: u32, largest: u64) -> bool {
+        let (_, corpus, own) = self.find(chunk);
+        corpus.reads_whole(own, largest)
+    }
+
     fn whole_chunks(&self) -> bool {
         self.whole_chunks
     }

@@ -79,6 +79,11 @@ impl Growth {
         })
     }
 
+    /// Storage bytes of the last piece.
+    pub(super) fn last_piece_bytes(&self) -> usize {
+        self.pieces.last().map_or(0, |(piece, _)| piece.bytes as usize)
+    }
+
     /// Takes the right to cut, if another piece is wanted within `ahead` pieces of the planner.
     pub(super) fn start_cut(&mut self, ahead: u32, at_once: usize) -> Option<Option<Piece>> {
         let near = self.pieces.len() as u64 <= u64::from(self.reached) + u64::from(ahead);

@@ -8,7 +8,7 @@ use tesson_core::{Chunk, Piece, Scratch};
 
 use super::plan::PLANNED_AT_ONCE;
 use super::ticket::{Ticket, Work};
-use super::{Brain, Presence, Shared, State, Supply};
+use super::{Brain, Presence, Setup, Shared, State, Supply};
 use crate::arrays::Arrays;
 
 /// A minibatch that misses this many blocks, or blocks of so many storage bytes, does not wait for them while the
@@ -53,8 +53,9 @@ pub(super) struct Bench {
 }
 
 impl Bench {
-    pub(super) fn new() -> Bench {
-        Bench { scratch: Scratch::default(), bytes: Vec::new(), chunk: Chunk::empty(), arrays: Vec::new() }
+    pub(super) fn new(setup: &Setup) -> Bench {
+        let scratch = Scratch { room: setup.room(), ..Scratch::default() };
+        Bench { scratch, bytes: Vec::new(), chunk: Chunk::empty(), arrays: Vec::new() }
     }
 }
 
@@ -62,7 +63,7 @@ impl Shared {
     /// A worker's life.
     pub(super) fn work(&self) {
         let _alarm = Alarm(self);
-        let mut bench = Bench::new();
+        let mut bench = Bench::new(&self.setup);
         let mut state = self.lock();
         while !self.stop.load(Ordering::SeqCst)
             && !self.setup.cancelled.load(Ordering::SeqCst)
@@ -143,6 +144,9 @@ impl Shared {
         }
         if blocked && matches!(self.supply, Supply::Indexed { .. }) {
             let at = state.tickets.iter().position(Ticket::is_waiting)?;
+            if !state.fits(front + at as u64, &self.setup) {
+                return None;
+            }
             return state.start(front + at as u64).map(|task| Job::Make(vec![task]));
         }
         None
@@ -153,7 +157,11 @@ impl Shared {
         let most = (MADE_AT_ONCE_BYTES.checked_div(state.batch_bytes).unwrap_or(1)).clamp(1, MADE_AT_ONCE);
         let mut tasks = Vec::new();
         while tasks.len() < most {
-            let Some(Reverse(number)) = state.ready.pop() else { break };
+            let Some(&Reverse(number)) = state.ready.peek() else { break };
+            if !state.fits(number, &self.setup) {
+                break;
+            }
+            state.ready.pop();
             tasks.extend(state.start(number));
         }
         (!tasks.is_empty()).then_some(Job::Make(tasks))
@@ -179,8 +187,11 @@ impl Shared {
         if state.outgrown {
             return None;
         }
-        let room = state.used + 4 * self.setup.piece_bytes as usize <= self.setup.block_budget;
+        let reserve = state.reserved(&self.setup);
         let growth = state.growth.as_mut()?;
+        // Pieces are larger than they are meant to be where sequences are.
+        let piece = 4 * (self.setup.piece_bytes as usize).max(growth.last_piece_bytes() / 2);
+        let room = state.used + reserve + piece <= self.setup.block_budget;
         let forced = growth.wanted && state.loading == 0;
         if !room && !forced {
             return None;
@@ -199,9 +210,21 @@ impl Shared {
 }
 
 impl State {
+    /// Whether there is memory for making a minibatch: for the one in front always, as nothing goes on without it.
+    fn fits(&mut self, number: u64, setup: &Setup) -> bool {
+        let cost = self.ticket(number).map_or(0, |ticket| ticket.cost());
+        let fits = number <= self.front || self.made + cost <= setup.batches_budget();
+        self.held_back |= !fits;
+        fits
+    }
+
     /// Takes a ticket's work on, with the blocks that are there. It does not wait for the others any more.
     fn start(&mut self, number: u64) -> Option<Task> {
-        let work = self.ticket(number)?.start()?;
+        let ticket = self.ticket(number)?;
+        let cost = ticket.cost();
+        let work = ticket.start()?;
+        ticket.charged = cost;
+        self.made += cost;
         for (&block, _) in work.blocks.iter().zip(&work.held).filter(|(_, held)| held.is_none()) {
             self.blocks[block as usize].waiters.retain(|&(waiter, _)| waiter != number);
         }

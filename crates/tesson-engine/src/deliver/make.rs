@@ -42,8 +42,11 @@ impl Shared {
                     Outcome::Failed(e)
                 }
             };
+            let bytes = if let Outcome::Made(work) = &outcome { bytes_of(work) } else { 0 };
             if let Some(ticket) = state.ticket(number) {
+                let charged = std::mem::replace(&mut ticket.charged, bytes);
                 ticket.finish(outcome);
+                state.made = state.made - charged + bytes;
             }
         }
         if state.is_served(state.awaited) {
@@ -171,7 +174,7 @@ impl Shared {
 
     /// Sequences that are fetched in one go: what they are read into takes an eighth of the memory, on the average.
     fn rows_at_once(&self) -> usize {
-        (self.setup.memory_limit as u64 / 8 / self.row_cost).max(1) as usize
+        (self.setup.memory_limit as u64 / 8 / self.row_bytes.max(self.row_cost)).max(1) as usize
     }
 
     /// What fetched sequences take in a minibatch at least, unless with those `before` them it is beyond the limit.
@@ -250,6 +253,11 @@ impl Shared {
         };
         Some(error.within(Some(stream.info().name.clone()), Some(keys.get(sequence))).into())
     }
+}
+
+/// Bytes of the minibatch that was made.
+fn bytes_of(work: &Work) -> usize {
+    work.packed.as_ref().map_or(0, |packed| packed.arrays.bytes())
 }
 
 /// The first sequence of which this holds in a stream, and the first such stream.

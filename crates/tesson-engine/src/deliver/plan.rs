@@ -13,6 +13,9 @@ use crate::pack::Item;
 /// Minibatches planned in one go, at most.
 pub(super) const PLANNED_AT_ONCE: usize = 32;
 
+/// Minibatches of up to so many bytes count as that, without a look at their sequences.
+const SMALL_BATCH: u64 = 256 << 10;
+
 impl Shared {
     /// Tells the store of blocks whose sequences will be read one by one from now on.
     fn announce(&self, blocks: &[u32]) {
@@ -38,6 +41,7 @@ impl Shared {
                 Ok(Progress::Planned) => {
                     over = work.plan.data_end;
                     brain.prepare(&mut work, self.setup.charge_foreign);
+                    work.bytes = brain.dense_bytes(&work, &self.setup);
                     planned.push(Ok(work));
                 }
                 Ok(Progress::NeedIndex) => {
@@ -102,6 +106,19 @@ impl Brain {
         }
     }
 
+    /// Bytes of dense values in a minibatch. Where it is small whatever it holds, what it may have at most.
+    fn dense_bytes(&mut self, work: &Work, setup: &Setup) -> usize {
+        let most = work.demand.samples.saturating_mul(setup.sample_bytes);
+        if most <= SMALL_BATCH {
+            return most as usize;
+        }
+        let (_, index) = self.parts();
+        let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
+        let samples: u64 = work.plan.own.iter().map(length).sum();
+        // One that is larger than all memory is refused when it is made.
+        samples.saturating_mul(setup.sample_bytes).min(setup.memory_limit as u64) as usize
+    }
+
     /// Where the planned sequences lie: appended to `items`, and the blocks that are new to `blocks`.
     fn items(&mut self, planned: &[Planned], items: &mut Vec<Item>, blocks: &mut Vec<u32>) {
         for p in planned {
@@ -145,6 +162,7 @@ impl State {
         if let (Some(growth), Some(last)) = (&mut self.growth, work.plan.own.last()) {
             growth.reached = last.chunk;
         }
+        self.planned = self.planned.saturating_add(work.bytes);
         if setup.by_row {
             work.held.extend(work.blocks.iter().map(|_| None));
             self.ready.push(Reverse(number));

@@ -78,6 +78,10 @@ impl Shared {
         }
         let packed = Decoded::packed(packer.finish(), beside);
         self.note_warnings(bench);
+        if bench.chunk.bytes() > 8 * self.setup.piece_bytes as usize {
+            // Memory of a chunk that was loaded whole: there is none for one in each thread.
+            bench.chunk = Chunk::empty();
+        }
         Ok(Some(packed))
     }
 
@@ -85,7 +89,11 @@ impl Shared {
         let mut chunk = self.spares.take();
         let resources = &*self.setup.resources;
         resources.read_piece(self.pieces(), piece, &mut bench.bytes)?;
-        self.pieces().decode(piece, &bench.bytes, resources, &mut bench.scratch, &mut chunk)?;
+        // As much as is made of the largest numbers of which none is missing.
+        bench.scratch.room.all = 4 * piece.bytes.max(self.setup.piece_bytes) as usize;
+        let decoded = self.pieces().decode(piece, &bench.bytes, resources, &mut bench.scratch, &mut chunk);
+        bench.scratch.room.all = usize::MAX;
+        decoded?;
         self.note_warnings(bench);
         Ok(chunk)
     }
@@ -115,8 +123,16 @@ impl Shared {
         }
         let piece = piece.expect("a number is given to a piece");
         let decoded = self.decode_piece(piece, bench);
+        let outgrown = std::mem::take(&mut bench.scratch.outgrown);
         let mut state = self.lock();
         state.loading -= 1;
+        if outgrown {
+            // An index tells how many sequences fit.
+            (state.outgrown, state.too_wide) = (true, true);
+            state.blocks[number as usize].presence = Presence::Absent;
+            self.done.notify_all();
+            return state;
+        }
         let grown = decoded.as_ref().map(|chunk| Grown::of(piece, chunk)).map_err(Clone::clone);
         match decoded {
             Ok(chunk) => self.settle(&mut state, number, Decoded::columns(chunk)),
@@ -161,11 +177,10 @@ impl Shared {
     /// What a block is loaded from, and the bytes to reserve for it.
     pub(super) fn stock(&self, state: &State, block: u32) -> (Stock, usize) {
         match &self.supply {
-            Supply::Indexed { index, table, .. } => {
+            Supply::Indexed { table, .. } => {
                 let (chunk, range) = table.place(block);
-                let span = index.chunk(chunk as usize);
-                let bytes = span.bytes * range.len() as u64 / u64::from(span.n_sequences.max(1));
-                (Stock::Rows(chunk, range), bytes as usize)
+                let bytes = usize::try_from(table.bytes(chunk)).unwrap_or(usize::MAX);
+                (Stock::Rows(chunk, range), bytes)
             }
             Supply::Growing => {
                 let growth = state.growth.as_ref().expect("growing corpora have pieces");
@@ -266,9 +281,17 @@ impl State {
         setup.counters.blocks_evicted.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Bytes that minibatches will take of the room for blocks, as they are larger than what is set aside for them.
+    pub(super) fn reserved(&self, setup: &Setup) -> usize {
+        let front = self.tickets.front().map_or(0, Ticket::cost);
+        let others = self.planned.max(self.made).min(setup.batches_budget());
+        (front + others).saturating_sub(2 * setup.prefetch_bytes)
+    }
+
     /// Whether there is room for this many more bytes of blocks; idle blocks make way.
     pub(super) fn make_room(&mut self, bytes: usize, setup: &Setup) -> bool {
-        while self.used + bytes > setup.block_budget {
+        let bytes = bytes.saturating_add(self.reserved(setup));
+        while self.used.saturating_add(bytes) > setup.block_budget {
             let Some(number) = self.idle.pop_front() else { return false };
             if self.blocks[number as usize].idle {
                 self.evict(number, setup);

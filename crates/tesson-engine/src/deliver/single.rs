@@ -28,6 +28,6 @@ impl Pipeline {
         work.items.push(Item { held: 0, row });
         work.blocks.push(block);
         work.held.push(None);
-        self.shared.assemble(&mut work, &mut Bench::new())
+        self.shared.assemble(&mut work, &mut Bench::new(&self.shared.setup))
     }
 }

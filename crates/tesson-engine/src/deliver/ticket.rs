@@ -27,6 +27,8 @@ pub(super) struct Work {
     pub(super) held: Vec<Option<Held>>,
     /// Blocks that this sweep does not come back to after this minibatch.
     pub(super) retired: Vec<u32>,
+    /// Bytes that the minibatch will have, as far as the plan tells.
+    pub(super) bytes: usize,
     /// The minibatch, once it is made.
     pub(super) packed: Option<Packed>,
 }
@@ -42,6 +44,7 @@ impl Work {
             blocks: Vec::new(),
             held: Vec::new(),
             retired: Vec::new(),
+            bytes: 0,
             packed: None,
         }
     }
@@ -73,28 +76,34 @@ enum Stage {
 }
 
 /// A planned minibatch.
-pub(super) struct Ticket(Stage);
+pub(super) struct Ticket {
+    stage: Stage,
+    /// Bytes that the minibatch will have, as far as the plan tells.
+    pub(super) bytes: usize,
+    /// Bytes that it takes since it is being made.
+    pub(super) charged: usize,
+}
 
 impl Ticket {
     pub(super) fn waiting(work: Box<Work>) -> Ticket {
         let missing = work.held.iter().filter(|h| h.is_none()).count();
-        Ticket(Stage::Waiting(work, missing))
+        Ticket { bytes: work.bytes, charged: 0, stage: Stage::Waiting(work, missing) }
     }
 
     pub(super) fn done(outcome: Outcome) -> Ticket {
-        Ticket(Stage::Done(outcome))
+        Ticket { stage: Stage::Done(outcome), bytes: 0, charged: 0 }
     }
 
     pub(super) fn is_done(&self) -> bool {
-        matches!(self.0, Stage::Done(_))
+        matches!(self.stage, Stage::Done(_))
     }
 
     pub(super) fn is_waiting(&self) -> bool {
-        matches!(self.0, Stage::Waiting(..))
+        matches!(self.stage, Stage::Waiting(..))
     }
 
     pub(super) fn into_outcome(self) -> Option<Outcome> {
-        match self.0 {
+        match self.stage {
             Stage::Done(outcome) => Some(outcome),
             Stage::Waiting(..) | Stage::Making => None,
         }
@@ -102,7 +111,7 @@ impl Ticket {
 
     /// Block `at` of the ticket's is there; whether it was the last one the ticket waited for.
     pub(super) fn arrived(&mut self, at: u32, held: Held) -> bool {
-        let Stage::Waiting(work, missing) = &mut self.0 else { return false };
+        let Stage::Waiting(work, missing) = &mut self.stage else { return false };
         let place = &mut work.held[at as usize];
         if place.replace(held).is_none() {
             *missing -= 1;
@@ -110,25 +119,33 @@ impl Ticket {
         *missing == 0
     }
 
+    /// Bytes that it will take while it is made: what is not in memory is decoded beside it.
+    pub(super) fn cost(&self) -> usize {
+        match &self.stage {
+            Stage::Waiting(_, 1..) => 2 * self.bytes,
+            _ => self.bytes,
+        }
+    }
+
     /// Sequences and missing blocks, while it waits.
     pub(super) fn wait(&self) -> Option<(usize, usize)> {
-        let Stage::Waiting(work, missing) = &self.0 else { return None };
+        let Stage::Waiting(work, missing) = &self.stage else { return None };
         Some((work.items.len(), *missing))
     }
 
     /// Takes the work and what there is for it, to make the minibatch.
     pub(super) fn start(&mut self) -> Option<Box<Work>> {
-        match std::mem::replace(&mut self.0, Stage::Making) {
+        match std::mem::replace(&mut self.stage, Stage::Making) {
             Stage::Waiting(work, _) => Some(work),
             other => {
-                self.0 = other;
+                self.stage = other;
                 None
             }
         }
     }
 
     pub(super) fn finish(&mut self, outcome: Outcome) {
-        self.0 = Stage::Done(outcome);
+        self.stage = Stage::Done(outcome);
     }
 }
 

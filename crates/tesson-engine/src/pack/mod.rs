@@ -38,18 +38,33 @@ pub(crate) struct Pools {
     pub(crate) i32s: Arc<Pool<i32>>,
     /// Samples and values of each stream in the last minibatch: what the next one is likely to need.
     sizes: Vec<(AtomicUsize, AtomicUsize)>,
+    /// Bytes of a stream that room is made for before it is packed.
+    most: usize,
 }
 
 impl Pools {
-    pub(crate) fn new(n_streams: usize) -> Pools {
+    /// Of sources that may take so much memory.
+    pub(crate) fn new(n_streams: usize, memory_limit: usize) -> Pools {
         let sizes = (0..n_streams).map(|_| Default::default()).collect();
-        Pools { f32s: Pool::new(), f64s: Pool::new(), i32s: Pool::new(), sizes }
+        Pools {
+            f32s: Pool::new(memory_limit),
+            f64s: Pool::new(memory_limit),
+            i32s: Pool::new(memory_limit),
+            sizes,
+            most: memory_limit / 2,
+        }
     }
 
-    /// Samples and values that a stream's next batch will probably have.
-    fn expected(&self, stream: usize) -> (usize, usize) {
+    /// Samples and values that a stream's next batch will probably have: as many as the last one; of dense values those
+    /// of a sample for each sequence at least. Arrays that grow while they are packed take their memory twice.
+    fn expected(&self, stream: usize, info: &StreamInfo, n_sequences: usize) -> (usize, usize) {
         let (samples, values) = &self.sizes[stream];
-        (samples.load(Ordering::Relaxed), values.load(Ordering::Relaxed))
+        let (samples, values) = (samples.load(Ordering::Relaxed), values.load(Ordering::Relaxed));
+        let dense = n_sequences.saturating_mul(info.shape.len());
+        match !info.sparse && dense.saturating_mul(info.element.size()) <= self.most {
+            true => (samples, values.max(dense)),
+            false => (samples, values),
+        }
     }
 
     /// Says how large a stream's batch was. A little is added, so that the next one seldom has to grow; what fits

@@ -127,7 +127,7 @@ impl Writer {
         pools: &Pools,
         old: Option<StreamBatch>,
     ) -> Writer {
-        let (n_samples, n_values) = pools.expected(number);
+        let (n_samples, n_values) = pools.expected(number, info, n_sequences);
         let (named, mut lengths, old) = match old {
             Some(StreamBatch { info, lengths, samples, .. }) => (Some(info), lengths, Some(samples)),
             None => (None, Vec::new(), None),
@@ -294,7 +294,7 @@ mod tests {
             .zip(&packed)
             .map(|(source, rows)| Source { rows: Some(rows), ..*source })
             .collect();
-        let pools = Pools::new(1);
+        let pools = Pools::new(1, usize::MAX);
         let one = |sources: &[Source<'_>]| {
             let mut batches = Vec::new();
             super::pack(std::slice::from_ref(info), &items, sources, &pools, &mut batches);

@@ -1,9 +1,10 @@
 //! How a source's memory is divided.
 
-use tesson_core::{ConfigError, Error, Index, Indexed};
+use tesson_core::{ConfigError, Error, Fetch, Index, Indexed};
 use tesson_plan::{Bucketing, OrderSpec, Window};
 
 use super::Source;
+use crate::block::BlockSizes;
 
 /// Storage bytes that are decoded at once, where memory allows: with their columns they fit a core's own cache.
 pub(super) const PIECE_BYTES: u64 = 512 << 10;
@@ -47,6 +48,19 @@ impl Budget {
 }
 
 impl Source {
+    /// Bytes of dense values that a sample has in all streams together.
+    pub(super) fn sample_bytes(&self) -> u64 {
+        let dense = self.stored.iter().filter(|stream| !stream.sparse);
+        dense
+            .map(|s| (s.shape.len() as u64).saturating_mul(s.element.size() as u64))
+            .fold(0, u64::saturating_add)
+    }
+
+    /// How a corpus is divided into blocks.
+    pub(super) fn block_sizes(&self, block: u64, at_once: u64) -> BlockSizes {
+        BlockSizes { block, at_once, sample: self.sample_bytes(), largest: self.resources.largest() }
+    }
+
     /// Divides the memory that index and plan leave.
     pub(super) fn budget(&self, indexed: &Indexed) -> Result<Budget, Error> {
         let index = (indexed.index.bytes() + indexed.corpus.bytes()) as u64;

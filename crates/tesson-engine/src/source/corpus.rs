@@ -67,7 +67,7 @@ impl Source {
             Some(found) => found,
             None => (self.indexed()?.clone(), Vec::new()),
         };
-        let table = BlockTable::of(&indexed, PIECE_BYTES, PIECE_BYTES);
+        let table = BlockTable::of(&indexed, self.block_sizes(PIECE_BYTES, PIECE_BYTES));
         defects.iter().for_each(|defect| each(defect, Severity::Fatal));
         let mut seen = check::check(&indexed, &table, &self.stored, &self.resources, self.threads, each)?;
         seen.faults += defects.len() as u64;

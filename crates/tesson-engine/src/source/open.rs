@@ -121,8 +121,8 @@ impl Source {
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let together = plan.equal_steps.is_some() && plan.sharing == Sharing::Chunk;
-        let truncated =
-            truncation.map(|t| Truncated::new(t, parts.streams().len(), drops_last_rows, together));
+        let truncated = truncation
+            .map(|t| Truncated::new(t, (parts.streams().len(), memory_limit), drops_last_rows, together));
         let mut source = Source {
             streams: match truncation {
                 Some(t) => transforms.outputs(&stored).iter().map(|stream| t.deliver(stream)).collect(),

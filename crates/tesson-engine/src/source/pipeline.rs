@@ -46,7 +46,7 @@ impl Source {
         // What is read in order is given up at once, and best before it leaves the cache.
         let kept = shuffled || retain;
         let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.piece_bytes };
-        let table = Arc::new(BlockTable::of(&indexed, block_bytes, budget.piece_bytes));
+        let table = Arc::new(BlockTable::of(&indexed, self.block_sizes(block_bytes, budget.piece_bytes)));
         let supply = Supply::Indexed { index: indexed.index, corpus: indexed.corpus, table };
         self.pipeline = Some(self.pipeline_of(supply, &budget, retain, by_row));
         Ok(())
@@ -131,6 +131,7 @@ impl Source {
                 (false, None) => LengthRule::Any,
             },
             charge_foreign: self.plan.sharing == Sharing::Position && self.forgives(),
+            sample_bytes: self.sample_bytes(),
             piece_bytes: budget.piece_bytes,
             spare_bytes: budget.spares as usize,
         };

@@ -73,7 +73,12 @@ impl TruncationSpec {
 
 impl Truncated {
     /// `together`: whether ranks are kept together that have sequences of their own.
-    pub(super) fn new(spec: TruncationSpec, n_streams: usize, drops_last: bool, together: bool) -> Truncated {
+    pub(super) fn new(
+        spec: TruncationSpec,
+        (n_streams, memory_limit): (usize, u64),
+        drops_last: bool,
+        together: bool,
+    ) -> Truncated {
         Truncated {
             spec,
             drops_last,
@@ -84,7 +89,7 @@ impl Truncated {
             fetched: Cursor::default(),
             faults: 0,
             bytes: 0,
-            pools: Pools::new(n_streams),
+            pools: Pools::new(n_streams, usize::try_from(memory_limit).unwrap_or(usize::MAX)),
         }
     }
 

@@ -18,6 +18,10 @@ use super::{FILE, Rules};
 /// A chunk that is wanted whole is read from its beginning to its end if it is no larger: that needs no directory.
 const WHOLE: u64 = 4 << 20;
 
+/// Under a large memory limit so is one of this part of the largest sequence: its parts could only be found by reading all
+/// of it first, and each would read some of its neighbours.
+const WHOLE_SHARE: u64 = 4;
+
 /// An indexed file.
 struct CbfCorpus {
     rules: Arc<Rules>,
@@ -68,6 +72,10 @@ impl Corpus for CbfCorpus {
         _out: &mut Chunk,
     ) -> Result<Keys, Error> {
         Ok(Keys::Consecutive(self.rules.chunks[chunk as usize].first_sequence))
+    }
+
+    fn reads_whole(&self, chunk: u32, largest: u64) -> bool {
+        !self.rules.skips() && self.rules.chunks[chunk as usize].bytes() <= largest / WHOLE_SHARE
     }
 
     /// Where the sequence's length stands: its samples lie in as many places as there are streams.
@@ -157,7 +165,7 @@ impl CbfCorpus {
         let chunk = &self.rules.chunks[run.chunk as usize];
         run.sequences == (0..chunk.n_sequences)
             && !self.rules.skips()
-            && chunk.bytes() <= WHOLE.min(fetch.largest())
+            && chunk.bytes() <= WHOLE.min(fetch.largest()).max(fetch.largest() / WHOLE_SHARE)
     }
 
     fn load_whole<E: Real>(

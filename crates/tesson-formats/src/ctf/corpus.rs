@@ -9,8 +9,9 @@ use tesson_core::{
 };
 
 use super::index::{ChunkTable, save};
-use super::parse::AnyDecoder;
+use super::parse::{AnyDecoder, NoSequences};
 use super::rows::{Keying, RowId};
+use super::scan::beyond_memory;
 use super::{FILE, Rules, located};
 
 /// An indexed file.
@@ -152,7 +153,7 @@ impl Part<'_> {
         while next < end {
             let run = self.run(next, end);
             let bytes = read(fetch, run.bytes.clone(), buffer)?;
-            self.decode(&run, bytes, decoder)?;
+            self.decode(&run, bytes, fetch, decoder)?;
             next = run.sequences.end;
         }
         Ok(())
@@ -266,14 +267,24 @@ impl Part<'_> {
         let bytes = read(fetch, start..last.bytes.end, buffer)?;
         group.iter().try_for_each(|run| {
             let place = (run.bytes.start - start) as usize..(run.bytes.end - start) as usize;
-            self.decode(run, &bytes[place], decoder)
+            self.decode(run, &bytes[place], fetch, decoder)
         })
     }
 
     /// Decodes a run, and makes sure that it holds what the index says.
-    fn decode(&self, run: &Run, bytes: &[u8], decoder: &mut AnyDecoder<'_>) -> Result<(), Error> {
+    fn decode(
+        &self,
+        run: &Run,
+        bytes: &[u8],
+        fetch: &dyn Fetch,
+        decoder: &mut AnyDecoder<'_>,
+    ) -> Result<(), Error> {
         let before = decoder.lengths().len();
         let decoded = decoder.slice(bytes, run.bytes.start, self.line + run.line);
+        if let Err(NoSequences::TooLarge { found, offset }) = decoded {
+            let kind = beyond_memory(found, fetch);
+            return Err(located(&self.corpus.rules, kind, offset, self.table.line + run.line));
+        }
         let lengths = &decoder.lengths()[before..];
         let expected = run.sequences.clone().map(|i| self.lengths.get(i));
         if decoded.is_ok() && lengths.len() == run.sequences.len() && lengths.iter().copied().eq(expected) {

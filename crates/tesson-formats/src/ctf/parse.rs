@@ -4,7 +4,7 @@
 //! of [`super::tokens`] take the values of ordinary samples off it and give back whatever they find odd, undone.
 
 use tesson_core::{
-    Chunk, Data, DataErrorKind, Element, Fault, Keys, Oddities, Offsets, Scratch, StreamColumn,
+    Chunk, Data, DataErrorKind, DecodeRoom, Element, Fault, Keys, Oddities, Offsets, Scratch, StreamColumn,
 };
 
 use super::bytes::{is_blank, is_end, is_unprintable, quote, skip_blanks, skip_digits, skip_to_input};
@@ -22,6 +22,10 @@ pub(crate) enum NoSequences {
     Overflow { found: String, offset: u64 },
     /// The first row has no id.
     NoId,
+    /// A sequence takes more memory than one may have: at least so many bytes of dense values. Where it begins in the file.
+    TooLarge { found: u64, offset: u64 },
+    /// All sequences together take more memory than there is for them.
+    Outgrown,
 }
 
 /// The samples of one stream, as they come.
@@ -164,6 +168,10 @@ pub(crate) struct Decoder<'r, E> {
     openings: Vec<Opening>,
     /// Faults of the sequence that is open are the ones from here on.
     open: Option<Open>,
+    /// What dense values may take.
+    room: DecodeRoom,
+    /// Why decoding ends.
+    end: Option<NoSequences>,
 }
 
 impl<'r, E: Real> Decoder<'r, E> {
@@ -208,6 +216,8 @@ impl<'r, E: Real> Decoder<'r, E> {
             expected: 0,
             openings: if kernel == Kernel::Plain { Vec::new() } else { openings(rules) },
             open: None,
+            room: scratch.room,
+            end: None,
         }
     }
 
@@ -218,12 +228,10 @@ impl<'r, E: Real> Decoder<'r, E> {
     pub(crate) fn slice(&mut self, bytes: &[u8], offset: u64, line: u64) -> Result<(), NoSequences> {
         (self.offset, self.line) = (offset, line);
         match self.rules.rows.keying {
-            Keying::Lines => {
-                self.lines(bytes);
-                Ok(())
-            }
-            _ => self.runs(bytes),
+            Keying::Lines => self.lines(bytes),
+            _ => self.runs(bytes)?,
         }
+        self.end.take().map_or(Ok(()), Err)
     }
 
     /// Hands the columns over.
@@ -271,7 +279,7 @@ impl<'r, E: Real> Decoder<'r, E> {
     fn lines(&mut self, bytes: &[u8]) {
         let rules = self.rules;
         let mut at = 0;
-        while at < bytes.len() {
+        while at < bytes.len() && self.end.is_none() {
             let row = &bytes[at..];
             if rules.rows.counts(row) {
                 self.numbers.push(self.line);
@@ -294,7 +302,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         let mut current = RowId::None;
         let mut last = LastId::default();
         let mut at = 0;
-        while at < bytes.len() {
+        while at < bytes.len() && self.end.is_none() {
             at = match self.openings.len() {
                 1 => self.whole_rows::<1>(bytes, at, last),
                 2 => self.whole_rows::<2>(bytes, at, last),
@@ -513,6 +521,10 @@ impl<'r, E: Real> Decoder<'r, E> {
         self.expected = if stream + 1 == self.columns.len() { 0 } else { stream + 1 };
         let (input, grammar) = (&self.rules.inputs[stream], self.rules.grammar);
         let column = &mut self.columns[stream];
+        if !input.sparse && !fits::<E>(column, input.dim, self.room) {
+            self.stop(stream);
+            return Err(values);
+        }
         let read = if input.sparse {
             sparse(self.kernel, bytes, values, input.dim, grammar, column)
         } else {
@@ -540,6 +552,19 @@ impl<'r, E: Real> Decoder<'r, E> {
                 Err(values)
             }
         }
+    }
+
+    /// Ends decoding at a dense sample for which there is no room.
+    #[cold]
+    fn stop(&mut self, stream: usize) {
+        let sample = u64::from(self.rules.inputs[stream].dim) * size_of::<E>() as u64;
+        let found = (u64::from(self.columns[stream].n_open()) + 1).saturating_mul(sample);
+        self.end.get_or_insert(match found > self.room.sequence as u64 {
+            true => {
+                NoSequences::TooLarge { found, offset: self.open.map_or(self.offset, |open| open.offset) }
+            }
+            false => NoSequences::Outgrown,
+        });
     }
 
     /// The stream whose name starts at `name`, and where the name ends.
@@ -615,6 +640,15 @@ impl<'r, E: Real> Decoder<'r, E> {
         }
         self.faults.push(self.describe(kind, stream, at));
     }
+}
+
+/// Whether there is room for another dense sample of `dim` values.
+#[inline]
+fn fits<E: Real>(column: &Column<E>, dim: u32, room: DecodeRoom) -> bool {
+    let sample = (dim as usize).saturating_mul(size_of::<E>());
+    let of_sequence = (column.n_open() as usize + 1).saturating_mul(sample);
+    let all = (column.values.len() * size_of::<E>()).saturating_add(sample);
+    of_sequence <= room.sequence && all <= room.all
 }
 
 /// Rows that are read whole before their pairs go to the columns.

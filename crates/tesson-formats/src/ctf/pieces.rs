@@ -6,7 +6,7 @@ use tesson_core::{Chunk, DataErrorKind, Error, Fetch, Piece, Pieces, Scratch};
 
 use super::parse::{AnyDecoder, NoSequences};
 use super::rows::{Keying, RowId, RowRules};
-use super::scan::{most_read, too_large};
+use super::scan::{beyond_memory, most_read, too_large};
 use super::{Ctf, FILE, Rules, located};
 
 /// Bytes in which a boundary is looked for at first: pieces are cut one after the other, so that little should be read
@@ -32,7 +32,7 @@ impl Pieces for Ctf {
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        decode(&self.rules, piece, bytes, scratch, out)?;
+        decode(&self.rules, piece, bytes, fetch, scratch, out)?;
         // As the index pass says it; of a longer file only that can know.
         if out.n_sequences == 0 && piece.bytes == fetch.size(FILE) {
             return Err(located(&self.rules, DataErrorKind::NoSequences, 0, 0));
@@ -129,6 +129,7 @@ fn decode(
     rules: &Rules,
     piece: Piece,
     bytes: &[u8],
+    fetch: &dyn Fetch,
     scratch: &mut Scratch,
     out: &mut Chunk,
 ) -> Result<(), Error> {
@@ -141,6 +142,12 @@ fn decode(
     decoded.map_err(|e| {
         let (kind, offset) = match e {
             NoSequences::Overflow { found, offset } => (DataErrorKind::IdOverflow { found }, offset),
+            NoSequences::TooLarge { found, offset } => (beyond_memory(found, fetch), offset),
+            // Nobody sees this error: the piece is read by an index, in smaller parts.
+            NoSequences::Outgrown => {
+                scratch.outgrown = true;
+                (beyond_memory(bytes.len() as u64, fetch), piece.offset)
+            }
             NoSequences::NoId => {
                 let what = "no sequence begins where one began when the file was cut".into();
                 (DataErrorKind::Changed { what }, piece.offset)

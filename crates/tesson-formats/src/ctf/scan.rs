@@ -34,8 +34,13 @@ pub(crate) fn too_large(found: u64, fetch: &dyn Fetch) -> DataErrorKind {
     let limit = fetch.largest();
     match limit >= LIMIT {
         true => DataErrorKind::SequenceTooLarge { found, limit: LIMIT },
-        false => DataErrorKind::SequenceBeyondMemory { found, limit },
+        false => beyond_memory(found, fetch),
     }
+}
+
+/// What is wrong with a sequence that takes so many bytes of memory.
+pub(crate) fn beyond_memory(found: u64, fetch: &dyn Fetch) -> DataErrorKind {
+    DataErrorKind::SequenceBeyondMemory { found, limit: fetch.largest() }
 }
 
 /// Calls `each` for the rows that begin in `reads.from..reads.end`, until it says `false`. A row begins at the first row
