@@ -16,7 +16,7 @@ use tesson_tfds::reading::Plan;
 use tesson_tfds::split::FileInstruction;
 
 use super::OnDamage;
-use super::loader::{RecordId, is_cut};
+use super::loader::RecordId;
 use super::shelf::Shelf;
 
 /// Records beyond those that an order has taken that are looked for at once, so that it is not done for each stretch.
@@ -327,7 +327,7 @@ impl Asks<'_> {
             None => Tail::Nothing,
             Some(fault) => {
                 let error = fault.in_file(shard.path()).into();
-                if is_cut(&fault.problem) { Tail::Cut(error) } else { Tail::Damage(error) }
+                if shard.is_cut(&fault.problem) { Tail::Cut(error) } else { Tail::Damage(error) }
             }
         };
         Ok(Holds::Ends { records, tail })

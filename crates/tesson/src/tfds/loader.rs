@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use tesson_core::{DataError, DataErrorKind, Error, Location};
 use tesson_formats::example::Span;
-use tesson_formats::record::{End, Fault, Problem};
+use tesson_formats::record::{End, Fault};
 use tesson_tfds::features::{Batch, Decoder, FeatureError, Limits, Schema};
 
 use super::ahead::Stretch;
 use super::parts::{Parts, Spare};
+use super::shards::ShardFile;
 use super::shelf::{Block, Shelf};
 
 /// A record: which file of the plan, and which record of that.
@@ -57,14 +58,6 @@ pub(super) enum Behind {
         records: u64,
         error: Error,
     },
-}
-
-/// Bytes in front of a record's data. With fewer left, the reference takes the file for ended.
-const HEAD: u64 = 12;
-
-/// Whether the reference takes a file for ended there.
-pub(super) fn is_cut(problem: &Problem) -> bool {
-    matches!(problem, Problem::Truncated { left, .. } if *left < HEAD)
 }
 
 /// Bytes of stored records that are decoded at once, at most, unless a single one has more: what comes of them may be many
@@ -194,7 +187,7 @@ impl Loader {
             Ok(_) => {
                 let (records, fault) = self.count(id.file)?;
                 Ok(match fault {
-                    Some(fault) if is_cut(&fault.problem) => {
+                    Some(fault) if self.shard(id.file).is_cut(&fault.problem) => {
                         Behind::Cut { records, error: self.record_error(id.file, &fault) }
                     }
                     fault => Behind::Records(records + u64::from(fault.is_some())),
@@ -208,13 +201,12 @@ impl Loader {
 
     /// Whether any record of a file is had without those before it.
     pub(super) fn random_access(&self, file: usize) -> Result<bool, Error> {
-        let shards = self.shelf.shards();
-        shards.file(self.shelf.shard(file)).records.random_access(shards)
+        self.shard(file).records.random_access(self.shelf.shards())
     }
 
     /// The file of a record.
     pub(super) fn path(&self, file: usize) -> &Arc<Path> {
-        self.shelf.shards().file(self.shelf.shard(file)).path()
+        self.shard(file).path()
     }
 
     /// Takes the block that holds a record out of the parts or those that are held, or from the shelf, and says where it
@@ -252,7 +244,10 @@ impl Loader {
         match block.records.end() {
             End::Damaged(fault) => {
                 let error = self.record_error(id.file, fault);
-                if is_cut(&fault.problem) { Err(Stop::Cut(error)) } else { Err(Stop::Failed(error)) }
+                match self.shard(id.file).is_cut(&fault.problem) {
+                    true => Err(Stop::Cut(error)),
+                    false => Err(Stop::Failed(error)),
+                }
             }
             End::File | End::More => {
                 let (records, _) = self.count(id.file).map_err(Stop::Failed)?;
@@ -263,8 +258,11 @@ impl Loader {
 
     /// How many records a file has, and what is wrong behind them.
     fn count(&self, file: usize) -> Result<(u64, Option<Fault>), Error> {
-        let shards = self.shelf.shards();
-        shards.file(self.shelf.shard(file)).records.count(shards)
+        self.shard(file).records.count(self.shelf.shards())
+    }
+
+    fn shard(&self, file: usize) -> &ShardFile {
+        self.shelf.shards().file(self.shelf.shard(file))
     }
 
     fn record_error(&self, file: usize, fault: &Fault) -> Error {

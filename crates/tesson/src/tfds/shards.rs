@@ -10,8 +10,8 @@ use std::{fs, io, slice};
 use tesson_core::{Error, Fetch, ResourceId, StoreError};
 use tesson_engine::record_index::Stamp;
 use tesson_engine::store::{FileStore, Resource, Store};
-use tesson_formats::record::{Fault, RecordFile, Records, Want};
-use tesson_tfds::info::{Dataset, Shard};
+use tesson_formats::record::{Fault, Problem, RecordFile, Records, Want};
+use tesson_tfds::info::{Dataset, FileFormat, Shard};
 use tesson_tfds::records;
 
 use super::remembered::Remembered;
@@ -22,10 +22,14 @@ const OPEN: usize = 64;
 /// Bytes of one read, and so of a record.
 const LARGEST: u64 = 1 << 30;
 
+/// Bytes in front of a TFRecord's data.
+const HEAD: u64 = 12;
+
 /// A shard that is read.
 pub(super) struct ShardFile {
     path: Arc<Path>,
     size: u64,
+    format: FileFormat,
     pub(super) records: Box<dyn RecordFile>,
 }
 
@@ -42,22 +46,23 @@ impl Shards {
     /// # Errors
     /// Files that are not there, all of them by name; a format that is not read.
     pub(super) fn new(dataset: &Dataset, shards: &[&Shard], lazy: bool) -> Result<Shards, Error> {
+        let format = dataset.file_format;
         let path = |shard: &Shard| PathBuf::from(&dataset.directories[shard.directory]).join(&shard.file);
         let (mut files, mut missing) = (Vec::with_capacity(shards.len()), Vec::new());
         for (i, shard) in shards.iter().enumerate() {
             let path: Arc<Path> = path(shard).into();
             match fs::metadata(&path) {
                 Ok(metadata) => {
-                    let records = records::open(dataset.file_format, ResourceId(i as u32))?;
+                    let records = records::open(format, ResourceId(i as u32))?;
                     let (size, modified) = (metadata.len(), metadata.modified().ok());
                     let modified = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
                     let stamp = Stamp { size, modified_ns: modified.map(|since| since.as_nanos()) };
                     let records = Box::new(Remembered::new(records, Arc::clone(&path), stamp));
-                    files.push(ShardFile { path, size, records });
+                    files.push(ShardFile { path, size, format, records });
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound && lazy => {
                     let records = Box::new(Missing(Arc::clone(&path)));
-                    files.push(ShardFile { path, size: 0, records });
+                    files.push(ShardFile { path, size: 0, format, records });
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(path),
                 Err(error) => return Err(StoreError::new(path, None, error).into()),
@@ -148,6 +153,13 @@ impl ShardFile {
     pub(super) fn path(&self) -> &Arc<Path> {
         &self.path
     }
+
+    /// Whether the reference takes the file for ended there: so it does with TFRecords, where less is left than what stands in
+    /// front of a record's data. A format that says where its records are is damaged if one of them is not there.
+    pub(super) fn is_cut(&self, problem: &Problem) -> bool {
+        self.format == FileFormat::TfRecord
+            && matches!(problem, Problem::Truncated { left, .. } if *left < HEAD)
+    }
 }
 
 /// Missing files that are named, beside the first.
@@ -223,5 +235,18 @@ mod tests {
         let nine = "shard-1, shard-2, shard-3, shard-4, shard-5, shard-6, shard-7, shard-8, shard-9";
         check(10, &format!("the shard is missing, and 9 more: {nine}"));
         check(100_000, &format!("the shard is missing, and 99999 more, the first of them {nine}"));
+    }
+
+    #[test]
+    fn less_than_a_records_head_ends_tfrecords_alone() {
+        let few = Problem::Truncated { needed: 16, left: HEAD - 1 };
+        let more = Problem::Truncated { needed: 16, left: HEAD };
+        for format in [FileFormat::TfRecord, FileFormat::ArrayRecord, FileFormat::Parquet] {
+            let path: Arc<Path> = Path::new("shard").into();
+            let records = Box::new(Missing(Arc::clone(&path)));
+            let shard = ShardFile { path, size: 0, format, records };
+            assert_eq!(shard.is_cut(&few), format == FileFormat::TfRecord, "{format}");
+            assert!(!shard.is_cut(&more), "{format}");
+        }
     }
 }
