@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -189,3 +191,25 @@ def test_features_that_cannot_be_written_begin_nothing(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"found 3, expected a feature such as `tfds.features.Image\(\)`"):
         tfds.Writer(tmp_path, "d", "1.0.0", {"x": 3}, {"train": 1})
     assert not (tmp_path / "d").exists()
+
+
+@pytest.mark.parametrize("shards", [0, -1, 100_000, 2**63, 2**64, 10**30, 1.0, 2.5, math.nan, math.inf, True, "2", [2]])
+def test_a_number_of_shards_that_cannot_be_is_refused_at_once(tmp_path: Path, shards: Any) -> None:
+    match = rf"splits: split `test` has {re.escape(repr(shards))} shards, expected a whole number from 1 to 99999, or none"
+    with pytest.raises(tesson.ConfigError, match=match):
+        tfds.Writer(tmp_path / "data", "numbers", "1.0.0", NUMBERS, {"train": 1, "test": shards})
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_data_directory_may_be_bytes(tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path)
+    with tfds.Writer(folder, "numbers", "1.0.0", NUMBERS, {"train": np.int64(1), "test": None}) as writer:
+        writer.write("train", {"n": 3})
+    assert tfds.list_builders(data_dir=folder) == ["numbers"]
+    for found in (
+        tfds.builder("numbers", data_dir=folder),
+        tfds.load("numbers", data_dir=folder, with_info=True, split="train")[1],
+        tfds.builder_from_directory(folder + b"/numbers/1.0.0"),
+        tfds.builder_from_directories([folder + b"/numbers/1.0.0"]),
+    ):
+        assert found.data_dir == str(tmp_path / "numbers" / "1.0.0")

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
-use pyo3::types::{PyBytes, PyList};
+use pyo3::types::{PyBool, PyBytes, PyList};
 use serde_json::Value;
 use tesson::tfds::features::{Coding, DType, Given, GivenArray, GivenItem, Items, Plan};
 use tesson::tfds::info::Nest;
@@ -103,10 +103,17 @@ impl Item {
 impl DatasetWriter {
     /// Begins a dataset, or resumes one that was begun.
     #[new]
-    fn new(py: Python<'_>, data_dir: PathBuf, dataset: &Bound<'_, PyAny>) -> PyResult<DatasetWriter> {
+    fn new(
+        py: Python<'_>,
+        data_dir: PathBuf,
+        dataset: &Bound<'_, PyAny>,
+        splits: Vec<(String, Bound<'_, PyAny>)>,
+    ) -> PyResult<DatasetWriter> {
         let json = from_python(dataset)?;
+        let splits = splits.into_iter().map(|(name, shards)| new_split(name, &shards));
+        let splits: Vec<NewSplit> = splits.collect::<PyResult<_>>()?;
         let open = || {
-            let writer = tfds::DatasetWriter::open(&data_dir, new_dataset(&json)?)?;
+            let writer = tfds::DatasetWriter::open(&data_dir, new_dataset(&json, splits)?)?;
             let is_plain = |plan: &Plan| plan.leaf.coding == Coding::Plain;
             let columns = writer.schema().columns.iter();
             let features =
@@ -185,8 +192,22 @@ fn over(py: Python<'_>) -> PyErr {
     misuse(py, "the dataset is finished, nothing can be added to it")
 }
 
-/// What is to be written, from its JSON form: the fields of [`NewDataset`].
-fn new_dataset(json: &Value) -> Result<NewDataset, ConfigError> {
+/// A split and the number of its shards, or `None`. Python's truth values are numbers too, but not of shards.
+fn new_split(name: String, shards: &Bound<'_, PyAny>) -> PyResult<NewSplit> {
+    if shards.is_none() {
+        return Ok(NewSplit { name, shards: None });
+    }
+    match shards.extract::<usize>() {
+        Ok(n) if !shards.is_instance_of::<PyBool>() => Ok(NewSplit { name, shards: Some(n) }),
+        _ => {
+            let found = shards.repr()?;
+            Err(raise(shards.py(), NewSplit::wrong_shards(&name, found)))
+        }
+    }
+}
+
+/// What is to be written, from its JSON form: the fields of [`NewDataset`] but for the splits.
+fn new_dataset(json: &Value, splits: Vec<NewSplit>) -> Result<NewDataset, ConfigError> {
     let text = |name: &str| json[name].as_str().map(str::to_owned);
     let wrong = |name: &str| {
         let name = name.to_owned();
@@ -196,10 +217,6 @@ fn new_dataset(json: &Value) -> Result<NewDataset, ConfigError> {
     let version = Version::from_str(&version).map_err(|()| {
         wrong("version")(format!("found \"{version}\", expected three numbers such as \"1.0.0\""))
     })?;
-    let split = |(name, shards): (&String, &Value)| {
-        let shards = shards.as_u64().map(|n| usize::try_from(n).unwrap_or(usize::MAX));
-        NewSplit { name: name.clone(), shards }
-    };
     let names = |list: &Value| {
         list.as_array().into_iter().flatten().filter_map(|n| n.as_str().map(str::to_owned)).collect()
     };
@@ -216,7 +233,7 @@ fn new_dataset(json: &Value) -> Result<NewDataset, ConfigError> {
         description: text("description").unwrap_or_default(),
         features: json["features"].clone(),
         labels: labels.map(|pair| (names(&pair[0]), names(&pair[1]))).collect(),
-        splits: json["splits"].as_object().into_iter().flatten().map(split).collect(),
+        splits,
     })
 }
 

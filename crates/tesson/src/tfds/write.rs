@@ -5,6 +5,7 @@
 //! say after a kill which examples are whole. At the end shards are cut from it, the folder gets the dataset's name in one
 //! step, and what was kept is removed.
 
+use std::fmt;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -29,8 +30,22 @@ use crate::records::{
 pub struct NewSplit {
     /// Its name.
     pub name: String,
-    /// How many shards it has; `None` for one each 256 MiB.
+    /// How many shards it has, from 1 to [`NewSplit::MAX_SHARDS`]; `None` for one each 256 MiB.
     pub shards: Option<usize>,
+}
+
+impl NewSplit {
+    /// Names of shard files count them with five digits.
+    pub const MAX_SHARDS: usize = 99_999;
+
+    /// The error for a number of shards that no split can have, as it was found.
+    pub fn wrong_shards(name: &str, found: impl fmt::Display) -> ConfigError {
+        let most = NewSplit::MAX_SHARDS;
+        let what = format!(
+            "split `{name}` has {found} shards, expected a whole number from 1 to {most}, or none for one each 256 MiB"
+        );
+        ConfigError::new("splits", what)
+    }
 }
 
 /// A dataset that is to be.
@@ -478,8 +493,8 @@ fn check(new: &NewDataset) -> Result<Encoder, ConfigError> {
         if new.splits[..i].iter().any(|other| other.name == split.name) {
             return wrong("splits", format!("split `{}` stands there twice", split.name));
         }
-        if split.shards == Some(0) {
-            return wrong("splits", format!("split `{}` has 0 shards, at least one is expected", split.name));
+        if let Some(shards) = split.shards.filter(|n| !(1..=NewSplit::MAX_SHARDS).contains(n)) {
+            return Err(NewSplit::wrong_shards(&split.name, shards));
         }
     }
     if new.splits.is_empty() {

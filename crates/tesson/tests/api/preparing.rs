@@ -180,8 +180,11 @@ fn what_cannot_be_a_dataset_is_refused() {
     assert!(matches!(e, Error::Config(_)) && e.to_string().contains("`../ds`"), "{e}");
     let e = refused(&|new| new.splits[1].name = "train".into());
     assert!(e.to_string().contains("twice"), "{e}");
-    let e = refused(&|new| new.splits[0].shards = Some(0));
-    assert!(e.to_string().contains("0 shards"), "{e}");
+    for n in [0, NewSplit::MAX_SHARDS + 1, usize::MAX] {
+        let e = refused(&|new| new.splits[0].shards = Some(n));
+        let expected = format!("split `train` has {n} shards, expected a whole number from 1 to 99999");
+        assert!(matches!(e, Error::Config(_)) && e.to_string().contains(&expected), "{e}");
+    }
     let e = refused(&|new| new.file_format = FileFormat::Riegeli);
     assert!(e.to_string().contains("`riegeli`"), "{e}");
     let e = refused(&|new| new.features = json!({"type": "nothing"}));

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import functools
+import operator
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
@@ -14,6 +15,7 @@ from typing import Any, Literal, Self
 import numpy as np
 
 from .. import _tesson
+from ..paths import AnyPath, text_of
 from .builder import Builder
 from .features import to_feature
 from .values import Ragged
@@ -33,7 +35,7 @@ class Writer:
         ``tfds.features.ClassLabel(names=["cat", "dog"])``, a mapping of further features, a type such as ``np.int64``, or a
         node as features.json has it.
     splits : mapping of str to int or None
-        How many shards each split has; with ``None`` one for each 256 MiB.
+        How many shards each split has, 1 to 99,999; with ``None`` one for each 256 MiB.
     file_format : {"tfrecord", "array_record"}
         What the shards are.
     disable_shuffling : bool
@@ -64,7 +66,7 @@ class Writer:
 
     def __init__(
         self,
-        data_dir: str | os.PathLike[str],
+        data_dir: AnyPath,
         name: str,
         version: str,
         features: Mapping[str, Any],
@@ -83,13 +85,12 @@ class Writer:
             "config": config,
             "features": root.to_json(),
             "labels": [[list(keys), names] for keys, names in root._classes()],
-            "splits": dict(splits),
             "file_format": file_format,
             "disable_shuffling": disable_shuffling,
             "supervised_keys": supervised_keys,
             "description": description,
         }
-        self._native = _tesson.DatasetWriter(data_dir, dataset)
+        self._native = _tesson.DatasetWriter(text_of(data_dir), dataset, list(splits.items()))
         found = self._native.features()
         self._features = {path: (levels, is_plain) for path, levels, is_plain in found}
         self._dictionaries = {path[:end] for path in self._features for end, c in enumerate(path) if c == "/"}
@@ -239,10 +240,8 @@ def _numbers(array: np.ndarray) -> tuple[str, tuple[int, ...], bytes]:
     return _name(array.dtype), array.shape, array.tobytes()
 
 
-@functools.cache
-def _name(dtype: np.dtype[Any]) -> str:
-    """The name of a type, which NumPy makes anew each time."""
-    return dtype.name
+#: The name of a type, which NumPy makes anew each time.
+_name: Callable[[np.dtype[Any]], str] = functools.cache(operator.attrgetter("name"))
 
 
 def _string(text: Any) -> bytes:

@@ -1,0 +1,19 @@
+"""Names of files and folders, however they are given."""
+
+from __future__ import annotations
+
+import os
+from typing import TypeAlias
+
+#: The name of a file or a folder. Bytes are decoded as the system does (``os.fsdecode``).
+AnyPath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+
+def text_of(path: AnyPath) -> str:
+    """A path as text. Every argument that is a path goes through here, so that all accept the same."""
+    return os.fsdecode(path)
+
+
+def optional_text_of(path: AnyPath | None) -> str | None:
+    """The same of an argument that may be missing."""
+    return None if path is None else os.fsdecode(path)
