@@ -74,3 +74,24 @@ pub struct StreamInfo {
     /// Whether samples are lists of (column, value) pairs.
     pub sparse: bool,
 }
+
+impl StreamInfo {
+    /// Bytes of a stream's name, at most: it is part of every error, log line and state.
+    pub const LONGEST_NAME: usize = 1024;
+
+    /// What is wrong with the name, if it is longer than it may be.
+    ///
+    /// # Errors
+    /// How long it is, how it begins, and the limit.
+    pub fn check_name(&self) -> Result<(), String> {
+        let (found, most) = (self.name.len(), StreamInfo::LONGEST_NAME);
+        if found <= most {
+            return Ok(());
+        }
+        let beginning: String = self.name.chars().take(20).collect();
+        Err(format!(
+            "the name of stream `{}…` has {found} bytes, expected {most} at most",
+            beginning.escape_debug()
+        ))
+    }
+}

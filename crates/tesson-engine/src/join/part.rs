@@ -28,7 +28,7 @@ impl Parts {
     /// Lets every deserializer look at the beginning of its data, and makes sure that they go together.
     ///
     /// # Errors
-    /// What [`Deserializer::prepare`] answers; two streams of one name, and two deserializers that
+    /// What [`Deserializer::prepare`] answers; two streams of one name, one with too long a name, and two deserializers that
     /// define the size.
     pub(crate) fn prepare(
         deserializers: Vec<Box<dyn Deserializer>>,
@@ -37,8 +37,11 @@ impl Parts {
         check(&deserializers)?;
         let mut parts = Vec::with_capacity(deserializers.len());
         let mut first = 0;
-        for mut deserializer in deserializers {
+        for (i, mut deserializer) in deserializers.into_iter().enumerate() {
             deserializer.prepare(&PartFetch { fetch: resources, first: first as u32 })?;
+            // Now: some formats find their streams in the file.
+            let checked = deserializer.streams().iter().try_for_each(StreamInfo::check_name);
+            checked.map_err(|what| ConfigError::new(format!("deserializers[{i}]"), what))?;
             let files = first..first + deserializer.resources().len();
             first = files.end;
             parts.push(Part { deserializer: deserializer.into(), files });
