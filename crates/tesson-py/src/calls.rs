@@ -4,9 +4,10 @@
 //! the interpreter ends, calls are no longer made, and those under way are waited for, but not for ever: a thread that
 //! asks for the GIL of an interpreter that is being taken apart cannot go on.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -66,12 +67,49 @@ impl fmt::Debug for Raised {
 
 impl std::error::Error for Raised {}
 
+/// The source whose threads call a user's code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Owner(u64);
+
+impl Owner {
+    /// No source: nothing can be called back.
+    pub(crate) const NONE: Owner = Owner(0);
+
+    /// One that is about to be opened.
+    pub(crate) fn new() -> Owner {
+        static LAST: AtomicU64 = AtomicU64::new(0);
+        Owner(LAST.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Refuses a call of the source from a user's code that the source is calling: it would wait for itself.
+    ///
+    /// # Errors
+    /// A `UsageError`.
+    pub(crate) fn check_caller(self, py: Python<'_>) -> PyResult<()> {
+        if !CALLERS.with_borrow(|callers| callers.contains(&self)) {
+            return Ok(());
+        }
+        let what = "the source is used by its own transform or deserializer, for which it is waiting; expected a function that \
+                    uses only what it is given, or another source";
+        Err(misuse(py, what))
+    }
+}
+
+thread_local! {
+    /// The sources whose calls of a user's code are under way in this thread.
+    static CALLERS: RefCell<Vec<Owner>> = const { RefCell::new(Vec::new()) };
+}
+
 /// Calls a user's code, called `call` in errors, from a thread of ours.
 ///
 /// # Errors
 /// [`Raised`], or [`Error::Cancelled`] when the interpreter is about to end.
-pub(crate) fn call<R>(call: &str, act: impl FnOnce(Python<'_>) -> PyResult<R>) -> Result<R, UserError> {
-    let _running = Running::new();
+pub(crate) fn call<R>(
+    owner: Owner,
+    call: &str,
+    act: impl FnOnce(Python<'_>) -> PyResult<R>,
+) -> Result<R, UserError> {
+    let _running = Running::new(owner);
     if ENDING.load(Ordering::SeqCst) {
         return Err(Box::new(Error::Cancelled));
     }
@@ -85,7 +123,8 @@ pub(crate) fn call<R>(call: &str, act: impl FnOnce(Python<'_>) -> PyResult<R>) -
 struct Running;
 
 impl Running {
-    fn new() -> Running {
+    fn new(owner: Owner) -> Running {
+        CALLERS.with_borrow_mut(|callers| callers.push(owner));
         RUNNING.fetch_add(1, Ordering::SeqCst);
         Running
     }
@@ -94,6 +133,7 @@ impl Running {
 impl Drop for Running {
     fn drop(&mut self) {
         RUNNING.fetch_sub(1, Ordering::SeqCst);
+        CALLERS.with_borrow_mut(Vec::pop);
     }
 }
 

@@ -2,18 +2,24 @@
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use tesson::Registry;
 use tesson::config::Choices;
 use tesson_core::{ConfigError, OptionKind, Section, Value};
 
+use crate::calls::Owner;
 use crate::mapping::{self, Entries};
 use crate::{errors, transform, user};
 
 /// A mapping as a section. Entries that are None count as not given.
 pub(crate) fn section(object: &Bound<'_, PyAny>) -> PyResult<Section> {
+    section_for(object, Owner::NONE)
+}
+
+/// The same, whose functions and deserializers a source is going to call.
+pub(crate) fn section_for(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Section> {
     match mapping::entries(object)? {
-        Some(entries) => section_of(entries),
+        Some(entries) => section_of(entries, owner),
         None => {
             let found = object.get_type().name()?;
             Err(PyTypeError::new_err(format!("found {found}, expected a mapping of options")))
@@ -21,9 +27,9 @@ pub(crate) fn section(object: &Bound<'_, PyAny>) -> PyResult<Section> {
     }
 }
 
-fn section_of(entries: Entries<'_>) -> PyResult<Section> {
+fn section_of(entries: Entries<'_>, owner: Owner) -> PyResult<Section> {
     let given = entries.into_iter().filter(|(_, value)| !value.is_none());
-    given.map(|(name, value)| Ok((name, self::value(&value)?))).collect()
+    given.map(|(name, value)| Ok((name, self::value(&value, owner)?))).collect()
 }
 
 /// The formats of Rust, and deserializers of the user's own.
@@ -45,7 +51,7 @@ pub(crate) fn has_user_code(section: &Section) -> bool {
 }
 
 /// Any value of a configuration: texts, paths, truth values, numbers (NumPy's too), lists and mappings.
-fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+fn value(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value> {
     if let Ok(text) = object.cast::<PyString>() {
         return Ok(Value::Text(text.to_cow()?.into_owned()));
     }
@@ -60,19 +66,20 @@ fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         return Ok(Value::Real(object.extract()?));
     }
     if object.is_instance_of::<PyList>() || object.is_instance_of::<PyTuple>() {
-        return Ok(Value::List(object.try_iter()?.map(|v| value(&v?)).collect::<PyResult<_>>()?));
+        return Ok(Value::List(object.try_iter()?.map(|v| value(&v?, owner)).collect::<PyResult<_>>()?));
     }
     if let Some(entries) = mapping::entries(object)? {
-        return Ok(Value::Section(section_of(entries)?));
+        return Ok(Value::Section(section_of(entries, owner)?));
     }
     if user::is_deserializer(object)? {
-        return user::value(object);
+        return user::value(object, owner);
     }
     if object.is_callable() {
-        return transform::value(object);
+        return transform::value(object, owner);
     }
-    if object.hasattr("__fspath__")? {
-        return value(&object.call_method0("__fspath__")?);
+    if object.is_instance_of::<PyBytes>() || object.hasattr("__fspath__")? {
+        // Bytes are a path as the system has it.
+        return value(&object.py().import("os")?.call_method1("fsdecode", (object,))?, owner);
     }
     Err(PyTypeError::new_err(format!(
         "found {} in a configuration, expected a text, path, number, truth value, list, mapping, deserializer or transform",

@@ -12,7 +12,7 @@ use tesson::{Canceller, ConfigError, Demand, Error, ResumeState, SourceConfig, S
 use tesson_core::StreamInfo;
 
 use crate::batch::Batch;
-use crate::calls::{PATIENCE_WITH_USERS, released};
+use crate::calls::{Owner, PATIENCE_WITH_USERS, released};
 use crate::config::Schedule;
 use crate::turn::{NoTurn, PATIENCE, Turn};
 use crate::{config, errors, log, state};
@@ -47,6 +47,8 @@ pub struct Source {
     by_keywords: bool,
     /// Whether worker threads call a user's code, which nobody can call off.
     user_code: bool,
+    /// What that code may not call.
+    owner: Owner,
     /// The process that opened it: threads do not survive a fork.
     process: u32,
 }
@@ -58,6 +60,7 @@ impl Source {
         py: Python<'_>,
         act: impl FnOnce(&mut tesson::Source, &mut dyn FnMut() -> bool) -> Result<R, Error> + Send,
     ) -> PyResult<R> {
+        self.owner.check_caller(py)?;
         if self.is_foreign() {
             return Err(errors::misuse(
                 py,
@@ -216,7 +219,8 @@ impl Source {
         by_keywords: bool,
     ) -> PyResult<Source> {
         let raised = |e: Error| errors::raise_spelt(py, e, by_keywords);
-        let tree = config::section(config)?;
+        let owner = Owner::new();
+        let tree = config::section_for(config, owner)?;
         let user_code = config::has_user_code(&tree);
         let mut config = tesson::config::lower(&tree, &config::registry()).map_err(|e| raised(e.into()))?;
         if let Some(dir) = base_dir {
@@ -247,6 +251,7 @@ impl Source {
             trace_level,
             by_keywords,
             user_code,
+            owner,
             process: std::process::id(),
         })
     }
@@ -277,6 +282,7 @@ impl Source {
 
     /// The state behind the last minibatch handed out.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.owner.check_caller(py)?;
         // A look is enough while nobody reads; it also works behind a fork.
         let state: ResumeState = match self.turn.peek(|source| source.state().clone()) {
             Some(state) => state,
@@ -364,9 +370,10 @@ impl Source {
     }
 
     /// Ends all threads and closes all files. A read that waits in another thread ends with an error.
-    fn close(&self, py: Python<'_>) {
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.owner.check_caller(py)?;
         if self.is_foreign() {
-            return;
+            return Ok(());
         }
         self.canceller.cancel();
         // Somebody who closes wants it closed: this wait is short, because the reader has just been called off.
@@ -377,5 +384,6 @@ impl Source {
             }
             source => drop(source),
         });
+        Ok(())
     }
 }

@@ -9,11 +9,13 @@ use tesson::deserializer::user::UserError;
 use tesson::deserializer::{Object, Scratch, Value};
 use tesson::{Shape, StreamInfo};
 
-use crate::calls;
+use crate::calls::{self, Owner};
 
 /// A Python callable from sample to sample.
 struct PythonTransform {
     function: Py<PyAny>,
+    /// The source that calls it.
+    owner: Owner,
     /// `tesson.transforming.transformed`, which calls it for each sample of a sequence.
     transformed: Py<PyAny>,
     /// `tesson.transforming.transformed_rows`, which does so with sparse samples.
@@ -40,12 +42,13 @@ enum Sparse {
 }
 
 /// A user's transform as a value of a configuration.
-pub(crate) fn value(function: &Bound<'_, PyAny>) -> PyResult<Value> {
+pub(crate) fn value(function: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value> {
     let module = function.py().import("tesson.transforming")?;
     let described = module.call_method1("described", (function,))?;
     let get = |name: &str| described.get_item(name);
     let transform = PythonTransform {
         function: function.clone().unbind(),
+        owner,
         transformed: module.getattr("transformed")?.unbind(),
         transformed_rows: module.getattr("transformed_rows")?.unbind(),
         name: get("name")?.extract()?,
@@ -143,7 +146,7 @@ impl Transform for PythonTransform {
     ) -> Result<(), UserError> {
         let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
         let SparseFlow { bounds, columns, values, counts_out, columns_out } = samples;
-        calls::call(&self.name, |py| {
+        calls::call(self.owner, &self.name, |py| {
             let (columns, counts) = match values {
                 Flow::F32 { input: values, output } => {
                     let (v, columns, counts) = self.call_rows(py, (bounds, columns, values), input, words)?;
@@ -171,7 +174,7 @@ impl Transform for PythonTransform {
     ) -> Result<(), UserError> {
         // As many bits as NumPy's generator has for a key.
         let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
-        calls::call(&self.name, |py| {
+        calls::call(self.owner, &self.name, |py| {
             match samples {
                 Flow::F32 { input: values, output } => {
                     output.extend_from_slice(self.call(py, values, input, words)?.readonly().as_slice()?);

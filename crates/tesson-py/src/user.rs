@@ -11,11 +11,13 @@ use tesson::deserializer::{Data, Keys, Offsets, StreamColumn, Value, Values};
 use tesson::{Element, Minibatch, Shape, StreamInfo};
 
 use crate::batch::Batch;
-use crate::calls;
+use crate::calls::{self, Owner};
 
 /// A Python object with `stream_infos`, `num_chunks` and `get_chunk`.
 struct PythonChunks {
     object: Py<PyAny>,
+    /// The source that calls it.
+    owner: Owner,
     /// `tesson.user.columns`, which brings what `get_chunk` returns into flat arrays.
     columns: Py<PyAny>,
     name: String,
@@ -34,7 +36,7 @@ pub(crate) fn is_deserializer(object: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// A user's deserializer as a value of a configuration.
-pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
+pub(crate) fn value(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value> {
     let py = object.py();
     let module = py.import("tesson.user")?;
     let described = module.call_method1("described", (object,))?;
@@ -60,6 +62,7 @@ pub(crate) fn value(object: &Bound<'_, PyAny>) -> PyResult<Value> {
         tells_lengths: tells("sequence_lengths")?,
         tells_keys: tells("keys")?,
         object: object.clone().unbind(),
+        owner,
     };
     Ok(user::instance(Arc::new(source)))
 }
@@ -82,7 +85,7 @@ impl ChunkSource for PythonChunks {
     }
 
     fn read(&self, chunk: u32) -> Result<Vec<StreamColumn>, UserError> {
-        calls::call(&format!("get_chunk({chunk})"), |py| {
+        calls::call(self.owner, &format!("get_chunk({chunk})"), |py| {
             let returned = self.object.bind(py).call_method1("get_chunk", (chunk,))?;
             let columns = self.columns.bind(py).call1((returned, self.object.bind(py)))?;
             columns.cast::<PyList>()?.iter().map(|c| column(&c)).collect()
@@ -93,7 +96,7 @@ impl ChunkSource for PythonChunks {
         if !self.tells_lengths {
             return Ok(None);
         }
-        calls::call(&format!("sequence_lengths({chunk})"), |py| {
+        calls::call(self.owner, &format!("sequence_lengths({chunk})"), |py| {
             let told = self.object.bind(py).call_method1("sequence_lengths", (chunk,))?;
             if told.is_none() {
                 return Ok(None);
@@ -107,7 +110,7 @@ impl ChunkSource for PythonChunks {
         if !self.tells_keys {
             return Ok(None);
         }
-        calls::call(&format!("keys({chunk})"), |py| {
+        calls::call(self.owner, &format!("keys({chunk})"), |py| {
             let told = self.object.bind(py).call_method1("keys", (chunk,))?;
             if told.is_none() { Ok(None) } else { keys(&told).map(Some) }
         })

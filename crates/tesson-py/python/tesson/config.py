@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from . import _tesson
 from .errors import ConfigError
+from .paths import AnyPath, text_of
 
 __all__ = ["copied", "load_reader", "resolve_config", "spelt"]
 
@@ -18,7 +18,7 @@ _LOGGER = logging.getLogger("tesson")
 
 
 def resolve_config(
-    config: str | os.PathLike[str],
+    config: AnyPath,
     arguments: Iterable[str] = (),
     *,
     extended_variables: bool = False,
@@ -53,13 +53,13 @@ def resolve_config(
     >>> resolved["readers"]["Train/reader"]["deserializers"][0]["file"]
     'data/train.ctf'
     """
-    text = _tesson.resolve_config(os.fspath(config), list(arguments), extended_variables)
+    text = _tesson.resolve_config(text_of(config), list(arguments), extended_variables)
     resolved: dict[str, Any] = json.loads(text)
     return resolved
 
 
 def load_reader(
-    config: Mapping[str, Any] | str | os.PathLike[str],
+    config: Mapping[str, Any] | AnyPath,
     section: str | None,
     overrides: Mapping[str, Any] | None,
     arguments: Iterable[str] = (),
@@ -75,7 +75,7 @@ def load_reader(
         if not _is_of_older_type(reader):
             return reader, None
         return _loaded(json.dumps(whole, default=_plain), section, None, (), False)[0], None
-    return _loaded(os.fspath(config), section, overrides, arguments, extended_variables)
+    return _loaded(text_of(config), section, overrides, arguments, extended_variables)
 
 
 def _loaded(
@@ -125,7 +125,7 @@ def _is_of_older_type(reader: Mapping[str, Any]) -> bool:
 
 def _plain(value: Any) -> Any:
     """A path or a number of NumPy as what JSON has for it."""
-    return value.item() if hasattr(value, "item") else os.fspath(value)
+    return value.item() if hasattr(value, "item") else text_of(value)
 
 
 def _reader_section(

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, SupportsIndex, TypeAlias, cast
+from typing import Any, Literal, SupportsIndex, cast
 
 from .errors import ConfigError
+from .paths import AnyPath, optional_text_of, text_of
 from .streams import StreamConfiguration, StreamDef, StreamDefs
 
 __all__ = ["CBFDeserializer", "CTFDeserializer", "Deserializer", "TFDSDeserializer"]
-
-
-#: The name of a file; bytes are decoded as the system does.
-File: TypeAlias = str | bytes | os.PathLike[str]
 
 
 class Deserializer:
@@ -90,7 +87,7 @@ class CTFDeserializer(Deserializer):
 
     def __init__(
         self,
-        filename: File | Sequence[File],
+        filename: AnyPath | Sequence[AnyPath],
         streams: Mapping[str, StreamDef] | Sequence[StreamConfiguration] | None = None,
         *,
         rules: Literal["lenient", "cntk"] | None = None,
@@ -199,7 +196,7 @@ class CBFDeserializer(Deserializer):
 
     def __init__(
         self,
-        filename: File | Sequence[File],
+        filename: AnyPath | Sequence[AnyPath],
         streams: Mapping[str, StreamDef] | None = None,
         *,
         skip: Iterable[str] = (),
@@ -278,21 +275,21 @@ class TFDSDeserializer(Deserializer):
 
     def __init__(
         self,
-        directory: str | os.PathLike[str] | None = None,
+        directory: AnyPath | None = None,
         streams: Mapping[str, StreamDef] | None = None,
         *,
         split: str | None = None,
         name: str | None = None,
-        data_dir: str | os.PathLike[str] | None = None,
+        data_dir: AnyPath | None = None,
         key: str | None = None,
         max_errors: int | None = None,
         keep_data_in_memory: bool | None = None,
         cache_index: bool | None = None,
     ) -> None:
         super().__init__({
-            "directory": None if directory is None else os.fspath(directory),
+            "directory": optional_text_of(directory),
             "name": name,
-            "data_dir": None if data_dir is None else os.fspath(data_dir),
+            "data_dir": optional_text_of(data_dir),
             "split": split,
             "key": key,
             "max_errors": max_errors,
@@ -330,13 +327,13 @@ def camel_case(name: str) -> str:
     return first + "".join(word.capitalize() for word in others)
 
 
-def _files(names: File | Sequence[File]) -> str | list[str]:
+def _files(names: AnyPath | Sequence[AnyPath]) -> str | list[str]:
     """A file name, or a list of them, as configurations have it."""
     if isinstance(names, (str, bytes, os.PathLike)):
-        return os.fsdecode(names)
+        return text_of(names)
     if not isinstance(names, Sequence) or not all(isinstance(name, (str, bytes, os.PathLike)) for name in names):
         raise ConfigError(f"filename: found {names!r}, expected a file name or a list of them", path="filename")
-    return [os.fsdecode(name) for name in cast(Sequence[File], names)]
+    return [text_of(name) for name in cast(Sequence[AnyPath], names)]
 
 
 def _input(stream: StreamDef) -> dict[str, Any]:

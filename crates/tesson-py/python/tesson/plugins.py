@@ -15,6 +15,7 @@ from typing import Any
 from . import _tesson
 from .config import spelt
 from .errors import ConfigError
+from .paths import text_of
 
 __all__ = ["made", "register_deserializer", "resolved"]
 
@@ -88,8 +89,8 @@ def _made(section: Any, path: str, base_dir: str | None) -> Any:
         return section
     arguments = {_snake_case(name): value for name, value in options.items()}
     composable = arguments.pop("composable", None)
-    if base_dir is not None and isinstance(arguments.get("file"), str):
-        arguments["file"] = str(Path(base_dir, arguments["file"]))
+    if base_dir is not None and isinstance(arguments.get("file"), (str, bytes, os.PathLike)):
+        arguments["file"] = str(Path(base_dir, text_of(arguments["file"])))
     try:
         instance = maker(**arguments)
     except TypeError as e:

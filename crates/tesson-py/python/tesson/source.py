@@ -17,6 +17,7 @@ from .deserializers import Deserializer
 from .errors import ConfigError, ResumeError, UsageError
 from .memory import MemoryDeserializer
 from .minibatch import Minibatch
+from .paths import AnyPath, optional_text_of, text_of
 from .plugins import resolved
 from .source_base import Source
 from .streams import StreamInformation, Streams
@@ -182,7 +183,7 @@ class MinibatchSource(Source):
         max_errors: int = 0,
         *,
         max_error_share: float | None = None,
-        quarantine: str | os.PathLike[str] | None = None,
+        quarantine: AnyPath | None = None,
         primary: int | str | None = None,
         strict_keys: bool = False,
         outer_join: bool = False,
@@ -220,7 +221,7 @@ class MinibatchSource(Source):
             "truncationLength": truncation_length or None,
             "maxErrors": max_errors or None,
             "maxErrorShare": max_error_share,
-            "quarantine": None if quarantine is None else os.fsdecode(quarantine),
+            "quarantine": optional_text_of(quarantine),
             "primary": primary,
             "strictKeys": strict_keys or None,
             "outerJoin": outer_join or None,
@@ -277,10 +278,10 @@ class MinibatchSource(Source):
     @classmethod
     def from_config(
         cls,
-        config: Mapping[str, Any] | str | os.PathLike[str],
+        config: Mapping[str, Any] | AnyPath,
         *,
         section: str | None = None,
-        base_dir: str | os.PathLike[str] | None = None,
+        base_dir: AnyPath | None = None,
         overrides: Mapping[str, Any] | None = None,
         arguments: Iterable[str] = (),
         extended_variables: bool = False,
@@ -325,7 +326,7 @@ class MinibatchSource(Source):
         """
         tree, found_dir = load_reader(config, section, overrides, arguments, extended_variables)
         source = cls.__new__(cls)
-        source._open(tree, {}, found_dir if base_dir is None else os.fspath(base_dir))
+        source._open(tree, {}, found_dir if base_dir is None else text_of(base_dir))
         source._share_by_default(num_data_partitions, partition_index)
         return source
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tesson
@@ -22,7 +24,10 @@ from tesson import (
     ResumeError,
     StreamDef,
     StreamDefs,
+    StreamInformation,
     UsageError,
+    UserDeserializer,
+    resolve_config,
 )
 
 Make = Callable[..., MinibatchSource]
@@ -413,3 +418,49 @@ def test_truncated_sequences_lie_in_rows_and_go_on_behind_any_minibatch(ctf: Cal
     assert second["x"].mask.tolist() == [[1, 1, 0], [1, 1, 1]]
     assert second["x"].asarray()[..., 0].tolist() == [[3, 4, 0], [201, 202, 203]]
     assert not fresh.next_minibatch(6)
+
+
+def test_paths_may_be_bytes(tmp_path: Path) -> None:
+    (tmp_path / "a.ctf").write_text("|x 1\n")
+    config: dict[str, Any] = {
+        "deserializers": [{"type": "CNTKTextFormatDeserializer", "file": b"a.ctf", "input": {"x": {"dim": 1, "format": "dense"}}}],
+        "quarantine": b"faults.jsonl",
+        "maxSweeps": 1,
+    }
+    folder = os.fsencode(tmp_path)
+    with MinibatchSource.from_config(config, base_dir=folder) as source:
+        assert source.next_minibatch(1)["x"].samples.tolist() == [[1]]
+    (tmp_path / "a.json").write_text(json.dumps({**config, "deserializers": [{**config["deserializers"][0], "file": "a.ctf"}], "quarantine": None}))
+    assert "readers" in resolve_config(folder + b"/a.json")
+    with MinibatchSource.from_config(folder + b"/a.json", base_dir=folder) as source:
+        assert source.next_minibatch(1)["x"].samples.tolist() == [[1]]
+
+
+def test_a_stream_has_a_name_of_bounded_length(tmp_path: Path) -> None:
+    (tmp_path / "a.ctf").write_text("|x 1\n")
+    fits, too_long = "n" * 1024, "n" * 1_000_000
+    expected = "the name of stream `nnnnnnnnnnnnnnnnnnnn…` has 1000000 bytes, expected 1024 at most"
+
+    class Rows(UserDeserializer):
+        def stream_infos(self) -> list[StreamInformation]:
+            return [StreamInformation(too_long, 0, "dense", np.float32, (1,))]
+
+        def num_chunks(self) -> int:
+            return 1
+
+        def get_chunk(self, chunk_id: int) -> dict[str, Any]:
+            return {too_long: np.zeros((1, 1), np.float32)}
+
+    def text(name: str) -> CTFDeserializer:
+        return CTFDeserializer(tmp_path / "a.ctf", StreamDefs({name: StreamDef("x", 1)}))
+
+    for refused in (lambda: MinibatchSource(text(too_long)), lambda: MinibatchSource(Rows()), lambda: from_data(too_long)):
+        with pytest.raises(ConfigError) as raised:
+            refused()
+        assert expected in str(raised.value) and len(str(raised.value)) < 300
+    with MinibatchSource(text(fits), max_sweeps=1) as source:
+        assert source.next_minibatch(1)[fits].num_samples == 1
+
+
+def from_data(name: str) -> MinibatchSource:
+    return MinibatchSource.from_data({name: np.zeros((2, 3), np.float32)})

@@ -19,6 +19,7 @@ from tesson import (
     ResumeError,
     StreamDef,
     StreamDefs,
+    UsageError,
     UserTransform,
 )
 
@@ -214,3 +215,57 @@ def test_what_a_function_gets_of_a_sparse_stream_is_part_of_the_state() -> None:
     rows("csr").restore_from_checkpoint(state)
     with pytest.raises(ResumeError):
         rows("dense").restore_from_checkpoint(state)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_function_cannot_use_the_source_that_calls_it(threads: int) -> None:
+    own: list[MinibatchSource] = []
+    found: list[str] = []
+
+    def curious(sample: Any) -> Any:
+        calls: list[Callable[[], Any]] = [
+            lambda: own[0].next_minibatch(1),
+            lambda: own[0].get_checkpoint_state(),
+            lambda: own[0].restore_from_checkpoint(state),
+            lambda: own[0].num_sequences(),
+            lambda: own[0].skip_failed(),
+            lambda: own[0].close(),
+        ]
+        for call in calls:
+            with pytest.raises(UsageError) as raised:
+                call()
+            found.append(str(raised.value))
+        return sample
+
+    with source() as other:
+        state = other.get_checkpoint_state()
+    with source(curious, threads=threads) as of:
+        own.append(of)
+        assert sum(minibatch["features"].num_samples for minibatch in of.minibatches(2)) == 6
+    assert set(found) == {USED_BY_ITS_OWN} and len(found) == 6 * 6
+
+
+USED_BY_ITS_OWN = (
+    "the source is used by its own transform or deserializer, for which it is waiting; "
+    "expected a function that uses only what it is given, or another source"
+)
+
+
+def test_a_function_may_use_another_source() -> None:
+    with source() as other, source(lambda sample: sample + other.next_minibatch(1)["features"].samples[0], threads=1) as of:
+        expected = [[2 * x for x in row] for row in STORED]
+        assert of.next_minibatch(6)["features"].samples.tolist() == expected
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_an_error_of_a_function_that_uses_its_source_names_the_function(threads: int) -> None:
+    own: list[MinibatchSource] = []
+
+    def greedy(sample: Any) -> Any:
+        return own[0].next_minibatch(1)["features"].samples[0] if own else sample
+
+    with source(greedy, threads=threads) as of:
+        own.append(of)
+        with pytest.raises(DataError, match="`greedy` raised UsageError: the source is used by its own transform"):
+            for _ in of.minibatches(1):
+                pass

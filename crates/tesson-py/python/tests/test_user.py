@@ -362,3 +362,21 @@ def test_calls_are_made_one_at_a_time_unless_it_may_have_several(thread_safe: bo
     with MinibatchSource(Watched(chunks=8, thread_safe=thread_safe), max_sweeps=1, threads=4) as source:
         assert source.num_sequences == 32
     assert (Watched.most > 1) == thread_safe
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_deserializer_cannot_use_the_source_that_calls_it(threads: int) -> None:
+    class Greedy(Numbers):
+        source: MinibatchSource | None = None
+
+        def get_chunk(self, chunk_id: int) -> dict[str, Any]:
+            if self.source is not None:
+                self.source.next_minibatch(1)
+            return super().get_chunk(chunk_id)
+
+    greedy = Greedy()
+    with MinibatchSource(greedy, randomize=False, max_sweeps=1, threads=threads) as source:
+        greedy.source = source
+        with pytest.raises(DataError, match=r"`get_chunk\(\d\)` raised UsageError: the source is used by its own transform"):
+            for _ in source.minibatches(1):
+                pass

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 from .. import _tesson
+from ..paths import AnyPath, text_of
 from . import seeds
 from .dataset import Dataset, DataSource
 from .decode import PartialDecoding, selection
@@ -17,7 +18,6 @@ from .info import DatasetInfo, FileInstruction, Splits, Version
 from .read_config import ReadConfig
 from .splits import SplitLike, to_json
 
-Path: TypeAlias = str | os.PathLike[str]
 Decoders: TypeAlias = Mapping[str, Any] | PartialDecoding
 
 
@@ -57,7 +57,7 @@ class _SourceOptions(TypedDict, total=False):
 class _FindOptions(TypedDict, total=False):
     """The options of finding a dataset by its name, and of preparing it, which is never done."""
 
-    data_dir: Path | None
+    data_dir: AnyPath | None
     download: bool
     try_gcs: bool
     builder_kwargs: Mapping[str, Any] | None
@@ -313,20 +313,20 @@ class Builder:
         return f"<Builder {self.info.full_name} in {self.data_path!r}, examples: {{{splits}}}>"
 
 
-def builder_from_directory(builder_dir: Path, file_format: _FileFormat | None = None) -> Builder:
+def builder_from_directory(builder_dir: AnyPath, file_format: _FileFormat | None = None) -> Builder:
     """The dataset of a version directory."""
-    return Builder([os.fspath(builder_dir)], file_format)
+    return Builder([text_of(builder_dir)], file_format)
 
 
-def builder_from_directories(builder_dirs: Iterable[Path], *, filetype_suffix: str | None = None) -> Builder:
+def builder_from_directories(builder_dirs: Iterable[AnyPath], *, filetype_suffix: str | None = None) -> Builder:
     """The dataset of several version directories, whose splits of the same name are joined."""
-    return Builder([os.fspath(folder) for folder in builder_dirs], filetype_suffix)
+    return Builder([text_of(folder) for folder in builder_dirs], filetype_suffix)
 
 
 def builder(
     name: str,
     *,
-    data_dir: Path | None = None,
+    data_dir: AnyPath | None = None,
     config: Any = None,
     version: str | None = None,
     file_format: _FileFormat | None = None,
@@ -352,7 +352,7 @@ def builder(
         known = "data_dir, config, version, file_format, try_gcs"
         what = f"expected {known}: a prepared dataset is read by its files, without the code that takes other arguments"
         raise TypeError(f"found the builder's argument `{min(builder_kwargs)}`, {what}")
-    dirs = None if data_dir is None else [os.fspath(data_dir)]
+    dirs = None if data_dir is None else [text_of(data_dir)]
     found = _tesson.find_dataset(_full_name(name, config, version), dirs)
     return Builder([os.fspath(found)], file_format)
 
@@ -371,13 +371,13 @@ def _full_name(name: str, config: Any, version: Any) -> str:
 
 
 def list_builders(
-    *, with_community_datasets: bool = False, data_dir: Path | None = None
+    *, with_community_datasets: bool = False, data_dir: AnyPath | None = None
 ) -> list[str]:
     """Names of the datasets that are prepared in a data directory, by default ``TFDS_DATA_DIR``, or ``~/tensorflow_datasets``.
 
     TFDS lists those that it could prepare; Tesson prepares none by name. ``with_community_datasets`` is accepted and ignored.
     """
-    return _tesson.list_datasets(None if data_dir is None else [os.fspath(data_dir)])
+    return _tesson.list_datasets(None if data_dir is None else [text_of(data_dir)])
 
 
 @overload

@@ -23,6 +23,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from ..paths import AnyPath, text_of
 from . import values
 
 __all__ = [
@@ -364,7 +365,7 @@ class ClassLabel(_Classes, Tensor):
         *,
         num_classes: int | None = None,
         names: Iterable[str] | None = None,
-        names_file: str | os.PathLike[str] | None = None,
+        names_file: AnyPath | None = None,
         doc: Any = None,
     ) -> None:
         super().__init__(shape=(), dtype="int64", doc=doc)
@@ -462,7 +463,7 @@ class LabeledImage(_Classes, Image):
     def __init__(
         self,
         *,
-        labels: int | Iterable[str] | str | os.PathLike[str] | None = None,
+        labels: int | Iterable[str] | AnyPath | None = None,
         shape: Iterable[int | None] | None = None,
         dtype: Any = None,
         encoding_format: Literal["png", "jpeg"] | None = None,
@@ -471,7 +472,7 @@ class LabeledImage(_Classes, Image):
     ) -> None:
         shape = (None, None, 1) if shape is None else shape
         super().__init__(shape=shape, dtype=dtype, encoding_format=encoding_format, use_colormap=use_colormap, doc=doc)
-        if isinstance(labels, (str, os.PathLike)):
+        if isinstance(labels, (str, bytes, os.PathLike)):
             found = _class_names(None, None, labels)
         elif labels is None or isinstance(labels, int):
             found = _class_names(labels or 0, None, None)
@@ -831,14 +832,14 @@ def _encoding_format(word: str | None) -> str | None:
 
 
 def _class_names(
-    num_classes: int | None, names: Iterable[str] | None, names_file: str | os.PathLike[str] | None
+    num_classes: int | None, names: Iterable[str] | None, names_file: AnyPath | None
 ) -> tuple[int, list[str] | None]:
     """Number and names of classes; at most one of the arguments is given."""
     given = [word for word in (num_classes, names, names_file) if word is not None]
     if len(given) > 1:
         raise ValueError("found several of num_classes, names and names_file, expected one of them")
     if names_file is not None:
-        lines = Path(names_file).read_text(encoding="utf-8").splitlines()
+        lines = Path(text_of(names_file)).read_text(encoding="utf-8").splitlines()
         names = [line.strip() for line in lines if line.strip()]
     if names is None:
         return num_classes or 0, None
