@@ -213,3 +213,27 @@ def test_a_data_directory_may_be_bytes(tmp_path: Path) -> None:
         tfds.builder_from_directories([folder + b"/numbers/1.0.0"]),
     ):
         assert found.data_dir == str(tmp_path / "numbers" / "1.0.0")
+
+
+@pytest.mark.parametrize("held", [200, 400])
+def test_unchecked_iterators_skip_what_shards_hold(tmp_path: Path, held: int) -> None:
+    def prepared(version: str, *shards: int) -> Path:
+        with tfds.Writer(tmp_path, "numbers", version, NUMBERS, {"train": len(shards)}) as writer:
+            for n in range(sum(shards)):
+                writer.write("train", {"n": n})
+        return tmp_path / "numbers" / version
+
+    target, source = prepared("1.0.0", 300, 300), prepared("2.0.0", held, held)
+    shard = "numbers-train.tfrecord-00000-of-00002"
+    (target / shard).write_bytes((source / shard).read_bytes())
+    unchecked = tfds.ReadConfig(assert_cardinality=False, interleave_cycle_length=1)
+    dataset = tfds.builder_from_directory(target).as_dataset("train", read_config=unchecked)
+    all_of_them = [int(example["n"]) for example in dataset]
+    assert all_of_them == [*range(held), *range(300, 600)]
+    for skipped in (held - 1, held + 1, 450, 550, 1000):
+        examples, minibatches = iter(dataset), dataset.minibatches(10)
+        there = min(skipped, len(all_of_them))
+        assert examples.skip(skipped) == there
+        assert [int(example["n"]) for example in examples] == all_of_them[there:]
+        assert minibatches.skip(skipped // 10) == min(skipped // 10, len(all_of_them) // 10)
+        assert [int(n) for batch in minibatches for n in batch["n"]] == all_of_them[min(skipped // 10 * 10, len(all_of_them)) :]

@@ -321,6 +321,11 @@ class DatasetIterator(_tesson.ExampleIterator):
         """Examples of the pass; ``None`` if it has no end."""
         return Examples(*self.opened_as).length()
 
+    @cached_property
+    def is_checked(self) -> bool:
+        """Whether reading checks that shards hold what dataset_info.json says."""
+        return Examples(*self.opened_as).order.is_checked
+
     @property
     def skipped(self) -> int:
         """Records left out because they are damaged (``on_damage="skip"``)."""
@@ -342,8 +347,9 @@ def _progress(iterator: ExamplesIterator) -> str:
 def _skip(iterator: ExamplesIterator, count: int, size: int) -> int:
     """Passes over so many elements of ``size`` examples; the end, if it is met, is seen."""
     skipped = 0
-    # Where damaged records are left out, how many examples lie between two positions is known when they are read.
-    if iterator.opened_as[1].on_damage == "fail" and count * size >= WORTH_SEEKING:
+    # Where damaged records are left out, or shards may be shorter than declared, how many examples lie between two positions
+    # is known when they are read.
+    if count * size >= WORTH_SEEKING and iterator.opened_as[1].on_damage == "fail" and iterator.is_checked:
         given, length = iterator.state_dict()["stream"]["delivered"], iterator.length
         skipped = count if length is None else min(count, max(length - given, 0) // size)
         iterator.go_to(None, given + skipped * size)
@@ -425,6 +431,11 @@ class MinibatchIterator(Iterator[Any]):
     def length(self) -> int | None:
         """Examples of the pass; ``None`` if it has no end."""
         return Examples(*self.opened_as).length()
+
+    @cached_property
+    def is_checked(self) -> bool:
+        """Whether reading checks that shards hold what dataset_info.json says."""
+        return Examples(*self.opened_as).order.is_checked
 
     def begin_after(self, passes: list[int]) -> None:
         """Begin the pass before which shuffles have begun these numbers of passes."""
