@@ -2,10 +2,19 @@
 
 use tesson_core::{ConfigError, ResourceId};
 use tesson_formats::array_record::ArrayRecordFile;
-use tesson_formats::record::RecordFile;
+use tesson_formats::record::{Problem, RecordFile};
 use tesson_formats::tfrecord::TfRecordFile;
 
 use crate::info::FileFormat;
+
+/// Bytes in front of a TFRecord's data.
+const HEAD: u64 = 12;
+
+/// Whether the reference takes a file for ended there: so it does with TFRecords, where less is left than what stands in front of
+/// a record's data. A format that says where its records are is damaged if one of them is not there.
+pub fn is_cut(format: FileFormat, problem: &Problem) -> bool {
+    format == FileFormat::TfRecord && matches!(problem, Problem::Truncated { left, .. } if *left < HEAD)
+}
 
 /// A reader of the shard that a resource is.
 ///
@@ -25,6 +34,21 @@ pub fn open(format: FileFormat, resource: ResourceId) -> Result<Box<dyn RecordFi
         FileFormat::Riegeli => {
             let what = "riegeli files are not read; prepare the dataset as tfrecord or array_record";
             Err(ConfigError::new("file_format", what))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn less_than_a_records_head_ends_tfrecords_alone() {
+        let few = Problem::Truncated { needed: 16, left: HEAD - 1 };
+        let more = Problem::Truncated { needed: 16, left: HEAD };
+        for format in [FileFormat::TfRecord, FileFormat::ArrayRecord, FileFormat::Parquet] {
+            assert_eq!(is_cut(format, &few), format == FileFormat::TfRecord, "{format}");
+            assert!(!is_cut(format, &more), "{format}");
         }
     }
 }

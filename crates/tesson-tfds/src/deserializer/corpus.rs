@@ -3,12 +3,13 @@
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson_core::{
-    Chunk, Corpus, DataError, DataErrorKind, Element, Error, Fetch, Index, Keys, Location, ResourceId,
+    Chunk, Corpus, DataError, DataErrorKind, Element, Error, Fault, Fetch, Index, Keys, Location, ResourceId,
     Scratch, Wanted,
 };
-use tesson_formats::record::{self, RecordFile, Want};
+use tesson_formats::record::{self, End, RecordFile, Want};
 
 use super::column::Stream;
 use super::fill::Filling;
@@ -16,6 +17,8 @@ use super::key::{KeyColumn, KeyOf};
 use super::lengths::{self, counted};
 use crate::features::{Batch, Schema};
 use crate::ids::Ids;
+use crate::info::FileFormat;
+use crate::records::is_cut;
 use crate::rows::Reading;
 
 /// Bytes of records that are decoded together, about.
@@ -42,6 +45,12 @@ impl Slice {
         self.place(size, self.first)..self.place(size, end)
     }
 
+    /// How many records its file should have, why, and how to repair a file that has others.
+    pub(super) fn expected(&self) -> String {
+        let remedy = "correct `shardLengths` there, or put the right file in its place";
+        format!("{} as dataset_info.json says; {remedy}", self.of)
+    }
+
     fn place(&self, size: u64, record: u64) -> u64 {
         (u128::from(size) * u128::from(record) / u128::from(self.of.max(1))) as u64
     }
@@ -59,6 +68,8 @@ pub(super) struct Records {
     pub(super) schema: Arc<Schema>,
     pub(super) streams: Vec<Stream>,
     pub(super) element: Element,
+    /// What the files are.
+    pub(super) format: FileFormat,
 }
 
 /// The same, once lengths and the files' sizes are known.
@@ -66,6 +77,8 @@ pub(super) struct Loading {
     records: Arc<Records>,
     index: Arc<Index>,
     sizes: Vec<u64>,
+    /// Files that are known to hold no more records than the dataset says.
+    ends: Vec<AtomicBool>,
 }
 
 /// What a worker keeps from one chunk to the next.
@@ -93,7 +106,39 @@ impl Work {
 
 impl Loading {
     pub(super) fn new(records: Arc<Records>, index: Arc<Index>, sizes: Vec<u64>) -> Loading {
-        Loading { records, index, sizes }
+        let ends = sizes.iter().map(|_| AtomicBool::new(false)).collect();
+        Loading { records, index, sizes, ends }
+    }
+
+    /// Appends a fault that no budget forgives to the last record that a file should have, if there are more: they would be
+    /// lost. Whatever else is loaded with that record, it is told there.
+    fn check_end(
+        &self,
+        slice: &Slice,
+        rows: &[u32],
+        fetch: &dyn Fetch,
+        block: &mut record::Records,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let last = rows.iter().position(|row| slice.first + u64::from(*row) + 1 == slice.of);
+        let end = &self.ends[slice.resource as usize];
+        let Some(sequence) = last.filter(|_| !end.load(Ordering::Relaxed)) else { return Ok(()) };
+        let Some((offset, what)) = self.records.beyond(slice, fetch, block)? else {
+            end.store(true, Ordering::Relaxed);
+            return Ok(());
+        };
+        let fault = Fault {
+            sequence: sequence as u32,
+            kind: DataErrorKind::Malformed { what },
+            stream: None,
+            resource: ResourceId(slice.resource),
+            offset,
+            line: None,
+            fatal: true,
+        };
+        let at = out.faults.partition_point(|other| other.sequence <= fault.sequence);
+        out.faults.insert(at, fault);
+        Ok(())
     }
 }
 
@@ -126,6 +171,7 @@ impl Corpus for Loading {
             let mut filling = Filling { records, slice: &slice, out, keys: &mut keys };
             filling.append(block, reading, alone.as_mut())?;
         }
+        self.check_end(&slice, &rows, fetch, &mut work.block, out)?;
         scratch.format = Some(work);
         out.keys = keys.finish();
         Ok(())
@@ -207,6 +253,31 @@ impl Records {
             true => Err(self.unreadable(slice, records[0])),
             false => Ok(()),
         }
+    }
+
+    /// What stands in the file of a slice after the records that the dataset says, if anything does: where, and what is wrong
+    /// with that.
+    fn beyond(
+        &self,
+        slice: &Slice,
+        fetch: &dyn Fetch,
+        into: &mut record::Records,
+    ) -> Result<Option<(u64, String)>, Error> {
+        let file = &self.files[slice.resource as usize];
+        file.read(Want { first: slice.of, most: 1, bytes: BLOCK_BYTES }, fetch, into)?;
+        let offset = match into.end() {
+            _ if !into.is_empty() => into.offset(0),
+            End::Damaged(fault) if !is_cut(self.format, &fault.problem) => fault.offset,
+            End::Damaged(_) | End::File | End::More => return Ok(None),
+        };
+        let (found, damage) = file.count(fetch)?;
+        // A shorter file has faults of its own, one for each record that is missing.
+        let what = match damage {
+            Some(_) if found < slice.of => return Ok(None),
+            Some(fault) => format!("{found} records and damage after them ({})", fault.problem),
+            None => format!("{found} records"),
+        };
+        Ok(Some((offset, format!("found {what} in the shard, expected {}", slice.expected()))))
     }
 
     /// The key of a record that has one without being read, or must do with such a one.

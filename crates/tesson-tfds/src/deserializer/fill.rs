@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tesson_core::{Chunk, DataError, DataErrorKind, Error, Fault, Offsets, ResourceId};
-use tesson_formats::record;
+use tesson_formats::record::{self, Problem};
 
 use super::corpus::{Records, Slice};
 use super::key::{KeyColumn, KeyOf};
@@ -40,7 +40,7 @@ impl Filling<'_> {
             Step::Rows { at, batch } => self.rows(block, at, batch, &mut alone),
             Step::Bad(Bad { at, offset, why }) => {
                 let (kind, stream) = match why {
-                    Why::Record(kind) => (kind, None),
+                    Why::Record(kind) => (self.missing(block, at).unwrap_or(kind), None),
                     Why::Example(path, what) => (
                         self.of_record(block, at, &what),
                         path.and_then(|path| self.records.stream_of(&path)),
@@ -147,6 +147,13 @@ impl Filling<'_> {
         }
         self.records.push_key_of(self.slice, block, at, alone.as_deref_mut(), self.keys);
         self.out.n_sequences += 1;
+    }
+
+    /// What is wrong where the file has fewer records than the dataset says.
+    fn missing(&self, block: &record::Records, at: usize) -> Option<DataErrorKind> {
+        let Problem::Absent { records } = block.fault(at)?.problem else { return None };
+        let what = format!("found {records} records in the shard, expected {}", self.slice.expected());
+        Some(self.of_record(block, at, &what))
     }
 
     /// What is wrong with a record, which it is, and what it is called.

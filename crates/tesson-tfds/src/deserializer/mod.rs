@@ -152,6 +152,7 @@ impl TfdsDeserializer {
             schema,
             streams: columns,
             element: spec.element,
+            format: spec.dataset.file_format,
         };
         let of: String = streams.iter().map(|stream| format!("{}; ", stream.identity())).collect();
         Ok(TfdsDeserializer {

@@ -22,9 +22,6 @@ const OPEN: usize = 64;
 /// Bytes of one read, and so of a record.
 const LARGEST: u64 = 1 << 30;
 
-/// Bytes in front of a TFRecord's data.
-const HEAD: u64 = 12;
-
 /// A shard that is read.
 pub(super) struct ShardFile {
     path: Arc<Path>,
@@ -154,11 +151,9 @@ impl ShardFile {
         &self.path
     }
 
-    /// Whether the reference takes the file for ended there: so it does with TFRecords, where less is left than what stands in
-    /// front of a record's data. A format that says where its records are is damaged if one of them is not there.
+    /// Whether the reference takes the file for ended there.
     pub(super) fn is_cut(&self, problem: &Problem) -> bool {
-        self.format == FileFormat::TfRecord
-            && matches!(problem, Problem::Truncated { left, .. } if *left < HEAD)
+        records::is_cut(self.format, problem)
     }
 }
 
@@ -235,18 +230,5 @@ mod tests {
         let nine = "shard-1, shard-2, shard-3, shard-4, shard-5, shard-6, shard-7, shard-8, shard-9";
         check(10, &format!("the shard is missing, and 9 more: {nine}"));
         check(100_000, &format!("the shard is missing, and 99999 more, the first of them {nine}"));
-    }
-
-    #[test]
-    fn less_than_a_records_head_ends_tfrecords_alone() {
-        let few = Problem::Truncated { needed: 16, left: HEAD - 1 };
-        let more = Problem::Truncated { needed: 16, left: HEAD };
-        for format in [FileFormat::TfRecord, FileFormat::ArrayRecord, FileFormat::Parquet] {
-            let path: Arc<Path> = Path::new("shard").into();
-            let records = Box::new(Missing(Arc::clone(&path)));
-            let shard = ShardFile { path, size: 0, format, records };
-            assert_eq!(shard.is_cut(&few), format == FileFormat::TfRecord, "{format}");
-            assert!(!shard.is_cut(&more), "{format}");
-        }
     }
 }

@@ -366,3 +366,78 @@ fn an_example_that_cannot_be_decoded_is_left_out_of_sequences() {
     let error = (0..9).find_map(|_| strict.next_minibatch(8).err()).expect("three are too many").to_string();
     assert!(error.contains("d-train.tfrecord-00001-of-00003__3"), "{error}");
 }
+
+/// Says that the shards of a dataset hold these numbers of records.
+fn say(dataset: &Dataset, lengths: [usize; SHARDS]) {
+    let path = dataset.0.join("dataset_info.json");
+    let mut info: serde_json::Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    info["splits"][0]["shardLengths"] = serde_json::json!(lengths);
+    fs::write(path, info.to_string()).unwrap();
+}
+
+/// What reading says, and how many examples came before. Minibatches of one example: nothing is lost with another one.
+fn until_an_error(dataset: &Dataset, deserializer: &str, order: &str) -> (usize, String) {
+    let mut source =
+        dataset.source(deserializer, &format!(r#""randomize": {order}, "maxSweeps": 1"#)).unwrap();
+    let mut n = 0;
+    loop {
+        match source.next_minibatch(1) {
+            Ok(Some(_)) => n += 1,
+            Ok(None) => return (n, "no error".into()),
+            Err(e) => return (n, e.to_string()),
+        }
+    }
+}
+
+#[test]
+fn shards_with_more_or_fewer_records_than_declared_are_errors() {
+    let dataset = Dataset::numbered("miscounted");
+    // The shards hold 833, 834 and 833 records.
+    for (said, shard, found) in
+        [([833, 833, 833], 1, 834), ([833, 834, 700], 2, 833), ([833, 834, 834], 2, 833)]
+    {
+        say(&dataset, said);
+        let expected =
+            format!("found {found} records in the shard, expected {} as dataset_info.json says", said[shard]);
+        let file = format!("d-train.tfrecord-0000{shard}-of-00003");
+        let before: usize = said[..shard].iter().sum();
+        for split in ["train", "train[50%:]"] {
+            for budget in [0, 1000] {
+                // Missing records are faults like others, which may be forgiven; surplus ones would be lost unseen.
+                if budget > 0 && found < said[shard] {
+                    continue;
+                }
+                let deserializer = format!(r#""split": "{split}", "maxErrors": {budget}"#);
+                let (n, error) = until_an_error(&dataset, &deserializer, "false");
+                assert!(error.contains(&expected) && error.contains(&file), "{error}");
+                if split == "train" {
+                    assert_eq!(n, before + said[shard] - 1, "{error}");
+                }
+                for order in ["true", "\"global\""] {
+                    let (_, error) = until_an_error(&dataset, &deserializer, order);
+                    assert!(error.contains(&expected) && error.contains(&file), "{order}: {error}");
+                }
+            }
+        }
+    }
+    // What is read of a shard that is not read to its end is not in doubt.
+    say(&dataset, [833, 834, 700]);
+    let (n, error) = until_an_error(&dataset, r#""split": "train[:2000]""#, "false");
+    assert_eq!((n, &*error), (2000, "no error"));
+    let forgiven = r#""split": "train", "maxErrors": 1"#;
+    say(&dataset, [833, 834, 834]);
+    assert_eq!(until_an_error(&dataset, forgiven, "false"), (N, "no error".into()));
+}
+
+#[test]
+fn less_than_a_record_after_the_last_one_is_the_end_and_more_is_not() {
+    let dataset = Dataset::numbered("tails");
+    let file = dataset.0.join("d-train.tfrecord-00001-of-00003");
+    let whole = fs::read(&file).unwrap();
+    for (tail, ends) in [(0, true), (11, true), (12, false), (100, false)] {
+        fs::write(&file, [&whole[..], &vec![7; tail]].concat()).unwrap();
+        let (n, error) = until_an_error(&dataset, r#""split": "train""#, "false");
+        assert_eq!(n == N, ends, "{tail}: {error}");
+        assert_eq!(error.contains("found 834 records and damage after them"), !ends, "{tail}: {error}");
+    }
+}
