@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use tesson_core::{Section, Value};
 
-/// A configuration that [`super::parse`] makes this tree of, where that can be: texts with a quote in them, names with
-/// brackets, and what looks like a variable have no spelling in BrainScript.
+/// A configuration that [`super::parse`] makes this tree of, where that can be: names with brackets, what looks like a
+/// variable, and most texts with a quote in them have no spelling in BrainScript.
 pub fn print(section: &Section) -> String {
     let mut text = String::new();
     for (name, value) in &section.0 {
@@ -24,6 +24,8 @@ fn entry(text: &mut String, name: &str, value: &Value, level: usize) {
 
 fn put(text: &mut String, value: &Value, level: usize) {
     let _ = match value {
+        // Quotes cannot be quoted: a text that has some and was read from BrainScript stood there without.
+        Value::Text(t) if t.contains('"') => text.write_str(t),
         Value::Text(t) => write!(text, "\"{t}\""),
         Value::Whole(n) => write!(text, "{n}"),
         Value::Real(x) => write!(text, "{x}"),

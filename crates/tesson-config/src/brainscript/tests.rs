@@ -183,6 +183,14 @@ fn trees() -> impl Strategy<Value = Section> {
     prop::collection::btree_map("[a-z][a-z0-9_.-]{0,6}", value, 0..6).prop_map(|e| e.into_iter().collect())
 }
 
+#[test]
+fn a_text_with_quotes_is_printed_as_it_was_written() {
+    for text in ["a=:\"\"", "a = x\"y\"", "a = (:\"\" : e)"] {
+        let found = tree(text).unwrap();
+        assert_eq!(tree(&print(&found)).unwrap(), found, "{text}");
+    }
+}
+
 proptest! {
     #[test]
     fn the_tree_of_a_printed_tree_is_the_tree(section in trees()) {
