@@ -1,14 +1,15 @@
 //! Pixels to files of pictures, without loss.
 
-use ::png::{BitDepth, ColorType, Encoder};
-
 use crate::decode::Depth;
 
 /// A PNG file of these pixels, row after row, little-endian.
 ///
 /// # Errors
 /// A number of channels that PNG does not have, no pixels, or values that do not fill the shape: a sentence.
+#[cfg(feature = "codecs")]
 pub fn png(pixels: &[u8], [height, width, channels]: [usize; 3], depth: Depth) -> Result<Vec<u8>, String> {
+    use ::png::{BitDepth, ColorType, Encoder};
+
     let color = match channels {
         1 => ColorType::Grayscale,
         2 => ColorType::GrayscaleAlpha,
@@ -37,7 +38,16 @@ pub fn png(pixels: &[u8], [height, width, channels]: [usize; 3], depth: Depth) -
     Ok(file)
 }
 
-#[cfg(test)]
+/// In place of the encoder that this build has not: which feature it comes with.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "codecs"))]
+pub fn png(_: &[u8], _: [usize; 3], _: Depth) -> Result<Vec<u8>, String> {
+    Err("this build has no PNG; build it with the feature `codecs`, which is on by default".to_owned())
+}
+
+#[cfg(all(test, feature = "codecs"))]
 mod tests {
     use super::*;
     use crate::decode::{Want, decode};

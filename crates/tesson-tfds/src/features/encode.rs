@@ -4,11 +4,8 @@
 //! that a writer refuses what reading would silently change: integers that wrap, floats that become infinite, arrays of
 //! another shape, labels that are no class.
 
-use std::io::Write;
 use std::sync::Arc;
 
-use flate2::Compression;
-use flate2::write::ZlibEncoder;
 use tesson_formats::example::{self, Kind, Span, Value as List};
 use tesson_image::decode::{Depth, PictureError};
 use tesson_image::encode;
@@ -21,6 +18,7 @@ use super::fault::{FeatureError, FeatureFault};
 use super::labels::LabelRanges;
 use super::schema::{Plan, Schema};
 use super::tree::{Coding, Dim};
+use super::zlib;
 
 /// The value of one feature of an example.
 #[derive(Clone, Debug)]
@@ -331,11 +329,7 @@ fn encoded_item(plan: &Plan, array: &GivenArray<'_>) -> Result<Vec<u8>, FeatureF
     let memory = array.cast(leaf.dtype)?;
     match leaf.coding {
         Coding::Picture => picture(leaf.dtype, &array.shape, &memory),
-        Coding::Zlib => {
-            let mut encoder = ZlibEncoder::new(Vec::new(), Compression::default());
-            let written = encoder.write_all(&memory).and_then(|()| encoder.finish());
-            written.map_err(|e| FeatureFault::Zlib { what: e.to_string() })
-        }
+        Coding::Zlib => zlib::compress(&memory).map_err(|what| FeatureFault::Zlib { what }),
         _ => Ok(memory),
     }
 }

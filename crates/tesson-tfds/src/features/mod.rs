@@ -29,6 +29,7 @@ mod pad;
 mod schema;
 mod tree;
 mod value;
+mod zlib;
 
 pub use column::{Batch, Column, Data, Shapes, Splits};
 pub use decode::{Decoder, Failed, Limits};

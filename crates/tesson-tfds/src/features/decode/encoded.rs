@@ -8,6 +8,7 @@ use super::super::dtype::DType;
 use super::super::fault::FeatureFault;
 use super::super::schema::Plan;
 use super::super::tree::{Coding, Dim};
+use super::super::zlib;
 use super::layout::Stored;
 use super::{Fill, Limits, Lists, wave};
 
@@ -52,21 +53,6 @@ fn shapes<'a>(
             Err(FeatureFault::Count { found: shapes.len(), shape })
         }
     }
-}
-
-/// Appends at most `most` bytes of what zlib decompresses `bytes` to; how many, and how many of `bytes` that took.
-#[cfg(feature = "codecs")]
-fn inflated(bytes: &[u8], most: u64, out: &mut Vec<u8>) -> Result<(usize, usize), String> {
-    use std::io::Read;
-
-    let mut decoder = flate2::read::ZlibDecoder::new(bytes);
-    let n = decoder.by_ref().take(most).read_to_end(out).map_err(|e| e.to_string())?;
-    Ok((n, decoder.total_in() as usize))
-}
-
-#[cfg(not(feature = "codecs"))]
-fn inflated(_: &[u8], _: u64, _: &mut Vec<u8>) -> Result<(usize, usize), String> {
-    Err("this build has no zlib; build it with the feature `codecs`, which is on by default".to_owned())
 }
 
 struct Item<'a> {
@@ -164,7 +150,7 @@ impl Item<'_> {
         let dims = stored.and_then(|dims| dims.iter().map(|d| usize::try_from(*d).ok()).collect());
         let exact = declared.or(dims).and_then(|dims| product(&dims)?.checked_mul(size));
         let limit = exact.unwrap_or(self.limits.value_bytes).min(self.limits.value_bytes);
-        match inflated(bytes, limit as u64 + 1, out) {
+        match zlib::decompress(bytes, limit as u64 + 1, out) {
             Ok((n, _)) if n > limit && exact.is_none() => {
                 fault(format!("more than {limit} bytes, which is the limit"))
             }
