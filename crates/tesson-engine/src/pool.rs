@@ -55,6 +55,11 @@ impl<T> Pool<T> {
         Arc::new(Pool { idle: Mutex::new(Idle { buffers: Vec::new(), bytes: 0, most }) })
     }
 
+    /// Bytes of the buffers that wait to be used again.
+    pub(crate) fn idle_bytes(&self) -> usize {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).bytes
+    }
+
     /// An empty buffer with room for `capacity` elements. Its memory may have been used before.
     pub(crate) fn take(self: &Arc<Self>, capacity: usize) -> Buffer<T> {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);

@@ -129,7 +129,7 @@ impl Shared {
             let (stock, reserved) = self.stock(state, block);
             // Growing corpora are read in order and have no other way to a sequence than its block.
             let forced = matches!(stock, Stock::Piece(_)) && state.loading == 0;
-            if !state.make_room(reserved, &self.setup) && !forced {
+            if !state.make_room(reserved, self.pools.idle_bytes(), &self.setup) && !forced {
                 blocked = true;
                 break;
             }
@@ -187,7 +187,7 @@ impl Shared {
         if state.outgrown {
             return None;
         }
-        let reserve = state.reserved(&self.setup);
+        let reserve = state.reserved(self.pools.idle_bytes(), &self.setup);
         let growth = state.growth.as_mut()?;
         // Pieces are larger than they are meant to be where sequences are.
         let piece = 4 * (self.setup.piece_bytes as usize).max(growth.last_piece_bytes() / 2);

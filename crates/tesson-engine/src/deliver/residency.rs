@@ -281,16 +281,18 @@ impl State {
         setup.counters.blocks_evicted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Bytes that minibatches will take of the room for blocks, as they are larger than what is set aside for them.
-    pub(super) fn reserved(&self, setup: &Setup) -> usize {
+    /// Bytes that minibatches will take of the room for blocks, as they are larger than what is set aside for them. `idle`
+    /// bytes of former minibatches wait to be used again.
+    pub(super) fn reserved(&self, idle: usize, setup: &Setup) -> usize {
         let front = self.tickets.front().map_or(0, Ticket::cost);
         let others = self.planned.max(self.made).min(setup.batches_budget());
-        (front + others).saturating_sub(2 * setup.prefetch_bytes)
+        (front + others + idle).saturating_sub(2 * setup.prefetch_bytes)
     }
 
-    /// Whether there is room for this many more bytes of blocks; idle blocks make way.
-    pub(super) fn make_room(&mut self, bytes: usize, setup: &Setup) -> bool {
-        let bytes = bytes.saturating_add(self.reserved(setup));
+    /// Whether there is room for this many more bytes of blocks, beside what is [reserved](Self::reserved); idle blocks
+    /// make way.
+    pub(super) fn make_room(&mut self, bytes: usize, idle: usize, setup: &Setup) -> bool {
+        let bytes = bytes.saturating_add(self.reserved(idle, setup));
         while self.used.saturating_add(bytes) > setup.block_budget {
             let Some(number) = self.idle.pop_front() else { return false };
             if self.blocks[number as usize].idle {

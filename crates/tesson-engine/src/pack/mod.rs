@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tesson_core::{Chunk, Data, Keys, StreamInfo};
 
 use crate::minibatch::BatchKeys;
-use crate::packed::PackedRows;
+use crate::packed::{KERNEL_ROOM, PackedRows};
 use crate::pool::Pool;
 
 pub(crate) use sequence::pack;
@@ -55,14 +55,20 @@ impl Pools {
         }
     }
 
+    /// Bytes of all buffers that wait to be used again.
+    pub(crate) fn idle_bytes(&self) -> usize {
+        self.f32s.idle_bytes() + self.f64s.idle_bytes() + self.i32s.idle_bytes()
+    }
+
     /// Samples and values that a stream's next batch will probably have: as many as the last one; of dense values those
-    /// of a sample for each sequence at least. Arrays that grow while they are packed take their memory twice.
+    /// of a sample for each sequence at least, and the room that kernels want past them. Arrays that grow while they are
+    /// packed take their memory twice.
     fn expected(&self, stream: usize, info: &StreamInfo, n_sequences: usize) -> (usize, usize) {
         let (samples, values) = &self.sizes[stream];
         let (samples, values) = (samples.load(Ordering::Relaxed), values.load(Ordering::Relaxed));
         let dense = n_sequences.saturating_mul(info.shape.len());
         match !info.sparse && dense.saturating_mul(info.element.size()) <= self.most {
-            true => (samples, values.max(dense)),
+            true => (samples, values.max(dense + KERNEL_ROOM)),
             false => (samples, values),
         }
     }

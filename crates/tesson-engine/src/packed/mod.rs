@@ -33,6 +33,9 @@ use tesson_core::{Chunk, Data, Offsets, StreamColumn, Values};
 /// Bytes behind the last sequence, so that sixteen items can be read wherever one begins.
 const SLACK: usize = 128;
 
+/// Items past the last one that a kernel reserves room for, at most: it writes whole vectors.
+pub(crate) const KERNEL_ROOM: usize = 64;
+
 /// Values of a stream: 0 bytes each.
 const ONES: u8 = 0;
 /// Whole numbers from 0 to 255.
