@@ -74,7 +74,11 @@ impl<T> Pool<T> {
         };
         drop(idle);
         items.clear();
-        items.reserve(capacity);
+        if items.capacity() < capacity {
+            // Not twice as much, and not beside the old memory that is no longer needed.
+            items = Vec::new();
+            items.reserve_exact(capacity);
+        }
         Buffer { items, home: Arc::downgrade(self) }
     }
 }
