@@ -85,7 +85,10 @@ fn put(
     match target {
         Value::Section(inner) => put(inner, rest, new, path, given),
         other => {
-            let what = format!("`{}` is {}, expected a section", step.name, other.describe());
+            let mut what = format!("`{}` is {}, expected a section", step.name, other.describe());
+            if let Value::List(_) = other {
+                what += &format!(", or one of its entries: `{}[0]` is the first", step.name);
+            }
             Err(ConfigError::new(path, what))
         }
     }
@@ -173,6 +176,8 @@ mod tests {
     fn a_path_that_leads_nowhere_is_refused() {
         assert_eq!(refused("n"), "found `n`, expected `path.to.option=value`");
         assert_eq!(refused("n.x=1"), "n.x: `n` is `1`, expected a section");
+        let remedy = "expected a section, or one of its entries: `d[0]` is the first";
+        assert_eq!(refused("d.0.file=b"), format!("d.0.file: `d` is a list, {remedy}"));
         assert_eq!(refused("d[1].file=b"), "d[1].file: `d` has 1 entries, found place 1, counted from 0");
         assert_eq!(refused("n[0]=b"), "n[0]: `n` is `1`, expected a list");
         assert!(refused("d[x]=1").contains("found `d[x]`"));

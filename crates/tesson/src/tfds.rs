@@ -154,13 +154,18 @@ fn there_are(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> Result<Strin
     })
 }
 
-/// The folder of a data directory whose name is like a dataset's, as the rest of a sentence.
+/// What to do about a dataset that is not found.
+const NOT_PREPARED: &str = "; nothing is downloaded: prepare the dataset first, or name the data directory that holds it \
+     (`data_dir`, or the environment variable TFDS_DATA_DIR)";
+
+/// The folder of a data directory whose name is like a dataset's, or what to do instead, as the rest of a sentence.
 fn similar(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> String {
     let entries = data_dirs.iter().flat_map(|dir| std::fs::read_dir(dir).into_iter().flatten().flatten());
     let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     let near = tesson_core::nearest(&name.name, names.iter().map(String::as_str));
-    near.filter(|near| *near != name.name).map_or(String::new(), |near| format!(", did you mean `{near}`?"))
+    let near = near.filter(|near| *near != name.name);
+    near.map_or_else(|| NOT_PREPARED.to_owned(), |near| format!(", did you mean `{near}`?"))
 }
 
 /// Where datasets are looked for when nothing is said: `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.

@@ -233,6 +233,8 @@ fn missing_shards_are_all_named_and_versions_that_are_there_are_listed() {
     assert!(error.contains("there is `other/cfg:2.0.0`"), "{error}");
     let error = find("nothing").unwrap_err();
     assert!(error.contains("is not found in") && !error.contains("there"), "{error}");
+    assert!(error.contains("nothing is downloaded: prepare the dataset first"), "{error}");
+    assert!(find("othre").unwrap_err().ends_with("did you mean `other`?"));
 }
 
 #[test]
