@@ -16,6 +16,8 @@ pub(crate) struct BlockTable {
     /// Number of each chunk's first block; one entry more than there are chunks.
     first: Vec<u32>,
     chunks: Vec<Division>,
+    /// See [`BlockTable::has_large_whole`].
+    has_large_whole: bool,
 }
 
 /// How a chunk is divided.
@@ -63,12 +65,15 @@ impl BlockTable {
 
     /// `whole` says of a chunk that is one block how many times its storage that takes.
     fn by_bytes(index: &Index, sizes: BlockSizes, whole: impl Fn(u32) -> Option<u64>) -> BlockTable {
-        let mut table = BlockTable { first: vec![0], chunks: Vec::with_capacity(index.n_chunks()) };
+        let chunks = Vec::with_capacity(index.n_chunks());
+        let mut table = BlockTable { first: vec![0], chunks, has_large_whole: false };
         for chunk in 0..index.n_chunks() {
             let span = index.chunk(chunk);
             let n = span.n_sequences.max(1);
             if let Some(times) = whole(chunk as u32) {
-                let bytes = if span.bytes > sizes.at_once { times * span.bytes } else { span.bytes };
+                let is_large = span.bytes > sizes.at_once;
+                table.has_large_whole |= is_large;
+                let bytes = if is_large { times * span.bytes } else { span.bytes };
                 table.push(span.n_sequences, n, n, bytes);
                 continue;
             }
@@ -120,6 +125,11 @@ impl BlockTable {
         let Division { n_sequences, of_block, .. } = self.chunks[chunk];
         let start = (block - self.first[chunk]) * of_block;
         (chunk as u32, start..start.saturating_add(of_block).min(n_sequences))
+    }
+
+    /// Whether a block is a large chunk that is better read at once: fetching a few of its rows reads as much.
+    pub(crate) fn has_large_whole(&self) -> bool {
+        self.has_large_whole
     }
 
     /// Bytes of memory that a block of a chunk takes while it is loaded, about.

@@ -110,7 +110,8 @@ impl Shared {
         }
         let front = state.front;
         if let Some((items, missing)) = state.tickets.front().and_then(Ticket::wait) {
-            let by_row = matches!(&self.supply, Supply::Indexed { corpus, .. } if !corpus.whole_chunks());
+            let by_row = matches!(&self.supply, Supply::Indexed { corpus, table, .. }
+                if !corpus.whole_chunks() && !table.has_large_whole());
             let many = missing >= MANY_BLOCKS || missing as u64 * self.block_bytes >= MANY_BYTES;
             if by_row && many && state.row_allowance > 0 {
                 state.row_allowance -= items as i64 * self.row_cost as i64;
