@@ -1,4 +1,4 @@
-//! Mistakes that people make, and what they are told: the place, what was found, what is expected, and what to do.
+//! Common mistakes, and their messages: the place, what was found, what is expected, and the remedy.
 
 use std::fs;
 

@@ -143,7 +143,7 @@ fn decode(
         let (kind, offset) = match e {
             NoSequences::Overflow { found, offset } => (DataErrorKind::IdOverflow { found }, offset),
             NoSequences::TooLarge { found, offset } => (beyond_memory(found, fetch), offset),
-            // Nobody sees this error: the piece is read by an index, in smaller parts.
+            // Never shown: the piece is read by an index, in smaller parts.
             NoSequences::Outgrown => {
                 scratch.outgrown = true;
                 (beyond_memory(bytes.len() as u64, fetch), piece.offset)

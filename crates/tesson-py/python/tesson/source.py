@@ -603,7 +603,7 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         try:
             self._source.restore(checkpoint)
         except ResumeError as e:
-            # A field is missing, or is no number: nobody has saved this.
+            # A field is missing, or is no number: this is not a saved state.
             remedy = _STATE if e.what.startswith("`") else _SAME_RUN
             e.args = (f"{e}; {remedy}",)
             raise

@@ -174,7 +174,7 @@ class Builder:
             What is read: ``"train"``, ``"train[67%:84%]"``, ``"train+test"``. A list or dict of splits gives the same of
             datasets; without a split it is a dict of all.
         batch_size : int, optional
-            So many examples at a time, as :meth:`Dataset.padded_batch`; -1: no dataset but all its examples in one dictionary of
+            Examples in a batch, as :meth:`Dataset.padded_batch`; -1: no dataset but all its examples in one dictionary of
             arrays.
         shuffle_files : bool
             Whether the files come in another order in each pass.

@@ -144,7 +144,7 @@ class Dataset(Generic[T]):
         deterministic: bool | None = None,
         name: str | None = None,
     ) -> Dataset[Any]:
-        """So many elements as one: arrays of all of them, ``[elements, *shape]``.
+        """Consecutive elements stacked into arrays of shape ``[elements, *shape]``.
 
         Ragged features and nested datasets are lists with a value for each element. Where arrays differ in shape, the batch
         is an error that names the feature: use :meth:`padded_batch`.

@@ -1,4 +1,4 @@
-"""``batch``: so many elements as one."""
+"""``batch``: consecutive elements stacked into one."""
 
 from __future__ import annotations
 
