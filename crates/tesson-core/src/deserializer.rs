@@ -357,8 +357,8 @@ pub trait Deserializer: Send + Sync {
     /// The largest number of faults forgiven, over the life of a state.
     fn max_errors(&self) -> u64;
 
-    /// Streams that the data do not have as they are declared: whoever typed them wants to know before anything is read. Not
-    /// asked for elsewhere, since it reads all of the data where a stream occurs nowhere.
+    /// Streams that the data do not have as they are declared. Only the command line asks, before it reads anything: where a
+    /// stream occurs nowhere, the answer takes a pass over all of the data.
     ///
     /// # Errors
     /// Unreadable storage.

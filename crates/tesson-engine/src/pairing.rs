@@ -1,7 +1,8 @@
 //! Pairing the streams of a minibatch sample by sample, or saying why they do not pair.
 //!
 //! The samples of a stream lie one after the other, so sample `i` of two streams belong together only if every sequence
-//! has as many samples of both. Formats allow sequences where that is not so; whoever zips flat arrays has to know.
+//! has as many samples of both. Formats allow sequences where that is not so; zipping flat
+//! arrays would then pair samples that do not belong together.
 
 use std::fmt;
 

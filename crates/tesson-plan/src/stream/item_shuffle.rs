@@ -1,6 +1,6 @@
 //! The order in which a shuffle gives items that a plan cannot number: batches, results of a user's function.
 //!
-//! Whoever has the items pushes them by their numbers and is told which number comes next, so the algorithm and its
+//! The caller holds the items, pushes their numbers and receives the number that comes next. The algorithm and its
 //! generator are those of [`super::StreamOp::Shuffle`], and where a pass stands is two counts.
 
 use std::num::NonZeroU64;

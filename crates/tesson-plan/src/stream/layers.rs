@@ -123,8 +123,8 @@ pub(super) struct Repeat {
     times: Option<u64>,
     /// It stands directly on a shuffle.
     fused: bool,
-    /// The first pass is followed, however many there are to go past: whoever takes lengths of files for true until they are
-    /// reached has to come to them once.
+    /// The first pass is followed, not skipped as a whole: lengths of files that are only declared are compared with the
+    /// files as the pass reaches them.
     follows: bool,
     /// Passes that have ended.
     ended: u64,

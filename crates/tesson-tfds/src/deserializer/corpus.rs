@@ -111,7 +111,7 @@ impl Loading {
     }
 
     /// Appends a fault that no budget forgives to the last record that a file should have, if there are more: they would be
-    /// lost. Whatever else is loaded with that record, it is told there.
+    /// lost. The fault belongs to that record, whatever else is loaded with it.
     fn check_end(
         &self,
         slice: &Slice,

@@ -94,8 +94,8 @@ fn a_record_behind_the_last_one_is_said_to_be_absent() {
     }
 }
 
-/// An index that ends a chunk within its data, where another chunk should begin. Whoever has read more of the file than the
-/// chunk could go on beyond that end.
+/// An index that ends a chunk within its data, where another chunk should begin. A reader that holds more of the file than the
+/// chunk must not continue past that end.
 #[test]
 fn a_chunk_that_the_index_ends_too_early_is_damaged_in_every_way_of_reading() {
     let file = Writer::with_false_entry(b"a record of some bytes", 45);

@@ -12,7 +12,7 @@ from .structure import Keys, array, batched, is_list_like, shown, together
 
 
 class Batch(Unary):
-    """So many elements as one: arrays of all of them, which must agree in shape and type."""
+    """Consecutive elements stacked into arrays; they must agree in shape and type."""
 
     name = "batch"
     pads = False

@@ -1,4 +1,4 @@
-"""``padded_batch``: so many elements as one, padded where they differ in shape."""
+"""``padded_batch``: consecutive elements stacked into one, padded where they differ in shape."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .structure import Keys, TensorSpec, children, is_list_like, like, shown
 
 
 class PaddedBatch(Batch):
-    """So many elements as one: arrays of all of them, padded at their ends to one shape.
+    """Consecutive elements stacked into arrays, padded at their ends to one shape.
 
     Ragged features and nested datasets are lists with a value for each element.
     """
