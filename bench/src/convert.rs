@@ -8,6 +8,7 @@ use std::time::Instant;
 use serde_json::Value;
 use tesson::Element;
 use tesson::convert::{self, Corpus, Form};
+use tesson::files::Existing;
 
 use crate::{Measured, Options, open, processor_seconds, read};
 
@@ -22,7 +23,7 @@ pub(crate) fn round(config: &Value, options: &Options, bytes: u64, output: &Path
     remove(output)?;
     let (start, processor) = (Instant::now(), processor_seconds());
     let mut corpus = Corpus::new(open(config)?, |_| Element::F32);
-    let written = convert::write(&mut corpus, output, Form::BINARY, &mut |_| {})?;
+    let written = convert::write(&mut corpus, output, Existing::Replace, Form::BINARY, &mut |_| {})?;
     // Ending its threads and giving its memory back is part of the work.
     drop(corpus);
     let converted = (start.elapsed().as_secs_f64(), processor_seconds() - processor);

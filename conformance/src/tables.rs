@@ -4,6 +4,7 @@ use std::path::Path;
 use std::{env, fs, process, thread};
 
 use tesson::convert::{self, ConvertError, Csv, Form, JsonLines, Sequences, Svm, TableOptions};
+use tesson::files::Existing;
 
 /// A table, its first byte choosing the kind and options.
 pub fn table_convert(bytes: &[u8]) {
@@ -36,7 +37,9 @@ fn convert_and_verify(choice: u8, input: &Path, output: &Path) {
     };
     let form = if bit(7) { Form::Text } else { Form::Binary { chunk_bytes: 100 } };
     let Ok(mut table) = open() else { return };
-    let Ok(written) = convert::write(&mut *table, output, form, &mut |_| ()) else { return };
+    let Ok(written) = convert::write(&mut *table, output, Existing::Replace, form, &mut |_| ()) else {
+        return;
+    };
     let mut again = open().expect("it has been read before");
     let same = convert::verify(&mut *again, output, form, &written, &mut |_| ());
     same.expect("what was written is what was read");

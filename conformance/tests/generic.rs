@@ -14,6 +14,7 @@ use proptest::prelude::*;
 use tesson::convert::{
     self, ConvertError, Corpus, Form, Sequence, SequenceData, Sequences, StreamSpec, Written,
 };
+use tesson::files::Existing;
 use tesson::store::Store;
 use tesson::{Demand, Element, Key, ResumeState, Source};
 use tesson_conformance::corpus::{
@@ -216,7 +217,7 @@ impl Sequences for ByMinibatch {
 /// What is written of sequences in chunks of so many bytes.
 fn written(input: &mut dyn Sequences, chunk_bytes: u64) -> (Written, Vec<u8>) {
     let file = folder("written").join("out.cbf");
-    let written = convert::write(input, &file, Form::Binary { chunk_bytes }, &mut |_| ());
+    let written = convert::write(input, &file, Existing::Replace, Form::Binary { chunk_bytes }, &mut |_| ());
     (written.expect("the data are right"), fs::read(file).unwrap())
 }
 

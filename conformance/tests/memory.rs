@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use counting::{alone, peak};
 use tesson::convert::{self, Corpus, Form};
+use tesson::files::Existing;
 use tesson::store::MemoryStore;
 use tesson::tfds::example::{Value, write};
 use tesson::tfds::{DatasetWriter, ExampleValue, Means, OnDamage, Reader, Rows};
@@ -47,7 +48,8 @@ fn binary(file: &Path, chunk_bytes: u64) -> PathBuf {
     let source = Source::open(&config::from_json(&json).expect("the configuration is right"));
     let mut corpus = Corpus::new(source.expect("the text is right"), |stream| stream.element);
     let output = file.with_extension("cbf");
-    let written = convert::write(&mut corpus, &output, Form::Binary { chunk_bytes }, &mut |_| ());
+    let written =
+        convert::write(&mut corpus, &output, Existing::Replace, Form::Binary { chunk_bytes }, &mut |_| ());
     written.expect("the folder for temporary files can be written");
     output
 }

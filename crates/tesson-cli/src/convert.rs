@@ -8,6 +8,7 @@ use tesson::convert::{
     self, ConvertError, Corpus, Csv, Form, JsonLines, Sequences, StreamColumns, StreamSpec, Svm,
     TableOptions, Written,
 };
+use tesson::files::Existing;
 use tesson_core::Element;
 use tesson_plan::Limit;
 
@@ -47,10 +48,11 @@ fn convert(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), 
     let mut opened = open(args, host)?;
     let form = form(args, kind, opened.bytes)?;
     let inputs: Vec<PathBuf> = opened.files.iter().chain([&args.input.input]).cloned().collect();
-    convert::check_output(&args.output, &inputs, args.force)?;
+    let existing = existing(args);
+    convert::check_output(&args.output, &inputs, existing)?;
     let written = {
         let progress = Progress::bytes("converting", opened.bytes);
-        convert::write(&mut *opened.sequences, &args.output, form, &mut |read| progress.at(read))?
+        convert::write(&mut *opened.sequences, &args.output, existing, form, &mut |read| progress.at(read))?
     };
     if args.verify {
         // The first reading is closed, so that the second has the memory to itself.
@@ -61,6 +63,11 @@ fn convert(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), 
         convert::verify(&mut *again.sequences, &args.output, form, &written, report)?;
     }
     if out.is_json() { json(args, &written, out) } else { text(args, form, &written, out) }
+}
+
+/// Whether an output that exists is replaced.
+pub(crate) fn existing(args: &ConvertArgs) -> Existing {
+    if args.force { Existing::Replace } else { Existing::Keep }
 }
 
 /// Sequences that are to be converted, the files that they come from, and their size.

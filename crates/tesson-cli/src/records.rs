@@ -13,6 +13,7 @@ use tesson_engine::Severity;
 
 use crate::args::{ConvertArgs, IndexArgs, InputArgs};
 use crate::check::Listed;
+use crate::convert::existing;
 use crate::failure::Failure;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
@@ -133,10 +134,11 @@ pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failur
     let form = form(args)?;
     let limit = memory_limit(&args.input)?;
     let input = RecordsFile::open(path, from, limit)?;
-    convert::check_output(&args.output, std::slice::from_ref(path), args.force)?;
+    let existing = existing(args);
+    convert::check_output(&args.output, std::slice::from_ref(path), existing)?;
     let written = {
         let _progress = Progress::spinner("converting");
-        records::convert(&input, &args.output, form, &mut |_| {})?
+        records::convert(&input, &args.output, existing, form, &mut |_| {})?
     };
     if args.verify {
         let _progress = Progress::spinner("verifying");

@@ -1,4 +1,4 @@
-//! Files that appear under their name when they are complete: written to a temporary file beside the target, then renamed.
+//! Files that appear under their name when they are complete: written to a temporary file beside the target, then published.
 //!
 //! The temporary file is created exclusively under an unpredictable name: nothing that already lies in the folder, a link
 //! or a pipe least of all, is opened or overwritten.
@@ -33,6 +33,15 @@ pub fn remove_unfinished() {
     }
     // Creating another one waits for the lock, until the process is gone.
     std::mem::forget(unfinished);
+}
+
+/// What publishing does with a file that already has the target's name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// Replaces it.
+    Replace,
+    /// Keeps it, and fails with [`io::ErrorKind::AlreadyExists`].
+    Keep,
 }
 
 /// A file being written, under a temporary name until [`AtomicFile::commit`]. Dropped before that, it is removed.
@@ -78,12 +87,16 @@ impl AtomicFile {
         result.map(|_| unreachable!("an open file is returned above"))
     }
 
-    /// Gives the file its final name, replacing what had it.
+    /// Gives the file its final name, in one step: `existing` holds whenever another program creates a file of that name.
     ///
     /// # Errors
-    /// What the file system answers; the temporary file is then removed.
-    pub fn commit(mut self) -> io::Result<()> {
-        fs::rename(&self.temporary, &self.target)?;
+    /// [`io::ErrorKind::AlreadyExists`] with [`Existing::Keep`]; what the file system answers. The temporary file is then
+    /// removed.
+    pub fn commit(mut self, existing: Existing) -> io::Result<()> {
+        match existing {
+            Existing::Replace => fs::rename(&self.temporary, &self.target)?,
+            Existing::Keep => publish_new(&self.temporary, &self.target)?,
+        }
         self.forget();
         Ok(())
     }
@@ -110,6 +123,19 @@ impl Drop for AtomicFile {
     }
 }
 
+/// Renames `temporary` to a name that no file has.
+fn publish_new(temporary: &Path, target: &Path) -> io::Result<()> {
+    match fs::hard_link(temporary, target) {
+        Ok(()) => fs::remove_file(temporary),
+        Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Err(e),
+        // A file system without hard links: an empty file reserves the name until the complete one replaces it.
+        Err(_) => {
+            OpenOptions::new().write(true).create_new(true).open(target)?;
+            fs::rename(temporary, target)
+        }
+    }
+}
+
 /// Writes a small file: it holds all the bytes, or what it held before.
 ///
 /// # Errors
@@ -117,7 +143,7 @@ impl Drop for AtomicFile {
 pub fn write(target: &Path, bytes: &[u8]) -> io::Result<()> {
     let (guard, mut file) = AtomicFile::create(target)?;
     file.write_all(bytes)?;
-    guard.commit()
+    guard.commit(Existing::Replace)
 }
 
 /// `<name>.<16 hexadecimal digits>.tmp` in the folder of `target`.
@@ -154,7 +180,27 @@ mod tests {
         let (guard, mut file) = AtomicFile::create(&target).unwrap();
         file.write_all(b"new").unwrap();
         assert_eq!(fs::read_to_string(&target).unwrap(), "old");
-        guard.commit().unwrap();
+        guard.commit(Existing::Replace).unwrap();
+        assert_eq!(fs::read_to_string(&target).unwrap(), "new");
+        assert_eq!(names(&folder), ["file"]);
+        fs::remove_dir_all(&folder).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_appears_while_another_is_written_is_kept() {
+        let folder = folder("appears");
+        let target = folder.join("file");
+        let (guard, mut file) = AtomicFile::create(&target).unwrap();
+        file.write_all(b"new").unwrap();
+        fs::write(&target, "another program's").unwrap();
+        let e = guard.commit(Existing::Keep).unwrap_err();
+        assert_eq!(e.kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read_to_string(&target).unwrap(), "another program's");
+        assert_eq!(names(&folder), ["file"]);
+        fs::remove_file(&target).unwrap();
+        let (guard, mut file) = AtomicFile::create(&target).unwrap();
+        file.write_all(b"new").unwrap();
+        guard.commit(Existing::Keep).unwrap();
         assert_eq!(fs::read_to_string(&target).unwrap(), "new");
         assert_eq!(names(&folder), ["file"]);
         fs::remove_dir_all(&folder).unwrap();
@@ -176,7 +222,7 @@ mod tests {
         let (two, _) = AtomicFile::create(&folder.join("two")).unwrap();
         let paths = [one.temporary().to_path_buf(), two.temporary().to_path_buf()];
         assert!(paths.iter().all(|path| is_listed(path)));
-        one.commit().unwrap();
+        one.commit(Existing::Keep).unwrap();
         drop(two);
         assert!(!paths.iter().any(|path| is_listed(path)));
         fs::remove_dir_all(&folder).unwrap();

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::atomic_file::AtomicFile;
+use crate::atomic_file::{AtomicFile, Existing};
 use crate::store::open_regular;
 
 /// The largest payload that an index of so many bytes of data can have. Indexes are far smaller; a file that declares
@@ -46,5 +46,5 @@ pub(crate) fn write(path: &Path, header: &[u8], payload: &[u8]) -> io::Result<()
     let (guard, mut file) = AtomicFile::create(path)?;
     file.write_all(&head)?;
     file.write_all(payload)?;
-    guard.commit()
+    guard.commit(Existing::Replace)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use tesson_core::{ConfigError, OptionKind, OptionTable, Section, StoreError, Value};
 use tesson_engine::store::{FileStore, Store, read_small};
 
-pub use tesson_engine::atomic_file::{AtomicFile, remove_unfinished, write as replace};
+pub use tesson_engine::atomic_file::{AtomicFile, Existing, remove_unfinished, write as replace};
 
 /// The text in a configuration or a state: a regular file of at most 64 MiB.
 ///

@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use tesson::config::from_json;
 use tesson::convert::{self, ConvertError, Corpus, Form, Written};
+use tesson::files::Existing;
+use tesson::records::{self, RecordForm, RecordKind, RecordsFile, TfRecordWriter};
 use tesson::{Element, Source};
 
 /// A folder of a test's own.
@@ -45,9 +47,38 @@ fn to(
 ) -> Result<Written, ConvertError> {
     let element = if precision == "double" { Element::F64 } else { Element::F32 };
     let corpus = || Ok::<_, ConvertError>(Corpus::new(open(input, precision, threads)?, |_| element));
-    let written = convert::write(&mut corpus()?, output, form, &mut |_| ())?;
+    let written = convert::write(&mut corpus()?, output, Existing::Replace, form, &mut |_| ())?;
     convert::verify(&mut corpus()?, output, form, &written, &mut |_| ())?;
     Ok(written)
+}
+
+#[test]
+fn an_output_that_appears_during_a_conversion_is_kept() {
+    let folder = folder("appears");
+    let (input, output) = (folder.join("in.ctf"), folder.join("out.cbf"));
+    fs::write(&input, "0 |a 1 2\n".repeat(5_000)).unwrap();
+    let mut corpus = Corpus::new(open(&input, "float", 1).unwrap(), |_| Element::F32);
+    let mut appear = |_| fs::write(&output, "another program's").unwrap();
+    let e = convert::write(&mut corpus, &output, Existing::Keep, Form::BINARY, &mut appear).unwrap_err();
+    let what = "the file exists; replace it with `--force`, or choose another name";
+    assert_eq!(e.to_string(), format!("{}: {what}", output.display()));
+    assert_eq!(fs::read(&output).unwrap(), b"another program's");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
+}
+
+#[test]
+fn a_file_of_records_that_appears_during_a_conversion_is_kept() {
+    let folder = folder("records-appear");
+    let (input, output) = (folder.join("in.tfrecord"), folder.join("out.array_record"));
+    let mut writer = TfRecordWriter::new(fs::File::create(&input).unwrap());
+    writer.record(b"one").unwrap();
+    writer.finish().unwrap();
+    let input = RecordsFile::open(&input, RecordKind::TfRecord, 1 << 20).unwrap();
+    let mut appear = |_| fs::write(&output, "another program's").unwrap();
+    let e = records::convert(&input, &output, Existing::Keep, RecordForm::TfRecord, &mut appear).unwrap_err();
+    assert!(e.to_string().ends_with("the file exists; replace it with `--force`, or choose another name"));
+    assert_eq!(fs::read(&output).unwrap(), b"another program's");
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 2);
 }
 
 /// Rows of text: `a` with any finite values, `s` with any columns, some sequences without one of them.

@@ -1,6 +1,10 @@
 //! What `tesson convert` writes, and what it leaves alone.
 
 use std::fs;
+#[cfg(unix)]
+use std::path::Path;
+#[cfg(unix)]
+use std::process::{Child, Command, Stdio};
 
 use serde_json::json;
 
@@ -105,34 +109,44 @@ fn a_rank_without_data_is_told_what_helps_in_its_format() {
     assert!(binary.contains("`sharing = \"position\"`"), "{binary}");
 }
 
-/// Starts a conversion that waits for its input, signals it, and returns what is left in the folder.
+/// The names of what is in a folder.
 #[cfg(unix)]
-fn left_after(signal: &str) -> (Option<i32>, Vec<String>) {
-    use std::io::Write;
-    use std::os::unix::process::ExitStatusExt;
-    use std::process::Command;
+fn names(folder: &Path) -> Vec<String> {
+    let name =
+        |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().to_string_lossy().into_owned();
+    fs::read_dir(folder).unwrap().map(name).collect()
+}
 
-    let folder = folder(&format!("outputs-signal-{signal}"));
+/// Starts `convert in.csv out.cbf`, which waits for the rest of its input when the temporary file is there.
+#[cfg(unix)]
+fn waiting(folder: &Path) -> (Child, fs::File) {
+    use std::io::Write;
+
     let pipe = folder.join("in.csv");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-    let names = || -> Vec<String> {
-        fs::read_dir(&folder)
-            .unwrap()
-            .map(|f| f.unwrap().file_name().to_string_lossy().into_owned())
-            .collect()
-    };
-    let mut child = crate::common::command(&folder, "convert in.csv out.cbf").spawn().unwrap();
+    let mut command = crate::common::command(folder, "convert in.csv out.cbf");
+    let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     // Opened for writing when the command has opened it for reading.
     let mut input = fs::OpenOptions::new().write(true).open(&pipe).unwrap();
     // More than its buffer holds, so that it has read the first rows.
     input.write_all(&b"1,2\n".repeat(100_000)).unwrap();
-    while !names().iter().any(|name| name.ends_with(".tmp")) {
+    while !names(folder).iter().any(|name| name.ends_with(".tmp")) {
         assert!(child.try_wait().unwrap().is_none(), "it waits for more input");
         std::thread::yield_now();
     }
+    (child, input)
+}
+
+/// What is left in the folder of a conversion that a signal ended.
+#[cfg(unix)]
+fn left_after(signal: &str) -> (Option<i32>, Vec<String>) {
+    use std::os::unix::process::ExitStatusExt;
+
+    let folder = folder(&format!("outputs-signal-{signal}"));
+    let (mut child, _input) = waiting(&folder);
     let id = child.id().to_string();
     assert!(Command::new("kill").args(["-s", signal, &id]).status().unwrap().success());
-    (child.wait().unwrap().signal(), names())
+    (child.wait().unwrap().signal(), names(&folder))
 }
 
 #[cfg(unix)]
@@ -141,4 +155,19 @@ fn a_signal_ends_a_conversion_and_leaves_no_temporary_file() {
     for (signal, number) in [("INT", 2), ("TERM", 15), ("HUP", 1)] {
         assert_eq!(left_after(signal), (Some(number), vec!["in.csv".to_owned()]), "{signal}");
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn an_output_that_appears_during_a_conversion_is_kept() {
+    let folder = folder("outputs-appear");
+    let (child, input) = waiting(&folder);
+    fs::write(folder.join("out.cbf"), "precious").unwrap();
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let e = crate::common::stderr(&output);
+    assert!(e.contains("out.cbf: the file exists; replace it with `--force`, or choose another name"), "{e}");
+    assert_eq!(fs::read(folder.join("out.cbf")).unwrap(), b"precious");
+    assert_eq!(names(&folder).len(), 2);
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use tesson_formats::write::WriteError;
 
@@ -43,15 +43,23 @@ pub enum ConvertError {
 }
 
 impl ConvertError {
-    pub(super) fn file(file: impl Into<PathBuf>, source: io::Error) -> ConvertError {
-        ConvertError::File { file: file.into(), source }
+    /// The error of an output file that the system answers with.
+    pub(crate) fn file(file: &Path, source: io::Error) -> ConvertError {
+        match source.kind() {
+            io::ErrorKind::AlreadyExists => ConvertError::exists(file),
+            _ => ConvertError::File { file: file.into(), source },
+        }
     }
 
-    pub(super) fn write(file: impl Into<PathBuf>, e: WriteError) -> ConvertError {
-        let file = file.into();
+    pub(super) fn exists(file: &Path) -> ConvertError {
+        let remedy = "replace it with `--force`, or choose another name";
+        ConvertError::Usage(format!("{}: the file exists; {remedy}", file.display()))
+    }
+
+    pub(super) fn write(file: &Path, e: WriteError) -> ConvertError {
         match e {
-            WriteError::Io(source) => ConvertError::File { file, source },
-            WriteError::Refused { .. } => ConvertError::Refused { file, what: e.to_string() },
+            WriteError::Io(source) => ConvertError::file(file, source),
+            WriteError::Refused { .. } => ConvertError::Refused { file: file.into(), what: e.to_string() },
         }
     }
 }

@@ -22,6 +22,8 @@ mod verify;
 
 use std::path::Path;
 
+use tesson_engine::atomic_file::Existing;
+
 pub use corpus::{Corpus, binary_elements};
 pub use csv::Csv;
 pub use error::ConvertError;
@@ -100,12 +102,13 @@ const PROGRESS: u64 = 1 << 10;
 pub fn write(
     input: &mut dyn Sequences,
     output: &Path,
+    existing: Existing,
     form: Form,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Written, ConvertError> {
     let streams = input.streams();
     let n_streams = streams.len();
-    let mut output = output::Output::create(output, form, &streams)?;
+    let mut output = output::Output::create(output, existing, form, &streams)?;
     let (mut sequences, mut samples) = (0, 0);
     let encoded = match output.encoder() {
         None => false,

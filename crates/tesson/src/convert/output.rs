@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
-use tesson_engine::atomic_file::AtomicFile;
+use tesson_engine::atomic_file::{AtomicFile, Existing};
 use tesson_formats::cbf::write::{Encoded, Encoder};
 use tesson_formats::write::{SequenceWriter, StreamSpec, WriteError};
 use tesson_formats::{cbf, ctf};
@@ -41,11 +41,12 @@ impl Form {
 const SHARED_CHUNKS: u64 = 64;
 const LEAST_CHUNK: u64 = 4 << 10;
 
-/// Refuses an output that is one of the inputs, whatever it is called, and one that exists unless `replace` is set.
+/// Refuses an output that is one of the inputs, whatever it is called, and one that exists and is to be kept: before hours of
+/// conversion, at whose end the same holds.
 ///
 /// # Errors
 /// [`ConvertError::Usage`] with the file.
-pub fn check_output(output: &Path, inputs: &[PathBuf], replace: bool) -> Result<(), ConvertError> {
+pub fn check_output(output: &Path, inputs: &[PathBuf], existing: Existing) -> Result<(), ConvertError> {
     let shown = output.display();
     if let Some(input) = inputs.iter().find(|input| is_same_file(input, output)) {
         let name = if **input == *output { String::new() } else { format!(" `{}`", input.display()) };
@@ -58,9 +59,7 @@ pub fn check_output(output: &Path, inputs: &[PathBuf], replace: bool) -> Result<
             let what = format!("{shown}: this is a folder, expected the name of a file; add one");
             Err(ConvertError::Usage(what))
         }
-        Ok(_) if !replace => Err(ConvertError::Usage(format!(
-            "{shown}: the file exists; replace it with `--force`, or choose another name"
-        ))),
+        Ok(_) if existing == Existing::Keep => Err(ConvertError::exists(output)),
         _ => Ok(()),
     }
 }
@@ -85,6 +84,7 @@ const BUFFER: usize = 128 << 10;
 /// A file in the making, removed if it is never finished.
 pub(super) struct Output {
     path: PathBuf,
+    existing: Existing,
     writer: Writer,
     guard: AtomicFile,
 }
@@ -97,7 +97,12 @@ enum Writer {
 
 impl Output {
     /// Opens the temporary file.
-    pub(super) fn create(path: &Path, form: Form, streams: &[StreamSpec]) -> Result<Output, ConvertError> {
+    pub(super) fn create(
+        path: &Path,
+        existing: Existing,
+        form: Form,
+        streams: &[StreamSpec],
+    ) -> Result<Output, ConvertError> {
         // Named as the caller did, who knows nothing of another file.
         let (guard, file) = AtomicFile::create(path).map_err(|e| ConvertError::file(path, e))?;
         let out = BufWriter::with_capacity(BUFFER, file);
@@ -108,7 +113,7 @@ impl Output {
             }
         };
         let writer = writer.map_err(|e| ConvertError::write(path, e))?;
-        Ok(Output { path: path.into(), writer, guard })
+        Ok(Output { path: path.into(), existing, writer, guard })
     }
 
     pub(super) fn writer(&mut self) -> &mut dyn SequenceWriter {
@@ -142,11 +147,11 @@ impl Output {
     pub(super) fn finish(mut self) -> Result<(u64, Vec<StreamSpec>), ConvertError> {
         self.writer().finish().map_err(|e| self.error(e))?;
         let streams = self.writer().streams();
-        let Output { path, writer, guard } = self;
+        let Output { path, existing, writer, guard } = self;
         let bytes = guard.temporary().metadata().and_then(|metadata| {
             // Closed first: some systems rename no file that is open.
             drop(writer);
-            guard.commit().map(|()| metadata.len())
+            guard.commit(existing).map(|()| metadata.len())
         });
         Ok((bytes.map_err(|e| ConvertError::file(&path, e))?, streams))
     }

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter};
 use std::path::Path;
 
 use tesson_core::Error;
-use tesson_engine::atomic_file::AtomicFile;
+use tesson_engine::atomic_file::{AtomicFile, Existing};
 use tesson_formats::record::End;
 use tesson_formats::{array_record, tfrecord};
 
@@ -65,7 +65,7 @@ impl RecordOutput {
     }
 
     /// Ends the file, makes sure that it is kept, and gives it its name; returns its size.
-    pub(crate) fn finish(self) -> io::Result<u64> {
+    pub(crate) fn finish(self, existing: Existing) -> io::Result<u64> {
         let file = match self.writer {
             Writer::TfRecord(writer) => writer.finish()?,
             Writer::ArrayRecord(writer) => writer.finish()?,
@@ -74,7 +74,7 @@ impl RecordOutput {
         file.sync_data()?;
         let size = file.metadata()?.len();
         drop(file);
-        self.guard.commit()?;
+        self.guard.commit(existing)?;
         Ok(size)
     }
 }
@@ -87,10 +87,11 @@ impl RecordOutput {
 pub fn convert(
     input: &RecordsFile,
     output: &Path,
+    existing: Existing,
     form: RecordForm,
     progress: &mut dyn FnMut(u64),
 ) -> Result<ConvertedRecords, ConvertError> {
-    let failed = |e| ConvertError::File { file: output.into(), source: e };
+    let failed = |e| ConvertError::file(output, e);
     let mut out = RecordOutput::create(output, form).map_err(failed)?;
     let mut records = 0;
     input.for_each_block(|block| {
@@ -100,7 +101,7 @@ pub fn convert(
         progress(records);
         Ok::<(), ConvertError>(())
     })?;
-    Ok(ConvertedRecords { records, bytes: out.finish().map_err(failed)? })
+    Ok(ConvertedRecords { records, bytes: out.finish(existing).map_err(failed)? })
 }
 
 /// Reads two files side by side and compares their records.

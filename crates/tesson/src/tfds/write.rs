@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use tesson_core::{ConfigError, Error, ResumeError, StoreError, UsageError};
-use tesson_engine::atomic_file;
+use tesson_engine::atomic_file::{self, Existing};
 use tesson_engine::store::read_small;
 use tesson_formats::{example, tfrecord};
 use tesson_tfds::features::{self, Encoder, FeatureError, FeatureFault, Given, Limits, Schema};
@@ -373,7 +373,7 @@ impl Kept {
                 block.iter().try_for_each(|record| out.record(record)).map_err(answer)?;
                 next += block.len() as u64;
             }
-            out.finish().map_err(answer)?;
+            out.finish(Existing::Replace).map_err(answer)?;
         }
         Ok(())
     }
