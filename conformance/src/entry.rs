@@ -11,8 +11,8 @@ pub use crate::records::{array_record_read, tfrecord_read};
 pub use crate::tables::table_convert;
 use tesson::config::brainscript::{Script, Variables};
 use tesson::deserializer::{
-    Chunk, Corpus, Data, Deserializer, Fault, Fetch, Indexed, Lanes, Options, Piece, Pieces, ResourceId,
-    Scratch, Section, Setting, StreamColumn, Value, Values, Wanted,
+    ByteRun, Chunk, Corpus, Data, Deserializer, Fault, Fetch, Indexed, Options, Parallelism, ReaderDefaults,
+    ResourceId, Scratch, Section, SequenceSelection, StreamColumn, StreamingDecoder, Value, Values,
 };
 use tesson::store::MemoryStore;
 use tesson::{ConfigError, Element, Error, Key, ResumeState, Source, config};
@@ -25,7 +25,8 @@ pub fn config_json(bytes: &[u8]) {
         let options =
             Options::new(deserializer.format.options, &deserializer.options, deserializer.path.clone());
         // Only what the options mean is looked at; nothing is read.
-        let opened = options.and_then(|options| (deserializer.format.open)(&options, &config.setting()));
+        let opened =
+            options.and_then(|options| (deserializer.format.open)(&options, &config.reader_defaults()));
         drop(opened);
     }
 }
@@ -148,7 +149,7 @@ pub fn ctf_decode(bytes: &[u8]) {
     assert_eq!(in_chunks, one_by_one(&*deserializer, &indexed, &file), "sequence by sequence");
     let decoded: Vec<Key> = in_chunks.iter().map(|sequence| sequence.key.clone()).collect();
     assert_eq!(keys_of(&indexed, &file), decoded, "keys read by themselves");
-    let Some(pieces) = deserializer.pieces() else { return };
+    let Some(pieces) = deserializer.streaming() else { return };
     for target in [1, 40, u64::MAX / 2] {
         let in_pieces = sequences_in_pieces(&*deserializer, pieces, target, &file);
         assert_eq!(in_pieces.expect("indexing found no error"), in_chunks, "in pieces of {target} bytes");
@@ -161,7 +162,7 @@ pub fn cbf_decode(bytes: &[u8]) {
     let Some((&choice, file)) = bytes.split_first() else { return };
     let file = Memory(file);
     let options = Section(vec![("file".into(), Value::Text("input.cbf".into()))]);
-    let setting = Setting {
+    let defaults = ReaderDefaults {
         element: if choice & 1 == 1 { Element::F64 } else { Element::F32 },
         frame_mode: false,
         numeric_keys: true,
@@ -170,7 +171,7 @@ pub fn cbf_decode(bytes: &[u8]) {
     let registry = tesson::registry();
     let format = registry.find("CNTKBinaryFormatDeserializer", "").expect("the format is there");
     let options = Options::new(format.options, &options, "").expect("the options are right");
-    let mut deserializer = (format.open)(&options, &setting).expect("the options are right");
+    let mut deserializer = (format.open)(&options, &defaults).expect("the options are right");
     if deserializer.prepare(&file).is_err() {
         return;
     }
@@ -178,7 +179,7 @@ pub fn cbf_decode(bytes: &[u8]) {
     // A chunk of one sequence shows only now that the table says something else of it.
     let Ok(in_chunks) = sequences_of(&*deserializer, &indexed, &file) else { return };
     assert_eq!(in_chunks, one_by_one(&*deserializer, &indexed, &file), "sequence by sequence");
-    let Some(pieces) = deserializer.pieces() else { return };
+    let Some(pieces) = deserializer.streaming() else { return };
     for target in [1, 40, u64::MAX / 2] {
         let in_pieces = sequences_in_pieces(&*deserializer, pieces, target, &file);
         assert_eq!(in_pieces.expect("indexing found no error"), in_chunks, "in pieces of {target} bytes");
@@ -202,7 +203,7 @@ impl Fetch for Memory<'_> {
 /// So many cores, that take their jobs from behind.
 struct Cores(usize);
 
-impl Lanes for Cores {
+impl Parallelism for Cores {
     fn width(&self) -> usize {
         self.0
     }
@@ -235,7 +236,7 @@ fn open(bytes: &[u8]) -> Option<(Box<dyn Deserializer>, Memory<'_>)> {
         ("chunkSizeInBytes".into(), Value::Whole(if bit(3) { 30 } else { 1 << 20 })),
         ("numbers".into(), text(if bit(4) { "extended" } else { "cntk" })),
     ]);
-    let setting = Setting {
+    let defaults = ReaderDefaults {
         element: if bit(5) { Element::F64 } else { Element::F32 },
         frame_mode: false,
         numeric_keys: !bit(6),
@@ -244,7 +245,7 @@ fn open(bytes: &[u8]) -> Option<(Box<dyn Deserializer>, Memory<'_>)> {
     let format = tesson::registry().formats()[0];
     let options = Options::new(format.options, &options, "").expect("the options are right");
     // Some choices exclude each other.
-    let mut deserializer = (format.open)(&options, &setting).ok()?;
+    let mut deserializer = (format.open)(&options, &defaults).ok()?;
     deserializer.prepare(&Memory(file)).ok()?;
     Some((deserializer, Memory(file)))
 }
@@ -270,7 +271,7 @@ fn sequences_of(
     let (mut scratch, mut chunk, mut found) = (Scratch::default(), Chunk::empty(), Vec::new());
     for c in 0..indexed.index.n_chunks() {
         let n = indexed.index.chunk(c).n_sequences;
-        indexed.corpus.load(c as u32, Wanted::Range(0..n), file, &mut scratch, &mut chunk)?;
+        indexed.corpus.load(c as u32, SequenceSelection::Range(0..n), file, &mut scratch, &mut chunk)?;
         assert_eq!(chunk.n_sequences, n);
         found.extend(sequences(deserializer, &chunk));
     }
@@ -294,7 +295,7 @@ fn one_by_one(deserializer: &dyn Deserializer, indexed: &Indexed, file: &Memory<
     let corpus: &Arc<dyn Corpus> = &indexed.corpus;
     for c in 0..indexed.index.n_chunks() {
         for i in 0..indexed.index.chunk(c).n_sequences {
-            let loaded = corpus.load(c as u32, Wanted::Rows(&[i]), file, &mut scratch, &mut chunk);
+            let loaded = corpus.load(c as u32, SequenceSelection::List(&[i]), file, &mut scratch, &mut chunk);
             loaded.expect("the file is the one that was indexed");
             found.extend(sequences(deserializer, &chunk));
         }
@@ -304,12 +305,12 @@ fn one_by_one(deserializer: &dyn Deserializer, indexed: &Indexed, file: &Memory<
 
 fn sequences_in_pieces(
     deserializer: &dyn Deserializer,
-    pieces: &dyn Pieces,
+    pieces: &dyn StreamingDecoder,
     target: u64,
     file: &Memory<'_>,
 ) -> Result<Vec<Sequence>, Error> {
     let (mut scratch, mut chunk, mut found) = (Scratch::default(), Chunk::empty(), Vec::new());
-    let (mut after, mut line, mut bytes): (Option<Piece>, _, _) = (None, 0, Vec::new());
+    let (mut after, mut line, mut bytes): (Option<ByteRun>, _, _) = (None, 0, Vec::new());
     while let Some(piece) = pieces.cut(after, target, file, &mut bytes)? {
         file.read_over(piece.resource, piece.offset..piece.offset + piece.bytes, &mut bytes)?;
         pieces.decode(piece, &bytes, file, &mut scratch, &mut chunk)?;

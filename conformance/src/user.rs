@@ -6,9 +6,9 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tesson::deserializer::{
-    Chunk, Coded, Corpus, Data, Deserializer, Fetch, Format, Index, Indexed, Keys, Lanes, Offsets,
-    OptionKind, OptionSpec, OptionTable, Options, ResourceId, Scratch, Setting, StreamColumn, Values, Wanted,
-    describe_from_table,
+    Chunk, CompactLengths, Corpus, Data, Deserializer, Fetch, Format, Index, Indexed, Keys, Offsets,
+    OptionKind, OptionSpec, OptionTable, Options, Parallelism, ReaderDefaults, ResourceId, Scratch,
+    SequenceSelection, StreamColumn, Values, describe_from_table,
 };
 use tesson::{ConfigError, Element, Error, Registry, Shape, StreamInfo};
 
@@ -37,7 +37,7 @@ static OPTIONS: OptionTable = OptionTable(&[OptionSpec {
 
 const FILE: ResourceId = ResourceId(0);
 
-fn open(options: &Options<'_>, _: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+fn open(options: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let file = options.text("file")?.unwrap_or_default();
     Ok(Box::new(User { resources: [file.into()], streams: Vec::new(), chunks: Arc::default() }))
 }
@@ -104,11 +104,11 @@ impl Deserializer for User {
         read.ok_or_else(|| ConfigError::new("file", "found something else than a list of chunks").into())
     }
 
-    fn index(&self, _: &dyn Fetch, _: &dyn Lanes) -> Result<Indexed, Error> {
+    fn index(&self, _: &dyn Fetch, _: &dyn Parallelism) -> Result<Indexed, Error> {
         let longest = |s: &Sequence| s.iter().map(|stream| stream.len() as u32).max().unwrap_or(0).max(1);
         let mut index = Index::new();
         for chunk in self.chunks.iter() {
-            index.push(Coded::new(&chunk.iter().map(longest).collect::<Vec<_>>()), 1);
+            index.push(CompactLengths::new(&chunk.iter().map(longest).collect::<Vec<_>>()), 1);
         }
         index.seal();
         let firsts = (0..index.n_chunks()).map(|c| index.chunk(c).first_sequence).collect();
@@ -133,14 +133,14 @@ impl Corpus for Loaded {
     fn load(
         &self,
         chunk: u32,
-        wanted: Wanted<'_>,
+        wanted: SequenceSelection<'_>,
         _: &dyn Fetch,
         _: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let rows: Vec<u32> = match wanted {
-            Wanted::Range(range) => range.collect(),
-            Wanted::Rows(rows) => rows.to_vec(),
+            SequenceSelection::Range(range) => range.collect(),
+            SequenceSelection::List(rows) => rows.to_vec(),
         };
         let sequences: Vec<&Sequence> =
             rows.iter().map(|&r| &self.chunks[chunk as usize][r as usize]).collect();

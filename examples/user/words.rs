@@ -14,8 +14,8 @@ use std::{env, fs};
 use tesson::config::{json, lower};
 use tesson::deserializer::user::{ChunkSource, UserDeserializer, UserError};
 use tesson::deserializer::{
-    Data, Deserializer, Format, Offsets, OptionKind, OptionSpec, OptionTable, Options, Setting, StreamColumn,
-    Values, describe_from_table,
+    Data, Deserializer, Format, Offsets, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
+    StreamColumn, Values, describe_from_table,
 };
 use tesson::{ConfigError, Element, Error, Shape, Source, SourceConfig, StreamInfo};
 
@@ -38,12 +38,12 @@ static FORMAT: Format = Format {
     open,
 };
 
-fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let file = options.text("file")?.expect("required options are there");
     let wrong = |what: String| ConfigError::new(options.path("file"), what);
     let text = fs::read_to_string(&file).map_err(|e| wrong(format!("{file}: {e}")))?;
     let lines = text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
-    Ok(Box::new(UserDeserializer::new(Arc::new(Words { lines }), setting).map_err(wrong)?))
+    Ok(Box::new(UserDeserializer::new(Arc::new(Words { lines }), defaults).map_err(wrong)?))
 }
 
 struct Words {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tesson_core::{ConfigError, Element, Format, Registry, Section, Setting, Transform};
+use tesson_core::{ConfigError, Element, Format, ReaderDefaults, Registry, Section, Transform};
 use tesson_plan::{
     Bucketing, Demand, Ending, EqualSteps, LastSequence, Limit, MissingKeys, OrderSpec, PlanSpec, Sharing,
     Window,
@@ -206,8 +206,8 @@ impl SourceConfig {
     }
 
     /// What the reader decides for its deserializers.
-    pub fn setting(&self) -> Setting {
-        Setting {
+    pub fn reader_defaults(&self) -> ReaderDefaults {
+        ReaderDefaults {
             element: self.precision,
             frame_mode: self.frame_mode,
             numeric_keys: self.use_numeric_sequence_keys,

@@ -1,6 +1,6 @@
 //! What options mean, from their table alone: every option that has a value, typed.
 
-use crate::{ConfigError, OptionKind, OptionTable, Options, Registry, Section, Setting, Value};
+use crate::{ConfigError, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value};
 
 /// Describes options from their table: what is given or has a default, typed, in the order of the table. This is what
 /// a format's `describe` is made of, or all of it.
@@ -9,7 +9,7 @@ use crate::{ConfigError, OptionKind, OptionTable, Options, Registry, Section, Se
 /// Values that are not of their option's kind, and required options that are missing.
 pub fn describe_from_table(
     options: &Options<'_>,
-    _setting: &Setting,
+    _setting: &ReaderDefaults,
     registry: &Registry,
 ) -> Result<Section, ConfigError> {
     options.described(registry)

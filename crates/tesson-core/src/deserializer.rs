@@ -1,6 +1,6 @@
 //! What a deserializer is to the engine: bytes in, an index and decoded chunks out.
 //!
-//! A deserializer opens no file and starts no thread. The engine lends it [`Fetch`] (bytes) and [`Lanes`] (cores).
+//! A deserializer opens no file and starts no thread. The engine lends it [`Fetch`] (bytes) and [`Parallelism`] (cores).
 
 use std::any::Any;
 use std::ops::Range;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::key::KeyList;
-use crate::{Chunk, DataError, Error, Index, Keys, Oddities, StreamInfo};
+use crate::{Chunk, DataError, DecodeWarnings, Error, Index, Keys, StreamInfo};
 
 /// One of a deserializer's resources (files), by position in [`Deserializer::resources`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -81,7 +81,7 @@ pub trait Fetch: Sync {
 }
 
 /// Cores, lent by the engine.
-pub trait Lanes: Sync {
+pub trait Parallelism: Sync {
     /// How many jobs run at the same time.
     fn width(&self) -> usize;
 
@@ -102,7 +102,7 @@ pub struct Scratch {
     /// Anything else a format keeps; it finds here what it left, or what another format did.
     pub format: Option<Box<dyn Any + Send>>,
     /// Things found that are worth a line in a log and no faults.
-    pub oddities: Oddities,
+    pub warnings: DecodeWarnings,
     /// Whether [`Chunk::notes`] are wanted: when data are checked.
     pub notes: bool,
     /// How much may be decoded where it is more than the bytes tell, as missing values are filled with zeros.
@@ -129,19 +129,19 @@ impl Default for DecodeRoom {
 
 /// Which sequences of a chunk are to be decoded.
 #[derive(Clone, Debug)]
-pub enum Wanted<'a> {
+pub enum SequenceSelection<'a> {
     /// Consecutive ones, counted within the chunk.
     Range(Range<u32>),
     /// These, ascending, counted within the chunk; each is fetched and decoded by itself.
-    Rows(&'a [u32]),
+    List(&'a [u32]),
 }
 
-impl Wanted<'_> {
+impl SequenceSelection<'_> {
     /// Number of sequences wanted.
     pub fn len(&self) -> usize {
         match self {
-            Wanted::Range(r) => r.len(),
-            Wanted::Rows(r) => r.len(),
+            SequenceSelection::Range(r) => r.len(),
+            SequenceSelection::List(r) => r.len(),
         }
     }
 
@@ -177,7 +177,7 @@ pub trait Corpus: Send + Sync {
     fn load(
         &self,
         chunk: u32,
-        wanted: Wanted<'_>,
+        wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
@@ -205,7 +205,7 @@ pub trait Corpus: Send + Sync {
         let mut from = 0;
         while from < n_sequences {
             let to = n_sequences.min(from.saturating_add(KEYS_AT_ONCE));
-            self.load(chunk, Wanted::Range(from..to), fetch, scratch, out)?;
+            self.load(chunk, SequenceSelection::Range(from..to), fetch, scratch, out)?;
             (0..out.n_sequences as usize).for_each(|i| keys.push(out.key(i)));
             from = to;
         }
@@ -261,7 +261,7 @@ pub struct Indexed {
 
 /// A run of whole sequences within one resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct ByteRun {
     /// The resource.
     pub resource: ResourceId,
     /// Its first byte.
@@ -274,7 +274,7 @@ pub struct Piece {
 ///
 /// Cutting is serial and cheap, decoding of several pieces runs side by side. The chunks decoded from all pieces hold
 /// exactly the sequences of an index pass, in its order, with its counted lengths and keys.
-pub trait Pieces: Sync {
+pub trait StreamingDecoder: Sync {
     /// Cuts the next piece, of about `target` bytes; `after` is the piece before it, `None` starts. Returns `None` at the
     /// end. `scratch` is overwritten.
     ///
@@ -284,25 +284,25 @@ pub trait Pieces: Sync {
     /// As [`Deserializer::index`].
     fn cut(
         &self,
-        after: Option<Piece>,
+        after: Option<ByteRun>,
         target: u64,
         fetch: &dyn Fetch,
         scratch: &mut Vec<u8>,
-    ) -> Result<Option<Piece>, Error>;
+    ) -> Result<Option<ByteRun>, Error>;
 
     /// Whether decoding reads the piece itself, in parts that fit a cache: then it gets no bytes.
     fn reads_itself(&self) -> bool {
         false
     }
 
-    /// Decodes a piece: its `bytes`, or none if it [reads itself](Pieces::reads_itself). Lines, those of errors too, and
+    /// Decodes a piece: its `bytes`, or none if it [reads itself](StreamingDecoder::reads_itself). Lines, those of errors too, and
     /// line keys are relative to the piece.
     ///
     /// # Errors
     /// Only what an index pass reports too; other bad data are faults in `out`.
     fn decode(
         &self,
-        piece: Piece,
+        piece: ByteRun,
         bytes: &[u8],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -419,7 +419,7 @@ pub trait Deserializer: Send + Sync {
     ///
     /// # Errors
     /// Data that allow no index, and unreadable storage.
-    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error>;
+    fn index(&self, fetch: &dyn Fetch, parallelism: &dyn Parallelism) -> Result<Indexed, Error>;
 
     /// An index for checking data that reading refuses, and all that it refuses them for as far as an index shows it.
     /// `None` where what allows no index leaves nothing to be looked at.
@@ -429,7 +429,7 @@ pub trait Deserializer: Send + Sync {
     fn index_with_defects(
         &self,
         _fetch: &dyn Fetch,
-        _lanes: &dyn Lanes,
+        _parallelism: &dyn Parallelism,
     ) -> Result<Option<(Indexed, Vec<DataError>)>, Error> {
         Ok(None)
     }
@@ -438,7 +438,7 @@ pub trait Deserializer: Send + Sync {
     fn restore(&self, saved: &[u8]) -> Option<Indexed>;
 
     /// Reading in order without an index, if the format and its options allow it.
-    fn pieces(&self) -> Option<&dyn Pieces> {
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
         None
     }
 }

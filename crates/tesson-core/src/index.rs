@@ -1,6 +1,6 @@
 //! The index of a corpus: which sequences there are and how long they are, without their data.
 
-use crate::Coded;
+use crate::CompactLengths;
 
 /// One chunk as the index knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ struct Entry {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Index {
     chunks: Vec<Entry>,
-    lengths: Vec<Coded>,
+    lengths: Vec<CompactLengths>,
     n_sequences: u64,
     n_samples: u64,
     complete: bool,
@@ -45,7 +45,7 @@ impl Index {
     }
 
     /// Appends a chunk: the counted length of each of its sequences, and its size in storage.
-    pub fn push(&mut self, lengths: Coded, bytes: u64) {
+    pub fn push(&mut self, lengths: CompactLengths, bytes: u64) {
         debug_assert!(!self.complete, "a sealed index does not grow");
         let (sequence, sample) = (self.n_sequences, self.n_samples);
         self.chunks.push(Entry { first_sequence: sequence, first_sample: sample, bytes });
@@ -95,7 +95,7 @@ impl Index {
 
     /// The counted lengths of a chunk's sequences.
     #[inline]
-    pub fn lengths(&self, chunk: usize) -> &Coded {
+    pub fn lengths(&self, chunk: usize) -> &CompactLengths {
         &self.lengths[chunk]
     }
 
@@ -120,8 +120,8 @@ impl Index {
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         self.chunks.capacity() * size_of::<Entry>()
-            + self.lengths.capacity() * size_of::<Coded>()
-            + self.lengths.iter().map(Coded::bytes).sum::<usize>()
+            + self.lengths.capacity() * size_of::<CompactLengths>()
+            + self.lengths.iter().map(CompactLengths::bytes).sum::<usize>()
     }
 }
 
@@ -132,9 +132,9 @@ mod tests {
     #[test]
     fn chunks_are_found_by_sequence_and_by_sample() {
         let mut index = Index::new();
-        index.push(Coded::new(&[1, 2, 3]), 10);
-        index.push(Coded::new(&[4]), 5);
-        index.push(Coded::new(&[1, 1]), 7);
+        index.push(CompactLengths::new(&[1, 2, 3]), 10);
+        index.push(CompactLengths::new(&[4]), 5);
+        index.push(CompactLengths::new(&[1, 1]), 7);
         index.seal();
         assert_eq!((index.n_sequences(), index.n_samples()), (6, 12));
         let by_sequence: Vec<_> = (0..6).map(|s| index.chunk_of_sequence(s)).collect();

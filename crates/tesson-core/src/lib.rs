@@ -7,7 +7,8 @@
 #![forbid(unsafe_code)]
 
 mod chunk;
-mod coded;
+mod compact_lengths;
+mod decode_warnings;
 mod describe;
 mod deserializer;
 mod error;
@@ -16,7 +17,6 @@ mod kernels;
 mod key;
 mod number;
 mod object;
-mod oddities;
 mod option;
 mod part_fetch;
 mod place;
@@ -25,11 +25,12 @@ mod stream;
 mod transform;
 
 pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
-pub use coded::Coded;
+pub use compact_lengths::CompactLengths;
+pub use decode_warnings::DecodeWarnings;
 pub use describe::{describe_from_table, split_type};
 pub use deserializer::{
-    Corpus, DecodeRoom, Deserializer, Fetch, Found, Indexed, LOOKAHEAD, Lanes, Piece, Pieces, Repeated,
-    ResourceId, Scattered, Scratch, StreamMismatch, Wanted,
+    ByteRun, Corpus, DecodeRoom, Deserializer, Fetch, Found, Indexed, LOOKAHEAD, Parallelism, Repeated,
+    ResourceId, Scattered, Scratch, SequenceSelection, StreamMismatch, StreamingDecoder,
 };
 pub use error::{
     Cause, ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, SEQUENCES_IN_MEMORY,
@@ -39,10 +40,9 @@ pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;
 pub use key::{Key, Keys};
 pub use object::Object;
-pub use oddities::Oddities;
 pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, nearest, repeated};
 pub use part_fetch::PartFetch;
 pub use place::{Name, Place};
-pub use registry::{DescribeFn, Format, OpenFn, Registry, Setting, TransformFormat};
+pub use registry::{DescribeFn, Format, OpenFn, ReaderDefaults, Registry, TransformFormat};
 pub use stream::{Element, Shape, StreamInfo};
 pub use transform::{Draw, Flow, SparseFlow, Transform};

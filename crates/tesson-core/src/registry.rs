@@ -4,7 +4,7 @@ use crate::{ConfigError, Deserializer, Element, OptionTable, Options, Section, n
 
 /// What the reader section around a deserializer decides for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Setting {
+pub struct ReaderDefaults {
     /// The type of all streams' values (`precision`).
     pub element: Element,
     /// Every sequence is one sample (`frameMode`).
@@ -16,11 +16,11 @@ pub struct Setting {
 }
 
 /// Makes a deserializer from its options and what the reader around it decides.
-pub type OpenFn = fn(&Options<'_>, &Setting) -> Result<Box<dyn Deserializer>, ConfigError>;
+pub type OpenFn = fn(&Options<'_>, &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError>;
 
 /// What the options of a format mean: all of them, typed, with every default, under the names of configurations. Lists of
 /// transforms and the like are described with the help of the registry.
-pub type DescribeFn = fn(&Options<'_>, &Setting, &Registry) -> Result<Section, ConfigError>;
+pub type DescribeFn = fn(&Options<'_>, &ReaderDefaults, &Registry) -> Result<Section, ConfigError>;
 
 /// A format: its name, its options, and how to make its deserializer.
 pub struct Format {

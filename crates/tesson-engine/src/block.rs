@@ -230,7 +230,7 @@ impl Drop for Resident {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tesson_core::Coded;
+    use tesson_core::CompactLengths;
 
     #[test]
     fn idle_memory_is_kept_up_to_the_limit() {
@@ -249,7 +249,7 @@ mod tests {
     #[test]
     fn blocks_are_as_large_as_what_decoding_makes_of_them() {
         let mut index = Index::new();
-        index.push(Coded::new(&[1, 2, 1, 1]), 40);
+        index.push(CompactLengths::new(&[1, 2, 1, 1]), 40);
         index.seal();
         let table =
             |sample: u64| BlockTable::by_bytes(&index, BlockSizes { block: 100, sample, ..SIZES }, |_| None);
@@ -267,7 +267,7 @@ mod tests {
     fn every_sequence_lies_in_exactly_the_block_that_says_so() {
         let mut index = Index::new();
         for (n, bytes) in [(1, 1), (7, 100), (100, 99), (3, 1000), (64, 640)] {
-            index.push(Coded::constant(1, n), bytes);
+            index.push(CompactLengths::constant(1, n), bytes);
         }
         index.seal();
         let table = BlockTable::by_bytes(&index, SIZES, |_| None);

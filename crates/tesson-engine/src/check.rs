@@ -5,15 +5,16 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use tesson_core::{
-    Chunk, DataError, DataErrorKind, Error, Indexed, Lanes, Location, ResourceId, Scratch, Wanted,
+    Chunk, DataError, DataErrorKind, Error, Indexed, Location, Parallelism, ResourceId, Scratch,
+    SequenceSelection,
 };
 use tesson_plan::{KeyColumns, repeated_keys};
 
 use crate::block::BlockTable;
 use crate::fault;
 use crate::fetch::Resources;
-use crate::lanes::Threads;
 use crate::pack::Source;
+use crate::threads::Threads;
 
 /// How bad something is that a check has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,7 +71,8 @@ pub(crate) fn check(
             let mut bench = benches[i].lock().unwrap_or_else(PoisonError::into_inner);
             let (scratch, chunk) = &mut *bench;
             let (number, range): (u32, Range<u32>) = table.place(blocks[i]);
-            let loaded = indexed.corpus.load(number, Wanted::Range(range), resources, scratch, chunk);
+            let loaded =
+                indexed.corpus.load(number, SequenceSelection::Range(range), resources, scratch, chunk);
             *results[i].lock().unwrap_or_else(PoisonError::into_inner) = loaded.err();
         });
         for ((bench, result), &block) in benches.iter_mut().zip(results).zip(&blocks) {

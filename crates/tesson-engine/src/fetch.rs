@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tesson_core::{
-    DataError, DataErrorKind, Error, Fetch, LOOKAHEAD, Location, Piece, Pieces, ResourceId, StoreError,
+    ByteRun, DataError, DataErrorKind, Error, Fetch, LOOKAHEAD, Location, ResourceId, StoreError,
+    StreamingDecoder,
 };
 
 use crate::stats::Counters;
@@ -68,8 +69,8 @@ impl Resources {
     /// The bytes of a piece, over what `into` holds; nothing if decoding reads them itself.
     pub(crate) fn read_piece(
         &self,
-        pieces: &dyn Pieces,
-        piece: Piece,
+        pieces: &dyn StreamingDecoder,
+        piece: ByteRun,
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
         match pieces.reads_itself() {

@@ -15,7 +15,6 @@ mod fetch;
 mod fingerprint;
 pub mod index_cache;
 mod join;
-mod lanes;
 mod layout;
 mod minibatch;
 mod open_files;
@@ -28,6 +27,7 @@ mod report;
 mod source;
 mod stats;
 pub mod store;
+mod threads;
 mod transform;
 
 pub use check::{Checked, Severity};

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tesson_core::{Oddities, Scratch};
+use tesson_core::{DecodeWarnings, Scratch};
 
 macro_rules! counters {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
@@ -68,7 +68,7 @@ counters! {
     queued,
     /// Faults of data forgiven so far by this source.
     faults,
-    /// Oddities met while decoding that are no faults, such as samples filled up with zeros.
+    /// DecodeWarnings met while decoding that are no faults, such as samples filled up with zeros.
     warnings,
     /// Inputs of rows that no stream asks for.
     skipped_inputs,
@@ -77,7 +77,7 @@ counters! {
 impl Counters {
     /// Counts what decoding found worth mentioning; the first time it is said, so that nobody is flooded.
     pub(crate) fn note_warnings(&self, scratch: &mut Scratch) {
-        let Oddities { count, first, skipped } = std::mem::take(&mut scratch.oddities);
+        let DecodeWarnings { count, first, skipped } = std::mem::take(&mut scratch.warnings);
         if count > 0 && self.warnings.fetch_add(count, Ordering::Relaxed) == 0 {
             tracing::warn!("{}; others of the kind are counted, not told", first.unwrap_or_default());
         }

@@ -8,8 +8,8 @@ use std::ops::Range;
 use std::time::Instant;
 
 use tesson_core::{
-    Chunk, Deserializer, Element, Error, Fetch, Lanes, Options, Piece, ResourceId, Scratch, Section, Setting,
-    Value, Wanted,
+    ByteRun, Chunk, Deserializer, Element, Error, Fetch, Options, Parallelism, ReaderDefaults, ResourceId,
+    Scratch, Section, SequenceSelection, Value,
 };
 use tesson_formats::ctf::FORMAT;
 
@@ -28,7 +28,7 @@ impl Fetch for Memory {
 
 struct OneCore;
 
-impl Lanes for OneCore {
+impl Parallelism for OneCore {
     fn width(&self) -> usize {
         1
     }
@@ -60,8 +60,8 @@ fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
     });
     let mut scratch = Scratch::default();
     let mut chunk = Chunk::empty();
-    if let Some(pieces) = ctf.pieces() {
-        let mut cut: Vec<(Piece, Vec<u8>)> = Vec::new();
+    if let Some(pieces) = ctf.streaming() {
+        let mut cut: Vec<(ByteRun, Vec<u8>)> = Vec::new();
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.cut(cut.last().map(|(p, _)| *p), 1 << 20, &memory, &mut bytes).unwrap()
         {
@@ -78,13 +78,16 @@ fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
         (0..indexed.index.n_chunks()).map(|c| indexed.index.chunk(c).n_sequences).collect();
     report(name, "load chunks", &memory, || {
         for (c, &n) in (0..).zip(&chunks) {
-            indexed.corpus.load(c, Wanted::Range(0..n), &memory, &mut scratch, &mut chunk).unwrap();
+            indexed
+                .corpus
+                .load(c, SequenceSelection::Range(0..n), &memory, &mut scratch, &mut chunk)
+                .unwrap();
         }
     });
     let rows: Vec<Vec<u32>> = chunks.iter().map(|&n| (0..n).step_by(2).collect()).collect();
     report(name, "load every second sequence, all bytes counted", &memory, || {
         for (c, rows) in (0..).zip(&rows) {
-            indexed.corpus.load(c, Wanted::Rows(rows), &memory, &mut scratch, &mut chunk).unwrap();
+            indexed.corpus.load(c, SequenceSelection::List(rows), &memory, &mut scratch, &mut chunk).unwrap();
         }
     });
     let held = indexed.index.bytes() + indexed.corpus.bytes();
@@ -129,9 +132,9 @@ fn open(streams: &[String]) -> Box<dyn Deserializer> {
     });
     let input = Value::Section(input.collect());
     let section = Section::from_iter([("file", text("bench.ctf")), ("input", input)]);
-    let setting =
-        Setting { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
-    (FORMAT.open)(&Options::new(FORMAT.options, &section, "").unwrap(), &setting).unwrap()
+    let defaults =
+        ReaderDefaults { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
+    (FORMAT.open)(&Options::new(FORMAT.options, &section, "").unwrap(), &defaults).unwrap()
 }
 
 fn made() -> Vec<(&'static str, String, &'static str)> {

@@ -1,7 +1,7 @@
 //! The byte formats Tesson reads: bytes in, sequences out; and, for two of them, the way back.
 //!
 //! Nothing here opens a file or starts a thread: a format is lent bytes and cores by the engine
-//! ([`tesson_core::Fetch`], [`tesson_core::Lanes`]). One folder a format, one line of [`FORMATS`].
+//! ([`tesson_core::Fetch`], [`tesson_core::Parallelism`]). One folder a format, one line of [`FORMATS`].
 
 pub mod array_record;
 pub mod base64_image;

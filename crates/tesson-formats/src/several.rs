@@ -7,8 +7,9 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use tesson_core::{
-    Chunk, Corpus, DataError, DataErrorKind, Deserializer, Error, Fault, Fetch, Index, Indexed, Keys, Lanes,
-    Location, PartFetch, Piece, Pieces, Repeated, ResourceId, Scratch, StreamInfo, StreamMismatch, Wanted,
+    ByteRun, Chunk, Corpus, DataError, DataErrorKind, Deserializer, Error, Fault, Fetch, Index, Indexed,
+    Keys, Location, Parallelism, PartFetch, Repeated, ResourceId, Scratch, SequenceSelection, StreamInfo,
+    StreamMismatch, StreamingDecoder,
 };
 
 /// Opens files as one corpus, each by `open`.
@@ -153,24 +154,24 @@ impl<D: Deserializer> Deserializer for Several<D> {
         for (file, part) in self.parts.iter_mut().enumerate() {
             part.prepare(&only(fetch, file))?;
         }
-        self.in_pieces = self.parts.iter().all(|part| part.pieces().is_some());
+        self.in_pieces = self.parts.iter().all(|part| part.streaming().is_some());
         self.check_streams()
     }
 
-    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
+    fn index(&self, fetch: &dyn Fetch, parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
         let n = self.parts.len();
         let indexed: Vec<OnceLock<Result<Indexed, Error>>> = (0..n).map(|_| OnceLock::new()).collect();
-        let index = |file: usize, lanes: &dyn Lanes| {
-            indexed[file].get_or_init(|| self.parts[file].index(&only(fetch, file), lanes)).is_ok()
+        let index = |file: usize, parallelism: &dyn Parallelism| {
+            indexed[file].get_or_init(|| self.parts[file].index(&only(fetch, file), parallelism)).is_ok()
         };
-        if n >= 2 * lanes.width() {
-            let memory = lanes.memory() / lanes.width().max(1) as u64;
-            lanes.run(n, &|file| {
-                index(file, &OneLane { memory });
+        if n >= 2 * parallelism.width() {
+            let memory = parallelism.memory() / parallelism.width().max(1) as u64;
+            parallelism.run(n, &|file| {
+                index(file, &OneCore { memory });
             });
         } else {
             // Few files: all cores work on each.
-            (0..n).all(|file| index(file, lanes));
+            (0..n).all(|file| index(file, parallelism));
         }
         // The first error counts, in the order of the files.
         let parts = indexed.into_iter().map_while(OnceLock::into_inner);
@@ -188,17 +189,17 @@ impl<D: Deserializer> Deserializer for Several<D> {
         saved.is_empty().then(|| self.together(parts))
     }
 
-    fn pieces(&self) -> Option<&dyn Pieces> {
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
         if self.in_pieces { Some(self) } else { None }
     }
 }
 
-/// A core of its own for each file.
-struct OneLane {
+/// One core, for the files that are indexed side by side.
+struct OneCore {
     memory: u64,
 }
 
-impl Lanes for OneLane {
+impl Parallelism for OneCore {
     fn width(&self) -> usize {
         1
     }
@@ -213,25 +214,25 @@ impl Lanes for OneLane {
 }
 
 impl<D: Deserializer> Several<D> {
-    fn pieces_of(&self, file: usize) -> &dyn Pieces {
-        self.parts[file].pieces().expect("asked for before anything is cut")
+    fn pieces_of(&self, file: usize) -> &dyn StreamingDecoder {
+        self.parts[file].streaming().expect("asked for before anything is cut")
     }
 }
 
-impl<D: Deserializer> Pieces for Several<D> {
+impl<D: Deserializer> StreamingDecoder for Several<D> {
     fn cut(
         &self,
-        after: Option<Piece>,
+        after: Option<ByteRun>,
         target: u64,
         fetch: &dyn Fetch,
         scratch: &mut Vec<u8>,
-    ) -> Result<Option<Piece>, Error> {
-        let mut before = after.map(|piece| Piece { resource: ResourceId(0), ..piece });
+    ) -> Result<Option<ByteRun>, Error> {
+        let mut before = after.map(|piece| ByteRun { resource: ResourceId(0), ..piece });
         for file in after.map_or(0, |piece| piece.resource.0 as usize)..self.parts.len() {
             if let Some(piece) =
                 self.pieces_of(file).cut(before.take(), target, &only(fetch, file), scratch)?
             {
-                return Ok(Some(Piece { resource: ResourceId(file as u32), ..piece }));
+                return Ok(Some(ByteRun { resource: ResourceId(file as u32), ..piece }));
             }
         }
         Ok(None)
@@ -243,14 +244,14 @@ impl<D: Deserializer> Pieces for Several<D> {
 
     fn decode(
         &self,
-        piece: Piece,
+        piece: ByteRun,
         bytes: &[u8],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let file = piece.resource.0 as usize;
-        let own = Piece { resource: ResourceId(0), ..piece };
+        let own = ByteRun { resource: ResourceId(0), ..piece };
         self.pieces_of(file).decode(own, bytes, &only(fetch, file), scratch, out)?;
         placed(out, file);
         Ok(())
@@ -278,7 +279,7 @@ impl Corpus for SeveralCorpus {
     fn load(
         &self,
         chunk: u32,
-        wanted: Wanted<'_>,
+        wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,

@@ -6,13 +6,13 @@
 
 use std::time::Instant;
 
-use tesson_core::{Coded, Index};
+use tesson_core::{CompactLengths, Index};
 use tesson_plan::{BatchPlan, Cursor, Demand, Ending, Limit, OrderSpec, PlanSpec, Planner, Sharing, Window};
 
 const ALONE: Demand = Demand { samples: 256, workers: 1, rank: 0 };
 const RUNS: usize = 5;
 
-fn index_of(n_chunks: usize, lengths: &Coded) -> Index {
+fn index_of(n_chunks: usize, lengths: &CompactLengths) -> Index {
     let mut index = Index::new();
     (0..n_chunks).for_each(|_| index.push(lengths.clone(), 1 << 20));
     index.seal();
@@ -87,14 +87,14 @@ fn report_seek(index: &Index) {
 
 fn main() {
     let window = |chunks| OrderSpec::ChunkWindow { window: Window::Chunks(chunks), seed: 0 };
-    let ones = index_of(1000, &Coded::constant(1, 8000));
+    let ones = index_of(1000, &CompactLengths::constant(1, 8000));
     let mixed: Vec<u32> = (0..8000).map(|i| 1 + i * i % 29).collect();
-    let mixed = index_of(1000, &Coded::new(&mixed));
+    let mixed = index_of(1000, &CompactLengths::new(&mixed));
     report("as stored", OrderSpec::AsStored, &ones);
     report("window of everything", window(1000), &ones);
     report("window of 128 of 1000 chunks", window(128), &ones);
     report("window of everything, lengths 1 to 29", window(1000), &mixed);
     report("window of 128 of 1000 chunks, lengths 1 to 29", window(128), &mixed);
     report("global", OrderSpec::Global { seed: 0 }, &ones);
-    report_seek(&index_of(1000, &Coded::constant(1, 1_000_000)));
+    report_seek(&index_of(1000, &CompactLengths::constant(1, 1_000_000)));
 }

@@ -59,10 +59,10 @@ pub use tesson_plan::{
 /// The format traits, for deserializers of one's own.
 pub mod deserializer {
     pub use tesson_core::{
-        Cause, Chunk, Coded, Corpus, Damage, Data, DescribeFn, Deserializer, Fault, Fetch, Format, Index,
-        Indexed, Keys, Lanes, Name, Object, Offsets, OptionKind, OptionSpec, OptionTable, Options, Piece,
-        Pieces, Repeated, ResourceId, Scattered, Scratch, Section, Setting, StreamColumn, TransformFormat,
-        Value, Values, Wanted, describe_from_table,
+        ByteRun, Cause, Chunk, CompactLengths, Corpus, Damage, Data, DescribeFn, Deserializer, Fault, Fetch,
+        Format, Index, Indexed, Keys, Name, Object, Offsets, OptionKind, OptionSpec, OptionTable, Options,
+        Parallelism, ReaderDefaults, Repeated, ResourceId, Scattered, Scratch, Section, SequenceSelection,
+        StreamColumn, StreamingDecoder, TransformFormat, Value, Values, describe_from_table,
     };
 
     /// Transforms of one's own.
@@ -132,10 +132,10 @@ impl Source {
     ) -> Result<Source, Error> {
         kernels::from_environment()?;
         config.check()?;
-        let setting = config.setting();
+        let defaults = config.reader_defaults();
         let open = |d: &tesson_config::DeserializerConfig| {
             let options = deserializer::Options::new(d.format.options, &d.options, d.path.clone())?;
-            (d.format.open)(&options, &setting).map_err(|e| d.located(e))
+            (d.format.open)(&options, &defaults).map_err(|e| d.located(e))
         };
         let spec = tesson_engine::SourceSpec {
             deserializers: config.deserializers.iter().map(open).collect::<Result<_, _>>()?,

@@ -8,9 +8,9 @@ use std::sync::Arc;
 
 use tesson::config::{json, lower};
 use tesson::deserializer::{
-    Chunk, Coded, Corpus, Data, Deserializer, Fetch, Format, Index, Indexed, Keys, Lanes, Offsets,
-    OptionKind, OptionSpec, OptionTable, Options, ResourceId, Scratch, Setting, StreamColumn, Values, Wanted,
-    describe_from_table,
+    Chunk, CompactLengths, Corpus, Data, Deserializer, Fetch, Format, Index, Indexed, Keys, Offsets,
+    OptionKind, OptionSpec, OptionTable, Options, Parallelism, ReaderDefaults, ResourceId, Scratch,
+    SequenceSelection, StreamColumn, Values, describe_from_table,
 };
 use tesson::store::MemoryStore;
 use tesson::{
@@ -47,8 +47,8 @@ static OPTIONS: OptionTable = OptionTable(&[
 ]);
 
 /// From options to a deserializer; nothing is read yet.
-fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
-    if setting.element != Element::F32 {
+fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
+    if defaults.element != Element::F32 {
         return Err(ConfigError::new(
             options.path("file"),
             "the format holds 32-bit floats, `precision` asks for others",
@@ -120,12 +120,12 @@ impl Deserializer for RawFloats {
     }
 
     // The size of the file says all that there is to know. A format of lines or records of unequal size would read.
-    fn index(&self, fetch: &dyn Fetch, _lanes: &dyn Lanes) -> Result<Indexed, Error> {
+    fn index(&self, fetch: &dyn Fetch, _parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
         let mut index = Index::new();
         let mut left = fetch.size(FILE) / self.records.record_bytes();
         while left > 0 {
             let n = left.min(self.records.per_chunk);
-            index.push(Coded::constant(1, n as u32), n * self.records.record_bytes());
+            index.push(CompactLengths::constant(1, n as u32), n * self.records.record_bytes());
             left -= n;
         }
         index.seal();
@@ -155,14 +155,14 @@ impl Corpus for Records {
     fn load(
         &self,
         chunk: u32,
-        wanted: Wanted<'_>,
+        wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let rows: Vec<u32> = match wanted {
-            Wanted::Range(range) => range.collect(),
-            Wanted::Rows(rows) => rows.to_vec(),
+            SequenceSelection::Range(range) => range.collect(),
+            SequenceSelection::List(rows) => rows.to_vec(),
         };
         scratch.bytes.clear();
         for &row in &rows {

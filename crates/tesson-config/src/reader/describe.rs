@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value as Json, json};
 use tesson_core::{
-    ConfigError, Deserializer, Element, Format, OptionTable, Options, Registry, Section, Setting, Value,
-    describe_from_table,
+    ConfigError, Deserializer, Element, Format, OptionTable, Options, ReaderDefaults, Registry, Section,
+    Value, describe_from_table,
 };
 use tesson_plan::Window;
 
@@ -24,7 +24,7 @@ static PLUG_IN: Format = Format {
     open: not_opened,
 };
 
-fn not_opened(_: &Options<'_>, _: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+fn not_opened(_: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     Err(ConfigError::new("", "what is only described is not opened"))
 }
 
@@ -60,7 +60,7 @@ pub fn check_before_modules(section: &Section, registry: &Registry) -> Result<()
     let source = understand(&section, &registry.clone().with(&PLUG_IN))?;
     source.check()?;
     let mut known = source.deserializers.iter().filter(|d| d.format.name != PLUG_IN.name);
-    known.try_for_each(|d| deserializer(d, &source.setting(), registry).map(drop))
+    known.try_for_each(|d| deserializer(d, &source.reader_defaults(), registry).map(drop))
 }
 
 /// A section of [`PLUG_IN`].
@@ -137,7 +137,7 @@ impl Reader {
         let deserializers = source.deserializers.iter().enumerate();
         let deserializers = deserializers.map(|(i, d)| match plug_ins.get(i) {
             Some(Some(written)) => Ok(written.clone()),
-            _ => deserializer(d, &source.setting(), registry),
+            _ => deserializer(d, &source.reader_defaults(), registry),
         });
         described["deserializers"] = deserializers.collect::<Result<Vec<_>, _>>()?.into();
         described["ignored"] = self.ignored.iter().map(|i| i.path.as_str()).collect();
@@ -147,11 +147,11 @@ impl Reader {
 
 fn deserializer(
     config: &DeserializerConfig,
-    setting: &Setting,
+    defaults: &ReaderDefaults,
     registry: &Registry,
 ) -> Result<Json, ConfigError> {
     let options = Options::new(config.format.options, &config.options, config.path.clone())?;
-    let mut section = (config.format.describe)(&options, setting, registry)?;
+    let mut section = (config.format.describe)(&options, defaults, registry)?;
     if let Some((_, Value::Section(input))) = section.0.iter_mut().find(|(name, _)| name.as_str() == "input")
     {
         input.0.sort_by_key(|(name, _)| name.to_ascii_lowercase());

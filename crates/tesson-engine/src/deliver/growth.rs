@@ -3,13 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use tesson_core::{Chunk, Coded, Error, Piece};
+use tesson_core::{ByteRun, Chunk, CompactLengths, Error};
 
 /// The pieces of a corpus, as far as they are known. Piece `k` is block `k` and chunk `k`.
 pub(super) struct Growth {
     /// Where cutting goes on; `None` while somebody cuts.
-    cutter: Option<Option<Piece>>,
-    pieces: Vec<(Piece, u64)>,
+    cutter: Option<Option<ByteRun>>,
+    pieces: Vec<(ByteRun, u64)>,
     /// The end of the data has been seen: there are no more pieces.
     ended: bool,
     /// Decoded, but not all pieces before it are.
@@ -31,14 +31,14 @@ pub(super) struct Growth {
 
 /// What a decoded piece adds to the index.
 pub(super) struct Grown {
-    pub(super) lengths: Coded,
+    pub(super) lengths: CompactLengths,
     pub(super) bytes: u64,
     n_lines: u64,
 }
 
 impl Grown {
-    pub(super) fn of(piece: Piece, chunk: &Chunk) -> Grown {
-        Grown { lengths: Coded::new(&chunk.lengths), bytes: piece.bytes, n_lines: chunk.n_lines }
+    pub(super) fn of(piece: ByteRun, chunk: &Chunk) -> Grown {
+        Grown { lengths: CompactLengths::new(&chunk.lengths), bytes: piece.bytes, n_lines: chunk.n_lines }
     }
 }
 
@@ -85,7 +85,7 @@ impl Growth {
     }
 
     /// Takes the right to cut, if another piece is wanted within `ahead` pieces of the planner.
-    pub(super) fn start_cut(&mut self, ahead: u32, at_once: usize) -> Option<Option<Piece>> {
+    pub(super) fn start_cut(&mut self, ahead: u32, at_once: usize) -> Option<Option<ByteRun>> {
         let near = self.pieces.len() as u64 <= u64::from(self.reached) + u64::from(ahead);
         if self.ended || self.failed.is_some() || self.under_way >= at_once || !(near || self.wanted) {
             return None;
@@ -96,7 +96,7 @@ impl Growth {
     }
 
     /// Gives the right to cut back with what was cut; returns the piece's number.
-    pub(super) fn end_cut(&mut self, cut: Result<Option<Piece>, Error>) -> Option<u32> {
+    pub(super) fn end_cut(&mut self, cut: Result<Option<ByteRun>, Error>) -> Option<u32> {
         let number = self.pieces.len() as u32;
         match cut {
             Ok(Some(piece)) => {
@@ -152,7 +152,7 @@ impl Growth {
     }
 
     /// A piece, and the line it begins at.
-    pub(super) fn piece(&self, number: u32) -> (Piece, u64) {
+    pub(super) fn piece(&self, number: u32) -> (ByteRun, u64) {
         self.pieces[number as usize]
     }
 

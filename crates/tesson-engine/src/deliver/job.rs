@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{Chunk, Piece, Scratch};
+use tesson_core::{ByteRun, Chunk, Scratch};
 
 use super::plan::PLANNED_AT_ONCE;
 use super::ticket::{Ticket, Work};
@@ -26,7 +26,7 @@ pub(super) enum Job {
     /// A block, and what it is made of; the bytes reserved for it.
     Load(u32, Stock, usize),
     /// The next piece behind this one.
-    Cut(Option<Piece>),
+    Cut(Option<ByteRun>),
     /// Minibatches, with the blocks that are there.
     Make(Vec<Task>),
 }
@@ -40,7 +40,7 @@ pub(super) struct Task {
 /// What a block is loaded from.
 pub(super) enum Stock {
     Rows(u32, std::ops::Range<u32>),
-    Piece(Piece),
+    Piece(ByteRun),
 }
 
 /// Memory of one worker, kept from job to job.

@@ -3,7 +3,7 @@
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, UsageError, Wanted};
+use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, SequenceSelection, UsageError};
 use tesson_plan::{Place, Planned, Sharing};
 
 use super::job::{Bench, Task};
@@ -164,7 +164,7 @@ impl Shared {
                 **item = Item { held: (held.len() + fetched.len()) as u32, row };
             }
             let mut out = self.spares.take();
-            corpus.load(chunk, Wanted::Rows(&rows), resources, &mut bench.scratch, &mut out)?;
+            corpus.load(chunk, SequenceSelection::List(&rows), resources, &mut bench.scratch, &mut out)?;
             self.note_warnings(bench);
             least += self.least_bytes(&out, least)?;
             fetched.push(out);

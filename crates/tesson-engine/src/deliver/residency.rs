@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, Weak};
 
-use tesson_core::{Chunk, Corpus, Error, Piece, Pieces, Wanted};
+use tesson_core::{ByteRun, Chunk, Corpus, Error, SequenceSelection, StreamingDecoder};
 use tesson_plan::OrderSpec;
 
 use super::growth::Grown;
@@ -48,7 +48,7 @@ impl Shared {
                     return Ok(packed);
                 }
                 let mut columns = self.spares.take();
-                let wanted = Wanted::Range(range.clone());
+                let wanted = SequenceSelection::Range(range.clone());
                 self.corpus().load(*chunk, wanted, resources, &mut bench.scratch, &mut columns)?;
                 self.note_warnings(bench);
                 Ok(Decoded::columns(columns))
@@ -68,7 +68,9 @@ impl Shared {
         let mut packer = Packer::new(range.len(), &mut bench.bytes);
         let mut beside = Chunk::empty();
         for from in range.clone().step_by(self.table().at_once(chunk) as usize) {
-            let wanted = Wanted::Range(from..range.end.min(from.saturating_add(self.table().at_once(chunk))));
+            let wanted = SequenceSelection::Range(
+                from..range.end.min(from.saturating_add(self.table().at_once(chunk))),
+            );
             let columns = &mut bench.chunk;
             self.corpus().load(chunk, wanted, &*self.setup.resources, &mut bench.scratch, columns)?;
             if packer.push(columns, &self.dims).is_none() {
@@ -85,13 +87,13 @@ impl Shared {
         Ok(Some(packed))
     }
 
-    pub(super) fn decode_piece(&self, piece: Piece, bench: &mut Bench) -> Result<Chunk, Error> {
+    pub(super) fn decode_piece(&self, piece: ByteRun, bench: &mut Bench) -> Result<Chunk, Error> {
         let mut chunk = self.spares.take();
         let resources = &*self.setup.resources;
-        resources.read_piece(self.pieces(), piece, &mut bench.bytes)?;
+        resources.read_piece(self.decoder(), piece, &mut bench.bytes)?;
         // As much as is made of the largest numbers of which none is missing.
         bench.scratch.room.all = 4 * piece.bytes.max(self.setup.piece_bytes) as usize;
-        let decoded = self.pieces().decode(piece, &bench.bytes, resources, &mut bench.scratch, &mut chunk);
+        let decoded = self.decoder().decode(piece, &bench.bytes, resources, &mut bench.scratch, &mut chunk);
         bench.scratch.room.all = usize::MAX;
         decoded?;
         self.note_warnings(bench);
@@ -104,8 +106,8 @@ impl Shared {
     }
 
     /// Cuts the next piece and decodes it.
-    pub(super) fn cut(&self, after: Option<Piece>, bench: &mut Bench) -> MutexGuard<'_, State> {
-        let cut = self.pieces().cut(after, self.setup.piece_bytes, &*self.setup.resources, &mut bench.bytes);
+    pub(super) fn cut(&self, after: Option<ByteRun>, bench: &mut Bench) -> MutexGuard<'_, State> {
+        let cut = self.decoder().cut(after, self.setup.piece_bytes, &*self.setup.resources, &mut bench.bytes);
         let piece = cut.as_ref().ok().copied().flatten();
         let mut state = self.lock();
         let growth = state.growth.as_mut().expect("only growing corpora are cut");
@@ -195,8 +197,8 @@ impl Shared {
         matches!(self.setup.spec.order, OrderSpec::AsStored) && !self.setup.retain
     }
 
-    fn pieces(&self) -> &dyn Pieces {
-        self.setup.deserializer.pieces().expect("a corpus grows only if it can be read in pieces")
+    fn decoder(&self) -> &dyn StreamingDecoder {
+        self.setup.deserializer.streaming().expect("a corpus grows only if it can be read in pieces")
     }
 
     pub(super) fn corpus(&self) -> &dyn Corpus {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tesson_core::{
     Chunk, Corpus, Damage, Error, Fault, Fetch, Index, Indexed, Keys, PartFetch, ResourceId, Scattered,
-    Scratch, UsageError, Wanted,
+    Scratch, SequenceSelection, UsageError,
 };
 use tesson_plan::JoinedChunk;
 
@@ -64,14 +64,14 @@ impl Corpus for JoinedCorpus {
     fn load(
         &self,
         chunk: u32,
-        wanted: Wanted<'_>,
+        wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let rows: Vec<Row> = match wanted {
-            Wanted::Range(range) => range.map(|i| (chunk, i)).collect(),
-            Wanted::Rows(rows) => rows.iter().map(|&i| (chunk, i)).collect(),
+            SequenceSelection::Range(range) => range.map(|i| (chunk, i)).collect(),
+            SequenceSelection::List(rows) => rows.iter().map(|&i| (chunk, i)).collect(),
         };
         self.assemble(&rows, fetch, scratch, out)
     }
@@ -153,7 +153,7 @@ impl JoinedPart {
             chunks.push(Chunk::empty());
         }
         if let Some((chunk, range)) = run_of(rows) {
-            corpus.load(chunk, Wanted::Range(range), fetch, scratch, &mut chunks[0])?;
+            corpus.load(chunk, SequenceSelection::Range(range), fetch, scratch, &mut chunks[0])?;
             return Ok(Loaded { chunks: &mut chunks[..1], picks: None });
         }
         let mut distinct: Vec<Row> = rows.iter().copied().flatten().collect();
@@ -167,11 +167,11 @@ impl JoinedPart {
             let (chunk, first, last) = (group[0].0, group[0].1, group[group.len() - 1].1);
             let out = &mut chunks[firsts.len()];
             if (last - first) as usize <= DENSE * group.len() {
-                corpus.load(chunk, Wanted::Range(first..last + 1), fetch, scratch, out)?;
+                corpus.load(chunk, SequenceSelection::Range(first..last + 1), fetch, scratch, out)?;
                 firsts.push(Group { chunk, rows: None, first });
             } else {
                 let rows: Vec<u32> = group.iter().map(|row| row.1).collect();
-                corpus.load(chunk, Wanted::Rows(&rows), fetch, scratch, out)?;
+                corpus.load(chunk, SequenceSelection::List(&rows), fetch, scratch, out)?;
                 firsts.push(Group { chunk, rows: Some(rows), first });
             }
         }
@@ -242,7 +242,7 @@ impl JoinedCorpus {
         out.damaged.sort_by_key(|damage| damage.sequences.start);
         out.left_out.sort_unstable();
         out.left_out.dedup();
-        bench.scratch.iter_mut().for_each(|s| scratch.oddities.merge(std::mem::take(&mut s.oddities)));
+        bench.scratch.iter_mut().for_each(|s| scratch.warnings.merge(std::mem::take(&mut s.warnings)));
         scratch.format = Some(Box::new(bench));
         done
     }

@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson_core::{Chunk, Corpus, Error, Fetch, Index, Keys, ResourceId, Scattered, Scratch, Wanted};
+use tesson_core::{
+    Chunk, Corpus, Error, Fetch, Index, Keys, ResourceId, Scattered, Scratch, SequenceSelection,
+};
 
 /// A corpus whose text keys are numbers: their djb2 hashes (§3.1). Different texts of the same hash are one key.
 pub(super) struct Hashed(pub(super) Arc<dyn Corpus>);
@@ -28,7 +30,7 @@ impl Corpus for Hashed {
     fn load(
         &self,
         chunk: u32,
-        wanted: Wanted<'_>,
+        wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,

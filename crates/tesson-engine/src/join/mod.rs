@@ -17,13 +17,15 @@ mod part;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tesson_core::{Chunk, ConfigError, Error, Indexed, Key, Keys, Lanes, PartFetch, ResourceId, Scratch};
+use tesson_core::{
+    Chunk, ConfigError, Error, Indexed, Key, Keys, Parallelism, PartFetch, ResourceId, Scratch,
+};
 use tesson_plan::{
     JoinReport, Joined, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
 };
 
 use crate::fetch::Resources;
-use crate::lanes::Threads;
+use crate::threads::Threads;
 use corpus::{JoinedCorpus, JoinedPart};
 use hashed::Hashed;
 pub(crate) use part::{Parts, files};
@@ -63,7 +65,7 @@ pub(crate) struct Joint {
 pub(crate) fn index(
     parts: &Parts,
     resources: &Resources,
-    lanes: &Threads,
+    threads: &Threads,
     rules: JoinRules,
 ) -> Result<Joint, Error> {
     let mut joined: Vec<JoinedPart> = Vec::new();
@@ -71,7 +73,7 @@ pub(crate) fn index(
     for part in parts.list() {
         let streams: Vec<_> = part.deserializer.streams().iter().map(|s| (s.shape.len(), s.sparse)).collect();
         let n_streams = streams.len() as u16;
-        let mut indexed = part.index(resources, lanes)?;
+        let mut indexed = part.index(resources, threads)?;
         if rules.hash_keys {
             indexed.corpus = Arc::new(Hashed(indexed.corpus));
         }
@@ -87,28 +89,28 @@ pub(crate) fn index(
     let all: Vec<Indexed> = joined.iter().map(|part| part.indexed.clone()).collect();
     if let [only] = all.as_slice() {
         if !rules.repeated {
-            refuse_repeated(&joined[0], resources, lanes)?;
+            refuse_repeated(&joined[0], resources, threads)?;
         }
         return Ok(Joint { indexed: only.clone(), parts: all, report: None });
     }
-    let (indexed, report) = join(parts, joined, resources, lanes, rules)?;
+    let (indexed, report) = join(parts, joined, resources, threads, rules)?;
     Ok(Joint { indexed, parts: all, report: Some(report) })
 }
 
 /// The keys of a whole part.
-fn key_columns(part: &JoinedPart, resources: &Resources, lanes: &Threads) -> Result<KeyColumns, Error> {
+fn key_columns(part: &JoinedPart, resources: &Resources, threads: &Threads) -> Result<KeyColumns, Error> {
     let mut keys = KeyColumns::new();
-    each_keys(part, resources, lanes, &mut |chunk: u32, found: Keys| {
+    each_keys(part, resources, threads, &mut |chunk: u32, found: Keys| {
         keys.push(found, part.indexed.index.chunk(chunk as usize).n_sequences);
     })?;
     Ok(keys)
 }
 
 /// Refuses keys that occur again in the only part.
-fn refuse_repeated(part: &JoinedPart, resources: &Resources, lanes: &Threads) -> Result<(), Error> {
+fn refuse_repeated(part: &JoinedPart, resources: &Resources, threads: &Threads) -> Result<(), Error> {
     check_number(0, part)?;
-    let keys = [key_columns(part, resources, lanes)?];
-    check_memory(&keys, lanes.memory)?;
+    let keys = [key_columns(part, resources, threads)?];
+    check_memory(&keys, threads.memory)?;
     match repeated_keys(&keys[0], 1) {
         PartReport { repeated: 0, .. } => Ok(()),
         found => Err(repeated(0, &found, part, resources).into()),
@@ -119,16 +121,16 @@ fn join(
     parts: &Parts,
     joined: Vec<JoinedPart>,
     resources: &Resources,
-    lanes: &Threads,
+    threads: &Threads,
     rules: JoinRules,
 ) -> Result<(Indexed, JoinReport), Error> {
     let mut columns = Vec::with_capacity(joined.len());
     for (i, part) in joined.iter().enumerate().skip(1) {
         check_number(i, part)?;
-        columns.push(key_columns(part, resources, lanes)?);
+        columns.push(key_columns(part, resources, threads)?);
     }
     check_number(0, &joined[0])?;
-    check_memory(&columns, lanes.memory)?;
+    check_memory(&columns, threads.memory)?;
     let secondary = |(i, keys): (usize, _)| {
         let part = &joined[i];
         let repeated = parts.list()[i].deserializer.repeated_keys();
@@ -137,14 +139,14 @@ fn join(
     let secondaries: Vec<_> = (1..).zip(&columns).map(secondary).collect();
     let definer = parts.list().iter().position(|part| part.deserializer.defines_size());
     let mut joiner = Joiner::new(&joined[0].indexed.index, &secondaries, definer, rules.missing);
-    each_keys(&joined[0], resources, lanes, &mut |chunk, keys| joiner.push(chunk, &keys))?;
+    each_keys(&joined[0], resources, threads, &mut |chunk, keys| joiner.push(chunk, &keys))?;
     let Joined { index, chunks, report } = joiner.finish();
     if let Some(part) = report.parts.iter().position(|found| found.repeated > 0).filter(|_| !rules.repeated) {
         return Err(repeated(part + 1, &report.parts[part], &joined[part + 1], resources).into());
     }
     judge(&report, rules.missing)?;
     let index = Arc::new(index);
-    let largest = usize::try_from(lanes.memory / 4).unwrap_or(usize::MAX);
+    let largest = usize::try_from(threads.memory / 4).unwrap_or(usize::MAX);
     let corpus = JoinedCorpus { parts: joined, chunks, index: index.clone(), largest };
     Ok((Indexed { index, corpus: Arc::new(corpus) }, report))
 }
@@ -153,17 +155,17 @@ fn join(
 fn each_keys(
     part: &JoinedPart,
     resources: &Resources,
-    lanes: &Threads,
+    threads: &Threads,
     each: &mut dyn FnMut(u32, Keys),
 ) -> Result<(), Error> {
     type Found = Mutex<Option<Result<Keys, Error>>>;
     let n_chunks = part.indexed.index.n_chunks();
     let mut benches: Vec<Mutex<(Scratch, Chunk)>> = Vec::new();
-    benches.resize_with(lanes.n, || Mutex::new((Scratch::default(), Chunk::empty())));
-    for from in (0..n_chunks).step_by(lanes.n) {
-        let wave = lanes.n.min(n_chunks - from);
+    benches.resize_with(threads.n, || Mutex::new((Scratch::default(), Chunk::empty())));
+    for from in (0..n_chunks).step_by(threads.n) {
+        let wave = threads.n.min(n_chunks - from);
         let found: Vec<Found> = (0..wave).map(|_| Mutex::new(None)).collect();
-        lanes.run(wave, &|i| {
+        threads.run(wave, &|i| {
             let mut bench = benches[i].lock().unwrap_or_else(PoisonError::into_inner);
             let (scratch, chunk) = &mut *bench;
             let n: u32 = part.indexed.index.chunk(from + i).n_sequences;

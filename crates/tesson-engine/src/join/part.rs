@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tesson_core::{ConfigError, Deserializer, Error, Indexed, PartFetch, StoreError, StreamInfo};
 
 use crate::fetch::Resources;
-use crate::lanes::Threads;
+use crate::threads::Threads;
 use crate::{fingerprint, index_cache};
 
 /// One deserializer, and which of the source's files are its own.
@@ -65,7 +65,7 @@ impl Parts {
     /// The only deserializer, if data in order can be read from it before they are indexed.
     pub(crate) fn growing(&self) -> bool {
         let [only] = self.0.as_slice() else { return false };
-        !only.deserializer.cache_index() && only.deserializer.pieces().is_some()
+        !only.deserializer.cache_index() && only.deserializer.streaming().is_some()
     }
 
     /// The streams of all, in order.
@@ -90,18 +90,18 @@ impl Parts {
 
 impl Part {
     /// Indexes the part, or takes its index from a cache.
-    pub(crate) fn index(&self, resources: &Resources, lanes: &Threads) -> Result<Indexed, Error> {
+    pub(crate) fn index(&self, resources: &Resources, threads: &Threads) -> Result<Indexed, Error> {
         let fetch = PartFetch { fetch: resources, first: self.files.start as u32 };
         let deserializer = &*self.deserializer;
         if !deserializer.cache_index() {
-            return deserializer.index(&fetch, lanes);
+            return deserializer.index(&fetch, threads);
         }
         let corpus = fingerprint::corpus(resources, self.files.clone())?;
         let files = &resources.files()[self.files.clone()];
         if let Some(indexed) = index_cache::read(deserializer, files, corpus) {
             return Ok(indexed);
         }
-        let indexed = deserializer.index(&fetch, lanes)?;
+        let indexed = deserializer.index(&fetch, threads)?;
         if let Err(e) = index_cache::write(deserializer, files, corpus, &indexed) {
             tracing::info!("the index cache cannot be written: {e}");
         }

@@ -10,7 +10,7 @@ use super::budget::PIECE_BYTES;
 use crate::block::BlockTable;
 use crate::check::{self, Checked, Severity};
 use crate::join::{self, Joint};
-use crate::lanes::Threads;
+use crate::threads::Threads;
 
 impl Source {
     /// The index of the whole corpus, made now if it was not needed before.
@@ -58,9 +58,9 @@ impl Source {
     /// # Errors
     /// As [`Source::indexed`], and unreadable storage.
     pub fn check(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> Result<Checked, Error> {
-        let lanes = Threads { n: self.threads, memory: self.memory_limit / 2 };
+        let threads = Threads { n: self.threads, memory: self.memory_limit / 2 };
         let looked_at = match self.parts.list() {
-            [part] => part.deserializer.index_with_defects(&*self.resources, &lanes)?,
+            [part] => part.deserializer.index_with_defects(&*self.resources, &threads)?,
             _ => None,
         };
         let (indexed, defects) = match looked_at {
@@ -97,8 +97,8 @@ impl Source {
 
     fn joint(&mut self) -> Result<&Joint, Error> {
         if self.joint.is_none() {
-            let lanes = Threads { n: self.threads, memory: self.memory_limit / 2 };
-            self.joint = Some(join::index(&self.parts, &self.resources, &lanes, self.join)?);
+            let threads = Threads { n: self.threads, memory: self.memory_limit / 2 };
+            self.joint = Some(join::index(&self.parts, &self.resources, &threads, self.join)?);
         }
         Ok(self.joint.as_ref().expect("made above"))
     }

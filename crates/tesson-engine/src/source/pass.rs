@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use tesson_core::{Chunk, Error, Piece, Pieces, ResourceId, Scratch, UsageError};
+use tesson_core::{ByteRun, Chunk, Error, ResourceId, Scratch, StreamingDecoder, UsageError};
 use tesson_plan::{Cursor, Limit};
 
 use super::Source;
@@ -55,7 +55,7 @@ impl Source {
     ) -> Result<(), E> {
         self.check_process()?;
         let deserializer = self.parts.primary().clone();
-        let Some(pieces) = deserializer.pieces().filter(|_| self.is_one_pass()) else {
+        let Some(pieces) = deserializer.streaming().filter(|_| self.is_one_pass()) else {
             return Err(Error::from(UsageError(
                 "only data that are read once, as stored and from the beginning, are gone through in one pass".into(),
             ))
@@ -145,7 +145,7 @@ impl Lines {
 /// What was made of a piece.
 struct Made<T> {
     made: T,
-    piece: Piece,
+    piece: ByteRun,
     n_lines: u64,
     n_sequences: u64,
     n_samples: u64,
@@ -155,7 +155,7 @@ struct Made<T> {
 
 /// Pieces on their way through the workers, back into their order.
 struct Belt<'a, T> {
-    pieces: &'a dyn Pieces,
+    pieces: &'a dyn StreamingDecoder,
     resources: &'a Resources,
     counters: &'a Counters,
     /// Bytes that a piece should have.
@@ -172,7 +172,7 @@ struct Belt<'a, T> {
 
 struct State<T> {
     /// Where cutting goes on; `None` while somebody cuts.
-    cutter: Option<Option<Piece>>,
+    cutter: Option<Option<ByteRun>>,
     /// Number of pieces cut, and of pieces taken.
     cut: u64,
     taken: u64,
@@ -231,7 +231,7 @@ impl<T: Send> Belt<'_, T> {
     }
 
     /// Takes the right to cut, when there is room for another piece; `None` when there is nothing left to be cut.
-    fn start_cut(&self) -> Option<Option<Piece>> {
+    fn start_cut(&self) -> Option<Option<ByteRun>> {
         let mut state = self.lock();
         loop {
             if state.ended {
@@ -249,7 +249,7 @@ impl<T: Send> Belt<'_, T> {
     }
 
     /// Gives the right to cut back with what was cut, and a number to that; an end, and an error, end cutting.
-    fn end_cut(&self, cut: Result<Option<Piece>, Error>) -> Option<(u64, Piece)> {
+    fn end_cut(&self, cut: Result<Option<ByteRun>, Error>) -> Option<(u64, ByteRun)> {
         let mut state = self.lock();
         let number = state.cut;
         match cut {

@@ -1,6 +1,6 @@
 //! Postscript and footer: where the chunks of a file are.
 
-use tesson_core::{Coded, Error, Fetch, ResourceId};
+use tesson_core::{CompactLengths, Error, Fetch, ResourceId};
 
 use crate::record::{Fault, Place, Problem};
 
@@ -21,7 +21,7 @@ pub(super) struct Index {
     /// The offset of every 64th chunk.
     offsets: Vec<u64>,
     /// From each chunk to the next, the last one to the footer.
-    steps: Coded,
+    steps: CompactLengths,
     /// Records of each chunk but the last.
     pub(super) group: u64,
     pub(super) n_records: u64,
@@ -80,7 +80,8 @@ impl Index {
         if n_chunks != entries.len() as u64 {
             return Err(format!("{n_chunks} chunks are said, {} are listed", entries.len()));
         }
-        let mut index = Index { offsets: Vec::new(), steps: Coded::constant(0, 0), group: 1, n_records };
+        let mut index =
+            Index { offsets: Vec::new(), steps: CompactLengths::constant(0, 0), group: 1, n_records };
         let mut steps = Vec::with_capacity(entries.len());
         let (mut last, mut last_records, mut records) = (0, 0, 0_u64);
         for (n, place) in entries.iter().enumerate() {
@@ -110,7 +111,7 @@ impl Index {
         if !entries.is_empty() {
             steps.push(step(footer - last, last_records)?);
         }
-        index.steps = Coded::new(&steps);
+        index.steps = CompactLengths::new(&steps);
         Ok(index)
     }
 

@@ -1,6 +1,6 @@
 //! The options of files of pictures in Base64, and what they mean.
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Options, Registry, Section, Setting, Value};
+use tesson_core::{ConfigError, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value};
 
 use crate::options::option;
 use crate::pictures::{self, FILE, GRAYSCALE, MULTI_VIEW_CROP, STREAMS, VERBOSITY};
@@ -23,13 +23,13 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
 /// What the options mean.
 pub(crate) fn describe(
     options: &Options<'_>,
-    setting: &Setting,
+    defaults: &ReaderDefaults,
     registry: &Registry,
 ) -> Result<Section, ConfigError> {
     let mut section = pictures::describe(options, registry)?;
     let cached = match options.given("cacheIndex") {
         Some(_) => options.bool("cacheIndex")?,
-        None => setting.cache_index,
+        None => defaults.cache_index,
     };
     let input = section.0.len() - 1;
     section.0.insert(input, ("cacheIndex".into(), Value::Bool(cached)));

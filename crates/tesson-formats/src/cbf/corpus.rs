@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use tesson_core::{
     Chunk, Corpus, DataErrorKind, Element, Error, Fetch, Index, Indexed, Keys, ResourceId, Scattered,
-    Scratch, Wanted,
+    Scratch, SequenceSelection,
 };
 
 use super::decode::{self, Cut, Decoder};
@@ -47,14 +47,14 @@ impl Corpus for CbfCorpus {
     fn load(
         &self,
         chunk: u32,
-        wanted: Wanted<'_>,
+        wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let runs = match wanted {
-            Wanted::Range(sequences) => vec![Run { chunk, sequences }],
-            Wanted::Rows(rows) => runs(rows.iter().map(|&row| (chunk, row))),
+            SequenceSelection::Range(sequences) => vec![Run { chunk, sequences }],
+            SequenceSelection::List(rows) => runs(rows.iter().map(|&row| (chunk, row))),
         };
         self.load_runs(&runs, fetch, scratch, out)
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{Chunk, Damage, DataErrorKind, Error, Fault, Keys, Oddities, Scratch};
+use tesson_core::{Chunk, Damage, DataErrorKind, DecodeWarnings, Error, Fault, Keys, Scratch};
 
 use super::column::{Column, Mark, Spare, Wrong};
 use super::layout::ChunkPlace;
@@ -215,7 +215,7 @@ impl<'r, E: Real> Decoder<'r, E> {
             let (file, at) = (self.rules.file.display(), self.first_other);
             format!("{file} (byte {at}): the length of the sequence is not that of its longest stream, it counts as it is")
         });
-        scratch.oddities.merge(Oddities { count: self.other_lengths, first, skipped: 0 });
+        scratch.warnings.merge(DecodeWarnings { count: self.other_lengths, first, skipped: 0 });
         let spare = &mut self.spare;
         *out = Chunk {
             n_sequences: self.lengths.len() as u32,

@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use tesson_core::{Coded, DataError, Error, Fetch, Index, Lanes};
+use tesson_core::{CompactLengths, DataError, Error, Fetch, Index, Parallelism};
 
 use super::{FILE, Rules};
 
@@ -17,14 +17,14 @@ const AT_ONCE: usize = 4096;
 pub(super) fn index(
     rules: &Rules,
     fetch: &dyn Fetch,
-    lanes: &dyn Lanes,
+    parallelism: &dyn Parallelism,
 ) -> Result<(Index, Vec<DataError>), Error> {
     let (mut index, mut defects) = (Index::new(), Vec::new());
     for chunks in rules.chunks.chunks(AT_ONCE) {
         let first = index.n_chunks();
         let found: Vec<Mutex<Option<Result<Lengths, Error>>>> =
             chunks.iter().map(|_| Mutex::new(None)).collect();
-        lanes.run(chunks.len(), &|i| {
+        parallelism.run(chunks.len(), &|i| {
             let lengths = lengths(rules, (first + i) as u32, fetch);
             *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(lengths);
         });
@@ -40,14 +40,14 @@ pub(super) fn index(
 }
 
 /// The counted lengths of a chunk, and what is wrong with them.
-type Lengths = (Coded, Option<DataError>);
+type Lengths = (CompactLengths, Option<DataError>);
 
 /// The counted lengths of a chunk's sequences.
 fn lengths(rules: &Rules, number: u32, fetch: &dyn Fetch) -> Result<Lengths, Error> {
     let chunk = &rules.chunks[number as usize];
     if chunk.n_sequences == 1 && !rules.checking {
         // The table says it. The reference's converter writes a chunk for each sequence (§5): millions of small reads.
-        return Ok((Coded::constant(chunk.n_samples, 1), None));
+        return Ok((CompactLengths::constant(chunk.n_samples, 1), None));
     }
     let mut lengths: Vec<u32> = Vec::with_capacity(chunk.n_sequences as usize);
     let (mut at, end) = (chunk.offset, chunk.offset + chunk.prefix_bytes());
@@ -59,5 +59,5 @@ fn lengths(rules: &Rules, number: u32, fetch: &dyn Fetch) -> Result<Lengths, Err
         fetch.progress(next - at);
         at = next;
     }
-    Ok((Coded::new(&lengths), rules.compare_lengths(number, &lengths).err()))
+    Ok((CompactLengths::new(&lengths), rules.compare_lengths(number, &lengths).err()))
 }

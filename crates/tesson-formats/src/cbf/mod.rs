@@ -10,7 +10,7 @@
 //! | `index` | the lengths in front of the chunks |
 //! | `directory` | where a chunk's sequences lie, for reading some of them |
 //! | `corpus` | loading parts of an indexed file |
-//! | `pieces` | reading in order without an index |
+//! | `streaming` | reading in order without an index |
 //! | `window` | as much of a chunk at once as fits a core's cache |
 //! | `order` | whether entries are in order |
 //! | `write`, `walk`, `outbox` | the way back: chunks put together of encoded sequences |
@@ -29,9 +29,9 @@ mod layout;
 mod options;
 mod order;
 mod outbox;
-mod pieces;
 mod record;
 mod records;
+mod streaming;
 #[cfg(test)]
 mod tests;
 mod value;
@@ -43,13 +43,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_core::{
-    ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Format, Indexed, Key, Lanes,
-    Location, Options, Pieces, ResourceId, Setting, Shape, StreamInfo,
+    ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Format, Indexed, Key,
+    Location, Options, Parallelism, ReaderDefaults, ResourceId, Shape, StreamInfo, StreamingDecoder,
 };
 
 use crate::several;
 use layout::{ChunkPlace, Layout};
-use options::{OPTIONS, Settings};
+use options::{CbfOptions, OPTIONS};
 use record::{Broken, Form};
 
 /// The registry's entry.
@@ -62,9 +62,9 @@ pub static FORMAT: Format = Format {
     open,
 };
 
-fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let settings = Arc::new(Settings::new(options, setting)?);
-    Ok(several::open(&settings.files, |file| Cbf::new(Arc::clone(&settings), file)))
+fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
+    let options = Arc::new(CbfOptions::new(options, defaults)?);
+    Ok(several::open(&options.files, |file| Cbf::new(Arc::clone(&options), file)))
 }
 
 /// The streams of a file, by their names in it, and the type that each one's values are written in.
@@ -167,7 +167,7 @@ impl Rules {
 
 /// A binary file as a corpus.
 struct Cbf {
-    settings: Arc<Settings>,
+    options: Arc<CbfOptions>,
     resources: [PathBuf; 1],
     /// The streams that are delivered.
     streams: Vec<StreamInfo>,
@@ -175,10 +175,10 @@ struct Cbf {
 }
 
 impl Cbf {
-    fn new(settings: Arc<Settings>, file: PathBuf) -> Cbf {
+    fn new(options: Arc<CbfOptions>, file: PathBuf) -> Cbf {
         let rules = Rules {
             file: file.as_path().into(),
-            element: settings.element,
+            element: options.element,
             streams: Vec::new(),
             chunks: Vec::new(),
             by_offset: Vec::new(),
@@ -186,14 +186,14 @@ impl Cbf {
             checking: false,
         };
         let resources = [file];
-        Cbf { settings, resources, streams: Vec::new(), rules: Arc::new(rules) }
+        Cbf { options, resources, streams: Vec::new(), rules: Arc::new(rules) }
     }
 
     /// The file's streams under the names that the options give them (§4).
     fn name_streams(&self, layout: &Layout) -> Result<Vec<Stream>, Error> {
         let mut streams: Vec<Stream> = Vec::with_capacity(layout.streams.len());
         for declared in &layout.streams {
-            let input = self.settings.inputs.iter().find(|input| input.alias == declared.name);
+            let input = self.options.inputs.iter().find(|input| input.alias == declared.name);
             let (name, skip) = input.map_or((&declared.name, false), |input| (&input.name, input.skip));
             if !skip && streams.iter().any(|stream| !stream.skip && stream.name == *name) {
                 let what = format!("two streams have the name `{name}`, give one of them another in `input`");
@@ -228,7 +228,7 @@ impl Deserializer for Cbf {
     fn identity(&self) -> String {
         // What the file says of its streams is part of the corpus.
         let names: Vec<(&str, bool)> = self.rules.streams.iter().map(|s| (s.name.as_str(), s.skip)).collect();
-        format!("cbf 1; {} {names:?}", self.settings.element.name())
+        format!("cbf 1; {} {names:?}", self.options.element.name())
     }
 
     fn smaller_chunks(&self) -> Option<&'static str> {
@@ -240,7 +240,7 @@ impl Deserializer for Cbf {
     }
 
     fn keep_in_memory(&self) -> bool {
-        self.settings.keep
+        self.options.keep
     }
 
     // The file's chunk table is its index.
@@ -254,11 +254,11 @@ impl Deserializer for Cbf {
         let info = |stream: &Stream| StreamInfo {
             name: stream.name.clone(),
             shape: Shape::new([stream.form.dim as usize]),
-            element: self.settings.element,
+            element: self.options.element,
             sparse: stream.form.sparse,
         };
         self.streams = streams.iter().filter(|stream| !stream.skip).map(info).collect();
-        let largest = pieces::LARGEST.min(fetch.largest() / pieces::AT_ONCE);
+        let largest = streaming::LARGEST.min(fetch.largest() / streaming::AT_ONCE);
         let small_chunks = layout.chunks.iter().all(|chunk| chunk.bytes() <= largest);
         let rules = Arc::make_mut(&mut self.rules);
         (rules.streams, rules.small_chunks) = (streams, small_chunks);
@@ -266,8 +266,8 @@ impl Deserializer for Cbf {
         Ok(())
     }
 
-    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
-        let (index, defects) = index::index(&self.rules, fetch, lanes)?;
+    fn index(&self, fetch: &dyn Fetch, parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
+        let (index, defects) = index::index(&self.rules, fetch, parallelism)?;
         match defects.into_iter().next() {
             Some(defect) => Err(defect.into()),
             None => Ok(corpus::indexed(Arc::clone(&self.rules), Arc::new(index))),
@@ -277,10 +277,10 @@ impl Deserializer for Cbf {
     fn index_with_defects(
         &self,
         fetch: &dyn Fetch,
-        lanes: &dyn Lanes,
+        parallelism: &dyn Parallelism,
     ) -> Result<Option<(Indexed, Vec<DataError>)>, Error> {
         let rules = Arc::new(Rules { checking: true, ..(*self.rules).clone() });
-        let (index, defects) = index::index(&rules, fetch, lanes)?;
+        let (index, defects) = index::index(&rules, fetch, parallelism)?;
         Ok(Some((corpus::indexed(rules, Arc::new(index)), defects)))
     }
 
@@ -288,7 +288,7 @@ impl Deserializer for Cbf {
         None
     }
 
-    fn pieces(&self) -> Option<&dyn Pieces> {
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
         // Of large chunks, and of those with streams that are left out, only parts are read.
         if self.rules.small_chunks && !self.rules.skips() { Some(self) } else { None }
     }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use tesson_core::{
-    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, Registry, Section, Setting, Value,
+    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section,
+    Value,
 };
 
 /// One entry of `input`.
@@ -96,27 +97,27 @@ pub(super) struct Input {
 
 /// The options, resolved.
 #[derive(Clone, Debug)]
-pub(super) struct Settings {
+pub(super) struct CbfOptions {
     pub(super) files: Vec<PathBuf>,
     pub(super) inputs: Vec<Input>,
     pub(super) element: Element,
     pub(super) keep: bool,
 }
 
-impl Settings {
+impl CbfOptions {
     /// Resolves a section.
-    pub(super) fn new(options: &Options<'_>, setting: &Setting) -> Result<Settings, ConfigError> {
-        if !setting.numeric_keys {
+    pub(super) fn new(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<CbfOptions, ConfigError> {
+        if !defaults.numeric_keys {
             let what = "keys of the binary format are numbers, the reader asks for texts (`useNumericSequenceKeys = false`)";
             return Err(ConfigError::new(options.path("file"), what));
         }
         let element = match options.text("precision")?.as_deref() {
             Some("double") => Element::F64,
             Some(_) => Element::F32,
-            None => setting.element,
+            None => defaults.element,
         };
         let files = options.files("file")?;
-        Ok(Settings { files, inputs: inputs(options)?, element, keep: options.bool("keepDataInMemory")? })
+        Ok(CbfOptions { files, inputs: inputs(options)?, element, keep: options.bool("keepDataInMemory")? })
     }
 }
 
@@ -139,11 +140,11 @@ fn inputs(options: &Options<'_>) -> Result<Vec<Input>, ConfigError> {
 /// What the options mean, for people and for other programs.
 pub(super) fn describe(
     options: &Options<'_>,
-    setting: &Setting,
+    defaults: &ReaderDefaults,
     _registry: &Registry,
 ) -> Result<Section, ConfigError> {
-    let settings = Settings::new(options, setting)?;
-    let input = settings.inputs.iter().map(|input| {
+    let resolved = CbfOptions::new(options, defaults)?;
+    let input = resolved.inputs.iter().map(|input| {
         let mut stream = Section::from_iter([("alias", Value::Text(input.alias.clone()))]);
         if input.skip {
             stream.push("skip", Value::Bool(true));
@@ -153,7 +154,7 @@ pub(super) fn describe(
     Ok(Section::from_iter([
         ("file", options.described_files("file")?),
         ("traceLevel", Value::Whole(options.whole("traceLevel")?.unwrap_or_default().into())),
-        ("keepDataInMemory", Value::Bool(settings.keep)),
+        ("keepDataInMemory", Value::Bool(resolved.keep)),
         ("input", Value::Section(Section::from_iter(input))),
     ]))
 }

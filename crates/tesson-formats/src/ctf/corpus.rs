@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Coded, Corpus, DataErrorKind, Error, Fetch, Index, Indexed, Keys, ResourceId, Scattered, Scratch,
-    Wanted,
+    Chunk, CompactLengths, Corpus, DataErrorKind, Error, Fetch, Index, Indexed, Keys, ResourceId, Scattered,
+    Scratch, SequenceSelection,
 };
 
 use super::index::{ChunkTable, save};
@@ -47,7 +47,7 @@ impl Corpus for CtfCorpus {
     fn load(
         &self,
         chunk: u32,
-        wanted: Wanted<'_>,
+        wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
@@ -56,8 +56,8 @@ impl Corpus for CtfCorpus {
         let mut decoder = AnyDecoder::new(&self.rules, scratch, out);
         let part = self.part(chunk, 0);
         let done = match wanted {
-            Wanted::Range(range) => part.range(range, fetch, &mut bytes, &mut decoder),
-            Wanted::Rows(rows) => part.rows(rows.iter().copied(), fetch, &mut bytes, &mut decoder),
+            SequenceSelection::Range(range) => part.range(range, fetch, &mut bytes, &mut decoder),
+            SequenceSelection::List(rows) => part.rows(rows.iter().copied(), fetch, &mut bytes, &mut decoder),
         };
         decoder.finish(scratch, out);
         out.first_line = part.table.line;
@@ -135,7 +135,7 @@ impl CtfCorpus {
 struct Part<'a> {
     corpus: &'a CtfCorpus,
     table: &'a ChunkTable,
-    lengths: &'a Coded,
+    lengths: &'a CompactLengths,
     /// What the decoder is to call the chunk's first line.
     line: u64,
 }

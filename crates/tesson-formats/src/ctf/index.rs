@@ -6,7 +6,7 @@
 
 use std::sync::Mutex;
 
-use tesson_core::{Coded, DataErrorKind, Error, Fetch, Index, Lanes};
+use tesson_core::{CompactLengths, DataErrorKind, Error, Fetch, Index, Parallelism};
 
 use super::rows::{Keying, LastId, RowId};
 use super::scan::{self, LIMIT, Reads};
@@ -34,11 +34,11 @@ pub(crate) struct ChunkTable {
     pub(crate) start: u64,
     pub(crate) line: u64,
     /// Bytes of each sequence.
-    pub(crate) sizes: Coded,
+    pub(crate) sizes: CompactLengths,
     /// Bytes between each sequence and the next one.
-    pub(crate) gaps: Coded,
+    pub(crate) gaps: CompactLengths,
     /// Lines from each sequence's first row to the next one's; `None`: as many as its counted rows.
-    pub(crate) lines: Option<Coded>,
+    pub(crate) lines: Option<CompactLengths>,
     /// Bytes and lines before each [`STEP`]th sequence, within the chunk.
     anchors: Box<[(u32, u32)]>,
 }
@@ -47,7 +47,12 @@ pub(crate) struct ChunkTable {
 const STEP: usize = 64;
 
 impl ChunkTable {
-    fn new(start: u64, line: u64, lengths: &Coded, [sizes, gaps, lines]: [Coded; 3]) -> Option<ChunkTable> {
+    fn new(
+        start: u64,
+        line: u64,
+        lengths: &CompactLengths,
+        [sizes, gaps, lines]: [CompactLengths; 3],
+    ) -> Option<ChunkTable> {
         let lines = (lines != *lengths).then_some(lines);
         let mut table = ChunkTable { start, line, sizes, gaps, lines, anchors: Box::default() };
         let (mut bytes, mut n_lines, mut anchors) = (0u32, 0u32, Vec::new());
@@ -62,13 +67,13 @@ impl ChunkTable {
         Some(table)
     }
 
-    fn sums(&self, lengths: &Coded, range: std::ops::Range<usize>) -> (u64, u64) {
+    fn sums(&self, lengths: &CompactLengths, range: std::ops::Range<usize>) -> (u64, u64) {
         let bytes = self.sizes.sum(range.clone()) + self.gaps.sum(range.clone());
         (bytes, self.lines.as_ref().unwrap_or(lengths).sum(range))
     }
 
     /// Where a sequence begins: byte offset in the file, line within the chunk.
-    pub(crate) fn locate(&self, lengths: &Coded, sequence: usize) -> (u64, u64) {
+    pub(crate) fn locate(&self, lengths: &CompactLengths, sequence: usize) -> (u64, u64) {
         let anchor = sequence / STEP;
         let (bytes, lines) = self.anchors[anchor];
         let (more, more_lines) = self.sums(lengths, anchor * STEP..sequence);
@@ -76,14 +81,14 @@ impl ChunkTable {
     }
 
     /// The end of the chunk's last sequence.
-    pub(crate) fn end(&self, lengths: &Coded) -> u64 {
+    pub(crate) fn end(&self, lengths: &CompactLengths) -> u64 {
         let last = lengths.len() - 1;
         self.locate(lengths, last).0 + u64::from(self.sizes.get(last))
     }
 
     /// Bytes of memory held beside the value itself.
     pub(crate) fn bytes(&self) -> usize {
-        let lines = self.lines.as_ref().map_or(0, Coded::bytes);
+        let lines = self.lines.as_ref().map_or(0, CompactLengths::bytes);
         self.sizes.bytes() + self.gaps.bytes() + lines + self.anchors.len() * size_of::<(u32, u32)>()
     }
 }
@@ -97,15 +102,15 @@ pub(crate) fn index(
     chunk_bytes: u64,
     cut: Cut,
     fetch: &dyn Fetch,
-    lanes: &dyn Lanes,
+    parallelism: &dyn Parallelism,
 ) -> Result<(Index, Vec<ChunkTable>), Error> {
     let size = fetch.size(FILE);
     let mut stitch = Stitch::new(rules, chunk_bytes.min(size));
     let mut from = rules.prologue.start;
     // In waves, so that what ranges have found is held for a few of them only: up to as many bytes as the text has,
     // where rows are short, and the text read.
-    let wave = lanes.width().max(1) * 2;
-    let room = (lanes.memory() / (4 * wave as u64)).max(1 << 12);
+    let wave = parallelism.width().max(1) * 2;
+    let room = (parallelism.memory() / (4 * wave as u64)).max(1 << 12);
     let cut = Cut { range: cut.range.min(room), read: cut.read.min(room) };
     while from < size {
         let parts: Vec<Mutex<Option<Result<Part, Error>>>> = (0..wave).map(|_| Mutex::new(None)).collect();
@@ -113,7 +118,7 @@ pub(crate) fn index(
             let start = from.saturating_add(i as u64 * cut.range).min(size);
             (start, start.saturating_add(cut.range).min(size))
         };
-        lanes.run(wave, &|i| {
+        parallelism.run(wave, &|i| {
             let (start, end) = range(i);
             if start < end {
                 let part = Part::scan(rules, fetch, Reads { from: start, end, bytes: cut.read });
@@ -432,8 +437,12 @@ impl Chunks {
         // What follows the last sequence belongs to no chunk.
         self.gaps.push(0);
         self.lines.push(last);
-        let lengths = Coded::new(&self.lengths);
-        let columns = [Coded::new(&self.sizes), Coded::new(&self.gaps), Coded::new(&self.lines)];
+        let lengths = CompactLengths::new(&self.lengths);
+        let columns = [
+            CompactLengths::new(&self.sizes),
+            CompactLengths::new(&self.gaps),
+            CompactLengths::new(&self.lines),
+        ];
         let bytes = self.end - self.start;
         let table = ChunkTable::new(self.start, self.line, &lengths, columns).filter(|_| bytes <= LIMIT);
         let Some(table) = table else {
@@ -479,22 +488,22 @@ pub(crate) fn save(index: &Index, table: &[ChunkTable], into: &mut Vec<u8>) {
     }
 }
 
-fn save_column(column: Option<&Coded>, into: &mut Vec<u8>) {
+fn save_column(column: Option<&CompactLengths>, into: &mut Vec<u8>) {
     match column {
         None => into.push(255),
-        Some(Coded::Constant { value, .. }) => {
+        Some(CompactLengths::Constant { value, .. }) => {
             into.push(0);
             into.extend_from_slice(&value.to_le_bytes());
         }
-        Some(Coded::Bytes(v)) => {
+        Some(CompactLengths::Bytes(v)) => {
             into.push(1);
             into.extend_from_slice(v);
         }
-        Some(Coded::Halves(v)) => {
+        Some(CompactLengths::Halves(v)) => {
             into.push(2);
             v.iter().for_each(|x| into.extend_from_slice(&x.to_le_bytes()));
         }
-        Some(Coded::Words(v)) => {
+        Some(CompactLengths::Words(v)) => {
             into.push(4);
             v.iter().for_each(|x| into.extend_from_slice(&x.to_le_bytes()));
         }
@@ -545,16 +554,16 @@ impl<'a> Saved<'a> {
     }
 
     /// A column of `n` values; the inner `None` is the empty one.
-    fn column(&mut self, n: u32) -> Option<Option<Coded>> {
+    fn column(&mut self, n: u32) -> Option<Option<CompactLengths>> {
         let [width] = self.take()?;
         Some(match width {
             255 => None,
-            0 => Some(Coded::constant(u32::from_le_bytes(self.take()?), n)),
-            1 => Some(Coded::Bytes(self.values(n, 1)?.into())),
-            2 => Some(Coded::Halves(
+            0 => Some(CompactLengths::constant(u32::from_le_bytes(self.take()?), n)),
+            1 => Some(CompactLengths::Bytes(self.values(n, 1)?.into())),
+            2 => Some(CompactLengths::Halves(
                 self.values(n, 2)?.chunks_exact(2).map(|b| u16::from_le_bytes([b[0], b[1]])).collect(),
             )),
-            4 => Some(Coded::Words(
+            4 => Some(CompactLengths::Words(
                 self.values(n, 4)?
                     .chunks_exact(4)
                     .map(|b| u32::from_le_bytes([b[0], b[1], b[2], b[3]]))

@@ -10,7 +10,7 @@
 //! | `scan` | rows of a file, one after the other, in pieces |
 //! | `index` | the index pass, chunks, saved indexes |
 //! | `corpus` | loading parts of an indexed file |
-//! | `pieces` | reading in order without an index |
+//! | `streaming` | reading in order without an index |
 //! | `parse`, `checks` | rows to columns, and all faults |
 //! | `number`, `bytes`, `tag` | numbers, classes of bytes, short texts |
 //! | `tokens` | fast kernels for ordinary values |
@@ -24,10 +24,10 @@ mod index;
 mod number;
 mod options;
 mod parse;
-mod pieces;
 mod prologue;
 mod rows;
 mod scan;
+mod streaming;
 mod survey;
 mod tag;
 #[cfg(test)]
@@ -39,12 +39,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_core::{
-    ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Format, Indexed, Lanes,
-    Location, Options, Pieces, ResourceId, Setting, StreamInfo, StreamMismatch,
+    ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Format, Indexed, Location,
+    Options, Parallelism, ReaderDefaults, ResourceId, StreamInfo, StreamMismatch, StreamingDecoder,
 };
 
 use crate::several;
-use options::{EmptyInputs, Input, OPTIONS, Settings};
+use options::{CtfOptions, EmptyInputs, Input, OPTIONS};
 use prologue::Prologue;
 use rows::{Keying, RowRules};
 use tag::Tag;
@@ -60,10 +60,10 @@ pub static FORMAT: Format = Format {
     open,
 };
 
-fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let settings = Arc::new(Settings::new(options, setting)?);
-    let rules = Rules::new(&settings);
-    Ok(several::open(&settings.files, |file| Ctf::new(Arc::clone(&settings), &rules, file)))
+fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
+    let options = Arc::new(CtfOptions::new(options, defaults)?);
+    let rules = Rules::new(&options);
+    Ok(several::open(&options.files, |file| Ctf::new(Arc::clone(&options), &rules, file)))
 }
 
 /// What decoding needs to know, settled by [`Deserializer::prepare`].
@@ -124,26 +124,26 @@ impl Name {
 
 impl Rules {
     /// What the options say; all else is the file's.
-    fn new(settings: &Settings) -> Rules {
+    fn new(options: &CtfOptions) -> Rules {
         Rules {
             file: Path::new("").into(),
-            inputs: settings.inputs.clone().into(),
-            names: settings.inputs.iter().map(|input| Name::new(&input.alias)).collect(),
-            main: settings.main,
-            skip_ids: settings.skip_ids,
-            text_keys: settings.text_keys,
-            lenient: settings.lenient,
-            empty: settings.empty.unwrap_or(EmptyInputs::Keep),
-            grammar: settings.grammar,
+            inputs: options.inputs.clone().into(),
+            names: options.inputs.iter().map(|input| Name::new(&input.alias)).collect(),
+            main: options.main,
+            skip_ids: options.skip_ids,
+            text_keys: options.text_keys,
+            lenient: options.lenient,
+            empty: options.empty.unwrap_or(EmptyInputs::Keep),
+            grammar: options.grammar,
             rows: RowRules {
                 keying: Keying::Lines,
-                lenient: settings.lenient,
-                main: settings.main.map(|main| (*settings.inputs[main].alias).into()),
+                lenient: options.lenient,
+                main: options.main.map(|main| (*options.inputs[main].alias).into()),
             },
             prologue: Prologue { start: 0, line: 0, lines: true },
             // The fault that ends reading is the one behind the budget.
-            most_faults: settings.max_errors.saturating_add(1).max(MOST_FAULTS) as usize,
-            element: settings.element,
+            most_faults: options.max_errors.saturating_add(1).max(MOST_FAULTS) as usize,
+            element: options.element,
             kernel: Kernel::best(),
         }
     }
@@ -151,7 +151,7 @@ impl Rules {
 
 /// A text file as a corpus.
 struct Ctf {
-    settings: Arc<Settings>,
+    options: Arc<CtfOptions>,
     resources: [PathBuf; 1],
     rules: Arc<Rules>,
     /// How the index pass divides the file; tests make it small.
@@ -159,10 +159,10 @@ struct Ctf {
 }
 
 impl Ctf {
-    /// A file, read by the rules that [`Rules::new`] makes of the same settings.
-    fn new(settings: Arc<Settings>, rules: &Rules, file: PathBuf) -> Ctf {
+    /// A file, read by the rules that [`Rules::new`] makes of the same options.
+    fn new(options: Arc<CtfOptions>, rules: &Rules, file: PathBuf) -> Ctf {
         let rules = Rules { file: file.as_path().into(), ..rules.clone() };
-        Ctf { settings, resources: [file], rules: Arc::new(rules), cut: index::Cut::default() }
+        Ctf { options, resources: [file], rules: Arc::new(rules), cut: index::Cut::default() }
     }
 }
 
@@ -172,7 +172,7 @@ impl Deserializer for Ctf {
     }
 
     fn streams(&self) -> &[StreamInfo] {
-        &self.settings.streams
+        &self.options.streams
     }
 
     fn resources(&self) -> &[PathBuf] {
@@ -180,11 +180,11 @@ impl Deserializer for Ctf {
     }
 
     fn identity(&self) -> String {
-        self.settings.identity()
+        self.options.identity()
     }
 
     fn max_errors(&self) -> u64 {
-        self.settings.max_errors
+        self.options.max_errors
     }
 
     fn smaller_chunks(&self) -> Option<&'static str> {
@@ -196,25 +196,25 @@ impl Deserializer for Ctf {
     }
 
     fn keep_in_memory(&self) -> bool {
-        self.settings.keep
+        self.options.keep
     }
 
     fn cache_index(&self) -> bool {
-        self.settings.cache_index
+        self.options.cache_index
     }
 
     fn defines_size(&self) -> bool {
-        self.settings.main.is_some()
+        self.options.main.is_some()
     }
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
         let prologue = prologue::look(&self.rules, fetch)?;
         let rules = Arc::make_mut(&mut self.rules);
         rules.prologue = prologue;
-        if self.settings.has_open_dims() {
-            let settings = Arc::make_mut(&mut self.settings);
-            prologue::find_dims(settings, rules, prologue, fetch)?;
-            rules.inputs = settings.inputs.clone().into();
+        if self.options.has_open_dims() {
+            let options = Arc::make_mut(&mut self.options);
+            prologue::find_dims(options, rules, prologue, fetch)?;
+            rules.inputs = options.inputs.clone().into();
         }
         rules.rows.keying = match (prologue.lines, rules.text_keys) {
             (true, _) => Keying::Lines,
@@ -223,12 +223,13 @@ impl Deserializer for Ctf {
         };
         // A row without ids is one example: without one of its streams it pairs with nothing.
         let by_mode = if prologue.lines { EmptyInputs::Fault } else { EmptyInputs::Keep };
-        rules.empty = self.settings.empty.unwrap_or(by_mode);
+        rules.empty = self.options.empty.unwrap_or(by_mode);
         Ok(())
     }
 
-    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
-        let (index, table) = index::index(&self.rules, self.settings.chunk_bytes, self.cut, fetch, lanes)?;
+    fn index(&self, fetch: &dyn Fetch, parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
+        let (index, table) =
+            index::index(&self.rules, self.options.chunk_bytes, self.cut, fetch, parallelism)?;
         Ok(corpus::indexed(Arc::clone(&self.rules), index, table))
     }
 
@@ -237,7 +238,7 @@ impl Deserializer for Ctf {
         Some(corpus::indexed(Arc::clone(&self.rules), index, table))
     }
 
-    fn pieces(&self) -> Option<&dyn Pieces> {
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
         // A sequence may turn out not to exist at its very end only: no place to cut is safe.
         if self.rules.main.is_some() { None } else { Some(self) }
     }

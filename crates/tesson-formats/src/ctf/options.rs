@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use tesson_core::{
-    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, Registry, Section, Setting, Shape,
-    StreamInfo, Value,
+    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section,
+    Shape, StreamInfo, Value,
 };
 
 use super::number::Grammar;
@@ -171,7 +171,7 @@ pub(crate) struct Input {
 
 /// The options, resolved.
 #[derive(Clone, Debug)]
-pub(crate) struct Settings {
+pub(crate) struct CtfOptions {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) streams: Vec<StreamInfo>,
     pub(crate) inputs: Vec<Input>,
@@ -193,23 +193,23 @@ pub(crate) struct Settings {
 /// The largest dimension: columns are signed 32-bit numbers to whoever gets them.
 const MAX_DIM: u64 = i32::MAX as u64;
 
-impl Settings {
+impl CtfOptions {
     /// Resolves a section.
-    pub(crate) fn new(options: &Options<'_>, setting: &Setting) -> Result<Settings, ConfigError> {
+    pub(crate) fn new(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<CtfOptions, ConfigError> {
         let word = |name: &str| options.text(name).map(Option::unwrap_or_default);
         let element = match word("precision")?.as_str() {
             "double" => Element::F64,
             "float" => Element::F32,
-            _ => setting.element,
+            _ => defaults.element,
         };
-        let mut settings = Settings {
+        let mut resolved = CtfOptions {
             files: options.files("file")?,
             streams: Vec::new(),
             inputs: Vec::new(),
             element,
             main: None,
             skip_ids: options.bool("skipSequenceIds")?,
-            text_keys: !setting.numeric_keys,
+            text_keys: !defaults.numeric_keys,
             lenient: word("rules")? == "lenient",
             empty: match word("emptyInputs")?.as_str() {
                 "keep" => Some(EmptyInputs::Keep),
@@ -224,10 +224,10 @@ impl Settings {
             keep: options.bool("keepDataInMemory")?,
             cache_index: match options.given("cacheIndex") {
                 Some(_) => options.bool("cacheIndex")?,
-                None => setting.cache_index,
+                None => defaults.cache_index,
             },
         };
-        if settings.chunk_bytes == 0 {
+        if resolved.chunk_bytes == 0 {
             return Err(ConfigError::new(
                 options.path("chunkSizeInBytes"),
                 "found `0`, expected at least 1 byte",
@@ -236,15 +236,15 @@ impl Settings {
         options.bool("frameMode")?;
         options.whole("traceLevel")?;
         for (name, input) in options.sections("input")? {
-            settings.add_input(name, &input)?;
+            resolved.add_input(name, &input)?;
         }
-        if settings.inputs.is_empty() {
+        if resolved.inputs.is_empty() {
             return Err(ConfigError::new(
                 options.path("input"),
                 "no streams, at least one section is expected",
             ));
         }
-        Ok(settings)
+        Ok(resolved)
     }
 
     fn add_input(&mut self, name: &str, options: &Options<'_>) -> Result<(), ConfigError> {
@@ -321,19 +321,19 @@ impl Settings {
 /// What the options mean. Those with which Tesson goes beyond the reference are told where they are given.
 pub(crate) fn describe(
     options: &Options<'_>,
-    setting: &Setting,
+    defaults: &ReaderDefaults,
     _registry: &Registry,
 ) -> Result<Section, ConfigError> {
-    let settings = Settings::new(options, setting)?;
+    let resolved = CtfOptions::new(options, defaults)?;
     let word = |name: &str| Ok(Value::Text(options.text(name)?.unwrap_or_default().to_ascii_lowercase()));
     let mut section = Section::from_iter([
         ("file", options.described_files("file")?),
-        ("skipSequenceIds", Value::Bool(settings.skip_ids)),
-        ("maxErrors", Value::Whole(settings.max_errors.into())),
+        ("skipSequenceIds", Value::Bool(resolved.skip_ids)),
+        ("maxErrors", Value::Whole(resolved.max_errors.into())),
         ("traceLevel", Value::Whole(options.whole("traceLevel")?.unwrap_or_default().into())),
-        ("chunkSizeInBytes", Value::Whole(settings.chunk_bytes.into())),
-        ("cacheIndex", Value::Bool(settings.cache_index)),
-        ("keepDataInMemory", Value::Bool(settings.keep)),
+        ("chunkSizeInBytes", Value::Whole(resolved.chunk_bytes.into())),
+        ("cacheIndex", Value::Bool(resolved.cache_index)),
+        ("keepDataInMemory", Value::Bool(resolved.keep)),
         ("rules", word("rules")?),
     ]);
     for name in ["emptyInputs", "numbers"] {
@@ -341,14 +341,14 @@ pub(crate) fn describe(
             section.push(name, word(name)?);
         }
     }
-    let streams = settings.inputs.iter().enumerate().map(|(i, input)| {
+    let streams = resolved.inputs.iter().enumerate().map(|(i, input)| {
         let stream = Section::from_iter([
             ("alias", Value::Text(String::from_utf8_lossy(&input.alias).into_owned())),
             ("dim", if input.dim == 0 { Value::Text("auto".into()) } else { Value::Whole(input.dim.into()) }),
             ("format", Value::Text(if input.sparse { "sparse" } else { "dense" }.into())),
-            ("definesMBSize", Value::Bool(settings.main == Some(i))),
+            ("definesMBSize", Value::Bool(resolved.main == Some(i))),
         ]);
-        (settings.streams[i].name.as_str(), Value::Section(stream))
+        (resolved.streams[i].name.as_str(), Value::Section(stream))
     });
     section.push("input", Value::Section(streams.collect()));
     Ok(section)

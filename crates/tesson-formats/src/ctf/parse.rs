@@ -4,7 +4,8 @@
 //! of [`super::tokens`] take the values of ordinary samples off it and give back whatever they find odd, undone.
 
 use tesson_core::{
-    Chunk, Data, DataErrorKind, DecodeRoom, Element, Fault, Keys, Oddities, Offsets, Scratch, StreamColumn,
+    Chunk, Data, DataErrorKind, DecodeRoom, DecodeWarnings, Element, Fault, Keys, Offsets, Scratch,
+    StreamColumn,
 };
 
 use super::bytes::{is_blank, is_end, is_unprintable, quote, skip_blanks, skip_digits, skip_to_input};
@@ -272,7 +273,7 @@ impl<'r, E: Real> Decoder<'r, E> {
             let what = odd.describe(self.rules);
             format!("{} (byte {at}): {what}", self.rules.file.display())
         });
-        scratch.oddities.merge(Oddities { count: self.odd.0, first, skipped: self.skipped });
+        scratch.warnings.merge(DecodeWarnings { count: self.odd.0, first, skipped: self.skipped });
     }
 
     /// Every row that counts is a sequence.

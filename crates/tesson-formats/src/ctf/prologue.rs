@@ -3,7 +3,7 @@
 use tesson_core::{ConfigError, DataErrorKind, Error, Fetch, ResourceId};
 
 use super::bytes::{is_end, is_white};
-use super::options::Settings;
+use super::options::CtfOptions;
 use super::parse::count_values;
 use super::{Rules, glance, located, scan};
 
@@ -131,7 +131,7 @@ fn comment_end(window: &mut Window<'_>, mut at: u64) -> Result<Option<u64>, Erro
 /// # Errors
 /// A stream without a good sample in the rows that are looked at.
 pub(crate) fn find_dims(
-    settings: &mut Settings,
+    options: &mut CtfOptions,
     rules: &Rules,
     prologue: Prologue,
     fetch: &dyn Fetch,
@@ -141,22 +141,22 @@ pub(crate) fn find_dims(
     scan::rows(rules, fetch, scan::Reads { from: prologue.start, end, bytes: 64 << 10 }, |row| {
         for pipe in row.bytes.iter().enumerate().filter(|&(_, &b)| b == b'|').map(|(at, _)| at) {
             let rest = &row.bytes[pipe + 1..];
-            let open = settings.inputs.iter().position(|i| {
+            let open = options.inputs.iter().position(|i| {
                 i.dim == 0 && rest.starts_with(&i.alias) && rest.get(i.alias.len()).is_none_or(|&b| is_end(b))
             });
             let Some(stream) = open else { continue };
-            let values = pipe + 1 + settings.inputs[stream].alias.len();
+            let values = pipe + 1 + options.inputs[stream].alias.len();
             match count_values(row.bytes, values, rules.grammar) {
-                Some(n @ 1..) => settings.set_dim(stream, u32::try_from(n).unwrap_or(u32::MAX)),
+                Some(n @ 1..) => options.set_dim(stream, u32::try_from(n).unwrap_or(u32::MAX)),
                 _ => continue,
             }
         }
-        Ok(settings.has_open_dims())
+        Ok(options.has_open_dims())
     })?;
-    let Some(stream) = settings.inputs.iter().position(|i| i.dim == 0) else { return Ok(()) };
+    let Some(stream) = options.inputs.iter().position(|i| i.dim == 0) else { return Ok(()) };
     let what = format!(
         "`dim` of `{}` is `auto` and no sample in the first {LOOKED_AT} bytes of rows tells it",
-        settings.streams[stream].name
+        options.streams[stream].name
     );
     Err(ConfigError::new("input", what).into())
 }

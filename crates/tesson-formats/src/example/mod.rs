@@ -1,7 +1,7 @@
 //! `tf.train.Example` messages: from their bytes straight into columns, and the way back (§5).
 //!
 //! A message is a map from keys to lists of bytes, floats or integers. Whoever reads says which keys it wants and which
-//! kind of list each has ([`Wanted`]); a [`Parser`] then appends one row a message to each of the [`Columns`]. No map is
+//! kind of list each has ([`FeatureSpec`]); a [`Parser`] then appends one row a message to each of the [`Columns`]. No map is
 //! made and nothing is allocated for a record: what is not wanted is stepped over unread, and byte strings stay where they
 //! are, as [`Span`]s of the bytes that were handed in.
 //!
@@ -21,5 +21,5 @@ mod tests;
 
 pub use columns::{Column, Columns, Kind, List, Span};
 pub use error::{ExampleError, Fault};
-pub use parse::{Parser, Wanted};
+pub use parse::{FeatureSpec, Parser};
 pub use write::{Value, write};

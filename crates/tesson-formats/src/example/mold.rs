@@ -7,7 +7,7 @@
 
 use super::columns::{Columns, List};
 use super::wire::Wire;
-use super::{Kind, Span, Wanted, list};
+use super::{FeatureSpec, Kind, Span, list};
 
 /// Molds that are kept: messages of other sizes follow each other.
 const KEPT: usize = 8;
@@ -59,7 +59,7 @@ impl Molds {
     pub(super) fn learn(
         &mut self,
         message: &[u8],
-        wanted: &[Wanted],
+        wanted: &[FeatureSpec],
         column: impl Fn(&[u8]) -> Option<usize>,
     ) {
         if self.credit == 0 {
@@ -112,7 +112,7 @@ struct Part {
 impl Mold {
     /// Of a message that is written as writers do it: each wanted key is there once, its numbers are packed. `None` for any
     /// other one.
-    fn of(message: &[u8], wanted: &[Wanted], column: impl Fn(&[u8]) -> Option<usize>) -> Option<Mold> {
+    fn of(message: &[u8], wanted: &[FeatureSpec], column: impl Fn(&[u8]) -> Option<usize>) -> Option<Mold> {
         let mut parts = Vec::new();
         // Values of keys that are not wanted may be anything, too.
         let mut free = Vec::new();

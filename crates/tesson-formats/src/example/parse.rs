@@ -10,7 +10,7 @@ type Result<T> = std::result::Result<T, ExampleError>;
 
 /// A key and the kind of list that it holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wanted {
+pub struct FeatureSpec {
     /// The key of the feature.
     pub key: String,
     /// The list it has to hold.
@@ -35,7 +35,7 @@ struct Guess {
 /// Reads the wanted keys of messages.
 #[derive(Clone, Debug)]
 pub struct Parser {
-    wanted: Vec<Wanted>,
+    wanted: Vec<FeatureSpec>,
     /// Wanted keys in the order of their bytes.
     sorted: Vec<usize>,
     guesses: Vec<Guess>,
@@ -44,7 +44,7 @@ pub struct Parser {
 
 impl Parser {
     /// A parser for these keys; each stands there once.
-    pub fn new(wanted: Vec<Wanted>) -> Parser {
+    pub fn new(wanted: Vec<FeatureSpec>) -> Parser {
         let mut sorted: Vec<usize> = (0..wanted.len()).collect();
         sorted.sort_by(|a, b| wanted[*a].key.cmp(&wanted[*b].key));
         debug_assert!(sorted.windows(2).all(|w| wanted[w[0]].key != wanted[w[1]].key));
@@ -52,7 +52,7 @@ impl Parser {
     }
 
     /// The wanted keys.
-    pub fn wanted(&self) -> &[Wanted] {
+    pub fn wanted(&self) -> &[FeatureSpec] {
         &self.wanted
     }
 
@@ -188,7 +188,7 @@ impl Parser {
 }
 
 /// Which of the wanted keys it is.
-fn find(wanted: &[Wanted], sorted: &[usize], key: &[u8]) -> Option<usize> {
+fn find(wanted: &[FeatureSpec], sorted: &[usize], key: &[u8]) -> Option<usize> {
     let found = sorted.binary_search_by(|i| wanted[*i].key.as_bytes().cmp(key));
     found.ok().map(|i| sorted[i])
 }
@@ -256,7 +256,7 @@ impl<'a> Lists<'a> {
     }
 
     #[inline]
-    fn end(self, wanted: &Wanted, at: Wire<'_>) -> Result<()> {
+    fn end(self, wanted: &FeatureSpec, at: Wire<'_>) -> Result<()> {
         match self.last {
             Some(kind) if kind != self.kind => {
                 let key = wanted.key.clone();

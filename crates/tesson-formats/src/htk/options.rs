@@ -1,7 +1,7 @@
 //! The options of feature files, and what they mean.
 
 use tesson_core::{
-    ConfigError, OptionKind, OptionSpec, OptionTable, Options, Registry, Section, Setting, Value,
+    ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
 };
 
 use crate::options::{only_stream, option};
@@ -43,7 +43,7 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
 /// What the options mean.
 pub(crate) fn describe(
     options: &Options<'_>,
-    _setting: &Setting,
+    _setting: &ReaderDefaults,
     _registry: &Registry,
 ) -> Result<Section, ConfigError> {
     let (name, stream) = only_stream(options)?;

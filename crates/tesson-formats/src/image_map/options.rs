@@ -1,6 +1,6 @@
 //! The options of map files, and what they mean.
 
-use tesson_core::{ConfigError, OptionTable, Options, Registry, Section, Setting};
+use tesson_core::{ConfigError, OptionTable, Options, ReaderDefaults, Registry, Section};
 
 use crate::pictures::{self, FILE, GRAYSCALE, MULTI_VIEW_CROP, STREAMS, VERBOSITY};
 
@@ -10,7 +10,7 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[FILE, STREAMS, GRAYSCALE,
 /// What the options mean.
 pub(crate) fn describe(
     options: &Options<'_>,
-    _setting: &Setting,
+    _setting: &ReaderDefaults,
     registry: &Registry,
 ) -> Result<Section, ConfigError> {
     pictures::describe(options, registry)

@@ -1,6 +1,6 @@
 //! The options of label files, and what they mean.
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Options, Registry, Section, Setting, Value};
+use tesson_core::{ConfigError, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value};
 
 use crate::options::{only_stream, option};
 
@@ -51,12 +51,12 @@ const MAX_DIM: u64 = 65535;
 /// What the options mean.
 pub(crate) fn describe(
     options: &Options<'_>,
-    setting: &Setting,
+    defaults: &ReaderDefaults,
     _registry: &Registry,
 ) -> Result<Section, ConfigError> {
     let (name, stream) = only_stream(options)?;
     let boundaries = stream.bool("phoneBoundaries")?;
-    if boundaries && setting.frame_mode {
+    if boundaries && defaults.frame_mode {
         let what = "frames have no boundaries; leave out either this or `frameMode`";
         return Err(ConfigError::new(stream.path("phoneBoundaries"), what));
     }

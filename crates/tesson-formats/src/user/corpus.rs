@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tesson_core::{Chunk, Corpus, Error, Fetch, Index, Keys, ResourceId, Scratch, Wanted};
+use tesson_core::{Chunk, Corpus, Error, Fetch, Index, Keys, ResourceId, Scratch, SequenceSelection};
 
 use super::chunk::select;
 use super::deserializer::Calls;
@@ -66,20 +66,20 @@ impl Corpus for UserCorpus {
     fn load(
         &self,
         chunk: u32,
-        wanted: Wanted<'_>,
+        wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         _scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
         match wanted {
-            Wanted::Range(range) if range.len() == self.index.lengths(chunk as usize).len() => {
+            SequenceSelection::Range(range) if range.len() == self.index.lengths(chunk as usize).len() => {
                 *out = match self.kept.take(chunk) {
                     Some(kept) => Arc::unwrap_or_clone(kept),
                     None => self.calls.in_turn(|| self.read(chunk, fetch))?,
                 };
             }
-            Wanted::Range(range) => select(&*self.share(chunk, fetch)?, range, out),
-            Wanted::Rows(rows) => select(&*self.share(chunk, fetch)?, rows.iter().copied(), out),
+            SequenceSelection::Range(range) => select(&*self.share(chunk, fetch)?, range, out),
+            SequenceSelection::List(rows) => select(&*self.share(chunk, fetch)?, rows.iter().copied(), out),
         }
         Ok(())
     }

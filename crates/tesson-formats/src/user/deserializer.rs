@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::{
-    Cause, Chunk, Coded, DataError, DataErrorKind, Deserializer, Error, Fetch, Index, Indexed, Keys, Lanes,
-    Setting, StreamInfo, UserError,
+    Cause, Chunk, CompactLengths, DataError, DataErrorKind, Deserializer, Error, Fetch, Index, Indexed, Keys,
+    Parallelism, ReaderDefaults, StreamInfo, UserError,
 };
 
 use super::chunk;
@@ -31,13 +31,13 @@ impl UserDeserializer {
     ///
     /// # Errors
     /// A sentence that says which stream cannot be, or that there is no chunk.
-    pub fn new(source: Arc<dyn ChunkSource>, setting: &Setting) -> Result<UserDeserializer, String> {
+    pub fn new(source: Arc<dyn ChunkSource>, defaults: &ReaderDefaults) -> Result<UserDeserializer, String> {
         let mut streams = source.streams();
         if streams.is_empty() {
             return Err(format!("`{}` has no streams, expected at least 1", source.name()));
         }
         for (number, stream) in streams.iter_mut().enumerate() {
-            stream.element = setting.element;
+            stream.element = defaults.element;
             check_stream(stream).map_err(|what| format!("stream {number} of `{}`: {what}", source.name()))?;
         }
         for (number, stream) in streams.iter().enumerate() {
@@ -54,7 +54,7 @@ impl UserDeserializer {
             let (name, n) = (source.name(), streams.len());
             return Err(format!("`{name}` counts the samples of stream {number}, expected one below {n}"));
         }
-        let numeric_keys = setting.numeric_keys;
+        let numeric_keys = defaults.numeric_keys;
         let calls = Calls { source, streams, counted, n_chunks, numeric_keys, turn: Mutex::new(()) };
         Ok(UserDeserializer { calls: Arc::new(calls), composable: true })
     }
@@ -125,16 +125,16 @@ impl Deserializer for UserDeserializer {
         Ok(())
     }
 
-    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
+    fn index(&self, fetch: &dyn Fetch, parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
         let (mut index, mut keys) = (Index::new(), Vec::new());
         let announced = OnceLock::new();
-        let width = if self.calls.source.is_thread_safe() { WAVE * lanes.width() } else { 1 };
+        let width = if self.calls.source.is_thread_safe() { WAVE * parallelism.width() } else { 1 };
         for first in (0..self.calls.n_chunks).step_by(width) {
             let wave = first..self.calls.n_chunks.min(first.saturating_add(width as u32));
-            for entry in self.calls.entries(wave, &announced, fetch, lanes)? {
+            for entry in self.calls.entries(wave, &announced, fetch, parallelism)? {
                 let first_key = index.n_sequences();
                 keys.push(entry.keys.unwrap_or(self.calls.default_keys(first_key, entry.lengths.len())));
-                index.push(Coded::new(&entry.lengths), entry.bytes);
+                index.push(CompactLengths::new(&entry.lengths), entry.bytes);
             }
         }
         if index.n_sequences() == 0 {
@@ -144,7 +144,7 @@ impl Deserializer for UserDeserializer {
         }
         index.seal();
         let index = Arc::new(index);
-        let kept = Kept::new(lanes.memory() / KEPT_SHARE);
+        let kept = Kept::new(parallelism.memory() / KEPT_SHARE);
         let corpus = UserCorpus::new(self.calls.clone(), index.clone(), keys, kept);
         Ok(Indexed { index, corpus: Arc::new(corpus) })
     }
@@ -215,7 +215,7 @@ impl Calls {
         wave: std::ops::Range<u32>,
         announced: &OnceLock<()>,
         fetch: &dyn Fetch,
-        lanes: &dyn Lanes,
+        parallelism: &dyn Parallelism,
     ) -> Result<Vec<Entry>, Error> {
         let found: Vec<OnceLock<Result<Entry, Error>>> = wave.clone().map(|_| OnceLock::new()).collect();
         let failed = AtomicU32::new(u32::MAX);
@@ -241,7 +241,7 @@ impl Calls {
         if found.len() == 1 {
             one(0)
         } else {
-            lanes.run(found.len(), &one)
+            parallelism.run(found.len(), &one)
         }
         found.into_iter().filter_map(OnceLock::into_inner).collect()
     }

@@ -16,8 +16,8 @@ mod source;
 use std::sync::Arc;
 
 use tesson_core::{
-    ConfigError, Deserializer, Format, Object, OptionKind, OptionSpec, OptionTable, Options, Setting, Value,
-    describe_from_table,
+    ConfigError, Deserializer, Format, Object, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
+    Value, describe_from_table,
 };
 
 pub use chunk::checked;
@@ -61,9 +61,9 @@ pub fn instance(source: Arc<dyn ChunkSource>) -> Value {
     Value::Object(Object::new(source, &name))
 }
 
-fn open(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let source: &Arc<dyn ChunkSource> = options.object("instance", "a user-defined deserializer")?;
-    let deserializer = UserDeserializer::new(source.clone(), setting)
+    let deserializer = UserDeserializer::new(source.clone(), defaults)
         .map_err(|what| ConfigError::new(options.path("instance"), what))?;
     let composable = options.bool("composable")?;
     Ok(Box::new(if composable { deserializer } else { deserializer.on_local_timelines() }))

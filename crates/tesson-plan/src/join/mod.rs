@@ -8,7 +8,7 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
-use tesson_core::{Coded, Index, Key, Keys, Repeated};
+use tesson_core::{CompactLengths, Index, Key, Keys, Repeated};
 
 pub use keys::KeyColumns;
 
@@ -93,7 +93,7 @@ enum Numbers {
     /// Consecutive ones, from this on.
     From(u32),
     /// Any ones, as distances from the least.
-    Each { least: u32, beyond: Coded },
+    Each { least: u32, beyond: CompactLengths },
 }
 
 /// What was not joined, for whoever wants to know.
@@ -135,7 +135,7 @@ impl Numbers {
         }
         let least = numbers.iter().copied().min().unwrap_or(0);
         let beyond: Vec<u32> = numbers.iter().map(|n| n - least).collect();
-        Numbers::Each { least, beyond: Coded::new(&beyond) }
+        Numbers::Each { least, beyond: CompactLengths::new(&beyond) }
     }
 
     #[inline]
@@ -226,7 +226,7 @@ impl<'a> Joiner<'a> {
         let span = self.primary.chunk(chunk as usize);
         let own = u128::from(span.bytes) * self.rows.len() as u128 / u128::from(span.n_sequences.max(1));
         let others: u64 = self.partners.iter().map(|p| p.mean * self.rows.len() as u64).sum();
-        self.joined.index.push(Coded::new(&self.lengths), own as u64 + others);
+        self.joined.index.push(CompactLengths::new(&self.lengths), own as u64 + others);
         self.joined.chunks.push(JoinedChunk {
             chunk,
             rows: Numbers::of(&self.rows),

@@ -1,7 +1,7 @@
 //! Joins against the plain reading of §3.2.
 
 use proptest::prelude::*;
-use tesson_core::{Coded, Index, Key, Keys, Repeated};
+use tesson_core::{CompactLengths, Index, Key, Keys, Repeated};
 
 use super::*;
 
@@ -12,7 +12,7 @@ fn index_of(corpus: &Corpus) -> Index {
     let mut index = Index::new();
     for chunk in corpus {
         let lengths: Vec<u32> = chunk.iter().map(|s| s.1).collect();
-        index.push(Coded::new(&lengths), 10 * chunk.len() as u64);
+        index.push(CompactLengths::new(&lengths), 10 * chunk.len() as u64);
     }
     index.seal();
     index

@@ -3,7 +3,7 @@
 //! Nothing but a table of the chunks and a few sequences are held, so any sequence of any sweep is known
 //! in a fraction of a microsecond, or in a few where there are few sequences, whatever the size of the corpus. Bandwidth needs random access by sequence.
 
-use tesson_core::{Coded, Index};
+use tesson_core::{CompactLengths, Index};
 
 use super::ahead::Ahead;
 use super::locate::Locate;
@@ -56,7 +56,7 @@ impl Global {
 /// The length of all sequences, if it is one and the same.
 pub(crate) fn only_length(index: &Index) -> Option<u64> {
     let mut lengths = (0..index.n_chunks()).map(|c| match index.lengths(c) {
-        Coded::Constant { value, .. } => Some(u64::from(*value)),
+        CompactLengths::Constant { value, .. } => Some(u64::from(*value)),
         _ => None,
     });
     let first = lengths.next()??;

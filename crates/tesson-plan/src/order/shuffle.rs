@@ -293,7 +293,7 @@ impl Shuffle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tesson_core::Coded;
+    use tesson_core::CompactLengths;
 
     fn check_places(n: usize, seed: u64, expected: &[u32]) {
         assert_eq!(chunk_places(n, seed), expected);
@@ -316,7 +316,7 @@ mod tests {
     fn check_order(window: Window, sweep: u64, expected: &str) {
         let mut index = Index::new();
         for lengths in [&[1, 2, 3][..], &[1, 2], &[3, 1, 2], &[3, 6]] {
-            index.push(Coded::new(lengths), 1);
+            index.push(CompactLengths::new(lengths), 1);
         }
         index.seal();
         let mut shuffle = Shuffle::new(&index, &window, 0, sweep);

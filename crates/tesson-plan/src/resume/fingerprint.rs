@@ -1,6 +1,6 @@
 //! What a state belongs to.
 
-use tesson_core::{Coded, Index, ResumeError};
+use tesson_core::{CompactLengths, Index, ResumeError};
 
 use super::same;
 use crate::OrderSpec;
@@ -68,11 +68,11 @@ pub fn index_shape(index: &Index) -> u64 {
 }
 
 /// The only length in a column, if there is no other.
-fn only(lengths: &Coded) -> Option<u32> {
+fn only(lengths: &CompactLengths) -> Option<u32> {
     if lengths.is_empty() {
         return None;
     }
     let first = lengths.get(0);
-    let constant = matches!(lengths, Coded::Constant { .. });
+    let constant = matches!(lengths, CompactLengths::Constant { .. });
     (constant || (1..lengths.len()).all(|i| lengths.get(i) == first)).then_some(first)
 }

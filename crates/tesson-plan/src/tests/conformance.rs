@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use tesson_core::{Coded, Index};
+use tesson_core::{CompactLengths, Index};
 
 use super::*;
 use crate::{BatchPlan, Cursor};
@@ -53,7 +53,7 @@ fn index_text(text: &str, chunk_bytes: u64) -> (Index, Vec<Vec<u64>>) {
         }
     }
     let mut index = Index::new();
-    chunks.iter().for_each(|(lengths, _, bytes)| index.push(Coded::new(lengths), *bytes));
+    chunks.iter().for_each(|(lengths, _, bytes)| index.push(CompactLengths::new(lengths), *bytes));
     index.seal();
     (index, chunks.into_iter().map(|(_, keys, _)| keys).collect())
 }

@@ -16,14 +16,14 @@ mod truncating;
 mod twin;
 
 use proptest::prelude::*;
-use tesson_core::{Coded, Index};
+use tesson_core::{CompactLengths, Index};
 
 use crate::{Demand, Ending, Limit, OrderSpec, PlanSpec, Planned, Planner, Sharing, Window};
 
 /// A complete index of these chunks, each given by the lengths of its sequences.
 fn index_of(chunks: &[Vec<u32>]) -> Index {
     let mut index = Index::new();
-    chunks.iter().for_each(|lengths| index.push(Coded::new(lengths), 1));
+    chunks.iter().for_each(|lengths| index.push(CompactLengths::new(lengths), 1));
     index.seal();
     index
 }

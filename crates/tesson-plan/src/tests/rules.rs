@@ -87,7 +87,7 @@ fn an_empty_share_of_a_minibatch_is_not_the_end() {
 #[test]
 fn sizes_and_positions_beyond_32_bits_are_exact() {
     let mut index = Index::new();
-    (0..8).for_each(|_| index.push(Coded::constant(u32::MAX, 2), 1));
+    (0..8).for_each(|_| index.push(CompactLengths::constant(u32::MAX, 2), 1));
     index.seal();
     let n = u64::from(u32::MAX);
     for order in [OrderSpec::AsStored, chunk_window(2, 3), OrderSpec::Global { seed: 3 }] {
@@ -112,7 +112,7 @@ fn sizes_and_positions_beyond_32_bits_are_exact() {
 #[test]
 fn a_billion_sequences_are_sought_at_once_in_the_global_order() {
     let mut index = Index::new();
-    (0..1000).for_each(|_| index.push(Coded::constant(1, 1_000_000), 1));
+    (0..1000).for_each(|_| index.push(CompactLengths::constant(1, 1_000_000), 1));
     index.seal();
     let mut planner = Planner::new(spec(OrderSpec::Global { seed: 9 }));
     let cursor = planner.seek(&index, 77_777_777_777, None).unwrap().unwrap();
@@ -132,7 +132,7 @@ fn a_billion_sequences_are_sought_at_once_in_the_global_order() {
 #[test]
 fn a_small_window_over_many_sequences_holds_a_few_windows_of_them() {
     let mut index = Index::new();
-    (0..400).for_each(|_| index.push(Coded::constant(1, 5000), 1));
+    (0..400).for_each(|_| index.push(CompactLengths::constant(1, 5000), 1));
     index.seal();
     let mut planner = Planner::new(spec(chunk_window(8, 0)));
     let mut plan = BatchPlan::default();
@@ -203,7 +203,7 @@ fn no_sweeps_end_at_once() {
 #[test]
 fn shuffled_orders_wait_for_the_whole_index() {
     let mut index = Index::new();
-    index.push(Coded::constant(1, 5), 1);
+    index.push(CompactLengths::constant(1, 5), 1);
     let mut planner = Planner::new(spec(chunk_window(1, 0)));
     assert_eq!(planner.start(&index, demand(1, 1, 0)).unwrap(), None);
     let progress = planner.next_batch(&index, demand(1, 1, 0), &mut BatchPlan::default()).unwrap();

@@ -266,8 +266,8 @@ fn the_shape_of_an_index_depends_on_chunks_and_lengths_only() {
     let shape = |chunks: &[Vec<u32>]| index_shape(&index_of(chunks));
     let ours = shape(&[vec![1, 2], vec![5, 5]]);
     let mut other = Index::new();
-    other.push(Coded::Words(vec![1, 2].into()), 77);
-    other.push(Coded::Halves(vec![5, 5].into()), 3);
+    other.push(CompactLengths::Words(vec![1, 2].into()), 77);
+    other.push(CompactLengths::Halves(vec![5, 5].into()), 3);
     other.seal();
     assert_eq!(index_shape(&other), ours);
     for different in

@@ -1,7 +1,7 @@
 //! The planner and the plain model agree on whatever is done to them.
 
 use proptest::prelude::*;
-use tesson_core::{Coded, Index};
+use tesson_core::{CompactLengths, Index};
 
 use super::model::{Batch, Model};
 use super::*;
@@ -112,7 +112,7 @@ proptest! {
             while other.next_batch(&growing, demand, &mut plan).unwrap() == Progress::NeedIndex {
                 for _ in 0..=piece {
                     if chunk < chunks.len() {
-                        growing.push(Coded::new(&chunks[chunk]), 1);
+                        growing.push(CompactLengths::new(&chunks[chunk]), 1);
                         chunk += 1;
                     }
                 }

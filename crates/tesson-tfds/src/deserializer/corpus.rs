@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson_core::{
     Chunk, Corpus, DataError, DataErrorKind, Element, Error, Fault, Fetch, Index, Keys, Location, ResourceId,
-    Scratch, Wanted,
+    Scratch, SequenceSelection,
 };
 use tesson_formats::record::{self, End, RecordFile, Want};
 
@@ -146,7 +146,7 @@ impl Corpus for Loading {
     fn load(
         &self,
         chunk: u32,
-        wanted: Wanted<'_>,
+        wanted: SequenceSelection<'_>,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
         out: &mut Chunk,
@@ -154,8 +154,8 @@ impl Corpus for Loading {
         let records = &*self.records;
         let slice = records.slices[chunk as usize];
         let rows: Vec<u32> = match &wanted {
-            Wanted::Range(range) => range.clone().collect(),
-            Wanted::Rows(rows) => rows.to_vec(),
+            SequenceSelection::Range(range) => range.clone().collect(),
+            SequenceSelection::List(rows) => rows.to_vec(),
         };
         *out = Chunk::empty();
         out.streams = records.streams.iter().map(|stream| stream.empty(records.element)).collect();
@@ -197,7 +197,13 @@ impl Corpus for Loading {
         let mut work = Work::take(scratch, records, fetch);
         let mut done = 0;
         while done < rows.len() {
-            records.read(&slice, &Wanted::Range(0..n_sequences), &rows[done..], fetch, &mut work.block)?;
+            records.read(
+                &slice,
+                &SequenceSelection::Range(0..n_sequences),
+                &rows[done..],
+                fetch,
+                &mut work.block,
+            )?;
             done += work.block.len();
             let Work { block, keys: alone, .. } = &mut *work;
             let mut alone = alone.as_mut();
@@ -232,14 +238,14 @@ impl Records {
     pub(super) fn read(
         &self,
         slice: &Slice,
-        wanted: &Wanted<'_>,
+        wanted: &SequenceSelection<'_>,
         rows: &[u32],
         fetch: &dyn Fetch,
         into: &mut record::Records,
     ) -> Result<(), Error> {
         let file = &self.files[slice.resource as usize];
         let record = |row: &u32| slice.first + u64::from(*row);
-        if let Wanted::Range(_) = wanted {
+        if let SequenceSelection::Range(_) = wanted {
             let want = Want { first: record(&rows[0]), most: rows.len() as u64, bytes: BLOCK_BYTES };
             file.read(want, fetch, into)?;
             if !into.is_empty() {

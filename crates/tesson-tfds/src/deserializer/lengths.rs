@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tesson_core::{Coded, ConfigError, Error, Fetch, Index, Lanes, Wanted};
+use tesson_core::{CompactLengths, ConfigError, Error, Fetch, Index, Parallelism, SequenceSelection};
 use tesson_formats::record;
 
 use super::column::Stream;
@@ -44,13 +44,13 @@ impl Lengths {
         &self,
         records: &Records,
         fetch: &dyn Fetch,
-        lanes: &dyn Lanes,
-    ) -> Result<Vec<Coded>, Error> {
+        parallelism: &dyn Parallelism,
+    ) -> Result<Vec<CompactLengths>, Error> {
         let mut all = Vec::with_capacity(records.slices.len());
         for slices in records.slices.chunks(AT_ONCE) {
-            let found: Vec<Mutex<Option<Result<Coded, Error>>>> =
+            let found: Vec<Mutex<Option<Result<CompactLengths, Error>>>> =
                 slices.iter().map(|_| Mutex::new(None)).collect();
-            lanes.run(slices.len(), &|i| {
+            parallelism.run(slices.len(), &|i| {
                 let lengths = self.of_slice(&slices[i], records, fetch);
                 *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(lengths);
             });
@@ -62,12 +62,18 @@ impl Lengths {
         Ok(all)
     }
 
-    fn of_slice(&self, slice: &Slice, records: &Records, fetch: &dyn Fetch) -> Result<Coded, Error> {
+    fn of_slice(&self, slice: &Slice, records: &Records, fetch: &dyn Fetch) -> Result<CompactLengths, Error> {
         let (mut block, mut reading) = (record::Records::new(), Reading::new(&self.schema, fetch));
         let rows: Vec<u32> = (0..slice.n).collect();
         let mut lengths: Vec<u32> = Vec::with_capacity(rows.len());
         while lengths.len() < rows.len() {
-            records.read(slice, &Wanted::Range(0..slice.n), &rows[lengths.len()..], fetch, &mut block)?;
+            records.read(
+                slice,
+                &SequenceSelection::Range(0..slice.n),
+                &rows[lengths.len()..],
+                fetch,
+                &mut block,
+            )?;
             reading.each::<Error>(&block, &mut |step| {
                 match step {
                     Step::Rows { batch, .. } => {
@@ -80,7 +86,7 @@ impl Lengths {
         }
         let bytes = slice.bytes(fetch.size(tesson_core::ResourceId(slice.resource)));
         fetch.progress(bytes.end - bytes.start);
-        Ok(Coded::new(&lengths))
+        Ok(CompactLengths::new(&lengths))
     }
 
     fn of_row(&self, batch: &Batch, row: usize) -> u32 {
@@ -98,7 +104,7 @@ pub(super) fn save(index: &Index, sizes: &[u64], into: &mut Vec<u8>) {
     sizes.iter().for_each(|size| into.extend(size.to_le_bytes()));
     for chunk in 0..index.n_chunks() {
         let lengths = index.lengths(chunk);
-        if let Coded::Constant { value, .. } = lengths {
+        if let CompactLengths::Constant { value, .. } = lengths {
             into.push(0);
             into.extend(value.to_le_bytes());
         } else {
@@ -109,7 +115,7 @@ pub(super) fn save(index: &Index, sizes: &[u64], into: &mut Vec<u8>) {
 }
 
 /// The lengths and sizes that [`save`] wrote; `None` if the bytes are not those of these records.
-pub(super) fn restore(saved: &[u8], records: &Records) -> Option<(Vec<Coded>, Vec<u64>)> {
+pub(super) fn restore(saved: &[u8], records: &Records) -> Option<(Vec<CompactLengths>, Vec<u64>)> {
     let (version, saved) = saved.split_first_chunk()?;
     let (sizes, mut saved) = saved.split_at_checked(records.files.len() * 8)?;
     let sizes = sizes.as_chunks().0.iter().map(|size| u64::from_le_bytes(*size)).collect();
@@ -122,7 +128,11 @@ pub(super) fn restore(saved: &[u8], records: &Records) -> Option<(Vec<Coded>, Ve
         if lengths.contains(&0) {
             return None;
         }
-        all.push(if *form == 0 { Coded::constant(lengths[0], slice.n) } else { Coded::new(&lengths) });
+        all.push(if *form == 0 {
+            CompactLengths::constant(lengths[0], slice.n)
+        } else {
+            CompactLengths::new(&lengths)
+        });
         saved = rest;
     }
     (saved.is_empty() && u32::from_le_bytes(*version) == VERSION).then_some((all, sizes))

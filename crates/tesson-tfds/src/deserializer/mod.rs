@@ -23,8 +23,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_core::{
-    Coded, ConfigError, Deserializer, Element, Error, Fetch, Index, Indexed, Lanes, ResourceId, Shape,
-    StreamInfo,
+    CompactLengths, ConfigError, Deserializer, Element, Error, Fetch, Index, Indexed, Parallelism,
+    ResourceId, Shape, StreamInfo,
 };
 
 use crate::features::{Feature, Schema, Selection};
@@ -259,12 +259,13 @@ impl Deserializer for TfdsDeserializer {
     }
 
     // The dataset says how many records each file holds; one that holds fewer is found when they are loaded.
-    fn index(&self, fetch: &dyn Fetch, lanes: &dyn Lanes) -> Result<Indexed, Error> {
+    fn index(&self, fetch: &dyn Fetch, parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
         let records = &self.records;
         let counted =
-            self.lengths.as_ref().map(|lengths| lengths.count(records, fetch, lanes)).transpose()?;
+            self.lengths.as_ref().map(|lengths| lengths.count(records, fetch, parallelism)).transpose()?;
         let constant = lengths::constant(&records.streams);
-        let same = || records.slices.iter().map(|slice| Coded::constant(constant, slice.n)).collect();
+        let same =
+            || records.slices.iter().map(|slice| CompactLengths::constant(constant, slice.n)).collect();
         let sizes = (0..records.files.len()).map(|i| fetch.size(ResourceId(i as u32))).collect();
         Ok(self.indexed(counted.unwrap_or_else(same), sizes))
     }
@@ -277,7 +278,7 @@ impl Deserializer for TfdsDeserializer {
 
 impl TfdsDeserializer {
     /// The index of chunks of these lengths, in files of these sizes.
-    fn indexed(&self, lengths: Vec<Coded>, sizes: Vec<u64>) -> Indexed {
+    fn indexed(&self, lengths: Vec<CompactLengths>, sizes: Vec<u64>) -> Indexed {
         let mut index = Index::new();
         for (slice, lengths) in self.records.slices.iter().zip(lengths) {
             let bytes = slice.bytes(sizes[slice.resource as usize]);

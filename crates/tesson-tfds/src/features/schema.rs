@@ -1,7 +1,7 @@
 //! What is read of each example: the tree of features, the features that are asked for, and the keys that hold them.
 
 use tesson_core::{ConfigError, nearest};
-use tesson_formats::example::{Kind, Wanted};
+use tesson_formats::example::{FeatureSpec, Kind};
 use tesson_image::decode::Scale;
 
 use super::dtype::DType;
@@ -61,7 +61,7 @@ pub struct Schema {
     pub root: Node,
     /// Its columns.
     pub columns: Vec<Plan>,
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) wanted: Vec<FeatureSpec>,
 }
 
 impl Schema {
@@ -97,7 +97,7 @@ impl Schema {
     }
 
     /// The keys that are parsed, and the kind of list of each.
-    pub fn wanted(&self) -> &[Wanted] {
+    pub fn wanted(&self) -> &[FeatureSpec] {
         &self.wanted
     }
 
@@ -140,7 +140,7 @@ fn covers(path: &str, leaf: &str) -> bool {
 struct Builder<'a> {
     selection: &'a Selection,
     columns: Vec<Plan>,
-    wanted: Vec<Wanted>,
+    wanted: Vec<FeatureSpec>,
 }
 
 impl Builder<'_> {
@@ -206,7 +206,7 @@ impl Builder<'_> {
             Some(at) if self.wanted[at].kind == kind => Ok(at),
             Some(_) => Err(ConfigError::new(key, "two features of different types have this one key")),
             None => {
-                self.wanted.push(Wanted { key: key.to_owned(), kind });
+                self.wanted.push(FeatureSpec { key: key.to_owned(), kind });
                 Ok(self.wanted.len() - 1)
             }
         }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tesson_core::{
-    ConfigError, Deserializer, Error, Format, OptionKind, OptionSpec, OptionTable, Options, Setting,
+    ConfigError, Deserializer, Error, Format, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
     describe_from_table,
 };
 use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsSpec};
@@ -120,7 +120,10 @@ static OPTIONS: OptionTable = OptionTable(&[
     },
 ]);
 
-fn open_deserializer(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn Deserializer>, ConfigError> {
+fn open_deserializer(
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+) -> Result<Box<dyn Deserializer>, ConfigError> {
     let here = |error: ConfigError| ConfigError { path: options.path(&error.path), ..error };
     let named = |error: Error| match error {
         Error::Config(error) => here(error),
@@ -137,15 +140,15 @@ fn open_deserializer(options: &Options<'_>, setting: &Setting) -> Result<Box<dyn
         plan: &plan,
         features: &features,
         streams: streams(options)?,
-        element: setting.element,
+        element: defaults.element,
         key: options.text("key")?,
-        numeric_keys: setting.numeric_keys,
+        numeric_keys: defaults.numeric_keys,
         max_errors: options.whole("maxErrors")?.unwrap_or(0),
         keep: options.bool("keepDataInMemory")?,
         index_folder: Some(index_folder().unwrap_or_else(|| PathBuf::from(&dataset.directories[0]))),
         cache_index: match options.given("cacheIndex") {
             Some(_) => options.bool("cacheIndex")?,
-            None => setting.cache_index,
+            None => defaults.cache_index,
         },
     };
     Ok(Box::new(TfdsDeserializer::new(spec).map_err(here)?))

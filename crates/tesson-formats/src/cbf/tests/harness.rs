@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use tesson_core::{
-    Chunk, Data, Deserializer, Element, Error, Fetch, Indexed, Lanes, Options, ResourceId, Scratch, Section,
-    Setting, StreamColumn, Value, Values, Wanted,
+    Chunk, Data, Deserializer, Element, Error, Fetch, Indexed, Options, Parallelism, ReaderDefaults,
+    ResourceId, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
 };
 
 use super::super::Cbf;
-use super::super::options::{OPTIONS, Settings};
+use super::super::options::{CbfOptions, OPTIONS};
 use super::super::record::Form;
 
 /// A sample: columns and values. Dense ones list all columns.
@@ -127,7 +127,7 @@ impl Fetch for Memory {
 
 struct Cores;
 
-impl Lanes for Cores {
+impl Parallelism for Cores {
     fn width(&self) -> usize {
         3
     }
@@ -155,11 +155,11 @@ pub(super) fn opened(options: &str, file: &Memory) -> Result<Cbf, String> {
     }
     section.push("input", Value::Section(input));
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
-    let setting =
-        Setting { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
-    let settings = Settings::new(&options, &setting).map_err(|e| e.to_string())?;
-    let path = settings.files[0].clone();
-    let mut cbf = Cbf::new(settings.into(), path);
+    let defaults =
+        ReaderDefaults { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
+    let resolved = CbfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
+    let path = resolved.files[0].clone();
+    let mut cbf = Cbf::new(resolved.into(), path);
     cbf.prepare(file).map_err(|e| e.to_string())?;
     Ok(cbf)
 }
@@ -174,7 +174,7 @@ pub(super) fn load(
     indexed: &Indexed,
     file: &Memory,
     chunk: u32,
-    wanted: Wanted<'_>,
+    wanted: SequenceSelection<'_>,
 ) -> Result<Vec<String>, String> {
     let (mut scratch, mut out) = (Scratch { notes: true, ..Scratch::default() }, Chunk::empty());
     indexed.corpus.load(chunk, wanted, file, &mut scratch, &mut out).map_err(|e| e.to_string())?;
@@ -187,14 +187,14 @@ pub(super) fn by_index(cbf: &Cbf, file: &Memory) -> Result<Vec<String>, String> 
     let mut lines = Vec::new();
     for chunk in 0..indexed.index.n_chunks() {
         let n = indexed.index.chunk(chunk).n_sequences;
-        lines.extend(load(cbf, &indexed, file, chunk as u32, Wanted::Range(0..n))?);
+        lines.extend(load(cbf, &indexed, file, chunk as u32, SequenceSelection::Range(0..n))?);
     }
     Ok(lines)
 }
 
 /// All sequences by way of pieces of this size, a line each.
 pub(super) fn by_pieces(cbf: &Cbf, file: &Memory, target: u64) -> Result<Vec<String>, String> {
-    let pieces = cbf.pieces().expect("small chunks");
+    let pieces = cbf.streaming().expect("small chunks");
     let mut scratch = Scratch { notes: true, ..Scratch::default() };
     let (mut chunk, mut bytes) = (Chunk::empty(), Vec::new());
     let (mut after, mut lines) = (None, Vec::new());

@@ -1,7 +1,7 @@
 //! Ways that must agree: fast and careful decoding, whole chunks and parts of them.
 
 use proptest::prelude::*;
-use tesson_core::Wanted;
+use tesson_core::SequenceSelection;
 
 use super::super::column::Column;
 use super::harness::{File, Memory, Sample, by_index, by_pieces, dense, indexed, load, opened, sparse};
@@ -76,11 +76,11 @@ proptest! {
             let lines = &lines[at..at + n as usize];
             at += n as usize;
             for from in 0..n {
-                let part = load(&cbf, &indexed, &file, chunk as u32, Wanted::Range(from..n)).unwrap();
+                let part = load(&cbf, &indexed, &file, chunk as u32, SequenceSelection::Range(from..n)).unwrap();
                 prop_assert_eq!(&part, &lines[from as usize..], "from {}", from);
             }
             let even: Vec<u32> = (0..n).step_by(2).collect();
-            let part = load(&cbf, &indexed, &file, chunk as u32, Wanted::Rows(&even)).unwrap();
+            let part = load(&cbf, &indexed, &file, chunk as u32, SequenceSelection::List(&even)).unwrap();
             let expected: Vec<String> = even.iter().map(|&i| lines[i as usize].clone()).collect();
             prop_assert_eq!(part, expected);
         }
@@ -118,14 +118,14 @@ fn parts_of_a_large_chunk_are_found_by_its_directory() {
         for range in [0..1, 999..1000, 17..400, 399..401] {
             let expected = &lines[range.start as usize..range.end as usize];
             assert_eq!(
-                load(&cbf, &indexed, &file, 0, Wanted::Range(range.clone())).unwrap(),
+                load(&cbf, &indexed, &file, 0, SequenceSelection::Range(range.clone())).unwrap(),
                 expected,
                 "{range:?}"
             );
         }
         let rows = [0, 3, 4, 5, 500, 998];
         let expected: Vec<String> = rows.iter().map(|&i| lines[i as usize].clone()).collect();
-        assert_eq!(load(&cbf, &indexed, &file, 0, Wanted::Rows(&rows)).unwrap(), expected);
+        assert_eq!(load(&cbf, &indexed, &file, 0, SequenceSelection::List(&rows)).unwrap(), expected);
     }
 }
 

@@ -5,12 +5,14 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use tesson_core::{Options, Registry, Setting, Value};
+use tesson_core::{Options, ReaderDefaults, Registry, Value};
 
-use super::super::options::{OPTIONS, Settings};
+use super::super::options::{CtfOptions, OPTIONS};
 use super::super::{Ctf, FORMAT, Rules};
 use super::harness::{Cores, Memory, SETTING};
-use tesson_core::{Chunk, Data, Deserializer, Element, Fault, Scratch, StreamColumn, Values, Wanted};
+use tesson_core::{
+    Chunk, Data, Deserializer, Element, Fault, Scratch, SequenceSelection, StreamColumn, Values,
+};
 
 fn folder() -> Option<PathBuf> {
     let root = match std::env::var_os("TESSON_CONFORMANCE") {
@@ -42,12 +44,12 @@ fn ours(case: &Path, source: &Json, lenient: bool) -> Answer {
     let file = section.get("file").and_then(|f| if let Value::Text(t) = f { Some(t.clone()) } else { None });
     let double = source["precision"].as_str() == Some("double");
     let frame_mode = source["frameMode"].as_bool() == Some(true);
-    let setting =
-        Setting { element: if double { Element::F64 } else { Element::F32 }, frame_mode, ..SETTING };
+    let defaults =
+        ReaderDefaults { element: if double { Element::F64 } else { Element::F32 }, frame_mode, ..SETTING };
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
-    let settings = Settings::new(&options, &setting).map_err(|e| e.to_string())?;
-    let path = settings.files[0].clone();
-    let mut ctf = Ctf::new(settings.clone().into(), &Rules::new(&settings), path);
+    let resolved = CtfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
+    let path = resolved.files[0].clone();
+    let mut ctf = Ctf::new(resolved.clone().into(), &Rules::new(&resolved), path);
     let memory = Memory(std::fs::read(case.join(file.unwrap_or_default())).map_err(|e| e.to_string())?);
     ctf.prepare(&memory).map_err(|e| e.to_string())?;
     let indexed = ctf.index(&memory, &Cores(2)).map_err(|e| e.to_string())?;
@@ -56,7 +58,7 @@ fn ours(case: &Path, source: &Json, lenient: bool) -> Answer {
     let (mut scratch, mut chunk, mut budget) = (Scratch::default(), Chunk::empty(), ctf.max_errors());
     for c in 0..indexed.index.n_chunks() {
         let n = indexed.index.chunk(c).n_sequences;
-        let wanted = Wanted::Range(0..n);
+        let wanted = SequenceSelection::Range(0..n);
         indexed
             .corpus
             .load(c as u32, wanted, &memory, &mut scratch, &mut chunk)

@@ -1,12 +1,12 @@
 //! Bytes and cores for tests, and corpora as readable text.
 
 use tesson_core::{
-    Chunk, Data, DataErrorKind, Deserializer, Element, Error, Fetch, Indexed, Key, Lanes, Options,
-    ResourceId, Scratch, Section, Setting, StreamColumn, Value, Values, Wanted,
+    Chunk, Data, DataErrorKind, Deserializer, Element, Error, Fetch, Indexed, Key, Options, Parallelism,
+    ReaderDefaults, ResourceId, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
 };
 
 use super::super::index::Cut;
-use super::super::options::{OPTIONS, Settings};
+use super::super::options::{CtfOptions, OPTIONS};
 use super::super::tokens::Kernel;
 use super::super::{Ctf, FORMAT, Rules};
 
@@ -27,7 +27,7 @@ impl Fetch for Memory {
 /// This many cores, which do jobs in an order of their own.
 pub(super) struct Cores(pub(super) usize);
 
-impl Lanes for Cores {
+impl Parallelism for Cores {
     fn width(&self) -> usize {
         self.0
     }
@@ -62,17 +62,17 @@ pub(super) fn section(options: &str, streams: &str) -> Section {
     entries.into_iter().collect()
 }
 
-pub(super) const SETTING: Setting =
-    Setting { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
+pub(super) const SETTING: ReaderDefaults =
+    ReaderDefaults { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
 
 /// A deserializer of these options that has seen the file.
 pub(super) fn opened(options: &str, streams: &str, file: &Memory) -> Result<Ctf, String> {
     let section = section(options, streams);
-    let setting = Setting { numeric_keys: !options.contains("textKeys"), ..SETTING };
+    let defaults = ReaderDefaults { numeric_keys: !options.contains("textKeys"), ..SETTING };
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
-    let settings = Settings::new(&options, &setting).map_err(|e| e.to_string())?;
-    let path = settings.files[0].clone();
-    let mut ctf = Ctf::new(settings.clone().into(), &Rules::new(&settings), path);
+    let resolved = CtfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
+    let path = resolved.files[0].clone();
+    let mut ctf = Ctf::new(resolved.clone().into(), &Rules::new(&resolved), path);
     ctf.prepare(file).map_err(|e| e.to_string())?;
     assert_eq!(ctf.name(), FORMAT.name);
     Ok(ctf)
@@ -103,7 +103,7 @@ pub(super) fn all_chunks(ctf: &Ctf, indexed: &Indexed, file: &Memory) -> Result<
         let n = indexed.index.chunk(c).n_sequences;
         indexed
             .corpus
-            .load(c as u32, Wanted::Range(0..n), file, &mut scratch, &mut chunk)
+            .load(c as u32, SequenceSelection::Range(0..n), file, &mut scratch, &mut chunk)
             .map_err(|e| e.to_string())?;
         assert_eq!(chunk.n_sequences, n);
         assert!((0..n as usize).all(|i| chunk.lengths[i] == indexed.index.lengths(c).get(i)));
@@ -114,11 +114,11 @@ pub(super) fn all_chunks(ctf: &Ctf, indexed: &Indexed, file: &Memory) -> Result<
 
 /// All sequences by way of pieces of this size, a line each.
 pub(super) fn by_pieces(ctf: &Ctf, file: &Memory, target: u64) -> Result<Vec<String>, String> {
-    let pieces = ctf.pieces().expect("no main stream");
+    let pieces = ctf.streaming().expect("no main stream");
     let (mut scratch, mut chunk, mut bytes) = (Scratch::default(), Chunk::empty(), Vec::new());
     let (mut after, mut line, mut lines) = (None, 0, Vec::new());
     while let Some(piece) = pieces.cut(after, target, file, &mut bytes).map_err(|e| e.to_string())? {
-        assert_eq!(piece.offset, after.map_or(0, |p: tesson_core::Piece| p.offset + p.bytes));
+        assert_eq!(piece.offset, after.map_or(0, |p: tesson_core::ByteRun| p.offset + p.bytes));
         let extent = piece.offset..piece.offset + piece.bytes;
         file.read_over(piece.resource, extent, &mut bytes).map_err(|e| e.to_string())?;
         pieces.decode(piece, &bytes, file, &mut scratch, &mut chunk).map_err(|e| e.to_string())?;

@@ -7,7 +7,7 @@ fn read(options: &str, streams: &str, input: &str) -> Result<Vec<String>, String
     let file = Memory(input.as_bytes().to_vec());
     let ctf = opened(options, streams, &file)?;
     let lines = by_index(&ctf, &file);
-    if let (Ok(lines), Some(_)) = (&lines, tesson_core::Deserializer::pieces(&ctf)) {
+    if let (Ok(lines), Some(_)) = (&lines, tesson_core::Deserializer::streaming(&ctf)) {
         for target in [1, 7, 1 << 20] {
             assert_eq!(by_pieces(&ctf, &file, target).as_ref(), Ok(lines), "pieces of {target}");
         }
@@ -392,20 +392,20 @@ fn a_file_that_has_changed_is_told_from_bad_data() {
 }
 
 /// What is odd about the `n` sequences of an input, and how many faults they have.
-fn oddities(options: &str, streams: &str, input: &str, n: u32) -> (tesson_core::Oddities, usize) {
+fn warnings(options: &str, streams: &str, input: &str, n: u32) -> (tesson_core::DecodeWarnings, usize) {
     let file = Memory(input.as_bytes().to_vec());
     let ctf = opened(options, streams, &file).unwrap();
     let indexed = tesson_core::Deserializer::index(&ctf, &file, &super::harness::Cores(1)).unwrap();
     let (mut scratch, mut chunk) = (tesson_core::Scratch::default(), tesson_core::Chunk::empty());
-    let wanted = tesson_core::Wanted::Range(0..n);
+    let wanted = tesson_core::SequenceSelection::Range(0..n);
     indexed.corpus.load(0, wanted, &file, &mut scratch, &mut chunk).unwrap();
-    (scratch.oddities, chunk.faults.len())
+    (scratch.warnings, chunk.faults.len())
 }
 
 #[test]
 fn oddities_are_counted_and_the_first_has_its_place() {
     // A short sample, a missing line feed; and an unknown input.
-    let (found, faults) = oddities("", A, "|a 1\n|x 1 |a 1 2\n|a 1 2", 3);
+    let (found, faults) = warnings("", A, "|a 1\n|x 1 |a 1 2\n|a 1 2", 3);
     assert_eq!((found.count, found.skipped, faults), (2, 1, 0));
     assert_eq!(
         found.first.as_deref(),
@@ -415,12 +415,12 @@ fn oddities_are_counted_and_the_first_has_its_place() {
 
 #[test]
 fn a_stream_without_samples_is_odd_where_no_fault_explains_it() {
-    let (found, faults) = oddities("", AB, "0 |a 1 z |b 1\n1 |a 1 2 3 |b 1\n2 |b 1\n", 3);
+    let (found, faults) = warnings("", AB, "0 |a 1 z |b 1\n1 |a 1 2 3 |b 1\n2 |b 1\n", 3);
     assert_eq!((found.count, faults), (1, 2));
     assert_eq!(found.first.as_deref(), Some("input.txt (byte 30): no sample of `|a` in this sequence"));
     // Where it is a fault itself it is told as that alone.
     for options in ["", "rules=cntk", "emptyInputs=error"] {
-        let (found, faults) = oddities(options, AB, "|b 1\n", 1);
+        let (found, faults) = warnings(options, AB, "|b 1\n", 1);
         assert_eq!((found.count, faults), (0, 1), "{options}");
     }
 }

@@ -1,7 +1,7 @@
 //! The kernels against the plain parser, and every way to read against every other.
 
 use proptest::prelude::*;
-use tesson_core::{Chunk, Deserializer, Scratch, Wanted};
+use tesson_core::{Chunk, Deserializer, Scratch, SequenceSelection};
 
 use super::super::tokens::Kernel;
 use super::harness::{Cores, Memory, all_chunks, by_index, by_pieces, opened, render, with_cut, with_kernel};
@@ -123,7 +123,7 @@ fn compare(options: &str, streams: &str, bytes: &[u8]) {
         let ctf = with_kernel(opened(options, streams, &file).unwrap(), kernel);
         assert_eq!(by_index(&ctf, &file), expected, "{kernel:?}");
         let no_sequences = expected.as_ref().is_err_and(|e| e.contains("no sequence"));
-        if ctf.pieces().is_some() && !no_sequences {
+        if ctf.streaming().is_some() && !no_sequences {
             for target in [1, 13, 1 << 20] {
                 match (by_pieces(&ctf, &file, target), &expected) {
                     (Err(a), Err(b)) => assert!(a.contains("2^64") && b.contains("2^64"), "{a} / {b}"),
@@ -154,7 +154,7 @@ fn compare(options: &str, streams: &str, bytes: &[u8]) {
         let n = whole.index.chunk(c).n_sequences;
         for rows in [(0..n).step_by(2).collect::<Vec<_>>(), (0..n).skip(1).step_by(3).collect(), vec![n - 1]]
         {
-            let wanted = Wanted::Rows(&rows);
+            let wanted = SequenceSelection::List(&rows);
             restored.corpus.load(c as u32, wanted, &file, &mut scratch, &mut chunk).unwrap();
             let expected: Vec<&String> = rows.iter().map(|&r| &lines[first + r as usize]).collect();
             assert_eq!(render(&plain, &chunk).iter().collect::<Vec<_>>(), expected, "{rows:?}");
@@ -198,7 +198,7 @@ proptest! {
         let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
         for c in 0..indexed.index.n_chunks() {
             let n = indexed.index.chunk(c).n_sequences;
-            indexed.corpus.load(c as u32, Wanted::Range(0..n), &file, &mut scratch, &mut chunk).unwrap();
+            indexed.corpus.load(c as u32, SequenceSelection::Range(0..n), &file, &mut scratch, &mut chunk).unwrap();
             for i in 0..n {
                 let has_all = chunk.streams.iter().all(|s| !s.samples.range(i as usize).is_empty());
                 prop_assert_eq!(has_all, !chunk.is_left_out(i), "sequence {} of chunk {}", i, c);
@@ -238,7 +238,7 @@ fn all_chunks_leniently(
 ) -> Result<usize, tesson_core::Error> {
     let (mut scratch, mut chunk, mut n) = (Scratch::default(), Chunk::empty(), 0);
     for c in 0..indexed.index.n_chunks() {
-        let wanted = Wanted::Range(0..indexed.index.chunk(c).n_sequences);
+        let wanted = SequenceSelection::Range(0..indexed.index.chunk(c).n_sequences);
         indexed.corpus.load(c as u32, wanted, file, &mut scratch, &mut chunk)?;
         n += render(ctf, &chunk).len();
     }

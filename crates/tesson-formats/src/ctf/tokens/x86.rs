@@ -636,7 +636,7 @@ impl Block for ByAvx512 {
                     }
                 }
             }
-            // Lanes behind the last value say nothing.
+            // Parallelism behind the last value say nothing.
             let n = slots.len() as u32;
             Some(if n < 32 { near & ((1 << n) - 1) } else { near })
         }

@@ -1,4 +1,4 @@
-use crate::example::{ExampleError, Fault, Kind, List, Parser, Span, Value, Wanted, write};
+use crate::example::{ExampleError, Fault, FeatureSpec, Kind, List, Parser, Span, Value, write};
 
 /// A field with a length: its tag, its length, its bytes.
 pub(super) fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
@@ -16,7 +16,9 @@ fn entry(key: &str, feature: &[u8]) -> Vec<u8> {
 }
 
 fn parser(wanted: &[(&str, Kind)]) -> Parser {
-    Parser::new(wanted.iter().map(|(key, kind)| Wanted { key: (*key).to_owned(), kind: *kind }).collect())
+    Parser::new(
+        wanted.iter().map(|(key, kind)| FeatureSpec { key: (*key).to_owned(), kind: *kind }).collect(),
+    )
 }
 
 fn whole(record: &[u8]) -> Span {

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use crate::example::{Kind, List, Parser, Span, Value, Wanted, write};
+use crate::example::{FeatureSpec, Kind, List, Parser, Span, Value, write};
 
 const KEYS: &[(&str, Kind)] =
     &[("ints", Kind::Ints), ("floats", Kind::Floats), ("texts", Kind::Bytes), ("", Kind::Ints)];
@@ -71,7 +71,7 @@ impl Made {
 }
 
 fn parser() -> Parser {
-    Parser::new(KEYS.iter().map(|(key, kind)| Wanted { key: (*key).to_owned(), kind: *kind }).collect())
+    Parser::new(KEYS.iter().map(|(key, kind)| FeatureSpec { key: (*key).to_owned(), kind: *kind }).collect())
 }
 
 /// Messages that follow each other: some as the one before but for a byte, some as one further back.

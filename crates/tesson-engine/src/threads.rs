@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tesson_core::Lanes;
+use tesson_core::Parallelism;
 
 /// Threads that are made for a call and gone after it.
 pub(crate) struct Threads {
@@ -12,7 +12,7 @@ pub(crate) struct Threads {
     pub(crate) memory: u64,
 }
 
-impl Lanes for Threads {
+impl Parallelism for Threads {
     fn width(&self) -> usize {
         self.n
     }

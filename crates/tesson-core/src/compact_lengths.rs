@@ -5,7 +5,7 @@
 /// The indexes of corpora hold one or two numbers a sequence; on files with a billion sequences it matters that
 /// equal lengths cost nothing and short ones one byte.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Coded {
+pub enum CompactLengths {
     /// `n` times the same value.
     Constant {
         /// The value of every entry.
@@ -21,9 +21,9 @@ pub enum Coded {
     Words(Box<[u32]>),
 }
 
-impl Coded {
+impl CompactLengths {
     /// Codes a column in the narrowest form that holds it.
-    pub fn new(values: &[u32]) -> Coded {
+    pub fn new(values: &[u32]) -> CompactLengths {
         let first = values.first().copied().unwrap_or(0);
         let (mut same, mut all) = (true, 0u32);
         for &v in values {
@@ -32,28 +32,28 @@ impl Coded {
         }
         if same {
             let n = u32::try_from(values.len()).expect("a chunk has fewer than 2^32 sequences");
-            Coded::Constant { value: first, n }
+            CompactLengths::Constant { value: first, n }
         } else if all < 1 << 8 {
-            Coded::Bytes(values.iter().map(|&v| v as u8).collect())
+            CompactLengths::Bytes(values.iter().map(|&v| v as u8).collect())
         } else if all < 1 << 16 {
-            Coded::Halves(values.iter().map(|&v| v as u16).collect())
+            CompactLengths::Halves(values.iter().map(|&v| v as u16).collect())
         } else {
-            Coded::Words(values.into())
+            CompactLengths::Words(values.into())
         }
     }
 
     /// `n` times `value`.
-    pub fn constant(value: u32, n: u32) -> Coded {
-        Coded::Constant { value, n }
+    pub fn constant(value: u32, n: u32) -> CompactLengths {
+        CompactLengths::Constant { value, n }
     }
 
     /// Number of entries.
     pub fn len(&self) -> usize {
         match self {
-            Coded::Constant { n, .. } => *n as usize,
-            Coded::Bytes(v) => v.len(),
-            Coded::Halves(v) => v.len(),
-            Coded::Words(v) => v.len(),
+            CompactLengths::Constant { n, .. } => *n as usize,
+            CompactLengths::Bytes(v) => v.len(),
+            CompactLengths::Halves(v) => v.len(),
+            CompactLengths::Words(v) => v.len(),
         }
     }
 
@@ -66,43 +66,43 @@ impl Coded {
     #[inline]
     pub fn get(&self, i: usize) -> u32 {
         match self {
-            Coded::Constant { value, n } => {
+            CompactLengths::Constant { value, n } => {
                 debug_assert!(i < *n as usize);
                 *value
             }
-            Coded::Bytes(v) => v[i].into(),
-            Coded::Halves(v) => v[i].into(),
-            Coded::Words(v) => v[i],
+            CompactLengths::Bytes(v) => v[i].into(),
+            CompactLengths::Halves(v) => v[i].into(),
+            CompactLengths::Words(v) => v[i],
         }
     }
 
     /// Whether an entry is 0.
     pub fn has_zero(&self) -> bool {
         match self {
-            Coded::Constant { value, n } => *value == 0 && *n > 0,
-            Coded::Bytes(v) => v.contains(&0),
-            Coded::Halves(v) => v.contains(&0),
-            Coded::Words(v) => v.contains(&0),
+            CompactLengths::Constant { value, n } => *value == 0 && *n > 0,
+            CompactLengths::Bytes(v) => v.contains(&0),
+            CompactLengths::Halves(v) => v.contains(&0),
+            CompactLengths::Words(v) => v.contains(&0),
         }
     }
 
     /// The sum of the entries `range`.
     pub fn sum(&self, range: std::ops::Range<usize>) -> u64 {
         match self {
-            Coded::Constant { value, .. } => u64::from(*value) * range.len() as u64,
-            Coded::Bytes(v) => v[range].iter().map(|&x| u64::from(x)).sum(),
-            Coded::Halves(v) => v[range].iter().map(|&x| u64::from(x)).sum(),
-            Coded::Words(v) => v[range].iter().map(|&x| u64::from(x)).sum(),
+            CompactLengths::Constant { value, .. } => u64::from(*value) * range.len() as u64,
+            CompactLengths::Bytes(v) => v[range].iter().map(|&x| u64::from(x)).sum(),
+            CompactLengths::Halves(v) => v[range].iter().map(|&x| u64::from(x)).sum(),
+            CompactLengths::Words(v) => v[range].iter().map(|&x| u64::from(x)).sum(),
         }
     }
 
     /// Bytes of memory held, beside the value itself.
     pub fn bytes(&self) -> usize {
         match self {
-            Coded::Constant { .. } => 0,
-            Coded::Bytes(v) => v.len(),
-            Coded::Halves(v) => v.len() * 2,
-            Coded::Words(v) => v.len() * 4,
+            CompactLengths::Constant { .. } => 0,
+            CompactLengths::Bytes(v) => v.len(),
+            CompactLengths::Halves(v) => v.len() * 2,
+            CompactLengths::Words(v) => v.len() * 4,
         }
     }
 }
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     fn check(values: &[u32], bytes: usize) {
-        let c = Coded::new(values);
+        let c = CompactLengths::new(values);
         assert_eq!((0..c.len()).map(|i| c.get(i)).collect::<Vec<_>>(), values);
         assert_eq!(c.bytes(), bytes);
         assert_eq!(c.has_zero(), values.contains(&0));

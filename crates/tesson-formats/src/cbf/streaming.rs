@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{Chunk, Element, Error, Fetch, Keys, Piece, Pieces, Scratch};
+use tesson_core::{ByteRun, Chunk, Element, Error, Fetch, Keys, Scratch, StreamingDecoder};
 
 use super::decode::Decoder;
 use super::value::Real;
@@ -13,14 +13,14 @@ use super::{Cbf, FILE, Rules};
 pub(super) const LARGEST: u64 = 16 << 20;
 pub(super) const AT_ONCE: u64 = 32;
 
-impl Pieces for Cbf {
+impl StreamingDecoder for Cbf {
     fn cut(
         &self,
-        after: Option<Piece>,
+        after: Option<ByteRun>,
         target: u64,
         fetch: &dyn Fetch,
         _scratch: &mut Vec<u8>,
-    ) -> Result<Option<Piece>, Error> {
+    ) -> Result<Option<ByteRun>, Error> {
         let first = after.map_or(0, |piece| chunks_of(&self.rules, piece).end);
         Ok(piece(&self.rules, first, target.min(fetch.largest())))
     }
@@ -31,7 +31,7 @@ impl Pieces for Cbf {
 
     fn decode(
         &self,
-        piece: Piece,
+        piece: ByteRun,
         _bytes: &[u8],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -46,7 +46,7 @@ impl Pieces for Cbf {
 
 /// The chunks from `first` on that lie one behind the other and have no more than `target` bytes together, or the first
 /// alone.
-fn piece(rules: &Rules, first: usize, target: u64) -> Option<Piece> {
+fn piece(rules: &Rules, first: usize, target: u64) -> Option<ByteRun> {
     let mut chunks = rules.chunks[first..].iter().filter(|chunk| chunk.n_sequences > 0);
     let start = chunks.next()?;
     let mut end = start.end;
@@ -56,11 +56,11 @@ fn piece(rules: &Rules, first: usize, target: u64) -> Option<Piece> {
         }
         end = chunk.end;
     }
-    Some(Piece { resource: FILE, offset: start.offset, bytes: end - start.offset })
+    Some(ByteRun { resource: FILE, offset: start.offset, bytes: end - start.offset })
 }
 
 /// The chunks of a piece, empty ones around them included.
-fn chunks_of(rules: &Rules, piece: Piece) -> Range<usize> {
+fn chunks_of(rules: &Rules, piece: ByteRun) -> Range<usize> {
     let first = rules.chunk_at(piece.offset);
     let end = piece.offset + piece.bytes;
     let n = rules.chunks[first..]
@@ -72,7 +72,7 @@ fn chunks_of(rules: &Rules, piece: Piece) -> Range<usize> {
 
 fn decode<E: Real>(
     rules: &Rules,
-    piece: Piece,
+    piece: ByteRun,
     fetch: &dyn Fetch,
     scratch: &mut Scratch,
     out: &mut Chunk,

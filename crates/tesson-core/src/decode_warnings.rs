@@ -2,7 +2,7 @@
 
 /// Things found while decoding that are worth a line in a log. Decoding adds to them; whoever logs takes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Oddities {
+pub struct DecodeWarnings {
     /// How many were found: samples filled up, streams without samples, and others of the kind.
     pub count: u64,
     /// The first of them, with its place.
@@ -11,9 +11,9 @@ pub struct Oddities {
     pub skipped: u64,
 }
 
-impl Oddities {
+impl DecodeWarnings {
     /// Adds what another decoder has found.
-    pub fn merge(&mut self, other: Oddities) {
+    pub fn merge(&mut self, other: DecodeWarnings) {
         self.count += other.count;
         self.skipped += other.skipped;
         self.first = self.first.take().or(other.first);

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{Chunk, DataErrorKind, Error, Fetch, Piece, Pieces, Scratch};
+use tesson_core::{ByteRun, Chunk, DataErrorKind, Error, Fetch, Scratch, StreamingDecoder};
 
 use super::parse::{AnyDecoder, NoSequences};
 use super::rows::{Keying, RowId, RowRules};
@@ -13,20 +13,20 @@ use super::{Ctf, FILE, Rules, located};
 /// for it. Tests have small files.
 const GLANCE: u64 = if cfg!(test) { 8 } else { 8 << 10 };
 
-impl Pieces for Ctf {
+impl StreamingDecoder for Ctf {
     fn cut(
         &self,
-        after: Option<Piece>,
+        after: Option<ByteRun>,
         target: u64,
         fetch: &dyn Fetch,
         scratch: &mut Vec<u8>,
-    ) -> Result<Option<Piece>, Error> {
+    ) -> Result<Option<ByteRun>, Error> {
         cut(&self.rules, after, target, fetch, scratch)
     }
 
     fn decode(
         &self,
-        piece: Piece,
+        piece: ByteRun,
         bytes: &[u8],
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
@@ -43,11 +43,11 @@ impl Pieces for Ctf {
 
 fn cut(
     rules: &Rules,
-    after: Option<Piece>,
+    after: Option<ByteRun>,
     target: u64,
     fetch: &dyn Fetch,
     scratch: &mut Vec<u8>,
-) -> Result<Option<Piece>, Error> {
+) -> Result<Option<ByteRun>, Error> {
     let size = fetch.size(FILE);
     let offset = after.map_or(0, |piece| piece.offset + piece.bytes);
     if offset >= size {
@@ -64,7 +64,7 @@ fn cut(
             false => last_start(&rules.rows, start..end, fetch, scratch)?,
         };
         if let Some(boundary) = boundary {
-            return Ok(Some(Piece { resource: FILE, offset, bytes: boundary - offset }));
+            return Ok(Some(ByteRun { resource: FILE, offset, bytes: boundary - offset }));
         }
         if wanted == most {
             return Err(located(rules, too_large(wanted, fetch), start, 0));
@@ -127,7 +127,7 @@ fn boundary(rules: &RowRules, bytes: &[u8]) -> Option<usize> {
 
 fn decode(
     rules: &Rules,
-    piece: Piece,
+    piece: ByteRun,
     bytes: &[u8],
     fetch: &dyn Fetch,
     scratch: &mut Scratch,
