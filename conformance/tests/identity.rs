@@ -1,0 +1,216 @@
+//! What saved states and index caches belong to: hashes that must stay as they are, so that files of earlier releases are
+//! still read. If one of these changes, every state that users have saved for such a source is refused.
+
+use std::sync::Arc;
+
+use tesson::config::{json, lower};
+use tesson::deserializer::user::{self, ChunkSource, UserError};
+use tesson::deserializer::{Data, Keys, Offsets, StreamColumn, Value, Values};
+use tesson::store::MemoryStore;
+use tesson::{Element, Shape, Source, StreamInfo};
+use tesson_conformance::corpus;
+
+const CTF: &str = r#""type": "CNTKTextFormatDeserializer""#;
+const DENSE: &str = r#""x": {"dim": 2, "format": "dense"}"#;
+
+/// One deserializer of the text format with these options.
+fn ctf(options: &str) -> String {
+    format!(r#""deserializers": [{{{CTF}, "file": "corpus.ctf", {options}}}]"#)
+}
+
+/// The same with one dense stream.
+fn ctf_x(options: &str) -> String {
+    ctf(&format!(r#"{options}, "input": {{{DENSE}}}"#))
+}
+
+fn cbf(options: &str) -> String {
+    format!(
+        r#""deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": "corpus.cbf" {options}}}]"#
+    )
+}
+
+fn prepared(options: &str) -> String {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/data/prepared");
+    format!(r#""deserializers": [{{"type": "TFDSDeserializer", "directory": "{folder}", {options}}}]"#)
+}
+
+fn source(options: &str) -> Source {
+    let store = corpus::store(&corpus::text(&corpus::lengths()));
+    Source::open_in(&corpus::config(options), &*store).unwrap_or_else(|e| panic!("{options}: {e}"))
+}
+
+/// The hash of everything that changes values, as a state has it.
+fn hash(source: &Source) -> String {
+    source.state().to_json()["options"].as_str().expect("a text").to_owned()
+}
+
+/// Compares all before it fails, so that one run shows what a change does.
+fn check(cases: &[(String, &str)]) {
+    let found: Vec<String> = cases.iter().map(|(options, _)| hash(&source(options))).collect();
+    let wrong: Vec<String> = cases
+        .iter()
+        .zip(&found)
+        .filter(|((_, expected), found)| expected != found)
+        .map(|((options, expected), found)| format!("{options}\n    expected {expected}, found {found}"))
+        .collect();
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn options_of_the_text_format_keep_their_identity() {
+    check(&[
+        (String::new(), "e859be5731b71321"),
+        (ctf_x(r#""rules": "lenient""#), "124366f2283c4ff5"),
+        (ctf_x(r#""rules": "cntk""#), "1c87c1e82fbb5618"),
+        (ctf_x(r#""skipSequenceIds": true"#), "5f72b4f5a48b4236"),
+        (ctf_x(r#""emptyInputs": "keep""#), "3e57277432bbe2aa"),
+        (ctf_x(r#""emptyInputs": "skip""#), "e9bac9d37ae5e922"),
+        (ctf_x(r#""emptyInputs": "fault""#), "938a51d54362977e"),
+        (ctf_x(r#""emptyInputs": "error""#), "99e15331e7554d41"),
+        (ctf_x(r#""numbers": "cntk""#), "124366f2283c4ff5"),
+        (ctf_x(r#""numbers": "extended""#), "08906cb6505b09d0"),
+        (ctf_x(r#""chunkSizeInBytes": 77"#), "cc3eb9e9a37722f3"),
+        (ctf(r#""input": {"x": {"dim": "auto", "format": "dense"}}"#), "124366f2283c4ff5"),
+        (
+            ctf(
+                r#""input": {"y": {"dim": 10, "format": "sparse"}, "a": {"alias": "x", "dim": 2, "format": "dense", "definesMBSize": true}}"#,
+            ),
+            "b8d2c4e977d80f43",
+        ),
+        (ctf(r#""input": {"quo\"te\\": {"alias": "x", "dim": 2, "format": "dense"}}"#), "f70a8a3956509642"),
+        (ctf(r#""input": {"tab\tlf\n'": {"alias": "x", "dim": 2, "format": "dense"}}"#), "dbb0bc6f524e8d72"),
+        (ctf(r#""input": {"é 漢字 😀": {"alias": "x", "dim": 2, "format": "dense"}}"#), "f29e858dcee7a548"),
+        (
+            ctf(
+                r#""input": {"e\u0301 \u200b \u00a0 \u0000\u001f\u007f \ue000": {"alias": "x", "dim": 2, "format": "dense"}}"#,
+            ),
+            "dadc666ded3ba05c",
+        ),
+        (format!(r#""useNumericSequenceKeys": false, {}"#, ctf_x(r#""rules": "cntk""#)), "b7810f0ede297d8a"),
+        (corpus::SEVERAL.into(), "3cec79d70837aeb5"),
+    ]);
+}
+
+#[test]
+fn options_of_the_binary_format_keep_their_identity() {
+    check(&[
+        (corpus::BINARY.into(), "7b5b925d2234ae3d"),
+        (cbf(r#", "precision": "double""#), "9c52f5f1ded9d665"),
+        (cbf(r#", "keepDataInMemory": true"#), "7b5b925d2234ae3d"),
+        (cbf(r#", "input": {"y": {"skip": true}}"#), "d8c47be8395944bb"),
+        (cbf(r#", "input": {"quo\"te": {"alias": "x"}}"#), "e41b8e961836c62f"),
+    ]);
+}
+
+#[test]
+fn options_of_prepared_datasets_keep_their_identity() {
+    check(&[
+        (corpus::PREPARED.into(), "7b6bf905c37a397c"),
+        (prepared(r#""split": "train""#), "0bffa95c6b97801d"),
+        (prepared(r#""split": "train[10:30]", "key": "id""#), "f1e28d7d2a571d08"),
+        (prepared(r#""split": "train", "input": {"a b": {"feature": "x"}}"#), "a2b921483682a51e"),
+        (
+            prepared(r#""split": "train", "input": {"y": {"format": "sparse", "dim": 20}}"#),
+            "80a00af5c31d8f48",
+        ),
+        (prepared(r#""split": "train", "input": {"x": {"shape": "2"}}"#), "7591b68bb247d6d0"),
+        (
+            format!(r#""useNumericSequenceKeys": false, {}"#, prepared(r#""split": "train""#)),
+            "f920242b0269d2a5",
+        ),
+    ]);
+}
+
+#[test]
+fn options_of_the_source_keep_their_identity() {
+    let x = ctf_x(r#""rules": "cntk""#);
+    check(&[
+        (corpus::JOINED.into(), "0bfa9c72954aca27"),
+        (format!(r#""outerJoin": true, {}"#, corpus::JOINED), "178d794366b1829c"),
+        (format!(r#""precision": "double", {x}"#), "968d365fd77f8551"),
+        (format!(r#""useNumericSequenceKeys": false, "hashSequenceKeys": true, {x}"#), "c8c82c1be0a5b835"),
+        (corpus::TRUNCATED.into(), "d478bb21f5e0c846"),
+        (format!(r#""truncationLength": 5, "rightSplice": 2, "keepSparse": true, {x}"#), "fbe800c2c85548ae"),
+        (format!(r#""bucketing": 30, {x}"#), "ddc927c90c3f8f7e"),
+        (format!(r#""bucketing": 30, "minibatchSizeInSequences": 7, {x}"#), "829871f52ccd6d02"),
+        (format!(r#""transforms": {{"x": [1, 5]}}, {x}"#), "06073ce1f9554a1d"),
+        (format!(r#""transforms": {{"x": [1]}}, "randomizationSeed": 9, {x}"#), "2de69cfea7dccb7f"),
+        // What only says when and how much is delivered is no part of it.
+        (
+            format!(
+                r#""maxErrors": 3, "threads": 2, "maxSweeps": 2, "sharing": "position", "equalSteps": "drop", {x}"#
+            ),
+            "1c87c1e82fbb5618",
+        ),
+    ]);
+}
+
+#[test]
+fn frames_keep_their_identity() {
+    let store = MemoryStore::new().with("f", b"1 |x 1\n2 |x 2\n".to_vec());
+    let text = format!(
+        r#"{{"frameMode": true, "deserializers": [{{{CTF}, "file": "f", "input": {{"x": {{"dim": 1, "format": "dense"}}}}}}]}}"#
+    );
+    let source = Source::open_in(&tesson::config::from_json(&text).unwrap(), &store).unwrap();
+    assert_eq!(hash(&source), "f19e6abf632c19c0");
+    // What identifies the data themselves.
+    assert_eq!(source.state().to_json()["corpus"], "bfba74f06be11c24");
+}
+
+/// A custom deserializer of one chunk.
+struct Custom(&'static str);
+
+impl ChunkSource for Custom {
+    fn name(&self) -> &str {
+        "Custom"
+    }
+
+    fn streams(&self) -> Vec<StreamInfo> {
+        let stream = |name: &str, dims: &[usize], sparse| StreamInfo {
+            name: name.into(),
+            shape: Shape::new(dims),
+            element: Element::F32,
+            sparse,
+        };
+        vec![stream("x", &[2, 3], false), stream("y", &[7], true)]
+    }
+
+    fn n_chunks(&self) -> u32 {
+        1
+    }
+
+    fn read(&self, _: u32) -> Result<Vec<StreamColumn>, UserError> {
+        let dense = Data::Dense { values: Values::F32(vec![0.0; 6]) };
+        let sparse =
+            Data::Sparse { values: Values::F32(vec![1.0]), columns: vec![3], rows: Offsets::Every(1) };
+        Ok([dense, sparse].map(|data| StreamColumn { samples: Offsets::Every(1), data }).into())
+    }
+
+    fn keys(&self, _: u32) -> Result<Option<Keys>, UserError> {
+        Ok(None)
+    }
+
+    fn identity(&self) -> String {
+        self.0.into()
+    }
+}
+
+#[test]
+fn custom_deserializers_keep_their_identity() {
+    let cases = [
+        ("", true, "92bae5e42a238f11"),
+        ("file=a.bin", true, "93292a73749470c8"),
+        ("file=a.bin", false, "93292a73749470c8"),
+    ];
+    for (identity, composable, expected) in cases {
+        let text =
+            format!(r#"{{"deserializers": [{{"type": "UserDeserializer", "composable": {composable}}}]}}"#);
+        let mut tree = json::parse(&text).unwrap();
+        let Value::List(deserializers) = &mut tree.0[0].1 else { unreachable!("written above") };
+        let Value::Section(section) = &mut deserializers[0] else { unreachable!("written above") };
+        section.push("instance", user::instance(Arc::new(Custom(identity))));
+        let config = lower(&tree, &tesson::registry().with(&user::FORMAT)).unwrap();
+        let source = Source::open_in(&config, &MemoryStore::new()).unwrap();
+        assert_eq!(hash(&source), expected, "{identity} {composable}");
+    }
+}
