@@ -11,7 +11,7 @@ use tesson_plan::Limit;
 use crate::args::{InputArgs, ReadArgs};
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::output::{Output, count, size};
+use crate::output::{Output, counted, size};
 use crate::progress::Progress;
 use crate::{input, line, log};
 
@@ -171,29 +171,29 @@ fn summary(read: &Read, source: &Source, before: (Instant, u64), out: &mut Outpu
     let per_second = |n: u64| n as f64 / seconds.max(1e-9);
     out.line("")?;
     out.line(&format!(
-        "{} minibatches, {} sequences, {} samples in {seconds:.3} s: {} samples/s, {}/s read",
-        count(read.minibatches),
-        count(read.sequences),
-        count(read.samples),
-        count(per_second(read.samples) as u64),
+        "{}, {}, {} in {seconds:.3} s: {}/s, {}/s read",
+        counted(read.minibatches, "minibatch"),
+        counted(read.sequences, "sequence"),
+        counted(read.samples, "sample"),
+        counted(per_second(read.samples) as u64, "sample"),
         size(per_second(stats.bytes_read - bytes_before) as u64),
     ))?;
     if stats.faults > 0 {
-        out.line(&format!("{} faults of data were forgiven", count(stats.faults)))?;
+        out.line(&format!("{} of data forgiven", counted(stats.faults, "fault")))?;
     }
     Ok(())
 }
 
 fn load_state(path: &Path) -> Result<ResumeState, Failure> {
     let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
-    let json = serde_json::from_str(&text).map_err(|e| no_state(path, &e))?;
-    ResumeState::from_json(&json).map_err(|e| no_state(path, &e))
+    let json = serde_json::from_str(&text).map_err(|e| no_state(path, &format!("it is no JSON ({e})")))?;
+    ResumeState::from_json(&json).map_err(|e| no_state(path, &format!("{} is {}", e.what, e.state)))
 }
 
-/// The error of a file that holds something else than a state.
-pub(crate) fn no_state(path: &Path, e: &dyn std::fmt::Display) -> Failure {
+/// The error of a file that holds something else than a state, and what shows that.
+pub(crate) fn no_state(path: &Path, what: &str) -> Failure {
     let expected = "expected a file that `--save-state` wrote";
-    Failure::Usage(format!("--state {}: no saved state, {expected}: {e}", path.display()))
+    Failure::Usage(format!("--state {}: no saved state, {what}; {expected}", path.display()))
 }
 
 /// Refuses a name under which no state can be saved, before hours of reading.

@@ -198,7 +198,7 @@ fn number_remedy(found: &str) -> &'static str {
             "; pairs `index:value` are values of a sparse stream, `format = \"sparse\"`"
         }
         None if found.parse::<f64>().is_ok() => "; `numbers = \"extended\"` accepts it",
-        _ => "",
+        _ => ", expected one such as `1`, `-0.5` or `2e-3`",
     }
 }
 
@@ -206,7 +206,7 @@ fn number_remedy(found: &str) -> &'static str {
 fn pair_remedy(found: &str) -> &'static str {
     match found.parse::<f64>() {
         Ok(_) => "; values without an index are those of a dense stream, `format = \"dense\"`",
-        Err(_) => "",
+        Err(_) => ", expected one such as `3:0.5`",
     }
 }
 
@@ -301,7 +301,7 @@ impl fmt::Display for DataErrorKind {
                 )
             }
             BudgetSpent { last, budget } => match budget {
-                0 => write!(f, "{last}"),
+                0 => write!(f, "{last}; `maxErrors` leaves such data out, `tesson check` lists all of it"),
                 n => write!(
                     f,
                     "{last}; this is one more than the {n} faults that `maxErrors` and `maxErrorShare` forgive"
@@ -607,13 +607,13 @@ mod tests {
                 .ends_with("; pairs `index:value` are values of a sparse stream, `format = \"sparse\"`")
         );
         assert!(number("nan").ends_with("; `numbers = \"extended\"` accepts it"));
-        assert_eq!(number("1x"), "`1x` is not a number");
-        assert_eq!(number("a:1"), "`a:1` is not a number");
+        assert_eq!(number("1x"), "`1x` is not a number, expected one such as `1`, `-0.5` or `2e-3`");
+        assert_eq!(number("a:1"), "`a:1` is not a number, expected one such as `1`, `-0.5` or `2e-3`");
         let pair = |found: &str| DataErrorKind::BadPair { found: found.into() }.to_string();
         assert!(
             pair("1")
                 .ends_with("; values without an index are those of a dense stream, `format = \"dense\"`")
         );
-        assert_eq!(pair("1:x"), "`1:x` is not a pair `index:value`");
+        assert_eq!(pair("1:x"), "`1:x` is not a pair `index:value`, expected one such as `3:0.5`");
     }
 }

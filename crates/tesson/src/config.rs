@@ -206,9 +206,11 @@ fn inner<'t>(section: &'t Section, name: &str, path: &str) -> Result<&'t Section
         _ => None,
     };
     let there: Vec<String> = section.0.iter().filter_map(is_section).collect();
-    let there = if there.is_empty() { "none".into() } else { there.join(", ") };
-    let what = format!("section `{path}`: there is no section `{name}` (sections here: {there})");
-    Err(ConfigError::new("", what))
+    let remedy = match there.is_empty() {
+        true => ", the reader's options are not in a section; leave the section out".to_owned(),
+        false => format!(" (sections here: {})", there.join(", ")),
+    };
+    Err(ConfigError::new("", format!("section `{path}`: there is no section `{name}`{remedy}")))
 }
 
 impl Loaded {

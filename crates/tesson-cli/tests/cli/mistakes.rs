@@ -128,7 +128,10 @@ fn a_configuration_that_is_none_is_told_with_what_it_lacks() {
     fs::write(folder.join("bom.json"), format!("\u{feff}{}", text.replace('\n', "\r\n"))).unwrap();
     assert_eq!(answers(&folder, "read bom.json --json").len(), 2);
     let e = refused(&folder, "read bom.json --section Train", 2);
-    assert!(e.starts_with("error: --section Train: bom.json: "), "{e}");
+    assert!(
+        e.starts_with("error: --section Train: bom.json: ") && e.ends_with("; leave the section out\n"),
+        "{e}"
+    );
 }
 
 #[test]
@@ -180,7 +183,11 @@ fn a_stream_is_told_how_it_is_given() {
             "there is no stream `x`, but one `a`; streams are declared by the name that they are to have: `--stream x:…`",
         ),
         ("--stream b:4", 1, "`3:0.5` is not a number"),
-        ("--stream a:2:sparse", 1, "is not a pair `index:value`"),
+        (
+            "--stream a:2:sparse",
+            1,
+            "`format = \"dense\"`; `maxErrors` leaves such data out, `tesson check` lists all of it\n",
+        ),
     ] {
         let e = refused(&folder, &format!("read two.ctf {options} --randomize false"), code);
         assert!(e.contains(expected), "{options}: {e}");
@@ -198,6 +205,8 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
     fs::write(folder.join("x.ctf.gz"), [0x1f, 0x8b, 8, 0]).unwrap();
     fs::write(folder.join("x.ctf"), "0 |x 1\n").unwrap();
     fs::create_dir(folder.join("sub")).unwrap();
+    fs::write(folder.join("other.json"), "{\"a\": 1}").unwrap();
+    prepared("mistakes-files/ds");
     for (args, code, expected) in [
         (
             "read plain.txt",
@@ -226,7 +235,17 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
         (
             "read x.ctf --stream x:1 --state x.ctf",
             2,
-            "--state x.ctf: no saved state, expected a file that `--save-state` wrote",
+            "--state x.ctf: no saved state, it is no JSON (trailing characters at line 1 column 3); expected a file that `--save-state` wrote\n",
+        ),
+        (
+            "read x.ctf --stream x:1 --state other.json",
+            2,
+            "--state other.json: no saved state, `minibatchSourcePosition` is missing; expected a file that `--save-state` wrote\n",
+        ),
+        (
+            "read ds --split train --state other.json",
+            2,
+            "--state other.json: no saved state, `tfds` is missing; expected a file that `--save-state` wrote\n",
         ),
         (
             "read x.ctf --stream x:1 --save-state sub",

@@ -154,8 +154,9 @@ def copied(tree: Any) -> Any:
 def _inside(tree: Mapping[str, Any], name: str, section: str) -> dict[str, Any]:
     inner = tree.get(name)
     if not isinstance(inner, dict):
-        there = ", ".join(k for k, v in tree.items() if isinstance(v, dict)) or "none"
-        raise ConfigError(f"section `{section}`: there is no section `{name}` (sections here: {there})")
+        there = ", ".join(k for k, v in tree.items() if isinstance(v, dict))
+        remedy = f" (sections here: {there})" if there else ", the reader's options are not in a section; leave the section out"
+        raise ConfigError(f"section `{section}`: there is no section `{name}`{remedy}")
     return inner
 
 

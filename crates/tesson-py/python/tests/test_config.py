@@ -40,6 +40,8 @@ def test_a_section_is_found_by_its_path() -> None:
     assert keys(MinibatchSource.from_config(tree)) == [0, 1, 2, 3, 4, 5]
     with pytest.raises(ConfigError, match=r"`test/reader`: there is no section `test` \(sections here: train, source\)"):
         MinibatchSource.from_config(tree, section="test/reader")
+    with pytest.raises(ConfigError, match="no section `test`, the reader's options are not in a section; leave the section out"):
+        MinibatchSource.from_config({"randomize": False}, section="test/reader")
 
 
 def test_overrides_change_single_values_and_leave_the_given_tree_alone() -> None:

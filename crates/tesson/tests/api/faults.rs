@@ -23,7 +23,9 @@ fn an_error_names_file_line_byte_stream_and_key() {
     assert_eq!(&*e.at().file, file.as_path());
     assert_eq!((e.at().line, e.stream(), e.key()), (Some(3), Some("x"), Some(&Key::Number(3))));
     assert_eq!(e.at().offset, text(&[3]).find('a').expect("the fault") as u64);
-    assert!(e.to_string().ends_with("stream `x`, sequence 3: `a` is not a number"), "{e}");
+    let what = "stream `x`, sequence 3: `a` is not a number, expected one such as `1`, `-0.5` or `2e-3`";
+    let remedy = "`maxErrors` leaves such data out, `tesson check` lists all of it";
+    assert!(e.to_string().ends_with(&format!("{what}; {remedy}")), "{e}");
 }
 
 #[test]
@@ -136,7 +138,7 @@ fn forgiven_faults_are_reported_as_lines_of_json() {
     assert_eq!(
         lines[0],
         serde_json::json!({
-            "fault": "`a` is not a number", "file": file, "line": 2, "offset": offset, "stream": "x", "key": 2,
+            "fault": "`a` is not a number, expected one such as `1`, `-0.5` or `2e-3`", "file": file, "line": 2, "offset": offset, "stream": "x", "key": 2,
         })
     );
 }
