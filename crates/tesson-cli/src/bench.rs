@@ -8,7 +8,7 @@ use tesson_plan::Limit;
 use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::output::{Output, count, size};
+use crate::output::{Output, counted, size};
 use crate::progress::Progress;
 use crate::{input, log, read};
 
@@ -109,26 +109,26 @@ impl Figures {
         out.pair(
             "then",
             &format!(
-                "{} minibatches, {} sequences, {} samples in {:.3} s",
-                count(minibatches),
-                count(sequences),
-                count(samples),
+                "{}, {}, {} in {:.3} s",
+                counted(minibatches, "minibatch"),
+                counted(sequences, "sequence"),
+                counted(samples, "sample"),
                 self.rest.as_secs_f64()
             ),
         )?;
         out.pair(
             "rate",
             &format!(
-                "{} minibatches/s, {} samples/s",
-                count(self.per_second(minibatches) as u64),
-                count(self.per_second(samples) as u64)
+                "{}/s, {}/s",
+                counted(self.per_second(minibatches) as u64, "minibatch"),
+                counted(self.per_second(samples) as u64, "sample")
             ),
         )?;
         out.pair(
             "read",
             &format!("{}, {} of blocks in memory at most", size(self.bytes), size(self.blocks)),
         )?;
-        out.pair("waited", &format!("{} times, {} in all", count(self.stalls), ms(self.stalled)))?;
+        out.pair("waited", &format!("{}, {} in all", counted(self.stalls, "time"), ms(self.stalled)))?;
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use crate::args::CheckArgs;
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::kind::InputKind;
-use crate::output::{Output, count};
+use crate::output::{Output, count, counted};
 use crate::progress::Progress;
 use crate::{dataset, input, log, records};
 
@@ -115,15 +115,16 @@ fn json(error: &DataError, severity: Severity) -> serde_json::Value {
 }
 
 fn sentence(checked: &Checked) -> String {
-    let sequences = count(checked.sequences);
-    let some = |n: u64, what: &str| if n == 0 { String::new() } else { format!(", {} {what}", count(n)) };
-    let notes = some(checked.left_out, "left out") + &some(checked.notes, "notes");
+    let sequences = counted(checked.sequences, "sequence");
+    let some = |n: u64, text: String| if n == 0 { String::new() } else { format!(", {text}") };
+    let left_out = format!("{} left out", count(checked.left_out));
+    let notes = some(checked.left_out, left_out) + &some(checked.notes, counted(checked.notes, "note"));
     if checked.faults == 0 {
-        return format!("{sequences} sequences, no faults{notes}");
+        return format!("{sequences}, no faults{notes}");
     }
     let fatal = match checked.fatal {
         0 => format!("`maxErrors` {} would read on", count(checked.faults)),
         n => format!("{} of them fatal", count(n)),
     };
-    format!("{sequences} sequences, {} faults, {fatal}{notes}", count(checked.faults))
+    format!("{sequences}, {}, {fatal}{notes}", counted(checked.faults, "fault"))
 }

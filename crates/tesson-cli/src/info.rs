@@ -9,7 +9,7 @@ use crate::args::InfoArgs;
 use crate::failure::Failure;
 use crate::host::Host;
 use crate::kind::InputKind;
-use crate::output::{Output, count, size};
+use crate::output::{Output, count, counted, size};
 use crate::progress::Progress;
 use crate::{input, log, read, records};
 
@@ -53,12 +53,12 @@ impl Info<'_> {
         for (i, part) in self.join.iter().flat_map(|join| &join.parts).enumerate() {
             let head = if i == 0 { "missing" } else { "" };
             let keys = some(&part.first_missing);
-            out.pair(head, &format!("{} keys in deserializer {}{keys}", count(part.missing), i + 1))?;
+            out.pair(head, &format!("{} in deserializer {}{keys}", counted(part.missing, "key"), i + 1))?;
             if part.repeated > 0 {
                 let keys = some(&part.first_repeated);
                 out.pair(
                     "",
-                    &format!("{} keys repeated in deserializer {}{keys}", count(part.repeated), i + 1),
+                    &format!("{} repeated in deserializer {}{keys}", counted(part.repeated, "key"), i + 1),
                 )?;
             }
         }
@@ -67,7 +67,7 @@ impl Info<'_> {
         out.pair("chunks", &count(index.n_chunks() as u64))?;
         out.pair("sequences", &count(index.n_sequences()))?;
         out.pair("samples", &format!("{} a sweep", count(index.n_samples())))?;
-        out.pair("lengths", &format!("{min} to {max} samples, {mean:.1} on average"))?;
+        out.pair("lengths", &format!("{min} to {}, {mean:.1} on average", counted(max.into(), "sample")))?;
         out.pair(
             "bytes",
             &format!("{} in storage, {} of index in memory", size(bytes(index)), size(self.memory)),
@@ -200,11 +200,13 @@ impl Paddings {
     }
 
     fn size(&self) -> String {
-        let samples = format!("{} samples", self.samples);
+        let samples = counted(self.samples, "sample");
         match self.sequences {
             None => format!("minibatches of {samples}"),
-            Some(n) if self.samples == Demand::ANY_SAMPLES => format!("minibatches of {n} sequences"),
-            Some(n) => format!("minibatches of {samples}, in {n} sequences"),
+            Some(n) if self.samples == Demand::ANY_SAMPLES => {
+                format!("minibatches of {}", counted(n, "sequence"))
+            }
+            Some(n) => format!("minibatches of {samples}, in {}", counted(n, "sequence")),
         }
     }
 

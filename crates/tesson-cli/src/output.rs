@@ -19,10 +19,15 @@ impl Output {
         self.json
     }
 
+    /// Writes the beginning of a line, or the next part of it.
+    pub(crate) fn part(&mut self, text: &str) -> io::Result<()> {
+        self.out.write_all(text.as_bytes())
+    }
+
     /// Writes one line.
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
-        self.out.write_all(text.as_bytes())?;
-        self.out.write_all(b"\n")
+        self.part(text)?;
+        self.part("\n")
     }
 
     /// Writes two columns: what, and its value.
@@ -49,9 +54,24 @@ pub(crate) fn count(n: u64) -> String {
     text
 }
 
+/// A count of things, in the singular or the plural: `1 fault`, `2 faults`.
+pub(crate) fn counted(n: u64, noun: &str) -> String {
+    format!("{} {}", count(n), inflected(n, noun))
+}
+
+/// The noun for so many things.
+pub(crate) fn inflected(n: u64, noun: &str) -> String {
+    let ending = match n {
+        1 => "",
+        _ if noun.ends_with("ch") => "es",
+        _ => "s",
+    };
+    format!("{noun}{ending}")
+}
+
 /// A number of bytes in the unit that leaves one to three digits before the point.
 pub(crate) fn size(bytes: u64) -> String {
-    let units = ["bytes", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let units = ["", "kB", "MB", "GB", "TB", "PB", "EB"];
     let mut value = bytes as f64;
     let mut unit = 0;
     while value >= 999.95 && unit + 1 < units.len() {
@@ -59,7 +79,7 @@ pub(crate) fn size(bytes: u64) -> String {
         unit += 1;
     }
     match unit {
-        0 => format!("{bytes} bytes"),
+        0 => counted(bytes, "byte"),
         _ => format!("{value:.1} {}", units[unit]),
     }
 }
@@ -75,9 +95,18 @@ mod tests {
     }
 
     #[test]
+    fn one_of_a_thing_is_in_the_singular() {
+        let found = [(0, "fault"), (1, "fault"), (1000, "fault"), (1, "minibatch"), (2, "minibatch")];
+        assert_eq!(
+            found.map(|(n, noun)| counted(n, noun)),
+            ["0 faults", "1 fault", "1,000 faults", "1 minibatch", "2 minibatches"]
+        );
+    }
+
+    #[test]
     fn sizes_have_the_unit_that_suits_them() {
-        let found: Vec<String> = [0, 999, 1000, 999_949, 999_950, 1 << 40].map(size).into();
-        assert_eq!(found, ["0 bytes", "999 bytes", "1.0 kB", "999.9 kB", "1.0 MB", "1.1 TB"]);
+        let found: Vec<String> = [0, 1, 999, 1000, 999_949, 999_950, 1 << 40].map(size).into();
+        assert_eq!(found, ["0 bytes", "1 byte", "999 bytes", "1.0 kB", "999.9 kB", "1.0 MB", "1.1 TB"]);
         assert_eq!(size(u64::MAX), "18.4 EB");
     }
 }

@@ -9,7 +9,7 @@ use tesson_plan::Limit;
 use crate::args::PlanArgs;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::output::Output;
+use crate::output::{Output, inflected};
 use crate::{input, line, log, read};
 
 pub(crate) fn run(args: &PlanArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
@@ -70,13 +70,18 @@ fn json(plan: &BatchPlan, index: &Index) -> String {
 }
 
 fn row(number: u64, plan: &BatchPlan, index: &Index) -> String {
-    let mut text = format!("{number:>9} {:>9} samples ", samples(plan, index));
+    let mut text = heading(number, samples(plan, index));
     let places: Vec<(u32, u32)> = plan.own.iter().map(|p| (p.chunk, p.sequence)).collect();
     put_places(&mut text, &places);
     if plan.sweep_end {
         text.push_str("  (sweep end)");
     }
     text
+}
+
+/// The columns of a minibatch that say its number and its size.
+fn heading(number: u64, samples: u64) -> String {
+    format!("{number:>9} {samples:>9} {:<8}", inflected(samples, "sample"))
 }
 
 fn n_samples(plan: &PiecesPlan) -> u64 {
@@ -105,7 +110,7 @@ fn pieces_json(plan: &PiecesPlan) -> String {
 
 /// Rows one after the other, in each its pieces as `chunk.sequence[from..to]`.
 fn pieces_row(number: u64, plan: &PiecesPlan) -> String {
-    let mut text = format!("{number:>9} {:>9} samples ", n_samples(plan));
+    let mut text = heading(number, n_samples(plan));
     for (i, row) in plan.pieces.chunk_by(|a, b| a.row == b.row).enumerate() {
         text.push_str(if i == 0 { "" } else { " |" });
         for piece in row {

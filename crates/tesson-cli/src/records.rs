@@ -15,7 +15,7 @@ use crate::args::{ConvertArgs, IndexArgs, InputArgs};
 use crate::check::Listed;
 use crate::convert::existing;
 use crate::failure::Failure;
-use crate::output::{Output, count, size};
+use crate::output::{Output, count, counted, size};
 use crate::progress::Progress;
 
 /// The files of records that the arguments name.
@@ -63,8 +63,8 @@ pub(crate) fn summary(n_files: u64, sum: &CheckedRecords, out: &mut Output) -> R
         });
         out.line(&summary.to_string())?;
     } else {
-        let faults = if sum.faults == 0 { "no".into() } else { count(sum.faults) };
-        out.line(&format!("{} records, {}, {faults} faults", count(sum.records), size(sum.bytes)))?;
+        let faults = if sum.faults == 0 { "no faults".into() } else { counted(sum.faults, "fault") };
+        out.line(&format!("{}, {}, {faults}", counted(sum.records, "record"), size(sum.bytes)))?;
     }
     if sum.faults > 0 { Err(Failure::FaultsFound) } else { Ok(()) }
 }

@@ -5,7 +5,7 @@ use tesson::{Shown, Source};
 use crate::args::ShowArgs;
 use crate::failure::Failure;
 use crate::host::Host;
-use crate::output::{Output, count};
+use crate::output::{Output, count, counted};
 use crate::progress::Progress;
 use crate::{input, line, log, read};
 
@@ -89,7 +89,7 @@ fn text(
         let form = if batch.info().sparse { "sparse" } else { "dense" };
         out.pair(
             &batch.info().name,
-            &format!("{} samples, {form} {}", batch.n_samples(), batch.info().shape),
+            &format!("{}, {form} {}", counted(batch.n_samples() as u64, "sample"), batch.info().shape),
         )?;
         for sample in 0..batch.n_samples() {
             text.clear();

@@ -5,7 +5,7 @@ use tesson::tfds::{self, Dataset, Split};
 use super::{DatasetArgs, find, open};
 use crate::args::InputArgs;
 use crate::failure::Failure;
-use crate::output::{Output, count};
+use crate::output::{Output, count, counted};
 
 pub(crate) fn run(input: &InputArgs, args: &DatasetArgs, out: &mut Output) -> Result<(), Failure> {
     let dataset = open(input, args)?;
@@ -44,6 +44,6 @@ fn describe(split: &Split) -> String {
     let lengths = split.shards.iter().map(|shard| shard.len);
     let (least, most) = (lengths.clone().min().unwrap_or(0), lengths.max().unwrap_or(0));
     let each = if least == most { count(most) } else { format!("{} to {}", count(least), count(most)) };
-    let n_shards = count(split.shards.len() as u64);
-    format!("{}: {} examples in {n_shards} shards of {each}", split.name, count(split.n_examples()))
+    let shards = counted(split.shards.len() as u64, "shard");
+    format!("{}: {} in {shards} of {each}", split.name, counted(split.n_examples(), "example"))
 }

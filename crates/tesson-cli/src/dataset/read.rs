@@ -14,7 +14,7 @@ use super::args::of_split;
 use super::open;
 use crate::args::ReadArgs;
 use crate::failure::Failure;
-use crate::output::{Output, count};
+use crate::output::{Output, counted};
 use crate::progress::note;
 use crate::read::{check_state_file, no_state, replace};
 use crate::records::memory_limit;
@@ -56,10 +56,10 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     let n = read?;
     if !out.is_json() {
         let seconds = begun.elapsed().as_secs_f64();
-        let rate = count((n as f64 / seconds.max(1e-9)) as u64);
-        out.line(&format!("\n{} examples in {seconds:.3} s: {rate} examples/s", count(n)))?;
+        let rate = counted((n as f64 / seconds.max(1e-9)) as u64, "example");
+        out.line(&format!("\n{} in {seconds:.3} s: {rate}/s", counted(n, "example")))?;
         if reader.skipped() > 0 {
-            out.line(&format!("{} damaged records were left out", count(reader.skipped())))?;
+            out.line(&format!("{} left out", counted(reader.skipped(), "damaged record")))?;
         }
     }
     Ok(())
@@ -90,7 +90,7 @@ fn at(reader: &mut Reader, places: &str, with_ids: bool, out: &mut Output) -> Re
         list => list.split(',').map(number).collect::<Result<_, _>>()?,
     };
     let mut rows = Rows::new(reader.schema());
-    let mut shown = Shown { examples: Vec::new(), with_ids };
+    let mut shown = Shown::begin(with_ids, out)?;
     let mut read = Ok(());
     for chunk in places.chunks(AT_ONCE as usize) {
         rows.clear();
@@ -148,7 +148,7 @@ fn traversals(
             reader.begin();
         }
         let mut left = args.take.unwrap_or(u64::MAX);
-        let mut shown = Shown { examples: Vec::new(), with_ids };
+        let mut shown = Shown::begin(with_ids, out)?;
         let read = loop {
             rows.clear();
             let wanted = left.min(share.examples(epoch));
@@ -170,14 +170,21 @@ fn traversals(
     Ok(n)
 }
 
-/// Examples on their way to people, or kept for the one line that JSON has.
+/// Writes the examples of a traversal as they are read: a line each for people, one line in all as JSON.
 struct Shown {
-    examples: Vec<Value>,
+    examples: u64,
     /// Whether `tfds_id` is one of their features (`add_tfds_id`).
     with_ids: bool,
 }
 
 impl Shown {
+    fn begin(with_ids: bool, out: &mut Output) -> Result<Shown, Failure> {
+        if out.is_json() {
+            out.part("{\"examples\":[")?;
+        }
+        Ok(Shown { examples: 0, with_ids })
+    }
+
     fn add(&mut self, reader: &Reader, rows: &Rows, out: &mut Output) -> Result<(), Failure> {
         for row in 0..rows.len() {
             let mut example = node(&rows.batch.value(reader.schema(), row));
@@ -187,7 +194,9 @@ impl Shown {
                 if self.with_ids {
                     fields["tfds_id"] = json!({"dtype": "string", "shape": [], "data": [id]});
                 }
-                self.examples.push(fields);
+                out.part(if self.examples == 0 { "" } else { "," })?;
+                out.part(&fields.to_string())?;
+                self.examples += 1;
                 continue;
             }
             let mut text = fields.to_string();
@@ -202,7 +211,7 @@ impl Shown {
 
     fn end(self, out: &mut Output) -> Result<(), Failure> {
         if out.is_json() {
-            out.line(&json!({"examples": self.examples}).to_string())?;
+            out.line("]}")?;
         }
         Ok(())
     }
@@ -210,5 +219,10 @@ impl Shown {
 
 fn load(path: &Path) -> Result<Value, Failure> {
     let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
-    serde_json::from_str(&text).map_err(|e| no_state(path, &e))
+    let saved: Value =
+        serde_json::from_str(&text).map_err(|e| no_state(path, &format!("it is no JSON ({e})")))?;
+    match saved["tfds"].is_null() {
+        true => Err(no_state(path, "`tfds` is missing")),
+        false => Ok(saved),
+    }
 }

@@ -383,7 +383,7 @@ fn check_lists_every_fault_with_its_place_and_does_not_stop() {
     fs::write(folder.join("good.ctf"), "0 |x 1 |y 1:1\n").unwrap();
     let output = tesson(&folder, "check good.ctf --stream x:1 --stream y:5:sparse");
     assert_eq!(output.status.code(), Some(0));
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "1 sequences, no faults\n");
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1 sequence, no faults\n");
 }
 
 #[test]
@@ -1049,4 +1049,16 @@ fn a_kernel_that_is_not_known_is_refused_with_those_that_are() {
     assert_eq!(output.status.code(), Some(2));
     let found = stderr(&output);
     assert!(found.contains("TESSON_KERNELS: found `AVX`, expected one of `plain`, `portable`"), "{found}");
+}
+
+#[test]
+fn examples_are_written_as_they_are_read() {
+    let folder = prepared("read-streams");
+    let args = "read . --split train --op repeat=null --take 1000000000000 --json";
+    let mut child = common::command(&folder, args).stdout(Stdio::piped()).spawn().unwrap();
+    let mut first = [0; 21];
+    child.stdout.take().unwrap().read_exact(&mut first).unwrap();
+    assert_eq!(&first, b"{\"examples\":[{},{},{}");
+    // The pipe is closed now, which ends the command.
+    assert_eq!(child.wait().unwrap().code(), Some(0));
 }
