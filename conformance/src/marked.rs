@@ -38,7 +38,7 @@ impl Transform for Marked {
         &self,
         samples: Flow<'_>,
         input: &StreamInfo,
-        draw: &mut dyn Draw,
+        draw: &mut Draw<'_>,
         _scratch: &mut Scratch,
     ) -> Result<(), UserError> {
         let Flow::F32 { input: values, output } = samples else { return Err("float32 is expected".into()) };

@@ -13,7 +13,7 @@ use tesson_conformance::marked::Marked;
 fn config(options: &str, marks: &[u64]) -> SourceConfig {
     let mut config = corpus::config(options);
     let transforms = marks.iter().map(|&seed| Arc::new(Marked { seed }) as Arc<dyn Transform>);
-    config.transforms = Transforms(vec![("x".into(), transforms.collect())]);
+    config.transforms = Transforms::of("x", transforms);
     config
 }
 

@@ -21,6 +21,7 @@ mod resolve;
 pub mod schedule;
 mod source;
 pub mod toml;
+mod transforms;
 
 pub use lower::lower;
 pub use manual::{ENVIRONMENT, option_manual};
@@ -30,5 +31,6 @@ pub use resolve::{Arguments, Resolved, reader as reader_of};
 pub use schedule::Schedule;
 pub use source::{
     DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,
-    StoreKind, Transforms, Truncation,
+    StoreKind, Truncation,
 };
+pub use transforms::{TransformConfig, Transforms};

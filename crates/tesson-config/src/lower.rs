@@ -1,17 +1,16 @@
 //! From the tree that a user wrote to what it means.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
-use tesson_core::{ConfigError, Element, Options, Registry, Section, Transform, Value, split_type};
+use tesson_core::{ConfigError, Element, Options, Registry, Section, Value, split_type};
 use tesson_plan::{Ending, EqualSteps, LastSequence, Limit, MissingKeys, Sharing, Window};
 
 use crate::reader::{no_size, types};
 use crate::source::{
     DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,
-    StoreKind, Transforms, Truncation,
+    StoreKind, Truncation,
 };
-use crate::{READER_OPTIONS, Schedule, bytes, inherit, schedule};
+use crate::{READER_OPTIONS, Schedule, bytes, inherit, schedule, transforms};
 
 /// What the configuration of a reader means. Options that are left out have their defaults.
 ///
@@ -54,7 +53,8 @@ pub(crate) fn understand(tree: &Section, registry: &Registry) -> Result<SourceCo
     config.limit = limit(&options, config.epoch_size)?;
     config.ending = ending(&options)?;
     config.frame_mode = options.bool("frameMode")?;
-    config.transforms = transforms(&options)?;
+    config.transforms = transforms::lower(&options)?;
+    config.registry = registry.clone();
     config.truncation = truncation(&options)?;
     config.precision = precision(&options, &config.deserializers)?;
     config.use_numeric_sequence_keys = match options.given("useNumericSequenceKeys") {
@@ -129,33 +129,6 @@ fn of_module(mut e: ConfigError, section: &Section) -> ConfigError {
         ));
     }
     e
-}
-
-/// The transforms of streams: objects, which only a program can give.
-fn transforms(options: &Options<'_>) -> Result<Transforms, ConfigError> {
-    let name = "transforms";
-    let streams = match options.given(name) {
-        None => return Ok(Transforms::default()),
-        Some(Value::Section(streams)) => streams,
-        Some(other) => {
-            let what = format!("found {}, expected a section of streams", other.describe());
-            return Err(ConfigError::new(name, what));
-        }
-    };
-    let one = |stream: &str, value: &Value| match value {
-        Value::Object(object) if object.get::<Arc<dyn Transform>>().is_some() => {
-            Ok(object.get::<Arc<dyn Transform>>().expect("looked at above").clone())
-        }
-        other => {
-            let what = format!("found {}, expected a transform or a list of them", other.describe());
-            Err(ConfigError::new(format!("{name}.{stream}"), what))
-        }
-    };
-    let all = streams.0.iter().map(|(stream, value)| {
-        let list = if let Value::List(list) = value { list.as_slice() } else { std::slice::from_ref(value) };
-        Ok((stream.to_string(), list.iter().map(|v| one(stream, v)).collect::<Result<_, _>>()?))
-    });
-    Ok(Transforms(all.collect::<Result<_, _>>()?))
 }
 
 fn order(options: &Options<'_>) -> Result<(Randomize, Window), ConfigError> {

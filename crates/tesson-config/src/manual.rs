@@ -27,7 +27,7 @@ pub fn option_manual(registry: &Registry) -> String {
     }
     for transform in registry.transforms() {
         heading(&mut page, &format!("Transform `{}`", transform.name), transform.help);
-        if !registry.is_built_transform(transform) {
+        if transform.open.is_none() {
             page.push_str(NOT_AVAILABLE);
         }
         if !transform.options.0.is_empty() {

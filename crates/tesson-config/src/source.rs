@@ -2,15 +2,14 @@
 
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use tesson_core::{ConfigError, Element, Format, ReaderDefaults, Registry, Section, Transform};
+use tesson_core::{ConfigError, Element, Format, ReaderDefaults, Registry, Section};
 use tesson_plan::{
     Bucketing, Demand, Ending, EqualSteps, LastSequence, Limit, MissingKeys, OrderSpec, PlanSpec, Sharing,
     Window,
 };
 
-use crate::{Schedule, paths};
+use crate::{Schedule, Transforms, paths};
 
 /// The window where none is given, as in CNTK's Python interface.
 pub const DEFAULT_WINDOW: Window = Window::Chunks(128);
@@ -77,17 +76,6 @@ pub struct Truncation {
     pub keep_sparse: bool,
 }
 
-/// What is done with the samples of streams.
-#[derive(Clone, Default)]
-pub struct Transforms(pub Vec<(String, Vec<Arc<dyn Transform>>)>);
-
-impl fmt::Debug for Transforms {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = |all: &[Arc<dyn Transform>]| all.iter().map(|t| t.name().to_owned()).collect::<Vec<_>>();
-        f.debug_map().entries(self.0.iter().map(|(stream, all)| (stream, names(all)))).finish()
-    }
-}
-
 /// How files are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StoreKind {
@@ -133,8 +121,10 @@ pub struct SourceConfig {
     pub ending: Ending,
     /// Whether every sequence is one sample. Default false.
     pub frame_mode: bool,
-    /// Transforms of streams, by name; by default none.
+    /// Transforms of streams beside those that the streams' own sections name; by default none.
     pub transforms: Transforms,
+    /// The transforms that sections may name.
+    pub(crate) registry: Registry,
     /// Truncation; by default none.
     pub truncation: Option<Truncation>,
     /// Type of all values; by default 32-bit floats.
@@ -187,6 +177,7 @@ impl SourceConfig {
             ending: Ending::default(),
             frame_mode: false,
             transforms: Transforms::default(),
+            registry: Registry::default(),
             truncation: None,
             precision: Element::F32,
             use_numeric_sequence_keys: true,

@@ -27,6 +27,7 @@ static MEAN: TransformFormat = TransformFormat {
     help: "Subtracts.",
     options: &OptionTable(&[option("meanFile", OptionKind::Path, Some(""))]),
     describe: |_| Ok(Section::default()),
+    open: None,
 };
 
 static LINES: Format = Format {

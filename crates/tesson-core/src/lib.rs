@@ -11,6 +11,7 @@ mod compact_lengths;
 mod decode_warnings;
 mod describe;
 mod deserializer;
+mod draw;
 mod error;
 mod index;
 mod kernels;
@@ -32,6 +33,7 @@ pub use deserializer::{
     ByteRun, Corpus, DecodeRoom, Deserializer, Fetch, Found, Indexed, LOOKAHEAD, Parallelism, Repeated,
     ResourceId, Scattered, Scratch, SequenceSelection, StreamMismatch, StreamingDecoder,
 };
+pub use draw::Draw;
 pub use error::{
     Cause, ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, SEQUENCES_IN_MEMORY,
     StoreError, UsageError, UserError,
@@ -43,6 +45,8 @@ pub use object::Object;
 pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, nearest, repeated};
 pub use part_fetch::PartFetch;
 pub use place::{Name, Place};
-pub use registry::{DescribeFn, Format, OpenFn, ReaderDefaults, Registry, TransformFormat};
+pub use registry::{
+    DescribeFn, Format, OpenFn, OpenTransformFn, ReadFile, ReaderDefaults, Registry, TransformFormat,
+};
 pub use stream::{Element, Shape, StreamInfo};
-pub use transform::{Draw, Flow, SparseFlow, Transform};
+pub use transform::{Flow, SparseFlow, Transform};

@@ -1,6 +1,10 @@
 //! The registry: which formats there are, and what opens each.
 
-use crate::{ConfigError, Deserializer, Element, OptionTable, Options, Section, nearest};
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::{ConfigError, Deserializer, Element, Error, OptionTable, Options, Section, Transform, nearest};
 
 /// What the reader section around a deserializer decides for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,7 +52,15 @@ pub struct TransformFormat {
     pub options: &'static OptionTable,
     /// What the options mean: all of them, typed, with every default.
     pub describe: fn(&Options<'_>) -> Result<Section, ConfigError>,
+    /// Makes the transform; `None` while its options are understood and it cannot be applied.
+    pub open: Option<OpenTransformFn>,
 }
+
+/// Makes a transform from its options. The files that they name are read here, once.
+pub type OpenTransformFn = fn(&Options<'_>, &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error>;
+
+/// The bytes of a file that options name, from where the source reads its files.
+pub type ReadFile<'a> = dyn Fn(&Path) -> Result<Vec<u8>, Error> + 'a;
 
 /// All formats and transforms known, built-in ones and the caller's own.
 #[derive(Clone, Default)]
@@ -56,8 +68,14 @@ pub struct Registry {
     formats: Vec<&'static Format>,
     n_planned: usize,
     transforms: Vec<&'static TransformFormat>,
-    /// Those among them that cannot be applied yet.
-    planned_transforms: Vec<&'static str>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let formats: Vec<&str> = self.formats.iter().map(|format| format.name).collect();
+        let transforms: Vec<&str> = self.transforms.iter().map(|transform| transform.name).collect();
+        f.debug_struct("Registry").field("formats", &formats).field("transforms", &transforms).finish()
+    }
 }
 
 impl Registry {
@@ -85,19 +103,6 @@ impl Registry {
     pub fn with_transforms(mut self, transforms: &[&'static TransformFormat]) -> Registry {
         self.transforms.extend_from_slice(transforms);
         self
-    }
-
-    /// The same with transforms whose options are understood and which cannot be applied yet.
-    #[must_use]
-    pub fn with_planned_transforms(self, transforms: &[&'static TransformFormat]) -> Registry {
-        let mut registry = self.with_transforms(transforms);
-        registry.planned_transforms.extend(transforms.iter().map(|t| t.name));
-        registry
-    }
-
-    /// Whether a transform can be applied.
-    pub fn is_built_transform(&self, transform: &TransformFormat) -> bool {
-        !self.planned_transforms.contains(&transform.name)
     }
 
     /// The same with one more, which wins over earlier ones of its name.

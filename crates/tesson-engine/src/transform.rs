@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use tesson_core::{
-    Cause, ConfigError, DataError, DataErrorKind, Error, Flow, Key, Scratch, SparseFlow, StreamInfo,
+    Cause, ConfigError, DataError, DataErrorKind, Draw, Error, Flow, Key, Scratch, SparseFlow, StreamInfo,
     Transform, UserError,
 };
 use tesson_plan::{DrawKey, Philox, Place};
@@ -190,7 +190,9 @@ impl Step {
                 (Floats::F64(v), Floats::F64(out)) => Flow::F64 { input: &v[range], output: out.items() },
                 _ => unreachable!("the type of a stream stays"),
             };
-            self.transform.apply(flow, &self.input, &mut draws(i), scratch).map_err(|e| (i, e))?;
+            self.transform
+                .apply(flow, &self.input, &mut Draw::from_words(&mut draws(i)), scratch)
+                .map_err(|e| (i, e))?;
             sample += n as usize;
             if out.len() != sample * to {
                 let what = format!("{} values so far, expected {}", out.len(), sample * to);
@@ -239,7 +241,9 @@ impl Step {
                 counts_out: &mut counts_out,
                 columns_out: columns_out.items(),
             };
-            self.transform.apply_sparse(flow, &self.input, &mut draws(i), scratch).map_err(|e| (i, e))?;
+            self.transform
+                .apply_sparse(flow, &self.input, &mut Draw::from_words(&mut draws(i)), scratch)
+                .map_err(|e| (i, e))?;
             let fresh = columns_out.get(before..).unwrap_or_default();
             self.check_sparse(n, &counts_out, fresh).map_err(|what| (i, what.into()))?;
             if columns_out.len() != out.len() || columns_out.len() > i32::MAX as usize {

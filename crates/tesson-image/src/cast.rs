@@ -7,4 +7,5 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     help: "Makes the values those of the stream's type.",
     options: &OptionTable(&[]),
     describe: |_| Ok(Section::default()),
+    open: None,
 };

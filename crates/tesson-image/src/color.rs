@@ -9,6 +9,7 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     help: "Changes brightness, contrast and saturation at random.",
     options: &OPTIONS,
     describe,
+    open: None,
 };
 
 static OPTIONS: OptionTable = OptionTable(&[

@@ -9,6 +9,7 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     help: "Cuts a rectangle out of the picture.",
     options: &OPTIONS,
     describe,
+    open: None,
 };
 
 static OPTIONS: OptionTable = OptionTable(&[

@@ -9,6 +9,7 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     help: "Adds noise to a picture along the principal axes of its colours.",
     options: &OPTIONS,
     describe,
+    open: None,
 };
 
 static OPTIONS: OptionTable = OptionTable(&[

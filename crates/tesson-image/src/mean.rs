@@ -4,8 +4,13 @@ use tesson_core::{ConfigError, OptionKind, OptionTable, Options, Section, Transf
 
 use crate::options::option;
 
-pub(crate) static FORMAT: TransformFormat =
-    TransformFormat { name: "Mean", help: "Subtracts a mean picture.", options: &OPTIONS, describe };
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "Mean",
+    help: "Subtracts a mean picture.",
+    options: &OPTIONS,
+    describe,
+    open: None,
+};
 
 static OPTIONS: OptionTable = OptionTable(&[option(
     "meanFile",

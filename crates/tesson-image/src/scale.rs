@@ -9,6 +9,7 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     help: "Scales the picture to a width and a height.",
     options: &OPTIONS,
     describe,
+    open: None,
 };
 
 static OPTIONS: OptionTable = OptionTable(&[

@@ -7,4 +7,5 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     help: "Puts channels first: from height, width, channels to channels, height, width.",
     options: &OptionTable(&[]),
     describe: |_| Ok(Section::default()),
+    open: None,
 };

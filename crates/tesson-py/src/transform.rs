@@ -141,7 +141,7 @@ impl Transform for PythonTransform {
         &self,
         samples: SparseFlow<'_>,
         input: &StreamInfo,
-        draw: &mut dyn Draw,
+        draw: &mut Draw<'_>,
         _scratch: &mut Scratch,
     ) -> Result<(), UserError> {
         let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
@@ -169,7 +169,7 @@ impl Transform for PythonTransform {
         &self,
         samples: Flow<'_>,
         input: &StreamInfo,
-        draw: &mut dyn Draw,
+        draw: &mut Draw<'_>,
         _scratch: &mut Scratch,
     ) -> Result<(), UserError> {
         // As many bits as NumPy's generator has for a key.

@@ -62,12 +62,14 @@ pub mod deserializer {
         ByteRun, Cause, Chunk, CompactLengths, Corpus, Damage, Data, DescribeFn, Deserializer, Fault, Fetch,
         Format, Index, Indexed, Keys, Name, Object, Offsets, OptionKind, OptionSpec, OptionTable, Options,
         Parallelism, ReaderDefaults, Repeated, ResourceId, Scattered, Scratch, Section, SequenceSelection,
-        StreamColumn, StreamingDecoder, TransformFormat, Value, Values, describe_from_table,
+        StreamColumn, StreamingDecoder, Value, Values, describe_from_table,
     };
 
     /// Transforms of one's own.
     pub mod transform {
-        pub use tesson_core::{Draw, Flow, SparseFlow, Transform};
+        pub use tesson_core::{
+            Draw, Flow, OpenTransformFn, ReadFile, SparseFlow, Transform, TransformFormat,
+        };
     }
 
     /// Deserializers that hand over decoded chunks: the short way to one of one's own.
@@ -83,9 +85,7 @@ pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 pub fn registry() -> Registry {
     let formats: Vec<&'static Format> =
         tesson_formats::FORMATS.iter().copied().chain([&tfds::FORMAT]).collect();
-    Registry::new(&formats)
-        .with_planned(tesson_formats::PLANNED)
-        .with_planned_transforms(tesson_image::TRANSFORMS)
+    Registry::new(&formats).with_planned(tesson_formats::PLANNED).with_transforms(tesson_image::TRANSFORMS)
 }
 
 /// Reads a corpus in minibatches; what it can do beside opening is [`tesson_engine::Source`]'s.
@@ -146,7 +146,7 @@ impl Source {
             },
             plan: config.plan_spec(),
             transforms: StreamTransforms {
-                streams: config.transforms.0.clone(),
+                streams: config.open_transforms(&|path| Ok(store::read_whole(store, path)?))?,
                 seed: config.randomization_seed,
             },
             frame_mode: config.frame_mode,

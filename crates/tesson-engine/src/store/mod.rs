@@ -10,6 +10,8 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use tesson_core::StoreError;
+
 pub use fake::{FakeStore, Mishap, Schedule};
 pub(crate) use file::open_regular;
 pub use file::{FileStore, read_small};
@@ -29,6 +31,31 @@ pub trait Store: Send + Sync {
         None
     }
 }
+
+/// All bytes of a resource.
+///
+/// # Errors
+/// When there is none of this name, or it cannot be read.
+pub fn read_whole(store: &dyn Store, path: &Path) -> Result<Vec<u8>, StoreError> {
+    let wrong = |e| {
+        let remedy = store.remedy(path, &e);
+        StoreError::new(path.into(), None, e).with_remedy(remedy)
+    };
+    let resource = store.open(path).map_err(wrong)?;
+    let mut bytes = Vec::new();
+    let mut part = vec![0; PART];
+    loop {
+        match resource.read_at(bytes.len() as u64, &mut part) {
+            Ok(0) => return Ok(bytes),
+            Ok(n) => bytes.extend_from_slice(&part[..n]),
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(wrong(e)),
+        }
+    }
+}
+
+/// Bytes that one read of a whole resource asks for.
+const PART: usize = 64 << 10;
 
 /// An open resource, read at any position by any thread.
 pub trait Resource: Send + Sync {

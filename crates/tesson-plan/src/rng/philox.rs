@@ -1,7 +1,5 @@
 //! Random numbers for transforms: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011), keyed by what is transformed.
 
-use tesson_core::Draw;
-
 use super::{GOLDEN, mix};
 
 /// What makes each copy of a sequence another one (spec of images, §9.2).
@@ -44,15 +42,18 @@ impl Philox {
     }
 }
 
-impl Draw for Philox {
-    fn word(&mut self) -> u32 {
+impl Iterator for Philox {
+    type Item = u32;
+
+    /// The next word; there is always one.
+    fn next(&mut self) -> Option<u32> {
         if self.used == 4 {
             self.block = rounds(self.counter, self.key);
             self.counter[0] = self.counter[0].wrapping_add(1);
             self.used = 0;
         }
         self.used += 1;
-        self.block[self.used - 1]
+        Some(self.block[self.used - 1])
     }
 }
 
@@ -90,10 +91,7 @@ mod tests {
     #[test]
     fn every_part_of_the_key_changes_the_numbers() {
         let key = DrawKey { seed: 1, transform_seed: 2, step: 3, copy: 4, sweep: 5, sequence: 6 };
-        let words = |key: DrawKey| {
-            let mut draw = Philox::new(key);
-            (0..9).map(|_| draw.word()).collect::<Vec<_>>()
-        };
+        let words = |key: DrawKey| Philox::new(key).take(9).collect::<Vec<_>>();
         let all = [
             key,
             DrawKey { seed: 9, ..key },

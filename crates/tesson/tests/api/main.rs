@@ -8,6 +8,7 @@ mod faults;
 mod files;
 mod index_cache;
 mod join;
+mod named_transforms;
 mod preparing;
 mod transforms;
 mod truncated_steps;

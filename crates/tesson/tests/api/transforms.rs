@@ -26,7 +26,7 @@ impl Transform for Shift {
         Ok(StreamInfo { shape: Shape::new([input.shape.len() + 1]), ..input.clone() })
     }
 
-    fn apply(&self, _: Flow<'_>, _: &StreamInfo, _: &mut dyn Draw, _: &mut Scratch) -> Result<(), UserError> {
+    fn apply(&self, _: Flow<'_>, _: &StreamInfo, _: &mut Draw<'_>, _: &mut Scratch) -> Result<(), UserError> {
         Err("its samples are sparse".into())
     }
 
@@ -38,7 +38,7 @@ impl Transform for Shift {
         &self,
         samples: SparseFlow<'_>,
         _: &StreamInfo,
-        _: &mut dyn Draw,
+        _: &mut Draw<'_>,
         _: &mut Scratch,
     ) -> Result<(), UserError> {
         let SparseFlow { bounds, columns, values, counts_out, columns_out } = samples;
@@ -70,7 +70,7 @@ impl Transform for Sum {
         &self,
         samples: Flow<'_>,
         input: &StreamInfo,
-        _: &mut dyn Draw,
+        _: &mut Draw<'_>,
         _: &mut Scratch,
     ) -> Result<(), UserError> {
         let Flow::F32 { input: values, output } = samples else { return Err("float32 is expected".into()) };
@@ -87,7 +87,7 @@ fn open(transforms: &[Arc<dyn Transform>], options: &str) -> Result<Source, Erro
             "input": {{"s": {{"dim": 4, "format": "sparse"}}}}}}], "randomize": false, "maxSweeps": 1 {options}}}"#
     );
     let mut config = from_json(&json)?;
-    config.transforms = Transforms(vec![("s".into(), transforms.to_vec())]);
+    config.transforms = Transforms::of("s", transforms.to_vec());
     Source::open_in(&config, &MemoryStore::new().with("f", DATA.as_bytes().to_vec()))
 }
 

@@ -1,0 +1,153 @@
+//! The transforms of streams: those that a configuration names, and objects that a program gives.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tesson_core::{
+    ConfigError, Error, OptionKind, Options, ReadFile, Registry, Section, Transform, Value, split_type,
+};
+
+use crate::SourceConfig;
+
+/// What is done with the samples of streams: for each stream its transforms, in order.
+#[derive(Clone, Debug, Default)]
+pub struct Transforms(pub Vec<(String, Vec<TransformConfig>)>);
+
+impl Transforms {
+    /// A program's own transforms of one stream.
+    pub fn of(stream: &str, transforms: impl IntoIterator<Item = Arc<dyn Transform>>) -> Transforms {
+        let custom = transforms.into_iter().map(TransformConfig::Custom);
+        Transforms(vec![(stream.to_owned(), custom.collect())])
+    }
+}
+
+/// One transform of a stream.
+#[derive(Clone)]
+pub enum TransformConfig {
+    /// A program's own.
+    Custom(Arc<dyn Transform>),
+    /// One that is named by its `type`, among its options.
+    Named {
+        /// The section.
+        section: Section,
+        /// Where the section stands in the configuration, for errors: `transforms.features[0]`.
+        path: String,
+    },
+}
+
+impl fmt::Debug for TransformConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TransformConfig::Custom(transform) => f.write_str(transform.name()),
+            TransformConfig::Named { section, .. } => section.fmt(f),
+        }
+    }
+}
+
+/// The transforms that the reader's own option lists.
+///
+/// # Errors
+/// What is neither a section nor a transform.
+pub(crate) fn lower(options: &Options<'_>) -> Result<Transforms, ConfigError> {
+    let name = "transforms";
+    let streams = match options.given(name) {
+        None => return Ok(Transforms::default()),
+        Some(Value::Section(streams)) => streams,
+        Some(other) => {
+            let what = format!("found {}, expected a section of streams", other.describe());
+            return Err(ConfigError::new(name, what));
+        }
+    };
+    let all = streams
+        .0
+        .iter()
+        .map(|(stream, value)| Ok((stream.to_string(), list(value, &format!("{name}.{stream}"))?)));
+    Ok(Transforms(all.collect::<Result<_, ConfigError>>()?))
+}
+
+/// The transforms of a list, or the only one.
+fn list(value: &Value, path: &str) -> Result<Vec<TransformConfig>, ConfigError> {
+    let items = if let Value::List(items) = value { items.as_slice() } else { std::slice::from_ref(value) };
+    let one = |(i, value): (usize, &Value)| match value {
+        Value::Section(section) => {
+            Ok(TransformConfig::Named { section: section.clone(), path: format!("{path}[{i}]") })
+        }
+        Value::Object(object) if object.get::<Arc<dyn Transform>>().is_some() => {
+            let transform = object.get::<Arc<dyn Transform>>().expect("looked at above");
+            Ok(TransformConfig::Custom(transform.clone()))
+        }
+        other => {
+            let what = format!("found {}, expected a transform or a list of them", other.describe());
+            Err(ConfigError::new(path, what))
+        }
+    };
+    items.iter().enumerate().map(one).collect()
+}
+
+impl SourceConfig {
+    /// Makes the transforms of all streams: those that the streams' sections name, then those of the reader.
+    ///
+    /// # Errors
+    /// Transforms that are unknown or not available yet, and what their options and files are refused for.
+    pub fn open_transforms(
+        &self,
+        read: &ReadFile<'_>,
+    ) -> Result<Vec<(String, Vec<Arc<dyn Transform>>)>, Error> {
+        let mut all = Vec::new();
+        for deserializer in &self.deserializers {
+            let (format, path) = (deserializer.format, deserializer.path.as_str());
+            let options = Options::new(format.options, &deserializer.options, path)?;
+            for (stream, given) in named(&options)? {
+                let opened = given.iter().map(|transform| transform.open(&self.registry, read));
+                let located = |e| match e {
+                    Error::Config(e) => Error::Config(deserializer.located(e)),
+                    other => other,
+                };
+                all.push((stream, opened.collect::<Result<_, _>>().map_err(located)?));
+            }
+        }
+        for (stream, given) in &self.transforms.0 {
+            let opened = given.iter().map(|transform| transform.open(&self.registry, read));
+            all.push((stream.clone(), opened.collect::<Result<_, _>>()?));
+        }
+        Ok(all)
+    }
+}
+
+/// The transforms that the sections of a deserializer's streams name.
+fn named(options: &Options<'_>) -> Result<Vec<(String, Vec<TransformConfig>)>, ConfigError> {
+    let mut found = Vec::new();
+    let sections =
+        options.table().0.iter().filter_map(|spec| Some((spec.name, options.table().inner(spec.name)?)));
+    for (name, table) in sections {
+        let Some(spec) = table.0.iter().find(|spec| matches!(spec.kind, OptionKind::Transforms)) else {
+            continue;
+        };
+        for (stream, options) in options.sections(name)? {
+            if let Some(value) = options.given(spec.name) {
+                found.push((stream.to_owned(), list(value, &options.path(spec.name))?));
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl TransformConfig {
+    fn open(&self, registry: &Registry, read: &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error> {
+        let (section, path) = match self {
+            TransformConfig::Custom(transform) => return Ok(transform.clone()),
+            TransformConfig::Named { section, path } => (section, path),
+        };
+        let (name, options) = split_type(section, path)?;
+        let type_path = format!("{path}.type");
+        let format = registry.find_transform(name, &type_path)?;
+        let options = Options::new(format.options, &options, path)?;
+        match format.open {
+            Some(open) => open(&options, read),
+            None => {
+                let what = format!("transform `{name}` is understood, but not available yet");
+                Err(ConfigError::new(type_path, what).into())
+            }
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Transforms that a configuration names.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tesson::config::{Choices, json, load, lower, reader_of};
+use tesson::deserializer::transform::{Draw, Flow, ReadFile, Transform, TransformFormat};
+use tesson::deserializer::user::UserError;
+use tesson::deserializer::{
+    Deserializer, Format, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Scratch, Section,
+    Value, describe_from_table,
+};
+use tesson::store::MemoryStore;
+use tesson::{ConfigError, Error, Registry, Source, SourceConfig, StreamInfo};
+
+use crate::common::values;
+
+const fn option(name: &'static str, kind: OptionKind, default: Option<&'static str>) -> OptionSpec {
+    OptionSpec { name, aliases: &[], kind, default, help: "" }
+}
+
+/// Multiplies by a factor and adds a number that is drawn.
+static SCATTER: TransformFormat = TransformFormat {
+    name: "Scatter",
+    help: "",
+    options: &OptionTable(&[
+        option("factor", OptionKind::Real, Some("1")),
+        option("factorFile", OptionKind::Path, Some("")),
+        option("seed", OptionKind::Whole, Some("0")),
+    ]),
+    describe: |_| Ok(Section::default()),
+    open: Some(open_scatter),
+};
+
+static PLANNED: TransformFormat = TransformFormat {
+    name: "Planned",
+    help: "",
+    options: &OptionTable(&[]),
+    describe: SCATTER.describe,
+    open: None,
+};
+
+#[derive(Debug)]
+struct Scatter {
+    factor: f32,
+    seed: u64,
+}
+
+fn open_scatter(options: &Options<'_>, read: &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error> {
+    let mut factor = options.real("factor")?.unwrap_or(1.0) as f32;
+    if factor == 0.0 {
+        return Err(ConfigError::new(options.path("factor"), "found 0, expected another number").into());
+    }
+    if let Some(file) = options.text("factorFile")?.filter(|file| !file.is_empty()) {
+        let text = String::from_utf8(read(Path::new(&file))?).expect("the test's file is text");
+        factor = text.parse().expect("the test's file is a number");
+    }
+    Ok(Arc::new(Scatter { factor, seed: options.whole("seed")?.unwrap_or(0) }))
+}
+
+impl Transform for Scatter {
+    fn name(&self) -> &str {
+        SCATTER.name
+    }
+
+    fn identity(&self) -> String {
+        format!("factor={}", self.factor)
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
+        Ok(input.clone())
+    }
+
+    fn apply(
+        &self,
+        samples: Flow<'_>,
+        _: &StreamInfo,
+        draw: &mut Draw<'_>,
+        _: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let Flow::F32 { input, output } = samples else { return Err("float32 is expected".into()) };
+        output.extend(input.iter().map(|value| self.factor * value + draw.integer(0, 3) as f32 / 8.0));
+        Ok(())
+    }
+}
+
+/// The text format, with transforms in the sections of its streams.
+static LINES: Format = Format {
+    name: "Lines",
+    aliases: &[],
+    help: "",
+    options: &OptionTable(&[
+        option("file", OptionKind::Path, None),
+        option("input", OptionKind::Sections(&STREAM), None),
+    ]),
+    describe: describe_from_table,
+    open: open_lines,
+};
+
+static STREAM: OptionTable = OptionTable(&[
+    option("dim", OptionKind::Whole, None),
+    option("transforms", OptionKind::Transforms, Some("")),
+]);
+
+fn open_lines(
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+) -> Result<Box<dyn Deserializer>, ConfigError> {
+    let text = |text: &str| Value::Text(text.into());
+    let streams = options.sections("input")?.into_iter().map(|(name, stream)| {
+        let dim = stream.whole("dim")?.expect("it is required").into();
+        let of = [("dim", Value::Whole(dim)), ("format", text("dense"))];
+        Ok((name, Value::Section(Section::from_iter(of))))
+    });
+    let input = Value::Section(streams.collect::<Result<_, ConfigError>>()?);
+    let file = text(&options.text("file")?.expect("it is required"));
+    let section = Section::from_iter([("file", file), ("input", input)]);
+    let format = tesson::registry().find("CNTKTextFormatDeserializer", "")?;
+    (format.open)(&Options::new(format.options, &section, "")?, defaults)
+}
+
+fn registry() -> Registry {
+    Registry::new(&[&LINES]).with_transforms(&[&SCATTER, &PLANNED])
+}
+
+fn lowered(transforms: &str, options: &str) -> SourceConfig {
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "Lines", "file": "f", "input": {{"x": {{"dim": 1,
+            "transforms": {transforms}}}}}}}], "maxSweeps": 2 {options}}}"#
+    );
+    lower(&json::parse(&text).unwrap(), &registry()).unwrap()
+}
+
+fn open(config: &SourceConfig) -> Result<Source, Error> {
+    let text: String = (0..40).map(|i| format!("{i} |x {i}\n")).collect();
+    let store = MemoryStore::new().with("f", text.into_bytes()).with("factor", b"64".to_vec());
+    Source::open_in(config, &store)
+}
+
+/// The values of minibatches of seven sequences up to the end.
+fn rest(source: &mut Source) -> Vec<Vec<f64>> {
+    let next = || source.next_minibatch(7).expect("the data are right").map(|minibatch| values(&minibatch));
+    std::iter::from_fn(next).collect()
+}
+
+#[test]
+fn transforms_of_a_streams_section_are_applied_in_order_and_resumed() {
+    let transforms = r#"[{"type": "Scatter", "factor": 4}, {"type": "Scatter", "factor": 16, "seed": 7}]"#;
+    let config = lowered(transforms, r#", "randomizationSeed": 3"#);
+    let all = rest(&mut open(&config).unwrap());
+    let both: Vec<f64> = all.iter().flatten().copied().collect();
+    let (first, second) = both.split_at(40);
+    for sweep in [first, second] {
+        let mut numbers: Vec<u32> = sweep.iter().map(|value| (value / 64.0) as u32).collect();
+        numbers.sort_unstable();
+        assert_eq!(numbers, (0..40).collect::<Vec<_>>(), "each is multiplied by both factors");
+    }
+    assert!(first.iter().any(|value| !second.contains(value)), "each sweep draws its own numbers");
+    for taken in [1, 5, 8] {
+        let mut source = open(&config).unwrap();
+        let state = (0..taken).map(|_| source.next_minibatch(7).unwrap().unwrap().resume().clone()).last();
+        let mut resumed = open(&config).unwrap();
+        resumed.restore(&state.unwrap()).unwrap();
+        assert_eq!(rest(&mut resumed), all[taken..]);
+    }
+    let other = lowered(r#"[{"type": "Scatter", "factor": 4}]"#, r#", "randomizationSeed": 3"#);
+    let state = open(&config).unwrap().next_minibatch(7).unwrap().unwrap().resume().clone();
+    assert!(matches!(open(&other).unwrap().restore(&state), Err(Error::Resume(_))));
+}
+
+#[test]
+fn the_readers_own_transforms_come_after_and_may_be_named_too() {
+    let of_stream = r#"{"type": "Scatter", "factorFile": "factor"}"#;
+    let reader = r#", "transforms": {"x": {"type": "Scatter", "factor": 2}}, "randomize": false"#;
+    let both = rest(&mut open(&lowered(of_stream, reader)).unwrap());
+    assert_eq!(both[0].iter().map(|value| (value / 128.0) as u32).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
+fn brainscript_names_them_as_the_reference_does() {
+    let text = "Train = [ reader = [
+        maxSweeps = 2 ; randomizationSeed = 3
+        deserializers = ([ type = \"Lines\" ; file = \"f\" ; input = [ x = [ dim = 1 ; transforms = (
+            [ type = \"Scatter\" ; factor = 4 ] :
+            [ type = \"Scatter\" ; factor = 16 ; seed = 7 ] ) ] ] ])
+    ] ]";
+    let loaded = load(text, &Choices::default()).unwrap();
+    let reader = reader_of(&loaded.tree, Some("Train"), &registry()).unwrap();
+    let config = reader.source(&registry()).unwrap();
+    let names = r#"[{"type": "Scatter", "factor": 4}, {"type": "Scatter", "factor": 16, "seed": 7}]"#;
+    let same = lowered(names, r#", "randomizationSeed": 3"#);
+    let (mut found, mut expected) = (open(&config).unwrap(), open(&same).unwrap());
+    let [found, expected] = [&mut found, &mut expected].map(|source| {
+        let mut all: Vec<f64> = rest(source).concat();
+        all.sort_by(f64::total_cmp);
+        all
+    });
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn errors_name_the_transform_and_its_option() {
+    let error = |transforms: &str| open(&lowered(transforms, "")).map(|_| ()).unwrap_err().to_string();
+    let path = "deserializers[0].input.x.transforms[1]";
+    for (second, expected) in [
+        (r#"{"type": "Skatter"}"#, format!("{path}.type: unknown type `Skatter`, did you mean `Scatter`?")),
+        (
+            r#"{"type": "Planned"}"#,
+            format!("{path}.type: transform `Planned` is understood, but not available yet"),
+        ),
+        (r#"{"type": "Scatter", "factor": 0}"#, format!("{path}.factor: found 0, expected another number")),
+        (
+            r#"{"type": "Scatter", "fctor": 1}"#,
+            format!("{path}: unknown option `fctor`, did you mean `factor`?"),
+        ),
+        (r#"{"type": "Scatter", "factorFile": "g"}"#, "g: ".into()),
+        (
+            "7",
+            "deserializers[0].input.x.transforms: found `7`, expected a transform or a list of them".into(),
+        ),
+    ] {
+        let found = error(&format!(r#"[{{"type": "Scatter"}}, {second}]"#));
+        assert!(found.starts_with(&expected), "{found}\n{expected}");
+    }
+}
