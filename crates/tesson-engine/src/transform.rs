@@ -8,7 +8,7 @@ use tesson_core::{
     Cause, ConfigError, DataError, DataErrorKind, Draw, Error, Flow, Key, Scratch, SparseFlow, StreamInfo,
     Transform, UserError,
 };
-use tesson_plan::{DrawKey, Philox, Place};
+use tesson_plan::{BatchSlot, DrawKey, Philox};
 
 use crate::fingerprint;
 use crate::minibatch::{BatchKeys, Floats, Samples, StreamBatch};
@@ -118,7 +118,7 @@ impl Transforms {
         &self,
         batches: &mut [StreamBatch],
         keys: &BatchKeys,
-        places: &[Place],
+        places: &[BatchSlot],
         scratch: &mut Scratch,
         pools: &Pools,
     ) -> Result<(), Error> {

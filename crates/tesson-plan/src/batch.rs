@@ -121,15 +121,27 @@ pub struct Planned {
     pub sequence: u32,
 }
 
-/// A sequence's place in a minibatch of all ranks together.
+/// A slot of a minibatch of all ranks together, and the sequence in it.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
-pub struct Place {
-    /// Its number in the minibatch, own and foreign sequences counted alike, in plan order.
+pub struct BatchSlot {
+    /// The number of the slot, own and foreign sequences counted alike, in plan order.
     pub number: u64,
-    /// Which sequence it is.
+    /// The sequence.
     pub planned: Planned,
-    /// The sweep that brought it; a minibatch may cross sweep ends.
+    /// The sweep that the sequence is of; a minibatch may cross sweep ends.
     pub sweep: u64,
+}
+
+/// What a minibatch counts as.
+#[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
+pub enum BatchKind {
+    /// A minibatch of its rank alone.
+    #[default]
+    Ordinary,
+    /// One of the equal steps of all ranks ([`EqualSteps`](crate::EqualSteps)); it may be empty.
+    Step,
+    /// An equal step whose sequences were delivered before in the same sweep, because the rank has run out of others.
+    RepeatedStep,
 }
 
 /// One minibatch: which sequences, in which order, and the position after it.
@@ -148,14 +160,8 @@ pub struct BatchPlan {
     pub after: Cursor,
     /// Samples to keep of the last of the own sequences, where the data end inside it.
     pub keep_of_last: Option<u32>,
-    /// Whether it is one of so many steps that all ranks take together, be it empty.
-    pub is_step: bool,
-    /// Whether its sequences have been given before in the same sweep, and make up the number of steps.
-    pub repeated: bool,
-    /// Whether more would have fit.
-    pub(crate) has_room: bool,
-    /// Whether it was given up because it would have held too many sequences.
-    pub(crate) too_large: bool,
+    /// Whether it is one of the equal steps.
+    pub kind: BatchKind,
     /// Where sweeps begin: their number, and the number of their first sequence in the minibatch.
     sweeps: Vec<(u64, u64)>,
     /// How the minibatch was dealt out: workers and rank, or (1, 0).
@@ -175,28 +181,28 @@ impl BatchPlan {
     /// Whether this is no minibatch but the end itself. A minibatch without own sequences is not, as long as other
     /// ranks have theirs in it.
     pub fn is_end(&self) -> bool {
-        self.data_end && self.own.is_empty() && self.foreign.is_empty() && !self.is_step
+        self.data_end && self.own.is_empty() && self.foreign.is_empty() && self.kind == BatchKind::Ordinary
     }
 
-    /// The own sequences with their places.
-    pub fn own_places(&self) -> impl Iterator<Item = Place> + '_ {
+    /// The own sequences with their slots.
+    pub fn own_slots(&self) -> impl Iterator<Item = BatchSlot> + '_ {
         let (workers, rank) = self.dealt;
-        self.own.iter().zip(0..).map(move |(&planned, i)| self.place(i * workers + rank, planned))
+        self.own.iter().zip(0..).map(move |(&planned, i)| self.slot(i * workers + rank, planned))
     }
 
-    /// The foreign sequences with their places.
-    pub fn foreign_places(&self) -> impl Iterator<Item = Place> + '_ {
+    /// The foreign sequences with their slots.
+    pub fn foreign_slots(&self) -> impl Iterator<Item = BatchSlot> + '_ {
         let (workers, rank) = self.dealt;
         self.foreign.iter().zip(0..).map(move |(&planned, i): (_, u64)| {
             let (deal, other) = (i / (workers - 1), i % (workers - 1));
-            self.place(deal * workers + other + u64::from(other >= rank), planned)
+            self.slot(deal * workers + other + u64::from(other >= rank), planned)
         })
     }
 
-    fn place(&self, number: u64, planned: Planned) -> Place {
+    fn slot(&self, number: u64, planned: Planned) -> BatchSlot {
         let run = self.sweeps.partition_point(|&(_, first)| first <= number);
         let sweep = self.sweeps[..run].last().map_or(0, |&(sweep, _)| sweep);
-        Place { number, planned, sweep }
+        BatchSlot { number, planned, sweep }
     }
 
     /// Makes the plan empty, keeping its memory.
@@ -207,11 +213,8 @@ impl BatchPlan {
         self.dealt = (1, 0);
         self.sweep_end = false;
         self.data_end = false;
-        self.too_large = false;
         self.keep_of_last = None;
-        self.has_room = false;
-        self.repeated = false;
-        self.is_step = false;
+        self.kind = BatchKind::Ordinary;
     }
 
     /// Forgets what was said of sweeps, before anything is added.

@@ -89,22 +89,43 @@ impl Room {
     }
 }
 
+/// How a minibatch fills its room once it is cut.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Fill {
+    /// The data end before its first sequence.
+    Nothing,
+    Full,
+    /// More would have fit.
+    HasRoom,
+    /// It would hold more sequences than memory allows; the plan is incomplete.
+    TooLarge,
+}
+
 /// What a round has put into its room.
 struct Filling {
     room: Room,
     taken: Room,
     /// The next own sequence is taken however long it is: it would never be delivered otherwise.
     forced: bool,
+    too_large: bool,
 }
 
 impl Filling {
     fn of(room: Room, forced: bool) -> Filling {
-        Filling { room, taken: Room::EMPTY, forced }
+        Filling { room, taken: Room::EMPTY, forced, too_large: false }
     }
 
     #[inline]
     fn is_full(&self) -> bool {
         self.room.is_used_up_by(self.taken)
+    }
+
+    fn fill(&self) -> Fill {
+        match (self.too_large, self.is_full()) {
+            (true, _) => Fill::TooLarge,
+            (false, true) => Fill::Full,
+            (false, false) => Fill::HasRoom,
+        }
     }
 }
 
@@ -162,7 +183,7 @@ impl Cut<'_> {
         }
         if own {
             if out.own.len() == self.most {
-                out.too_large = true;
+                into.too_large = true;
                 return false;
             }
             out.own.push(planned);
@@ -176,13 +197,15 @@ impl Cut<'_> {
     }
 
     /// Cuts a minibatch from a shuffled order (§6.2): rounds, each within one sweep.
-    pub(crate) fn rounds<O: Order>(&self, order: &mut O, at: &mut Cursor, out: &mut BatchPlan) {
+    pub(crate) fn rounds<O: Order>(&self, order: &mut O, at: &mut Cursor, out: &mut BatchPlan) -> Fill {
         let mut left = self.room;
+        let mut fill = Fill::Nothing;
         loop {
             let forced = !out.sweep_end;
             let before = *at;
             let sequences = out.own.len();
-            let taken = self.round(order, left, forced, at, out);
+            let Some(filling) = self.round(order, left, forced, at, out) else { break };
+            fill = filling.fill();
             if !forced && *at == before {
                 break;
             }
@@ -190,18 +213,17 @@ impl Cut<'_> {
             if at.sweep > before.sweep && before.sequence == 0 && out.own.len() == sequences {
                 break;
             }
-            if !self.cross_sweep_ends || !out.sweep_end || out.data_end || out.too_large {
+            if !self.cross_sweep_ends || !out.sweep_end || out.data_end || fill != Fill::HasRoom {
                 break;
             }
-            if left.is_used_up_by(taken) {
-                break;
-            }
+            let taken = filling.taken;
             left = Room { global: left.global.minus(taken.global), own: left.own.minus(taken.own) };
         }
+        fill
     }
 
     /// One round: up to the end of a sweep or of the room. Before any sweep end at least one own sequence is taken
-    /// (`forced`).
+    /// (`forced`). `None`: the data end before.
     fn round<O: Order>(
         &self,
         order: &mut O,
@@ -209,15 +231,15 @@ impl Cut<'_> {
         forced: bool,
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Room {
+    ) -> Option<Filling> {
         let (samples, n) = (self.index.n_samples(), self.index.n_sequences());
         let end = self.end.unwrap_or(u64::MAX);
-        let mut filling = Filling::of(room, forced);
         if at.position >= end {
             out.data_end = true;
             out.sweep_end |= at.position >= samples && at.position.is_multiple_of(samples);
-            return filling.taken;
+            return None;
         }
+        let mut filling = Filling::of(room, forced);
         order.enter(self.index, at.sweep);
         out.begin_sweep(at.sweep);
         let (mut position, mut sequence, mut ready) = (at.position, at.sequence, at.sequence);
@@ -244,14 +266,13 @@ impl Cut<'_> {
             sequence += 1;
         }
         out.data_end |= position >= end;
-        out.has_room = !filling.is_full();
         at.position = position;
         at.sequence = sequence;
         if sequence == n {
             out.sweep_end = true;
             *at = Cursor { position, sweep: at.sweep + 1, ..Cursor::default() };
         }
-        filling.taken
+        Some(filling)
     }
 
     /// Cuts a minibatch on a local timeline (§8). `ends` says where its data end, `end` after how many samples.
@@ -264,7 +285,7 @@ impl Cut<'_> {
         end: Option<u64>,
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) {
+    ) -> Fill {
         let mut taken = Size::NOTHING;
         out.begin_sweep(at.sweep);
         while !self.room.own.is_used_up_by(taken) && !ends(*at) {
@@ -283,8 +304,7 @@ impl Cut<'_> {
                         break;
                     }
                     if out.own.len() == self.most {
-                        out.too_large = true;
-                        break;
+                        return Fill::TooLarge;
                     }
                     let left = end.map_or(u64::MAX, |end| end - at.position);
                     if left < length.into() && self.ends_in(left, true, out) {
@@ -298,38 +318,38 @@ impl Cut<'_> {
             }
         }
         out.data_end |= ends(*at);
-        out.has_room = !self.room.own.is_used_up_by(taken);
         if !out.data_end {
             order.at(self.index, self.share, at);
         }
+        if self.room.own.is_used_up_by(taken) { Fill::Full } else { Fill::HasRoom }
     }
 
     /// Cuts a minibatch from the order as stored (§7): one run over sweep ends, that stops when the room is full.
     ///
     /// # Errors
     /// [`BeyondIndex`] while the index grows and what follows its last sequence matters.
-    pub(crate) fn straight(&self, at: &mut Cursor, out: &mut BatchPlan) -> Result<(), BeyondIndex> {
+    pub(crate) fn straight(&self, at: &mut Cursor, out: &mut BatchPlan) -> Result<Fill, BeyondIndex> {
         if self.end.is_some_and(|end| at.position >= end) {
             let samples = self.index.n_samples();
             out.data_end = true;
             // Within a first sweep that is still being read no sweep has ended.
             out.sweep_end =
                 self.index.is_complete() && at.position >= samples && at.position.is_multiple_of(samples);
-            return Ok(());
+            return Ok(Fill::Nothing);
         }
         let n = self.index.n_sequences();
         if at.sequence == n {
             return Err(BeyondIndex);
         }
         let mut cursor = *at;
-        self.fill(&mut cursor, out)?;
+        let fill = self.fill(&mut cursor, out)?;
         out.data_end |= self.end.is_some_and(|end| cursor.position >= end);
         out.sweep_end = cursor.sweep != at.sweep;
         *at = cursor;
-        Ok(())
+        Ok(fill)
     }
 
-    fn fill(&self, at: &mut Cursor, out: &mut BatchPlan) -> Result<(), BeyondIndex> {
+    fn fill(&self, at: &mut Cursor, out: &mut BatchPlan) -> Result<Fill, BeyondIndex> {
         let n = self.index.n_sequences();
         let mut walk = Walk::new(self.index, at.sequence);
         let mut filling = Filling::of(self.room, true);
@@ -359,7 +379,6 @@ impl Cut<'_> {
                 out.begin_sweep(at.sweep);
             }
         }
-        out.has_room = !filling.is_full();
-        Ok(())
+        Ok(filling.fill())
     }
 }

@@ -25,7 +25,7 @@ mod truncate;
 #[cfg(test)]
 mod tests;
 
-pub use batch::{BatchPlan, Cursor, Place, Planned, Steps, WindowStart};
+pub use batch::{BatchKind, BatchPlan, BatchSlot, Cursor, Planned, Steps, WindowStart};
 pub use join::{
     JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
 };

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tesson_core::{Index, UsageError};
 
-use crate::cut::{BeyondIndex, Cut, Room, Size};
+use crate::cut::{BeyondIndex, Cut, Fill, Room, Size};
 use crate::order::{
     Bucketed, Global, Local, Order, OrderSpec, Shuffled, Window, Windowed, first_from, only_length,
 };
@@ -231,11 +231,11 @@ impl Planner {
         let (first, mut sweep_end) = (self.cursor.sweep, false);
         loop {
             let mut at = self.cursor;
-            if self.cut(index, demand, share_and_room, &mut at, out)? == Progress::NeedIndex {
+            let Some(fill) = self.cut(index, demand, share_and_room, &mut at, out)? else {
                 return Ok(Progress::NeedIndex);
-            }
+            };
             self.cursor = at;
-            if self.spec.ending.drop_last && out.data_end && out.has_room {
+            if self.spec.ending.drop_last && out.data_end && fill == Fill::HasRoom {
                 out.drop_all();
             }
             if self.spec.sharing == Sharing::Chunk || self.settle_shares(demand, out) {
@@ -260,7 +260,7 @@ impl Planner {
         Ok(Progress::Planned)
     }
 
-    /// Cuts a minibatch from a cursor, which is moved behind it. Where more of the index is needed nothing is.
+    /// Cuts a minibatch from a cursor, which is moved past it. `None`: more of the index is needed, and nothing has moved.
     fn cut(
         &mut self,
         index: &Index,
@@ -268,7 +268,7 @@ impl Planner {
         (share, room): (Share, Room),
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<Progress, UsageError> {
+    ) -> Result<Option<Fill>, UsageError> {
         let end = self.spec.end(index)?;
         let epoch_end = self.spec.epoch_end(at.position);
         let cut = Cut {
@@ -285,13 +285,14 @@ impl Planner {
             consumed: self.consumed.as_deref(),
             most: self.most,
         };
-        match &mut self.order {
-            Orders::AsStored => {
-                if let Err(BeyondIndex) = cut.straight(at, out) {
+        let fill = match &mut self.order {
+            Orders::AsStored => match cut.straight(at, out) {
+                Ok(fill) => fill,
+                Err(BeyondIndex) => {
                     out.clear();
-                    return Ok(Progress::NeedIndex);
+                    return Ok(None);
                 }
-            }
+            },
             Orders::Windowed(order) => cut.rounds(&mut **order, at, out),
             Orders::Bucketed(order) => cut.rounds(&mut **order, at, out),
             Orders::Local(order) => {
@@ -302,19 +303,19 @@ impl Planner {
                 }
                 let (workers, rank) = share.workers_and_rank();
                 let ends = |at| self.spec.ends_locally(at, workers, rank);
-                cut.local(order, ends, self.spec.local_end(workers, rank), at, out);
+                cut.local(order, ends, self.spec.local_end(workers, rank), at, out)
             }
             Orders::Global(order) => cut.rounds(&mut **order, at, out),
-        }
+        };
         // The end of an epoch is none of the data.
         out.data_end &= epoch_end.is_none() || end.is_some_and(|end| at.position >= end);
-        if out.too_large {
+        if fill == Fill::TooLarge {
             return Err(UsageError(format!(
                 "a minibatch of {} samples would hold more than {} sequences, for which memory is too small; choose a smaller size or a larger `memoryLimit`",
                 demand.samples, self.most
             )));
         }
-        Ok(Progress::Planned)
+        Ok(Some(fill))
     }
 
     /// Where the planner stands: after the last minibatch planned.

@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
 use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, SequenceSelection, UsageError};
-use tesson_plan::{Place, Planned, Sharing};
+use tesson_plan::{BatchKind, BatchSlot, Planned, Sharing};
 
 use super::job::{Bench, Task};
 use super::ticket::{Held, Outcome, Packed, Work};
@@ -72,10 +72,10 @@ impl Shared {
         let charges = self.charges(work, &sources);
         let is_left_out = |i: &Item| sources[i.held as usize].chunk.is_left_out(i.row);
         let unasked = self.setup.transforms.is_empty() && matches!(self.setup.length_rule, LengthRule::Any);
-        let places: Vec<Place> = match unasked {
+        let places: Vec<BatchSlot> = match unasked {
             true => Vec::new(),
             false => {
-                let own = work.items.iter().zip(work.plan.own_places());
+                let own = work.items.iter().zip(work.plan.own_slots());
                 own.filter(|(item, _)| !is_left_out(item)).map(|(_, place)| place).collect()
             }
         };
@@ -102,14 +102,14 @@ impl Shared {
         held.clear();
         work.held = held;
         Ok(Packed {
-            first: work.plan.own_places().next(),
+            first: work.plan.own_slots().next(),
             keep_of_last: work.plan.keep_of_last,
             arrays,
             sweep_end: work.plan.sweep_end,
             data_end: work.plan.data_end,
             // Which of the other ranks' sequences are left out is not known here, and all ranks end together (§6.4).
             is_empty: match self.setup.spec.sharing {
-                Sharing::Chunk => work.items.is_empty() && !work.plan.is_step,
+                Sharing::Chunk => work.items.is_empty() && work.plan.kind == BatchKind::Ordinary,
                 Sharing::Position => work.plan.is_end(),
             },
             after: work.plan.after,
@@ -196,8 +196,8 @@ impl Shared {
         if sources.iter().all(|s| s.chunk.faults.is_empty() && s.chunk.damaged.is_empty()) {
             return Vec::new();
         }
-        let own = work.items.iter().zip(work.plan.own_places());
-        let foreign = work.others.iter().zip(work.plan.foreign_places());
+        let own = work.items.iter().zip(work.plan.own_slots());
+        let foreign = work.others.iter().zip(work.plan.foreign_slots());
         let mut faulty: Vec<(u64, &Item, Planned, u64)> = own
             .chain(foreign)
             .filter(|(item, _)| {
@@ -210,7 +210,8 @@ impl Shared {
         let mut charges = Vec::new();
         for (_, item, planned, sweep) in faulty {
             let source = &sources[item.held as usize];
-            let again = work.plan.repeated || !self.is_first_visit(work, planned, sweep);
+            let again =
+                work.plan.kind == BatchKind::RepeatedStep || !self.is_first_visit(work, planned, sweep);
             let streams = &self.setup.streams;
             fault::charge(item.row, source, again, streams, &self.setup.resources, &mut charges);
         }
@@ -227,7 +228,7 @@ impl Shared {
     }
 
     /// The first sequence whose streams are not as long as the rule asks, as an error.
-    fn refusal(&self, places: &[Place], streams: &[StreamBatch], keys: &BatchKeys) -> Option<Error> {
+    fn refusal(&self, places: &[BatchSlot], streams: &[StreamBatch], keys: &BatchKeys) -> Option<Error> {
         let (first, others) = streams.split_first()?;
         let (sequence, stream) = match self.setup.length_rule {
             LengthRule::Any => None,

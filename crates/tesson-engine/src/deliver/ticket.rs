@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tesson_core::Error;
-use tesson_plan::{BatchPlan, Cursor, Demand, Place};
+use tesson_plan::{BatchPlan, BatchSlot, Cursor, Demand};
 
 use crate::arrays::Arrays;
 use crate::block::Resident;
@@ -152,7 +152,7 @@ impl Ticket {
 /// A minibatch as it leaves the workers.
 pub(crate) struct Packed {
     /// The first sequence that was planned.
-    pub(crate) first: Option<Place>,
+    pub(crate) first: Option<BatchSlot>,
     /// Samples kept of the last one, where the data end inside it.
     pub(crate) keep_of_last: Option<u32>,
     pub(crate) arrays: Arrays,

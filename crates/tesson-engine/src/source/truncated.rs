@@ -9,8 +9,8 @@ use std::sync::atomic::Ordering;
 
 use tesson_core::{Error, Index, StreamInfo, UsageError};
 use tesson_plan::{
-    Cursor, Demand, EqualSteps, Piece, Place, PlanSpec, Planned, Rows, RowsShape, RowsState, Sharing, Steps,
-    Waits,
+    BatchSlot, Cursor, Demand, EqualSteps, Piece, PlanSpec, Planned, Rows, RowsShape, RowsState, Sharing,
+    Steps, Waits,
 };
 
 use super::Source;
@@ -430,7 +430,11 @@ impl Source {
     }
 
     /// What a state says of a sequence that has been fetched.
-    fn waits(&mut self, Place { planned, sweep, .. }: Place, packed: &Packed) -> Result<Waits, Error> {
+    fn waits(
+        &mut self,
+        BatchSlot { planned, sweep, .. }: BatchSlot,
+        packed: &Packed,
+    ) -> Result<Waits, Error> {
         let first = self.indexed()?.index.chunk(planned.chunk as usize).first_sequence;
         let sequence = first + u64::from(planned.sequence);
         Ok(Waits { sequence, sweep_end: packed.sweep_end, sweep, keep: packed.keep_of_last })

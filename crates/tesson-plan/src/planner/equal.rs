@@ -16,7 +16,7 @@ use crate::cut::{Room, Size};
 use crate::order::{Order, Walk};
 use crate::share::Share;
 use crate::truncate::{Rows, Waits};
-use crate::{BatchPlan, Cursor, Demand, EqualSteps, LastSequence, RowsShape, Sharing, Steps};
+use crate::{BatchKind, BatchPlan, Cursor, Demand, EqualSteps, LastSequence, RowsShape, Sharing, Steps};
 
 /// More workers than anybody has: what is kept for each of them would fill memory.
 const MOST_WORKERS: u64 = 1 << 20;
@@ -172,9 +172,10 @@ impl Planner {
         }
         let mut steps = self.cursor.steps;
         let mut at = self.cursor;
+        out.kind = BatchKind::Step;
         self.cut_within(index, demand, &mut at, out)?;
         if out.own.is_empty() && mode == EqualSteps::Repeat {
-            out.repeated = true;
+            out.kind = BatchKind::RepeatedStep;
             let mut again = steps.again();
             self.go_back(index, again);
             self.cut_within(index, demand, &mut again, out)?;
@@ -186,7 +187,7 @@ impl Planner {
             steps.repeat_from(again);
         }
         steps.given += 1;
-        (out.sweep_end, out.data_end, out.is_step) = (false, false, true);
+        (out.sweep_end, out.data_end) = (false, false);
         self.cursor = Cursor { steps, ..at };
         if steps.given == steps.of {
             self.cursor = steps.end();

@@ -121,7 +121,7 @@ proptest! {
         let (mut done, mut sweep): (Vec<u32>, u64) = (Vec::new(), 0);
         while !plan.data_end {
             planner.next_batch(&index, demand(7, 1, 0), &mut plan).unwrap();
-            let comes_again = plan.own_places().any(|p| p.sweep == sweep && done.contains(&p.planned.chunk));
+            let comes_again = plan.own_slots().any(|p| p.sweep == sweep && done.contains(&p.planned.chunk));
             prop_assert!(!comes_again, "{:?} of chunks {:?}", plan, done);
             let mut now = Vec::new();
             planner.take_retired(&index, &mut now);

@@ -19,8 +19,8 @@ fn steps_of(planner: &mut Planner, index: &Index, demand: Demand) -> Vec<Step> {
         if plan.is_end() {
             return steps;
         }
-        let own = plan.own_places().map(|p| (p.sweep, p.planned)).collect();
-        steps.push((own, plan.sweep_end, plan.repeated));
+        let own = plan.own_slots().map(|p| (p.sweep, p.planned)).collect();
+        steps.push((own, plan.sweep_end, plan.kind == crate::BatchKind::RepeatedStep));
         if plan.data_end {
             return steps;
         }
@@ -160,7 +160,7 @@ proptest! {
             let mut plan = BatchPlan::default();
             for _ in 0..behind {
                 planner.next_batch(&index, demand, &mut plan).unwrap();
-                delivered.extend(plan.own_places().map(|p| (p.sweep, p.planned)));
+                delivered.extend(plan.own_slots().map(|p| (p.sweep, p.planned)));
             }
             states.push(ResumeState { cursor: planner.cursor(), share: Some((workers, rank)), ..states::full() });
         }

@@ -114,7 +114,7 @@ fn any_local() -> impl Strategy<Value = OrderSpec> {
 }
 
 fn read(plan: &BatchPlan, workers: u64, rank: u64) -> Read {
-    let mut places: Vec<_> = plan.own_places().chain(plan.foreign_places()).collect();
+    let mut places: Vec<_> = plan.own_slots().chain(plan.foreign_slots()).collect();
     places.sort_by_key(|place| place.number);
     let mine = places.iter().filter(|p| plan.foreign.is_empty() || p.number % workers == rank);
     assert_eq!(mine.count(), plan.own.len());

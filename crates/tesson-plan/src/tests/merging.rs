@@ -29,7 +29,7 @@ impl Rank {
         let mut plan = BatchPlan::default();
         for _ in 0..calls {
             self.planner.next_batch(index, self.demand, &mut plan).unwrap();
-            delivered.extend(plan.own_places().map(|p| (p.sweep, p.planned)));
+            delivered.extend(plan.own_slots().map(|p| (p.sweep, p.planned)));
             self.state.cursor = plan.after;
             self.state.consumed.take_if(|c| !c.is_ahead_of(plan.after));
             if plan.data_end {

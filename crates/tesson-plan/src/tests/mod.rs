@@ -61,7 +61,7 @@ fn all_batches(planner: &mut Planner, index: &Index, demand: Demand) -> Vec<Vec<
         if plan.is_end() {
             return batches;
         }
-        batches.push(plan.own_places().map(|p| (p.sweep, p.planned)).collect());
+        batches.push(plan.own_slots().map(|p| (p.sweep, p.planned)).collect());
         if plan.data_end {
             return batches;
         }

@@ -77,9 +77,9 @@ proptest! {
         while !whole.data_end {
             one.next_batch(&index, alone, &mut whole).unwrap();
             other.next_batch(&index, demand, &mut plan).unwrap();
-            let mut places: Vec<_> = plan.own_places().chain(plan.foreign_places()).collect();
+            let mut places: Vec<_> = plan.own_slots().chain(plan.foreign_slots()).collect();
             places.sort_by_key(|place| place.number);
-            prop_assert_eq!(places, whole.own_places().collect::<Vec<_>>());
+            prop_assert_eq!(places, whole.own_slots().collect::<Vec<_>>());
             prop_assert_eq!(plan.after, whole.after);
         }
     }
@@ -119,7 +119,7 @@ proptest! {
         let mut plan = BatchPlan::default();
         while !plan.data_end {
             planner.next_batch(&index, demand, &mut plan).unwrap();
-            let mut places: Vec<_> = plan.own_places().chain(plan.foreign_places()).collect();
+            let mut places: Vec<_> = plan.own_slots().chain(plan.foreign_slots()).collect();
             places.sort_by_key(|place| place.number);
             for place in places {
                 let new = !seen.contains(&place.planned);
@@ -142,7 +142,7 @@ proptest! {
         let (mut done, mut sweep) = (Vec::new(), 0);
         while !plan.data_end {
             planner.next_batch(&index, demand, &mut plan).unwrap();
-            if let Some(planned) = plan.own_places().find(|p| p.sweep == sweep && done.contains(&p.planned.chunk)) {
+            if let Some(planned) = plan.own_slots().find(|p| p.sweep == sweep && done.contains(&p.planned.chunk)) {
                 prop_assert!(false, "{:?} after its chunk was done", planned);
             }
             let mut now = Vec::new();
