@@ -223,7 +223,7 @@ fn written(input: &mut dyn Sequences, chunk_bytes: u64) -> (Written, Vec<u8>) {
 
 #[test]
 fn one_pass_writes_what_minibatches_hold() {
-    let corpus = |source, element: Element| Corpus::new(source, move |_| element);
+    let corpus = |source: Source, element: Element| source.into_sequences(move |_| element);
     let mut passes = 0;
     for way in WAYS.iter().map(|way| ending(way, 1)) {
         let plain = || open(&format!(r#"{way}, "threads": 1"#), &*corpus_store());

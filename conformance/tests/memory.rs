@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use counting::{alone, peak};
-use tesson::convert::{self, Corpus, Form};
+use tesson::convert::{self, Form};
 use tesson::files::Existing;
 use tesson::store::MemoryStore;
 use tesson::tfds::example::{Value, write};
@@ -46,7 +46,7 @@ fn in_binary(file: &Path) -> String {
 fn binary(file: &Path, chunk_bytes: u64) -> PathBuf {
     let json = format!(r#"{{"deserializers": [{}], "randomize": false, "maxSweeps": 1}}"#, text(file));
     let source = Source::open(&config::from_json(&json).expect("the configuration is right"));
-    let mut corpus = Corpus::new(source.expect("the text is right"), |stream| stream.element);
+    let mut corpus = source.expect("the text is right").into_sequences(|stream| stream.element);
     let output = file.with_extension("cbf");
     let written =
         convert::write(&mut corpus, &output, Existing::Replace, Form::Binary { chunk_bytes }, &mut |_| ());

@@ -152,7 +152,8 @@ fn clippy() -> Tally {
 }
 
 /// The crates that may be built without some of what they do, as the demo is.
-const HAVE_FEATURES: &[&str] = &["tesson-image", "tesson-formats", "tesson-tfds", "tesson", "tesson-cli"];
+const HAVE_FEATURES: &[&str] =
+    &["tesson-image", "tesson-formats", "tesson-tfds", "tesson-prepared", "tesson", "tesson-cli"];
 
 // The extension has no Rust tests and is built by maturin; without it the tests build nothing of Python's.
 const TESTED: &[&str] = &["--workspace", "--exclude", "tesson-py"];

@@ -134,6 +134,8 @@ const SILENT: &[&str] = &[
     "tesson-tfds",
     "tesson-config",
     "tesson-engine",
+    "tesson-convert",
+    "tesson-prepared",
     "tesson",
     "tesson-py",
 ];
@@ -163,6 +165,11 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tesson-tfds", &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image"]),
     ("tesson-config", &["tesson-core", "tesson-plan"]),
     ("tesson-engine", &["tesson-core", "tesson-plan"]),
+    ("tesson-convert", &["tesson-core", "tesson-formats", "tesson-engine"]),
+    (
+        "tesson-prepared",
+        &["tesson-core", "tesson-plan", "tesson-formats", "tesson-tfds", "tesson-engine", "tesson-convert"],
+    ),
     (
         "tesson",
         &[
@@ -173,6 +180,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tesson-tfds",
             "tesson-engine",
             "tesson-config",
+            "tesson-convert",
+            "tesson-prepared",
         ],
     ),
     ("tesson-cli", &["tesson", "tesson-core", "tesson-plan", "tesson-config", "tesson-engine"]),

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tesson::config::{Randomize, SourceConfig, bytes};
 use tesson::convert::{
-    self, ConvertError, Corpus, Csv, Form, JsonLines, Sequences, StreamColumns, StreamSpec, Svm,
-    TableOptions, Written,
+    self, ConvertError, Csv, Form, JsonLines, Sequences, StreamColumns, StreamSpec, Svm, TableOptions,
+    Written,
 };
 use tesson::files::Existing;
 use tesson_core::Element;
@@ -188,7 +188,7 @@ fn corpus(args: &ConvertArgs, host: &dyn Host) -> Result<Opened, Failure> {
     let source = read::open(&config, &args.input)?;
     let element = config.precision;
     let files = source.files().map(Path::to_path_buf).collect();
-    let corpus = Corpus::new(source, |stream| match &doubles {
+    let corpus = source.into_sequences(|stream| match &doubles {
         Some(names) if !names.contains(&stream.name) => Element::F32,
         _ => element,
     });

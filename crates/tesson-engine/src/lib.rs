@@ -15,6 +15,7 @@ mod fetch;
 mod fingerprint;
 pub mod index_cache;
 mod join;
+mod kernels;
 mod layout;
 mod minibatch;
 mod open_files;
@@ -32,13 +33,15 @@ mod transform;
 
 pub use check::{Checked, Severity};
 pub use join::JoinRules;
+pub use kernels::kernels_from_environment;
 pub use layout::{Layout, Place};
 pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};
 pub use open_files::OpenFiles;
 pub use pool::Buffer;
 pub use report::fault_facts;
 pub use source::{
-    Canceller, FaultRules, PiecesPlan, Shown, ShownKey, Source, SourceSpec, StatsReader, TruncationSpec,
+    Canceller, DEFAULT_MEMORY_LIMIT, FaultRules, PiecesPlan, Shown, ShownKey, Source, SourceSpec,
+    StatsReader, TruncationSpec,
 };
 pub use stats::Stats;
 pub use transform::StreamTransforms;

@@ -27,6 +27,7 @@ use crate::minibatch::Minibatch;
 use crate::report::Report;
 use crate::stats::{Counters, Stats};
 use crate::transform::Transforms;
+pub use budget::DEFAULT_MEMORY_LIMIT;
 pub use faults::FaultRules;
 pub use open::SourceSpec;
 pub use show::{Shown, ShownKey};

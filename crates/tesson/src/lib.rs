@@ -34,7 +34,6 @@
 pub mod config;
 pub mod convert;
 pub mod files;
-pub mod kernels;
 pub mod records;
 pub mod tfds;
 
@@ -49,8 +48,8 @@ pub use tesson_core::{
 };
 use tesson_engine::StreamTransforms;
 pub use tesson_engine::{
-    BatchKeys, Buffer, Canceller, Floats, Layout, Minibatch, PiecesPlan, Place, Samples, Shown, ShownKey,
-    Stats, StatsReader, StreamBatch, index_cache, pairing, store,
+    BatchKeys, Buffer, Canceller, DEFAULT_MEMORY_LIMIT, Floats, Layout, Minibatch, PiecesPlan, Place,
+    Samples, Shown, ShownKey, Stats, StatsReader, StreamBatch, index_cache, pairing, store,
 };
 pub use tesson_plan::{
     BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, merge_states,
@@ -78,8 +77,11 @@ pub mod deserializer {
     }
 }
 
-/// Memory for everything together where the configuration sets no `memoryLimit`: 4 GiB.
-pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
+/// Which kernels are used: the environment variable `TESSON_KERNELS`.
+pub mod kernels {
+    pub use tesson_core::Kernels;
+    pub use tesson_engine::kernels_from_environment as from_environment;
+}
 
 /// The built-in formats and transforms, with those that are not available yet.
 pub fn registry() -> Registry {
@@ -130,7 +132,7 @@ impl Source {
         store: &dyn store::Store,
         canceller: &Canceller,
     ) -> Result<Source, Error> {
-        kernels::from_environment()?;
+        tesson_engine::kernels_from_environment()?;
         config.check()?;
         let defaults = config.reader_defaults();
         let open = |d: &tesson_config::DeserializerConfig| {
@@ -172,6 +174,12 @@ impl Source {
         let mut source = Source::open(config)?;
         source.restore(state)?;
         Ok(source)
+    }
+
+    /// The sequences of a source that reads its data once, in order, for [`convert::write`]. `element` says in which type
+    /// each stream is written.
+    pub fn into_sequences(self, element: impl Fn(&StreamInfo) -> Element) -> convert::Corpus {
+        convert::Corpus::new(self.0, element)
     }
 }
 

@@ -19,39 +19,51 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! Preparing a dataset:
+//!
+//! ```
+//! use tesson::tfds::{DatasetWriter, ExampleValue, FileFormat, NewDataset, NewSplit, Version};
+//! # fn main() -> Result<(), tesson::Error> {
+//! # let data_dir = std::env::temp_dir().join(format!("tesson-prepare-doc-{}", std::process::id()));
+//! let new = NewDataset {
+//!     name: "squares".into(),
+//!     config: None,
+//!     version: Version([1, 0, 0]),
+//!     file_format: FileFormat::TfRecord,
+//!     disable_shuffling: false,
+//!     supervised_keys: None,
+//!     description: "Numbers and their squares.".into(),
+//!     features: serde_json::json!({
+//!         "type": "tensorflow_datasets.core.features.features_dict.FeaturesDict",
+//!         "content": {"square": {
+//!             "type": "tensorflow_datasets.core.features.tensor_feature.Tensor",
+//!             "content": {"shape": [], "dtype": "int64"},
+//!         }},
+//!     }),
+//!     labels: vec![],
+//!     splits: vec![NewSplit { name: "train".into(), shards: Some(4) }],
+//! };
+//! let mut writer = DatasetWriter::open(&data_dir, new)?;
+//! // After a kill, those that are whole need not be written again.
+//! for n in writer.written("train")? as i64..10 {
+//!     writer.example("train", &[("square", ExampleValue::Ints(&[n * n]))])?;
+//! }
+//! let dataset = tesson::tfds::open(writer.finish()?)?;
+//! assert_eq!(dataset.splits[0].shards.len(), 4);
+//! # std::fs::remove_dir_all(&data_dir).expect("the folder is ours");
+//! # Ok(())
+//! # }
+//! ```
 
-mod ahead;
-mod check;
-mod description;
-mod format;
-mod lengths;
-mod loader;
-mod order;
-mod parts;
-mod reader;
-mod remembered;
-mod shards;
-mod shelf;
-mod state;
-mod supply;
-mod write;
-
-use std::hash::{BuildHasher, RandomState};
-use std::path::{Path, PathBuf};
-use std::{env, fs, io};
-
-use tesson_core::{ConfigError, Error, StoreError};
-use tesson_engine::store::read_small;
-
-pub use check::{CheckedDataset, check};
-pub use description::{describe, feature_classes, features_of, labels_of};
-use description::{read_info, same_features};
-pub use format::FORMAT;
-pub use reader::{Means, OnDamage, Reader, Rows};
-pub use state::Restoring;
 pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_image::decode as pictures;
 pub use tesson_plan::{CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Stream, StreamState};
+pub use tesson_prepared::{
+    CheckedDataset, DatasetWriter, FORMAT, Means, NewDataset, NewSplit, OnDamage, Reader, Restoring, Rows,
+    Unwritable, check, default_data_dir, describe, feature_classes, features_of, find, labels_of, list, open,
+    open_all, random_seed,
+};
 pub use tesson_tfds::features;
 pub use tesson_tfds::ids::Ids;
 pub use tesson_tfds::info::{
@@ -60,155 +72,3 @@ pub use tesson_tfds::info::{
 pub use tesson_tfds::read_config::{InputContext, ReadConfig, Sort, Sorted};
 pub use tesson_tfds::reading::{DrawnSeed, Op, Plan, Reading};
 pub use tesson_tfds::split::{self, FileInstruction, Selection, file_instructions};
-pub use write::{DatasetWriter, NewDataset, NewSplit, Unwritable};
-
-/// Opens the dataset of a version directory. No shard is opened.
-///
-/// # Errors
-/// A description that is missing or cannot be read.
-pub fn open(directory: impl AsRef<Path>) -> Result<Dataset, Error> {
-    open_all(&[directory], None)
-}
-
-/// Opens the dataset of one or several directories whose splits are joined, in one of its formats; by default the one
-/// that it names.
-///
-/// # Errors
-/// As [`open`]; directories of different datasets; a format in which there are no shards.
-pub fn open_all(directories: &[impl AsRef<Path>], format: Option<FileFormat>) -> Result<Dataset, Error> {
-    let describe = |directory: &Path| {
-        let directory = &description::version_directory(directory);
-        let name = directory.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
-        Ok::<_, Error>((name, read_info(directory)?))
-    };
-    let parts = directories.iter().map(|directory| describe(directory.as_ref()));
-    let parts: Vec<(String, DatasetInfo)> = parts.collect::<Result<_, _>>()?;
-    same_features(&parts)?;
-    Ok(Dataset::new(parts, format)?)
-}
-
-/// The version directory that a name such as `mnist` or `ds/config:1.*.*` stands for, below one of several data
-/// directories.
-///
-/// # Errors
-/// A name that is none; one that is found nowhere or in more than one directory; folders that cannot be listed.
-pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error> {
-    let name: DatasetName = name.parse()?;
-    if let [only] = data_dirs
-        && let Err(error) = std::fs::metadata(only.as_ref())
-    {
-        return Err(crate::files::unreadable(only.as_ref(), error).into());
-    }
-    let mut found: Vec<PathBuf> = Vec::new();
-    for dir in data_dirs.iter().map(AsRef::as_ref) {
-        let in_dir = info::resolve(&DataDir(dir), &name);
-        let Some(resolved) = in_dir.map_err(|error| StoreError::new(dir.into(), None, error))? else {
-            continue;
-        };
-        for path in &resolved.incomplete {
-            tracing::warn!("{}: passed over, it holds no whole dataset", dir.join(path).display());
-        }
-        found.push(dir.join(resolved.path));
-    }
-    let several = || found.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
-    match &found[..] {
-        [one] => Ok(one.clone()),
-        [] => {
-            let looked: Vec<String> =
-                data_dirs.iter().map(|dir| dir.as_ref().display().to_string()).collect();
-            let what =
-                format!("`{name}` is not found in {}{}", looked.join(", "), there_are(&name, data_dirs)?);
-            Err(ConfigError::new("name", what).into())
-        }
-        _ => Err(ConfigError::new("name", format!("`{name}` is found in {}; name one directory", several()))
-            .into()),
-    }
-}
-
-/// Names of the datasets below data directories, in their order.
-///
-/// # Errors
-/// Folders that cannot be listed.
-pub fn list(data_dirs: &[impl AsRef<Path>]) -> Result<Vec<String>, Error> {
-    let mut found = Vec::new();
-    for dir in data_dirs.iter().map(AsRef::as_ref) {
-        found.extend(info::names(&DataDir(dir)).map_err(|error| StoreError::new(dir.into(), None, error))?);
-    }
-    found.sort_unstable();
-    found.dedup();
-    Ok(found)
-}
-
-/// The versions of a dataset that could have been meant, as the rest of a sentence.
-fn there_are(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> Result<String, Error> {
-    let mut found = Vec::new();
-    for dir in data_dirs.iter().map(AsRef::as_ref) {
-        let in_dir = info::versions(&DataDir(dir), &name.name);
-        found.extend(in_dir.map_err(|error| StoreError::new(dir.into(), None, error))?);
-    }
-    let named: Vec<String> = found.iter().map(|version| format!("`{version}`")).collect();
-    Ok(match named.len() {
-        0 => similar(name, data_dirs),
-        1 => format!("; there is {}", named[0]),
-        _ => format!("; there are {}", named.join(", ")),
-    })
-}
-
-/// What to do about a dataset that is not found.
-const NOT_PREPARED: &str = "; nothing is downloaded: prepare the dataset first, or name the data directory that holds it \
-     (`data_dir`, or the environment variable TFDS_DATA_DIR)";
-
-/// The folder of a data directory whose name is like a dataset's, or what to do instead, as the rest of a sentence.
-fn similar(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> String {
-    let entries = data_dirs.iter().flat_map(|dir| std::fs::read_dir(dir).into_iter().flatten().flatten());
-    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
-    names.sort();
-    let near = tesson_core::nearest(&name.name, names.iter().map(String::as_str));
-    let near = near.filter(|near| *near != name.name);
-    near.map_or_else(|| NOT_PREPARED.to_owned(), |near| format!(", did you mean `{near}`?"))
-}
-
-/// Where datasets are looked for when nothing is said: `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.
-pub fn default_data_dir() -> PathBuf {
-    let home = || env::home_dir().unwrap_or_default().join("tensorflow_datasets");
-    env::var_os("TFDS_DATA_DIR").filter(|dir| !dir.is_empty()).map_or_else(home, PathBuf::from)
-}
-
-/// Random bits for seeds that nobody gave; what is drawn is told in [`Plan::drawn`].
-pub fn random_seed() -> u64 {
-    // Each `RandomState` has new keys that came from the system.
-    RandomState::new().hash_one(0u8)
-}
-
-/// A data directory of the file system.
-struct DataDir<'a>(&'a Path);
-
-impl info::Folders for DataDir<'_> {
-    fn has_file(&self, path: &str) -> bool {
-        self.0.join(path).is_file()
-    }
-
-    fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
-        match read_small(&self.0.join(path)) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    fn folders(&self, path: &str) -> io::Result<Vec<String>> {
-        let entries = match fs::read_dir(self.0.join(path)) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(error),
-        };
-        let mut folders = Vec::new();
-        for entry in entries {
-            let entry = entry?;
-            if entry.path().is_dir() {
-                folders.extend(entry.file_name().into_string().ok());
-            }
-        }
-        Ok(folders)
-    }
-}

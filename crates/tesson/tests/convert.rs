@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 use tesson::config::from_json;
-use tesson::convert::{self, ConvertError, Corpus, Form, Written};
+use tesson::convert::{self, ConvertError, Form, Written};
 use tesson::files::Existing;
 use tesson::records::{self, RecordForm, RecordKind, RecordsFile, TfRecordWriter};
 use tesson::{Element, Source};
@@ -46,7 +46,7 @@ fn to(
     threads: usize,
 ) -> Result<Written, ConvertError> {
     let element = if precision == "double" { Element::F64 } else { Element::F32 };
-    let corpus = || Ok::<_, ConvertError>(Corpus::new(open(input, precision, threads)?, |_| element));
+    let corpus = || Ok::<_, ConvertError>(open(input, precision, threads)?.into_sequences(|_| element));
     let written = convert::write(&mut corpus()?, output, Existing::Replace, form, &mut |_| ())?;
     convert::verify(&mut corpus()?, output, form, &written, &mut |_| ())?;
     Ok(written)
@@ -57,7 +57,7 @@ fn an_output_that_appears_during_a_conversion_is_kept() {
     let folder = folder("appears");
     let (input, output) = (folder.join("in.ctf"), folder.join("out.cbf"));
     fs::write(&input, "0 |a 1 2\n".repeat(5_000)).unwrap();
-    let mut corpus = Corpus::new(open(&input, "float", 1).unwrap(), |_| Element::F32);
+    let mut corpus = open(&input, "float", 1).unwrap().into_sequences(|_| Element::F32);
     let mut appear = |_| fs::write(&output, "another program's").unwrap();
     let e = convert::write(&mut corpus, &output, Existing::Keep, Form::BINARY, &mut appear).unwrap_err();
     let what = "the file exists; replace it with `--force`, or choose another name";
@@ -205,7 +205,7 @@ fn a_difference_is_found() {
     let written = to(&input, &output, Form::BINARY, "float", 1).unwrap();
     let check = |text: &str| {
         fs::write(&input, text).unwrap();
-        let mut again = Corpus::new(open(&input, "float", 1).unwrap(), |_| Element::F32);
+        let mut again = open(&input, "float", 1).unwrap().into_sequences(|_| Element::F32);
         convert::verify(&mut again, &output, Form::BINARY, &written, &mut |_| ()).unwrap_err().to_string()
     };
     let differs = |what: &str| format!("what was written differs from what was read: {what}");

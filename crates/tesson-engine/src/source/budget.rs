@@ -6,6 +6,9 @@ use tesson_plan::{Bucketing, OrderSpec, Window};
 use super::Source;
 use crate::block::BlockSizes;
 
+/// Memory for everything together where nothing else is asked for: 4 GiB.
+pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
+
 /// Storage bytes that are decoded at once, where memory allows: with their columns they fit a core's own cache.
 pub(super) const PIECE_BYTES: u64 = 512 << 10;
 

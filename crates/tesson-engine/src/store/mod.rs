@@ -5,6 +5,7 @@ mod file;
 mod memory;
 mod mmap;
 mod remedy;
+mod text;
 
 use std::io;
 use std::ops::Range;
@@ -17,6 +18,7 @@ pub(crate) use file::open_regular;
 pub use file::{FileStore, read_small};
 pub use memory::MemoryStore;
 pub use mmap::MmapStore;
+pub use text::{read_text, unreadable};
 
 /// A place where named resources are kept.
 pub trait Store: Send + Sync {

@@ -1,0 +1,176 @@
+//! The sequences of a source, one after the other.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use tesson_core::{Element, Error, Fetch, Key, ResourceId, StoreError, StreamInfo};
+use tesson_engine::{Floats, Minibatch, Samples, Source, StreamBatch};
+use tesson_formats::write::{Batch, Column, Numbers, Sequence, SequenceData, StreamSpec};
+
+use crate::{ConvertError, Encoder, Sequences, TakeEncoded};
+
+/// Samples that are asked for at a time, at most.
+const MINIBATCH: u64 = 1024;
+
+/// Bytes of dense samples that are asked for at a time, about: what has been decoded is to be in the cache still.
+const MINIBATCH_BYTES: u64 = 256 << 10;
+
+/// Everything that a source delivers.
+pub struct Corpus {
+    source: Source,
+    streams: Vec<StreamSpec>,
+    /// Samples that are asked for at a time.
+    size: u64,
+    minibatch: Option<Minibatch>,
+    /// The sequence in the minibatch, and of each stream its first sample.
+    at: usize,
+    starts: Vec<usize>,
+}
+
+impl Corpus {
+    /// The sequences of a source that reads its data once, in order. `element` says in which type each stream is
+    /// written. The façade's `Source::into_sequences`.
+    #[doc(hidden)]
+    pub fn new(source: Source, element: impl Fn(&StreamInfo) -> Element) -> Corpus {
+        let spec = |info: &StreamInfo| StreamSpec {
+            name: info.name.clone(),
+            sparse: info.sparse,
+            dim: Some(info.shape.len() as u64),
+            element: element(info),
+        };
+        let streams: Vec<StreamSpec> = source.streams().iter().map(|info| spec(info)).collect();
+        let starts = vec![0; streams.len()];
+        let dense = source.streams().iter().filter(|stream| !stream.sparse);
+        let sample: u64 = dense.map(|stream| 4 * stream.shape.len() as u64).sum();
+        let size = (MINIBATCH_BYTES / sample.max(1)).clamp(1, MINIBATCH);
+        Corpus { source, streams, size, minibatch: None, at: 0, starts }
+    }
+
+    fn here(&self) -> &Minibatch {
+        self.minibatch.as_ref().expect("a sequence is asked for behind `advance` only")
+    }
+}
+
+impl Sequences for Corpus {
+    fn streams(&self) -> Vec<StreamSpec> {
+        self.streams.clone()
+    }
+
+    fn advance(&mut self) -> Result<bool, ConvertError> {
+        if let Some(minibatch) = &self.minibatch {
+            for (start, stream) in self.starts.iter_mut().zip(minibatch.streams()) {
+                *start += stream.lengths()[self.at] as usize;
+            }
+            self.at += 1;
+        }
+        while self.minibatch.as_ref().is_none_or(|m| self.at == m.n_sequences()) {
+            // The memory of the one before is given back first.
+            self.minibatch = None;
+            let Some(minibatch) = self.source.next_minibatch(self.size)? else { return Ok(false) };
+            self.minibatch = Some(minibatch);
+            self.at = 0;
+            self.starts.fill(0);
+        }
+        Ok(true)
+    }
+
+    fn hand_over(
+        &mut self,
+        _n_streams: usize,
+        to: &mut dyn FnMut(&Batch<'_>) -> Result<(), ConvertError>,
+    ) -> Result<(), ConvertError> {
+        let (minibatch, at) = (self.here(), self.at);
+        let streams = minibatch.streams().iter().zip(&self.starts);
+        let columns = streams.map(|(batch, &start)| Column {
+            lengths: &batch.lengths()[at..],
+            data: data(batch).part(start..batch.n_samples()),
+        });
+        let columns = columns.collect();
+        let n_sequences = minibatch.n_sequences() - at;
+        // What is delivered has been brought in order where it was read.
+        to(&Batch { n_sequences, columns, ordered: true, key: &|i| minibatch.keys().get(at + i) })?;
+        // Where the last one begins is of no use: what comes next is another minibatch.
+        self.at += n_sequences - 1;
+        Ok(())
+    }
+
+    fn encode(&mut self, encoder: &Encoder, to: &mut TakeEncoded<'_>) -> Result<bool, ConvertError> {
+        if !self.source.is_one_pass() {
+            return Ok(false);
+        }
+        let stats = self.source.stats_reader();
+        self.source
+            .pass(|chunk| encoder.encode(chunk), |encoded| to(encoded, stats.read().bytes_read))
+            .map(|()| true)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.source.stats().bytes_read
+    }
+}
+
+impl Sequence for Corpus {
+    fn key(&self) -> Key {
+        self.here().keys().get(self.at)
+    }
+
+    fn stream(&self, stream: usize) -> SequenceData<'_> {
+        let batch = &self.here().streams()[stream];
+        let start = self.starts[stream];
+        data(batch).part(start..start + batch.lengths()[self.at] as usize)
+    }
+}
+
+/// All samples of a stream.
+fn data(batch: &StreamBatch) -> SequenceData<'_> {
+    match batch.samples() {
+        Samples::Dense { values } => {
+            SequenceData::Dense { n_samples: batch.n_samples() as u32, values: numbers(values) }
+        }
+        Samples::Sparse { indptr, indices, values } => {
+            SequenceData::Sparse { bounds: indptr, columns: indices, values: numbers(values) }
+        }
+    }
+}
+
+fn numbers(floats: &Floats) -> Numbers<'_> {
+    match floats {
+        Floats::F32(v) => Numbers::F32(v),
+        Floats::F64(v) => Numbers::F64(v),
+    }
+}
+
+/// The streams of a binary file, by their names in it, and the type that each one's values are written in.
+///
+/// # Errors
+/// A file that cannot be read, or is no binary file.
+pub fn binary_elements(file: &Path) -> Result<Vec<(String, Element)>, Error> {
+    let answer = |e| StoreError::new(file.into(), None, e);
+    let opened = File::open(file).map_err(answer)?;
+    let size = opened.metadata().map_err(answer)?.len();
+    tesson_formats::cbf::elements(file, &Bytes { path: file, size, file: Mutex::new(opened) })
+}
+
+/// A file, for looking at its header.
+struct Bytes<'a> {
+    path: &'a Path,
+    size: u64,
+    file: Mutex<File>,
+}
+
+impl Fetch for Bytes<'_> {
+    fn size(&self, _: ResourceId) -> u64 {
+        self.size
+    }
+
+    fn read(&self, _: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = into.len();
+        into.resize(from + (range.end - range.start) as usize, 0);
+        let read = file.seek(SeekFrom::Start(range.start)).and_then(|_| file.read_exact(&mut into[from..]));
+        Ok(read.map_err(|e| StoreError::new(self.path.into(), Some(range.start), e))?)
+    }
+}

@@ -1,0 +1,212 @@
+//! Tables of numbers with a delimiter between them.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use csv::{ByteRecord, Reader, ReaderBuilder};
+use tesson_core::Key;
+use tesson_formats::write::{Sequence, SequenceData, StreamSpec};
+
+use crate::table::{Building, Row, TableOptions, Value, check, is_number, key_of, label_stream, put_label};
+use crate::{ConvertError, Sequences};
+
+/// The rows of a CSV file as sequences.
+pub struct Csv {
+    file: PathBuf,
+    reader: Reader<File>,
+    /// The next row, and whether there is one.
+    record: ByteRecord,
+    waiting: bool,
+    n_columns: usize,
+    /// Of each stream its columns; the label is the first one if there is one.
+    columns: Vec<Vec<usize>>,
+    label: bool,
+    key: Option<usize>,
+    numeric_keys: bool,
+    next_number: u64,
+    building: Building,
+}
+
+impl Csv {
+    /// Opens a file and looks at its first row.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has no rows, and columns that it does not have.
+    pub fn open(file: &Path, options: &TableOptions) -> Result<Csv, ConvertError> {
+        check(options)?;
+        let opened = File::open(file).map_err(|e| ConvertError::file(file, e))?;
+        let mut reader = ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(options.delimiter)
+            .buffer_capacity(1 << 16)
+            .from_reader(opened);
+        let mut record = ByteRecord::new();
+        let mut waiting = read(&mut reader, &mut record, file)?;
+        let mut names = None;
+        if options.header && waiting {
+            names =
+                Some(record.iter().map(|f| String::from_utf8_lossy(f).trim().to_owned()).collect::<Vec<_>>());
+            waiting = read(&mut reader, &mut record, file)?;
+        }
+        if !waiting {
+            return Err(Row { file, line: 1 }.error("there is no row"));
+        }
+        let n_columns = names.as_ref().map_or(record.len(), Vec::len);
+        let resolve = |name: &String| {
+            let columns = crate::Columns(name.clone()).resolve(n_columns, names.as_deref())?;
+            match columns[..] {
+                [one] => Ok(one),
+                _ => Err(ConvertError::Usage(format!(
+                    "`{name}` names {} columns, expected one",
+                    columns.len()
+                ))),
+            }
+        };
+        let label = options.label.as_ref().map(resolve).transpose()?;
+        let key = options.key.as_ref().map(resolve).transpose()?;
+        let (mut columns, mut specs) = (Vec::new(), Vec::new());
+        if let Some(label) = label {
+            columns.push(vec![label]);
+            specs.push(label_stream("labels", options));
+        }
+        for stream in &options.streams {
+            columns.push(stream.columns.resolve(n_columns, names.as_deref())?);
+            specs.push(features(&stream.name, columns[columns.len() - 1].len(), options));
+        }
+        if options.streams.is_empty() {
+            let rest: Vec<usize> = (0..n_columns).filter(|&c| Some(c) != label && Some(c) != key).collect();
+            if !rest.is_empty() {
+                specs.push(features("features", rest.len(), options));
+                columns.push(rest);
+            }
+        }
+        let numeric_keys = key.and_then(|key| record.get(key)).is_none_or(|k| is_number(&text(k)));
+        Ok(Csv {
+            file: file.into(),
+            reader,
+            record,
+            waiting,
+            n_columns,
+            columns,
+            label: label.is_some(),
+            key,
+            numeric_keys,
+            next_number: 0,
+            building: Building::new(specs),
+        })
+    }
+
+    fn line(&self) -> u64 {
+        self.record.position().map_or(0, csv::Position::line)
+    }
+
+    /// The key of the row that waits; `None` where rows are sequences.
+    fn key_here(&self) -> Result<Option<Key>, ConvertError> {
+        let Some(key) = self.key else { return Ok(None) };
+        let row = Row { file: &self.file, line: self.line() };
+        let field = self.record.get(key).ok_or_else(|| row.error("the key is missing"))?;
+        key_of(&text(field), self.numeric_keys, &row).map(Some)
+    }
+
+    /// Appends the row that waits to the sequence, and reads the next.
+    fn take_row(&mut self) -> Result<(), ConvertError> {
+        let row = Row { file: &self.file, line: self.record.position().map_or(0, csv::Position::line) };
+        if self.record.len() != self.n_columns {
+            let what = format!("found {} fields, expected {}", self.record.len(), self.n_columns);
+            return Err(row.error(what));
+        }
+        for (number, (stream, columns)) in self.building.streams.iter_mut().zip(&self.columns).enumerate() {
+            if self.label && number == 0 {
+                put_label(stream, &text(&self.record[columns[0]]), &row)?;
+                continue;
+            }
+            for (place, &column) in columns.iter().enumerate() {
+                let field = &self.record[column];
+                let value = std::str::from_utf8(field).ok().and_then(Value::parse);
+                let Some(value) = value else {
+                    let hint = hint(&self.record, column, row.line);
+                    let what = format!("field {column} is `{}`, expected a number{hint}", text(field));
+                    return Err(row.error(what));
+                };
+                stream.at(place, value);
+            }
+            stream.end_sample();
+        }
+        self.waiting = read(&mut self.reader, &mut self.record, &self.file)?;
+        Ok(())
+    }
+}
+
+/// What may help with a field that is no number.
+fn hint(record: &ByteRecord, column: usize, line: u64) -> String {
+    let field = text(&record[column]);
+    let is_value = |part: &str| Value::parse(part).is_some();
+    for (delimiter, name) in [(';', ";"), ('\t', "tab"), (',', ",")] {
+        let parts = || field.split(delimiter);
+        if parts().count() > 1 && parts().all(is_value) {
+            return match delimiter {
+                ',' => "; decimals are written with a point".into(),
+                _ => format!("; name what separates the fields, `--delimiter '{name}'`"),
+            };
+        }
+    }
+    let is_header = line == 1 && record.iter().all(|field| !field.is_empty() && !is_value(&text(field)));
+    if is_header {
+        "; if the first row has the names of the columns, add `--header`".into()
+    } else {
+        String::new()
+    }
+}
+
+fn features(name: &str, n: usize, options: &TableOptions) -> StreamSpec {
+    StreamSpec { name: name.into(), sparse: options.sparse, dim: Some(n as u64), element: options.element }
+}
+
+fn text(field: &[u8]) -> String {
+    String::from_utf8_lossy(field).trim().to_owned()
+}
+
+fn read(reader: &mut Reader<File>, record: &mut ByteRecord, file: &Path) -> Result<bool, ConvertError> {
+    reader.read_byte_record(record).map_err(|e| {
+        let line = e.position().map_or(0, csv::Position::line);
+        match e.into_kind() {
+            csv::ErrorKind::Io(e) => ConvertError::file(file, e),
+            other => Row { file, line }.error(format!("{other:?}")),
+        }
+    })
+}
+
+impl Sequences for Csv {
+    fn streams(&self) -> Vec<StreamSpec> {
+        self.building.streams.iter().map(|s| s.spec.clone()).collect()
+    }
+
+    fn advance(&mut self) -> Result<bool, ConvertError> {
+        if !self.waiting {
+            return Ok(false);
+        }
+        let key = self.key_here()?;
+        self.building.begin(key.clone().unwrap_or(Key::Number(self.next_number)));
+        self.next_number += 1;
+        self.take_row()?;
+        while key.is_some() && self.waiting && self.key_here()? == key {
+            self.take_row()?;
+        }
+        Ok(true)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.reader.position().byte()
+    }
+}
+
+impl Sequence for Csv {
+    fn key(&self) -> Key {
+        self.building.key.clone()
+    }
+
+    fn stream(&self, stream: usize) -> SequenceData<'_> {
+        self.building.streams[stream].data()
+    }
+}

@@ -1,0 +1,262 @@
+//! JSON lines: an object a line, a sequence each. Where a field has the key, lines of one key that follow each other are one
+//! sequence.
+//!
+//! | a field | is |
+//! |---|---|
+//! | `0.5` | a dense sample of one value |
+//! | `[1, 2]` | a dense sample |
+//! | `[[1, 2], [3, 4]]` | dense samples |
+//! | `{"3": 0.5}` | a sparse sample: columns and values |
+//! | `[{"3": 0.5}, {}]` | sparse samples |
+//!
+//! What a field is in the first line it is in all. Objects without entries and empty lists say nothing: they are sparse
+//! samples or none.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value as Json};
+use tesson_core::Key;
+use tesson_formats::write::{Sequence, SequenceData, StreamSpec};
+
+use crate::table::{
+    Building, Row, Stream, TableOptions, Value, check, is_number, key_of, label_stream, put_label,
+};
+use crate::{ConvertError, Sequences};
+
+/// The lines of a file as sequences.
+pub struct JsonLines {
+    file: PathBuf,
+    reader: BufReader<File>,
+    /// The next line, understood; `None` at the end.
+    object: Option<Map<String, Json>>,
+    text: String,
+    line: u64,
+    bytes: u64,
+    /// The field of each stream.
+    fields: Vec<String>,
+    label: Option<String>,
+    key: Option<String>,
+    numeric_keys: bool,
+    next_number: u64,
+    building: Building,
+}
+
+impl JsonLines {
+    /// Opens a file and looks at its first line.
+    ///
+    /// # Errors
+    /// A file that cannot be read, has no line, or whose first one is no object with the fields asked for.
+    pub fn open(file: &Path, options: &TableOptions) -> Result<JsonLines, ConvertError> {
+        check(options)?;
+        let opened = File::open(file).map_err(|e| ConvertError::file(file, e))?;
+        let mut lines = JsonLines {
+            file: file.into(),
+            reader: BufReader::with_capacity(1 << 16, opened),
+            object: None,
+            text: String::new(),
+            line: 0,
+            bytes: 0,
+            fields: Vec::new(),
+            label: options.label.clone().filter(|_| options.one_hot.is_some()),
+            key: options.key.clone(),
+            numeric_keys: true,
+            next_number: 0,
+            building: Building::new(Vec::new()),
+        };
+        lines.next_line()?;
+        let row = Row { file, line: lines.line };
+        let Some(first) = &lines.object else { return Err(row.error("there is no line")) };
+        let chosen: Vec<(String, String)> = if options.streams.is_empty() {
+            let fields = first.keys().filter(|field| Some(*field) != options.key.as_ref());
+            fields.map(|field| (field.clone(), field.clone())).collect()
+        } else {
+            options.streams.iter().map(|s| (s.name.clone(), s.columns.0.clone())).collect()
+        };
+        let mut specs = Vec::new();
+        for (name, field) in &chosen {
+            let value = first.get(field).ok_or_else(|| missing(&row, field, first))?;
+            specs.push(match &lines.label {
+                Some(label) if label == field => label_stream(name, options),
+                _ => spec(name, value, options, &row)?,
+            });
+        }
+        if let Some(label) =
+            lines.label.as_ref().filter(|label| chosen.iter().all(|(_, field)| field != *label))
+        {
+            return Err(missing(&row, label, first));
+        }
+        if let Some(key) = &options.key {
+            let value = first.get(key).ok_or_else(|| missing(&row, key, first))?;
+            lines.numeric_keys = is_number(&plain(value));
+        }
+        lines.fields = chosen.into_iter().map(|(_, field)| field).collect();
+        lines.building = Building::new(specs);
+        Ok(lines)
+    }
+
+    fn next_line(&mut self) -> Result<(), ConvertError> {
+        self.object = None;
+        loop {
+            self.text.clear();
+            let n = self.reader.read_line(&mut self.text).map_err(|e| ConvertError::file(&self.file, e))?;
+            if n == 0 {
+                return Ok(());
+            }
+            self.bytes += n as u64;
+            self.line += 1;
+            if self.text.trim().is_empty() {
+                continue;
+            }
+            let row = Row { file: &self.file, line: self.line };
+            return match serde_json::from_str(&self.text) {
+                Ok(Json::Object(object)) => {
+                    self.object = Some(object);
+                    Ok(())
+                }
+                Ok(_) => Err(row.error("found no object, expected one such as `{\"x\": [1, 2]}`")),
+                Err(e) => Err(row.error(format!("no valid JSON: {e}"))),
+            };
+        }
+    }
+}
+
+fn missing(row: &Row<'_>, field: &str, object: &Map<String, Json>) -> ConvertError {
+    let near = tesson_core::nearest(field, object.keys().map(String::as_str));
+    let hint = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
+    row.error(format!("there is no field `{field}`{hint}"))
+}
+
+/// What a stream is, by its first value.
+fn spec(name: &str, value: &Json, options: &TableOptions, row: &Row<'_>) -> Result<StreamSpec, ConvertError> {
+    let (sparse, dim) = match value {
+        Json::Number(_) => (false, Some(1)),
+        Json::Object(_) => (true, options.dim),
+        Json::Array(items) => match items.first() {
+            Some(Json::Number(_)) => (false, Some(items.len() as u64)),
+            Some(Json::Array(sample)) => (false, Some(sample.len() as u64)),
+            Some(Json::Object(_)) => (true, options.dim),
+            _ => return Err(row.error(format!("field `{name}` does not say what its samples are"))),
+        },
+        _ => return Err(row.error(format!("field `{name}` is {value}, expected numbers"))),
+    };
+    Ok(StreamSpec { name: name.into(), sparse, dim, element: options.element })
+}
+
+/// A value as it stands in the file, texts without their quotes.
+fn plain(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Appends all samples of a field.
+fn put(stream: &mut Stream, value: &Json) -> Result<(), String> {
+    match value {
+        Json::Array(items) if items.iter().any(|i| i.is_array() || i.is_object()) || items.is_empty() => {
+            items.iter().try_for_each(|item| put_sample(stream, item))
+        }
+        one => put_sample(stream, one),
+    }
+}
+
+fn put_sample(stream: &mut Stream, value: &Json) -> Result<(), String> {
+    let dim = stream.spec.dim;
+    match value {
+        Json::Object(pairs) if stream.spec.sparse => {
+            for (column, value) in pairs {
+                let most = dim.unwrap_or(i32::MAX as u64);
+                let Some(column) = column.parse().ok().filter(|&c: &u64| c < most) else {
+                    return Err(format!(
+                        "found column `{column}`, expected a number from 0 and below {most}"
+                    ));
+                };
+                stream.pair(column as i32, number(value)?);
+            }
+        }
+        Json::Array(values) if !stream.spec.sparse && dim == Some(values.len() as u64) => {
+            values.iter().try_for_each(|value| {
+                stream.value(number(value)?);
+                Ok::<(), String>(())
+            })?;
+        }
+        Json::Number(_) if !stream.spec.sparse && dim == Some(1) => stream.value(number(value)?),
+        other if stream.spec.sparse => {
+            return Err(format!("found {other}, expected an object of columns and values"));
+        }
+        Json::Array(values) => {
+            return Err(format!(
+                "found {} values, the first line has {}",
+                values.len(),
+                dim.unwrap_or_default()
+            ));
+        }
+        other => return Err(format!("found {other}, expected numbers")),
+    }
+    stream.end_sample();
+    Ok(())
+}
+
+fn number(value: &Json) -> Result<Value, String> {
+    // Its digits, so that it is rounded once.
+    let number = value.as_number().and_then(|n| Value::parse(&n.to_string()));
+    number.ok_or_else(|| format!("found {value}, expected a number"))
+}
+
+impl Sequences for JsonLines {
+    fn streams(&self) -> Vec<StreamSpec> {
+        self.building.streams.iter().map(|s| s.spec.clone()).collect()
+    }
+
+    fn advance(&mut self) -> Result<bool, ConvertError> {
+        if self.object.is_none() {
+            return Ok(false);
+        }
+        let key = self.key_here()?;
+        self.building.begin(key.clone().unwrap_or(Key::Number(self.next_number)));
+        self.next_number += 1;
+        self.take_line()?;
+        while key.is_some() && self.object.is_some() && self.key_here()? == key {
+            self.take_line()?;
+        }
+        Ok(true)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl JsonLines {
+    /// The key of the line that waits; `None` where each is a sequence.
+    fn key_here(&self) -> Result<Option<Key>, ConvertError> {
+        let (Some(key), Some(object)) = (&self.key, &self.object) else { return Ok(None) };
+        let row = Row { file: &self.file, line: self.line };
+        let value = object.get(key).ok_or_else(|| missing(&row, key, object))?;
+        key_of(&plain(value), self.numeric_keys, &row).map(Some)
+    }
+
+    /// Appends the samples of the line that waits, and reads the next one.
+    fn take_line(&mut self) -> Result<(), ConvertError> {
+        let Some(object) = self.object.take() else { return Ok(()) };
+        let row = Row { file: &self.file, line: self.line };
+        for (stream, field) in self.building.streams.iter_mut().zip(&self.fields) {
+            let value = object.get(field).ok_or_else(|| missing(&row, field, &object))?;
+            if self.label.as_ref() == Some(field) {
+                put_label(stream, &plain(value), &row)?;
+            } else {
+                put(stream, value).map_err(|what| row.error(format!("field `{field}`: {what}")))?;
+            }
+        }
+        self.next_line()
+    }
+}
+
+impl Sequence for JsonLines {
+    fn key(&self) -> Key {
+        self.building.key.clone()
+    }
+
+    fn stream(&self, stream: usize) -> SequenceData<'_> {
+        self.building.streams[stream].data()
+    }
+}

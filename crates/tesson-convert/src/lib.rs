@@ -1,0 +1,151 @@
+//! Conversions: sequences from anything that can be read, to CNTK's text and binary formats.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `corpus` | the sequences of a source, one after the other |
+//! | `table` | what tables of fields have in common: which fields make which stream |
+//! | `csv`, `svm`, `jsonl` | the tables there are |
+//! | `output` | the file that is written, under a temporary name until it is whole |
+//! | `verify` | comparing what was written with what it was made of |
+//! | `records` | files of records: read, checked, indexed, converted |
+//!
+//! Sequences stream: what is held is a minibatch or a row, and the open chunk of a binary file. To that a corpus goes without
+//! minibatches where it can ([`Sequences::encode`]). What is written depends on the sequences alone, never on threads and memory.
+//!
+//! This crate follows the `tesson` façade and has no stability promise of its own.
+
+#![forbid(unsafe_code)]
+
+mod corpus;
+mod csv;
+mod error;
+mod jsonl;
+mod output;
+pub mod records;
+mod svm;
+mod table;
+mod verify;
+
+use std::path::Path;
+
+use tesson_engine::atomic_file::Existing;
+
+pub use corpus::{Corpus, binary_elements};
+pub use csv::Csv;
+pub use error::ConvertError;
+pub use jsonl::JsonLines;
+pub use output::{Form, check_output};
+pub use svm::Svm;
+pub use table::{Columns, StreamColumns, TableOptions};
+pub use tesson_formats::cbf::write::{Encoded, Encoder};
+use tesson_formats::write::{Batch, Column, WriteError};
+pub use tesson_formats::write::{Numbers, Sequence, SequenceData, StreamSpec};
+pub use verify::verify;
+
+/// Sequences, one after the other.
+pub trait Sequences: Sequence {
+    /// The streams of each sequence.
+    fn streams(&self) -> Vec<StreamSpec>;
+
+    /// Goes to the next sequence, at first to the first one; false at the end.
+    ///
+    /// # Errors
+    /// What cannot be read.
+    fn advance(&mut self) -> Result<bool, ConvertError>;
+
+    /// Hands over the sequence that [`Sequences::advance`] came to, and those behind it that are at hand: it goes on to the
+    /// last of them. There are `n_streams` streams.
+    ///
+    /// # Errors
+    /// What `to` answers.
+    fn hand_over(
+        &mut self,
+        n_streams: usize,
+        to: &mut dyn FnMut(&Batch<'_>) -> Result<(), ConvertError>,
+    ) -> Result<(), ConvertError> {
+        let data: Vec<SequenceData<'_>> = (0..n_streams).map(|i| self.stream(i)).collect();
+        let lengths: Vec<[u32; 1]> = data.iter().map(|data| [data.n_samples()]).collect();
+        let columns = lengths.iter().zip(data).map(|(lengths, data)| Column { lengths, data }).collect();
+        to(&Batch { n_sequences: 1, columns, ordered: false, key: &|_| self.key() })
+    }
+
+    /// Hands over all sequences, encoded by the threads that decode them, in order, each time with the bytes of the input
+    /// that have been read so far; false, and nothing done, where that cannot be. [`Sequences::advance`] has not been called.
+    ///
+    /// # Errors
+    /// What cannot be read, and what `to` answers.
+    fn encode(&mut self, _encoder: &Encoder, _to: &mut TakeEncoded<'_>) -> Result<bool, ConvertError> {
+        Ok(false)
+    }
+
+    /// Bytes of the input that have been read so far, about.
+    fn bytes_read(&self) -> u64;
+}
+
+/// Takes encoded sequences, or why they could not be encoded, and the bytes of the input that have been read so far.
+pub type TakeEncoded<'a> = dyn FnMut(Result<Encoded, WriteError>, u64) -> Result<(), ConvertError> + 'a;
+
+/// What was written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written {
+    /// Number of sequences.
+    pub sequences: u64,
+    /// Samples of the longest stream of each.
+    pub samples: u64,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// The streams, dimensions included that were found on the way.
+    pub streams: Vec<StreamSpec>,
+}
+
+/// Sequences between two calls of `progress`.
+const PROGRESS: u64 = 1 << 10;
+
+/// Writes sequences to a file, which appears under its name when it is whole. `progress` is told now and then how many
+/// bytes of the input have been read.
+///
+/// # Errors
+/// What cannot be read, held by the format, or written. An old file of the name is then as it was.
+pub fn write(
+    input: &mut dyn Sequences,
+    output: &Path,
+    existing: Existing,
+    form: Form,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Written, ConvertError> {
+    let streams = input.streams();
+    let n_streams = streams.len();
+    let mut output = output::Output::create(output, existing, form, &streams)?;
+    let (mut sequences, mut samples) = (0, 0);
+    let encoded = match output.encoder() {
+        None => false,
+        Some(encoder) => input.encode(&encoder, &mut |encoded, bytes_read| {
+            let encoded = encoded.map_err(|e| output.error(e))?;
+            sequences += encoded.n_sequences();
+            samples += encoded.n_samples();
+            output.append(encoded)?;
+            progress(bytes_read);
+            Ok(())
+        })?,
+    };
+    let mut told = 0;
+    while !encoded && input.advance()? {
+        input.hand_over(n_streams, &mut |batch| {
+            sequences += batch.n_sequences as u64;
+            samples += longest(batch);
+            output.writer().batch(batch).map_err(|e| output.error(e))
+        })?;
+        if sequences >= told + PROGRESS {
+            told = sequences;
+            progress(input.bytes_read());
+        }
+    }
+    let (bytes, streams) = output.finish()?;
+    Ok(Written { sequences, samples, bytes, streams })
+}
+
+/// Samples of the longest stream of each sequence, added up.
+fn longest(batch: &Batch<'_>) -> u64 {
+    let of = |i: usize| batch.columns.iter().map(|column| u64::from(column.lengths[i])).max();
+    (0..batch.n_sequences).filter_map(of).sum()
+}

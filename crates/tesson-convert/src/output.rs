@@ -1,0 +1,158 @@
+//! The file that is written, under a temporary name until it is whole.
+
+use std::fs::{self, File};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+use tesson_engine::atomic_file::{AtomicFile, Existing};
+use tesson_formats::cbf::write::{Encoded, Encoder};
+use tesson_formats::write::{SequenceWriter, StreamSpec, WriteError};
+use tesson_formats::{cbf, ctf};
+
+use crate::ConvertError;
+
+/// Which format is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// CNTK's text format.
+    Text,
+    /// CNTK's binary format, a chunk being closed when it has so many bytes.
+    Binary {
+        /// The size.
+        chunk_bytes: u64,
+    },
+}
+
+impl Form {
+    /// The binary format with chunks as large as those of the text format are by default.
+    pub const BINARY: Form = Form::Binary { chunk_bytes: cbf::write::CHUNK_BYTES };
+
+    /// The binary format for an input of so many bytes: about 64 chunks, fewer only where they would be smaller than a page,
+    /// more where they would be larger than [`Form::BINARY`]'s. Workers share whole chunks, and a window of the default size
+    /// covers them all.
+    pub fn binary_of(input_bytes: u64) -> Form {
+        Form::Binary {
+            chunk_bytes: (input_bytes / SHARED_CHUNKS).clamp(LEAST_CHUNK, cbf::write::CHUNK_BYTES),
+        }
+    }
+}
+
+/// Chunks that an input becomes, and the fewest bytes of one.
+const SHARED_CHUNKS: u64 = 64;
+const LEAST_CHUNK: u64 = 4 << 10;
+
+/// Refuses an output that is one of the inputs, whatever it is called, and one that exists and is to be kept: before hours of
+/// conversion, at whose end the same holds.
+///
+/// # Errors
+/// [`ConvertError::Usage`] with the file.
+pub fn check_output(output: &Path, inputs: &[PathBuf], existing: Existing) -> Result<(), ConvertError> {
+    let shown = output.display();
+    if let Some(input) = inputs.iter().find(|input| is_same_file(input, output)) {
+        let name = if **input == *output { String::new() } else { format!(" `{}`", input.display()) };
+        let what = format!("{shown}: this is the input{name}, which is never replaced; choose another name");
+        return Err(ConvertError::Usage(what));
+    }
+    // A link counts, wherever it leads.
+    match fs::symlink_metadata(output) {
+        Ok(found) if found.is_dir() => {
+            let what = format!("{shown}: this is a folder, expected the name of a file; add one");
+            Err(ConvertError::Usage(what))
+        }
+        Ok(_) if existing == Existing::Keep => Err(ConvertError::exists(output)),
+        _ => Ok(()),
+    }
+}
+
+/// Whether two names, links followed, are one file.
+#[cfg(unix)]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |path: &Path| fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    id(one).is_some_and(|one| Some(one) == id(other))
+}
+
+/// Whether two names, links followed, are one file.
+#[cfg(not(unix))]
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    matches!((fs::canonicalize(one), fs::canonicalize(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// Bytes that are handed to the system at once, at least; binary chunks come in larger parts.
+const BUFFER: usize = 128 << 10;
+
+/// A file in the making, removed if it is never finished.
+pub(super) struct Output {
+    path: PathBuf,
+    existing: Existing,
+    writer: Writer,
+    guard: AtomicFile,
+}
+
+/// What writes it.
+enum Writer {
+    Text(ctf::write::Writer<BufWriter<File>>),
+    Binary(cbf::write::Writer<BufWriter<File>>),
+}
+
+impl Output {
+    /// Opens the temporary file.
+    pub(super) fn create(
+        path: &Path,
+        existing: Existing,
+        form: Form,
+        streams: &[StreamSpec],
+    ) -> Result<Output, ConvertError> {
+        // Named as the caller did, who knows nothing of another file.
+        let (guard, file) = AtomicFile::create(path).map_err(|e| ConvertError::file(path, e))?;
+        let out = BufWriter::with_capacity(BUFFER, file);
+        let writer = match form {
+            Form::Text => ctf::write::Writer::new(out, streams).map(Writer::Text),
+            Form::Binary { chunk_bytes } => {
+                cbf::write::Writer::new(out, streams, chunk_bytes).map(Writer::Binary)
+            }
+        };
+        let writer = writer.map_err(|e| ConvertError::write(path, e))?;
+        Ok(Output { path: path.into(), existing, writer, guard })
+    }
+
+    pub(super) fn writer(&mut self) -> &mut dyn SequenceWriter {
+        match &mut self.writer {
+            Writer::Text(writer) => writer,
+            Writer::Binary(writer) => writer,
+        }
+    }
+
+    /// What encodes sequences on any thread, if the format has that.
+    pub(super) fn encoder(&self) -> Option<Encoder> {
+        match &self.writer {
+            Writer::Text(_) => None,
+            Writer::Binary(writer) => Some(writer.encoder()),
+        }
+    }
+
+    /// Appends what [`Output::encoder`] has made.
+    pub(super) fn append(&mut self, encoded: Encoded) -> Result<(), ConvertError> {
+        match &mut self.writer {
+            Writer::Text(_) => unreachable!("nothing encodes text"),
+            Writer::Binary(writer) => writer.append(encoded).map_err(|e| self.error(e)),
+        }
+    }
+
+    pub(super) fn error(&self, e: WriteError) -> ConvertError {
+        ConvertError::write(&self.path, e)
+    }
+
+    /// Ends the file and gives it its name; returns its size, and its streams with what was found of them.
+    pub(super) fn finish(mut self) -> Result<(u64, Vec<StreamSpec>), ConvertError> {
+        self.writer().finish().map_err(|e| self.error(e))?;
+        let streams = self.writer().streams();
+        let Output { path, existing, writer, guard } = self;
+        let bytes = guard.temporary().metadata().and_then(|metadata| {
+            // Closed first: some systems rename no file that is open.
+            drop(writer);
+            guard.commit(existing).map(|()| metadata.len())
+        });
+        Ok((bytes.map_err(|e| ConvertError::file(&path, e))?, streams))
+    }
+}

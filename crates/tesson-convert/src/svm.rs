@@ -1,0 +1,156 @@
+//! The format of libsvm and svmlight: `label index:value …`, indices from 1.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use tesson_core::Key;
+use tesson_formats::write::{Sequence, SequenceData, StreamSpec};
+
+use crate::table::{Building, Row, TableOptions, Value, check, label_stream, put_label};
+use crate::{ConvertError, Sequences};
+
+/// The rows of a libsvm file as sequences: the stream `labels`, and the sparse stream `features`. With the key `qid` rows
+/// of one query are a sequence.
+pub struct Svm {
+    file: PathBuf,
+    reader: BufReader<File>,
+    /// What the first index is called.
+    base: i64,
+    by_query: bool,
+    /// The next row, without its line feed; empty at the end.
+    row: Vec<u8>,
+    line: u64,
+    bytes: u64,
+    next_number: u64,
+    building: Building,
+}
+
+impl Svm {
+    /// Opens a file. Indices count from 0 if `zero_based`, else from 1.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has no rows; options that say nothing here.
+    pub fn open(file: &Path, options: &TableOptions, zero_based: bool) -> Result<Svm, ConvertError> {
+        let options = TableOptions { label: Some("labels".into()), ..options.clone() };
+        check(&options)?;
+        if !options.streams.is_empty() || options.key.as_ref().is_some_and(|key| key != "qid") {
+            let what =
+                "this format has the streams `labels` and `features` and the key `qid`, and no other columns";
+            return Err(ConvertError::Usage(what.into()));
+        }
+        let opened = File::open(file).map_err(|e| ConvertError::file(file, e))?;
+        let features =
+            StreamSpec { name: "features".into(), sparse: true, dim: options.dim, element: options.element };
+        let mut svm = Svm {
+            file: file.into(),
+            reader: BufReader::with_capacity(1 << 16, opened),
+            base: i64::from(!zero_based),
+            by_query: options.key.is_some(),
+            row: Vec::new(),
+            line: 0,
+            bytes: 0,
+            next_number: 0,
+            building: Building::new(vec![label_stream("labels", &options), features]),
+        };
+        svm.next_row()?;
+        Ok(svm)
+    }
+
+    /// Reads on to the next row that holds more than a comment.
+    fn next_row(&mut self) -> Result<(), ConvertError> {
+        loop {
+            self.row.clear();
+            let n = self
+                .reader
+                .read_until(b'\n', &mut self.row)
+                .map_err(|e| ConvertError::file(&self.file, e))?;
+            if n == 0 {
+                return Ok(());
+            }
+            self.bytes += n as u64;
+            self.line += 1;
+            let end = self.row.iter().position(|&b| b == b'#' || b == b'\n').unwrap_or(self.row.len());
+            self.row.truncate(end);
+            if !self.row.trim_ascii().is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The query of the row that waits.
+    fn query(&self) -> Option<u64> {
+        let words = self.row.split(u8::is_ascii_whitespace);
+        let query = words.filter_map(|word| word.strip_prefix(b"qid:")).next()?;
+        std::str::from_utf8(query).ok()?.parse().ok()
+    }
+
+    fn take_row(&mut self) -> Result<(), ConvertError> {
+        let row = Row { file: &self.file, line: self.line };
+        let text = std::str::from_utf8(&self.row).map_err(|_| row.error("the row is no text"))?;
+        let mut words = text.split_ascii_whitespace();
+        let [labels, features] = &mut self.building.streams[..] else {
+            unreachable!("there are two streams")
+        };
+        put_label(labels, words.next().unwrap_or_default(), &row)?;
+        for word in words.filter(|word| !word.starts_with("qid:")) {
+            let pair =
+                word.split_once(':').and_then(|(i, v)| Some((i.parse::<i64>().ok()?, Value::parse(v)?)));
+            let Some((index, value)) = pair else {
+                return Err(row.error(format!("found `{word}`, expected a pair `index:value`")));
+            };
+            let most = features.spec.dim.unwrap_or(i32::MAX as u64) as i64;
+            let column = index - self.base;
+            if !(0..most).contains(&column) {
+                let hint = if index == 0 { "; say so if indices count from 0 (`--zero-based`)" } else { "" };
+                return Err(row.error(format!(
+                    "found index {index}, expected one from {} to {}{hint}",
+                    self.base,
+                    most - 1 + self.base
+                )));
+            }
+            features.pair(column as i32, value);
+        }
+        features.end_sample();
+        self.next_row()
+    }
+}
+
+impl Sequences for Svm {
+    fn streams(&self) -> Vec<StreamSpec> {
+        self.building.streams.iter().map(|s| s.spec.clone()).collect()
+    }
+
+    fn advance(&mut self) -> Result<bool, ConvertError> {
+        if self.row.is_empty() {
+            return Ok(false);
+        }
+        let query = if self.by_query { self.query() } else { None };
+        if self.by_query && query.is_none() {
+            return Err(
+                Row { file: &self.file, line: self.line }.error("the row has no `qid:` with a number")
+            );
+        }
+        self.building.begin(Key::Number(query.unwrap_or(self.next_number)));
+        self.next_number += 1;
+        self.take_row()?;
+        while query.is_some() && !self.row.is_empty() && self.query() == query {
+            self.take_row()?;
+        }
+        Ok(true)
+    }
+
+    fn bytes_read(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Sequence for Svm {
+    fn key(&self) -> Key {
+        self.building.key.clone()
+    }
+
+    fn stream(&self, stream: usize) -> SequenceData<'_> {
+        self.building.streams[stream].data()
+    }
+}

@@ -1,0 +1,329 @@
+//! What tables have in common: options, which fields make which stream, and the sequence that rows become.
+
+use std::path::{Path, PathBuf};
+
+use tesson_core::{Element, Key};
+use tesson_formats::write::{Numbers, SequenceData, StreamSpec};
+
+use crate::ConvertError;
+
+/// How a table is read.
+#[derive(Clone, Debug)]
+pub struct TableOptions {
+    /// The first row of a CSV file has the names of its columns.
+    pub header: bool,
+    /// What stands between the fields of a CSV file.
+    pub delimiter: u8,
+    /// The column that is the stream `labels`; in JSON lines, the field that `one_hot` is for.
+    pub label: Option<String>,
+    /// Labels are numbers of classes below this, and become sparse samples with a 1.
+    pub one_hot: Option<u64>,
+    /// Dense fields become sparse samples of those that are not 0.
+    pub sparse: bool,
+    /// The column that says which rows, one after the other, are a sequence. Otherwise each is one.
+    pub key: Option<String>,
+    /// The streams and their columns; by default all columns that are not the label or the key are `features`.
+    pub streams: Vec<StreamColumns>,
+    /// Columns of sparse features, by default as many as occur.
+    pub dim: Option<u64>,
+    /// The type of values.
+    pub element: Element,
+}
+
+impl Default for TableOptions {
+    fn default() -> TableOptions {
+        TableOptions {
+            header: false,
+            delimiter: b',',
+            label: None,
+            one_hot: None,
+            sparse: false,
+            key: None,
+            streams: Vec::new(),
+            dim: None,
+            element: Element::F32,
+        }
+    }
+}
+
+/// A stream and what it is made of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamColumns {
+    /// Its name.
+    pub name: String,
+    /// Its columns.
+    pub columns: Columns,
+}
+
+/// Columns as they are given: `3`, `1-784`, `a,b,c`; numbers from 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Columns(pub String);
+
+impl StreamColumns {
+    /// A stream as it is given on a command line: `features=1-784`.
+    ///
+    /// # Errors
+    /// A text without `=`, a name or columns.
+    pub fn parse(text: &str) -> Result<StreamColumns, String> {
+        match text.split_once('=') {
+            Some((name, columns)) if !name.is_empty() && !columns.is_empty() => {
+                Ok(StreamColumns { name: name.into(), columns: Columns(columns.into()) })
+            }
+            _ => Err(format!("found `{text}`, expected NAME=COLUMNS such as `features=1-784` or `x=a,b`")),
+        }
+    }
+}
+
+/// The most columns that a table may have: a range of numbers must not take all memory.
+const MOST_COLUMNS: usize = 1 << 24;
+
+impl Columns {
+    /// Their numbers in a table of `n` columns, whose names are `names` if it has a header.
+    pub(super) fn resolve(&self, n: usize, names: Option<&[String]>) -> Result<Vec<usize>, ConvertError> {
+        let mut columns = Vec::new();
+        for word in self.0.split(',') {
+            let named = names.and_then(|names| names.iter().position(|name| name == word));
+            let (first, last) = match (named, word.split_once('-')) {
+                (Some(column), _) => (column, column),
+                (None, Some((first, last))) => (number(first, word, names)?, number(last, word, names)?),
+                (None, None) => (number(word, word, names)?, number(word, word, names)?),
+            };
+            if last >= n || first > last {
+                let what = format!("column `{word}`: the table has {n} columns, counted from 0");
+                return Err(ConvertError::Usage(what));
+            }
+            if columns.len() + (last - first) >= MOST_COLUMNS {
+                return Err(ConvertError::Usage(format!(
+                    "column `{word}`: at most {MOST_COLUMNS} columns are possible"
+                )));
+            }
+            columns.extend(first..=last);
+        }
+        Ok(columns)
+    }
+}
+
+fn number(text: &str, word: &str, names: Option<&[String]>) -> Result<usize, ConvertError> {
+    text.trim().parse().map_err(|_| {
+        let near = names.and_then(|names| tesson_core::nearest(word, names.iter().map(String::as_str)));
+        ConvertError::Usage(match (near, names) {
+            (Some(near), _) => format!("there is no column `{word}`, did you mean `{near}`?"),
+            (None, Some(_)) => {
+                format!("there is no column `{word}`, expected a name in the header or a number from 0")
+            }
+            (None, None) => format!("column `{word}` is no number; names need a header (`--header`)"),
+        })
+    })
+}
+
+/// A place in a table, for errors.
+pub(super) struct Row<'a> {
+    pub(super) file: &'a Path,
+    /// From 1.
+    pub(super) line: u64,
+}
+
+impl Row<'_> {
+    pub(super) fn error(&self, what: impl Into<String>) -> ConvertError {
+        ConvertError::Row { file: PathBuf::from(self.file), line: self.line, what: what.into() }
+    }
+}
+
+/// The key that a text is, of the kind that the first key of the table had.
+pub(super) fn key_of(text: &str, numbers: bool, row: &Row<'_>) -> Result<Key, ConvertError> {
+    match (text.parse(), numbers) {
+        (Ok(n), true) => Ok(Key::Number(n)),
+        (_, false) if !text.is_empty() => Ok(Key::Text(text.into())),
+        _ => Err(row.error(format!(
+            "the key is `{text}`, expected {}",
+            if numbers { "a number as in the rows before" } else { "a text" }
+        ))),
+    }
+}
+
+/// Whether a table's first key makes all of them numbers.
+pub(super) fn is_number(key: &str) -> bool {
+    key.parse::<u64>().is_ok()
+}
+
+/// A sequence in the making.
+pub(super) struct Building {
+    pub(super) key: Key,
+    pub(super) streams: Vec<Stream>,
+}
+
+/// One stream of it.
+pub(super) struct Stream {
+    pub(super) spec: StreamSpec,
+    n_samples: u32,
+    values: Values,
+    columns: Vec<i32>,
+    bounds: Vec<i32>,
+}
+
+enum Values {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+}
+
+/// A value in both types, each rounded once from its digits.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Value {
+    single: f32,
+    double: f64,
+}
+
+impl Value {
+    pub(super) const ONE: Value = Value { single: 1.0, double: 1.0 };
+
+    /// Reads a number; `None` if it is none.
+    pub(super) fn parse(text: &str) -> Option<Value> {
+        let text = text.trim();
+        Some(Value { single: text.parse().ok()?, double: text.parse().ok()? })
+    }
+}
+
+impl Building {
+    pub(super) fn new(streams: Vec<StreamSpec>) -> Building {
+        let stream = |spec: StreamSpec| Stream {
+            n_samples: 0,
+            values: match spec.element {
+                Element::F32 => Values::F32(Vec::new()),
+                Element::F64 => Values::F64(Vec::new()),
+            },
+            columns: Vec::new(),
+            bounds: vec![0],
+            spec,
+        };
+        Building { key: Key::Number(0), streams: streams.into_iter().map(stream).collect() }
+    }
+
+    /// Begins another sequence.
+    pub(super) fn begin(&mut self, key: Key) {
+        self.key = key;
+        for stream in &mut self.streams {
+            stream.n_samples = 0;
+            stream.columns.clear();
+            stream.bounds.truncate(1);
+            match &mut stream.values {
+                Values::F32(v) => v.clear(),
+                Values::F64(v) => v.clear(),
+            }
+        }
+    }
+}
+
+impl Stream {
+    /// Appends a value of a dense sample.
+    pub(super) fn value(&mut self, value: Value) {
+        match &mut self.values {
+            Values::F32(v) => v.push(value.single),
+            Values::F64(v) => v.push(value.double),
+        }
+    }
+
+    /// Appends a pair of a sparse sample. Entries of one column are added up when the sample ends.
+    pub(super) fn pair(&mut self, column: i32, value: Value) {
+        self.columns.push(column);
+        self.value(value);
+    }
+
+    /// Appends a value that is left out where it is 0 and the stream is sparse.
+    pub(super) fn at(&mut self, column: usize, value: Value) {
+        if !self.spec.sparse {
+            self.value(value);
+        } else if value.double != 0.0 {
+            self.pair(column as i32, value);
+        }
+    }
+
+    /// Ends a sample: sparse ones are sorted, entries of one column added up.
+    pub(super) fn end_sample(&mut self) {
+        self.n_samples += 1;
+        if !self.spec.sparse {
+            return;
+        }
+        let first = self.bounds[self.bounds.len() - 1] as usize;
+        if !self.columns[first..].windows(2).all(|w| w[0] < w[1]) {
+            match &mut self.values {
+                Values::F32(v) => sort(&mut self.columns, v, first),
+                Values::F64(v) => sort(&mut self.columns, v, first),
+            }
+        }
+        self.bounds.push(self.columns.len() as i32);
+    }
+
+    pub(super) fn data(&self) -> SequenceData<'_> {
+        let values = match &self.values {
+            Values::F32(v) => Numbers::F32(v),
+            Values::F64(v) => Numbers::F64(v),
+        };
+        match self.spec.sparse {
+            true => SequenceData::Sparse { bounds: &self.bounds, columns: &self.columns, values },
+            false => SequenceData::Dense { n_samples: self.n_samples, values },
+        }
+    }
+}
+
+/// Sorts the entries from `first` on by column, and adds up those of one column in their order.
+fn sort<T: Copy + std::ops::AddAssign>(columns: &mut Vec<i32>, values: &mut Vec<T>, first: usize) {
+    let mut pairs: Vec<(i32, T)> =
+        columns[first..].iter().copied().zip(values[first..].iter().copied()).collect();
+    pairs.sort_by_key(|&(column, _)| column);
+    columns.truncate(first);
+    values.truncate(first);
+    for (column, value) in pairs {
+        match (columns[first..].last(), values.last_mut()) {
+            (Some(&last), Some(sum)) if last == column => *sum += value,
+            _ => {
+                columns.push(column);
+                values.push(value);
+            }
+        }
+    }
+}
+
+/// The stream `labels`.
+pub(super) fn label_stream(name: &str, options: &TableOptions) -> StreamSpec {
+    StreamSpec {
+        name: name.into(),
+        sparse: options.one_hot.is_some(),
+        dim: Some(options.one_hot.unwrap_or(1)),
+        element: options.element,
+    }
+}
+
+/// Appends a label: a class, or a number.
+pub(super) fn put_label(stream: &mut Stream, text: &str, row: &Row<'_>) -> Result<(), ConvertError> {
+    let text = text.trim();
+    if stream.spec.sparse {
+        let classes = stream.spec.dim.unwrap_or_default();
+        // Classes are written as numbers of either kind: `3`, `3.0`.
+        let class = text.parse::<f64>().ok().filter(|x| x.fract() == 0.0 && *x >= 0.0 && *x < classes as f64);
+        let Some(class) = class else {
+            return Err(row.error(format!(
+                "the label is `{text}`, expected a class from 0 to {}",
+                classes.saturating_sub(1)
+            )));
+        };
+        stream.pair(class as i32, Value::ONE);
+    } else {
+        let value = Value::parse(text)
+            .ok_or_else(|| row.error(format!("the label is `{text}`, expected a number")))?;
+        stream.value(value);
+    }
+    stream.end_sample();
+    Ok(())
+}
+
+/// Checks what all tables ask of their options.
+pub(super) fn check(options: &TableOptions) -> Result<(), ConvertError> {
+    if options.one_hot.is_some_and(|n| n == 0 || n > i32::MAX as u64) {
+        return Err(ConvertError::Usage(format!("the number of classes must be from 1 to {}", i32::MAX)));
+    }
+    if options.one_hot.is_some() && options.label.is_none() {
+        let what = "a number of classes (`--one-hot`) needs a label (`--label-column`)";
+        return Err(ConvertError::Usage(what.into()));
+    }
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! Comparing what was written with what it was made of.
+
+use std::path::Path;
+
+use tesson_core::{ConfigError, Element, Error, Key, Section, Value};
+use tesson_engine::Source;
+use tesson_formats::write::{Numbers, SequenceData, StreamSpec};
+
+use crate::{ConvertError, Corpus, Form, PROGRESS, Sequences, Written};
+
+/// Reads what was written and compares it with the input, which must be at its beginning again: sequence by sequence, bit
+/// by bit. Keys are compared where the format keeps them. `open` opens a source by its configuration.
+///
+/// # Errors
+/// The first difference ([`ConvertError::Differs`]), and what cannot be read.
+pub fn verify(
+    input: &mut dyn Sequences,
+    output: &Path,
+    form: Form,
+    written: &Written,
+    open: &dyn Fn(&Section) -> Result<Source, Error>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<(), ConvertError> {
+    let mut more = input.advance()?;
+    let text_keys = more && matches!(input.key(), Key::Text(_));
+    let source = open(&configuration(output, form, &written.streams, text_keys)?)?;
+    let mut found = Corpus::new(source, |_| Element::F64);
+    // Streams come in the order of the file or of the configuration: both are that of the input.
+    let streams = &written.streams;
+    for n in 0.. {
+        match (more, found.advance()?) {
+            (true, true) => compare(n, input, &found, streams, form == Form::Text)?,
+            (false, false) => break,
+            (more, _) => {
+                let which = if more { "fewer" } else { "more" };
+                return Err(ConvertError::Differs(format!("the file has {which} than {n} sequences")));
+            }
+        }
+        if n % PROGRESS == 0 {
+            progress(input.bytes_read());
+        }
+        more = input.advance()?;
+    }
+    Ok(())
+}
+
+/// A configuration that reads what was written.
+fn configuration(
+    output: &Path,
+    form: Form,
+    streams: &[StreamSpec],
+    text_keys: bool,
+) -> Result<Section, Error> {
+    let Some(file) = output.to_str() else {
+        return Err(ConfigError::new("", format!("{}: the name is no UTF-8", output.display())).into());
+    };
+    let text = |text: &str| Value::Text(text.into());
+    let stream = |stream: &StreamSpec| {
+        let format = if stream.sparse { "sparse" } else { "dense" };
+        // A sparse stream without any entry still needs a dimension.
+        let dim = stream.dim.unwrap_or_default().max(1);
+        (
+            stream.name.clone(),
+            Value::Section(Section::from_iter([("format", text(format)), ("dim", Value::Whole(dim.into()))])),
+        )
+    };
+    let (kind, input) = match form {
+        Form::Text => ("CNTKTextFormatDeserializer", Section::from_iter(streams.iter().map(stream))),
+        Form::Binary { .. } => ("CNTKBinaryFormatDeserializer", Section::default()),
+    };
+    let double = streams.iter().any(|s| s.element == Element::F64);
+    let deserializer =
+        Section::from_iter([("type", text(kind)), ("file", text(file)), ("input", Value::Section(input))]);
+    Ok(Section::from_iter([
+        ("deserializers", Value::List(vec![Value::Section(deserializer)])),
+        ("precision", text(if double { "double" } else { "float" })),
+        ("randomize", Value::Bool(false)),
+        ("useNumericSequenceKeys", Value::Bool(!text_keys || form != Form::Text)),
+        ("maxSweeps", Value::Whole(1)),
+    ]))
+}
+
+fn compare(
+    n: u64,
+    expected: &dyn Sequences,
+    found: &Corpus,
+    streams: &[StreamSpec],
+    keys: bool,
+) -> Result<(), ConvertError> {
+    use tesson_formats::write::Sequence as _;
+    if keys && expected.key().to_string() != found.key().to_string() {
+        let what = format!("sequence {n} has the key {}, expected {}", found.key(), expected.key());
+        return Err(ConvertError::Differs(what));
+    }
+    for (i, stream) in streams.iter().enumerate() {
+        if !same(expected.stream(i), found.stream(i), stream.element) {
+            return Err(ConvertError::Differs(format!("stream `{}` of sequence {n}", stream.name)));
+        }
+    }
+    Ok(())
+}
+
+/// Whether two hold the same in this type.
+fn same(expected: SequenceData<'_>, found: SequenceData<'_>, element: Element) -> bool {
+    match (expected, found) {
+        (SequenceData::Dense { n_samples: n, values }, SequenceData::Dense { n_samples, values: other }) => {
+            n == n_samples && same_numbers(values, other, element)
+        }
+        (
+            SequenceData::Sparse { bounds, columns, values },
+            SequenceData::Sparse { bounds: other_bounds, columns: other_columns, values: other },
+        ) => {
+            let counts = |bounds: &[i32]| bounds.windows(2).map(|w| w[1] - w[0]).collect::<Vec<_>>();
+            columns == other_columns
+                && counts(bounds) == counts(other_bounds)
+                && same_numbers(values, other, element)
+        }
+        _ => false,
+    }
+}
+
+fn same_numbers(expected: Numbers<'_>, found: Numbers<'_>, element: Element) -> bool {
+    let bits = |numbers: Numbers<'_>, i: usize| match element {
+        Element::F32 => u64::from((numbers.get(i) as f32).to_bits()),
+        Element::F64 => numbers.get(i).to_bits(),
+    };
+    expected.len() == found.len() && (0..found.len()).all(|i| bits(expected, i) == bits(found, i))
+}

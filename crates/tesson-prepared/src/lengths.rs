@@ -1,0 +1,335 @@
+//! How many records the files of an order hold: what the dataset says, until the order depends on it.
+//!
+//! Whoever reads all that an order takes sees where files end, and needs nothing of this. Where an order passes over
+//! records, or takes them into a buffer, or deals them to workers, it depends on counts that nobody has seen. So what it has
+//! taken of each file is compared with the file, before any example is given that depends on it: with the table of an
+//! ArrayRecord file, or along the lengths of a TFRecord file's records, no further than the order has come.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tesson_core::Error;
+use tesson_plan::{Stream, StreamState, Taken};
+use tesson_tfds::reading::Plan;
+use tesson_tfds::split::FileInstruction;
+
+use crate::OnDamage;
+use crate::loader::RecordId;
+use crate::shelf::Shelf;
+
+/// Records beyond those that an order has taken that are looked for at once, so that it is not done for each stretch.
+const BEYOND: u64 = 1 << 10;
+
+/// What stands behind the last whole record of a file.
+#[derive(Clone, Debug)]
+enum Tail {
+    Nothing,
+    /// A few bytes, less than a record's head.
+    Cut(Error),
+    Damage(Error),
+}
+
+/// What a file holds, as far as it has been looked at.
+#[derive(Clone, Debug)]
+enum Holds {
+    /// So many records, or more.
+    AtLeast(u64),
+    /// So many records and no more.
+    Ends { records: u64, tail: Tail },
+}
+
+/// Why an order is not right that was made with what is known.
+pub(super) enum Doubt {
+    /// Files hold another number of records.
+    Lengths(Vec<(usize, u64)>),
+    /// It goes beyond what can be read of a file.
+    Failed(Error, RecordId),
+}
+
+/// Who looks into files.
+#[derive(Clone, Copy)]
+pub(super) struct Asks<'a> {
+    pub(super) shelf: &'a Shelf,
+    /// Files that are looked into at the same time, at most.
+    pub(super) threads: usize,
+}
+
+/// How many records files hold, and what that is known from.
+#[derive(Default)]
+pub(super) struct Lengths {
+    /// By place in the plan, where it has been seen; it may be another number than the dataset says.
+    pub(super) known: BTreeMap<usize, u64>,
+    /// Those of them that are needed behind so many examples of this traversal, and were seen earlier: states before do not
+    /// hold them, so that a state does not depend on how far ahead the order was made.
+    foreseen: BTreeMap<usize, u64>,
+    holds: BTreeMap<usize, Holds>,
+    /// Files that the order has gone through and that end with less than a record.
+    cuts: BTreeMap<usize, Error>,
+}
+
+/// What decides whether an order and its files agree.
+#[derive(Clone, Copy)]
+pub(super) struct Rule<'a> {
+    pub(super) plan: &'a Plan,
+    pub(super) on_damage: OnDamage,
+    /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
+    pub(super) to_the_end: bool,
+    /// Whether what stands behind a file's last record counts when that is taken, not only when the order has come to the end.
+    pub(super) looks_behind: bool,
+}
+
+impl Rule<'_> {
+    fn fails(&self) -> bool {
+        self.on_damage == OnDamage::Fail
+    }
+}
+
+impl Lengths {
+    /// How many records an order takes a file to hold.
+    pub(super) fn of(&self, file: usize, of: &FileInstruction) -> u64 {
+        self.known.get(&file).map_or(of.examples_in_shard, |n| *n)
+    }
+
+    /// Compares what an order has taken of files since it was asked last with what they hold.
+    pub(super) fn check(&mut self, rule: Rule<'_>, order: &mut Stream, asks: Asks<'_>) -> Result<(), Doubt> {
+        let taken: Vec<(usize, Taken)> =
+            order.taken().into_iter().map(|(place, taken)| (rule.plan.own[place], taken)).collect();
+        self.ask(rule, &taken, asks)?;
+        let (mut other, mut failed) = (Vec::new(), None);
+        for (file, taken) in taken {
+            match self.compare(rule, file, taken) {
+                Err(Doubt::Lengths(lengths)) => other.extend(lengths),
+                Err(doubt) => failed = failed.or(Some(doubt)),
+                Ok(()) => {}
+            }
+        }
+        match failed {
+            _ if !other.is_empty() => Err(Doubt::Lengths(other)),
+            Some(doubt) => Err(doubt),
+            None => Ok(()),
+        }
+    }
+
+    fn compare(&mut self, rule: Rule<'_>, file: usize, taken: Taken) -> Result<(), Doubt> {
+        let Some(Holds::Ends { records, tail }) = self.holds.get(&file) else { return Ok(()) };
+        let of = &rule.plan.files[file];
+        let wanted = of.skip + taken.records;
+        let to_its_end = self.to_its_end(rule, file, taken);
+        let holds = match tail {
+            Tail::Damage(error) if rule.fails() => {
+                // Damage counts as a record, which nobody gets beyond.
+                if wanted > *records && (taken.records > 0 || taken.ended) {
+                    let at = RecordId { file, record: *records };
+                    return Err(Doubt::Failed(error.clone(), at));
+                }
+                records + 1
+            }
+            // A file that ends earlier than it should, and with a few bytes, has been cut.
+            Tail::Cut(error) if rule.fails() && wanted > *records && (taken.records > 0 || taken.ended) => {
+                return Err(Doubt::Failed(error.clone(), RecordId { file, record: *records }));
+            }
+            _ => *records,
+        };
+        let is_other = self.of(file, of) != holds;
+        if (wanted > holds && taken.records > 0) || (to_its_end && is_other) {
+            return Err(Doubt::Lengths(vec![(file, holds)]));
+        }
+        if let (Tail::Cut(error), true, true) = (tail, to_its_end, rule.fails()) {
+            self.cuts.insert(file, error.clone());
+        }
+        Ok(())
+    }
+
+    /// Whether it matters where exactly a file ends.
+    fn to_its_end(&self, rule: Rule<'_>, file: usize, taken: Taken) -> bool {
+        let of = &rule.plan.files[file];
+        let is_last = rule.looks_behind && of.skip + taken.records == self.of(file, of);
+        rule.to_the_end && (taken.ended || is_last)
+    }
+
+    /// Looks into the files of which not enough is known.
+    fn ask(&mut self, rule: Rule<'_>, taken: &[(usize, Taken)], asks: Asks<'_>) -> Result<(), Doubt> {
+        let question = |(file, taken): &(usize, Taken)| {
+            let of = &rule.plan.files[*file];
+            let (wanted, to_its_end) = (of.skip + taken.records, self.to_its_end(rule, *file, *taken));
+            match self.holds.get(file) {
+                Some(Holds::Ends { .. }) => return None,
+                Some(Holds::AtLeast(n)) if wanted <= *n && !to_its_end => return None,
+                _ => {}
+            }
+            let beyond = self.of(*file, of).min(wanted + BEYOND).max(wanted);
+            Some((*file, if to_its_end { None } else { Some(beyond) }))
+        };
+        let questions: Vec<(usize, Option<u64>)> = taken.iter().filter_map(question).collect();
+        let mut failed = None;
+        for ((file, _), answer) in questions.iter().zip(asks.all(&questions)) {
+            match answer {
+                Ok(holds) => self.see(*file, holds),
+                Err(error) => failed = failed.or(Some((error, RecordId { file: *file, record: 0 }))),
+            }
+        }
+        failed.map_or(Ok(()), |(error, at)| Err(Doubt::Failed(error, at)))
+    }
+
+    /// Takes it for granted that files hold what an order has taken of them: a state says so.
+    pub(super) fn trust(&mut self, rule: Rule<'_>, order: &mut Stream) {
+        for (place, taken) in order.taken() {
+            let file = rule.plan.own[place];
+            let of = &rule.plan.files[file];
+            let holds = match taken.ended && rule.to_the_end {
+                true => Holds::Ends { records: self.of(file, of), tail: Tail::Nothing },
+                false => Holds::AtLeast(of.skip + taken.records),
+            };
+            self.see(file, holds);
+        }
+    }
+
+    /// Takes note of what a file holds, unless more is known of it: it may be open twice in an order.
+    fn see(&mut self, file: usize, holds: Holds) {
+        let knows_more = match (self.holds.get(&file), &holds) {
+            (Some(Holds::Ends { .. }), _) => true,
+            (Some(Holds::AtLeast(known)), Holds::AtLeast(n)) => known >= n,
+            (Some(Holds::AtLeast(_)), Holds::Ends { .. }) | (None, _) => false,
+        };
+        if !knows_more {
+            self.holds.insert(file, holds);
+        }
+    }
+
+    /// Looks how many records all files hold that an order reads, and learns it.
+    ///
+    /// # Errors
+    /// Files that cannot be read.
+    pub(super) fn count_all(&mut self, rule: Rule<'_>, asks: Asks<'_>) -> Result<(), Error> {
+        let is_unknown = |file: &&usize| !matches!(self.holds.get(file), Some(Holds::Ends { .. }));
+        let questions: Vec<(usize, Option<u64>)> =
+            rule.plan.own.iter().filter(is_unknown).map(|file| (*file, None)).collect();
+        for ((file, _), answer) in questions.iter().zip(asks.all(&questions)) {
+            self.holds.insert(*file, answer?);
+        }
+        for file in &rule.plan.own {
+            let Some(Holds::Ends { records, tail }) = self.holds.get(file) else { continue };
+            let damaged = matches!(tail, Tail::Damage(_)) && rule.fails();
+            self.known.insert(*file, records + u64::from(damaged));
+        }
+        Ok(())
+    }
+
+    /// Learns what files hold, which an order needs behind so many examples, or at once.
+    pub(super) fn learn(&mut self, lengths: Vec<(usize, u64)>, behind: Option<u64>) {
+        for (file, records) in lengths {
+            let is_news = self.known.insert(file, records) != Some(records);
+            match behind {
+                Some(behind) if is_news => drop(self.foreseen.insert(file, behind)),
+                Some(_) => {}
+                None => drop(self.foreseen.remove(&file)),
+            }
+        }
+    }
+
+    /// What files hold that another number is said of, as far as a place in the traversal depends on it.
+    pub(super) fn found(&self, plan: &Plan, state: &StreamState) -> Vec<(usize, u64)> {
+        let is_other = |(file, n): &(&usize, &u64)| plan.files[**file].examples_in_shard != **n;
+        let is_needed =
+            |(file, _): &(&usize, &u64)| self.foreseen.get(file).is_none_or(|at| is_behind(state, *at));
+        self.known.iter().filter(is_other).filter(is_needed).map(|(file, n)| (*file, *n)).collect()
+    }
+
+    /// Leaves a traversal at a place, and forgets what that does not depend on. Whether there was anything.
+    pub(super) fn leave(&mut self, rule: Rule<'_>, state: &StreamState) -> bool {
+        let before = self.known.len();
+        for (file, at) in std::mem::take(&mut self.foreseen) {
+            if !is_behind(state, at) {
+                self.known.remove(&file);
+            }
+        }
+        self.cuts.clear();
+        // What was taken for granted is not, for another traversal. Files do not have to be read again for it.
+        if rule.on_damage != OnDamage::StopShard {
+            self.holds.clear();
+        }
+        self.known.len() != before
+    }
+
+    /// Forgets which files end with less than a record: the order is made anew.
+    pub(super) fn forget_cuts(&mut self) {
+        self.cuts.clear();
+    }
+
+    /// What the first file ends with that the order has gone through and that ends with less than a record.
+    pub(super) fn cut(&self) -> Option<(&Error, RecordId)> {
+        let (file, error) = self.cuts.first_key_value()?;
+        let records = self.known.get(file).copied().or(match self.holds.get(file) {
+            Some(Holds::Ends { records, .. }) => Some(*records),
+            _ => None,
+        });
+        Some((error, RecordId { file: *file, record: records.unwrap_or(0) }))
+    }
+
+    /// Ends a file where it is damaged, whatever it holds behind that.
+    pub(super) fn stop(&mut self, file: usize, records: u64, behind: Option<u64>) {
+        self.learn(vec![(file, records)], behind);
+        self.holds.insert(file, Holds::Ends { records, tail: Tail::Nothing });
+    }
+
+    /// Takes the lengths that a state holds in the place of all others.
+    pub(super) fn restore(&mut self, rule: Rule<'_>, known: BTreeMap<usize, u64>) {
+        *self = Lengths::default();
+        match rule.on_damage {
+            OnDamage::StopShard => {
+                known.into_iter().for_each(|(file, records)| self.stop(file, records, None))
+            }
+            OnDamage::Fail | OnDamage::Skip => self.known = known,
+        }
+    }
+}
+
+/// Whether a place depends on what is needed behind so many examples: for another example, or for the end.
+fn is_behind(state: &StreamState, at: u64) -> bool {
+    state.delivered > at || (state.ended && state.delivered == at)
+}
+
+impl Asks<'_> {
+    /// Looks whether files hold so many records, or how many they hold; several files at a time.
+    fn all(self, questions: &[(usize, Option<u64>)]) -> Vec<Result<Holds, Error>> {
+        let ask = |(file, at_least): &(usize, Option<u64>)| self.one(*file, *at_least);
+        let threads = self.threads.min(questions.len());
+        if threads < 2 {
+            return questions.iter().map(ask).collect();
+        }
+        let next = AtomicUsize::new(0);
+        let answers: Vec<Mutex<Option<Result<Holds, Error>>>> =
+            questions.iter().map(|_| Mutex::default()).collect();
+        let work = || {
+            loop {
+                let at = next.fetch_add(1, Ordering::Relaxed);
+                let Some(question) = questions.get(at) else { return };
+                *answers[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(ask(question));
+            }
+        };
+        std::thread::scope(|scope| (0..threads).for_each(|_| drop(scope.spawn(work))));
+        let answer = |cell: Mutex<Option<_>>| cell.into_inner().unwrap_or_else(PoisonError::into_inner);
+        answers.into_iter().map(|cell| answer(cell).expect("every question has been answered")).collect()
+    }
+
+    fn one(self, file: usize, at_least: Option<u64>) -> Result<Holds, Error> {
+        let shards = self.shelf.shards();
+        let shard = shards.file(self.shelf.shard(file));
+        if let Some(records) = at_least
+            && shard.records.reaches(records, shards)? == Some(true)
+        {
+            return Ok(Holds::AtLeast(records));
+        }
+        let (records, fault) = shard.records.count(shards)?;
+        let tail = match fault {
+            None => Tail::Nothing,
+            Some(fault) => {
+                let error = fault.in_file(shard.path()).into();
+                if shard.is_cut(&fault.problem) { Tail::Cut(error) } else { Tail::Damage(error) }
+            }
+        };
+        Ok(Holds::Ends { records, tail })
+    }
+}

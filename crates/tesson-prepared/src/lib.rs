@@ -1,0 +1,41 @@
+//! Datasets prepared by TensorFlow Datasets, as files: found, read ahead of the caller, checked, written.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `locate`, `description` | datasets by name, and what the files beside the data say |
+//! | `reader` | the examples of a split, in their order or by their numbers |
+//! | `order`, `lengths`, `state` | where a reader stands, files of other lengths than declared, states |
+//! | `supply`, `ahead`, `loader` | stretches of the order, loaded by threads before they are asked for |
+//! | `shards`, `shelf`, `parts`, `remembered` | open files, blocks of records, which thread reads what, kept indexes |
+//! | `check`, `write` | looking at all of a dataset; preparing one |
+//! | `format` | a split as a deserializer among others |
+//!
+//! `tesson-tfds` knows what the files mean; it is handed their bytes. This crate follows the `tesson` façade and has no
+//! stability promise of its own.
+
+#![forbid(unsafe_code)]
+
+mod ahead;
+mod check;
+mod description;
+mod format;
+mod lengths;
+mod loader;
+mod locate;
+mod order;
+mod parts;
+mod reader;
+mod remembered;
+mod shards;
+mod shelf;
+mod state;
+mod supply;
+mod write;
+
+pub use check::{CheckedDataset, check};
+pub use description::{describe, feature_classes, features_of, labels_of};
+pub use format::FORMAT;
+pub use locate::{default_data_dir, find, list, open, open_all, random_seed};
+pub use reader::{Means, OnDamage, Reader, Rows};
+pub use state::Restoring;
+pub use write::{DatasetWriter, NewDataset, NewSplit, Unwritable};

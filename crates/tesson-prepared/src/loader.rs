@@ -1,0 +1,297 @@
+//! Records by file and number, decoded in the order in which they are asked for.
+
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use tesson_core::{DataError, DataErrorKind, Error, Location};
+use tesson_formats::example::Span;
+use tesson_formats::record::{End, Fault};
+use tesson_tfds::features::{Batch, Decoder, FeatureError, Limits, Schema};
+
+use crate::ahead::Stretch;
+use crate::parts::{Parts, Spare};
+use crate::shards::ShardFile;
+use crate::shelf::{Block, Shelf};
+
+/// A record: which file of the plan, and which record of that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecordId {
+    pub(super) file: usize,
+    pub(super) record: u64,
+}
+
+impl RecordId {
+    /// Bits for the record's number in its file.
+    const BITS: u32 = 40;
+
+    pub(super) fn number(self) -> u64 {
+        (self.file as u64) << Self::BITS | self.record
+    }
+
+    pub(super) fn of(number: u64) -> RecordId {
+        RecordId { file: (number >> Self::BITS) as usize, record: number & ((1 << Self::BITS) - 1) }
+    }
+}
+
+/// Why records could not all be loaded.
+pub(super) enum Stop {
+    /// The file ends before the record; so many records it has.
+    Short { records: u64 },
+    /// A few bytes are left where the record should begin.
+    Cut(Error),
+    /// The record cannot be read or decoded.
+    Failed(Error),
+    /// There are as many bytes of examples as may be.
+    Full,
+}
+
+/// What stands where a file should end.
+pub(super) enum Behind {
+    Nothing,
+    /// More records, so that these are all; damage behind them counts as one.
+    Records(u64),
+    /// Nothing but damage.
+    Damage,
+    /// A few bytes, less than a record's head; and how many records there are in all.
+    Cut {
+        records: u64,
+        error: Error,
+    },
+}
+
+/// Bytes of stored records that are decoded at once, at most, unless a single one has more: what comes of them may be many
+/// times as large.
+const AT_ONCE: usize = 256 << 10;
+
+/// Blocks that a loader holds: as many files are read in turns, as a rule.
+const HELD: usize = 16;
+
+/// A block, and the records that may be taken from it without asking the shelf.
+type Held = (Arc<Block>, Range<u64>);
+
+/// Whose block it is that a record is taken from.
+enum Of {
+    Shelf { known: Range<u64> },
+    Part(usize),
+}
+
+/// Reads and decodes. One for each thread.
+pub(super) struct Loader {
+    shelf: Arc<Shelf>,
+    decoder: Decoder,
+    /// Blocks that are used again and again while a stretch is loaded, and which records may be taken from each; by file.
+    held: [Option<Held>; HELD],
+    /// Whether it reads parts of stretches for itself, and memory for that.
+    reads_parts: bool,
+    spare: Spare,
+}
+
+impl Loader {
+    pub(super) fn new(shelf: Arc<Shelf>, schema: &Arc<Schema>) -> Loader {
+        let decoder = Decoder::new(Arc::clone(schema), Limits::default());
+        Loader { shelf, decoder, held: Default::default(), reads_parts: false, spare: Spare::default() }
+    }
+
+    /// One for a thread beside others.
+    pub(super) fn another(&self) -> Loader {
+        Loader { reads_parts: true, ..Loader::new(Arc::clone(&self.shelf), self.decoder.schema()) }
+    }
+
+    /// What is to be read for a stretch alone.
+    pub(super) fn parts(&self, stretch: &Stretch) -> Parts {
+        if self.reads_parts { Parts::of(stretch) } else { Parts::default() }
+    }
+
+    /// Takes memory back.
+    pub(super) fn recycle(&mut self, parts: Parts) {
+        parts.recycle(&mut self.spare);
+    }
+
+    pub(super) fn shelf(&self) -> &Arc<Shelf> {
+        &self.shelf
+    }
+
+    pub(super) fn schema(&self) -> &Schema {
+        self.decoder.schema()
+    }
+
+    /// Appends the examples of these records to a batch, until it has so many bytes. `parts` are those of their stretch.
+    ///
+    /// # Errors
+    /// How many of them are in the batch, and why the next one is not.
+    pub(super) fn load(
+        &mut self,
+        numbers: &[u64],
+        parts: &mut Parts,
+        batch: &mut Batch,
+        bytes: usize,
+    ) -> Result<(), (usize, Stop)> {
+        let loaded = self.load_on(numbers, parts, batch, bytes);
+        // What the shelf gives up meanwhile is to be free.
+        self.held = Default::default();
+        loaded
+    }
+
+    fn load_on(
+        &mut self,
+        numbers: &[u64],
+        parts: &mut Parts,
+        batch: &mut Batch,
+        bytes: usize,
+    ) -> Result<(), (usize, Stop)> {
+        let mut done = 0;
+        while done < numbers.len() {
+            if done > 0 && batch.value_bytes() >= bytes {
+                return Err((done, Stop::Full));
+            }
+            let first = RecordId::of(numbers[done]);
+            let run = run_of(&numbers[done..]);
+            let (block, of) = self.take(first, run, parts).map_err(|stop| (done, stop))?;
+            let from = (first.record - block.first) as usize;
+            let to = few_bytes(&block, from, from + run);
+            // Records up to a damaged one are decoded: one of them may be wrong in itself.
+            let faults = block.records.faults();
+            let next = faults.partition_point(|(i, _)| *i < from);
+            let fault = faults.get(next).filter(|(i, _)| *i < to);
+            let to = fault.map_or(to, |(i, _)| *i);
+            let places = block.records.places()[from..to].iter();
+            let spans = places.map(|p| Span { start: p.start as usize, len: p.size as usize });
+            let decoded = self.decoder.decode(block.records.bytes(), spans, batch);
+            if let Err(failed) = decoded {
+                let error = self.feature_error(&block, from + failed.record, &failed.error);
+                return Err((done + failed.record, Stop::Failed(error)));
+            }
+            done += to - from;
+            if let Some((_, fault)) = fault {
+                return Err((done, Stop::Failed(self.record_error(block.file, fault))));
+            }
+            match of {
+                Of::Shelf { known } if known.is_empty() => {}
+                Of::Shelf { known } => self.held[first.file % HELD] = Some((block, known)),
+                Of::Part(part) => {
+                    let next = RecordId { record: block.first + to as u64, ..first };
+                    parts.put_back(part, block, next, &mut self.spare);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// What a file has at `id`, where it should end.
+    pub(super) fn behind(&self, id: RecordId, parts: &Parts) -> Result<Behind, Error> {
+        if parts.ends_at(id) || self.shelf.ends_at(id) {
+            return Ok(Behind::Nothing);
+        }
+        match self.block(id, 1) {
+            Ok(_) => {
+                let (records, fault) = self.count(id.file)?;
+                Ok(match fault {
+                    Some(fault) if self.shard(id.file).is_cut(&fault.problem) => {
+                        Behind::Cut { records, error: self.record_error(id.file, &fault) }
+                    }
+                    fault => Behind::Records(records + u64::from(fault.is_some())),
+                })
+            }
+            Err(Stop::Short { .. }) => Ok(Behind::Nothing),
+            Err(Stop::Cut(error)) => Ok(Behind::Cut { records: id.record, error }),
+            Err(Stop::Failed(_) | Stop::Full) => Ok(Behind::Damage),
+        }
+    }
+
+    /// Whether any record of a file is had without those before it.
+    pub(super) fn random_access(&self, file: usize) -> Result<bool, Error> {
+        self.shard(file).records.random_access(self.shelf.shards())
+    }
+
+    /// The file of a record.
+    pub(super) fn path(&self, file: usize) -> &Arc<Path> {
+        self.shard(file).path()
+    }
+
+    /// Takes the block that holds a record out of the parts or those that are held, or from the shelf, and says where it
+    /// belongs. `run` records from there on are wanted.
+    ///
+    /// It is moved, there and back: threads that take records from the same block would wait for each other if each
+    /// counted its pointer at every run.
+    fn take(&mut self, id: RecordId, run: usize, parts: &mut Parts) -> Result<(Arc<Block>, Of), Stop> {
+        if let Some((part, block)) = parts.take(id, &self.shelf, &mut self.spare).map_err(Stop::Failed)? {
+            return Ok((self.with_records(block, id)?, Of::Part(part)));
+        }
+        // One that does not do is dropped here, and the shelf may use its memory for the next one.
+        if let Some((block, known)) = self.held[id.file % HELD].take()
+            && block.file == id.file
+            && known.contains(&id.record)
+        {
+            return Ok((block, Of::Shelf { known }));
+        }
+        let block = self.block(id, run)?;
+        let known = block.known_from(id);
+        Ok((block, Of::Shelf { known }))
+    }
+
+    /// The block that holds a record. `run` records from there on are wanted.
+    fn block(&self, id: RecordId, run: usize) -> Result<Arc<Block>, Stop> {
+        let block = self.shelf.block(id, run as u64).map_err(Stop::Failed)?;
+        self.with_records(block, id)
+    }
+
+    /// A block that was read from a record on, if there is one.
+    fn with_records(&self, block: Arc<Block>, id: RecordId) -> Result<Arc<Block>, Stop> {
+        if !block.records.is_empty() {
+            return Ok(block);
+        }
+        match block.records.end() {
+            End::Damaged(fault) => {
+                let error = self.record_error(id.file, fault);
+                match self.shard(id.file).is_cut(&fault.problem) {
+                    true => Err(Stop::Cut(error)),
+                    false => Err(Stop::Failed(error)),
+                }
+            }
+            End::File | End::More => {
+                let (records, _) = self.count(id.file).map_err(Stop::Failed)?;
+                Err(Stop::Short { records })
+            }
+        }
+    }
+
+    /// How many records a file has, and what is wrong behind them.
+    fn count(&self, file: usize) -> Result<(u64, Option<Fault>), Error> {
+        self.shard(file).records.count(self.shelf.shards())
+    }
+
+    fn shard(&self, file: usize) -> &ShardFile {
+        self.shelf.shards().file(self.shelf.shard(file))
+    }
+
+    fn record_error(&self, file: usize, fault: &Fault) -> Error {
+        fault.in_file(self.path(file)).into()
+    }
+
+    fn feature_error(&self, block: &Block, i: usize, error: &FeatureError) -> Error {
+        let file = Arc::clone(self.path(block.file));
+        let at = Location { file, offset: block.records.offset(i), line: None };
+        let what = format!("record {}: {error}", block.first + i as u64);
+        DataError::new(DataErrorKind::Malformed { what }, at).within(error.path.clone(), None).into()
+    }
+}
+
+/// How many numbers follow each other from the first one on.
+pub(super) fn run_of(numbers: &[u64]) -> usize {
+    numbers.iter().zip(numbers[0]..).take_while(|(number, next)| *number == next).count()
+}
+
+/// How far records of a block reach, from `from` on and at most to `to`, that are decoded at once.
+fn few_bytes(block: &Block, from: usize, to: usize) -> usize {
+    let places = block.records.places();
+    let to = places.len().min(to);
+    let begin = places[from].start as usize;
+    let within = |place: &tesson_formats::record::Place| {
+        (place.start as usize + place.size as usize).saturating_sub(begin) <= AT_ONCE
+    };
+    match places[from..to].last().is_some_and(within) {
+        true => to,
+        false => from + places[from..to].iter().take_while(|place| within(place)).count().max(1),
+    }
+}

@@ -1,0 +1,162 @@
+//! Finds datasets by name below data directories, and opens them by directory.
+
+use std::hash::{BuildHasher, RandomState};
+use std::path::{Path, PathBuf};
+use std::{env, fs, io};
+
+use tesson_core::{ConfigError, Error, StoreError};
+use tesson_engine::store::{read_small, unreadable};
+use tesson_tfds::info::{self, Dataset, DatasetInfo, DatasetName, FileFormat};
+
+use crate::description::{self, read_info, same_features};
+
+/// Opens the dataset of a version directory. No shard is opened.
+///
+/// # Errors
+/// A description that is missing or cannot be read.
+pub fn open(directory: impl AsRef<Path>) -> Result<Dataset, Error> {
+    open_all(&[directory], None)
+}
+
+/// Opens the dataset of one or several directories whose splits are joined, in one of its formats; by default the one
+/// that it names.
+///
+/// # Errors
+/// As [`open`]; directories of different datasets; a format in which there are no shards.
+pub fn open_all(directories: &[impl AsRef<Path>], format: Option<FileFormat>) -> Result<Dataset, Error> {
+    let describe = |directory: &Path| {
+        let directory = &description::version_directory(directory);
+        let name = directory.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/");
+        Ok::<_, Error>((name, read_info(directory)?))
+    };
+    let parts = directories.iter().map(|directory| describe(directory.as_ref()));
+    let parts: Vec<(String, DatasetInfo)> = parts.collect::<Result<_, _>>()?;
+    same_features(&parts)?;
+    Ok(Dataset::new(parts, format)?)
+}
+
+/// The version directory that a name such as `mnist` or `ds/config:1.*.*` stands for, below one of several data
+/// directories.
+///
+/// # Errors
+/// A name that is none; one that is found nowhere or in more than one directory; folders that cannot be listed.
+pub fn find(name: &str, data_dirs: &[impl AsRef<Path>]) -> Result<PathBuf, Error> {
+    let name: DatasetName = name.parse()?;
+    if let [only] = data_dirs
+        && let Err(error) = std::fs::metadata(only.as_ref())
+    {
+        return Err(unreadable(only.as_ref(), error).into());
+    }
+    let mut found: Vec<PathBuf> = Vec::new();
+    for dir in data_dirs.iter().map(AsRef::as_ref) {
+        let in_dir = info::resolve(&DataDir(dir), &name);
+        let Some(resolved) = in_dir.map_err(|error| StoreError::new(dir.into(), None, error))? else {
+            continue;
+        };
+        for path in &resolved.incomplete {
+            tracing::warn!("{}: passed over, it holds no whole dataset", dir.join(path).display());
+        }
+        found.push(dir.join(resolved.path));
+    }
+    let several = || found.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
+    match &found[..] {
+        [one] => Ok(one.clone()),
+        [] => {
+            let looked: Vec<String> =
+                data_dirs.iter().map(|dir| dir.as_ref().display().to_string()).collect();
+            let what =
+                format!("`{name}` is not found in {}{}", looked.join(", "), there_are(&name, data_dirs)?);
+            Err(ConfigError::new("name", what).into())
+        }
+        _ => Err(ConfigError::new("name", format!("`{name}` is found in {}; name one directory", several()))
+            .into()),
+    }
+}
+
+/// Names of the datasets below data directories, in their order.
+///
+/// # Errors
+/// Folders that cannot be listed.
+pub fn list(data_dirs: &[impl AsRef<Path>]) -> Result<Vec<String>, Error> {
+    let mut found = Vec::new();
+    for dir in data_dirs.iter().map(AsRef::as_ref) {
+        found.extend(info::names(&DataDir(dir)).map_err(|error| StoreError::new(dir.into(), None, error))?);
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
+}
+
+/// The versions of a dataset that could have been meant, as the rest of a sentence.
+fn there_are(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> Result<String, Error> {
+    let mut found = Vec::new();
+    for dir in data_dirs.iter().map(AsRef::as_ref) {
+        let in_dir = info::versions(&DataDir(dir), &name.name);
+        found.extend(in_dir.map_err(|error| StoreError::new(dir.into(), None, error))?);
+    }
+    let named: Vec<String> = found.iter().map(|version| format!("`{version}`")).collect();
+    Ok(match named.len() {
+        0 => similar(name, data_dirs),
+        1 => format!("; there is {}", named[0]),
+        _ => format!("; there are {}", named.join(", ")),
+    })
+}
+
+/// What to do about a dataset that is not found.
+const NOT_PREPARED: &str = "; nothing is downloaded: prepare the dataset first, or name the data directory that holds it \
+     (`data_dir`, or the environment variable TFDS_DATA_DIR)";
+
+/// The folder of a data directory whose name is like a dataset's, or what to do instead, as the rest of a sentence.
+fn similar(name: &DatasetName, data_dirs: &[impl AsRef<Path>]) -> String {
+    let entries = data_dirs.iter().flat_map(|dir| std::fs::read_dir(dir).into_iter().flatten().flatten());
+    let mut names: Vec<String> = entries.map(|e| e.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    let near = tesson_core::nearest(&name.name, names.iter().map(String::as_str));
+    let near = near.filter(|near| *near != name.name);
+    near.map_or_else(|| NOT_PREPARED.to_owned(), |near| format!(", did you mean `{near}`?"))
+}
+
+/// Where datasets are looked for when nothing is said: `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.
+pub fn default_data_dir() -> PathBuf {
+    let home = || env::home_dir().unwrap_or_default().join("tensorflow_datasets");
+    env::var_os("TFDS_DATA_DIR").filter(|dir| !dir.is_empty()).map_or_else(home, PathBuf::from)
+}
+
+/// Random bits for seeds that nobody gave; what is drawn is told in [`Plan::drawn`](tesson_tfds::reading::Plan::drawn).
+pub fn random_seed() -> u64 {
+    // Each `RandomState` has new keys that came from the system.
+    RandomState::new().hash_one(0u8)
+}
+
+/// A data directory of the file system.
+struct DataDir<'a>(&'a Path);
+
+impl info::Folders for DataDir<'_> {
+    fn has_file(&self, path: &str) -> bool {
+        self.0.join(path).is_file()
+    }
+
+    fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
+        match read_small(&self.0.join(path)) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn folders(&self, path: &str) -> io::Result<Vec<String>> {
+        let entries = match fs::read_dir(self.0.join(path)) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut folders = Vec::new();
+        for entry in entries {
+            let entry = entry?;
+            if entry.path().is_dir() {
+                folders.extend(entry.file_name().into_string().ok());
+            }
+        }
+        Ok(folders)
+    }
+}

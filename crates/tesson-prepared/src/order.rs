@@ -1,0 +1,438 @@
+//! The order of a plan: which record of which file comes when, and what is known of the files.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use tesson_core::{ConfigError, Error, ResumeError, UsageError};
+use tesson_plan::{CountMismatch, Seeding, Span, Stream, StreamOp, StreamSpec, StreamState};
+use tesson_tfds::reading::Plan;
+use tesson_tfds::split::FileInstruction;
+
+use crate::OnDamage;
+use crate::ahead::{Last, Stretch};
+use crate::lengths::{Asks, Doubt, Lengths, Rule};
+use crate::loader::RecordId;
+
+/// The order of a plan, as far ahead as it has been asked for.
+pub(super) struct Order {
+    pub(super) plan: Plan,
+    pub(super) on_damage: OnDamage,
+    pub(super) stream: Stream,
+    pub(super) lengths: Lengths,
+    /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
+    to_the_end: bool,
+    /// Whether it takes records that nobody reads, or not yet: then files are looked into before examples are given that
+    /// depend on how many records they hold.
+    checks: bool,
+    /// Where the last state was saved with what buffers hold: the next one is not far from there.
+    trail: Option<Stream>,
+}
+
+/// Why an order does not lead to a place.
+pub(super) enum Astray {
+    Count(CountMismatch),
+    Record(Error, RecordId),
+    Other(Error),
+}
+
+impl<E: Into<Error>> From<E> for Astray {
+    fn from(error: E) -> Astray {
+        Astray::Other(error.into())
+    }
+}
+
+/// A place of a traversal, of the present one if none is named.
+#[derive(Clone, Copy)]
+pub(super) struct Goal {
+    pub(super) traversal: Option<u64>,
+    pub(super) place: u64,
+    /// Whether the example at the place is wanted, too.
+    pub(super) with_next: bool,
+}
+
+impl Order {
+    pub(super) fn new(plan: Plan, on_damage: OnDamage) -> Result<Order, Error> {
+        if on_damage == OnDamage::StopShard {
+            can_stop(plan.spec())?;
+        }
+        let to_the_end = plan.files.iter().all(FileInstruction::reaches_the_end);
+        let mut stream = stream(&plan, to_the_end, on_damage, &BTreeMap::new())?;
+        let reads_all =
+            |op: &StreamOp| matches!(op, StreamOp::Take(_) | StreamOp::Repeat(_) | StreamOp::Prefetch);
+        let checks = !plan.spec().ops.iter().all(reads_all) && on_damage != OnDamage::Skip;
+        stream.follow_passes(checks);
+        Ok(Order { plan, on_damage, stream, lengths: Lengths::default(), to_the_end, checks, trail: None })
+    }
+
+    /// Says that not all of what the order takes is read here: others read their shares of it.
+    pub(super) fn is_shared(&mut self) {
+        self.checks = self.on_damage != OnDamage::Skip;
+        self.stream.follow_passes(self.checks);
+    }
+
+    /// The next `n` numbers of the order, fewer at the end, or where files turn out to hold other numbers of records than
+    /// was thought. Files are as long as the dataset says, or as is known.
+    pub(super) fn stretch(&mut self, n: usize, asks: Asks<'_>) -> Stretch {
+        let over = self.stream.delivered();
+        loop {
+            let stretch = self.planned(n);
+            // A count that is wrong may be so because a file that comes later is shorter than is thought.
+            if !self.checks && !matches!(stretch.last, Last::Wrong(_)) {
+                return stretch;
+            }
+            let Err(doubt) = self.check(asks) else { return stretch };
+            let shortened = self.shortened((over, stretch.numbers.len()), doubt, asks);
+            let shortened = shortened.unwrap_or_else(|error| {
+                let at = RecordId { file: 0, record: 0 };
+                Stretch { numbers: Vec::new(), over, ends: Vec::new(), last: Last::Failed(error, at) }
+            });
+            if !shortened.numbers.is_empty() || !matches!(shortened.last, Last::More) {
+                return shortened;
+            }
+        }
+    }
+
+    /// Compares the files with what the order has taken of them.
+    fn check(&mut self, asks: Asks<'_>) -> Result<(), Doubt> {
+        let rule = Rule { looks_behind: !self.checks, ..rule(&self.plan, self.on_damage, self.to_the_end) };
+        self.lengths.check(rule, &mut self.stream, asks)
+    }
+
+    /// As much of a stretch as is right, behind `over` examples, where all of its `planned` numbers and what comes behind
+    /// them are not. The order goes on there with what is known then.
+    fn shortened(
+        &mut self,
+        (over, planned): (u64, usize),
+        mut doubt: Doubt,
+        asks: Asks<'_>,
+    ) -> Result<Stretch, Error> {
+        self.lengths.forget_cuts();
+        let base = self.at(over)?;
+        let (mut right, mut wrong) = (0, planned + 1);
+        while wrong - right > 1 {
+            let middle = right + (wrong - right) / 2;
+            self.stream = base.clone();
+            self.planned(middle);
+            match self.check(asks) {
+                Ok(()) => right = middle,
+                Err(other) => (wrong, doubt) = (middle, other),
+            }
+        }
+        self.lengths.forget_cuts();
+        self.stream = base;
+        let mut stretch = self.planned(right);
+        match doubt {
+            Doubt::Failed(error, at) => stretch.last = Last::Failed(error, at),
+            Doubt::Lengths(lengths) => {
+                let behind = over + right as u64;
+                self.lengths.learn(lengths, Some(behind));
+                self.go_on(behind)?;
+            }
+        }
+        Ok(stretch)
+    }
+
+    /// The next `n` numbers of the order as it is thought to be.
+    fn planned(&mut self, n: usize) -> Stretch {
+        let room = n.min(1 << 16);
+        let (numbers, over) = (Vec::with_capacity(room), self.stream.delivered());
+        let mut stretch = Stretch { numbers, over, ends: Vec::new(), last: Last::More };
+        // Where damage is left out all places are kept, whatever a file has in the end.
+        let looks_behind = self.to_the_end && self.on_damage != OnDamage::Skip && !self.checks;
+        while stretch.numbers.len() < n {
+            let run = match self.stream.next_run((n - stretch.numbers.len()) as u64) {
+                Ok(Some(run)) => run,
+                Ok(None) => {
+                    stretch.last = Last::End;
+                    break;
+                }
+                Err(mismatch) => {
+                    stretch.last = Last::Wrong(mismatch);
+                    break;
+                }
+            };
+            stretch.numbers.extend(run.first..run.first + run.len);
+            // A run lies in one file.
+            let id = RecordId::of(run.first + run.len - 1);
+            let is_last = id.record + 1 == self.lengths.of(id.file, &self.plan.files[id.file]);
+            // A file that was ended where it is damaged goes on behind that.
+            let is_stopped =
+                self.on_damage == OnDamage::StopShard && self.lengths.known.contains_key(&id.file);
+            if looks_behind && is_last && !is_stopped {
+                stretch.ends.push((stretch.numbers.len(), id));
+            }
+        }
+        stretch
+    }
+
+    /// Goes to a place of this traversal, with what is known of the files now.
+    pub(super) fn go_on(&mut self, delivered: u64) -> Result<(), Error> {
+        self.stream = self.at(delivered)?;
+        self.trail = None;
+        Ok(())
+    }
+
+    /// The order at a place of this traversal, with what is known of the files now.
+    fn at(&self, delivered: u64) -> Result<Stream, Error> {
+        let begun = StreamState { started: self.stream.started().to_vec(), delivered: 0, ended: false };
+        let mut stream = self.with(&self.lengths.known)?;
+        stream.restore(&begun)?;
+        stream.follow_passes(self.checks);
+        // It may end before that place, or fail: a buffer takes in the end of a file before any of it is drawn, and only then is
+        // it known. The stream says so to whoever asks for more.
+        let _ = stream.skip(delivered);
+        Ok(stream)
+    }
+
+    /// The order at its beginning, where files have these lengths.
+    pub(super) fn with(&self, lengths: &BTreeMap<usize, u64>) -> Result<Stream, Error> {
+        stream(&self.plan, self.to_the_end, self.on_damage, lengths)
+    }
+
+    /// Takes the place of one that was made with these lengths.
+    pub(super) fn stand_at(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
+        // Who has saved what buffers hold will do so again.
+        self.trail = self.trail.take().map(|_| stream.clone());
+        self.stream = stream;
+        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
+        self.lengths.restore(rule, lengths);
+        self.trust();
+    }
+
+    /// Goes to where a state was taken, which says that files hold what the order takes of them until there.
+    pub(super) fn restore(
+        &mut self,
+        from: &StreamState,
+        state: &StreamState,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ResumeError> {
+        self.stream.follow_passes(false);
+        let gone = self.stream.restore_with(state, &[], go_on);
+        self.stream.follow_passes(self.checks);
+        gone?;
+        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
+        if self.lengths.leave(rule, from) {
+            let stream = self.with(&self.lengths.known);
+            let mut stream = stream.expect("the same order was made before");
+            stream.restore_with(state, &[], go_on)?;
+            self.stream = stream;
+        }
+        self.trust();
+        Ok(())
+    }
+
+    fn trust(&mut self) {
+        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
+        self.lengths.trust(rule, &mut self.stream);
+        self.stream.follow_passes(self.checks);
+    }
+
+    /// Begins the next traversal, where the reader stands at this place of the present one.
+    pub(super) fn begin(&mut self, from: &StreamState) -> Result<(), Error> {
+        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
+        if self.lengths.leave(rule, from) {
+            self.go_on(from.delivered)?;
+        }
+        self.stream.begin();
+        self.stream.forget_taken();
+        Ok(())
+    }
+
+    /// Begins the traversal before which shuffles have begun these numbers of passes.
+    pub(super) fn begin_after(&mut self, from: &StreamState, passes: &[u64]) -> Result<(), UsageError> {
+        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
+        if self.lengths.leave(rule, from) {
+            let stream = self.with(&self.lengths.known);
+            self.stream = stream.expect("the same order was made before");
+            self.stream.follow_passes(self.checks);
+        }
+        self.stream.begin_after(passes)?;
+        self.stream.forget_taken();
+        Ok(())
+    }
+
+    /// Goes to a place that nobody has been at; files that the order takes records of on the way are looked into.
+    ///
+    /// # Errors
+    /// A place that does not exist, and why; the order stays where it was.
+    pub(super) fn seek(
+        &mut self,
+        goal: Goal,
+        asks: Asks<'_>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Astray> {
+        self.stream = self.find(goal, asks, go_on)?.0;
+        self.stream.follow_passes(self.checks);
+        self.trail = None;
+        Ok(())
+    }
+
+    /// The order at a place that nobody has been at, and the number there, if it is wanted and there is one.
+    pub(super) fn find(
+        &mut self,
+        goal: Goal,
+        asks: Asks<'_>,
+        go_on: &mut dyn FnMut() -> bool,
+    ) -> Result<(Stream, Option<u64>), Astray> {
+        // Who reads on from there sees no end of a file whose last record is before it.
+        let rule = Rule { looks_behind: !self.checks, ..rule(&self.plan, self.on_damage, self.to_the_end) };
+        let checks = self.on_damage != OnDamage::Skip;
+        let mut is_counted = !checks;
+        let is_interrupted = Cell::new(false);
+        let go_on = &mut || {
+            let goes_on = go_on();
+            is_interrupted.set(!goes_on);
+            goes_on
+        };
+        loop {
+            let mut stream = self.with(&self.lengths.known)?;
+            stream.follow_passes(checks);
+            let started = match goal.traversal {
+                None => self.stream.started().to_vec(),
+                Some(n) if !stream.begin_traversal_with(n, go_on)? => return Err(interrupted(n).into()),
+                Some(_) => stream.started().to_vec(),
+            };
+            let state = StreamState { started, delivered: goal.place, ended: false };
+            let gone = stream.restore_with(&state, &[], go_on);
+            if is_interrupted.get() {
+                return Ok((stream, gone.map(|()| None)?));
+            }
+            let next = if gone.is_ok() && goal.with_next { stream.next() } else { Ok(None) };
+            let doubt = match checks {
+                true => self.lengths.check(rule, &mut stream, asks).err(),
+                false => None,
+            };
+            match (doubt, gone, next) {
+                (Some(Doubt::Lengths(lengths)), ..) => self.lengths.learn(lengths, None),
+                (Some(Doubt::Failed(error, at)), ..) => return Err(Astray::Record(error, at)),
+                (None, Ok(()), Ok(number)) => return Ok((stream, number)),
+                (None, ..) if !is_counted => {
+                    // What is said of all files decides, those among them that the order has not come to.
+                    is_counted = true;
+                    self.lengths.count_all(rule, asks)?;
+                }
+                (None, _, Err(mismatch)) => return Err(Astray::Count(mismatch)),
+                (None, Err(error), _) => {
+                    return Err(self.mismatch()?.map_or_else(|| error.into(), Astray::Count));
+                }
+            }
+        }
+    }
+
+    /// That the files do not hold what is counted, as far as they are known.
+    fn mismatch(&self) -> Result<Option<CountMismatch>, Error> {
+        let mut stream = self.with(&self.lengths.known)?;
+        let total: u64 = self.plan.files.iter().map(|file| file.take).sum();
+        Ok(stream.skip(total.saturating_add(1)).err())
+    }
+
+    /// Examples of a traversal, if it has an end: as many as the dataset says where that is checked, else as many as the
+    /// files hold.
+    ///
+    /// # Errors
+    /// Files that cannot be read.
+    pub(super) fn counted_len(&mut self, asks: Asks<'_>) -> Result<Option<u64>, Error> {
+        let is_checked = self.plan.spec().expected.is_some() && self.on_damage == OnDamage::Fail;
+        let said = self.plan.stream()?.len();
+        if is_checked || said.is_none() || self.on_damage == OnDamage::Skip {
+            return Ok(said);
+        }
+        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
+        self.lengths.count_all(rule, asks)?;
+        Ok(self.with(&self.lengths.known)?.len())
+    }
+
+    /// What the buffers hold at a place, of those that have been reached. It is drawn from the last place that was asked for.
+    pub(super) fn rings_at(&mut self, state: &StreamState) -> Result<Vec<u8>, Error> {
+        let leads_there = |trail: &Stream| {
+            !trail.has_ended() && trail.started() == state.started && trail.delivered() <= state.delivered
+        };
+        let mut trail = match self.trail.take().filter(leads_there) {
+            Some(trail) => trail,
+            None => {
+                let mut beginning = self.with(&self.lengths.known)?;
+                beginning.restore(&StreamState {
+                    started: state.started.clone(),
+                    delivered: 0,
+                    ended: false,
+                })?;
+                beginning
+            }
+        };
+        // It has been gone past already, so a count is right so far.
+        let _ = trail.skip(state.delivered - trail.delivered());
+        Ok(self.trail.insert(trail).rings())
+    }
+
+    /// Goes to a place where the reader has been, if it stands elsewhere.
+    pub(super) fn turn_to(&mut self, state: &StreamState) -> Result<(), ResumeError> {
+        if self.stream.state() == *state {
+            return Ok(());
+        }
+        self.stream.follow_passes(false);
+        let gone = self.stream.restore(state);
+        self.stream.follow_passes(self.checks);
+        gone
+    }
+}
+
+/// Beside the lengths, which change while it is used.
+fn rule(plan: &Plan, on_damage: OnDamage, to_the_end: bool) -> Rule<'_> {
+    Rule { plan, on_damage, to_the_end, looks_behind: false }
+}
+
+fn interrupted(traversal: u64) -> ResumeError {
+    let source = "interrupted on it".to_owned();
+    ResumeError { what: "the way to the traversal".to_owned(), state: traversal.to_string(), source }
+}
+
+/// Whether a file may end where it is damaged. Not below a shuffle of examples: it has taken what lies behind the damage
+/// before that is found.
+fn can_stop(spec: &StreamSpec) -> Result<(), ConfigError> {
+    match spec.ops.iter().any(|op| matches!(op, StreamOp::Shuffle { .. })) {
+        true => {
+            let what = "`stop_shard` and a shuffle of examples exclude each other; `skip` leaves out damaged records alone";
+            Err(ConfigError::new("on_damage", what))
+        }
+        false => Ok(()),
+    }
+}
+
+/// The order of a stream in words that stay as they are: states hold them.
+pub(super) fn order_text(spec: &StreamSpec) -> String {
+    let seeds = |of: &Seeding| {
+        let once = if of.reshuffle { "" } else { ", once" };
+        format!("shuffle({}, {}{once})", of.pair.0, of.pair.1)
+    };
+    let op = |op: &StreamOp| match op {
+        StreamOp::Shuffle { buffer, seeding } => format!(" {} of {buffer}", seeds(seeding)),
+        StreamOp::Repeat(n) => format!(" repeat {n}"),
+        StreamOp::Skip(n) => format!(" skip {n}"),
+        StreamOp::Take(n) => format!(" take {n}"),
+        StreamOp::Shard { count, index } => format!(" shard {index} of {count}"),
+        // Where it stands nothing changes but what a repeat on it begins at its end, which no state of a traversal shows.
+        StreamOp::Prefetch => String::new(),
+    };
+    let files = spec.shuffle_files.as_ref().map_or("in order".to_owned(), seeds);
+    let repeat = if spec.repeat_files { " repeated" } else { "" };
+    let ops: String = spec.ops.iter().map(op).collect();
+    format!("files {files}{repeat}, cycle {} block {}{ops}", spec.cycle, spec.block)
+}
+
+/// The order of a plan, in numbers that say which file of the plan and which record of it, where files have these lengths.
+fn stream(
+    plan: &Plan,
+    to_the_end: bool,
+    on_damage: OnDamage,
+    lengths: &BTreeMap<usize, u64>,
+) -> Result<Stream, Error> {
+    let span = |file: &usize| {
+        let of = &plan.files[*file];
+        let left = lengths.get(file).map_or(of.examples_in_shard, |n| *n).saturating_sub(of.skip);
+        let len = if to_the_end { left } else { left.min(of.take) };
+        Span { first: RecordId { file: *file, record: of.skip }.number(), len }
+    };
+    let expected = plan.spec().expected.filter(|_| on_damage == OnDamage::Fail);
+    let spec = StreamSpec { files: plan.own.iter().map(span).collect(), expected, ..plan.spec().clone() };
+    Ok(Stream::new(spec).map_err(|error| ConfigError::new("ops", error.0))?)
+}

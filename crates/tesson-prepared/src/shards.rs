@@ -1,0 +1,234 @@
+//! The files of a plan, opened when they are first read.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::UNIX_EPOCH;
+use std::{fs, io, slice};
+
+use tesson_core::{Error, Fetch, ResourceId, StoreError};
+use tesson_engine::record_index::Stamp;
+use tesson_engine::store::{FileStore, Resource, Store};
+use tesson_formats::record::{Fault, Problem, RecordFile, Records, Want};
+use tesson_tfds::info::{Dataset, FileFormat, Shard};
+use tesson_tfds::records;
+
+use crate::remembered::Remembered;
+
+/// Files that are open at the same time. A plan may have thousands, and a process not as many handles.
+const OPEN: usize = 64;
+
+/// Bytes of one read, and so of a record.
+const LARGEST: u64 = 1 << 30;
+
+/// A shard that is read.
+pub(super) struct ShardFile {
+    path: Arc<Path>,
+    size: u64,
+    format: FileFormat,
+    pub(super) records: Box<dyn RecordFile>,
+}
+
+/// The shards of a plan: resource `i` is the `i`-th of them.
+pub(super) struct Shards {
+    files: Vec<ShardFile>,
+    /// The one that was read last is at the back.
+    open: Mutex<VecDeque<(usize, Arc<dyn Resource>)>>,
+}
+
+impl Shards {
+    /// Looks at all files, without opening any. Missing ones are errors when they are read, if that is to be so (`lazy`).
+    ///
+    /// # Errors
+    /// Files that are not there, all of them by name; a format that is not read.
+    pub(super) fn new(dataset: &Dataset, shards: &[&Shard], lazy: bool) -> Result<Shards, Error> {
+        let format = dataset.file_format;
+        let path = |shard: &Shard| PathBuf::from(&dataset.directories[shard.directory]).join(&shard.file);
+        let (mut files, mut missing) = (Vec::with_capacity(shards.len()), Vec::new());
+        for (i, shard) in shards.iter().enumerate() {
+            let path: Arc<Path> = path(shard).into();
+            match fs::metadata(&path) {
+                Ok(metadata) => {
+                    let records = records::open(format, ResourceId(i as u32))?;
+                    let (size, modified) = (metadata.len(), metadata.modified().ok());
+                    let modified = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+                    let stamp = Stamp { size, modified_ns: modified.map(|since| since.as_nanos()) };
+                    let records = Box::new(Remembered::new(records, Arc::clone(&path), stamp));
+                    files.push(ShardFile { path, size, format, records });
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound && lazy => {
+                    let records = Box::new(Missing(Arc::clone(&path)));
+                    files.push(ShardFile { path, size: 0, format, records });
+                }
+                Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(path),
+                Err(error) => return Err(StoreError::new(path, None, error).into()),
+            }
+        }
+        match missing.first() {
+            Some(first) => Err(StoreError::new(Arc::clone(first), None, absent(&missing)).into()),
+            None => Ok(Shards { files, open: Mutex::new(VecDeque::new()) }),
+        }
+    }
+
+    pub(super) fn file(&self, i: usize) -> &ShardFile {
+        &self.files[i]
+    }
+
+    /// The open file. The one that was read longest ago is closed for it, if there are many.
+    fn opened(&self, i: usize) -> Result<Arc<dyn Resource>, Error> {
+        if let Some(resource) = self.again(i) {
+            return Ok(resource);
+        }
+        // Without the lock, also for closing: others read meanwhile. Two may open the same file, which harms nobody.
+        let path = &self.files[i].path;
+        let resource =
+            FileStore.open(path).map_err(|error| StoreError::new(Arc::clone(path), None, error))?;
+        let resource: Arc<dyn Resource> = resource.into();
+        let mut open = self.open();
+        let closed = if open.len() == OPEN { open.pop_front() } else { None };
+        open.push_back((i, Arc::clone(&resource)));
+        drop(open);
+        drop(closed);
+        Ok(resource)
+    }
+
+    /// A file that is open already.
+    fn again(&self, i: usize) -> Option<Arc<dyn Resource>> {
+        let mut open = self.open();
+        let at = open.iter().position(|(file, _)| *file == i)?;
+        let (file, resource) = open.remove(at)?;
+        open.push_back((file, Arc::clone(&resource)));
+        Some(resource)
+    }
+
+    fn open(&self) -> MutexGuard<'_, VecDeque<(usize, Arc<dyn Resource>)>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A file that is not there, which is told to whoever reads it.
+struct Missing(Arc<Path>);
+
+impl Missing {
+    fn told<T>(&self) -> Result<T, Error> {
+        Err(StoreError::new(Arc::clone(&self.0), None, absent(slice::from_ref(&self.0))).into())
+    }
+}
+
+impl RecordFile for Missing {
+    fn read(&self, _: Want, _: &dyn Fetch, _: &mut Records) -> Result<(), Error> {
+        self.told()
+    }
+
+    fn read_rows(&self, _: &[u64], _: &dyn Fetch, _: &mut Records) -> Result<(), Error> {
+        self.told()
+    }
+
+    fn count(&self, _: &dyn Fetch) -> Result<(u64, Option<Fault>), Error> {
+        self.told()
+    }
+
+    fn random_access(&self, _: &dyn Fetch) -> Result<bool, Error> {
+        self.told()
+    }
+
+    fn memory(&self) -> usize {
+        0
+    }
+
+    fn save(&self) -> Option<Vec<u8>> {
+        None
+    }
+
+    fn restore(&self, _: &[u8], _: u64) -> bool {
+        false
+    }
+}
+
+impl ShardFile {
+    pub(super) fn path(&self) -> &Arc<Path> {
+        &self.path
+    }
+
+    /// Whether the reference takes the file for ended there.
+    pub(super) fn is_cut(&self, problem: &Problem) -> bool {
+        records::is_cut(self.format, problem)
+    }
+}
+
+/// Missing files that are named, beside the first.
+const NAMED: usize = 9;
+
+fn absent(missing: &[Arc<Path>]) -> io::Error {
+    let names: Vec<String> =
+        missing.iter().skip(1).take(NAMED).map(|path| path.display().to_string()).collect();
+    let (more, names) = (missing.len() - 1, names.join(", "));
+    let what = match more {
+        0 => "the shard is missing".to_owned(),
+        1..=NAMED => format!("the shard is missing, and {more} more: {names}"),
+        _ => format!("the shard is missing, and {more} more, the first of them {names}"),
+    };
+    io::Error::new(io::ErrorKind::NotFound, what)
+}
+
+impl Fetch for Shards {
+    fn size(&self, resource: ResourceId) -> u64 {
+        self.files[resource.0 as usize].size
+    }
+
+    fn largest(&self) -> u64 {
+        LARGEST
+    }
+
+    fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        self.read_behind(resource, range, into.len(), into)
+    }
+
+    fn read_behind(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        from: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        let i = resource.0 as usize;
+        let file = self.opened(i)?;
+        into.resize(from + (range.end - range.start) as usize, 0);
+        let (mut at, mut rest) = (range.start, &mut into[from..]);
+        while !rest.is_empty() {
+            let error = match file.read_at(at, rest) {
+                Ok(0) => {
+                    let what =
+                        format!("the file ends here, it had {} bytes when it was opened", self.files[i].size);
+                    io::Error::new(io::ErrorKind::UnexpectedEof, what)
+                }
+                Ok(n) => {
+                    rest = &mut rest[n..];
+                    at += n as u64;
+                    continue;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Err(error) => error,
+            };
+            return Err(StoreError::new(Arc::clone(&self.files[i].path), Some(at), error).into());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_missing_shards_the_first_ten_are_named_and_all_are_counted() {
+        let missing: Vec<Arc<Path>> = (0..100_000).map(|i| Path::new(&format!("shard-{i}")).into()).collect();
+        let check = |n: usize, expected: &str| assert_eq!(absent(&missing[..n]).to_string(), expected);
+        check(1, "the shard is missing");
+        check(3, "the shard is missing, and 2 more: shard-1, shard-2");
+        let nine = "shard-1, shard-2, shard-3, shard-4, shard-5, shard-6, shard-7, shard-8, shard-9";
+        check(10, &format!("the shard is missing, and 9 more: {nine}"));
+        check(100_000, &format!("the shard is missing, and 99999 more, the first of them {nine}"));
+    }
+}

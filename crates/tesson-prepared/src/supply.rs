@@ -1,0 +1,289 @@
+//! Where a reader gets its examples from: loaded by itself, or ahead of it by threads; and how much ahead.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
+use tesson_core::Error;
+use tesson_plan::CountMismatch;
+use tesson_tfds::features::Batch;
+
+use crate::ahead::{Crew, Last, Loaded, Stretch, load};
+use crate::lengths::Asks;
+use crate::loader::{Behind, Loader, RecordId, Stop};
+use crate::order::Order;
+use crate::{Means, Rows};
+
+/// Examples of a stretch before it is known how large they are, and at most.
+const FIRST: usize = 16;
+const MOST: usize = 16 << 10;
+
+/// Examples and bytes that are worth a thread's waking, however few are asked for at a time.
+const WORTH: usize = 16 << 10;
+const WORTH_BYTES: usize = 1 << 20;
+
+/// Bytes of examples wanted at once that are worth waking several threads.
+const APART_BYTES: usize = 256 << 10;
+
+/// Batches whose memory is kept.
+const KEPT: usize = 8;
+
+/// Loads stretches of an order.
+pub(super) struct Supply {
+    threads: usize,
+    limit: u64,
+    crew: Option<Crew>,
+    /// Bytes of an example, about, once some have been seen.
+    each: Option<usize>,
+    /// The end of the order has been planned; what was said there.
+    over: Option<Last>,
+    idle: Vec<Batch>,
+}
+
+/// What follows the examples that were loaded.
+pub(super) enum Then {
+    /// More of them.
+    More,
+    /// The same files, of which more is known now.
+    Again,
+    Failed(Error),
+    /// A record that could not be loaded.
+    Stopped(Stop),
+    End,
+    Wrong(CountMismatch),
+    /// The order goes no further, because of this record.
+    Unreadable(Error, RecordId),
+}
+
+/// How many records a file has, seen behind so many examples, and a few bytes behind the last one.
+pub(super) struct Found {
+    pub(super) at: usize,
+    pub(super) file: usize,
+    pub(super) records: u64,
+    pub(super) cut: Option<Error>,
+}
+
+/// Examples that were loaded, on their way to the caller.
+pub(super) struct Taken {
+    stretch: Stretch,
+    batch: Batch,
+    behind: Vec<Result<Behind, Error>>,
+    /// What is to be learned of files when so many examples are given.
+    found: VecDeque<Found>,
+    /// Examples that were given, and that may be.
+    at: usize,
+    upto: usize,
+    then: Then,
+}
+
+impl Supply {
+    pub(super) fn new(means: Means) -> Supply {
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let threads = if means.threads == 0 { cores() } else { means.threads };
+        Supply { threads, limit: means.memory_limit, crew: None, each: None, over: None, idle: Vec::new() }
+    }
+
+    pub(super) fn threads(&self) -> usize {
+        self.threads
+    }
+
+    /// Bytes for blocks of records: a quarter of all.
+    pub(super) fn shelf_bytes(&self) -> u64 {
+        self.limit / 4
+    }
+
+    /// Stretches that are planned ahead.
+    fn depth(&self) -> usize {
+        2 * self.threads
+    }
+
+    /// Bytes of a batch: those ahead, the one that is given and the one that is loaded beside it share a quarter of all.
+    /// Memory that grows may be twice as large as what is in it, and the last quarter is for what is being read.
+    fn batch_bytes(&self) -> usize {
+        let batches = if self.threads > 1 { self.depth() + 2 } else { 2 };
+        usize::try_from(self.limit / 4 / batches as u64).unwrap_or(usize::MAX).max(1)
+    }
+
+    /// Examples of a stretch where so many are asked for, at least `worth` of them if they are small.
+    fn examples(&self, n: usize, worth: usize) -> usize {
+        let Some(each) = self.each else { return n.min(FIRST) };
+        n.max(worth.min(WORTH_BYTES / each)).min(self.batch_bytes() / each).clamp(1, MOST)
+    }
+
+    /// What comes next in the order, where `n` examples are asked for at a time and `left` of them are not given yet.
+    pub(super) fn next(&mut self, n: usize, left: usize, order: &mut Order, loader: &mut Loader) -> Loaded {
+        // Stretches begin where the caller's batches do, so that whole ones are handed over without a copy.
+        if self.threads > 1 && self.crew.is_none() && self.each.is_some() && left == n {
+            self.start(loader);
+        }
+        let Some(mut crew) = self.crew.take() else {
+            let stretch = self.plan(left, 1, order, loader);
+            return self.load(stretch, loader);
+        };
+        while self.over.is_none() && crew.under_way() < self.depth() {
+            let stretch = self.plan(n, WORTH, order, loader);
+            crew.give(stretch, self.batch(loader), self.batch_bytes());
+        }
+        let loaded = match (crew.under_way(), self.over.clone()) {
+            (0, Some(last)) => Loaded::nothing(last, self.batch(loader)),
+            _ => crew.take(),
+        };
+        self.crew = Some(crew);
+        self.learn(&loaded.batch);
+        loaded
+    }
+
+    /// The next stretch; the last one again and again.
+    fn plan(&mut self, n: usize, worth: usize, order: &mut Order, loader: &Loader) -> Stretch {
+        let stretch = order.stretch(self.examples(n, worth), self.asks(loader));
+        self.over = (!matches!(stretch.last, Last::More)).then(|| stretch.last.clone());
+        stretch
+    }
+
+    /// Who looks into files for an order.
+    pub(super) fn asks<'a>(&self, loader: &'a Loader) -> Asks<'a> {
+        Asks { shelf: loader.shelf(), threads: self.threads }
+    }
+
+    /// Hands records that are wanted at once to the threads, in pieces, if that is worth it and nothing else is under way: how
+    /// many are in each piece. Pictures are worth it; other examples are decoded as fast as the pieces are put together.
+    pub(super) fn share_out(&mut self, numbers: &[u64], loader: &Loader) -> Vec<usize> {
+        let is_worth = self.each.is_some_and(|each| numbers.len().saturating_mul(each) >= APART_BYTES);
+        if self.threads == 1 || numbers.len() == 1 || !is_worth || !loader.schema().has_pictures() {
+            return Vec::new();
+        }
+        if self.crew.is_none() {
+            self.start(loader);
+        }
+        let Some(mut crew) = self.crew.take_if(|crew| crew.under_way() == 0) else { return Vec::new() };
+        // Some more than threads, because not all take as long.
+        let pieces = numbers.chunks(numbers.len().div_ceil(2 * self.threads));
+        let mut lengths = Vec::with_capacity(pieces.len());
+        for numbers in pieces {
+            lengths.push(numbers.len());
+            let stretch = Stretch { numbers: numbers.to_vec(), over: 0, ends: Vec::new(), last: Last::More };
+            crew.give(stretch, self.batch(loader), self.batch_bytes());
+        }
+        self.crew = Some(crew);
+        lengths
+    }
+
+    /// The first piece that was handed out and not taken.
+    pub(super) fn take_piece(&mut self) -> Option<Loaded> {
+        self.crew.as_mut().map(Crew::take)
+    }
+
+    /// Loads a stretch here and now.
+    pub(super) fn load(&mut self, stretch: Stretch, loader: &mut Loader) -> Loaded {
+        let batch = self.batch(loader);
+        let loaded = load(loader, stretch, batch, self.batch_bytes());
+        self.learn(&loaded.batch);
+        loaded
+    }
+
+    /// Threads are worth their price only for who reads more than a few examples.
+    fn start(&mut self, loader: &Loader) {
+        let loaders = (0..self.threads).map(|_| loader.another()).collect();
+        match Crew::new(loaders, loader.shelf()) {
+            Ok(crew) => self.crew = Some(crew),
+            Err(error) => {
+                tracing::warn!("no threads to read ahead: {error}");
+                self.threads = 1;
+            }
+        }
+    }
+
+    /// Sees how large examples are.
+    pub(super) fn learn(&mut self, batch: &Batch) {
+        if batch.rows() > 0 {
+            let each = (batch.value_bytes() / batch.rows()).max(1);
+            // Slowly down, at once up: a stretch of large ones may follow.
+            self.each = Some(each.max(self.each.unwrap_or(0) / 8 * 7));
+        }
+    }
+
+    fn batch(&mut self, loader: &Loader) -> Batch {
+        self.idle.pop().unwrap_or_else(|| Batch::new(loader.schema()))
+    }
+
+    /// Takes a batch's memory back, and what was not given: what follows, and the rest of the stretch.
+    pub(super) fn give_back(&mut self, taken: Taken) -> (Then, Stretch) {
+        let Taken { stretch, batch, then, upto, .. } = taken;
+        self.keep(batch);
+        (then, stretch.behind(upto))
+    }
+
+    /// Takes a batch's memory back.
+    pub(super) fn keep(&mut self, mut batch: Batch) {
+        let keeps = batch.bytes() <= self.batch_bytes().saturating_mul(2);
+        if self.idle.len() < KEPT.min(self.depth()) && keeps {
+            batch.clear();
+            self.idle.push(batch);
+        }
+    }
+
+    /// Gives up all that was planned.
+    pub(super) fn forget(&mut self) {
+        self.over = None;
+        if let Some(crew) = &mut self.crew {
+            crew.forget();
+        }
+    }
+}
+
+impl Taken {
+    pub(super) fn new(loaded: Loaded) -> Taken {
+        let Loaded { stretch, batch, stop, behind } = loaded;
+        let then = match (stop, &stretch.last) {
+            (Some(stop), _) => Then::Stopped(stop),
+            (None, Last::More) => Then::More,
+            (None, Last::End) => Then::End,
+            (None, Last::Wrong(mismatch)) => Then::Wrong(*mismatch),
+            (None, Last::Failed(error, at)) => Then::Unreadable(error.clone(), *at),
+        };
+        Taken { at: 0, upto: batch.rows(), stretch, batch, behind, found: VecDeque::new(), then }
+    }
+
+    /// Files that should end among the examples, behind how many of them, and what stands there.
+    pub(super) fn ends(&mut self) -> Vec<((usize, RecordId), Result<Behind, Error>)> {
+        let ends = std::mem::take(&mut self.stretch.ends);
+        let (reached, behind) = (self.behind.len(), std::mem::take(&mut self.behind));
+        self.stretch.ends = ends[reached..].to_vec();
+        ends.into_iter().zip(behind).collect()
+    }
+
+    /// Keeps what was found until its place is reached.
+    pub(super) fn found(&mut self, found: Found) {
+        self.found.push_back(found);
+    }
+
+    /// The next of it whose place has been reached, and how many of the traversal are over there.
+    pub(super) fn reached(&mut self) -> Option<(u64, Found)> {
+        self.found.front().filter(|found| found.at <= self.at)?;
+        self.found.pop_front().map(|found| (self.stretch.over + found.at as u64, found))
+    }
+
+    /// Says that only so many examples are right.
+    pub(super) fn cut(&mut self, upto: usize, then: Then) {
+        (self.upto, self.then) = (upto, then);
+    }
+
+    /// Appends at most `n` examples, and says how many of the traversal are over with them.
+    pub(super) fn give(&mut self, n: usize, rows: &mut Rows) -> Option<u64> {
+        let to = self.upto.min(self.at.saturating_add(n));
+        if to == self.at {
+            return None;
+        }
+        let range = self.at..to;
+        rows.numbers.extend_from_slice(&self.stretch.numbers[range.clone()]);
+        let over = self.stretch.over;
+        rows.positions.extend(over + self.at as u64 + 1..=over + to as u64);
+        if rows.batch.rows() == 0 && range == (0..self.batch.rows()) {
+            // The caller's memory goes the other way.
+            std::mem::swap(&mut rows.batch, &mut self.batch);
+        } else {
+            rows.batch.append(&self.batch, range);
+        }
+        self.at = to;
+        Some(over + to as u64)
+    }
+}

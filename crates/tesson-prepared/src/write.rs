@@ -1,0 +1,511 @@
+//! Preparing a dataset from examples, so that a kill loses nothing that was written.
+//!
+//! What a dataset is made of depends on how many examples there are, which is known at the end. So examples are first kept
+//! in one TFRecord file a split, in a folder beside the dataset's own: `<version>.incomplete/.tesson/<split>`. Its checksums
+//! say after a kill which examples are whole. At the end shards are cut from it, the folder gets the dataset's name in one
+//! step, and what was kept is removed.
+
+use std::fmt;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tesson_core::{ConfigError, Error, ResumeError, StoreError, UsageError};
+use tesson_engine::DEFAULT_MEMORY_LIMIT;
+use tesson_engine::atomic_file::{self, Existing};
+use tesson_engine::store::read_small;
+use tesson_formats::{example, tfrecord};
+use tesson_tfds::features::{self, Encoder, FeatureError, FeatureFault, Given, Limits, Schema};
+use tesson_tfds::info::{
+    About, Dataset, DatasetInfo, FileFormat, Nest, SplitInfo, Template, Version, label_file, rounded_lengths,
+};
+
+use tesson_convert::records::{
+    ArrayRecordOptions, End, RecordForm, RecordKind, RecordOutput, Records, RecordsFile, undamaged,
+};
+
+/// A split that is to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewSplit {
+    /// Its name.
+    pub name: String,
+    /// How many shards it has, from 1 to [`NewSplit::MAX_SHARDS`]; `None` for one each 256 MiB.
+    pub shards: Option<usize>,
+}
+
+impl NewSplit {
+    /// Names of shard files count them with five digits.
+    pub const MAX_SHARDS: usize = 99_999;
+
+    /// The error for a number of shards that no split can have, as it was found.
+    pub fn wrong_shards(name: &str, found: impl fmt::Display) -> ConfigError {
+        let most = NewSplit::MAX_SHARDS;
+        let what = format!(
+            "split `{name}` has {found} shards, expected a whole number from 1 to {most}, or none for one each 256 MiB"
+        );
+        ConfigError::new("splits", what)
+    }
+}
+
+/// A dataset that is to be.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewDataset {
+    /// Its name, as in file names.
+    pub name: String,
+    /// The variant.
+    pub config: Option<String>,
+    /// The version.
+    pub version: Version,
+    /// What the files are: TFRecord or ArrayRecord.
+    pub file_format: FileFormat,
+    /// Says that the order in which examples are written means something.
+    pub disable_shuffling: bool,
+    /// What `as_supervised` hands out.
+    pub supervised_keys: Option<Nest>,
+    /// What the dataset is, for people.
+    pub description: String,
+    /// The content of features.json.
+    pub features: Value,
+    /// Names of classes: the keys from the root to a feature, and its names in their order.
+    pub labels: Vec<(Vec<String>, Vec<String>)>,
+    /// The splits, in the order in which `all` goes through them.
+    pub splits: Vec<NewSplit>,
+}
+
+/// Bytes of a shard where their number is not given.
+const SHARD_BYTES: u64 = 256 << 20;
+
+/// What is kept while the dataset is in the making, in its folder.
+const KEPT: &str = ".tesson";
+
+/// Writes a dataset.
+pub struct DatasetWriter {
+    new: NewDataset,
+    /// The folder that the dataset will be, and the one that it is made in.
+    target: PathBuf,
+    folder: PathBuf,
+    splits: Vec<Kept>,
+    encoder: Encoder,
+    /// Memory for an example.
+    example: Vec<u8>,
+}
+
+/// Why an example is not written.
+#[derive(Debug)]
+pub enum Unwritable {
+    /// A value of it.
+    Value {
+        /// The split, the example's number in it, the feature, what was found and what was expected, and a remedy.
+        what: String,
+        /// Whether values are of another kind than the feature's: text for numbers, fractions for whole numbers.
+        is_type: bool,
+    },
+    /// Anything else.
+    Other(Error),
+}
+
+impl From<Error> for Unwritable {
+    fn from(error: Error) -> Unwritable {
+        Unwritable::Other(error)
+    }
+}
+
+impl From<Unwritable> for Error {
+    fn from(error: Unwritable) -> Error {
+        match error {
+            Unwritable::Value { what, .. } => UsageError(what).into(),
+            Unwritable::Other(error) => error,
+        }
+    }
+}
+
+/// The examples of a split so far.
+struct Kept {
+    path: PathBuf,
+    writer: tfrecord::write::Writer<BufWriter<File>>,
+    /// Examples from before, and the bytes of all.
+    before: u64,
+    bytes: u64,
+}
+
+impl DatasetWriter {
+    /// Begins a dataset below a data directory, or goes on with one that was begun and not finished.
+    ///
+    /// # Errors
+    /// A description that means nothing; a dataset that is there already ([`UsageError`]); one that was begun with another
+    /// description ([`ResumeError`]); what the file system answers.
+    pub fn open(data_dir: impl AsRef<Path>, new: NewDataset) -> Result<DatasetWriter, Error> {
+        let encoder = check(&new)?;
+        let parent =
+            new.config.iter().fold(data_dir.as_ref().join(&new.name), |path, config| path.join(config));
+        let target = parent.join(new.version.to_string());
+        if target.exists() {
+            let what = "exists already, remove it or write another version";
+            return Err(UsageError(format!("{}: {what}", target.display())).into());
+        }
+        let folder = parent.join(format!("{}.incomplete", new.version));
+        let kept = folder.join(KEPT);
+        fs::create_dir_all(&kept).map_err(|e| failed(&kept, e))?;
+        begin(&kept.join("dataset.json"), &identity(&new))?;
+        let splits = new.splits.iter().map(|split| Kept::open(&kept.join(&split.name)));
+        let splits = splits.collect::<Result<_, _>>()?;
+        Ok(DatasetWriter { new, target, folder, splits, encoder, example: Vec::new() })
+    }
+
+    /// How many examples a split has: those from before a kill, which need not be written again, and those since.
+    ///
+    /// # Errors
+    /// A split that the dataset has not.
+    pub fn written(&self, split: &str) -> Result<u64, Error> {
+        let kept = &self.splits[self.number(split)?];
+        Ok(kept.before + kept.writer.records())
+    }
+
+    /// What is stored of an example: its features, and the keys that hold them.
+    pub fn schema(&self) -> &Schema {
+        self.encoder.schema()
+    }
+
+    /// Writes an example of these values. Features that are not given are absent.
+    ///
+    /// # Errors
+    /// A split that the dataset has not; an example that reading would refuse or change, of which nothing is written
+    /// ([`Unwritable::Value`]); what the file system answers.
+    pub fn write(&mut self, split: &str, example: &[Given<'_>]) -> Result<(), Unwritable> {
+        let number = self.number(split)?;
+        let record = self.encoder.encode(example).map_err(|error| self.refused(split, error))?;
+        Ok(self.append(number, &record)?)
+    }
+
+    /// Writes an example: the bytes of a `tf.train.Example`.
+    ///
+    /// # Errors
+    /// A split that the dataset has not; an example that reading would refuse, of which nothing is written
+    /// ([`UsageError`]); what the file system answers.
+    pub fn record(&mut self, split: &str, data: &[u8]) -> Result<(), Error> {
+        let number = self.number(split)?;
+        self.encoder.check(data).map_err(|error| Error::from(self.refused(split, error)))?;
+        self.append(number, data)
+    }
+
+    fn append(&mut self, number: usize, data: &[u8]) -> Result<(), Error> {
+        let kept = &mut self.splits[number];
+        kept.writer.record(data).map_err(|e| failed(&kept.path, e))?;
+        kept.bytes += data.len() as u64;
+        Ok(())
+    }
+
+    /// The error of an example that is not written: where, what, and how to repair it.
+    fn refused(&self, split: &str, error: FeatureError) -> Unwritable {
+        let number = self.written(split).unwrap_or(0);
+        let remedy = remedy(&error.fault);
+        let what = format!("split `{split}`, example {number}, {error}{remedy}");
+        Unwritable::Value { what, is_type: matches!(error.fault, FeatureFault::Kind { .. }) }
+    }
+
+    /// Writes an example of these lists, under the keys that features.json stands for.
+    ///
+    /// # Errors
+    /// As [`DatasetWriter::record`].
+    pub fn example(&mut self, split: &str, values: &[(&str, example::Value<'_>)]) -> Result<(), Error> {
+        let mut bytes = std::mem::take(&mut self.example);
+        bytes.clear();
+        example::write(values, &mut bytes);
+        let written = self.record(split, &bytes);
+        self.example = bytes;
+        written
+    }
+
+    /// Hands all examples so far to the disk: a kill or a loss of power loses only what comes after.
+    ///
+    /// # Errors
+    /// What the file system answers.
+    pub fn sync(&mut self) -> Result<(), Error> {
+        for kept in &mut self.splits {
+            let out = kept.writer.get_mut();
+            out.flush().and_then(|()| out.get_ref().sync_data()).map_err(|e| failed(&kept.path, e))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the dataset of what was written; returns its folder. After a kill on the way, open the writer again and
+    /// finish it.
+    ///
+    /// # Errors
+    /// What the file system answers.
+    pub fn finish(mut self) -> Result<PathBuf, Error> {
+        self.sync()?;
+        let info = self.info()?;
+        let dataset = Dataset::new(vec![(String::new(), info.clone())], None)?;
+        clear(&self.folder).map_err(|e| failed(&self.folder, e))?;
+        for (kept, split) in self.splits.iter().zip(&dataset.splits) {
+            let shards = split.shards.iter().map(|shard| (self.folder.join(&shard.file), shard.len));
+            kept.cut(shards, form(self.new.file_format))?;
+        }
+        for (path, names) in &self.new.labels {
+            let text: String = names.iter().map(|name| format!("{name}\n")).collect();
+            self.put(&label_file(path.iter().map(String::as_str)), &text)?;
+        }
+        self.put("features.json", &format!("{:#}\n", self.new.features))?;
+        self.put("dataset_info.json", &info.to_json())?;
+        fs::rename(&self.folder, &self.target).map_err(|e| failed(&self.target, e))?;
+        let kept = self.target.join(KEPT);
+        fs::remove_dir_all(&kept).map_err(|e| failed(&kept, e))?;
+        Ok(self.target)
+    }
+
+    fn number(&self, split: &str) -> Result<usize, Error> {
+        let found = self.new.splits.iter().position(|s| s.name == split);
+        found.ok_or_else(|| {
+            let names: Vec<&str> = self.new.splits.iter().map(|s| s.name.as_str()).collect();
+            UsageError(format!("there is no split `{split}`, expected one of {}", names.join(", "))).into()
+        })
+    }
+
+    fn info(&self) -> Result<DatasetInfo, Error> {
+        let template = || Template::parse("").map_err(|what| ConfigError::new("splits", what));
+        let split = |(split, kept): (&NewSplit, &Kept)| {
+            let n = kept.before + kept.writer.records();
+            let by_size = usize::try_from(kept.bytes.div_ceil(SHARD_BYTES)).unwrap_or(usize::MAX);
+            let shards = split.shards.unwrap_or(by_size).max(1);
+            Ok::<_, Error>(SplitInfo {
+                name: split.name.clone(),
+                shard_lengths: rounded_lengths(n, shards),
+                template: template()?,
+                n_bytes: kept.bytes,
+            })
+        };
+        let new = &self.new;
+        Ok(DatasetInfo {
+            name: new.name.clone(),
+            version: new.version,
+            config: new.config.clone(),
+            file_format: new.file_format,
+            alternative_formats: Vec::new(),
+            disable_shuffling: new.disable_shuffling,
+            splits: new.splits.iter().zip(&self.splits).map(split).collect::<Result<_, _>>()?,
+            supervised_keys: new.supervised_keys.clone(),
+            features: None,
+            about: About { description: new.description.clone(), ..About::default() },
+        })
+    }
+
+    fn put(&self, name: &str, text: &str) -> Result<(), Error> {
+        let path = self.folder.join(name);
+        atomic_file::write(&path, text.as_bytes()).map_err(|e| failed(&path, e).into())
+    }
+}
+
+impl Kept {
+    /// Opens the examples of a split behind the last whole one.
+    fn open(path: &Path) -> Result<Kept, Error> {
+        let answer = |e| failed(path, e);
+        let mut file = open_own(path).map_err(answer)?;
+        let (mut before, mut bytes) = (0, 0);
+        let records = RecordsFile::open(path, RecordKind::TfRecord, DEFAULT_MEMORY_LIMIT)?;
+        let mut block = Records::new();
+        loop {
+            records.read(before, u64::MAX, &mut block)?;
+            // A record that was cut, or bytes that never reached the disk: nothing from there on counts.
+            let good = block.faults().first().map_or(block.len(), |(at, _)| *at);
+            before += good as u64;
+            bytes += block.places()[..good].iter().map(|place| u64::from(place.size)).sum::<u64>();
+            if good < block.len() || *block.end() != End::More {
+                break;
+            }
+        }
+        let end = bytes + before * tfrecord::write::AROUND;
+        file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end))).map_err(answer)?;
+        let writer = tfrecord::write::Writer::new(BufWriter::with_capacity(1 << 20, file));
+        Ok(Kept { path: path.into(), writer, before, bytes })
+    }
+
+    /// Cuts shards of so many examples each.
+    fn cut(&self, shards: impl Iterator<Item = (PathBuf, u64)>, form: RecordForm) -> Result<(), Error> {
+        let file = RecordsFile::open(&self.path, RecordKind::TfRecord, DEFAULT_MEMORY_LIMIT)?;
+        let (mut block, mut next) = (Records::new(), 0);
+        for (path, len) in shards {
+            let answer = |e| failed(&path, e);
+            let mut out = RecordOutput::create(&path, form).map_err(answer)?;
+            let end = next + len;
+            while next < end {
+                file.read(next, end - next, &mut block)?;
+                undamaged(&file, &block)?;
+                if block.is_empty() {
+                    let what = "an example that was written is not there any more";
+                    return Err(failed(&self.path, io::Error::other(what)).into());
+                }
+                block.iter().try_for_each(|record| out.record(record)).map_err(answer)?;
+                next += block.len() as u64;
+            }
+            out.finish(Existing::Replace).map_err(answer)?;
+        }
+        Ok(())
+    }
+}
+
+/// Opens a file that the writer made, or makes it. A link or a pipe in its place is not the writer's, and nothing is read
+/// or written through it.
+fn open_own(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    match fs::symlink_metadata(path) {
+        Ok(found) if found.is_file() => options.open(path),
+        Ok(_) => {
+            let what = "is no regular file, expected one that this writer has made; remove it";
+            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => options.create_new(true).open(path),
+        Err(e) => Err(e),
+    }
+}
+
+fn form(format: FileFormat) -> RecordForm {
+    match format {
+        FileFormat::ArrayRecord => RecordForm::ArrayRecord(ArrayRecordOptions::TFDS),
+        _ => RecordForm::TfRecord,
+    }
+}
+
+/// Removes what is left of a finish that was killed: with more examples since, shards have other names.
+fn clear(folder: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if !entry.file_type()?.is_dir() {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+fn failed(path: &Path, e: io::Error) -> StoreError {
+    StoreError::new(path.into(), None, e)
+}
+
+/// Keeps what a dataset is to be, or compares it with what was kept.
+fn begin(path: &Path, identity: &Value) -> Result<(), Error> {
+    match read_small(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()) {
+        Ok(text) => {
+            let kept: Value = serde_json::from_str(&text).unwrap_or_default();
+            if kept == *identity {
+                return Ok(());
+            }
+            let fields = identity.as_object().into_iter().flatten();
+            let other =
+                fields.map(|(name, value)| (name, value, &kept[name])).find(|(_, value, kept)| value != kept);
+            let (name, value, kept) = other
+                .map_or(("description".into(), String::new(), text), |(name, value, kept)| {
+                    (name.clone(), value.to_string(), kept.to_string())
+                });
+            Err(ResumeError { what: format!("{}: `{name}`", path.display()), state: kept, source: value }
+                .into())
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            let written = atomic_file::write(path, identity.to_string().as_bytes());
+            Ok(written.map_err(|e| failed(path, e))?)
+        }
+        Err(e) => Err(failed(path, e).into()),
+    }
+}
+
+/// What must be the same when a dataset is gone on with: what examples mean, and where they go.
+fn identity(new: &NewDataset) -> Value {
+    let splits: Vec<&str> = new.splits.iter().map(|split| split.name.as_str()).collect();
+    json!({
+        "name": new.name, "config": new.config, "version": new.version.to_string(), "features": new.features,
+        "splits": splits,
+    })
+}
+
+/// How a value that is refused can be repaired, as the end of a sentence.
+fn remedy(fault: &FeatureFault) -> &'static str {
+    match fault {
+        FeatureFault::Missing { .. } => "; give a value, or declare the feature as optional",
+        FeatureFault::Picture(_) => "; give the bytes of a PNG, JPEG, GIF or BMP file, or an array of pixels",
+        FeatureFault::Shape { .. } | FeatureFault::Count { .. } => {
+            "; give values of the declared shape, or declare dimensions that vary as unknown"
+        }
+        FeatureFault::Range { .. } => "; declare a type that holds it",
+        _ => "",
+    }
+}
+
+/// Whether a dataset can be made of this description, and what encodes its examples.
+fn check(new: &NewDataset) -> Result<Encoder, ConfigError> {
+    let wrong = |path: &str, what: String| Err(ConfigError::new(path, what));
+    let is_word = |text: &str| {
+        let allowed = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
+        text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(allowed)
+    };
+    for (path, name) in [("name", Some(&new.name)), ("config", new.config.as_ref())] {
+        if let Some(name) = name.filter(|name| !is_word(name)) {
+            return wrong(
+                path,
+                format!("`{name}` is no name of a folder made of letters, digits, `_`, `-`, `+` and `.`"),
+            );
+        }
+    }
+    if ![FileFormat::TfRecord, FileFormat::ArrayRecord].contains(&new.file_format) {
+        return wrong(
+            "file_format",
+            format!("`{}` cannot be written, expected `tfrecord` or `array_record`", new.file_format),
+        );
+    }
+    for (i, split) in new.splits.iter().enumerate() {
+        if !is_word(&split.name) || split.name.contains(['.', '+']) || split.name == "all" {
+            return wrong("splits", format!("`{}` is no name of a split", split.name));
+        }
+        if new.splits[..i].iter().any(|other| other.name == split.name) {
+            return wrong("splits", format!("split `{}` stands there twice", split.name));
+        }
+        if let Some(shards) = split.shards.filter(|n| !(1..=NewSplit::MAX_SHARDS).contains(n)) {
+            return Err(NewSplit::wrong_shards(&split.name, shards));
+        }
+    }
+    if new.splits.is_empty() {
+        return wrong("splits", "there is none, at least one is expected".into());
+    }
+    encoder(new).map_err(|e| e.within("features"))
+}
+
+fn encoder(new: &NewDataset) -> Result<Encoder, ConfigError> {
+    let root = features::json::from_value(&new.features)?.root;
+    for (keys, classes) in root.classes() {
+        let path = keys.join("/");
+        let Some((_, names)) = new.labels.iter().find(|(of, _)| *of == keys) else { continue };
+        if classes > 0 && names.len() as u64 != classes {
+            let what = format!("found {} names for {classes} classes, expected one for each", names.len());
+            return Err(ConfigError::new(path, what));
+        }
+        for (n, name) in names.iter().enumerate() {
+            // A label file has a name in each line, without white space around it.
+            if name.trim() != name || name.is_empty() || name.contains(['\n', '\r']) {
+                let what = format!(
+                    "`{}` is no name of a class: one line of text, without white space around it",
+                    name.escape_debug()
+                );
+                return Err(ConfigError::new(path, what));
+            }
+            if names[..n].contains(name) {
+                return Err(ConfigError::new(
+                    path,
+                    format!("two classes have the name `{name}`, expected different names"),
+                ));
+            }
+        }
+    }
+    let unknown = |keys: &[String]| !root.classes().iter().any(|(known, _)| *known == keys);
+    if let Some((keys, _)) = new.labels.iter().find(|(keys, _)| unknown(keys)) {
+        return Err(ConfigError::new(keys.join("/"), "names of classes for a feature that has none"));
+    }
+    let schema = Schema::new(&root, &features::Selection::default())?;
+    let names = |path: &str| {
+        let of = new.labels.iter().find(|(keys, _)| keys.join("/") == path);
+        of.map(|(_, names)| names.clone()).unwrap_or_default()
+    };
+    // Readers refuse values beyond an eighth of their memory limit.
+    let most = Limits::default().value_bytes;
+    let value_bytes = usize::try_from(DEFAULT_MEMORY_LIMIT / 8).map_or(most, |bytes| bytes.min(most));
+    Ok(Encoder::new(schema, Limits { value_bytes }, names))
+}
