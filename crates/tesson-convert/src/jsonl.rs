@@ -17,7 +17,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json};
-use tesson_core::Key;
+use tesson_core::{Key, did_you_mean};
 use tesson_formats::write::{Sequence, SequenceData, StreamSpec};
 
 use crate::table::{
@@ -123,8 +123,7 @@ impl JsonLines {
 }
 
 fn missing(row: &Row<'_>, field: &str, object: &Map<String, Json>) -> ConvertError {
-    let near = tesson_core::nearest(field, object.keys().map(String::as_str));
-    let hint = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
+    let hint = did_you_mean(field, object.keys().map(String::as_str));
     row.error(format!("there is no field `{field}`{hint}"))
 }
 

@@ -23,6 +23,7 @@ mod part_fetch;
 mod place;
 mod registry;
 mod stream;
+mod suggest;
 mod transform;
 
 pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
@@ -42,11 +43,12 @@ pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;
 pub use key::{Key, Keys};
 pub use object::Object;
-pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, nearest, repeated};
+pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, repeated};
 pub use part_fetch::PartFetch;
 pub use place::{Name, Place};
 pub use registry::{
     DescribeFn, Format, OpenFn, OpenTransformFn, ReadFile, ReaderDefaults, Registry, TransformFormat,
 };
 pub use stream::{Element, Shape, StreamInfo};
+pub use suggest::{did_you_mean, nearest};
 pub use transform::{Flow, SparseFlow, Transform};

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use crate::number::real;
-use crate::{ConfigError, Name, Object, Place};
+use crate::{ConfigError, Name, Object, Place, did_you_mean};
 
 /// A value in a configuration, before any option has asked for a type.
 #[derive(Clone, Debug, PartialEq)]
@@ -188,11 +188,8 @@ impl<'a> Options<'a> {
         let path = path.into();
         for (name, _) in &section.0 {
             if table.find(name).is_none() {
-                let hint = match nearest(name, table.names()) {
-                    Some(near) => format!("unknown option `{name}`, did you mean `{near}`?"),
-                    None => format!("unknown option `{name}`"),
-                };
-                return Err(ConfigError::new(path, hint).at(name.place().cloned()));
+                let what = format!("unknown option `{name}`{}", did_you_mean(name, table.names()));
+                return Err(ConfigError::new(path, what).at(name.place().cloned()));
             }
         }
         Ok(Options { table, section, path })
@@ -443,33 +440,6 @@ pub fn repeated(item: &str) -> (&str, u64) {
         is_count.then(|| (item, count.parse().unwrap_or(u64::MAX)))
     });
     counted.unwrap_or((item, 1))
-}
-
-/// The name nearest to `name`, if it is near enough to be meant.
-pub fn nearest<'a>(name: &str, among: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let lower = name.to_ascii_lowercase();
-    among
-        .into_iter()
-        .map(|n| (edits(&lower, &n.to_ascii_lowercase()), n))
-        .min_by_key(|(d, _)| *d)
-        .filter(|(d, n)| *d <= 1 + n.len() / 4)
-        .map(|(_, n)| n)
-}
-
-/// Levenshtein distance.
-fn edits(a: &str, b: &str) -> usize {
-    let b = b.as_bytes();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, &y) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

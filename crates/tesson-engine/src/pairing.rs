@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use tesson_core::{Key, nearest};
+use tesson_core::{Key, did_you_mean};
 
 use crate::minibatch::{BatchKeys, Minibatch, Samples, StreamBatch};
 
@@ -160,8 +160,7 @@ impl Minibatch {
     fn expect_stream(&self, name: &str) -> Result<&StreamBatch, PairingError> {
         self.stream(name).ok_or_else(|| {
             let names: Vec<&str> = self.streams().iter().map(|s| &*s.info().name).collect();
-            let hint = nearest(name, names.iter().copied());
-            let hint = hint.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
+            let hint = did_you_mean(name, names.iter().copied());
             let what = format!("no stream `{name}`, there are {}{hint}", names.join(", "));
             PairingError::Stream { what }
         })

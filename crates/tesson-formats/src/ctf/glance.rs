@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use tesson_core::nearest;
+use tesson_core::did_you_mean;
 
 use super::bytes::is_end;
 
@@ -30,9 +30,8 @@ pub(super) fn complaint<'a>(aliases: impl Iterator<Item = &'a [u8]>, rows: &[u8]
     if found.is_empty() {
         return None;
     }
-    let near = nearest(&first, others.iter().map(AsRef::as_ref));
-    let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
-    Some(format!("no `|{first}` in the first rows, which also have {}{near}", found.join(", ")))
+    let hint = did_you_mean(&first, others.iter().map(AsRef::as_ref));
+    Some(format!("no `|{first}` in the first rows, which also have {}{hint}", found.join(", ")))
 }
 
 /// The names of the inputs in whole rows, comments left out.

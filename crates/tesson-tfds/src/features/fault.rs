@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tesson_core::nearest;
+use tesson_core::did_you_mean;
 use tesson_formats::example::ExampleError;
 use tesson_image::decode::PictureError;
 
@@ -172,8 +172,7 @@ impl fmt::Display for FeatureFault {
                 n => write!(f, "label {found}, expected 0 to {}, or -1 for no label", n - 1),
             },
             FeatureFault::LabelName { found, names } => {
-                let hint = nearest(found, names.iter().map(String::as_str))
-                    .map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+                let hint = did_you_mean(found, names.iter().map(String::as_str));
                 let shown: Vec<&str> = names.iter().take(SHOWN_NAMES).map(String::as_str).collect();
                 let more = if names.len() > SHOWN_NAMES { ", …" } else { "" };
                 match shown.is_empty() {

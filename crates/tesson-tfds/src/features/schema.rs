@@ -1,6 +1,6 @@
 //! What is read of each example: the tree of features, the features that are asked for, and the keys that hold them.
 
-use tesson_core::{ConfigError, nearest};
+use tesson_core::{ConfigError, did_you_mean};
 use tesson_formats::example::{FeatureSpec, Kind};
 use tesson_image::decode::Scale;
 
@@ -118,8 +118,7 @@ impl Selection {
         let known = |path: &str| leaves.iter().any(|(leaf, _)| covers(path, leaf));
         let named = self.features.iter().flatten().chain(&self.raw);
         let Some(unknown) = named.into_iter().find(|path| !known(path)) else { return Ok(()) };
-        let near = nearest(unknown, leaves.iter().map(|(path, _)| path.as_str()));
-        let hint = near.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
+        let hint = did_you_mean(unknown, leaves.iter().map(|(path, _)| path.as_str()));
         Err(ConfigError::new("features", format!("the dataset has no feature `{unknown}`{hint}")))
     }
 

@@ -1,7 +1,7 @@
 //! JSON objects as protobuf writes them: names in camel or snake case, 64-bit numbers as strings, defaults left out.
 
 use serde_json::{Map, Value};
-use tesson_core::{ConfigError, nearest};
+use tesson_core::{ConfigError, did_you_mean};
 
 use super::super::dtype::DType;
 use super::super::tree::{Coding, Dim};
@@ -72,8 +72,7 @@ impl<'a> Fields<'a> {
         found: &str,
         known: impl Iterator<Item = &'static str>,
     ) -> ConfigError {
-        let hint = nearest(found, known).map_or(String::new(), |near| format!(", did you mean `{near}`?"));
-        self.error(format!("unknown {what} `{found}`{hint}"))
+        self.error(format!("unknown {what} `{found}`{}", did_you_mean(found, known)))
     }
 
     /// The shape: a message with `dimensions` (none: a scalar), or a list as constructors take it. `None` if it is absent.
