@@ -13,6 +13,7 @@ mod describe;
 mod deserializer;
 mod draw;
 mod error;
+pub mod identity;
 mod index;
 mod kernels;
 mod key;

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use tesson_core::identity::Identity;
 use tesson_core::{
     Cause, ConfigError, DataError, DataErrorKind, Draw, Error, Flow, Key, Scratch, SparseFlow, StreamInfo,
     Transform, UserError,
@@ -93,21 +94,21 @@ impl Transforms {
         steps.map(|(steps, stream)| steps.last().map_or(stream, |step| &step.output).clone()).collect()
     }
 
-    /// What changes values: part of states. Nothing where nothing is transformed.
-    pub(crate) fn identity(&self) -> String {
-        let all = self.streams.iter().flatten().map(|step| {
+    /// Writes what changes values: nothing where nothing is transformed.
+    pub(crate) fn write(&self, identity: Identity) -> Identity {
+        if self.is_empty() {
+            return identity;
+        }
+        let all = self.streams.iter().flatten().fold(identity.field("transforms", ""), |text, step| {
             let t = &step.transform;
-            format!(
-                " {}: {} {} seed={} to {}",
-                step.input.name,
-                t.name(),
-                t.identity(),
-                t.seed(),
-                step.output.shape
-            )
+            text.word(format_args!("{}:", step.input.name))
+                .word(t.name())
+                .word(t.identity())
+                .field("seed", t.seed())
+                .word("to")
+                .word(&step.output.shape)
         });
-        let all: String = all.collect();
-        if all.is_empty() { all } else { format!(" transforms={all} seed={}", self.seed) }
+        all.field("seed", self.seed)
     }
 
     /// Transforms the streams of a minibatch, of whose sequences the places in the plan are given.

@@ -6,6 +6,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use tesson_core::identity::Identity;
 use tesson_core::{
     ByteRun, Chunk, Corpus, DataError, DataErrorKind, Deserializer, Error, Fault, Fetch, Index, Indexed,
     Keys, Location, Parallelism, PartFetch, Repeated, ResourceId, Scratch, SequenceSelection, StreamInfo,
@@ -98,7 +99,7 @@ impl<D: Deserializer> Deserializer for Several<D> {
     }
 
     fn identity(&self) -> String {
-        format!("{} files={}", self.parts[0].identity(), self.files.len())
+        Identity::of(self.parts[0].identity()).field("files", self.files.len()).text()
     }
 
     fn smaller_chunks(&self) -> Option<&'static str> {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
+use tesson_core::identity::{Identity, List};
 use tesson_core::{Error, ResumeError, UsageError};
 use tesson_plan::StreamState;
 
@@ -43,7 +44,8 @@ impl Reader {
     /// Binds what buffers hold to its place and order.
     fn hash(&self, state: &StreamState, held: &str) -> String {
         let StreamState { started, delivered, ended } = state;
-        let bound = format!("{} {started:?} {delivered} {ended} {held}", order_text(self.plan().spec()));
+        let bound = Identity::of(order_text(self.plan().spec()));
+        let bound = bound.word(List(started)).word(delivered).word(ended).word(held).text();
         format!("{:016x}", xxhash_rust::xxh3::xxh3_64(bound.as_bytes()))
     }
 

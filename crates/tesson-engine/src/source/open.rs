@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tesson_core::identity::Identity;
 use tesson_core::{ConfigError, Deserializer, Element, Error, SEQUENCES_IN_MEMORY};
 use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, OrderSpec, PlanSpec, ResumeState, Sharing};
 
@@ -96,28 +97,25 @@ impl Source {
             return Err(ConfigError::new("equalSteps", what).into());
         }
         let corpus = fingerprint::corpus(&resources, 0..resources.files().len())?;
-        let mut options = format!("{} frame={frame_mode} element={}", parts.identity(), element.name());
-        if join.missing == MissingKeys::Empty {
-            options.push_str(" outer");
-        }
+        let mut options = Identity::of(parts.identity())
+            .field("frame", frame_mode)
+            .field("element", element.name())
+            .flag("outer", join.missing == MissingKeys::Empty);
         if let Some(truncation) = truncation {
-            options.push_str(&truncation.identity());
+            options = truncation.write(options);
         }
         if let Some(Bucketing { samples, sequences }) = plan.bucketing {
-            options.push_str(&format!(" bucketing={samples}/{sequences}"));
+            options = options.field("bucketing", format_args!("{samples}/{sequences}"));
         }
-        if join.hash_keys {
-            options.push_str(" hashed");
-        }
+        options = options.flag("hashed", join.hash_keys);
         let stored = parts.streams();
         let transforms = Transforms::new(&transforms, &stored, parts.primary().name())?;
-        options.push_str(&transforms.identity());
         let fingerprint = Fingerprint {
             corpus,
             index: None,
             order: plan.order.clone(),
             cross_sweep_ends: plan.cross_sweep_ends,
-            options: fingerprint::text(&options),
+            options: fingerprint::text(&transforms.write(options).text()),
         };
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let together = plan.equal_steps.is_some() && plan.sharing == Sharing::Chunk;

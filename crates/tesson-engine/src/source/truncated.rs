@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use tesson_core::identity::Identity;
 use tesson_core::{Error, Index, StreamInfo, UsageError};
 use tesson_plan::{
     BatchSlot, Cursor, Demand, EqualSteps, Piece, PlanSpec, Planned, Rows, RowsShape, RowsState, Sharing,
@@ -56,10 +57,12 @@ pub(super) struct Truncated {
 }
 
 impl TruncationSpec {
-    /// What changes values, for the fingerprint.
-    pub(super) fn identity(&self) -> String {
-        let TruncationSpec { length, right_splice, keep_sparse } = self;
-        format!(" truncationLength={length} rightSplice={right_splice} keepSparse={keep_sparse}")
+    /// Writes what changes values.
+    pub(super) fn write(&self, identity: Identity) -> Identity {
+        identity
+            .field("truncationLength", self.length)
+            .field("rightSplice", self.right_splice)
+            .field("keepSparse", self.keep_sparse)
     }
 
     /// A stream as truncated minibatches have it.

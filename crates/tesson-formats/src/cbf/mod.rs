@@ -42,6 +42,7 @@ pub mod write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tesson_core::identity::{Identity, List, Quoted};
 use tesson_core::{
     ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Format, Indexed, Key,
     Location, Options, Parallelism, ReaderDefaults, ResourceId, Shape, StreamInfo, StreamingDecoder,
@@ -227,8 +228,10 @@ impl Deserializer for Cbf {
 
     fn identity(&self) -> String {
         // What the file says of its streams is part of the corpus.
-        let names: Vec<(&str, bool)> = self.rules.streams.iter().map(|s| (s.name.as_str(), s.skip)).collect();
-        format!("cbf 1; {} {names:?}", self.options.element.name())
+        let streams = self.rules.streams.iter();
+        let streams: Vec<String> = streams.map(|s| format!("({}, {})", Quoted(&s.name), s.skip)).collect();
+        let identity = Identity::new("cbf", 1).part().word(self.options.element.name());
+        identity.word(List(&streams)).text()
     }
 
     fn smaller_chunks(&self) -> Option<&'static str> {

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use tesson_core::identity::{Identity, Maybe, Quoted};
 use tesson_core::{
     ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section,
     Shape, StreamInfo, Value,
@@ -296,25 +297,35 @@ impl CtfOptions {
 
     /// Everything that changes sequences, keys or values, as text.
     pub(crate) fn identity(&self) -> String {
-        use std::fmt::Write;
-        let mut text = format!(
-            "ctf 2; skipSequenceIds={} textKeys={} lenient={} emptyInputs={:?} numbers={:?} chunkSizeInBytes={}",
-            self.skip_ids, self.text_keys, self.lenient, self.empty, self.grammar, self.chunk_bytes
-        );
+        let empty = self.empty.map(|empty| match empty {
+            EmptyInputs::Keep => "Keep",
+            EmptyInputs::Skip => "Skip",
+            EmptyInputs::Fault => "Fault",
+            EmptyInputs::Error => "Error",
+        });
+        let numbers = match self.grammar {
+            Grammar::Cntk => "Cntk",
+            Grammar::Extended => "Extended",
+        };
+        let mut identity = Identity::new("ctf", 2)
+            .part()
+            .field("skipSequenceIds", self.skip_ids)
+            .field("textKeys", self.text_keys)
+            .field("lenient", self.lenient)
+            .field("emptyInputs", Maybe(empty))
+            .field("numbers", numbers)
+            .field("chunkSizeInBytes", self.chunk_bytes);
         for (i, (stream, input)) in self.streams.iter().zip(&self.inputs).enumerate() {
-            let alias = String::from_utf8_lossy(&input.alias);
-            let format = if input.sparse { "sparse" } else { "dense" };
-            let main = if self.main == Some(i) { " definesMBSize" } else { "" };
-            // Writing to a String cannot fail.
-            let _ = write!(
-                text,
-                "; {:?} {alias:?} {format} {} {}{main}",
-                stream.name,
-                input.dim,
-                self.element.name()
-            );
+            identity = identity
+                .part()
+                .word(Quoted(&stream.name))
+                .word(Quoted(&String::from_utf8_lossy(&input.alias)))
+                .word(if input.sparse { "sparse" } else { "dense" })
+                .word(input.dim)
+                .word(self.element.name())
+                .flag("definesMBSize", self.main == Some(i));
         }
-        text
+        identity.text()
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use tesson_core::identity::Identity;
 use tesson_core::{
     Cause, Chunk, CompactLengths, DataError, DataErrorKind, Deserializer, Error, Fetch, Index, Indexed, Keys,
     Parallelism, ReaderDefaults, StreamInfo, UserError,
@@ -95,18 +96,18 @@ impl Deserializer for UserDeserializer {
 
     fn identity(&self) -> String {
         let Calls { source, streams, n_chunks, counted, .. } = &*self.calls;
-        let counted = counted.map(|number| format!(" counted={}", streams[number].name)).unwrap_or_default();
-        let streams: Vec<String> = streams
+        let described: Vec<String> = streams
             .iter()
             .map(|s| format!("{}[{}]{}", s.name, s.shape, if s.sparse { " sparse" } else { "" }))
             .collect();
-        format!(
-            "{} {} chunks={n_chunks} streams={}{counted} {}",
-            super::FORMAT.name,
-            source.name(),
-            streams.join(","),
-            source.identity()
-        )
+        let mut identity = Identity::of("UserDeserializer")
+            .word(source.name())
+            .field("chunks", n_chunks)
+            .field("streams", described.join(","));
+        if let Some(number) = counted {
+            identity = identity.field("counted", &streams[*number].name);
+        }
+        identity.word(source.identity()).text()
     }
 
     fn max_errors(&self) -> u64 {

@@ -22,6 +22,7 @@ mod numbers;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use tesson_core::identity::{Identity, List, Maybe, Quoted};
 use tesson_core::{
     CompactLengths, ConfigError, Deserializer, Element, Error, Fetch, Index, Indexed, Parallelism,
     ResourceId, Shape, StreamInfo,
@@ -60,10 +61,15 @@ impl StreamOf {
         StreamOf { name: path.to_owned(), feature: path.to_owned(), one_hot: false, dim: None, shape: None }
     }
 
-    /// All that says what is delivered, in words that stay as they are: states are bound to them.
-    fn identity(&self) -> String {
-        let StreamOf { name, feature, one_hot, dim, shape } = self;
-        format!("{name:?} {feature:?} one_hot={one_hot} {dim:?} {shape:?}")
+    /// Writes all that says what is delivered.
+    fn write(&self, identity: Identity) -> Identity {
+        identity
+            .word(Quoted(&self.name))
+            .word(Quoted(&self.feature))
+            .field("one_hot", self.one_hot)
+            .word(Maybe(self.dim))
+            .word(Maybe(self.shape.as_deref().map(List)))
+            .part()
     }
 }
 
@@ -139,7 +145,7 @@ impl TfdsDeserializer {
             None if numeric => KeyOf::Number,
             None => KeyOf::Id,
         };
-        let Layout { paths, slices, identity } = lay_out(spec.dataset, spec.plan);
+        let Layout { paths, slices, identity: of_files } = lay_out(spec.dataset, spec.plan);
         let files = (0..paths.len()).map(|i| records::open(spec.dataset.file_format, ResourceId(i as u32)));
         let lengths = Lengths::new(&columns, spec.features)?;
         let records = Records {
@@ -154,13 +160,17 @@ impl TfdsDeserializer {
             element: spec.element,
             format: spec.dataset.file_format,
         };
-        let of: String = streams.iter().map(|stream| format!("{}; ", stream.identity())).collect();
+        let identity = streams.iter().fold(Identity::of("TFDSDeserializer"), |text, s| s.write(text));
+        let identity = identity
+            .field("key", Maybe(spec.key.as_deref().map(Quoted)))
+            .field("numeric", numeric)
+            .word(of_files.text());
         Ok(TfdsDeserializer {
             resources: paths,
             streams: infos,
             records: Arc::new(records),
             lengths,
-            identity: format!("{NAME} {of}key={:?} numeric={numeric} {identity}", spec.key),
+            identity: identity.text(),
             max_errors: spec.max_errors,
             keep: spec.keep,
             index_folder: spec.index_folder,
@@ -179,7 +189,7 @@ fn all_streams(schema: &Schema) -> Vec<StreamOf> {
 struct Layout {
     paths: Vec<PathBuf>,
     slices: Vec<Slice>,
-    identity: String,
+    identity: Identity,
 }
 
 fn lay_out(dataset: &Dataset, plan: &[FileInstruction]) -> Layout {
@@ -187,7 +197,9 @@ fn lay_out(dataset: &Dataset, plan: &[FileInstruction]) -> Layout {
     let mut layout = Layout {
         paths: Vec::new(),
         slices: Vec::new(),
-        identity: format!("{} {} {:?}", info.name, info.version, info.config),
+        identity: Identity::of(&*info.name)
+            .word(&info.version)
+            .word(Maybe(info.config.as_deref().map(Quoted))),
     };
     let mut known: Vec<(u64, u32)> = Vec::new();
     for file in plan {
@@ -201,7 +213,7 @@ fn lay_out(dataset: &Dataset, plan: &[FileInstruction]) -> Layout {
                 resource
             }
         };
-        layout.identity.push_str(&format!("\n{} {} {}", shard.file, file.skip, file.take));
+        layout.identity = layout.identity.line().word(&shard.file).word(file.skip).word(file.take);
         let split = dataset.splits[file.split].first();
         let mut first = file.skip;
         let end = file.skip + file.take;
