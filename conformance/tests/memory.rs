@@ -4,6 +4,7 @@
 
 mod counting;
 
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -167,6 +168,18 @@ fn peak_of_wide(
     limit: usize,
     size: u64,
 ) -> (Result<usize, String>, usize) {
+    peak_of_held(rows, dim, order, limit, size, 0)
+}
+
+/// The same for a caller that holds this many minibatches while it waits for another one.
+fn peak_of_held(
+    rows: &str,
+    dim: usize,
+    order: &str,
+    limit: usize,
+    size: u64,
+    n_held: usize,
+) -> (Result<usize, String>, usize) {
     let store = MemoryStore::new().with("wide.ctf", rows.as_bytes().to_vec());
     let json = format!(
         r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "wide.ctf",
@@ -177,8 +190,11 @@ fn peak_of_wide(
     peak(|| {
         let mut source = Source::open_in(&config, &store).map_err(|e| e.to_string())?;
         let mut seen = 0;
+        let mut held = VecDeque::new();
         while let Some(minibatch) = source.next_minibatch(size).map_err(|e| e.to_string())? {
             seen += minibatch.n_sequences();
+            held.push_back(minibatch);
+            held.drain(..held.len().saturating_sub(n_held));
         }
         Ok(seen)
     })
@@ -199,6 +215,76 @@ fn short_rows_of_wide_streams_are_read_within_the_limit() {
             assert!(peak <= limit, "{value}, {order}: {peak} bytes at a time, the limit is {limit}");
         }
     }
+}
+
+#[test]
+fn large_minibatches_are_made_within_the_limit() {
+    let _alone = alone();
+    let limit = 16 << 20;
+    // A row takes 100 kB.
+    let rows: String = (0..1500).map(|i| format!("{i} |x 1 |s 5\n")).collect();
+    for order in WIDE_ORDERS {
+        for (size, n_held) in
+            [(8, 1), (16, 1), (24, 1), (32, 1), (40, 1), (64, 1), (64, 0), (96, 0), (120, 0)]
+        {
+            let (seen, peak) = peak_of_held(&rows, 25_000, order, limit, size, n_held);
+            assert_eq!(seen, Ok(1500), "{order}, {size}");
+            assert!(peak <= limit, "{order}, {size}: {peak} bytes at a time, the limit is {limit}");
+        }
+        let (seen, _) = peak_of_wide(&rows, 25_000, order, limit, 128);
+        let what = "the minibatch takes 12801536 bytes, at most 12582912 fit into this `memoryLimit`; choose a smaller size, or a `memoryLimit` of 17068715";
+        assert_eq!(seen, Err(what.into()), "{order}");
+    }
+}
+
+/// Opens rows of one value in order, of which a dense stream of `dim` makes samples with zeros.
+fn open_wide(rows: &str, dim: usize, limit: usize) -> Source {
+    let store = MemoryStore::new().with("wide.ctf", rows.as_bytes().to_vec());
+    let json = format!(
+        r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "wide.ctf",
+            "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": {dim}, "format": "dense"}}}}}}],
+            "randomize": false, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#
+    );
+    let config = config::from_json(&json).expect("the configuration is right");
+    Source::open_in(&config, &store).expect("the limit is enough")
+}
+
+#[test]
+fn short_rows_of_wide_streams_are_converted_and_checked_within_the_limit() {
+    let _alone = alone();
+    let limit = 8 << 20;
+    let rows: String = (0..400).map(|i| format!("{i} |x 1 |s 5\n")).collect();
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memory-wide.cbf");
+    let ((), peak) = peak(|| {
+        let mut corpus = open_wide(&rows, 25_000, limit).into_sequences(|stream| stream.element);
+        let form = Form::Binary { chunk_bytes: 1 << 20 };
+        convert::write(&mut corpus, &output, Existing::Replace, form, &mut |_| ())
+            .expect("the data are right");
+        let checked = open_wide(&rows, 25_000, limit).check(&mut |_, _| ()).expect("the data are right");
+        assert_eq!((checked.sequences, checked.faults), (400, 0));
+    });
+    assert!(peak <= limit, "{peak} bytes at a time, the limit is {limit}");
+    let written = output.metadata().expect("it was written").len();
+    assert!(written > 400 * 100_000, "{written} bytes were written");
+}
+
+#[test]
+fn converting_and_checking_refuse_a_sequence_that_decoding_makes_too_large() {
+    let _alone = alone();
+    let limit = 8 << 20;
+    let rows = "1 |x 1 |s 5\n2 |x 1 |s 5\n";
+    let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join("memory-too-wide.cbf");
+    let ((), peak) = peak(|| {
+        let mut corpus = open_wide(rows, 10_000_000, limit).into_sequences(|stream| stream.element);
+        let form = Form::Binary { chunk_bytes: 1 << 20 };
+        let written = convert::write(&mut corpus, &output, Existing::Replace, form, &mut |_| ()).map(|_| ());
+        let checked = open_wide(rows, 10_000_000, limit).check(&mut |_, _| ()).map(|_| ());
+        let errors = [written.expect_err("40 MB").to_string(), checked.expect_err("40 MB").to_string()];
+        for e in errors {
+            assert!(e.contains("bytes, at most 1048576 fit into this `memoryLimit`"), "{e}");
+        }
+    });
+    assert!(peak <= limit, "{peak} bytes at a time, the limit is {limit}");
 }
 
 #[test]

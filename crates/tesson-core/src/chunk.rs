@@ -183,7 +183,7 @@ pub struct Chunk {
 
 impl Chunk {
     /// A chunk of these streams without sequences.
-    pub fn empty() -> Chunk {
+    pub const fn empty() -> Chunk {
         Chunk {
             n_sequences: 0,
             lengths: Vec::new(),

@@ -71,6 +71,11 @@ impl Depot {
         into.extend(idle.arrays.drain(from..));
     }
 
+    /// Bytes of the arrays that wait to be used again.
+    pub(crate) fn idle_bytes(&self) -> usize {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).bytes
+    }
+
     /// Arrays without any memory yet, which come back here when they are dropped.
     pub(crate) fn fresh(self: &Arc<Self>) -> Arrays {
         Arrays { streams: Vec::new(), keys: BatchKeys::default(), home: Arc::downgrade(self) }

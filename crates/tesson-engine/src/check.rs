@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use tesson_core::{
-    Chunk, DataError, DataErrorKind, Error, Indexed, Location, Parallelism, ResourceId, Scratch,
+    Chunk, DataError, DataErrorKind, DecodeRoom, Error, Indexed, Location, Parallelism, ResourceId, Scratch,
     SequenceSelection,
 };
 use tesson_plan::{KeyColumns, repeated_keys};
@@ -49,6 +49,7 @@ pub(crate) fn check(
     table: &BlockTable,
     streams: &[std::sync::Arc<tesson_core::StreamInfo>],
     resources: &Resources,
+    room: DecodeRoom,
     threads: usize,
     each: &mut dyn FnMut(&DataError, Severity),
 ) -> Result<Checked, Error> {
@@ -56,7 +57,7 @@ pub(crate) fn check(
     let mut last_damage = None;
     let (mut short, mut keys) = (ShortSamples::default(), SeenKeys::new(indexed, resources));
     let mut benches: Vec<Mutex<(Scratch, Chunk)>> = Vec::new();
-    let scratch = || Scratch { notes: true, ..Scratch::default() };
+    let scratch = || Scratch { notes: true, room, ..Scratch::default() };
     benches.resize_with(threads, || Mutex::new((scratch(), Chunk::empty())));
     let mut next = 0..table.len() as u32;
     loop {

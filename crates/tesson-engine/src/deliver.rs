@@ -52,8 +52,8 @@ const ROW_COST: u64 = 2048;
 /// Most minibatches planned ahead.
 const MOST_TICKETS: usize = 256;
 
-/// Minibatches that are being made, or wait for their caller, take this part of the memory limit at most; the one in front
-/// may take more, and is made alone then.
+/// Minibatches that are being made, or wait for their caller, take this part of the memory limit at most. One that takes
+/// more is made alone, when its caller waits for it.
 const BATCHES_SHARE: usize = 4;
 
 /// What is asked of the lengths that sequences turn out to have.
@@ -67,21 +67,55 @@ pub(crate) enum LengthRule {
 }
 
 impl Setup {
-    /// Bytes that minibatches may take that are not in front.
+    /// Bytes that minibatches may take that are made before their caller waits for them.
     fn batches_budget(&self) -> usize {
         self.memory_limit / BATCHES_SHARE
     }
 
-    /// What may be decoded of one sequence.
-    fn room(&self) -> DecodeRoom {
-        let share = self.memory_limit / SEQUENCES_IN_MEMORY as usize;
-        DecodeRoom { sequence: share.max(SEQUENCE_AT_LEAST), ..DecodeRoom::default() }
+    /// Bytes of the largest minibatch: beside it there is memory for making it. Small limits leave that aside, as they
+    /// would refuse minibatches of one sequence otherwise.
+    fn largest_batch(&self) -> usize {
+        let share = self.memory_limit - self.memory_limit / BATCHES_SHARE;
+        share.max(self.memory_limit.min(SMALL_LIMIT))
     }
+
+    /// The least limit under which a minibatch of so many bytes is [not too large](Self::largest_batch).
+    fn limit_for(bytes: u64) -> u64 {
+        const SHARE: u64 = BATCHES_SHARE as u64;
+        let share = (u128::from(bytes) * u128::from(SHARE)).div_ceil(u128::from(SHARE) - 1);
+        if bytes <= SMALL_LIMIT as u64 { bytes } else { u64::try_from(share).unwrap_or(u64::MAX) }
+    }
+
+    /// Bytes of a minibatch's sequences that are fetched at once, about.
+    fn part_bytes(&self) -> usize {
+        (self.memory_limit / PARTS).max(SEQUENCE_AT_LEAST)
+    }
+
+    fn has_sparse(&self) -> bool {
+        self.streams.iter().any(|stream| stream.sparse)
+    }
+}
+
+/// What may be decoded of one sequence under a memory limit.
+pub(crate) fn decode_room(memory_limit: usize) -> DecodeRoom {
+    let share = memory_limit / SEQUENCES_IN_MEMORY as usize;
+    DecodeRoom { sequence: share.max(SEQUENCE_AT_LEAST), ..DecodeRoom::default() }
+}
+
+/// What may be decoded of a piece: as much as is made of the largest numbers of which none is missing.
+pub(crate) fn piece_room(bytes: u64) -> usize {
+    4 * bytes as usize
 }
 
 /// Bytes of dense values that one sequence may have under any limit: twice the text that it may have, as `0 ` makes four
 /// bytes of two.
 const SEQUENCE_AT_LEAST: usize = 512 << 10;
+
+/// Up to this limit a minibatch may take all of it.
+const SMALL_LIMIT: usize = 4 * SEQUENCE_AT_LEAST;
+
+/// Sequences that are fetched for a minibatch take this part of the memory limit at a time.
+const PARTS: usize = 32;
 
 /// What a pipeline needs to know and never changes.
 pub(crate) struct Setup {
@@ -246,6 +280,8 @@ struct State {
     planned: usize,
     /// Bytes of the minibatches that are being made or wait for their caller.
     made: usize,
+    /// Bytes of the minibatch that was taken last: its caller may keep it until there is another one.
+    taken: usize,
     /// A minibatch is not made yet because others fill the memory.
     held_back: bool,
     /// How many tickets in front a caller waits for; 0 if none does.
@@ -265,10 +301,10 @@ struct Shared {
     supply: Supply,
     /// What may be spent at most on fetching sequences by themselves, ahead of their blocks.
     row_allowance: i64,
+    /// Storage bytes of a sequence, on the average.
+    row_storage: u64,
     /// What fetching a sequence by itself costs, in bytes of reading.
     row_cost: u64,
-    /// What a sequence takes when it is decoded, on the average.
-    row_bytes: u64,
     /// Storage bytes of a block, on the average.
     block_bytes: u64,
     pools: Pools,
@@ -320,14 +356,7 @@ impl Pipeline {
             Supply::Indexed { index, .. } => (storage_bytes(index), index.n_sequences()),
             Supply::Growing => (0, 0),
         };
-        let row_cost = storage / n_sequences.max(1);
-        let row_bytes = match &supply {
-            Supply::Indexed { index, .. } => {
-                (u128::from(index.n_samples()) * u128::from(setup.sample_bytes)
-                    / u128::from(n_sequences.max(1))) as u64
-            }
-            Supply::Growing => 0,
-        };
+        let row_storage = storage / n_sequences.max(1);
         let block_bytes = storage / blocks.len().max(1) as u64;
         let row_allowance = (storage / ROW_SHARE + 1).min(ROW_ALLOWANCE) as i64;
         let state = State {
@@ -350,6 +379,7 @@ impl Pipeline {
             batch_bytes: 0,
             planned: 0,
             made: 0,
+            taken: 0,
             held_back: false,
             awaited: 0,
             outgrown: false,
@@ -364,8 +394,8 @@ impl Pipeline {
             setup,
             supply,
             row_allowance,
-            row_cost: row_cost.max(ROW_COST),
-            row_bytes: row_bytes.max(row_cost),
+            row_storage,
+            row_cost: row_storage.max(ROW_COST),
             block_bytes,
             pools: Pools::new(dims.len(), memory_limit),
             depot: Arc::new(Depot::new(memory_limit)),
@@ -518,6 +548,11 @@ impl Shared {
         }
     }
 
+    /// Bytes of former minibatches that wait to be used again.
+    fn idle_bytes(&self) -> usize {
+        self.pools.idle_bytes() + self.depot.idle_bytes()
+    }
+
     /// How many minibatches may be planned and packed ahead of the caller.
     fn depth(&self, state: &State) -> usize {
         if !self.setup.prefetch {
@@ -567,6 +602,7 @@ impl State {
         let ticket = self.tickets.pop_front()?;
         self.planned -= ticket.bytes;
         self.made -= ticket.charged;
+        self.taken = ticket.charged;
         let mut work = match ticket.into_outcome()? {
             Outcome::Made(work) => work,
             Outcome::Failed(e) => return Some(Err(e)),

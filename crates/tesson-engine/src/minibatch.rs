@@ -76,6 +76,17 @@ pub enum Samples {
     },
 }
 
+impl Samples {
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            Samples::Dense { values } => values.bytes(),
+            Samples::Sparse { indptr, indices, values } => {
+                (indptr.len() + indices.len()) * 4 + values.bytes()
+            }
+        }
+    }
+}
+
 /// One stream of a minibatch.
 #[derive(Debug)]
 pub struct StreamBatch {
@@ -148,13 +159,7 @@ impl StreamBatch {
 
     /// Bytes of lengths and samples.
     pub(crate) fn bytes(&self) -> usize {
-        let samples = match &self.samples {
-            Samples::Dense { values } => values.bytes(),
-            Samples::Sparse { indptr, indices, values } => {
-                (indptr.len() + indices.len()) * 4 + values.bytes()
-            }
-        };
-        self.lengths.len() * 4 + samples
+        self.lengths.len() * 4 + self.samples.bytes()
     }
 
     /// Takes the stream apart: lengths and samples.

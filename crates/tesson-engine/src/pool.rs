@@ -23,14 +23,15 @@ pub(crate) struct Pool<T> {
 struct Idle<T> {
     buffers: Vec<Vec<T>>,
     bytes: usize,
-    /// What a few buffers may have.
-    most: usize,
+    /// What a few buffers may have together, unless [large ones](Pool::keep_large) are kept.
+    share: usize,
+    keeps_large: bool,
 }
 
 impl<T> Idle<T> {
     /// What many buffers may have.
     fn kept(&self) -> usize {
-        KEPT_BYTES.min(self.most)
+        KEPT_BYTES.min(self.share)
     }
 
     fn take(&mut self, at: usize) -> Vec<T> {
@@ -41,8 +42,9 @@ impl<T> Idle<T> {
 
     fn give(&mut self, buffer: Vec<T>) {
         let bytes = buffer.capacity() * size_of::<T>();
-        let most = if self.buffers.len() < FEW { self.most } else { self.kept() };
-        if self.bytes + bytes <= most {
+        let is_few = self.buffers.len() < FEW;
+        let most = if is_few { self.share } else { self.kept() };
+        if self.bytes + bytes <= most || is_few && self.keeps_large {
             self.bytes += bytes;
             self.buffers.push(buffer);
         }
@@ -50,9 +52,19 @@ impl<T> Idle<T> {
 }
 
 impl<T> Pool<T> {
+    /// Of a source with this memory limit.
     pub(crate) fn new(memory_limit: usize) -> Arc<Pool<T>> {
-        let most = memory_limit / KEPT_SHARE;
-        Arc::new(Pool { idle: Mutex::new(Idle { buffers: Vec::new(), bytes: 0, most }) })
+        let share = memory_limit / KEPT_SHARE;
+        Arc::new(Pool { idle: Mutex::new(Idle { buffers: Vec::new(), bytes: 0, share, keeps_large: false }) })
+    }
+
+    /// Says whether a few buffers are kept whatever their size.
+    pub(crate) fn keep_large(&self, keeps_large: bool) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.keeps_large = keeps_large;
+        while !keeps_large && idle.bytes > idle.share {
+            idle.take(0);
+        }
     }
 
     /// Bytes of the buffers that wait to be used again.

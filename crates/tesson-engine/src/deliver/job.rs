@@ -8,7 +8,7 @@ use tesson_core::{ByteRun, Chunk, Scratch};
 
 use super::plan::PLANNED_AT_ONCE;
 use super::ticket::{Ticket, Work};
-use super::{Brain, Presence, Setup, Shared, State, Supply};
+use super::{Brain, Presence, Setup, Shared, State, Supply, decode_room};
 use crate::arrays::Arrays;
 
 /// A minibatch that misses this many blocks, or blocks of so many storage bytes, does not wait for them while the
@@ -54,7 +54,7 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(setup: &Setup) -> Bench {
-        let scratch = Scratch { room: setup.room(), ..Scratch::default() };
+        let scratch = Scratch { room: decode_room(setup.memory_limit), ..Scratch::default() };
         Bench { scratch, bytes: Vec::new(), chunk: Chunk::empty(), arrays: Vec::new() }
     }
 }
@@ -113,9 +113,9 @@ impl Shared {
             let by_row = matches!(&self.supply, Supply::Indexed { corpus, table, .. }
                 if !corpus.whole_chunks() && !table.has_large_whole());
             let many = missing >= MANY_BLOCKS || missing as u64 * self.block_bytes >= MANY_BYTES;
-            if by_row && many && state.row_allowance > 0 {
+            if by_row && many && state.row_allowance > 0 && state.fits(front, &self.setup) {
                 state.row_allowance -= items as i64 * self.row_cost as i64;
-                return state.start(front).map(|task| Job::Make(vec![task]));
+                return state.start(front, &self.setup).map(|task| Job::Make(vec![task]));
             }
         }
         if let Some(job) = self.pick_plan(state) {
@@ -130,7 +130,7 @@ impl Shared {
             let (stock, reserved) = self.stock(state, block);
             // Growing corpora are read in order and have no other way to a sequence than its block.
             let forced = matches!(stock, Stock::Piece(_)) && state.loading == 0;
-            if !state.make_room(reserved, self.pools.idle_bytes(), &self.setup) && !forced {
+            if !state.make_room(reserved, self.idle_bytes(), &self.setup) && !forced {
                 blocked = true;
                 break;
             }
@@ -148,7 +148,7 @@ impl Shared {
             if !state.fits(front + at as u64, &self.setup) {
                 return None;
             }
-            return state.start(front + at as u64).map(|task| Job::Make(vec![task]));
+            return state.start(front + at as u64, &self.setup).map(|task| Job::Make(vec![task]));
         }
         None
     }
@@ -163,7 +163,7 @@ impl Shared {
                 break;
             }
             state.ready.pop();
-            tasks.extend(state.start(number));
+            tasks.extend(state.start(number, &self.setup));
         }
         (!tasks.is_empty()).then_some(Job::Make(tasks))
     }
@@ -188,18 +188,20 @@ impl Shared {
         if state.outgrown {
             return None;
         }
-        let reserve = state.reserved(self.pools.idle_bytes(), &self.setup);
+        let reserve = state.reserved(self.idle_bytes(), &self.setup);
         let growth = state.growth.as_mut()?;
         // Pieces are larger than they are meant to be where sequences are.
         let piece = 4 * (self.setup.piece_bytes as usize).max(growth.last_piece_bytes() / 2);
         let room = state.used + reserve + piece <= self.setup.block_budget;
-        let forced = growth.wanted && state.loading == 0;
+        // A minibatch that is planned leaves with the memory it holds before anybody waits for the next one.
+        let forced = growth.wanted && state.loading == 0 && state.tickets.is_empty();
         if !room && !forced {
             return None;
         }
         // All that is in memory belongs to the one minibatch that the planner cannot finish yet.
-        let stuck = forced && !growth.has_news() && state.brain.is_some() && state.tickets.is_empty();
-        if stuck && state.used > self.setup.memory_limit {
+        let stuck = forced && !growth.has_news() && state.brain.is_some();
+        // Its arrays will take as much again.
+        if stuck && state.used > self.setup.largest_batch() / 2 {
             state.outgrown = true;
             self.done.notify_all();
             return None;
@@ -211,18 +213,23 @@ impl Shared {
 }
 
 impl State {
-    /// Whether there is memory for making a minibatch: for the one in front always, as nothing goes on without it.
+    /// Whether there is memory for making a minibatch. There is for the one in front if its caller waits for it: then it
+    /// has most likely let the last one go.
     fn fits(&mut self, number: u64, setup: &Setup) -> bool {
-        let cost = self.ticket(number).map_or(0, |ticket| ticket.cost());
-        let fits = number <= self.front || self.made + cost <= setup.batches_budget();
+        let cost = self.ticket(number).map_or(0, |ticket| ticket.cost(setup));
+        let in_front = self.tickets.front().filter(|t| t.is_waiting()).map_or(0, |t| t.cost(setup));
+        let fits = match number <= self.front {
+            true => self.awaited > 0 || cost <= setup.batches_budget(),
+            false => self.made + in_front + cost <= setup.batches_budget(),
+        };
         self.held_back |= !fits;
         fits
     }
 
     /// Takes a ticket's work on, with the blocks that are there. It does not wait for the others any more.
-    fn start(&mut self, number: u64) -> Option<Task> {
+    fn start(&mut self, number: u64, setup: &Setup) -> Option<Task> {
         let ticket = self.ticket(number)?;
-        let cost = ticket.cost();
+        let cost = ticket.cost(setup);
         let work = ticket.start()?;
         ticket.charged = cost;
         self.made += cost;

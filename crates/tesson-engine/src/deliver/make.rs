@@ -8,11 +8,14 @@ use tesson_plan::{BatchKind, BatchSlot, Planned, Sharing};
 
 use super::job::{Bench, Task};
 use super::ticket::{Held, Outcome, Packed, Work};
-use super::{LengthRule, Shared, State, Supply};
+use super::{LengthRule, Setup, Shared, State, Supply};
 use crate::arrays::Arrays;
 use crate::fault::{self, Charge};
 use crate::minibatch::{BatchKeys, StreamBatch};
-use crate::pack::{self, Item, Source};
+use crate::pack::{self, Item, Packing, Source};
+
+/// Of chunks that are loaded as a whole so many times more is fetched at once.
+const WHOLE_CHUNK_PARTS: usize = 8;
 
 impl Shared {
     /// Makes minibatches and puts them where their caller finds them.
@@ -55,20 +58,14 @@ impl Shared {
         state
     }
 
-    /// Brings together what a minibatch is made of, rows that are in no block in memory included, and packs it.
+    /// Makes a minibatch: gathers its sequences, packs them, and transforms its samples.
     pub(super) fn assemble(&self, work: &mut Work, bench: &mut Bench) -> Result<Packed, Error> {
+        self.pools.set_batch_bytes(work.bytes);
+        let mut arrays = bench.arrays.pop().unwrap_or_else(|| self.depot.fresh());
         // Whoever waits for the blocks' memory is not to wait until the minibatch is taken.
         let mut held = std::mem::take(&mut work.held);
-        let named = work.items.iter_mut().chain(&mut work.others);
-        let fetched = self.fetch(&work.blocks, &held, named, bench)?;
-        let nothing = Chunk::empty();
-        let held_sources = held.iter().map(|held| match held {
-            Some(held) => held.block.source(held.line_base),
-            // No item points here any more.
-            None => Source { chunk: &nothing, rows: None, line_base: 0 },
-        });
-        let fetched_sources = fetched.iter().map(|chunk| Source { chunk, rows: None, line_base: 0 });
-        let sources: Vec<Source<'_>> = held_sources.chain(fetched_sources).collect();
+        let fetched = self.gather(work, &held, &mut arrays, bench)?;
+        let sources = sources(&held, &fetched);
         let charges = self.charges(work, &sources);
         let is_left_out = |i: &Item| sources[i.held as usize].chunk.is_left_out(i.row);
         let unasked = self.setup.transforms.is_empty() && matches!(self.setup.length_rule, LengthRule::Any);
@@ -82,14 +79,8 @@ impl Shared {
         // The data may end inside the last sequence; one that is left out leaves nothing to be cut.
         let last = work.items.last().is_some_and(|i| !is_left_out(i));
         work.items.retain(|i| !is_left_out(i));
-        let mut arrays = bench.arrays.pop().unwrap_or_else(|| self.depot.fresh());
         let Arrays { streams, keys, .. } = &mut arrays;
-        pack::pack(&self.setup.streams, &work.items, &sources, &self.pools, streams);
         pack::keys(&work.items, &sources, keys);
-        if arrays.bytes() > self.setup.memory_limit {
-            return Err(self.too_large());
-        }
-        let Arrays { streams, keys, .. } = &mut arrays;
         let refused = self.refusal(&places, streams, keys);
         if let Some(keep) = work.plan.keep_of_last.filter(|_| last) {
             streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
@@ -119,40 +110,99 @@ impl Shared {
         })
     }
 
+    /// Packs a minibatch. Sequences that are in no block in memory are fetched, of a large minibatch a part at a time, so
+    /// that they do not lie in memory twice. Returns what was fetched, of parts before the last one without columns.
+    fn gather(
+        &self,
+        work: &mut Work,
+        held: &[Option<Held>],
+        arrays: &mut Arrays,
+        bench: &mut Bench,
+    ) -> Result<Vec<Chunk>, Error> {
+        let n_own = work.items.len();
+        let n_all = n_own + work.others.len();
+        let mut packing = Packing::new(&self.setup.streams, n_own, &self.pools, &mut arrays.streams);
+        let mut fetched = Vec::new();
+        let mut from = 0;
+        loop {
+            let to = self.end_of_part(work, held, from);
+            let part = work.items.iter_mut().chain(&mut work.others).skip(from).take(to - from);
+            self.fetch(&work.blocks, held, part, &mut fetched, bench)?;
+            packing.append(&work.items[from.min(n_own)..to.min(n_own)], &sources(held, &fetched));
+            if packing.bytes() > self.setup.largest_batch() {
+                return Err(self.too_large(work, packing.bytes()));
+            }
+            if to == n_all {
+                packing.finish(&self.pools, &mut arrays.streams);
+                return Ok(fetched);
+            }
+            for chunk in &mut fetched {
+                if !chunk.streams.is_empty() {
+                    let rest = chunk.without_columns();
+                    self.spares.give(std::mem::replace(chunk, rest));
+                }
+            }
+            from = to;
+        }
+    }
+
+    /// Where the part of a minibatch ends that begins with item `from`, other ranks' items following its own: what has to
+    /// be fetched for it takes about [`Setup::part_bytes`] at most.
+    fn end_of_part(&self, work: &Work, held: &[Option<Held>], from: usize) -> usize {
+        let items = work.items.iter().chain(&work.others);
+        let planned = work.plan.own.iter().chain(&work.plan.foreign);
+        let Supply::Indexed { index, corpus, .. } = &self.supply else { return items.count() };
+        // A chunk that is loaded as a whole should not be loaded for each part.
+        let parts = if corpus.whole_chunks() { WHOLE_CHUNK_PARTS } else { 1 };
+        let mut room = (parts * self.setup.part_bytes()) as u64;
+        let mut end = from;
+        for (item, planned) in items.zip(planned).skip(from) {
+            if held[item.held as usize].is_none() {
+                let length = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
+                let bytes = (u64::from(length).saturating_mul(self.setup.sample_bytes)).max(self.row_storage);
+                match room.checked_sub(bytes) {
+                    Some(rest) => room = rest,
+                    None if end > from => break,
+                    None => room = 0,
+                }
+            }
+            end += 1;
+        }
+        end
+    }
+
     /// Fetches the sequences that items name in blocks that are not in memory, and points the items at them: block
-    /// `held.len() + i` stands for the `i`-th chunk returned.
+    /// `held.len() + i` stands for the `i`-th fetched chunk.
     fn fetch<'a>(
         &self,
         blocks: &[u32],
         held: &[Option<Held>],
         items: impl Iterator<Item = &'a mut Item>,
+        fetched: &mut Vec<Chunk>,
         bench: &mut Bench,
-    ) -> Result<Vec<Chunk>, Error> {
-        let mut named: Vec<&mut Item> = items.filter(|i| held[i.held as usize].is_none()).collect();
+    ) -> Result<(), Error> {
+        let is_missing = |i: &&mut Item| held.get(i.held as usize).is_some_and(Option::is_none);
+        let mut named: Vec<&mut Item> = items.filter(is_missing).collect();
         if named.is_empty() {
-            return Ok(Vec::new());
+            return Ok(());
         }
         self.setup.counters.rows_loaded.fetch_add(named.len() as u64, Ordering::Relaxed);
         let corpus = self.corpus();
         let resources = &*self.setup.resources;
-        let (mut fetched, mut least) = (Vec::new(), 0);
         let places: Vec<(u32, u32)> =
             blocks.iter().map(|&b| self.table().place(b)).map(|(c, r)| (c, r.start)).collect();
         let place = |item: &Item| (places[item.held as usize].0, places[item.held as usize].1 + item.row);
         if let Some(scattered) = corpus.scattered() {
             // In plan order, so that packing copies them in one go.
-            for group in named.chunks_mut(self.rows_at_once()) {
-                let rows: Vec<(u32, u32)> = group.iter().map(|item| place(item)).collect();
-                let mut out = self.spares.take();
-                scattered.load_scattered(&rows, resources, &mut bench.scratch, &mut out)?;
-                self.note_warnings(bench);
-                for (row, item) in (0..).zip(group) {
-                    **item = Item { held: (held.len() + fetched.len()) as u32, row };
-                }
-                least += self.least_bytes(&out, least)?;
-                fetched.push(out);
+            let rows: Vec<(u32, u32)> = named.iter().map(|item| place(item)).collect();
+            let mut out = self.spares.take();
+            scattered.load_scattered(&rows, resources, &mut bench.scratch, &mut out)?;
+            self.note_warnings(bench);
+            for (row, item) in (0..).zip(named) {
+                *item = Item { held: (held.len() + fetched.len()) as u32, row };
             }
-            return Ok(fetched);
+            fetched.push(out);
+            return Ok(());
         }
         named.sort_unstable_by_key(|i| (i.held, i.row));
         for group in named.chunk_by_mut(|a, b| a.held == b.held) {
@@ -166,27 +216,17 @@ impl Shared {
             let mut out = self.spares.take();
             corpus.load(chunk, SequenceSelection::List(&rows), resources, &mut bench.scratch, &mut out)?;
             self.note_warnings(bench);
-            least += self.least_bytes(&out, least)?;
             fetched.push(out);
         }
-        Ok(fetched)
+        Ok(())
     }
 
-    /// Sequences that are fetched in one go: what they are read into takes an eighth of the memory, on the average.
-    fn rows_at_once(&self) -> usize {
-        (self.setup.memory_limit as u64 / 8 / self.row_bytes.max(self.row_cost)).max(1) as usize
-    }
-
-    /// What fetched sequences take in a minibatch at least, unless with those `before` them it is beyond the limit.
-    fn least_bytes(&self, chunk: &Chunk, before: usize) -> Result<usize, Error> {
-        let least = pack::least_bytes(&self.setup.streams, chunk);
-        if before + least > self.setup.memory_limit { Err(self.too_large()) } else { Ok(least) }
-    }
-
-    fn too_large(&self) -> Error {
-        let limit = self.setup.memory_limit;
+    /// The refusal of a minibatch of at least so many bytes.
+    fn too_large(&self, work: &Work, bytes: usize) -> Error {
+        let (bytes, most) = ((bytes as u64).max(work.bytes), self.setup.largest_batch());
+        let limit = Setup::limit_for(bytes);
         UsageError(format!(
-            "the minibatch takes more than `memoryLimit`, {limit} bytes; choose a smaller size or a larger `memoryLimit`"
+            "the minibatch takes {bytes} bytes, at most {most} fit into this `memoryLimit`; choose a smaller size, or a `memoryLimit` of {limit}"
         ))
         .into()
     }
@@ -254,6 +294,18 @@ impl Shared {
         };
         Some(error.within(Some(stream.info().name.clone()), Some(keys.get(sequence))).into())
     }
+}
+
+/// What the items of a minibatch name: the blocks in memory, and what was fetched beside them.
+fn sources<'a>(held: &'a [Option<Held>], fetched: &'a [Chunk]) -> Vec<Source<'a>> {
+    static NOTHING: Chunk = Chunk::empty();
+    let held = held.iter().map(|held| match held {
+        Some(held) => held.block.source(held.line_base),
+        // No item points here any more.
+        None => Source { chunk: &NOTHING, rows: None, line_base: 0 },
+    });
+    let fetched = fetched.iter().map(|chunk| Source { chunk, rows: None, line_base: 0 });
+    held.chain(fetched).collect()
 }
 
 /// Bytes of the minibatch that was made.

@@ -41,7 +41,7 @@ impl Shared {
                 Ok(Progress::Planned) => {
                     over = work.plan.data_end;
                     brain.prepare(&mut work, self.setup.charge_foreign);
-                    work.bytes = brain.dense_bytes(&work, &self.setup);
+                    work.bytes = brain.batch_bytes(&work, &self.setup);
                     planned.push(Ok(work));
                 }
                 Ok(Progress::NeedIndex) => {
@@ -106,17 +106,20 @@ impl Brain {
         }
     }
 
-    /// Bytes of dense values in a minibatch. Where it is small whatever it holds, what it may have at most.
-    fn dense_bytes(&mut self, work: &Work, setup: &Setup) -> usize {
-        let most = work.demand.samples.saturating_mul(setup.sample_bytes);
-        if most <= SMALL_BATCH {
-            return most as usize;
-        }
+    /// Bytes of values in a minibatch, about. Where there are few dense ones whatever it holds, what it may have at most;
+    /// sparse ones take about as much as their storage.
+    fn batch_bytes(&mut self, work: &Work, setup: &Setup) -> u64 {
+        let own = &work.plan.own;
         let (_, index) = self.parts();
+        let most = work.demand.samples.saturating_mul(setup.sample_bytes);
         let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
-        let samples: u64 = work.plan.own.iter().map(length).sum();
-        // One that is larger than all memory is refused when it is made.
-        samples.saturating_mul(setup.sample_bytes).min(setup.memory_limit as u64) as usize
+        let dense = match most <= SMALL_BATCH {
+            true => most,
+            false => own.iter().map(length).sum::<u64>().saturating_mul(setup.sample_bytes),
+        };
+        let Some(first) = own.first().filter(|_| setup.has_sparse()) else { return dense };
+        let chunk = index.chunk(first.chunk as usize);
+        dense.max(own.len() as u64 * (chunk.bytes / u64::from(chunk.n_sequences.max(1))))
     }
 
     /// Where the planned sequences lie: appended to `items`, and the blocks that are new to `blocks`.
@@ -162,11 +165,10 @@ impl State {
         if let (Some(growth), Some(last)) = (&mut self.growth, work.plan.own.last()) {
             growth.reached = last.chunk;
         }
-        self.planned = self.planned.saturating_add(work.bytes);
         if setup.by_row {
             work.held.extend(work.blocks.iter().map(|_| None));
             self.ready.push(Reverse(number));
-            return self.tickets.push_back(Ticket::waiting(work));
+            return self.push(Ticket::waiting(work, setup));
         }
         for &number_of_block in &work.blocks {
             let line_base = self.line_base(number_of_block);
@@ -189,6 +191,11 @@ impl State {
         if work.held.iter().all(Option::is_some) {
             self.ready.push(Reverse(number));
         }
-        self.tickets.push_back(Ticket::waiting(work));
+        self.push(Ticket::waiting(work, setup));
+    }
+
+    fn push(&mut self, ticket: Ticket) {
+        self.planned = self.planned.saturating_add(ticket.bytes);
+        self.tickets.push_back(ticket);
     }
 }

@@ -11,7 +11,7 @@ use tesson_plan::OrderSpec;
 use super::growth::Grown;
 use super::job::{Bench, Stock};
 use super::ticket::{Held, Outcome, Ticket};
-use super::{Block, Presence, ROW_SHARE, Resident, Setup, Shared, State, Supply};
+use super::{Block, Presence, ROW_SHARE, Resident, Setup, Shared, State, Supply, piece_room};
 use crate::block::{BlockTable, Decoded};
 use crate::packed::Packer;
 
@@ -91,8 +91,7 @@ impl Shared {
         let mut chunk = self.spares.take();
         let resources = &*self.setup.resources;
         resources.read_piece(self.decoder(), piece, &mut bench.bytes)?;
-        // As much as is made of the largest numbers of which none is missing.
-        bench.scratch.room.all = 4 * piece.bytes.max(self.setup.piece_bytes) as usize;
+        bench.scratch.room.all = piece_room(piece.bytes.max(self.setup.piece_bytes));
         let decoded = self.decoder().decode(piece, &bench.bytes, resources, &mut bench.scratch, &mut chunk);
         bench.scratch.room.all = usize::MAX;
         decoded?;
@@ -286,9 +285,9 @@ impl State {
     /// Bytes that minibatches will take of the room for blocks, as they are larger than what is set aside for them. `idle`
     /// bytes of former minibatches wait to be used again.
     pub(super) fn reserved(&self, idle: usize, setup: &Setup) -> usize {
-        let front = self.tickets.front().map_or(0, Ticket::cost);
+        let front = self.tickets.front().map_or(0, |ticket| ticket.cost(setup));
         let others = self.planned.max(self.made).min(setup.batches_budget());
-        (front + others + idle).saturating_sub(2 * setup.prefetch_bytes)
+        (self.taken + front + others + idle).saturating_sub(2 * setup.prefetch_bytes)
     }
 
     /// Whether there is room for this many more bytes of blocks, beside what is [reserved](Self::reserved); idle blocks

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tesson_core::Error;
 use tesson_plan::{BatchPlan, BatchSlot, Cursor, Demand};
 
+use super::Setup;
 use crate::arrays::Arrays;
 use crate::block::Resident;
 use crate::fault::Charge;
@@ -28,7 +29,7 @@ pub(super) struct Work {
     /// Blocks that this sweep does not come back to after this minibatch.
     pub(super) retired: Vec<u32>,
     /// Bytes that the minibatch will have, as far as the plan tells.
-    pub(super) bytes: usize,
+    pub(super) bytes: u64,
     /// The minibatch, once it is made.
     pub(super) packed: Option<Packed>,
 }
@@ -78,16 +79,17 @@ enum Stage {
 /// A planned minibatch.
 pub(super) struct Ticket {
     stage: Stage,
-    /// Bytes that the minibatch will have, as far as the plan tells.
+    /// Bytes that the minibatch will have, as far as the plan tells; the memory limit at most, as it is refused then.
     pub(super) bytes: usize,
     /// Bytes that it takes since it is being made.
     pub(super) charged: usize,
 }
 
 impl Ticket {
-    pub(super) fn waiting(work: Box<Work>) -> Ticket {
+    pub(super) fn waiting(work: Box<Work>, setup: &Setup) -> Ticket {
         let missing = work.held.iter().filter(|h| h.is_none()).count();
-        Ticket { bytes: work.bytes, charged: 0, stage: Stage::Waiting(work, missing) }
+        let bytes = work.bytes.min(setup.memory_limit as u64) as usize;
+        Ticket { bytes, charged: 0, stage: Stage::Waiting(work, missing) }
     }
 
     pub(super) fn done(outcome: Outcome) -> Ticket {
@@ -119,10 +121,10 @@ impl Ticket {
         *missing == 0
     }
 
-    /// Bytes that it will take while it is made: what is not in memory is decoded beside it.
-    pub(super) fn cost(&self) -> usize {
+    /// Bytes that it will take while it is made: what is not in memory is decoded beside it, part by part.
+    pub(super) fn cost(&self, setup: &Setup) -> usize {
         match &self.stage {
-            Stage::Waiting(_, 1..) => 2 * self.bytes,
+            Stage::Waiting(_, 1..) => self.bytes + self.bytes.min(setup.part_bytes()),
             _ => self.bytes,
         }
     }

@@ -4,15 +4,15 @@ mod sequence;
 mod truncated;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use tesson_core::{Chunk, Data, Keys, StreamInfo};
+use tesson_core::{Chunk, Keys, StreamInfo};
 
 use crate::minibatch::BatchKeys;
 use crate::packed::{KERNEL_ROOM, PackedRows};
-use crate::pool::Pool;
+use crate::pool::{KEPT_SHARE, Pool};
 
-pub(crate) use sequence::pack;
+pub(crate) use sequence::{Packing, pack};
 pub(crate) use truncated::{Whole, append_dense, dense_bytes, keys as piece_keys, pack as pack_pieces};
 
 /// A sequence to be packed: the row `row` of block `held`.
@@ -31,6 +31,9 @@ pub(crate) struct Source<'a> {
     pub(crate) line_base: u64,
 }
 
+/// Samples or values by which the next minibatch is expected to be larger than the last one, at most.
+const MOST_SPARE: usize = 1 << 16;
+
 /// Where packed values go.
 pub(crate) struct Pools {
     f32s: Arc<Pool<f32>>,
@@ -38,8 +41,8 @@ pub(crate) struct Pools {
     pub(crate) i32s: Arc<Pool<i32>>,
     /// Samples and values of each stream in the last minibatch: what the next one is likely to need.
     sizes: Vec<(AtomicUsize, AtomicUsize)>,
-    /// Bytes of a stream that room is made for before it is packed.
-    most: usize,
+    memory_limit: usize,
+    keeps_large: AtomicBool,
 }
 
 impl Pools {
@@ -51,7 +54,19 @@ impl Pools {
             f64s: Pool::new(memory_limit),
             i32s: Pool::new(memory_limit),
             sizes,
-            most: memory_limit / 2,
+            memory_limit,
+            keeps_large: AtomicBool::new(false),
+        }
+    }
+
+    /// Says how many bytes a minibatch has that will be packed. Buffers of large ones are kept for the next, as memory that
+    /// is freed and asked for again may stay with the allocator of each thread.
+    pub(crate) fn set_batch_bytes(&self, bytes: u64) {
+        let is_large = bytes > (self.memory_limit / KEPT_SHARE) as u64;
+        if self.keeps_large.swap(is_large, Ordering::Relaxed) != is_large {
+            self.f32s.keep_large(is_large);
+            self.f64s.keep_large(is_large);
+            self.i32s.keep_large(is_large);
         }
     }
 
@@ -67,7 +82,7 @@ impl Pools {
         let (samples, values) = &self.sizes[stream];
         let (samples, values) = (samples.load(Ordering::Relaxed), values.load(Ordering::Relaxed));
         let dense = n_sequences.saturating_mul(info.shape.len());
-        match !info.sparse && dense.saturating_mul(info.element.size()) <= self.most {
+        match !info.sparse && dense.saturating_mul(info.element.size()) <= self.memory_limit {
             true => (samples, values.max(dense + KERNEL_ROOM)),
             false => (samples, values),
         }
@@ -80,22 +95,10 @@ impl Pools {
         for (expected, n) in [(samples, n_samples), (values, n_values)] {
             let before = expected.load(Ordering::Relaxed);
             if n > before || n < before / 2 {
-                expected.store(n + n / 8, Ordering::Relaxed);
+                expected.store(n + (n / 8).min(MOST_SPARE), Ordering::Relaxed);
             }
         }
     }
-}
-
-/// Bytes that the sequences of a chunk take in a minibatch, at least.
-pub(crate) fn least_bytes(streams: &[Arc<StreamInfo>], chunk: &Chunk) -> usize {
-    if !chunk.left_out.is_empty() {
-        return 0;
-    }
-    let bytes = streams.iter().zip(&chunk.streams).map(|(stream, column)| match &column.data {
-        Data::Dense { values } => values.len() * stream.element.size(),
-        Data::Sparse { columns, .. } => columns.len() * (size_of::<i32>() + stream.element.size()),
-    });
-    bytes.sum()
 }
 
 /// The keys of the items, in place of those in `keys`.

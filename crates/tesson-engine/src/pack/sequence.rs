@@ -16,11 +16,14 @@ struct Run {
     rows: Range<u32>,
 }
 
-/// Joins neighbours: sequences that lie together in a block are copied at once.
-fn runs(items: &[Item]) -> Vec<Run> {
+/// Joins neighbours: sequences that lie together in a block are copied at once. Sequences that are
+/// [left out](Chunk::left_out) make no run.
+fn runs(items: &[Item], sources: &[Source<'_>]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::with_capacity(items.len());
+    let all_stay = sources.iter().all(|source| source.chunk.left_out.is_empty());
     for item in items {
         match runs.last_mut() {
+            _ if !all_stay && sources[item.held as usize].chunk.is_left_out(item.row) => {}
             Some(run) if run.held == item.held && run.rows.end == item.row => run.rows.end += 1,
             _ => runs.push(Run { held: item.held, rows: item.row..item.row + 1 }),
         }
@@ -37,22 +40,48 @@ pub(crate) fn pack(
     pools: &Pools,
     batches: &mut Vec<StreamBatch>,
 ) {
-    let runs = runs(items);
-    (0..2 * AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch_place));
-    (0..AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch));
-    let mut old = batches.drain(..);
-    let mut writers: Vec<Writer> = streams
-        .iter()
-        .enumerate()
-        .map(|(number, info)| Writer::new(number, info, items.len(), pools, old.next()))
-        .collect();
-    drop(old);
-    match Best::detect() {
-        Best::Plain(kernel) => append(kernel, &mut writers, &runs, sources),
-        #[cfg(target_arch = "x86_64")]
-        Best::Avx512(kernel) => kernel.run(|| append(kernel, &mut writers, &runs, sources)),
+    let mut packing = Packing::new(streams, items.len(), pools, batches);
+    packing.append(items, sources);
+    packing.finish(pools, batches);
+}
+
+/// The streams of a minibatch while sequences are appended to them.
+pub(crate) struct Packing(Vec<Writer>);
+
+impl Packing {
+    /// Empty streams for about `n_sequences`, in the memory of those in `batches`.
+    pub(crate) fn new(
+        streams: &[Arc<StreamInfo>],
+        n_sequences: usize,
+        pools: &Pools,
+        batches: &mut Vec<StreamBatch>,
+    ) -> Packing {
+        let mut old = batches.drain(..);
+        let writer = |(number, info)| Writer::new(number, info, n_sequences, pools, old.next());
+        Packing(streams.iter().enumerate().map(writer).collect())
     }
-    batches.extend(writers.into_iter().map(|writer| writer.finish(pools)));
+
+    /// Appends the items, in order, without those that are left out.
+    pub(crate) fn append(&mut self, items: &[Item], sources: &[Source<'_>]) {
+        let runs = runs(items, sources);
+        (0..2 * AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch_place));
+        (0..AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch));
+        match Best::detect() {
+            Best::Plain(kernel) => append(kernel, &mut self.0, &runs, sources),
+            #[cfg(target_arch = "x86_64")]
+            Best::Avx512(kernel) => kernel.run(|| append(kernel, &mut self.0, &runs, sources)),
+        }
+    }
+
+    /// Bytes of what has been appended.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.iter().map(|writer| writer.lengths.len() * size_of::<u32>() + writer.samples.bytes()).sum()
+    }
+
+    /// Puts the streams into `batches`.
+    pub(crate) fn finish(self, pools: &Pools, batches: &mut Vec<StreamBatch>) {
+        batches.extend(self.0.into_iter().map(|writer| writer.finish(pools)));
+    }
 }
 
 /// Packed runs lie all over memory. So many runs ahead they are asked for, twice as many ahead their places, while the

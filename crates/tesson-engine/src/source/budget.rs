@@ -10,7 +10,7 @@ use crate::block::BlockSizes;
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
 /// Storage bytes that are decoded at once, where memory allows: with their columns they fit a core's own cache.
-pub(super) const PIECE_BYTES: u64 = 512 << 10;
+const PIECE_BYTES: u64 = 512 << 10;
 
 /// Storage bytes of a block that stays in memory for random access, where memory allows: few enough for the threads to
 /// share them out, so many that a minibatch of sequences from everywhere touches few blocks, and large pages of memory.

@@ -6,9 +6,10 @@ use tesson_core::{DataError, Error, Indexed, PartFetch, StreamMismatch};
 use tesson_plan::JoinReport;
 
 use super::Source;
-use super::budget::PIECE_BYTES;
+use super::budget::Budget;
 use crate::block::BlockTable;
 use crate::check::{self, Checked, Severity};
+use crate::deliver::decode_room;
 use crate::join::{self, Joint};
 use crate::threads::Threads;
 
@@ -67,9 +68,12 @@ impl Source {
             Some(found) => found,
             None => (self.indexed()?.clone(), Vec::new()),
         };
-        let table = BlockTable::of(&indexed, self.block_sizes(PIECE_BYTES, PIECE_BYTES));
+        let piece_bytes = Budget::of(self.memory_limit, self.threads).piece_bytes;
+        let table = BlockTable::of(&indexed, self.block_sizes(piece_bytes, piece_bytes));
+        let room = decode_room(usize::try_from(self.memory_limit).unwrap_or(usize::MAX));
         defects.iter().for_each(|defect| each(defect, Severity::Fatal));
-        let mut seen = check::check(&indexed, &table, &self.stored, &self.resources, self.threads, each)?;
+        let mut seen =
+            check::check(&indexed, &table, &self.stored, &self.resources, room, self.threads, each)?;
         seen.faults += defects.len() as u64;
         seen.fatal += defects.len() as u64;
         Ok(seen)

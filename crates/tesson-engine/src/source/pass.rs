@@ -7,15 +7,19 @@ use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use tesson_core::{ByteRun, Chunk, Error, ResourceId, Scratch, StreamingDecoder, UsageError};
+use tesson_core::{ByteRun, Chunk, DecodeRoom, Error, ResourceId, Scratch, StreamingDecoder, UsageError};
 use tesson_plan::{Cursor, Limit};
 
 use super::Source;
 use super::budget::Budget;
+use crate::deliver::{decode_room, piece_room};
 use crate::fault;
 use crate::fetch::Resources;
 use crate::pack;
 use crate::stats::Counters;
+
+/// So many times smaller pieces are cut where decoding makes too much of them.
+const SMALLER: u64 = 8;
 
 /// A piece in memory, its columns, and what is made of them take about so many times the piece's bytes.
 const COPIES: u64 = 4;
@@ -63,37 +67,56 @@ impl Source {
         };
         let budget = Budget::of(self.memory_limit, self.threads);
         let (resources, counters) = (self.resources.clone(), self.counters.clone());
-        let belt = Belt {
+        let mut belt = Belt {
             pieces,
             resources: &resources,
             counters: &counters,
+            room: decode_room(usize::try_from(self.memory_limit).unwrap_or(usize::MAX)),
+            least_room: budget.piece_bytes,
             piece_bytes: budget.piece_bytes,
             most_bytes: budget.blocks / COPIES,
             most_ahead: 2 + 2 * self.threads as u64,
-            state: Mutex::new(State::new()),
-            room: Condvar::new(),
+            state: Mutex::new(State::after(None)),
+            may_cut: Condvar::new(),
             next: Condvar::new(),
         };
+        let mut lines = Lines::default();
+        while let Some(after) = self.pass_on(&belt, &mut lines, &make, &mut take)? {
+            belt.piece_bytes = (belt.piece_bytes / SMALLER).max(1);
+            belt.state = Mutex::new(State::after(after));
+        }
+        self.ended = true;
+        Ok(())
+    }
+
+    /// Goes through what is on a belt, up to its end, or to a piece that decoding makes too large: then to what lies before
+    /// that, and returns the piece after which it was cut.
+    fn pass_on<T: Send, E: From<Error>>(
+        &mut self,
+        belt: &Belt<'_, T>,
+        lines: &mut Lines,
+        make: &(impl Fn(&Chunk) -> T + Sync),
+        take: &mut impl FnMut(T) -> Result<(), E>,
+    ) -> Result<Option<Option<ByteRun>>, E> {
         std::thread::scope(|scope| {
             for number in 0..self.threads {
                 let worker = std::thread::Builder::new().name(format!("tesson-{number}"));
-                worker.spawn_scoped(scope, || belt.work(&make)).expect("the system gives another thread");
+                worker.spawn_scoped(scope, || belt.work(make)).expect("the system gives another thread");
             }
             // However this ends, so do the workers.
-            let _end = End(&belt);
-            let mut lines = Lines::default();
-            while let Some(made) = belt.take() {
-                let made = match made {
-                    Ok(made) => made,
-                    Err(Error::Cancelled) => return Err(Error::Cancelled.into()),
-                    Err(e) => return Err(self.failed.insert(lines.down(e)).clone().into()),
+            let _end = End(belt);
+            while let Some(outcome) = belt.take() {
+                let made = match outcome {
+                    Outcome::Made(made) => made,
+                    Outcome::TooLarge { after } => return Ok(Some(after)),
+                    Outcome::Failed(Error::Cancelled) => return Err(Error::Cancelled.into()),
+                    Outcome::Failed(e) => return Err(self.failed.insert(lines.down(e)).clone().into()),
                 };
                 self.pass_by(&made, lines.base(made.piece.resource))?;
                 lines.pass(made.n_lines);
                 take(made.made)?;
             }
-            self.ended = true;
-            Ok(())
+            Ok(None)
         })
     }
 
@@ -153,11 +176,24 @@ struct Made<T> {
     faulty: Option<Chunk>,
 }
 
+enum Outcome<T> {
+    Made(Made<T>),
+    Failed(Error),
+    /// Missing values are filled with more zeros than there is memory for: it has to be cut smaller.
+    TooLarge {
+        after: Option<ByteRun>,
+    },
+}
+
 /// Pieces on their way through the workers, back into their order.
 struct Belt<'a, T> {
     pieces: &'a dyn StreamingDecoder,
     resources: &'a Resources,
     counters: &'a Counters,
+    /// What may be decoded of one sequence.
+    room: DecodeRoom,
+    /// Bytes of a piece that has [room](piece_room) for what is decoded of it at least.
+    least_room: u64,
     /// Bytes that a piece should have.
     piece_bytes: u64,
     /// Bytes of pieces that may be under way or wait, and how many of them.
@@ -165,7 +201,7 @@ struct Belt<'a, T> {
     most_ahead: u64,
     state: Mutex<State<T>>,
     /// There may be something to cut.
-    room: Condvar,
+    may_cut: Condvar,
     /// What is to be taken next may be there.
     next: Condvar,
 }
@@ -178,8 +214,8 @@ struct State<T> {
     taken: u64,
     /// Bytes of the pieces in between.
     bytes: u64,
-    /// What has been made of them so far.
-    made: BTreeMap<u64, Result<Made<T>, Error>>,
+    /// What has become of them so far.
+    outcomes: BTreeMap<u64, Outcome<T>>,
     /// Nothing is cut any more.
     ended: bool,
     /// A worker has panicked: what it was to make will never come.
@@ -187,13 +223,13 @@ struct State<T> {
 }
 
 impl<T> State<T> {
-    fn new() -> State<T> {
+    fn after(piece: Option<ByteRun>) -> State<T> {
         State {
-            cutter: Some(None),
+            cutter: Some(piece),
             cut: 0,
             taken: 0,
             bytes: 0,
-            made: BTreeMap::new(),
+            outcomes: BTreeMap::new(),
             ended: false,
             broken: false,
         }
@@ -208,25 +244,31 @@ impl<T: Send> Belt<'_, T> {
     /// A worker's life.
     fn work(&self, make: &(impl Fn(&Chunk) -> T + Sync)) {
         let _end = End(self);
-        let (mut scratch, mut bytes, mut chunk) = (Scratch::default(), Vec::new(), Chunk::empty());
+        let mut scratch = Scratch { room: self.room, ..Scratch::default() };
+        let (mut bytes, mut chunk) = (Vec::new(), Chunk::empty());
         while let Some(after) = self.start_cut() {
             let cut = self.pieces.cut(after, self.piece_bytes, self.resources, &mut bytes);
             let Some((number, piece)) = self.end_cut(cut) else { return };
             let read = self.resources.read_piece(self.pieces, piece, &mut bytes);
+            scratch.room.all = piece_room(piece.bytes.max(self.least_room)).max(self.room.sequence);
             let decoded = read
                 .and_then(|()| self.pieces.decode(piece, &bytes, self.resources, &mut scratch, &mut chunk));
             self.counters.note_warnings(&mut scratch);
             self.counters.blocks_loaded.fetch_add(1, Ordering::Relaxed);
-            let made = decoded.map(|()| Made {
-                made: make(&chunk),
-                piece,
-                n_lines: chunk.n_lines,
-                n_sequences: u64::from(chunk.n_sequences) - chunk.left_out.len() as u64,
-                n_samples: chunk.lengths.iter().map(|&n| u64::from(n)).sum(),
-                faulty: (!chunk.faults.is_empty() || !chunk.damaged.is_empty())
-                    .then(|| chunk.without_columns()),
-            });
-            self.put(number, made);
+            let outcome = match decoded {
+                Err(_) if std::mem::take(&mut scratch.outgrown) => Outcome::TooLarge { after },
+                Err(e) => Outcome::Failed(e),
+                Ok(()) => Outcome::Made(Made {
+                    made: make(&chunk),
+                    piece,
+                    n_lines: chunk.n_lines,
+                    n_sequences: u64::from(chunk.n_sequences) - chunk.left_out.len() as u64,
+                    n_samples: chunk.lengths.iter().map(|&n| u64::from(n)).sum(),
+                    faulty: (!chunk.faults.is_empty() || !chunk.damaged.is_empty())
+                        .then(|| chunk.without_columns()),
+                }),
+            };
+            self.put(number, outcome);
         }
     }
 
@@ -244,7 +286,7 @@ impl<T: Send> Belt<'_, T> {
             {
                 return Some(after);
             }
-            state = self.room.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state = self.may_cut.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
     }
 
@@ -257,37 +299,37 @@ impl<T: Send> Belt<'_, T> {
                 state.cutter = Some(Some(piece));
                 state.cut += 1;
                 state.bytes += piece.bytes;
-                self.room.notify_one();
+                self.may_cut.notify_one();
                 return Some((number, piece));
             }
             Ok(None) => {}
             Err(e) => {
                 state.cut += 1;
-                state.made.insert(number, Err(e));
+                state.outcomes.insert(number, Outcome::Failed(e));
             }
         }
         self.end(&mut state);
         None
     }
 
-    fn put(&self, number: u64, made: Result<Made<T>, Error>) {
+    fn put(&self, number: u64, outcome: Outcome<T>) {
         let mut state = self.lock();
-        state.made.insert(number, made);
+        state.outcomes.insert(number, outcome);
         if number == state.taken {
             self.next.notify_one();
         }
     }
 
-    /// What was made of the next piece; `None` behind the last, and where a worker has panicked.
-    fn take(&self) -> Option<Result<Made<T>, Error>> {
+    /// What has become of the next piece; `None` behind the last, and where a worker has panicked.
+    fn take(&self) -> Option<Outcome<T>> {
         let mut state = self.lock();
         loop {
             let number = state.taken;
-            if let Some(made) = state.made.remove(&number) {
+            if let Some(outcome) = state.outcomes.remove(&number) {
                 state.taken += 1;
-                state.bytes -= made.as_ref().map_or(0, |made| made.piece.bytes);
-                self.room.notify_one();
-                return Some(made);
+                state.bytes -= if let Outcome::Made(made) = &outcome { made.piece.bytes } else { 0 };
+                self.may_cut.notify_one();
+                return Some(outcome);
             }
             if state.broken || (state.ended && state.taken == state.cut) {
                 return None;
@@ -298,7 +340,7 @@ impl<T: Send> Belt<'_, T> {
 
     fn end(&self, state: &mut State<T>) {
         state.ended = true;
-        self.room.notify_all();
+        self.may_cut.notify_all();
         self.next.notify_all();
     }
 }
