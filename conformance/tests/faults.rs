@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use tesson::errors::CtfFault;
 use tesson::store::MemoryStore;
 use tesson::{DataError, DataErrorKind as Kind, Error, Key, Source, config};
 use tesson_conformance::{binary, corpus};
@@ -43,7 +44,14 @@ fn fault(options: &str, bytes: &[u8]) -> DataError {
 }
 
 /// Reads a file under the reference's rules and compares all that the error says.
-fn check(bytes: &[u8], kind: Kind, line: u64, offset: u64, stream: Option<&str>, key: Option<u64>) {
+fn check(
+    bytes: &[u8],
+    kind: impl Into<Kind>,
+    line: u64,
+    offset: u64,
+    stream: Option<&str>,
+    key: Option<u64>,
+) {
     let e = fault(r#""rules": "cntk","#, bytes);
     // Without a budget the fault that ends reading is one more than 0.
     let found = match e.kind() {
@@ -51,7 +59,7 @@ fn check(bytes: &[u8], kind: Kind, line: u64, offset: u64, stream: Option<&str>,
         other => other,
     };
     let shown = bytes.escape_ascii();
-    assert_eq!(found, &kind, "{shown}");
+    assert_eq!(found, &kind.into(), "{shown}");
     assert_eq!(&*e.at().file, Path::new(FILE), "{shown}");
     assert_eq!((e.at().line, e.at().offset), (Some(line), offset), "line and offset of {shown}");
     assert_eq!((e.stream(), e.key()), (stream, key.map(Key::Number).as_ref()), "stream and key of {shown}");
@@ -67,10 +75,10 @@ fn text(t: &str) -> String {
 fn a_faulty_sample_is_told_with_stream_and_key() {
     let good = b"7 |a 1 2 |s 0:1\n";
     let after = |row: &str| [&good[..], row.as_bytes()].concat();
-    check(&after("8 |a 1 2 3 |s 0:1\n"), Kind::TooManyValues { dim: 2 }, 2, 25, Some("A"), Some(8));
-    check(&after("8 |a 1 x |s 0:1\n"), Kind::BadNumber { found: text("x") }, 2, 23, Some("A"), Some(8));
-    check(&after("8 |a 1 2 |s 0:\n"), Kind::BadPair { found: text("0:") }, 2, 28, Some("S"), Some(8));
-    check(&after("8 |a 1 2 |s 01\n"), Kind::BadPair { found: text("01") }, 2, 28, Some("S"), Some(8));
+    check(&after("8 |a 1 2 3 |s 0:1\n"), CtfFault::TooManyValues { dim: 2 }, 2, 25, Some("A"), Some(8));
+    check(&after("8 |a 1 x |s 0:1\n"), CtfFault::BadNumber { found: text("x") }, 2, 23, Some("A"), Some(8));
+    check(&after("8 |a 1 2 |s 0:\n"), CtfFault::BadPair { found: text("0:") }, 2, 28, Some("S"), Some(8));
+    check(&after("8 |a 1 2 |s 01\n"), CtfFault::BadPair { found: text("01") }, 2, 28, Some("S"), Some(8));
     check(
         &after("8 |a 1 2 |s 5:1\n"),
         Kind::IndexOutOfRange { index: text("5"), dim: 5 },
@@ -85,34 +93,34 @@ fn a_faulty_sample_is_told_with_stream_and_key() {
 fn a_faulty_row_is_told_with_its_key() {
     check(
         b"7 |a 1 2 |s 0:1\n7 x |a 1 2 |s 0:1\n",
-        Kind::StrayText { found: text("x") },
+        CtfFault::StrayText { found: text("x") },
         2,
         18,
         None,
         Some(7),
     );
-    check(b"7 |a 1 2 |s 0:1\n7 | |a 1 2 |s 0:1\n", Kind::UnnamedInput, 2, 18, None, Some(7));
-    check(b"7 |a 1 2 |s 0:1\n\n", Kind::RowWithoutSample, 2, 16, None, Some(7));
+    check(b"7 |a 1 2 |s 0:1\n7 | |a 1 2 |s 0:1\n", CtfFault::UnnamedInput, 2, 18, None, Some(7));
+    check(b"7 |a 1 2 |s 0:1\n\n", CtfFault::RowWithoutSample, 2, 16, None, Some(7));
 }
 
 #[test]
 fn a_sequence_whose_inputs_do_not_fit_its_rows_is_told_with_its_key() {
-    let more = Kind::MoreSamplesThanRows { samples: 2, rows: 1 };
+    let more = CtfFault::MoreSamplesThanRows { samples: 2, rows: 1 };
     check(b"7 |a 1 2 |s 0:1\n8 |a 1 2 |a 3 4 |s 0:1\n", more, 2, 16, Some("A"), Some(8));
-    let fewer = Kind::FewerSamplesThanRows { samples: 1, rows: 2 };
+    let fewer = CtfFault::FewerSamplesThanRows { samples: 1, rows: 2 };
     check(b"7 |a 1 2 |s 0:1\n8 |a 1 2 \n8 |s 0:1\n", fewer, 2, 16, None, Some(8));
-    check(b"7 |a 1 2 |s 0:1\n8 |a 1 2\n", Kind::EmptyInput, 2, 16, Some("S"), Some(8));
+    check(b"7 |a 1 2 |s 0:1\n8 |a 1 2\n", CtfFault::EmptyInput, 2, 16, Some("S"), Some(8));
 }
 
 #[test]
 fn a_file_that_cannot_be_text_is_told_with_its_place() {
     check(b"", Kind::EmptyFile, 1, 0, None, None);
     check(b" \n\t\n", Kind::EmptyFile, 1, 0, None, None);
-    check(b"\xff\xfe1\0", Kind::Utf16, 1, 0, None, None);
-    check(b"\n x |a 1 2\n", Kind::ExpectedSequenceId { found: b'x' }, 2, 2, None, None);
+    check(b"\xff\xfe1\0", CtfFault::Utf16, 1, 0, None, None);
+    check(b"\n x |a 1 2\n", CtfFault::ExpectedSequenceId { found: b'x' }, 2, 2, None, None);
     let digits = "18446744073709551616";
     let bytes = format!("7 |a 1 2 |s 0:1\n{digits} |a 1 2 |s 0:1\n");
-    check(bytes.as_bytes(), Kind::IdOverflow { found: text(digits) }, 2, 16, None, None);
+    check(bytes.as_bytes(), CtfFault::IdOverflow { found: text(digits) }, 2, 16, None, None);
 }
 
 #[test]

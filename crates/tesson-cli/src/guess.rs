@@ -21,7 +21,7 @@ pub(crate) fn missing_streams(path: &Path) -> String {
     let text = glance(path);
     if text.trim().is_empty() {
         return format!(
-            "{}: the file is empty or holds only white space, at least one sequence is expected",
+            "{}: the file is empty or holds only white space, expected at least one sequence",
             path.display()
         );
     }

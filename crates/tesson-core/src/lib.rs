@@ -37,8 +37,8 @@ pub use deserializer::{
 };
 pub use draw::Draw;
 pub use error::{
-    Cause, ConfigError, DataError, DataErrorKind, Error, Location, ResumeError, SEQUENCES_IN_MEMORY,
-    StoreError, UsageError, UserError,
+    Cause, ConfigError, DataError, DataErrorKind, Error, ErrorCodes, ErrorInfo, FormatFault, FormatFaults,
+    Location, ResumeError, SEQUENCES_IN_MEMORY, StoreError, UsageError, UserError,
 };
 pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;

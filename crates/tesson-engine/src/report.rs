@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Map, Value, json};
 use tesson_core::{DataError, Key, StoreError};
 
-/// What is known of a fault: `fault` in words, `file`, `line` (from 1), `offset` (bytes), `stream` and `key`; null where
+/// What is known of a fault: `fault` in words, its stable `code`, `file`, `line` (from 1), `offset` (bytes), `stream` and `key`; null where
 /// there is none.
 pub fn fault_facts(error: &DataError) -> Map<String, Value> {
     let key = error.key().map(|key| match key {
@@ -16,6 +16,7 @@ pub fn fault_facts(error: &DataError) -> Map<String, Value> {
     });
     let facts = [
         ("fault", json!(error.kind().to_string())),
+        ("code", json!(error.code())),
         ("file", json!(error.at().file.to_string_lossy())),
         ("line", json!(error.at().line)),
         ("offset", json!(error.at().offset)),

@@ -97,6 +97,7 @@ fn data_facts(facts: &Bound<'_, PyDict>, e: &DataError) -> PyResult<&'static str
     facts.set_item("offset", e.at().offset)?;
     facts.set_item("line", e.at().line)?;
     facts.set_item("chunk", e.chunk())?;
+    facts.set_item("code", e.code())?;
     facts.set_item("stream", e.stream())?;
     e.key().map_or(Ok(()), |key| key_fact(facts, key))?;
     Ok("DataError")

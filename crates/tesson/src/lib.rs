@@ -33,6 +33,7 @@
 
 pub mod config;
 pub mod convert;
+pub mod errors;
 pub mod files;
 pub mod records;
 pub mod tfds;

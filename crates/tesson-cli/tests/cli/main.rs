@@ -399,9 +399,9 @@ fn check_notes_what_the_documents_of_the_format_call_invalid() {
     let (summary, found) = found.split_last().unwrap();
     let facts: Vec<_> =
         found.iter().map(|f| (&f["offset"], &f["key"], &f["note"], f["fault"].as_str().unwrap())).collect();
-    let twice = "the input occurs again in the same row, one sample a row is expected";
+    let twice = "the input occurs again in the same row, expected one sample a row";
     let bare = "the row holds no valid sample of a known input";
-    let more = "2 samples in a sequence of 1 rows, at most one a row is expected";
+    let more = "found 2 samples in a sequence of 1 rows, expected at most one a row";
     let again = "the key occurs again, the first sequence with it begins at byte 0; all rows of a sequence are expected to \
                  follow each other";
     assert_eq!(

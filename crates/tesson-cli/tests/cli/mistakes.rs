@@ -216,7 +216,7 @@ fn a_file_that_is_something_else_is_told_with_what_to_do() {
         (
             "read empty.ctf",
             2,
-            "empty.ctf: the file is empty or holds only white space, at least one sequence is expected",
+            "empty.ctf: the file is empty or holds only white space, expected at least one sequence",
         ),
         ("read x.ctf.gz --stream x:1", 2, "x.ctf.gz: found a file compressed by gzip, expected"),
         (

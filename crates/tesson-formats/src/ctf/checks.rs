@@ -1,13 +1,12 @@
 //! What is checked when a sequence has been read: its streams against its rows.
 
-use tesson_core::DataErrorKind;
-
+use super::fault::CtfFault;
 use super::number::Real;
 use super::options::EmptyInputs;
 use super::parse::{Decoder, Odd};
 
 /// A fault of the whole sequence: what, in which stream, and whether no budget forgives it.
-pub(crate) type Found = (DataErrorKind, Option<u16>, bool);
+pub(crate) type Found = (CtfFault, Option<u16>, bool);
 
 /// Checks the open sequence of `rows` counted rows, which begins at `offset`; what is to be left out at delivery is noted in
 /// the decoder. `faulty`: whether its rows have faults already.
@@ -22,7 +21,7 @@ pub(crate) fn check<E: Real>(
     if samples.contains(&0) {
         if !decoder.rules.lenient {
             let empty = samples.iter().position(|&n| n == 0);
-            return vec![(DataErrorKind::EmptyInput, empty.map(|s| s as u16), true)];
+            return vec![(CtfFault::EmptyInput, empty.map(|s| s as u16), true)];
         }
         let is_bare = samples.iter().all(|&n| n == 0);
         // A stream that has lost all its samples to faults takes the sequence with it; those were charged already.
@@ -31,11 +30,11 @@ pub(crate) fn check<E: Real>(
         let missing_u16 = missing.map(|stream| stream as u16);
         match (missing, decoder.rules.empty) {
             (Some(_), EmptyInputs::Error) if !is_bare => {
-                return vec![(DataErrorKind::EmptyInput, missing_u16, true)];
+                return vec![(CtfFault::EmptyInput, missing_u16, true)];
             }
             (Some(_), EmptyInputs::Fault) if !is_bare => {
                 is_left_out = true;
-                found.push((DataErrorKind::MissingInput, missing_u16, false));
+                found.push((CtfFault::MissingInput, missing_u16, false));
             }
             (Some(stream), empty) => {
                 is_left_out |= empty == EmptyInputs::Skip;
@@ -62,10 +61,10 @@ pub(crate) fn check<E: Real>(
     let (longest_u64, rows_u64) = (u64::from(longest), u64::from(rows));
     if let Some(stream) = counts.iter().position(|&n| n > rows) {
         let samples = u64::from(counts[stream]);
-        let kind = DataErrorKind::MoreSamplesThanRows { samples, rows: rows_u64 };
+        let kind = CtfFault::MoreSamplesThanRows { samples, rows: rows_u64 };
         found.push((kind, Some((first + stream) as u16), false));
     } else if longest < rows && !decoder.rules.lenient {
-        let kind = DataErrorKind::FewerSamplesThanRows { samples: longest_u64, rows: rows_u64 };
+        let kind = CtfFault::FewerSamplesThanRows { samples: longest_u64, rows: rows_u64 };
         found.push((kind, None, false));
     }
     found

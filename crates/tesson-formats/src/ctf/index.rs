@@ -8,6 +8,7 @@ use std::sync::Mutex;
 
 use tesson_core::{CompactLengths, DataErrorKind, Error, Fetch, Index, Parallelism};
 
+use super::fault::CtfFault;
 use super::rows::{Keying, LastId, RowId};
 use super::scan::{self, LIMIT, Reads};
 use super::{FILE, Rules, located};
@@ -326,7 +327,7 @@ impl Stitch<'_> {
             self.id = part.last_id;
         }
         if let Some((found, offset, line)) = part.overflow {
-            return Err(located(self.rules, DataErrorKind::IdOverflow { found }, offset, self.line + line));
+            return Err(located(self.rules, CtfFault::IdOverflow { found }, offset, self.line + line));
         }
         self.line += part.lines;
         Ok(())
@@ -446,9 +447,7 @@ impl Chunks {
         let bytes = self.end - self.start;
         let table = ChunkTable::new(self.start, self.line, &lengths, columns).filter(|_| bytes <= LIMIT);
         let Some(table) = table else {
-            let what =
-                format!("a chunk has {bytes} bytes, at most {LIMIT} are supported: lower `chunkSizeInBytes`");
-            return Err(DataErrorKind::Malformed { what });
+            return Err(CtfFault::ChunkTooLarge { found: bytes, limit: LIMIT }.into());
         };
         self.table.push(table);
         self.index.push(lengths, bytes);

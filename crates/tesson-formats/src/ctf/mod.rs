@@ -12,6 +12,7 @@
 //! | `corpus` | loading parts of an indexed file |
 //! | `streaming` | reading in order without an index |
 //! | `parse`, `checks` | rows to columns, and all faults |
+//! | `fault` | the kinds of faults, their codes and texts |
 //! | `number`, `bytes`, `tag` | numbers, classes of bytes, short texts |
 //! | `tokens` | fast kernels for ordinary values |
 //! | `write` | the way back |
@@ -19,6 +20,7 @@
 mod bytes;
 mod checks;
 mod corpus;
+mod fault;
 mod glance;
 mod index;
 mod number;
@@ -44,6 +46,7 @@ use tesson_core::{
 };
 
 use crate::several;
+pub use fault::CtfFault;
 use options::{CtfOptions, EmptyInputs, Input, OPTIONS};
 use prologue::Prologue;
 use rows::{Keying, RowRules};
@@ -245,7 +248,7 @@ impl Deserializer for Ctf {
 }
 
 /// An error at a place of the file; `line` from 0.
-fn located(rules: &Rules, kind: DataErrorKind, offset: u64, line: u64) -> Error {
+fn located(rules: &Rules, kind: impl Into<DataErrorKind>, offset: u64, line: u64) -> Error {
     let at = Location { file: Arc::clone(&rules.file), offset, line: Some(line + 1) };
     DataError::new(kind, at).into()
 }

@@ -9,6 +9,7 @@ use tesson_core::{
 };
 
 use super::bytes::{is_blank, is_end, is_unprintable, quote, skip_blanks, skip_digits, skip_to_input};
+use super::fault::CtfFault;
 use super::number::{Grammar, Real, read};
 use super::options::Input;
 use super::rows::{Keying, LastId, RowId, has_input};
@@ -406,9 +407,10 @@ impl<'r, E: Real> Decoder<'r, E> {
             for (kind, stream, fatal) in checks::check(self, open.rows, open.offset, faulty) {
                 let sequence = self.lengths.len() as u32;
                 let (offset, line) = (open.offset, Some(open.line));
-                if matches!(kind, DataErrorKind::MoreSamplesThanRows { .. }) {
+                if matches!(kind, CtfFault::MoreSamplesThanRows { .. }) {
                     self.forget_repeated(open.n_notes);
                 }
+                let kind = kind.into();
                 self.faults.push(Fault { sequence, kind, stream, resource: FILE, offset, line, fatal });
             }
         }
@@ -480,7 +482,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         if !good {
             match may_be_bare {
                 true if self.faults.len() == n_faults => {
-                    self.note_fault(DataErrorKind::RowWithoutSample, None, start);
+                    self.note_fault(CtfFault::RowWithoutSample, None, start);
                 }
                 true => {}
                 false => self.bare_row(start),
@@ -496,8 +498,8 @@ impl<'r, E: Real> Decoder<'r, E> {
         let found = quote(bytes, at);
         let is_sequence = self.rules.lenient && self.rules.rows.keying == Keying::Lines;
         let kind = match is_sequence && !has_input(&bytes[start..]) {
-            true => DataErrorKind::RowWithoutInput { found },
-            false => DataErrorKind::StrayText { found },
+            true => CtfFault::RowWithoutInput { found },
+            false => CtfFault::StrayText { found },
         };
         self.fault(kind, None, at);
         skip_to_input(bytes, at)
@@ -507,8 +509,10 @@ impl<'r, E: Real> Decoder<'r, E> {
     #[cold]
     fn bare_row(&mut self, start: usize) {
         let before = self.open.map_or(0, |open| open.n_faults);
-        if !matches!(&self.faults[before..], [Fault { kind: DataErrorKind::RowWithoutInput { .. }, .. }]) {
-            self.fault(DataErrorKind::RowWithoutSample, None, start);
+        let is_charged =
+            |fault: &Fault| matches!(fault.kind.of_format(), Some(CtfFault::RowWithoutInput { .. }));
+        if !matches!(&self.faults[before..], [fault] if is_charged(fault)) {
+            self.fault(CtfFault::RowWithoutSample, None, start);
         }
     }
 
@@ -585,7 +589,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         match bytes.get(name) {
             Some(b'#') => {}
             Some(&b) if !is_end(b) => self.skipped += 1,
-            _ => self.fault(DataErrorKind::UnnamedInput, None, at),
+            _ => self.fault(CtfFault::UnnamedInput, None, at),
         }
         name
     }
@@ -594,7 +598,7 @@ impl<'r, E: Real> Decoder<'r, E> {
     #[cold]
     fn note_sample(&mut self, stream: usize, bytes: &[u8], at: usize, values: usize, is_short: bool) {
         if self.columns[stream].last_line.replace(self.line) == Some(self.line) {
-            self.note_fault(DataErrorKind::RepeatedInput, Some(stream), at);
+            self.note_fault(CtfFault::RepeatedInput, Some(stream), at);
         }
         if is_short {
             let most = count_values(bytes, values, self.rules.grammar).unwrap_or_default() as u64;
@@ -608,23 +612,25 @@ impl<'r, E: Real> Decoder<'r, E> {
     fn forget_repeated(&mut self, n_notes: usize) {
         if let Some(notes) = &mut self.notes {
             let kept: Vec<Fault> = notes.drain(n_notes..).collect();
-            notes.extend(kept.into_iter().filter(|note| note.kind != DataErrorKind::RepeatedInput));
+            notes.extend(
+                kept.into_iter().filter(|note| note.kind.of_format() != Some(&CtfFault::RepeatedInput)),
+            );
         }
     }
 
     /// Notes for a check something about the open sequence that is no fault.
     #[cold]
-    fn note_fault(&mut self, kind: DataErrorKind, stream: Option<usize>, at: usize) {
+    fn note_fault(&mut self, kind: impl Into<DataErrorKind>, stream: Option<usize>, at: usize) {
         let note = self.describe(kind, stream, at);
         if let Some(notes) = &mut self.notes {
             notes.push(note);
         }
     }
 
-    fn describe(&self, kind: DataErrorKind, stream: Option<usize>, at: usize) -> Fault {
+    fn describe(&self, kind: impl Into<DataErrorKind>, stream: Option<usize>, at: usize) -> Fault {
         Fault {
             sequence: self.lengths.len() as u32,
-            kind,
+            kind: kind.into(),
             stream: stream.map(|s| s as u16),
             resource: FILE,
             offset: self.offset + at as u64,
@@ -634,7 +640,7 @@ impl<'r, E: Real> Decoder<'r, E> {
     }
 
     /// Notes a fault of the open sequence, unless it has more of them than anybody will charge.
-    fn fault(&mut self, kind: DataErrorKind, stream: Option<usize>, at: usize) {
+    fn fault(&mut self, kind: impl Into<DataErrorKind>, stream: Option<usize>, at: usize) {
         let kept = self.faults.len() - self.open.map_or(0, |open| open.n_faults);
         if kept >= self.rules.most_faults {
             return;
@@ -705,7 +711,7 @@ fn dense_plainly<E: Real>(
         if bytes.get(at).is_none_or(|&b| is_end(b)) {
             return Ok((at, n));
         }
-        let bad = || (DataErrorKind::BadNumber { found: quote(bytes, at) }, at);
+        let bad = || (CtfFault::BadNumber { found: quote(bytes, at) }.into(), at);
         let (value, end) = read::<E>(bytes, at, grammar).ok_or_else(bad)?;
         match bytes.get(end) {
             Some(&b) if is_end(b) => {}
@@ -714,7 +720,7 @@ fn dense_plainly<E: Real>(
             Some(_) => return Err(bad()),
         }
         let Some(slot) = values.get_mut(n) else {
-            return Err((DataErrorKind::TooManyValues { dim: n as u64 }, at));
+            return Err((CtfFault::TooManyValues { dim: n as u64 }.into(), at));
         };
         *slot = value;
         n += 1;
@@ -766,7 +772,7 @@ fn pair<E: Real>(
     dim: u32,
     grammar: Grammar,
 ) -> Result<(u32, E, usize), (DataErrorKind, usize)> {
-    let bad = || (DataErrorKind::BadPair { found: quote(bytes, at) }, at);
+    let bad = || (CtfFault::BadPair { found: quote(bytes, at) }.into(), at);
     let colon = skip_digits(bytes, at);
     if colon == at || bytes.get(colon) != Some(&b':') {
         return Err(bad());

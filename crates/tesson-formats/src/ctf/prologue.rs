@@ -3,6 +3,7 @@
 use tesson_core::{ConfigError, DataErrorKind, Error, Fetch, ResourceId};
 
 use super::bytes::{is_end, is_white};
+use super::fault::CtfFault;
 use super::options::CtfOptions;
 use super::parse::count_values;
 use super::{Rules, glance, located, scan};
@@ -63,18 +64,15 @@ const COMPRESSED: &[(&[u8], &str, &str)] = &[
 pub(crate) fn look(rules: &Rules, fetch: &dyn Fetch) -> Result<Prologue, Error> {
     let size = fetch.size(ResourceId(0));
     let mut window = Window { fetch, size, base: 0, bytes: Vec::new() };
-    let fail = |kind, at, line| Err(located(rules, kind, at, line));
+    let fail = |kind: DataErrorKind, at, line| Err(located(rules, kind, at, line));
     if (window.byte(0)?, window.byte(1)?) == (Some(0xFF), Some(0xFE)) {
-        return fail(DataErrorKind::Utf16, 0, 0);
+        return fail(CtfFault::Utf16.into(), 0, 0);
     }
     if window.bytes.starts_with(BINARY) {
-        let what = "the file is in CNTK's binary format, read it with `CNTKBinaryFormatDeserializer`".into();
-        return fail(DataErrorKind::Malformed { what }, 0, 0);
+        return fail(CtfFault::Binary.into(), 0, 0);
     }
-    if let Some((_, program, remedy)) = COMPRESSED.iter().find(|(mark, ..)| window.bytes.starts_with(mark)) {
-        let what =
-            format!("the file is compressed by {program}, text is expected; decompress it with `{remedy}`");
-        return fail(DataErrorKind::Malformed { what }, 0, 0);
+    if let Some(&(_, program, remedy)) = COMPRESSED.iter().find(|(mark, ..)| window.bytes.starts_with(mark)) {
+        return fail(CtfFault::Compressed { program, remedy }.into(), 0, 0);
     }
     let (mut at, mut line) = (0, 0);
     for mark in [0xEF, 0xBB, 0xBF] {
@@ -106,7 +104,7 @@ pub(crate) fn look(rules: &Rules, fetch: &dyn Fetch) -> Result<Prologue, Error> 
     let lines = rules.skip_ids || (first == b'|' && !rules.text_keys);
     let is_id = if rules.text_keys { first != b'|' } else { first.is_ascii_digit() };
     if !lines && !is_id {
-        return fail(DataErrorKind::ExpectedSequenceId { found: first }, at, line);
+        return fail(CtfFault::ExpectedSequenceId { found: first }.into(), at, line);
     }
     let seen = window.bytes.get((at - window.base) as usize..).unwrap_or_default();
     if let Some(what) = glance::complaint(rules.inputs.iter().map(|input| &*input.alias), seen) {

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use tesson_core::{ByteRun, Chunk, DataErrorKind, Error, Fetch, Scratch, StreamingDecoder};
 
+use super::fault::CtfFault;
 use super::parse::{AnyDecoder, NoSequences};
 use super::rows::{Keying, RowId, RowRules};
 use super::scan::{beyond_memory, most_read, too_large};
@@ -141,7 +142,7 @@ fn decode(
     decoder.finish(scratch, out);
     decoded.map_err(|e| {
         let (kind, offset) = match e {
-            NoSequences::Overflow { found, offset } => (DataErrorKind::IdOverflow { found }, offset),
+            NoSequences::Overflow { found, offset } => (CtfFault::IdOverflow { found }.into(), offset),
             NoSequences::TooLarge { found, offset } => (beyond_memory(found, fetch), offset),
             // Never shown: the piece is read by an index, in smaller parts.
             NoSequences::Outgrown => {

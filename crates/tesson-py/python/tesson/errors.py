@@ -65,6 +65,8 @@ class DataError(TessonError, ValueError):
 
     Attributes
     ----------
+    code : str
+        The stable code of what is wrong, such as ``ctf.bad-number``; the manual lists all of them.
     file : str
         The file, as the configuration names it.
     offset : int
@@ -85,14 +87,15 @@ class DataError(TessonError, ValueError):
     >>> try:
     ...     MinibatchSource(CTFDeserializer("train.ctf", narrow), randomize=False).next_minibatch(1)
     ... except DataError as e:
-    ...     print(e.file, e.line, e.stream, e.key)
-    train.ctf 1 x 0
+    ...     print(e.code, e.file, e.line, e.stream, e.key)
+    ctf.too-many-values train.ctf 1 x 0
     """
 
     def __init__(
         self,
         message: str,
         *,
+        code: str = "",
         file: str = "",
         offset: int = 0,
         line: int | None = None,
@@ -101,6 +104,7 @@ class DataError(TessonError, ValueError):
         key: int | str | None = None,
     ) -> None:
         super().__init__(message)
+        self.code = code
         self.file = file
         self.offset = offset
         self.line = line

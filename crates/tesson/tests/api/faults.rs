@@ -138,7 +138,7 @@ fn forgiven_faults_are_reported_as_lines_of_json() {
     assert_eq!(
         lines[0],
         serde_json::json!({
-            "fault": "`a` is not a number, expected one such as `1`, `-0.5` or `2e-3`", "file": file, "line": 2, "offset": offset, "stream": "x", "key": 2,
+            "fault": "`a` is not a number, expected one such as `1`, `-0.5` or `2e-3`", "code": "ctf.bad-number", "file": file, "line": 2, "offset": offset, "stream": "x", "key": 2,
         })
     );
 }

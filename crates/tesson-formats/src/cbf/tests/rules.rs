@@ -137,7 +137,7 @@ fn what_is_wrong_with_a_header_is_said_with_its_place() {
     };
     refused(
         &[],
-        "f.cbf (byte 0): the file is empty or holds only white space, at least one sequence is expected",
+        "f.cbf (byte 0): the file is empty or holds only white space, expected at least one sequence",
     );
     refused(&EXAMPLE[..7], "f.cbf (byte 0): the file ends within the magic number");
     refused(

@@ -5,6 +5,7 @@ use tesson_core::{
     ReaderDefaults, ResourceId, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
 };
 
+use super::super::fault::CtfFault;
 use super::super::index::Cut;
 use super::super::options::{CtfOptions, OPTIONS};
 use super::super::tokens::Kernel;
@@ -189,19 +190,22 @@ fn samples(stream: &StreamColumn, dim: usize, i: usize) -> Vec<String> {
 
 /// A fault in a word.
 fn word(kind: &DataErrorKind) -> &'static str {
-    match kind {
-        DataErrorKind::StrayText { .. } => "prefix",
-        DataErrorKind::UnnamedInput => "name",
-        DataErrorKind::BadNumber { .. } => "number",
-        DataErrorKind::TooManyValues { .. } => "long",
-        DataErrorKind::BadPair { .. } => "pair",
-        DataErrorKind::IndexOutOfRange { .. } => "index",
-        DataErrorKind::RowWithoutSample => "row",
-        DataErrorKind::MoreSamplesThanRows { .. } => "more",
-        DataErrorKind::FewerSamplesThanRows { .. } => "fewer",
-        DataErrorKind::RowWithoutInput { .. } => "text",
-        DataErrorKind::EmptyInput => "empty",
-        DataErrorKind::MissingInput => "missing",
+    let fault = match kind {
+        DataErrorKind::IndexOutOfRange { .. } => return "index",
+        kind => kind.of_format(),
+    };
+    match fault {
+        Some(CtfFault::StrayText { .. }) => "prefix",
+        Some(CtfFault::UnnamedInput) => "name",
+        Some(CtfFault::BadNumber { .. }) => "number",
+        Some(CtfFault::TooManyValues { .. }) => "long",
+        Some(CtfFault::BadPair { .. }) => "pair",
+        Some(CtfFault::RowWithoutSample) => "row",
+        Some(CtfFault::MoreSamplesThanRows { .. }) => "more",
+        Some(CtfFault::FewerSamplesThanRows { .. }) => "fewer",
+        Some(CtfFault::RowWithoutInput { .. }) => "text",
+        Some(CtfFault::EmptyInput) => "empty",
+        Some(CtfFault::MissingInput) => "missing",
         _ => "other",
     }
 }

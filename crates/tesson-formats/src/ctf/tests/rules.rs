@@ -68,14 +68,14 @@ fn files_that_allow_no_index_are_refused_with_the_place() {
         refused(
             "",
             bytes,
-            &format!("input.txt:1 (byte 0): the file is compressed by {program}, text is expected"),
+            &format!("input.txt:1 (byte 0): the file is compressed by {program}, expected text"),
         );
     }
     refused("", b"\n\n -5 |a 1 2\n", "input.txt:3 (byte 3): found `-`");
     refused(
         "",
         b"1 |a 1 2\n99999999999999999999 |a 1 2\n",
-        "input.txt:2 (byte 9): sequence id 99999999999999999999",
+        "input.txt:2 (byte 9): found sequence id 99999999999999999999",
     );
     refused("textKeys", b"|a 1 2\n", "found `|`");
     refused("rules=cntk", b"123", "no sequence");

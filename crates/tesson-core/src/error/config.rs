@@ -1,0 +1,64 @@
+//! Configurations that cannot be opened.
+
+use std::fmt;
+
+use crate::{Place, Section};
+
+/// A configuration that means nothing, or nothing that can be opened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// Path of the option, such as `deserializers[0].input.x.dim`; empty for the whole.
+    pub path: String,
+    /// What is wrong, with the value found, what is expected, and the repair.
+    pub what: String,
+    /// Where it is written, if that is in a text and known.
+    pub at: Option<Place>,
+}
+
+impl ConfigError {
+    /// An error of the option at `path`.
+    pub fn new(path: impl Into<String>, what: impl Into<String>) -> ConfigError {
+        ConfigError { path: path.into(), what: what.into(), at: None }
+    }
+
+    /// The same at a place, unless it has one already.
+    #[must_use]
+    pub fn at(mut self, place: Option<Place>) -> ConfigError {
+        self.at = self.at.or(place);
+        self
+    }
+
+    /// The same at the place of its path in the section that the path starts from.
+    #[must_use]
+    pub fn located_in(self, section: &Section) -> ConfigError {
+        let place = section.place_of(&self.path).cloned();
+        self.at(place)
+    }
+
+    /// The same, seen from further outside: `path` is put before its own.
+    #[must_use]
+    pub fn within(mut self, path: &str) -> ConfigError {
+        let dot = if path.is_empty() || self.path.is_empty() { "" } else { "." };
+        self.path = format!("{path}{dot}{}", self.path);
+        self
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(place) = &self.at {
+            write!(f, "{place}: ")?;
+        }
+        // An argument such as `--set maxErrors=3` or `--randomize` names the option itself.
+        let option = self.path.rsplit('.').next().unwrap_or_default();
+        let names =
+            |place: &Place| place.file.split(|c: char| !c.is_alphanumeric()).any(|word| word == option);
+        let is_named = self.at.as_ref().is_some_and(|place| place.is_argument() && names(place));
+        if !self.path.is_empty() && !is_named {
+            write!(f, "{}: ", self.path)?;
+        }
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for ConfigError {}

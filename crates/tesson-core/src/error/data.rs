@@ -1,0 +1,131 @@
+//! Bad data, and where it is.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{DataErrorKind, ErrorCodes};
+use crate::Key;
+
+/// Bad data: what, where, in which stream and sequence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DataError(Box<DataErrorInside>);
+
+#[derive(Clone, Debug, PartialEq)]
+struct DataErrorInside {
+    kind: DataErrorKind,
+    at: Location,
+    chunk: Option<u32>,
+    stream: Option<String>,
+    key: Option<Key>,
+}
+
+impl DataError {
+    /// An error at a place.
+    pub fn new(kind: impl Into<DataErrorKind>, at: Location) -> DataError {
+        let kind = kind.into();
+        DataError(Box::new(DataErrorInside { kind, at, chunk: None, stream: None, key: None }))
+    }
+
+    /// An error in a chunk of a deserializer that reads no file of ours. Its name stands in the file's place.
+    pub fn in_chunk(kind: impl Into<DataErrorKind>, deserializer: &str, chunk: u32) -> DataError {
+        let at = Location { file: Path::new(deserializer).into(), offset: 0, line: None };
+        let mut error = DataError::new(kind, at);
+        error.0.chunk = Some(chunk);
+        error
+    }
+
+    /// The same, naming the stream and the sequence it was found in.
+    #[must_use]
+    pub fn within(mut self, stream: Option<String>, key: Option<Key>) -> DataError {
+        self.0.stream = stream;
+        self.0.key = key;
+        self
+    }
+
+    /// The same, so many lines further down: for a line that was counted within a part of the file.
+    #[must_use]
+    pub fn lines_down(mut self, lines: u64) -> DataError {
+        self.0.at.line = self.0.at.line.map(|line| line + lines);
+        self
+    }
+
+    /// What is wrong.
+    pub fn kind(&self) -> &DataErrorKind {
+        &self.0.kind
+    }
+
+    /// The stable code of what is wrong: that of the last fault where no fault is forgiven.
+    pub fn code(&self) -> &'static str {
+        match self.kind() {
+            DataErrorKind::BudgetSpent { last, budget: 0 } => last.code(),
+            kind => kind.code(),
+        }
+    }
+
+    /// Where.
+    pub fn at(&self) -> &Location {
+        &self.0.at
+    }
+
+    /// The chunk, where that is all that is known of the place.
+    pub fn chunk(&self) -> Option<u32> {
+        self.0.chunk
+    }
+
+    /// The stream, if the fault lies in one.
+    pub fn stream(&self) -> Option<&str> {
+        self.0.stream.as_deref()
+    }
+
+    /// The key of the sequence, if the fault lies in one.
+    pub fn key(&self) -> Option<&Key> {
+        self.0.key.as_ref()
+    }
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.chunk {
+            Some(chunk) => write!(f, "{}, chunk {chunk}: ", self.0.at.file.display())?,
+            None => write!(f, "{}: ", self.0.at)?,
+        }
+        match (&self.0.stream, &self.0.key) {
+            (Some(stream), Some(key)) => write!(f, "stream `{stream}`, sequence {key}: ")?,
+            (Some(stream), None) => write!(f, "stream `{stream}`: ")?,
+            (None, Some(key)) => write!(f, "sequence {key}: ")?,
+            (None, None) => {}
+        }
+        self.0.kind.fmt(f)
+    }
+}
+
+impl std::error::Error for DataError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match &self.0.kind {
+            DataErrorKind::User { cause, .. } => Some(&*cause.0),
+            _ => None,
+        }
+    }
+}
+
+/// A place in an input file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Location {
+    /// The file, as the configuration names it.
+    pub file: Arc<Path>,
+    /// Bytes from the start of the file, from 0.
+    pub offset: u64,
+    /// Physical line, from 1; `None` in binary formats and where it is not known.
+    pub line: Option<u64>,
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        match self.line {
+            Some(line) => write!(f, ":{line} (byte {})", self.offset),
+            None => write!(f, " (byte {})", self.offset),
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Storage that cannot be read.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A file, or another place where bytes are kept, cannot be read.
+#[derive(Clone, Debug)]
+pub struct StoreError {
+    /// The resource, as the configuration names it.
+    pub file: Arc<Path>,
+    /// Where reading failed, if it got that far.
+    pub offset: Option<u64>,
+    /// What the store answered.
+    pub source: Arc<std::io::Error>,
+    /// What may help, as half a sentence.
+    pub remedy: Option<Arc<str>>,
+}
+
+impl StoreError {
+    /// An error of opening or reading `file`.
+    pub fn new(file: Arc<Path>, offset: Option<u64>, source: std::io::Error) -> StoreError {
+        StoreError { file, offset, source: Arc::new(source), remedy: None }
+    }
+
+    /// The same with what may help.
+    #[must_use]
+    pub fn with_remedy(self, remedy: Option<String>) -> StoreError {
+        StoreError { remedy: remedy.map(Into::into), ..self }
+    }
+}
+
+impl fmt::Display for StoreError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.file.display())?;
+        if let Some(offset) = self.offset {
+            write!(f, " (byte {offset})")?;
+        }
+        write!(f, ": {}", self.source)?;
+        self.remedy.as_ref().map_or(Ok(()), |remedy| write!(f, "; {remedy}"))
+    }
+}
+
+impl std::error::Error for StoreError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&*self.source)
+    }
+}
