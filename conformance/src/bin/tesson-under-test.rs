@@ -8,11 +8,11 @@ use std::process::ExitCode;
 
 use tesson::deserializer::Section;
 use tesson::{ConfigError, Registry};
-use tesson_cli::Host;
+use tesson_cli::Extensions;
 
 struct Cases;
 
-impl Host for Cases {
+impl Extensions for Cases {
     fn registry(&self) -> Registry {
         tesson_conformance::registry()
     }
@@ -23,6 +23,6 @@ impl Host for Cases {
 }
 
 fn main() -> ExitCode {
-    let code = tesson_cli::main_within(&Cases, std::env::args_os());
+    let code = tesson_cli::main_with(&Cases, std::env::args_os());
     ExitCode::from(u8::try_from(code).unwrap_or(2))
 }

@@ -7,23 +7,25 @@ use std::path::Path;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
-use crate::args::{self, Cli, Command, InputArgs, WorkerArgs};
+use crate::args::{Cli, Command, InputArgs, WorkerArgs};
+use crate::extensions::{Extensions, NoExtensions};
 use crate::failure::Failure;
-use crate::host::{Alone, Host};
-use crate::kind::InputKind;
+use crate::input_kind::InputKind;
 use crate::output::Output;
 use crate::progress::note;
-use crate::{applies, bench, check, config, convert, dataset, index, info, line, plan, read, show};
+use crate::{
+    bench, check, config, convert, dataset, index, info, line, option_rules, plan, read, records, show,
+};
 
 /// Runs the command. `args` are the program's name and what follows it; returns the exit code: 0, 1 (an error of data or
 /// storage) or 2 (an error of usage or configuration).
 pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
-    main_within(&Alone, args)
+    main_with(&NoExtensions, args)
 }
 
 /// The same inside of a program that has formats of its own.
-pub fn main_within(host: &dyn Host, args: impl Iterator<Item = OsString>) -> i32 {
-    let declared = args::command();
+pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsString>) -> i32 {
+    let declared = option_rules::declaration();
     let parsed = declared.clone().try_get_matches_from(args);
     let parsed = parsed.and_then(|given| Ok((Cli::from_arg_matches(&given)?, given)));
     let (mut cli, given) = match parsed {
@@ -36,7 +38,7 @@ pub fn main_within(host: &dyn Host, args: impl Iterator<Item = OsString>) -> i32
     };
     let mut out = Output::new(cli.command.json());
     let done = check_options(&mut cli.command, &declared, &given)
-        .and_then(|()| run(&cli.command, host, &mut out))
+        .and_then(|()| run(&cli.command, extensions, &mut out))
         .and_then(|()| Ok(out.flush()?));
     match done {
         Ok(()) | Err(Failure::Closed) => 0,
@@ -65,8 +67,18 @@ fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMat
     if kind != InputKind::Dataset && !path.exists() && !is_pattern(&path) && !may_be_several {
         return missing(command, &path, given);
     }
-    applies::check(name, declared, given, (&path, kind), spare)?;
-    command.worker().map_or(Ok(()), WorkerArgs::check)
+    option_rules::check(name, declared, given, (&path, kind), spare)?;
+    command.worker().map_or(Ok(()), check_worker)
+}
+
+/// Refuses a rank that no worker has.
+fn check_worker(worker: WorkerArgs) -> Result<(), Failure> {
+    let WorkerArgs { workers, rank } = worker;
+    let expected = match workers {
+        1 => "expected 0, as there is one worker; give their number with `--workers N`".to_owned(),
+        n => format!("expected a rank from 0 to {}, as `--workers` is {n}", n - 1),
+    };
+    if rank < workers { Ok(()) } else { Err(Failure::Usage(format!("--rank: found {rank}, {expected}"))) }
 }
 
 /// Whether a path could be the name of a dataset.
@@ -103,23 +115,41 @@ fn missing(command: &Command, path: &Path, given: &ArgMatches) -> Result<(), Fai
     }
 }
 
-fn run(command: &Command, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
+fn run(command: &Command, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+    use InputKind::{Dataset, Records};
+
     tesson::kernels::from_environment().map_err(|e| Failure::Tesson(e.into()))?;
     match command {
-        Command::Read(args) if args.input.kind == InputKind::Dataset => dataset::read(args, out),
-        Command::Read(args) => read::run(args, host, out),
-        Command::Info(args) if args.input.kind == InputKind::Dataset => {
-            dataset::info(&args.input, &args.dataset, out)
-        }
-        Command::Info(args) => info::run(args, host, out),
-        Command::Plan(args) if args.input.kind == InputKind::Dataset => dataset::plan(args, out),
-        Command::Plan(args) => plan::run(args, host, out),
-        Command::Show(args) => show::run(args, host, out),
-        Command::Check(args) => check::run(args, host, out),
-        Command::Index(args) => index::run(args, host, out),
-        Command::Config(args) => config::run(args, host, out),
-        Command::Convert(args) => convert::run(args, host, out),
-        Command::Bench(args) => bench::run(args, host, out),
+        Command::Read(args) => match args.input.kind {
+            Dataset => dataset::read(args, out),
+            _ => read::run(args, extensions, out),
+        },
+        Command::Info(args) => match args.input.kind {
+            Dataset => dataset::info(&args.input, &args.dataset, out),
+            Records => records::info(&records::files(&args.input)?, out),
+            _ => info::run(args, extensions, out),
+        },
+        Command::Plan(args) => match args.input.kind {
+            Dataset => dataset::plan(args, out),
+            _ => plan::run(args, extensions, out),
+        },
+        Command::Check(args) => match args.input.kind {
+            Dataset => dataset::check(args, out),
+            Records => records::check(&records::files(&args.input)?, args.list, out),
+            _ => check::run(args, extensions, out),
+        },
+        Command::Index(args) => match args.input.kind {
+            Dataset => records::index(&dataset::files(&args.input)?, args, out),
+            Records => records::index(&records::files(&args.input)?, args, out),
+            _ => index::run(args, extensions, out),
+        },
+        Command::Convert(args) => match args.input.kind {
+            Records => records::convert(&convert::prepare(args)?, out),
+            _ => convert::run(&convert::prepare(args)?, extensions, out),
+        },
+        Command::Show(args) => show::run(args, extensions, out),
+        Command::Config(args) => config::run(args, extensions, out),
+        Command::Bench(args) => bench::run(args, extensions, out),
     }
 }
 

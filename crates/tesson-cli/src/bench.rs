@@ -6,14 +6,14 @@ use tesson::{Demand, Source, SourceConfig};
 use tesson_plan::Limit;
 
 use crate::args::BenchArgs;
+use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::host::Host;
 use crate::output::{Output, counted, size};
 use crate::progress::Progress;
-use crate::{input, log, read};
+use crate::{input, log};
 
-pub(crate) fn run(args: &BenchArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    let mut config = input::config(&args.input, Some(&args.order), host)?;
+pub(crate) fn run(args: &BenchArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+    let mut config = input::config(&args.input, Some(&args.order), extensions)?;
     input::size_buckets(&mut config, &args.order, args.minibatch_size);
     if config.limit == Limit::Endless && args.take.is_none() && args.seconds.is_none() {
         config.limit = Limit::Sweeps(1);
@@ -56,7 +56,7 @@ struct Figures {
 
 fn measure(args: &BenchArgs, config: &SourceConfig, demand: Demand) -> Result<Figures, Failure> {
     let started = Instant::now();
-    let mut source = read::open(config, &args.input)?;
+    let mut source = input::open(config, &args.input)?;
     let opening = started.elapsed();
     let bytes_before = source.stats().bytes_read;
     let opened = Instant::now();

@@ -1,24 +1,19 @@
 //! `tesson check`: every byte looked at, every fault listed.
 
 use tesson::config::Randomize;
-use tesson::{DataError, Error, SourceConfig};
-use tesson_engine::{Checked, Severity, fault_facts};
+use tesson::{Error, SourceConfig};
+use tesson_engine::{Checked, Severity};
 
 use crate::args::CheckArgs;
+use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::host::Host;
-use crate::kind::InputKind;
+use crate::fault_list::{self, FaultList};
 use crate::output::{Output, count, counted};
 use crate::progress::Progress;
-use crate::{dataset, input, log, records};
+use crate::{input, log};
 
-pub(crate) fn run(args: &CheckArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    match args.input.kind {
-        InputKind::Dataset => return dataset::check::check(args, out),
-        InputKind::Records => return records::check(&records::files(&args.input)?, args.list, out),
-        _ => {}
-    }
-    let mut config = input::config(&args.input, None, host)?;
+pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+    let mut config = input::config(&args.input, None, extensions)?;
     // Stored order opens at once; the check makes the index itself, and shows what is wrong with it.
     config.randomize = Randomize::Off;
     log::show(config.trace_level);
@@ -41,77 +36,23 @@ pub(crate) fn run(args: &CheckArgs, host: &dyn Host, out: &mut Output) -> Result
 /// What has been found; `None` if the data allow no index, which is then the only fault listed.
 fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Option<Checked>, Failure> {
     let _progress = Progress::spinner("checking");
-    let mut listed = Listed::new(args.list, out);
+    let mut listed = FaultList::new(args.list, out);
     let opened = tesson::Source::open(config);
     if let Ok(source) = &opened {
         // Samples of another size are what is to be listed.
         input::expect_streams(source, &args.input, false)?;
     }
     let checked =
-        opened.and_then(|mut source| source.check(&mut |error, severity| listed.tell(error, severity)));
+        opened.and_then(|mut source| source.check(&mut |error, severity| listed.push(error, severity)));
     listed.end()?;
     match checked {
         Ok(checked) => Ok(Some(checked)),
         Err(Error::Data(error)) => {
-            show(&error, Severity::Fatal, out)?;
+            fault_list::show(&error, Severity::Fatal, out)?;
             Ok(None)
         }
         Err(e) => Err(input::explained(e, &args.input)),
     }
-}
-
-/// Lists what is wrong, up to a number.
-pub(crate) struct Listed<'a> {
-    left: u64,
-    unlisted: u64,
-    written: std::io::Result<()>,
-    out: &'a mut Output,
-}
-
-impl Listed<'_> {
-    pub(crate) fn new(most: u64, out: &mut Output) -> Listed<'_> {
-        Listed { left: most, unlisted: 0, written: Ok(()), out }
-    }
-
-    /// One more. What cannot be written is told at the end.
-    pub(crate) fn tell(&mut self, error: &DataError, severity: Severity) {
-        match self.left.checked_sub(1) {
-            Some(left) => self.left = left,
-            None => return self.unlisted += 1,
-        }
-        if self.written.is_ok() {
-            self.written = show(error, severity, self.out);
-        }
-    }
-
-    /// Says how many were not listed.
-    pub(crate) fn end(self) -> std::io::Result<()> {
-        self.written?;
-        if self.unlisted > 0 && !self.out.is_json() {
-            self.out.line(&format!("… and {} more", count(self.unlisted)))?;
-        }
-        Ok(())
-    }
-}
-
-/// Writes what is wrong, and how bad it is.
-fn show(error: &DataError, severity: Severity, out: &mut Output) -> std::io::Result<()> {
-    if out.is_json() {
-        return out.line(&json(error, severity).to_string());
-    }
-    let note = match severity {
-        Severity::Note => " (a note: it is read all the same)",
-        Severity::Fault => "",
-        Severity::Fatal => " (fatal: no `maxErrors` forgives it)",
-    };
-    out.line(&format!("{error}{note}"))
-}
-
-fn json(error: &DataError, severity: Severity) -> serde_json::Value {
-    let mut facts = fault_facts(error);
-    facts.insert("fatal".into(), (severity == Severity::Fatal).into());
-    facts.insert("note".into(), (severity == Severity::Note).into());
-    facts.into()
 }
 
 fn sentence(checked: &Checked) -> String {

@@ -1,16 +1,14 @@
 //! `tesson config`: what a configuration means.
 
-use tesson::config::reader::Reader;
 use tesson::config::{Loaded, json, toml};
 
 use crate::args::{ConfigArgs, Form};
+use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::host::Host;
 use crate::input;
 use crate::output::Output;
-use crate::progress::note;
 
-pub(crate) fn run(args: &ConfigArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &ConfigArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let loaded = input::load(&args.input, &args.arguments, &args.choice)?;
     if let Some(form) = args.to {
         return convert(&loaded, args, form, out);
@@ -19,8 +17,8 @@ pub(crate) fn run(args: &ConfigArgs, host: &dyn Host, out: &mut Output) -> Resul
     if let Some(section) = &args.choice.section {
         resolved.readers = vec![loaded.reader(Some(section))?];
     }
-    resolved.readers.iter().for_each(tell);
-    let described = resolved.to_json(&host.registry())?;
+    resolved.readers.iter().for_each(input::warn);
+    let described = resolved.to_json(&extensions.registry())?;
     let text = if out.is_json() { described.to_string() } else { format!("{described:#}") };
     Ok(out.line(&text)?)
 }
@@ -28,17 +26,10 @@ pub(crate) fn run(args: &ConfigArgs, host: &dyn Host, out: &mut Output) -> Resul
 /// One reader as a tree that means the same.
 fn convert(loaded: &Loaded, args: &ConfigArgs, form: Form, out: &mut Output) -> Result<(), Failure> {
     let reader = loaded.reader(args.choice.section.as_deref())?;
-    tell(&reader);
+    input::warn(&reader);
     let text = match form {
         Form::Json => format!("{:#}", json::section_to_json(&reader.section)),
         Form::Toml => toml::print(&reader.section)?.trim_end().to_string(),
     };
     Ok(out.line(&text)?)
-}
-
-/// Says which options nobody reads.
-pub(crate) fn tell(reader: &Reader) {
-    for what in reader.complaints() {
-        note(&format!("warning: {what}"));
-    }
 }

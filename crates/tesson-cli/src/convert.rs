@@ -8,19 +8,19 @@ use tesson::convert::{
     self, ConvertError, Csv, Form, JsonLines, Sequences, StreamColumns, StreamSpec, Svm, TableOptions,
     Written,
 };
-use tesson::files::Existing;
 use tesson_core::Element;
 use tesson_plan::Limit;
 
 use crate::args::ConvertArgs;
+use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::host::Host;
-use crate::kind::InputKind;
+use crate::input_kind::{InputKind, extension};
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
-use crate::{input, interrupt, log, read, records};
+use crate::{input, interrupt, log};
 
-pub(crate) fn run(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
+/// Takes the output from the words after the input, and removes it if a signal ends the command.
+pub(crate) fn prepare(args: &ConvertArgs) -> Result<ConvertArgs, Failure> {
     let mut args = args.clone();
     let Some(output) = args.input.arguments.pop() else {
         let example = format!("`tesson convert {} OUT.cbf`", args.input.input.display());
@@ -37,18 +37,15 @@ pub(crate) fn run(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Resu
     args.to = args.to.map(|to| to.to_ascii_lowercase());
     interrupt::remove_unfinished_files()
         .map_err(|e| Failure::File(format!("signals cannot be awaited: {e}")))?;
-    match args.input.kind {
-        InputKind::Records => records::convert(&args, out),
-        _ => convert(&args, host, out),
-    }
+    Ok(args)
 }
 
-fn convert(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &ConvertArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let kind = kind_of_output(args)?;
-    let mut opened = open(args, host)?;
+    let mut opened = open(args, extensions)?;
     let form = form(args, kind, opened.bytes)?;
     let inputs: Vec<PathBuf> = opened.files.iter().chain([&args.input.input]).cloned().collect();
-    let existing = existing(args);
+    let existing = args.existing();
     convert::check_output(&args.output, &inputs, existing)?;
     let written = {
         let progress = Progress::bytes("converting", opened.bytes);
@@ -57,17 +54,12 @@ fn convert(args: &ConvertArgs, host: &dyn Host, out: &mut Output) -> Result<(), 
     if args.verify {
         // The first reading is closed, so that the second has the memory to itself.
         drop(opened);
-        let mut again = open(args, host)?;
+        let mut again = open(args, extensions)?;
         let progress = Progress::bytes("verifying", again.bytes);
         let report = &mut |read| progress.at(read);
         convert::verify(&mut *again.sequences, &args.output, form, &written, report)?;
     }
     if out.is_json() { json(args, &written, out) } else { text(args, form, &written, out) }
-}
-
-/// Whether an output that exists is replaced.
-pub(crate) fn existing(args: &ConvertArgs) -> Existing {
-    if args.force { Existing::Replace } else { Existing::Keep }
 }
 
 /// Sequences that are to be converted, the files that they come from, and their size.
@@ -93,7 +85,7 @@ enum OutputKind {
 }
 
 fn kind_of_output(args: &ConvertArgs) -> Result<OutputKind, Failure> {
-    let name = args.to.clone().unwrap_or_else(|| input::extension(&args.output));
+    let name = args.to.clone().unwrap_or_else(|| extension(&args.output));
     match name.as_str() {
         "ctf" | "txt" => match &args.chunk_size {
             None => Ok(OutputKind::Text),
@@ -130,9 +122,9 @@ fn form(args: &ConvertArgs, kind: OutputKind, bytes: u64) -> Result<Form, Failur
 }
 
 /// Opens the input at its beginning.
-fn open(args: &ConvertArgs, host: &dyn Host) -> Result<Opened, Failure> {
+fn open(args: &ConvertArgs, extensions: &dyn Extensions) -> Result<Opened, Failure> {
     let path = &args.input.input;
-    let declared = args.from.clone().unwrap_or_else(|| input::extension(path));
+    let declared = args.from.clone().unwrap_or_else(|| extension(path));
     let in_table = |e| match e {
         ConvertError::Usage(what) => Failure::Usage(format!("{}: {what}", path.display())),
         other => other.into(),
@@ -143,7 +135,7 @@ fn open(args: &ConvertArgs, host: &dyn Host) -> Result<Opened, Failure> {
             Box::new(Svm::open(path, &table(args, false)?, args.zero_based).map_err(in_table)?)
         }
         InputKind::JsonLines => Box::new(JsonLines::open(path, &table(args, false)?).map_err(in_table)?),
-        _ => return corpus(args, host),
+        _ => return corpus(args, extensions),
     };
     Opened::new(sequences, vec![path.clone()])
 }
@@ -179,13 +171,13 @@ fn table(args: &ConvertArgs, tabs: bool) -> Result<TableOptions, Failure> {
 }
 
 /// Opens what the other commands read, too: a configuration, a text file with its streams, a binary file.
-fn corpus(args: &ConvertArgs, host: &dyn Host) -> Result<Opened, Failure> {
-    let mut config = input::config(&args.input, None, host)?;
+fn corpus(args: &ConvertArgs, extensions: &dyn Extensions) -> Result<Opened, Failure> {
+    let mut config = input::config(&args.input, None, extensions)?;
     config.randomize = Randomize::Off;
     config.limit = Limit::Sweeps(1);
     log::show(config.trace_level);
     let doubles = doubles(&mut config, args)?;
-    let source = read::open(&config, &args.input)?;
+    let source = input::open(&config, &args.input)?;
     let element = config.precision;
     let files = source.files().map(Path::to_path_buf).collect();
     let corpus = source.into_sequences(|stream| match &doubles {

@@ -4,22 +4,16 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::args::IndexArgs;
+use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::host::Host;
-use crate::kind::InputKind;
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
-use crate::{dataset, input, log, read, records};
+use crate::{input, log};
 
-pub(crate) fn run(args: &IndexArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    match args.input.kind {
-        InputKind::Dataset => return records::index(&dataset::check::files(&args.input)?, args, out),
-        InputKind::Records => return records::index(&records::files(&args.input)?, args, out),
-        _ => {}
-    }
-    let config = input::config(&args.input, None, host)?;
+pub(crate) fn run(args: &IndexArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+    let config = input::config(&args.input, None, extensions)?;
     log::show(config.trace_level);
-    let mut source = read::open(&config, &args.input)?;
+    let mut source = input::open(&config, &args.input)?;
     let paths = {
         let _progress = Progress::spinner("indexing");
         source.write_index_cache()?

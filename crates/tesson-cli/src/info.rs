@@ -6,22 +6,18 @@ use tesson::{Demand, JoinReport, Key, Layout, Source, SourceConfig, StreamInfo};
 use tesson_plan::{Bucketing, Limit, PlanSpec};
 
 use crate::args::InfoArgs;
+use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::host::Host;
-use crate::kind::InputKind;
 use crate::output::{Output, count, counted, size};
 use crate::progress::Progress;
-use crate::{input, log, read, records};
+use crate::{input, log};
 
-pub(crate) fn run(args: &InfoArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    if args.input.kind == InputKind::Records {
-        return records::info(&records::files(&args.input)?, out);
-    }
-    let mut config = input::config(&args.input, Some(&args.order), host)?;
+pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+    let mut config = input::config(&args.input, Some(&args.order), extensions)?;
     input::size_buckets(&mut config, &args.order, args.minibatch_size);
     config.limit = Limit::Sweeps(1);
     log::show(config.trace_level);
-    let mut source = read::open(&config, &args.input)?;
+    let mut source = input::open(&config, &args.input)?;
     let (index, memory) = {
         let _progress = Progress::spinner("indexing");
         let indexed = source.indexed()?;

@@ -1,26 +1,29 @@
 //! From arguments to the description of a source.
 
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use tesson::config::reader::check_before_modules;
-use tesson::config::{Choices, Loaded, SourceConfig, assignment, load as load_config, lower, set_value};
+use tesson::config::reader::{Reader, check_before_modules};
+use tesson::config::{
+    Choices, Loaded, SourceConfig, assignment, bytes, load as load_config, lower, set_value,
+};
 use tesson::deserializer::{Section, Value};
-use tesson::{ConfigError, Error, Source};
+use tesson::{ConfigError, DEFAULT_MEMORY_LIMIT, Error, Source};
 use tesson_core::{Found, Name, Place, nearest};
 
 use crate::args::{ChoiceArgs, InputArgs, OrderArgs};
+use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::guess;
-use crate::host::Host;
-use crate::kind::InputKind;
+use crate::input_kind::{InputKind, is_configuration};
+use crate::progress::{Progress, note};
+use crate::stream_proposal;
 
 /// The description of what the arguments name. The order's arguments are left out where a command has none.
 pub(crate) fn config(
     input: &InputArgs,
     order: Option<&OrderArgs>,
-    host: &dyn Host,
+    extensions: &dyn Extensions,
 ) -> Result<SourceConfig, Failure> {
     let path = &input.input;
     let is_config = matches!(input.kind, InputKind::BrainScript | InputKind::Dictionary);
@@ -37,10 +40,10 @@ pub(crate) fn config(
         let given = Place::argument(format!("--set {path}"));
         set_value(&mut tree, path, value.clone(), Some(&given))?;
     }
-    let registry = host.registry();
+    let registry = extensions.registry();
     check_before_modules(&tree, &registry).map_err(|e| named(e.located_in(&tree), path))?;
     let folder = input.base_dir.as_deref().or(base_dir.as_deref().map(Path::new));
-    host.resolve(&mut tree, folder).map_err(|e| named(e.located_in(&tree), path))?;
+    extensions.resolve(&mut tree, folder).map_err(|e| named(e.located_in(&tree), path))?;
     let mut config = lower(&tree, &registry).map_err(|e| named(e.located_in(&tree), path))?;
     if let Some(folder) = folder {
         config.resolve_paths(folder, &registry)?;
@@ -101,6 +104,13 @@ fn absent(stream: &str, name: &str, (declared, others): (&[String], &[String]), 
     )
 }
 
+/// Memory that reading may take.
+pub(crate) fn memory_limit(input: &InputArgs) -> Result<u64, Failure> {
+    let Some(text) = &input.memory_limit else { return Ok(DEFAULT_MEMORY_LIMIT) };
+    let wrong = || Failure::Usage(format!("--memory-limit {text}: expected a size in bytes such as `2GiB`"));
+    bytes::parse(text).filter(|&limit| limit > 0).ok_or_else(wrong)
+}
+
 /// Samples of a minibatch of the first epoch, for a command that has no schedule.
 pub(crate) fn first_size(given: Option<u64>, config: &SourceConfig) -> u64 {
     given.unwrap_or_else(|| config.default_sizes().at(0))
@@ -138,6 +148,14 @@ fn assignments(choice: &ChoiceArgs) -> Result<Vec<(String, Value)>, Failure> {
     Ok(choice.set.iter().map(one).collect::<Result<_, _>>()?)
 }
 
+/// Opens a source and shows that this takes its time.
+pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
+    let _progress = Progress::spinner("opening");
+    let source = Source::open(config).map_err(|e| explained(e, input))?;
+    expect_streams(&source, input, true)?;
+    Ok(source)
+}
+
 /// An error of opening, with what the command line has to do with it: a file that lies beside the configuration, a limit.
 pub(crate) fn explained(e: Error, input: &InputArgs) -> Failure {
     if let Some(failure) = beside(&e, input) {
@@ -167,15 +185,6 @@ fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
     is_beside.then_some(Failure::File(hint))
 }
 
-pub(crate) fn extension(path: &Path) -> String {
-    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
-}
-
-/// Files whose names say that they are configurations; others hold data.
-pub(crate) fn is_configuration(path: &Path) -> bool {
-    ["cntk", "bs", "ndl", "cfg", "config", "json", "toml"].contains(&extension(path).as_str())
-}
-
 /// The reader in a configuration, and what relative names in it start from.
 fn from_config(input: &InputArgs) -> Result<(Section, Option<String>), Failure> {
     let loaded = load(&input.input, &input.arguments, &input.choice)?;
@@ -188,17 +197,16 @@ fn from_config(input: &InputArgs) -> Result<(Section, Option<String>), Failure> 
         (Error::Config(e), _) => named(e, &input.input),
         (e, _) => e.into(),
     })?;
-    crate::config::tell(&reader);
+    warn(&reader);
     let base_dir = loaded.base_dir(&reader).map(str::to_owned);
     Ok((reader.section, base_dir))
 }
 
-/// Whether a file is in CNTK's binary format, by its name or its first bytes.
-pub(crate) fn is_binary(path: &Path, extension: &str) -> bool {
-    let mut magic = [0; 8];
-    let mut begins = || fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
-    // What is read of a pipe is gone.
-    extension == "cbf" || (path.is_file() && begins() && &magic == b"nib_ktnc")
+/// Warns of unused options.
+pub(crate) fn warn(reader: &Reader) {
+    for what in reader.complaints() {
+        note(&format!("warning: {what}"));
+    }
 }
 
 /// A reader of one binary file, which knows its streams.
@@ -242,7 +250,7 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
         return Err(Failure::file(&files[0], ErrorKind::IsADirectory.into()));
     }
     if input.streams.is_empty() {
-        return Err(Failure::Usage(guess::missing_streams(&files[0])));
+        return Err(Failure::Usage(stream_proposal::missing_streams(&files[0])));
     }
     let mut streams = Section::default();
     for text in &input.streams {

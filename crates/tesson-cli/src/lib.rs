@@ -3,30 +3,32 @@
 #![forbid(unsafe_code)]
 
 mod app;
-mod applies;
 mod args;
 mod bench;
 mod check;
 mod config;
 mod convert;
 mod dataset;
+mod extensions;
 mod failure;
-mod guess;
-mod host;
+mod fault_list;
 mod index;
 mod info;
 mod input;
+mod input_kind;
 mod interrupt;
-mod kind;
 mod line;
 mod log;
 mod number;
+mod option_rules;
 mod output;
 mod plan;
 mod progress;
 mod read;
 mod records;
 mod show;
+mod state_file;
+mod stream_proposal;
 
-pub use app::{main, main_within};
-pub use host::Host;
+pub use app::{main, main_with};
+pub use extensions::Extensions;

@@ -7,19 +7,19 @@ use tesson::{BatchPlan, Demand, PiecesPlan, Planned};
 use tesson_plan::Limit;
 
 use crate::args::PlanArgs;
+use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::host::Host;
 use crate::output::{Output, inflected};
-use crate::{input, line, log, read};
+use crate::{input, line, log};
 
-pub(crate) fn run(args: &PlanArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    let mut config = input::config(&args.input, Some(&args.order), host)?;
+pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+    let mut config = input::config(&args.input, Some(&args.order), extensions)?;
     input::size_buckets(&mut config, &args.order, args.minibatch);
     if config.limit == Limit::Endless && args.take.is_none() {
         config.limit = Limit::Sweeps(1);
     }
     log::show(config.trace_level);
-    let mut source = read::open(&config, &args.input)?;
+    let mut source = input::open(&config, &args.input)?;
     let index = source.indexed()?.index.clone();
     let demand = Demand {
         samples: input::first_size(args.minibatch, &config),

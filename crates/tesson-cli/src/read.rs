@@ -1,34 +1,33 @@
 //! `tesson read`: minibatches as lines.
 
-use std::io::ErrorKind;
-use std::path::Path;
 use std::time::Instant;
 
 use tesson::config::Randomize;
 use tesson::{Demand, Minibatch, ResumeState, Source, SourceConfig};
 use tesson_plan::Limit;
 
-use crate::args::{InputArgs, ReadArgs};
+use crate::args::ReadArgs;
+use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::host::Host;
 use crate::output::{Output, counted, size};
 use crate::progress::Progress;
-use crate::{input, line, log};
+use crate::{input, line, log, state_file};
 
-pub(crate) fn run(args: &ReadArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    args.save_state.as_deref().map_or(Ok(()), check_state_file)?;
-    let config = configure(args, host)?;
+pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+    args.save_state.as_deref().map_or(Ok(()), state_file::check)?;
+    let config = configure(args, extensions)?;
     log::show(config.trace_level);
-    let mut source = open(&config, &args.input)?;
+    let mut source = input::open(&config, &args.input)?;
     if let Some(path) = &args.state {
-        source.restore(&load_state(path)?)?;
+        let read = |json| ResumeState::from_json(&json).map_err(|e| format!("{} is {}", e.what, e.state));
+        source.restore(&state_file::load(path, read)?)?;
     }
     let before = (Instant::now(), source.stats().bytes_read);
     let read = read(args, &config, &mut source, out);
     // Also behind an error: the state is that after the last minibatch that was printed.
     let printed = !matches!(read, Err(Failure::Closed));
     if let Some(path) = args.save_state.as_ref().filter(|_| printed) {
-        save_state(path, source.state())?;
+        state_file::save(path, &source.state().to_json())?;
     }
     let read = read?;
     if !out.is_json() {
@@ -37,8 +36,8 @@ pub(crate) fn run(args: &ReadArgs, host: &dyn Host, out: &mut Output) -> Result<
     Ok(())
 }
 
-fn configure(args: &ReadArgs, host: &dyn Host) -> Result<SourceConfig, Failure> {
-    let mut config = input::config(&args.input, Some(&args.order), host)?;
+fn configure(args: &ReadArgs, extensions: &dyn Extensions) -> Result<SourceConfig, Failure> {
+    let mut config = input::config(&args.input, Some(&args.order), extensions)?;
     input::size_buckets(&mut config, &args.order, args.minibatch_size.as_ref().map(|sizes| sizes.at(0)));
     if let Some(epochs) = args.epochs {
         config.limit = match config.epoch_size {
@@ -51,14 +50,6 @@ fn configure(args: &ReadArgs, host: &dyn Host) -> Result<SourceConfig, Failure> 
         config.limit = Limit::Sweeps(1);
     }
     Ok(config)
-}
-
-/// Opens a source and shows that this takes its time.
-pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
-    let _progress = Progress::spinner("opening");
-    let source = Source::open(config).map_err(|e| input::explained(e, input))?;
-    input::expect_streams(&source, input, true)?;
-    Ok(source)
 }
 
 /// What has been read.
@@ -182,39 +173,4 @@ fn summary(read: &Read, source: &Source, before: (Instant, u64), out: &mut Outpu
         out.line(&format!("{} of data forgiven", counted(stats.faults, "fault")))?;
     }
     Ok(())
-}
-
-fn load_state(path: &Path) -> Result<ResumeState, Failure> {
-    let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
-    let json = serde_json::from_str(&text).map_err(|e| no_state(path, &format!("it is no JSON ({e})")))?;
-    ResumeState::from_json(&json).map_err(|e| no_state(path, &format!("{} is {}", e.what, e.state)))
-}
-
-/// The error of a file that holds something else than a state, and what shows that.
-pub(crate) fn no_state(path: &Path, what: &str) -> Failure {
-    let expected = "expected a file that `--save-state` wrote";
-    Failure::Usage(format!("--state {}: no saved state, {what}; {expected}", path.display()))
-}
-
-/// Refuses a name under which no state can be saved, before hours of reading.
-pub(crate) fn check_state_file(path: &Path) -> Result<(), Failure> {
-    if path.is_dir() {
-        let what = "found a folder, expected the name of a file; add one";
-        return Err(Failure::Usage(format!("--save-state {}: {what}", path.display())));
-    }
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
-            Err(Failure::file(path, ErrorKind::NotFound.into()))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn save_state(path: &Path, state: &ResumeState) -> Result<(), Failure> {
-    replace(path, &state.to_json().to_string())
-}
-
-/// Writes a state so that the file holds the old state or the new one, never half of one.
-pub(crate) fn replace(path: &Path, state: &str) -> Result<(), Failure> {
-    tesson::files::replace(path, format!("{state}\n").as_bytes()).map_err(|e| Failure::file(path, e))
 }

@@ -3,18 +3,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use tesson::config::bytes;
 use tesson::convert;
 use tesson::records::{
     self, ArrayRecordOptions, CheckedRecords, Compression, RecordForm, RecordKind, RecordsFile,
 };
-use tesson::{DEFAULT_MEMORY_LIMIT, DataError, Error};
+use tesson::{DataError, Error};
 use tesson_engine::Severity;
 
 use crate::args::{ConvertArgs, IndexArgs, InputArgs};
-use crate::check::Listed;
-use crate::convert::existing;
 use crate::failure::Failure;
+use crate::fault_list::FaultList;
+use crate::input::memory_limit;
 use crate::output::{Output, count, counted, size};
 use crate::progress::Progress;
 
@@ -32,20 +31,13 @@ fn open(path: &Path, input: &InputArgs) -> Result<RecordsFile, Failure> {
     Ok(RecordsFile::open(path, kind, memory_limit(input)?)?)
 }
 
-/// Memory that reading may take.
-pub(crate) fn memory_limit(input: &InputArgs) -> Result<u64, Failure> {
-    let Some(text) = &input.memory_limit else { return Ok(DEFAULT_MEMORY_LIMIT) };
-    let wrong = || Failure::Usage(format!("--memory-limit {text}: expected a size in bytes such as `2GiB`"));
-    bytes::parse(text).filter(|&limit| limit > 0).ok_or_else(wrong)
-}
-
 /// Looks at every checksum.
 pub(crate) fn check(files: &[RecordsFile], most: u64, out: &mut Output) -> Result<(), Failure> {
     let mut sum = CheckedRecords::default();
-    let mut listed = Listed::new(most, out);
+    let mut listed = FaultList::new(most, out);
     for file in files {
         let _progress = Progress::spinner("checking");
-        let mut tell = |error: &DataError| listed.tell(error, Severity::Fault);
+        let mut tell = |error: &DataError| listed.push(error, Severity::Fault);
         let checked = records::check(file, &mut tell, &mut |_| {})?;
         sum.records += checked.records;
         sum.bytes += checked.bytes;
@@ -134,7 +126,7 @@ pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failur
     let form = form(args)?;
     let limit = memory_limit(&args.input)?;
     let input = RecordsFile::open(path, from, limit)?;
-    let existing = existing(args);
+    let existing = args.existing();
     convert::check_output(&args.output, std::slice::from_ref(path), existing)?;
     let written = {
         let _progress = Progress::spinner("converting");

@@ -3,16 +3,16 @@
 use tesson::{Shown, Source};
 
 use crate::args::ShowArgs;
+use crate::extensions::Extensions;
 use crate::failure::Failure;
-use crate::host::Host;
 use crate::output::{Output, count, counted};
 use crate::progress::Progress;
-use crate::{input, line, log, read};
+use crate::{input, line, log};
 
-pub(crate) fn run(args: &ShowArgs, host: &dyn Host, out: &mut Output) -> Result<(), Failure> {
-    let config = input::config(&args.input, Some(&args.order), host)?;
+pub(crate) fn run(args: &ShowArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+    let config = input::config(&args.input, Some(&args.order), extensions)?;
     log::show(config.trace_level);
-    let mut source = read::open(&config, &args.input)?;
+    let mut source = input::open(&config, &args.input)?;
     let found = {
         let _progress = Progress::spinner("looking");
         source.show(&args.key, args.sweep, MOST)?

@@ -5,7 +5,7 @@ use std::path::Path;
 use pyo3::prelude::*;
 use tesson::config::json::section_to_json;
 use tesson::{ConfigError, Registry};
-use tesson_cli::Host;
+use tesson_cli::Extensions;
 use tesson_core::{Section, Value};
 
 use crate::calls::Raised;
@@ -14,12 +14,12 @@ use crate::config;
 /// Runs the command `tesson` with a program's name and its arguments, and returns the exit code.
 #[pyfunction]
 pub(crate) fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> i32 {
-    py.detach(|| tesson_cli::main_within(&Interpreter, arguments.into_iter()))
+    py.detach(|| tesson_cli::main_with(&Interpreter, arguments.into_iter()))
 }
 
 struct Interpreter;
 
-impl Host for Interpreter {
+impl Extensions for Interpreter {
     fn registry(&self) -> Registry {
         config::registry()
     }

@@ -9,11 +9,12 @@ use tesson::tfds::{self, Dataset, Shard};
 use tesson_engine::{OpenFiles, Severity};
 
 use crate::args::{CheckArgs, InputArgs};
-use crate::check::Listed;
 use crate::failure::Failure;
+use crate::fault_list::FaultList;
+use crate::input::memory_limit;
 use crate::output::Output;
 use crate::progress::Progress;
-use crate::records::{memory_limit, summary};
+use crate::records::summary;
 
 /// The files of all splits; those that are missing are an error.
 pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
@@ -34,9 +35,9 @@ pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
     let dataset = open(&args.input)?;
     let limit = memory_limit(&args.input)?;
     let _progress = Progress::spinner("checking");
-    let mut listed = Listed::new(args.list, out);
+    let mut listed = FaultList::new(args.list, out);
     let checked =
-        tfds::check(&dataset, limit, &mut |error| listed.tell(error, Severity::Fault), &mut |_| {})?;
+        tfds::check(&dataset, limit, &mut |error| listed.push(error, Severity::Fault), &mut |_| {})?;
     listed.end()?;
     let sum = CheckedRecords { records: checked.records, bytes: checked.bytes, faults: checked.faults };
     summary(checked.files, &sum, out)

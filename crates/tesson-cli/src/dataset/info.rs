@@ -2,8 +2,8 @@
 
 use tesson::tfds::{self, Dataset, Split};
 
-use super::{DatasetArgs, find, open};
-use crate::args::InputArgs;
+use super::{find, open};
+use crate::args::{DatasetArgs, InputArgs};
 use crate::failure::Failure;
 use crate::output::{Output, count, counted};
 

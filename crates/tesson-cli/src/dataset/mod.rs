@@ -1,22 +1,22 @@
 //! The commands on datasets prepared by TensorFlow Datasets: on a version directory, on several that are read as one, or
 //! on a name with `--data-dir`.
 
-mod args;
-pub(crate) mod check;
+mod check;
 mod info;
 mod plan;
 mod read;
+mod reading;
 
 use std::path::{Path, PathBuf};
 
 use tesson::tfds::{self, Dataset};
 
-pub(crate) use args::{DatasetArgs, start};
+pub(crate) use check::{check, files};
 pub(crate) use info::run as info;
 pub(crate) use plan::run as plan;
 pub(crate) use read::run as read;
 
-use crate::args::InputArgs;
+use crate::args::{DatasetArgs, InputArgs};
 use crate::failure::Failure;
 
 /// Opens what the arguments name.

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 use tesson::tfds::{self, Dataset, FileInstruction, Ids, Plan, file_instructions};
 use tesson::{DataError, DataErrorKind, Error, Location};
 
-use super::args::of_split;
-use super::{DatasetArgs, open};
-use crate::args::PlanArgs;
+use super::open;
+use super::reading::of_split;
+use crate::args::{DatasetArgs, PlanArgs};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::progress::note;

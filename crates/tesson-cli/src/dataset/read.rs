@@ -1,23 +1,22 @@
 //! `tesson read` on a prepared dataset: its examples, in the order in which TFDS gives them.
 
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
-use serde_json::{Value, json};
+use serde_json::json;
 use tesson::Error;
 use tesson::config::Schedule;
 use tesson::tfds::features::{Schema, Selection, node};
 use tesson::tfds::{self, Means, Plan, Reader, Restoring, Rows};
 
-use super::args::of_split;
 use super::open;
+use super::reading::of_split;
 use crate::args::ReadArgs;
 use crate::failure::Failure;
+use crate::input::memory_limit;
 use crate::output::{Output, counted};
 use crate::progress::note;
-use crate::read::{check_state_file, no_state, replace};
-use crate::records::memory_limit;
+use crate::state_file;
 
 /// Examples that are read at once, which are also a minibatch of several workers if nothing is said.
 const AT_ONCE: u64 = 64;
@@ -26,11 +25,15 @@ const AT_ONCE: u64 = 64;
 const SHOWN: usize = 200;
 
 pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
-    args.save_state.as_deref().map_or(Ok(()), check_state_file)?;
+    args.save_state.as_deref().map_or(Ok(()), state_file::check)?;
     let mut reader = reader(args)?;
     if let Some(path) = &args.state {
         let how = Restoring { force: args.force, go_on: &mut || true };
-        reader.restore_json_with(&load(path)?, how).map_err(Error::from)?;
+        let saved = state_file::load(path, |json| match json["tfds"].is_null() {
+            true => Err("`tfds` is missing".to_owned()),
+            false => Ok(json),
+        })?;
+        reader.restore_json_with(&saved, how).map_err(Error::from)?;
     }
     if let Some((epoch, place)) = args.start_at {
         reader.seek(Some(epoch), place)?;
@@ -51,7 +54,7 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     if let Some(path) = &args.save_state {
         let state = reader.state();
         let saved = if args.rings { reader.to_json_with_rings(&state)? } else { reader.to_json(&state) };
-        replace(path, &saved.to_string())?;
+        state_file::save(path, &saved)?;
     }
     let n = read?;
     if !out.is_json() {
@@ -214,15 +217,5 @@ impl Shown {
             out.line("]}")?;
         }
         Ok(())
-    }
-}
-
-fn load(path: &Path) -> Result<Value, Failure> {
-    let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
-    let saved: Value =
-        serde_json::from_str(&text).map_err(|e| no_state(path, &format!("it is no JSON ({e})")))?;
-    match saved["tfds"].is_null() {
-        true => Err(no_state(path, "`tfds` is missing")),
-        false => Ok(saved),
     }
 }

@@ -1,29 +1,29 @@
-//! What a program that has the command inside adds to it: formats of its own, and types that configurations name.
+//! What a program that embeds the command adds to it: custom formats, and types that configurations name.
 
 use std::path::Path;
 
 use tesson::deserializer::Section;
 use tesson::{ConfigError, Registry};
 
-/// The program around the command.
-pub trait Host {
+/// What a program adds to the command that it embeds.
+pub trait Extensions {
     /// The formats and transforms that configurations may name.
     fn registry(&self) -> Registry {
         tesson::registry()
     }
 
-    /// Puts what it makes of its own types of deserializers in their places in a reader's section. `base_dir` is the folder
-    /// of relative names, if they do not start from the working directory.
+    /// Replaces the program's own types of deserializers in a reader's section by the objects that they stand for. `base_dir`
+    /// is the folder of relative names, if they do not start from the working directory.
     ///
     /// # Errors
     /// What cannot be made, with the path of the option.
     fn resolve(&self, reader: &mut Section, base_dir: Option<&Path>) -> Result<(), ConfigError>;
 }
 
-/// A program that adds nothing.
-pub(crate) struct Alone;
+/// The command as it is.
+pub(crate) struct NoExtensions;
 
-impl Host for Alone {
+impl Extensions for NoExtensions {
     fn resolve(&self, _: &mut Section, _: Option<&Path>) -> Result<(), ConfigError> {
         Ok(())
     }

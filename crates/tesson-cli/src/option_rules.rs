@@ -5,10 +5,11 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use clap::parser::ValueSource;
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Command, CommandFactory};
 
+use crate::args::Cli;
 use crate::failure::Failure;
-use crate::kind::InputKind;
+use crate::input_kind::InputKind;
 
 /// A set of kinds of input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -242,8 +243,8 @@ const INSTEAD: &[(&str, Kinds, &str)] = &[
 ];
 
 /// The declaration of the command line, with the inputs that an option is for in its help where it is not for all.
-pub(crate) fn shown(declared: Command) -> Command {
-    let mut declared = declared;
+pub(crate) fn declaration() -> Command {
+    let mut declared = Cli::command();
     for (name, takes) in COMMANDS {
         declared = declared.mut_subcommand(name, |command| {
             let ids: Vec<String> = command.get_arguments().map(|a| a.get_id().to_string()).collect();
@@ -350,7 +351,6 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::args;
 
     /// Arguments that give an option of a command, and whatever else the command requires or the option does.
     fn with(command: &Command, option: &clap::Arg) -> Vec<String> {
@@ -385,7 +385,7 @@ mod tests {
 
     #[test]
     fn every_option_of_every_command_is_refused_by_name_for_the_inputs_that_do_not_use_it() {
-        let declared = args::command();
+        let declared = declaration();
         for (name, takes) in COMMANDS {
             let command = declared.find_subcommand(name).expect("the commands of the table are declared");
             for option in command.get_arguments().filter(|o| o.get_id() != "help") {
@@ -414,7 +414,7 @@ mod tests {
 
     #[test]
     fn every_command_is_in_the_table_and_every_line_of_the_table_is_an_option() {
-        let mut declared = args::command();
+        let mut declared = declaration();
         declared.build();
         let names: BTreeSet<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
         let commands = || declared.get_subcommands().filter(|c| c.get_name() != "help");
@@ -433,7 +433,7 @@ mod tests {
 
     #[test]
     fn help_says_what_an_option_is_for() {
-        let mut declared = args::command();
+        let mut declared = declaration();
         let read = declared.find_subcommand_mut("read").expect("declared").render_long_help().to_string();
         assert!(
             read.contains("[prepared datasets]") && read.contains("[configurations and data files]"),

@@ -7,7 +7,6 @@ use std::path::Path;
 use tesson::records::RecordKind;
 
 use crate::failure::Failure;
-use crate::input::{extension, is_binary, is_configuration};
 
 /// What an input is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,6 +107,24 @@ impl InputKind {
         let expected = "expected a configuration, CNTK's text or binary format, or a prepared dataset";
         Err(Failure::Usage(format!("{}: found {what}, {expected}; {remedy}", path.display())))
     }
+}
+
+/// The extension of a name, in lower case; empty without one.
+pub(crate) fn extension(path: &Path) -> String {
+    path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
+}
+
+/// Files whose names say that they are configurations; others hold data.
+pub(crate) fn is_configuration(path: &Path) -> bool {
+    ["cntk", "bs", "ndl", "cfg", "config", "json", "toml"].contains(&extension(path).as_str())
+}
+
+/// Whether a file is in CNTK's binary format, by its name or its first bytes.
+fn is_binary(path: &Path, extension: &str) -> bool {
+    let mut magic = [0; 8];
+    let mut begins = || File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
+    // What is read of a pipe is gone.
+    extension == "cbf" || (path.is_file() && begins() && &magic == b"nib_ktnc")
 }
 
 /// What a file's first bytes say it is, and what to do with it, where Tesson does not read it.

@@ -1,52 +1,12 @@
-//! What is read of a prepared dataset, as options.
+//! From options to what is read of a prepared dataset, and how.
 
-use std::path::PathBuf;
-
-use clap::Args;
 use serde_json::{Value, json};
 use tesson::ConfigError;
 use tesson::tfds::{OnDamage, Op, ReadConfig, Reading, Selection};
 use tesson_core::Place;
 
+use crate::args::DatasetArgs;
 use crate::failure::Failure;
-
-/// How a dataset prepared by TensorFlow Datasets is read.
-#[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Prepared datasets")]
-pub(crate) struct DatasetArgs {
-    /// Which examples: `train`, `train[10%:]+test`, `train[3shard]`; all splits if nothing is said
-    #[arg(long, value_name = "SPLIT")]
-    pub(crate) split: Vec<String>,
-
-    /// Shuffles the files
-    #[arg(long)]
-    pub(crate) shuffle_files: bool,
-
-    /// A field of ReadConfig, such as `shuffle_seed=32` or `interleave_cycle_length=1`
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub(crate) read_config: Vec<String>,
-
-    /// What is done with the examples, in this order: `shuffle=1000`, `shuffle={"buffer_size": 1000, "seed": 3}`,
-    /// `repeat=2`, `skip=5`, `take=20`, `shard={"num_shards": 2, "index": 0}`
-    #[arg(long, value_name = "NAME=VALUE")]
-    pub(crate) op: Vec<String>,
-
-    /// What `tf.random.set_seed` would be given
-    #[arg(long, value_name = "N", allow_hyphen_values = true)]
-    pub(crate) global_seed: Option<i128>,
-
-    /// What becomes of damaged records: `fail`, `skip` (left out) or `stop_shard` (the file ends there)
-    #[arg(long, value_name = "POLICY", value_parser = ["fail", "skip", "stop_shard"], default_value = "fail")]
-    pub(crate) on_damage: String,
-
-    /// Reads the examples at these places of the split instead of a stream: `3,0,2` or `all`
-    #[arg(long, value_name = "PLACES")]
-    pub(crate) at: Option<String>,
-
-    /// Looks for the dataset by its name (`mnist`, `ds/config:1.*.*`) in this directory
-    #[arg(long, value_name = "DIR")]
-    pub(crate) data_dir: Option<PathBuf>,
-}
 
 impl DatasetArgs {
     /// The splits that are named, each by itself.
@@ -106,14 +66,6 @@ fn split(text: &str) -> Value {
     if text.starts_with('{') { value(text) } else { text.into() }
 }
 
-/// An epoch and a place in it.
-pub(crate) fn start(text: &str) -> Result<(u64, u64), String> {
-    let number =
-        |text: &str| text.parse().map_err(|_| format!("found `{text}`, expected a number from 0 on"));
-    let (epoch, place) = text.split_once(':').unwrap_or(("0", text));
-    Ok((number(epoch)?, number(place)?))
-}
-
 fn op(text: &str) -> Result<Op, Failure> {
     let (name, value) = pair("--op", text)?;
     let value = match name {
@@ -145,14 +97,5 @@ mod tests {
         assert!(matches!(op("shuffle=8").unwrap(), Op::Shuffle { seed: None, .. }));
         assert_eq!(op("repeat=null").unwrap(), Op::Repeat(-1));
         assert!(op("take").is_err() && op("batch=3").is_err());
-    }
-
-    #[test]
-    fn a_start_is_a_place_or_an_epoch_and_a_place() {
-        assert_eq!(start("7"), Ok((0, 7)));
-        assert_eq!(start("2:7"), Ok((2, 7)));
-        for text in ["", ":", "1:", "-1", "1:2:3"] {
-            assert!(start(text).is_err(), "{text}");
-        }
     }
 }

@@ -1,0 +1,335 @@
+//! The commands, and the options that each has by itself.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+use tesson::config::Schedule;
+use tesson::files::Existing;
+
+use super::common::{ChoiceArgs, InputArgs, OrderArgs, WorkerArgs};
+use super::dataset::DatasetArgs;
+use super::examples::*;
+use super::values::{positive, schedule, seconds, start, whole};
+
+/// Turns datasets into minibatches: deterministic, exactly resumable, fast.
+#[derive(Debug, Parser)]
+#[command(name = "tesson", version, after_help = EXIT_CODES)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Reads minibatches and prints them
+    #[command(after_help = READ_EXAMPLES)]
+    Read(ReadArgs),
+    /// Says what a dataset holds: streams, chunks, sequences, lengths, padding
+    #[command(after_help = INFO_EXAMPLES)]
+    Info(InfoArgs),
+    /// Shows which sequences come when, without reading data
+    #[command(after_help = PLAN_EXAMPLES)]
+    Plan(PlanArgs),
+    /// Shows one sequence as it would be delivered, where it lies and when it comes
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show(ShowArgs),
+    /// Validates every byte and lists every fault with its place
+    #[command(after_help = CHECK_EXAMPLES)]
+    Check(CheckArgs),
+    /// Indexes a dataset and writes the index cache beside it
+    #[command(after_help = INDEX_EXAMPLES)]
+    Index(IndexArgs),
+    /// Says what a configuration means, without opening anything
+    #[command(after_help = CONFIG_EXAMPLES)]
+    Config(ConfigArgs),
+    /// Converts what can be read, and tables, to CNTK's text or binary format
+    #[command(after_help = CONVERT_EXAMPLES, override_usage = "tesson convert [OPTIONS] <IN> [NAME=VALUE]... <OUT>")]
+    Convert(ConvertArgs),
+    /// Reads minibatches and says how fast they came
+    #[command(after_help = BENCH_EXAMPLES)]
+    Bench(BenchArgs),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReadArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    #[command(flatten)]
+    pub(crate) worker: WorkerArgs,
+
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArgs,
+
+    /// Begins a prepared dataset at this place of its stream, from 0: `1000`, or, with an epoch before it, `2:1000`
+    #[arg(long, value_name = "[EPOCH:]PLACE", conflicts_with_all = ["at", "state"], value_parser = start,
+        help_heading = "Prepared datasets")]
+    pub(crate) start_at: Option<(u64, u64)>,
+
+    /// Samples in a minibatch over all workers, or a schedule over epochs such as 128*2:1024; 256, or as configured
+    #[arg(long, value_name = "SCHEDULE", value_parser = schedule, allow_hyphen_values = true)]
+    pub(crate) minibatch_size: Option<Schedule>,
+
+    /// Ends after this many epochs, each of `epochSize` samples or one sweep; minibatches then end with their epoch
+    #[arg(long, value_name = "N", conflicts_with_all = ["sweeps", "samples"], value_parser = whole)]
+    pub(crate) epochs: Option<u64>,
+
+    /// Ends after this many minibatches, or examples of a prepared dataset
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) take: Option<u64>,
+
+    /// Goes on from a saved state
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+
+    /// Saves the state after the last minibatch
+    #[arg(long, value_name = "FILE")]
+    pub(crate) save_state: Option<PathBuf>,
+
+    /// Goes on from a state of a prepared dataset even if its shards have other names now
+    #[arg(long, requires = "state", help_heading = "Prepared datasets")]
+    pub(crate) force: bool,
+
+    /// Saves with the state of a prepared dataset which examples wait in shuffles: going there costs nothing then
+    #[arg(long, requires = "save_state", help_heading = "Prepared datasets")]
+    pub(crate) rings: bool,
+
+    /// Adds how the sequences of each stream lie side by side (with --json)
+    #[arg(long, requires = "json")]
+    pub(crate) layout: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InfoArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArgs,
+
+    /// Samples in the minibatches whose padding is computed; 256, or as configured
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) minibatch_size: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlanArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    #[command(flatten)]
+    pub(crate) worker: WorkerArgs,
+
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArgs,
+
+    /// Shows so many traversals of a prepared dataset, each the next pass of its shuffles
+    #[arg(long, value_name = "N", help_heading = "Prepared datasets", conflicts_with_all = ["sweeps", "files"], value_parser = whole)]
+    pub(crate) epochs: Option<u64>,
+
+    /// Shows examples of a prepared dataset by their numbers in their splits, not by `tfds_id`
+    #[arg(long, help_heading = "Prepared datasets")]
+    pub(crate) numbers: bool,
+
+    /// Shows what is read of each file of a prepared dataset
+    #[arg(long, help_heading = "Prepared datasets",
+        conflicts_with_all = ["numbers", "take", "sweeps", "op", "shuffle_files", "global_seed"])]
+    pub(crate) files: bool,
+
+    /// Samples in a minibatch over all workers; 256, or as configured
+    #[arg(long, visible_alias = "minibatch-size", value_name = "N", value_parser = positive)]
+    pub(crate) minibatch: Option<u64>,
+
+    /// Ends after this many minibatches, or examples of a prepared dataset
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) take: Option<u64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ShowArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    /// The sequence's key
+    #[arg(long, value_name = "K")]
+    pub(crate) key: String,
+
+    /// The sweep, counted from 0, in which it is delivered
+    #[arg(long, value_name = "S", default_value_t = 0, value_parser = whole)]
+    pub(crate) sweep: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    #[command(flatten)]
+    pub(crate) worker: WorkerArgs,
+
+    /// Samples in a minibatch over all workers; 256, or as configured
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) minibatch_size: Option<u64>,
+
+    /// Ends after this many minibatches
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) take: Option<u64>,
+
+    /// Ends after so many seconds
+    #[arg(long, value_name = "SECONDS", value_parser = seconds)]
+    pub(crate) seconds: Option<f64>,
+
+    /// How often all of it is done, each time from the start
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
+    pub(crate) runs: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CheckArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// Lists so many faults at most; all are counted
+    #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true, value_parser = whole)]
+    pub(crate) list: u64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct IndexArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// The folder for the indexes of files of records, by default beside each
+    #[arg(long, value_name = "DIR")]
+    pub(crate) cache_dir: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    /// A configuration (*.cntk, *.bs, *.json, *.toml)
+    #[arg(value_name = "CONFIG")]
+    pub(crate) input: PathBuf,
+
+    /// Behind a BrainScript file, as on CNTK's command line: `DataDir=data`, `Train=[reader=[randomize=false]]`
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) arguments: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
+
+    /// Converts one reader to the form of dictionaries, with every default of BrainScript written out
+    #[arg(long, value_name = "FORM")]
+    pub(crate) to: Option<Form>,
+
+    /// Answers in JSON on one line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Forms of a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Form {
+    Json,
+    Toml,
+}
+
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ConvertArgs {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    /// The file to be written: the last of the words behind the input, which may be a configuration's `NAME=VALUE`.
+    #[arg(skip)]
+    pub(crate) output: PathBuf,
+
+    /// The input's format, if its name does not say it: csv, tsv, svm, jsonl, ctf, cbf, tfrecord, array_record
+    #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
+    pub(crate) from: Option<String>,
+
+    /// The output's format, if its name does not say it: ctf or cbf; of records tfrecord or array_record
+    #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
+    pub(crate) to: Option<String>,
+
+    /// Type of the values that are written, by default that of the input
+    #[arg(long, value_name = "TYPE", value_parser = ["float", "double"], help_heading = "Conversion")]
+    pub(crate) precision: Option<String>,
+
+    /// A chunk of a binary file is closed when it has so many bytes; by default the input makes about 64 chunks, each from
+    /// 4KiB to 32MiB, so that workers can share them
+    #[arg(long, value_name = "BYTES", help_heading = "Conversion")]
+    pub(crate) chunk_size: Option<String>,
+
+    /// Records in a chunk of an ArrayRecord file, by default 1; a single one costs decompressing all of them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Conversion")]
+    pub(crate) group_size: Option<u32>,
+
+    /// Leaves the chunks of an ArrayRecord file uncompressed
+    #[arg(long, help_heading = "Conversion")]
+    pub(crate) uncompressed: bool,
+
+    /// Replaces OUT if it exists; an input is never replaced
+    #[arg(long, help_heading = "Conversion")]
+    pub(crate) force: bool,
+
+    /// Reads both files again and compares them bit by bit
+    #[arg(long, help_heading = "Conversion")]
+    pub(crate) verify: bool,
+
+    /// The first row of a CSV file has the names of the columns
+    #[arg(long, help_heading = "Tables")]
+    pub(crate) header: bool,
+
+    /// What stands between the fields of a CSV file; `tab` for tabs
+    #[arg(long, value_name = "CHARACTER", help_heading = "Tables")]
+    pub(crate) delimiter: Option<String>,
+
+    /// The column of the stream `labels`, by number from 0 or by name
+    #[arg(long, value_name = "COLUMN", help_heading = "Tables")]
+    pub(crate) label_column: Option<String>,
+
+    /// Labels are classes from 0 to N-1, written as sparse samples with a 1
+    #[arg(long, value_name = "N", help_heading = "Tables", value_parser = positive)]
+    pub(crate) one_hot: Option<u64>,
+
+    /// Writes features as sparse samples of the values that are not 0
+    #[arg(long, help_heading = "Tables")]
+    pub(crate) sparse: bool,
+
+    /// The column whose value the rows of a sequence share
+    #[arg(long, value_name = "COLUMN", help_heading = "Tables")]
+    pub(crate) key_column: Option<String>,
+
+    /// A stream and its columns, such as `features=1-784`; by default the rest is `features`
+    #[arg(long = "streams", value_name = "NAME=COLUMNS", help_heading = "Tables")]
+    pub(crate) stream_columns: Vec<String>,
+
+    /// Columns of sparse features, by default as many as occur
+    #[arg(long, value_name = "N", help_heading = "Tables", value_parser = positive)]
+    pub(crate) dim: Option<u64>,
+
+    /// Indices of a libsvm file count from 0
+    #[arg(long, help_heading = "Tables")]
+    pub(crate) zero_based: bool,
+}
+
+impl ConvertArgs {
+    /// Whether an output that exists is replaced.
+    pub(crate) fn existing(&self) -> Existing {
+        if self.force { Existing::Replace } else { Existing::Keep }
+    }
+}

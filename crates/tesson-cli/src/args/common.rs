@@ -1,0 +1,138 @@
+//! Options that several commands share: the input, the order, the worker.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::values::{positive, whole};
+use crate::input_kind::InputKind;
+
+/// What is read.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct InputArgs {
+    /// A configuration (*.cntk, *.bs, *.json, *.toml), a file in CNTK's binary format, or one in its text format with its
+    /// streams as options; files of records (*.tfrecord*, *.array_record*) where that makes sense
+    #[arg(value_name = "CONFIG|FILE")]
+    pub(crate) input: PathBuf,
+
+    /// What the input is, looked at once.
+    #[arg(skip = InputKind::Text)]
+    pub(crate) kind: InputKind,
+
+    /// Behind a BrainScript file, as on CNTK's command line: `DataDir=data`, `Train=[reader=[randomize=false]]`
+    #[arg(value_name = "NAME=VALUE")]
+    pub(crate) arguments: Vec<String>,
+
+    #[command(flatten)]
+    pub(crate) choice: ChoiceArgs,
+
+    /// A stream of the file: its name, the number of values in a sample, and `sparse` if it is
+    #[arg(long = "stream", value_name = "NAME[:DIM[:dense|sparse]]", help_heading = "Input")]
+    pub(crate) streams: Vec<String>,
+
+    /// The name that a stream has in the file, where it has another
+    #[arg(long = "alias", value_name = "STREAM=NAME", help_heading = "Input")]
+    pub(crate) aliases: Vec<String>,
+
+    /// How strictly text is read: `lenient` (default), or `cntk`, fault for fault
+    #[arg(long, value_name = "RULES", help_heading = "Input")]
+    pub(crate) rules: Option<String>,
+
+    /// Faults of data that are forgiven before reading fails
+    #[arg(long, value_name = "N", help_heading = "Input", value_parser = whole)]
+    pub(crate) max_errors: Option<u64>,
+
+    /// Goes on where a stream occurs nowhere in the data, or its samples have another size than is given
+    #[arg(long, help_heading = "Input")]
+    pub(crate) allow_empty: bool,
+
+    /// A file to which every forgiven fault is appended as a line of JSON
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) quarantine: Option<String>,
+
+    /// The folder of relative file names in a configuration, by default the working directory
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    pub(crate) base_dir: Option<PathBuf>,
+
+    /// Worker threads; 0 is one a core
+    #[arg(long, value_name = "N", help_heading = "Resources", value_parser = whole)]
+    pub(crate) threads: Option<u64>,
+
+    /// Memory for everything together, such as 2GiB
+    #[arg(long, value_name = "BYTES", help_heading = "Resources")]
+    pub(crate) memory_limit: Option<String>,
+
+    /// Answers in JSON, one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Which reader of a configuration, and how it is read.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct ChoiceArgs {
+    /// The reader in a BrainScript file, or a section within a tree; by default the first reader, or the tree
+    #[arg(long, value_name = "PATH", help_heading = "Input")]
+    pub(crate) section: Option<String>,
+
+    /// Sets a value of the configuration by its path, such as `Train.reader.randomize=false` or `deserializers[0].file=x`
+    #[arg(long = "set", value_name = "PATH=VALUE", help_heading = "Input")]
+    pub(crate) set: Vec<String>,
+
+    /// Reads `$env:NAME$` and `$name|value$` as variables in BrainScript
+    #[arg(long, help_heading = "Input")]
+    pub(crate) extended_variables: bool,
+}
+
+/// In which order it is read, and how far.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Order")]
+pub(crate) struct OrderArgs {
+    /// The order of a sweep: `true` (shuffled within a window), `false` (as stored) or `global`
+    #[arg(long, value_name = "ORDER", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) randomize: Option<String>,
+
+    /// Seed of the order
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) seed: Option<u64>,
+
+    /// The shuffling window, in chunks, or in samples as in `50000samples`
+    #[arg(long, value_name = "N[samples]")]
+    pub(crate) window: Option<String>,
+
+    /// Ends after this many sweeps; of a prepared dataset after this many traversals, each the next pass of its shuffles
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) sweeps: Option<u64>,
+
+    /// Ends after this many samples, over all workers
+    #[arg(long, value_name = "N", conflicts_with = "sweeps", value_parser = whole)]
+    pub(crate) samples: Option<u64>,
+
+    /// Sequences that a minibatch may hold over all workers; its size if no samples are given
+    #[arg(long, value_name = "N", value_parser = positive)]
+    pub(crate) minibatch_size_in_sequences: Option<u64>,
+
+    /// Puts sequences of similar length together: samples of a bucket, by default the size of minibatches
+    #[arg(long, value_name = "SAMPLES", num_args = 0..=1, default_missing_value = "true")]
+    pub(crate) bucketing: Option<String>,
+
+    /// Gives all workers the same number of minibatches: `drop`, `repeat` or `empty` says how
+    #[arg(long, value_name = "HOW")]
+    pub(crate) equal_steps: Option<String>,
+
+    /// How workers share the data: `chunk` or `position`
+    #[arg(long, value_name = "SHARING")]
+    pub(crate) sharing: Option<String>,
+}
+
+/// Whose share is read.
+#[derive(Clone, Copy, Debug, Args)]
+#[command(next_help_heading = "Workers")]
+pub(crate) struct WorkerArgs {
+    /// Number of workers that share each minibatch
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
+    pub(crate) workers: u64,
+
+    /// Which of them this is, from 0
+    #[arg(long, value_name = "R", default_value_t = 0, value_parser = whole)]
+    pub(crate) rank: u64,
+}

@@ -1,0 +1,14 @@
+//! The command line: commands, options, help with examples.
+
+mod commands;
+mod common;
+mod dataset;
+mod examples;
+mod values;
+
+pub(crate) use commands::{
+    BenchArgs, CheckArgs, Cli, Command, ConfigArgs, ConvertArgs, Form, IndexArgs, InfoArgs, PlanArgs,
+    ReadArgs, ShowArgs,
+};
+pub(crate) use common::{ChoiceArgs, InputArgs, OrderArgs, WorkerArgs};
+pub(crate) use dataset::DatasetArgs;

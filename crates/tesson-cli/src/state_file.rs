@@ -1,0 +1,37 @@
+//! Files with saved states: read by `--state`, written by `--save-state`.
+
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::failure::Failure;
+
+/// The state in the file that `--state` names. `read` returns it, or what shows that the JSON is no state.
+pub(crate) fn load<T>(path: &Path, read: impl FnOnce(Value) -> Result<T, String>) -> Result<T, Failure> {
+    let text = tesson::files::read_text(path).map_err(tesson::Error::from)?;
+    let json = serde_json::from_str(&text).map_err(|e| format!("it is no JSON ({e})"));
+    json.and_then(read).map_err(|what| {
+        let expected = "expected a file that `--save-state` wrote";
+        Failure::Usage(format!("--state {}: no saved state, {what}; {expected}", path.display()))
+    })
+}
+
+/// Refuses a name under which no state can be saved, before hours of reading.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    if path.is_dir() {
+        let what = "found a folder, expected the name of a file; add one";
+        return Err(Failure::Usage(format!("--save-state {}: {what}", path.display())));
+    }
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(Failure::file(path, ErrorKind::NotFound.into()))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Writes a state so that the file holds the old state or the new one, never half of one.
+pub(crate) fn save(path: &Path, state: &Value) -> Result<(), Failure> {
+    tesson::files::replace(path, format!("{state}\n").as_bytes()).map_err(|e| Failure::file(path, e))
+}
