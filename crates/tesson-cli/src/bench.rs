@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use tesson::plan::Limit;
 use tesson::{Demand, Source, SourceConfig};
-use tesson_plan::Limit;
 
 use crate::args::BenchArgs;
 use crate::extensions::Extensions;

@@ -1,8 +1,8 @@
 //! `tesson check`: every byte looked at, every fault listed.
 
 use tesson::config::Randomize;
+use tesson::{Checked, Severity};
 use tesson::{Error, SourceConfig};
-use tesson_engine::{Checked, Severity};
 
 use crate::args::CheckArgs;
 use crate::extensions::Extensions;

@@ -3,13 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tesson::Element;
 use tesson::config::{Randomize, SourceConfig, bytes};
 use tesson::convert::{
     self, ConvertError, Csv, Form, JsonLines, Sequences, StreamColumns, StreamSpec, Svm, TableOptions,
     Written,
 };
-use tesson_core::Element;
-use tesson_plan::Limit;
+use tesson::plan::Limit;
 
 use crate::args::ConvertArgs;
 use crate::extensions::Extensions;

@@ -2,8 +2,8 @@
 
 use tesson::config::Randomize;
 use tesson::deserializer::Index;
+use tesson::plan::{Bucketing, Limit, PlanSpec};
 use tesson::{Demand, JoinReport, Key, Layout, Source, SourceConfig, StreamInfo};
-use tesson_plan::{Bucketing, Limit, PlanSpec};
 
 use crate::args::InfoArgs;
 use crate::extensions::Extensions;

@@ -8,9 +8,10 @@ use tesson::config::reader::{Reader, check_before_modules};
 use tesson::config::{
     Choices, Loaded, SourceConfig, assignment, bytes, load as load_config, lower, set_value,
 };
+use tesson::config::{Name, Place, nearest};
+use tesson::deserializer::Found;
 use tesson::deserializer::{Section, Value};
 use tesson::{ConfigError, DEFAULT_MEMORY_LIMIT, Error, Source};
-use tesson_core::{Found, Name, Place, nearest};
 
 use crate::args::{ChoiceArgs, InputArgs, OrderArgs};
 use crate::extensions::Extensions;

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use tesson::deserializer::Index;
+use tesson::plan::Limit;
 use tesson::{BatchPlan, Demand, PiecesPlan, Planned};
-use tesson_plan::Limit;
 
 use crate::args::PlanArgs;
 use crate::extensions::Extensions;

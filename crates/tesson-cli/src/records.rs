@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use tesson::Severity;
 use tesson::convert;
 use tesson::records::{
     self, ArrayRecordOptions, CheckedRecords, Compression, RecordForm, RecordKind, RecordsFile,
 };
 use tesson::{DataError, Error};
-use tesson_engine::Severity;
 
 use crate::args::{ConvertArgs, IndexArgs, InputArgs};
 use crate::failure::Failure;

@@ -3,9 +3,10 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
+use tesson::ConfigError;
 use tesson::Registry;
 use tesson::config::Choices;
-use tesson_core::{ConfigError, OptionKind, Section, Value};
+use tesson::config::{OptionKind, Section, Value};
 
 use crate::calls::Owner;
 use crate::mapping::{self, Entries};

@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use tesson::Error;
 use tesson::pairing::PairingError;
-use tesson_core::{ConfigError, DataError, Key, ResumeError, StoreError, UsageError};
+use tesson::{ConfigError, DataError, Key, ResumeError, StoreError, UsageError};
 
 use crate::calls::Raised;
 

@@ -8,8 +8,8 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use tesson::StreamInfo;
 use tesson::{Canceller, ConfigError, Demand, Error, ResumeState, SourceConfig, StatsReader, UsageError};
-use tesson_core::StreamInfo;
 
 use crate::batch::Batch;
 use crate::calls::{Owner, PATIENCE_WITH_USERS, released};

@@ -10,8 +10,8 @@ use pyo3::exceptions::{PyAttributeError, PyIndexError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyList, PyTuple};
+use tesson::StreamInfo;
 use tesson::{BatchKeys, Element, Layout, Place, Samples, Shape, StreamBatch, pairing};
-use tesson_core::StreamInfo;
 
 use crate::arrays::{self, SampleArrays, SparseArrays};
 use crate::batch::Batch;

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 pub use tesson_config::*;
+pub use tesson_core::{Name, OptionKind, Place, Section, Value, nearest};
 
-use tesson_core::{ConfigError, Place, Section, Value};
+use tesson_core::ConfigError;
 
 use crate::files::read_text;
 use crate::{Error, registry};
@@ -201,7 +202,7 @@ fn inner<'t>(section: &'t Section, name: &str, path: &str) -> Result<&'t Section
     if let Some(Value::Section(inner)) = section.get(name) {
         return Ok(inner);
     }
-    let is_section = |(n, v): &(tesson_core::Name, Value)| match v {
+    let is_section = |(n, v): &(Name, Value)| match v {
         Value::Section(_) => Some(n.to_string()),
         _ => None,
     };

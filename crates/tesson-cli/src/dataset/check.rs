@@ -2,11 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use tesson::Canceller;
+use tesson::Severity;
 use tesson::records::{CheckedRecords, RecordKind, RecordsFile};
-use tesson::store::FileStore;
 use tesson::tfds::{self, Dataset, Shard};
-use tesson_engine::{OpenFiles, Severity};
 
 use crate::args::{CheckArgs, InputArgs};
 use crate::failure::Failure;
@@ -25,9 +23,7 @@ pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
         return Err(Failure::Usage(format!("{}: {format} files need no index", input.input.display())));
     };
     let limit = memory_limit(input)?;
-    // One by one they would be missed one by one.
-    OpenFiles::open(&paths, &FileStore, limit, &Canceller::new())?;
-    paths.iter().map(|path| Ok(RecordsFile::open(path, kind, limit)?)).collect()
+    Ok(RecordsFile::open_all(&paths, kind, limit)?)
 }
 
 /// Looks at every checksum and decodes every example, and whether the files hold what the dataset says.

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 use tesson::ConfigError;
+use tesson::config::Place;
 use tesson::tfds::{OnDamage, Op, ReadConfig, Reading, Selection};
-use tesson_core::Place;
 
 use crate::args::DatasetArgs;
 use crate::failure::Failure;

@@ -47,6 +47,19 @@ impl RecordsFile {
         Ok(RecordsFile { path: path.into(), kind, bytes, reader: kind.reader(FILE) })
     }
 
+    /// Opens several files; those that are missing are named in one error.
+    ///
+    /// # Errors
+    /// As [`RecordsFile::open`].
+    pub fn open_all<P: AsRef<Path>>(
+        paths: &[P],
+        kind: RecordKind,
+        memory_limit: u64,
+    ) -> Result<Vec<RecordsFile>, Error> {
+        OpenFiles::open(paths, &store::FileStore, memory_limit, &Canceller::new())?;
+        paths.iter().map(|path| RecordsFile::open(path.as_ref(), kind, memory_limit)).collect()
+    }
+
     /// Its name.
     pub fn path(&self) -> &Path {
         &self.path

@@ -1,0 +1,344 @@
+//! The source: what a training loop calls.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tesson_config::SourceConfig;
+use tesson_core::{Chunk, DataError, Element, Error, Indexed, StreamInfo, StreamMismatch};
+use tesson_engine::store::Store;
+use tesson_engine::{Canceller, Checked, Minibatch, PiecesPlan, Severity, ShownKey, Stats, StatsReader};
+use tesson_plan::{BatchPlan, Demand, JoinReport, PlanSpec, ResumeState};
+
+use crate::{assemble, convert};
+
+/// Reads a corpus in minibatches.
+///
+/// ```
+/// # fn main() -> Result<(), tesson::Error> {
+/// # let file = std::env::temp_dir().join(format!("tesson-doc-source-{}.ctf", std::process::id()));
+/// # std::fs::write(&file, "|x 1 2\n|x 3 4\n|x 5 6\n").expect("a temporary file");
+/// let config = tesson::config::from_json(&format!(
+///     r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": {file:?},
+///         "input": {{"x": {{"dim": 2, "format": "dense"}}}}}}], "randomize": false, "maxSweeps": 1}}"#
+/// ))?;
+/// let mut source = tesson::Source::open(&config)?;
+/// while let Some(minibatch) = source.next_minibatch(2)? {
+///     let x = minibatch.stream("x").expect("the configuration names it");
+///     let tesson::Samples::Dense { values: tesson::Floats::F32(values) } = x.samples() else { unreachable!() };
+///     println!("{} samples: {values:?}", x.n_samples());
+/// }
+/// # std::fs::remove_file(&file).expect("the file is ours");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Source(pub(crate) tesson_engine::Source);
+
+/// Opening.
+impl Source {
+    /// Opens what a configuration describes.
+    ///
+    /// # Errors
+    /// Options that cannot be opened, unreadable files, data that are not the format's.
+    pub fn open(config: &SourceConfig) -> Result<Source, Error> {
+        Source::open_with(config, &Canceller::new())
+    }
+
+    /// Opens what a configuration describes. `canceller` ends the call from another thread, and is the source's from then
+    /// on.
+    ///
+    /// # Errors
+    /// As [`Source::open`], and [`Error::Cancelled`].
+    pub fn open_with(config: &SourceConfig, canceller: &Canceller) -> Result<Source, Error> {
+        assemble::open_files(config, canceller).map(Source)
+    }
+
+    /// Opens what a configuration describes, with files from a store of the caller's choice. Names of files are taken as
+    /// they are: a store cannot say which ones match a pattern.
+    ///
+    /// # Errors
+    /// As [`Source::open`].
+    pub fn open_in(config: &SourceConfig, store: &dyn Store) -> Result<Source, Error> {
+        assemble::open_in(config, store, &Canceller::new()).map(Source)
+    }
+
+    /// Opens a source and restores a state.
+    ///
+    /// # Errors
+    /// As [`Source::open`], and [`ResumeError`](crate::ResumeError) for a state of something else.
+    pub fn resume(config: &SourceConfig, state: &ResumeState) -> Result<Source, Error> {
+        let mut source = Source::open(config)?;
+        source.restore(state)?;
+        Ok(source)
+    }
+}
+
+/// Minibatches and states.
+impl Source {
+    /// The next minibatch of `samples` samples, for a single worker; `None` at the end of the data.
+    ///
+    /// # Errors
+    /// As [`Source::next`].
+    pub fn next_minibatch(&mut self, samples: u64) -> Result<Option<Minibatch>, Error> {
+        self.0.next_minibatch(samples)
+    }
+
+    /// The next minibatch; `None` at the end of the data.
+    ///
+    /// # Errors
+    /// Faults of data and storage are repeated by every call until a state is restored or [`Source::skip_failed`] is
+    /// called. A demand that can never be met ([`UsageError`](crate::UsageError)) changes nothing.
+    pub fn next(&mut self, demand: Demand) -> Result<Option<Minibatch>, Error> {
+        self.0.next(demand)
+    }
+
+    /// The next minibatch, as [`Source::next`]; ends with [`Error::Cancelled`] when `interrupted`, asked every few
+    /// hundredths of a second, answers yes. Nothing is lost: the next call waits for the same minibatch.
+    ///
+    /// # Errors
+    /// As [`Source::next`].
+    pub fn next_interruptible(
+        &mut self,
+        demand: Demand,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Minibatch>, Error> {
+        self.0.next_interruptible(demand, interrupted)
+    }
+
+    /// Leaves out a minibatch that failed; the next one is that after it.
+    pub fn skip_failed(&mut self) {
+        self.0.skip_failed();
+    }
+
+    /// The state after the last minibatch handed out.
+    pub fn state(&self) -> &ResumeState {
+        self.0.state()
+    }
+
+    /// Resumes from a state of this source, or of another one on the same corpus with the same options.
+    ///
+    /// # Errors
+    /// [`ResumeError`](crate::ResumeError) for a state of another corpus, order or version; the source is then as it was.
+    pub fn restore(&mut self, state: &ResumeState) -> Result<(), Error> {
+        self.0.restore(state)
+    }
+
+    /// Resumes as [`Source::restore`]; ends with [`Error::Cancelled`] when `interrupted`, asked every few hundredths of a
+    /// second while an index is made, answers yes; the source is then as it was.
+    ///
+    /// # Errors
+    /// As [`Source::restore`].
+    pub fn restore_interruptible(
+        &mut self,
+        state: &ResumeState,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Error> {
+        self.0.restore_interruptible(state, interrupted)
+    }
+
+    /// Ends all threads and closes all files. Minibatches already handed out stay valid.
+    pub fn close(&mut self) {
+        self.0.close();
+    }
+}
+
+/// Facts, counters and cancelling.
+impl Source {
+    /// The streams, in the order of the configuration.
+    pub fn streams(&self) -> &[Arc<StreamInfo>] {
+        self.0.streams()
+    }
+
+    /// The files that it reads, as the configuration names them.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        self.0.files()
+    }
+
+    /// Whether all ranks count on one timeline: each on its own where the only deserializer is not composable.
+    pub fn shares_a_timeline(&self) -> bool {
+        self.0.shares_a_timeline()
+    }
+
+    /// Whether the data never end.
+    pub fn is_endless(&self) -> bool {
+        self.0.is_endless()
+    }
+
+    /// On the local timeline of a single worker: how many sweeps the minibatches handed out complete. There the
+    /// `sweep_end` of a minibatch that fills up exactly comes with the next one. `None` for all other orders and for
+    /// several workers.
+    pub fn local_sweeps(&self) -> Option<u64> {
+        self.0.local_sweeps()
+    }
+
+    /// Checks the number of workers before the first minibatch is asked for, and warns if some of them get no data.
+    ///
+    /// # Errors
+    /// A rank that is not below the number of workers, and what indexing answers.
+    pub fn check_share(&mut self, workers: u64, rank: u64) -> Result<(), Error> {
+        self.0.check_share(workers, rank)
+    }
+
+    /// The counters: bytes read, sequences decoded, minibatches delivered and the like.
+    pub fn stats(&self) -> Stats {
+        self.0.stats()
+    }
+
+    /// Reads the counters while another thread uses the source.
+    pub fn stats_reader(&self) -> StatsReader {
+        self.0.stats_reader()
+    }
+
+    /// Ends a blocked call from another thread.
+    pub fn canceller(&self) -> Canceller {
+        self.0.canceller()
+    }
+}
+
+/// The index and the plan.
+impl Source {
+    /// The index of the whole corpus, made now if it was not needed before.
+    ///
+    /// # Errors
+    /// As for opening.
+    pub fn indexed(&mut self) -> Result<&Indexed, Error> {
+        self.0.indexed()
+    }
+
+    /// Number of sequences in the corpus.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn num_sequences(&mut self) -> Result<u64, Error> {
+        self.0.num_sequences()
+    }
+
+    /// Number of samples in one sweep (counted lengths).
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn num_samples_per_sweep(&mut self) -> Result<u64, Error> {
+        self.0.num_samples_per_sweep()
+    }
+
+    /// Number of minibatches that one worker gets of the first sweep. Truncated ones are counted as if all sequences were
+    /// as long as the index says.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and a demand that can never be met.
+    pub fn steps_per_sweep(&mut self, demand: Demand) -> Result<u64, Error> {
+        self.0.steps_per_sweep(demand)
+    }
+
+    /// Which sequences could not be joined; `None` for a single deserializer.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`].
+    pub fn join_report(&mut self) -> Result<Option<&JoinReport>, Error> {
+        self.0.join_report()
+    }
+
+    /// Indexes the corpus and writes an index cache for each deserializer whose format has none of its own;
+    /// returns where they are.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and what the file system answers.
+    pub fn write_index_cache(&mut self) -> Result<Vec<PathBuf>, Error> {
+        self.0.write_index_cache()
+    }
+
+    /// Plans minibatches from the start, without reading data: whole sequences, of which truncated minibatches are made
+    /// ([`Source::plan_pieces`]). `each` says whether to continue.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and a demand that can never be met.
+    pub fn plan(&mut self, demand: Demand, each: impl FnMut(&BatchPlan) -> bool) -> Result<(), Error> {
+        self.0.plan(demand, each)
+    }
+
+    /// Plans as [`Source::plan`], after a change of the plan: which minibatches other options would give.
+    ///
+    /// # Errors
+    /// As [`Source::plan`].
+    pub fn plan_with(
+        &mut self,
+        change: impl FnOnce(&mut PlanSpec),
+        demand: Demand,
+        each: impl FnMut(&BatchPlan) -> bool,
+    ) -> Result<(), Error> {
+        self.0.plan_with(change, demand, each)
+    }
+
+    /// Plans truncated minibatches from the start, without reading data: as if every sequence were as long as the index
+    /// says. One that is shorter, for its faults, moves those after it. `each` says whether to continue.
+    ///
+    /// # Errors
+    /// As [`Source::plan`], and a source that does not truncate.
+    pub fn plan_pieces(
+        &mut self,
+        demand: Demand,
+        each: impl FnMut(&PiecesPlan) -> bool,
+    ) -> Result<(), Error> {
+        self.0.plan_pieces(demand, each)
+    }
+}
+
+/// Looking at the data.
+impl Source {
+    /// Decodes every sequence once and reports every fault with its severity, in the order of the data.
+    ///
+    /// # Errors
+    /// As [`Source::indexed`], and unreadable storage.
+    pub fn check(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> Result<Checked, Error> {
+        self.0.check(each)
+    }
+
+    /// Streams that the data do not have as they are declared, where their format can tell; their numbers are those of the
+    /// deserializers' streams, one after the other. Reads all of the data where a stream occurs nowhere.
+    ///
+    /// # Errors
+    /// Unreadable storage.
+    pub fn mismatches(&self) -> Result<Vec<StreamMismatch>, Error> {
+        self.0.mismatches()
+    }
+
+    /// The sequences with a key, the first `most` of them, as they would be delivered in a sweep; none if there is no such
+    /// key. Keys are compared as texts. The position of the source does not change.
+    ///
+    /// Looks through all keys, and through the order from the start of the sweep.
+    ///
+    /// # Errors
+    /// Unreadable storage, and what a transform answers.
+    pub fn show(&mut self, key: &str, sweep: u64, most: usize) -> Result<ShownKey, Error> {
+        self.0.show(key, sweep, most)
+    }
+
+    /// Whether minibatches would hold exactly the sequences of the corpus, once, as they are stored, and none has been
+    /// asked for yet: then there is [`Source::pass`].
+    pub fn is_one_pass(&self) -> bool {
+        self.0.is_one_pass()
+    }
+
+    /// Decodes the whole corpus in parallel. `make` is called with each chunk on the thread that has decoded it, sequences
+    /// that are left out included; `take` gets the results on this thread, in order. The source is at its end then.
+    ///
+    /// Where chunks begin and end depends on threads and memory. One with a fault beyond the budget is not given.
+    ///
+    /// # Errors
+    /// As [`Source::next`]; a source that is not [of one pass](Source::is_one_pass); and what `take` answers.
+    ///
+    /// # Panics
+    /// If `make` does.
+    pub fn pass<T: Send, E: From<Error>>(
+        &mut self,
+        make: impl Fn(&Chunk) -> T + Sync,
+        take: impl FnMut(T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.0.pass(make, take)
+    }
+
+    /// The sequences of a source that reads its data once, in order, for [`convert::write`]. `element` says in which type
+    /// each stream is written.
+    pub fn into_sequences(self, element: impl Fn(&StreamInfo) -> Element) -> convert::Corpus {
+        convert::Corpus::new(self.0, element)
+    }
+}
