@@ -13,7 +13,7 @@ use tesson::convert::{self, Form};
 use tesson::files::Existing;
 use tesson::store::MemoryStore;
 use tesson::tfds::example::{Value, write};
-use tesson::tfds::{DatasetWriter, ExampleValue, Means, OnDamage, Reader, Rows};
+use tesson::tfds::{DatasetWriter, ExampleBatch, ExampleValue, OnDamage, Reader, ReaderLimits};
 use tesson::{Source, config, tfds};
 use tesson_conformance::prepared;
 
@@ -413,10 +413,10 @@ fn prepared_datasets_are_read_within_the_limit_whatever_their_shards() {
                 let features = tfds::features_of(&dataset).expect("the dataset is right");
                 let schema = tfds::features::Schema::new(&features, &tfds::features::Selection::default());
                 let schema = Arc::new(schema.expect("the dataset is right"));
-                let means = Means { threads, memory_limit: limit };
+                let means = ReaderLimits { threads, memory_limit: limit };
                 let reader = Reader::with(dataset, plan, schema, OnDamage::Fail, means);
                 let mut reader = reader.expect("the files are there");
-                let mut rows = Rows::new(reader.schema());
+                let mut rows = ExampleBatch::new(reader.schema());
                 let mut seen = 0;
                 loop {
                     rows.clear();

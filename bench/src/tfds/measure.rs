@@ -9,7 +9,7 @@ use std::time::Instant;
 use tesson::records::{End, RecordKind, Records, RecordsFile};
 use tesson::tfds::example::Span;
 use tesson::tfds::features::{Batch, Decoder, Limits, Schema, Selection};
-use tesson::tfds::{Means, OnDamage, Plan, Reader, Reading, Rows, pictures};
+use tesson::tfds::{ExampleBatch, OnDamage, Plan, Reader, ReaderLimits, Reading, pictures};
 
 use super::Answer;
 use super::make::{Content, HEIGHT, WIDTH, directory};
@@ -220,7 +220,7 @@ fn open(folder: &Path, threads: usize) -> Answer<Reader> {
     let dataset = Arc::new(tesson::tfds::open(folder)?);
     let reading = Reading::of(tesson::tfds::Selection::parse("train")?);
     let plan = Plan::new(&dataset, &reading, &mut tesson::tfds::random_seed)?;
-    let means = Means { threads, ..Means::default() };
+    let means = ReaderLimits { threads, ..ReaderLimits::default() };
     Ok(Reader::with(dataset, plan, schema(folder, &[])?, OnDamage::Fail, means)?)
 }
 
@@ -235,7 +235,7 @@ fn batch_size(content: Content) -> usize {
 /// An epoch in the order of a dataset that is read as it comes: 16 files in turns, 16 examples each.
 fn read(folder: &Path, content: Content, threads: usize) -> Answer<u64> {
     let mut reader = open(folder, threads)?;
-    let mut rows = Rows::new(reader.schema());
+    let mut rows = ExampleBatch::new(reader.schema());
     let mut n = 0;
     loop {
         rows.clear();
@@ -260,7 +260,7 @@ fn read_twice(folder: &Path, content: Content) -> Answer<u64> {
 /// Examples at places that follow no order, a batch at a time.
 fn places(folder: &Path, content: Content, threads: usize) -> Answer<u64> {
     let mut reader = open(folder, threads)?;
-    let mut rows = Rows::new(reader.schema());
+    let mut rows = ExampleBatch::new(reader.schema());
     let (mut random, size) = (Random(3), batch_size(content));
     let len = reader.split_len();
     let batches = (len / size as u64 / 4).clamp(1, 32);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use tesson::tfds::features::{Schema, Selection, node};
-use tesson::tfds::{self, OnDamage, Plan, Reader, Reading, Rows};
+use tesson::tfds::{self, ExampleBatch, OnDamage, Plan, Reader, Reading};
 use tesson::{Samples, Source, config};
 
 /// The version directories below a folder.
@@ -86,7 +86,7 @@ fn examples(folder: &Path) -> Result<Vec<Value>, tesson::Error> {
     let plan = Plan::new(&dataset, &reading, &mut || 0)?;
     let schema = Arc::new(Schema::new(&tfds::features_of(&dataset)?, &Selection::default())?);
     let mut reader = Reader::new(dataset, plan, schema, OnDamage::Fail)?;
-    let mut rows = Rows::new(reader.schema());
+    let mut rows = ExampleBatch::new(reader.schema());
     reader.read(usize::MAX >> 1, &mut rows)?;
     Ok((0..rows.len()).map(|row| node(&rows.batch.value(reader.schema(), row))).collect())
 }

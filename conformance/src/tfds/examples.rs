@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use tesson::tfds::features::{Schema, Selection, node};
-use tesson::tfds::{Means, OnDamage, Reader, Rows, features_of};
+use tesson::tfds::{ExampleBatch, OnDamage, Reader, ReaderLimits, features_of};
 
 use super::answer::error;
 use super::{Answers, Case, dataset, expected, plan};
@@ -13,11 +13,11 @@ use super::{Answers, Case, dataset, expected, plan};
 const AT_ONCE: usize = 5;
 
 /// Threads and bytes that readers have in turns. What is delivered does not depend on them.
-const MEANS: [Means; 4] = [
-    Means { threads: 1, memory_limit: 1 << 30 },
-    Means { threads: 2, memory_limit: 1 << 30 },
-    Means { threads: 8, memory_limit: 1 << 14 },
-    Means { threads: 1, memory_limit: 1 },
+const MEANS: [ReaderLimits; 4] = [
+    ReaderLimits { threads: 1, memory_limit: 1 << 30 },
+    ReaderLimits { threads: 2, memory_limit: 1 << 30 },
+    ReaderLimits { threads: 8, memory_limit: 1 << 14 },
+    ReaderLimits { threads: 1, memory_limit: 1 },
 ];
 
 /// The examples of each epoch, as far as they can be read.
@@ -35,7 +35,7 @@ pub(super) fn examples(case: &Case) -> Result<Answers, String> {
     Ok(answers)
 }
 
-fn examples_by(case: &Case, means: Means) -> Result<Answers, String> {
+fn examples_by(case: &Case, means: ReaderLimits) -> Result<Answers, String> {
     let (mut reader, mut rows) = open(case, means)?;
     if case.fields.get("backend").and_then(Value::as_str) == Some("data_source") {
         let all: Vec<u64> = (0..reader.split_len()).collect();
@@ -67,18 +67,18 @@ fn examples_by(case: &Case, means: Means) -> Result<Answers, String> {
     Ok(lines)
 }
 
-fn open(case: &Case, means: Means) -> Result<(Reader, Rows), String> {
+fn open(case: &Case, means: ReaderLimits) -> Result<(Reader, ExampleBatch), String> {
     let dataset = Arc::new(dataset(case)?);
     let features = features_of(&dataset).map_err(|e| e.to_string())?;
     let schema = Schema::new(&features, &Selection::default()).map_err(|e| e.to_string())?;
     let schema = Arc::new(schema);
     let plan = plan(case, &dataset)?;
-    let rows = Rows::new(&schema);
+    let rows = ExampleBatch::new(&schema);
     let reader = Reader::with(dataset, plan, schema, OnDamage::Fail, means).map_err(|e| e.to_string())?;
     Ok((reader, rows))
 }
 
-fn line(case: &Case, reader: &Reader, rows: &Rows, failed: Option<tesson::Error>) -> Value {
+fn line(case: &Case, reader: &Reader, rows: &ExampleBatch, failed: Option<tesson::Error>) -> Value {
     let with_ids = case.reading().is_ok_and(|reading| reading.config.add_tfds_id);
     let example = |row| {
         let mut example = node(&rows.batch.value(reader.schema(), row))["fields"].take();

@@ -152,7 +152,7 @@ const RULES: &[Rule] = &[
     ("at", &["read"], DATASET),
     ("data_dir", &[], DATASET),
     ("start_at", &["read"], DATASET),
-    ("rings", &["read"], DATASET),
+    ("include_buffers", &["read"], DATASET),
     ("numbers", &["plan"], DATASET),
     ("files", &["plan"], DATASET),
     ("force", &["read"], DATASET),
@@ -366,7 +366,7 @@ mod tests {
             "precision" => ("float", &[]),
             "to" if command.get_name() == "config" => ("json", &[]),
             "force" if command.get_name() == "read" => ("", &["--state=x"]),
-            "rings" => ("", &["--save-state=x"]),
+            "include_buffers" => ("", &["--save-state=x"]),
             "layout" => ("", &["--json"]),
             _ => ("1", &[]),
         };

@@ -9,7 +9,7 @@ use tesson_core::{
 use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsSpec};
 use tesson_tfds::split::{Selection, file_instructions};
 
-use crate::remembered::index_folder;
+use crate::indexed_shard::index_folder;
 use crate::{features_of, find, open};
 
 /// The registry's entry.

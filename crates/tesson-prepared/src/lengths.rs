@@ -16,8 +16,8 @@ use tesson_tfds::reading::Plan;
 use tesson_tfds::split::FileInstruction;
 
 use crate::OnDamage;
+use crate::block_cache::BlockCache;
 use crate::loader::RecordId;
-use crate::shelf::Shelf;
 
 /// Records beyond those that an order has taken that are looked for at once, so that it is not done for each stretch.
 const BEYOND: u64 = 1 << 10;
@@ -41,7 +41,7 @@ enum Holds {
 }
 
 /// Why an order is not right that was made with what is known.
-pub(super) enum Doubt {
+pub(super) enum LengthMismatch {
     /// Files hold another number of records.
     Lengths(Vec<(usize, u64)>),
     /// It goes beyond what can be read of a file.
@@ -50,8 +50,8 @@ pub(super) enum Doubt {
 
 /// Who looks into files.
 #[derive(Clone, Copy)]
-pub(super) struct Asks<'a> {
-    pub(super) shelf: &'a Shelf,
+pub(super) struct ShardProbe<'a> {
+    pub(super) cache: &'a BlockCache,
     /// Files that are looked into at the same time, at most.
     pub(super) threads: usize,
 }
@@ -93,26 +93,31 @@ impl Lengths {
     }
 
     /// Compares what an order has taken of files since it was asked last with what they hold.
-    pub(super) fn check(&mut self, rule: Rule<'_>, order: &mut Stream, asks: Asks<'_>) -> Result<(), Doubt> {
+    pub(super) fn check(
+        &mut self,
+        rule: Rule<'_>,
+        order: &mut Stream,
+        probe: ShardProbe<'_>,
+    ) -> Result<(), LengthMismatch> {
         let taken: Vec<(usize, Taken)> =
             order.taken().into_iter().map(|(place, taken)| (rule.plan.own[place], taken)).collect();
-        self.ask(rule, &taken, asks)?;
+        self.ask(rule, &taken, probe)?;
         let (mut other, mut failed) = (Vec::new(), None);
         for (file, taken) in taken {
             match self.compare(rule, file, taken) {
-                Err(Doubt::Lengths(lengths)) => other.extend(lengths),
-                Err(doubt) => failed = failed.or(Some(doubt)),
+                Err(LengthMismatch::Lengths(lengths)) => other.extend(lengths),
+                Err(unexpected) => failed = failed.or(Some(unexpected)),
                 Ok(()) => {}
             }
         }
         match failed {
-            _ if !other.is_empty() => Err(Doubt::Lengths(other)),
-            Some(doubt) => Err(doubt),
+            _ if !other.is_empty() => Err(LengthMismatch::Lengths(other)),
+            Some(unexpected) => Err(unexpected),
             None => Ok(()),
         }
     }
 
-    fn compare(&mut self, rule: Rule<'_>, file: usize, taken: Taken) -> Result<(), Doubt> {
+    fn compare(&mut self, rule: Rule<'_>, file: usize, taken: Taken) -> Result<(), LengthMismatch> {
         let Some(Holds::Ends { records, tail }) = self.holds.get(&file) else { return Ok(()) };
         let of = &rule.plan.files[file];
         let wanted = of.skip + taken.records;
@@ -122,19 +127,19 @@ impl Lengths {
                 // Damage counts as a record, which nobody gets beyond.
                 if wanted > *records && (taken.records > 0 || taken.ended) {
                     let at = RecordId { file, record: *records };
-                    return Err(Doubt::Failed(error.clone(), at));
+                    return Err(LengthMismatch::Failed(error.clone(), at));
                 }
                 records + 1
             }
             // A file that ends earlier than it should, and with a few bytes, has been cut.
             Tail::Cut(error) if rule.fails() && wanted > *records && (taken.records > 0 || taken.ended) => {
-                return Err(Doubt::Failed(error.clone(), RecordId { file, record: *records }));
+                return Err(LengthMismatch::Failed(error.clone(), RecordId { file, record: *records }));
             }
             _ => *records,
         };
         let is_other = self.of(file, of) != holds;
         if (wanted > holds && taken.records > 0) || (to_its_end && is_other) {
-            return Err(Doubt::Lengths(vec![(file, holds)]));
+            return Err(LengthMismatch::Lengths(vec![(file, holds)]));
         }
         if let (Tail::Cut(error), true, true) = (tail, to_its_end, rule.fails()) {
             self.cuts.insert(file, error.clone());
@@ -150,7 +155,12 @@ impl Lengths {
     }
 
     /// Looks into the files of which not enough is known.
-    fn ask(&mut self, rule: Rule<'_>, taken: &[(usize, Taken)], asks: Asks<'_>) -> Result<(), Doubt> {
+    fn ask(
+        &mut self,
+        rule: Rule<'_>,
+        taken: &[(usize, Taken)],
+        probe: ShardProbe<'_>,
+    ) -> Result<(), LengthMismatch> {
         let question = |(file, taken): &(usize, Taken)| {
             let of = &rule.plan.files[*file];
             let (wanted, to_its_end) = (of.skip + taken.records, self.to_its_end(rule, *file, *taken));
@@ -164,13 +174,13 @@ impl Lengths {
         };
         let questions: Vec<(usize, Option<u64>)> = taken.iter().filter_map(question).collect();
         let mut failed = None;
-        for ((file, _), answer) in questions.iter().zip(asks.all(&questions)) {
+        for ((file, _), answer) in questions.iter().zip(probe.all(&questions)) {
             match answer {
                 Ok(holds) => self.see(*file, holds),
                 Err(error) => failed = failed.or(Some((error, RecordId { file: *file, record: 0 }))),
             }
         }
-        failed.map_or(Ok(()), |(error, at)| Err(Doubt::Failed(error, at)))
+        failed.map_or(Ok(()), |(error, at)| Err(LengthMismatch::Failed(error, at)))
     }
 
     /// Takes it for granted that files hold what an order has taken of them: a state says so.
@@ -202,11 +212,11 @@ impl Lengths {
     ///
     /// # Errors
     /// Files that cannot be read.
-    pub(super) fn count_all(&mut self, rule: Rule<'_>, asks: Asks<'_>) -> Result<(), Error> {
+    pub(super) fn count_all(&mut self, rule: Rule<'_>, probe: ShardProbe<'_>) -> Result<(), Error> {
         let is_unknown = |file: &&usize| !matches!(self.holds.get(file), Some(Holds::Ends { .. }));
         let questions: Vec<(usize, Option<u64>)> =
             rule.plan.own.iter().filter(is_unknown).map(|file| (*file, None)).collect();
-        for ((file, _), answer) in questions.iter().zip(asks.all(&questions)) {
+        for ((file, _), answer) in questions.iter().zip(probe.all(&questions)) {
             self.holds.insert(*file, answer?);
         }
         for file in &rule.plan.own {
@@ -291,7 +301,7 @@ fn is_behind(state: &StreamState, at: u64) -> bool {
     state.delivered > at || (state.ended && state.delivered == at)
 }
 
-impl Asks<'_> {
+impl ShardProbe<'_> {
     /// Looks whether files hold so many records, or how many they hold; several files at a time.
     fn all(self, questions: &[(usize, Option<u64>)]) -> Vec<Result<Holds, Error>> {
         let ask = |(file, at_least): &(usize, Option<u64>)| self.one(*file, *at_least);
@@ -315,8 +325,8 @@ impl Asks<'_> {
     }
 
     fn one(self, file: usize, at_least: Option<u64>) -> Result<Holds, Error> {
-        let shards = self.shelf.shards();
-        let shard = shards.file(self.shelf.shard(file));
+        let shards = self.cache.shards();
+        let shard = shards.file(self.cache.shard(file));
         if let Some(records) = at_least
             && shard.records.reaches(records, shards)? == Some(true)
         {

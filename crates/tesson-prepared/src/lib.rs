@@ -5,8 +5,8 @@
 //! | `locate`, `description` | datasets by name, and what the files beside the data say |
 //! | `reader` | the examples of a split, in their order or by their numbers |
 //! | `order`, `lengths`, `state` | where a reader stands, files of other lengths than declared, states |
-//! | `supply`, `ahead`, `loader` | stretches of the order, loaded by threads before they are asked for |
-//! | `shards`, `shelf`, `parts`, `remembered` | open files, blocks of records, which thread reads what, kept indexes |
+//! | `prefetcher`, `stretches`, `loader` | stretches of the order, loaded by threads before they are asked for |
+//! | `shards`, `block_cache`, `file_runs`, `indexed_shard` | open files, blocks of records, which thread reads what, saved indexes |
 //! | `check`, `write` | looking at all of a dataset; preparing one |
 //! | `format` | a split as a deserializer among others |
 //!
@@ -15,27 +15,27 @@
 
 #![forbid(unsafe_code)]
 
-mod ahead;
+mod block_cache;
 mod check;
 mod description;
+mod file_runs;
 mod format;
+mod indexed_shard;
 mod lengths;
 mod loader;
 mod locate;
 mod order;
-mod parts;
+mod prefetcher;
 mod reader;
-mod remembered;
 mod shards;
-mod shelf;
 mod state;
-mod supply;
+mod stretches;
 mod write;
 
 pub use check::{CheckedDataset, check};
 pub use description::{describe, feature_classes, features_of, labels_of};
 pub use format::FORMAT;
 pub use locate::{default_data_dir, find, list, open, open_all, random_seed};
-pub use reader::{Means, OnDamage, Reader, Rows};
+pub use reader::{ExampleBatch, OnDamage, Reader, ReaderLimits};
 pub use state::Restoring;
 pub use write::{DatasetWriter, NewDataset, NewSplit, Unwritable};

@@ -9,10 +9,10 @@ use tesson_formats::example::Span;
 use tesson_formats::record::{End, Fault};
 use tesson_tfds::features::{Batch, Decoder, FeatureError, Limits, Schema};
 
-use crate::ahead::Stretch;
-use crate::parts::{Parts, Spare};
+use crate::block_cache::{Block, BlockCache};
+use crate::file_runs::{Parts, Spare};
 use crate::shards::ShardFile;
-use crate::shelf::{Block, Shelf};
+use crate::stretches::Stretch;
 
 /// A record: which file of the plan, and which record of that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,7 +35,7 @@ impl RecordId {
 }
 
 /// Why records could not all be loaded.
-pub(super) enum Stop {
+pub(super) enum LoadStop {
     /// The file ends before the record; so many records it has.
     Short { records: u64 },
     /// A few bytes are left where the record should begin.
@@ -47,7 +47,7 @@ pub(super) enum Stop {
 }
 
 /// What stands where a file should end.
-pub(super) enum Behind {
+pub(super) enum TailProbe {
     Nothing,
     /// More records, so that these are all; damage behind them counts as one.
     Records(u64),
@@ -67,18 +67,18 @@ const AT_ONCE: usize = 256 << 10;
 /// Blocks that a loader holds: as many files are read in turns, as a rule.
 const HELD: usize = 16;
 
-/// A block, and the records that may be taken from it without asking the shelf.
+/// A block, and the records that may be taken from it without asking the cache.
 type Held = (Arc<Block>, Range<u64>);
 
 /// Whose block it is that a record is taken from.
 enum Of {
-    Shelf { known: Range<u64> },
+    BlockCache { known: Range<u64> },
     Part(usize),
 }
 
 /// Reads and decodes. One for each thread.
 pub(super) struct Loader {
-    shelf: Arc<Shelf>,
+    cache: Arc<BlockCache>,
     decoder: Decoder,
     /// Blocks that are used again and again while a stretch is loaded, and which records may be taken from each; by file.
     held: [Option<Held>; HELD],
@@ -88,14 +88,14 @@ pub(super) struct Loader {
 }
 
 impl Loader {
-    pub(super) fn new(shelf: Arc<Shelf>, schema: &Arc<Schema>) -> Loader {
+    pub(super) fn new(cache: Arc<BlockCache>, schema: &Arc<Schema>) -> Loader {
         let decoder = Decoder::new(Arc::clone(schema), Limits::default());
-        Loader { shelf, decoder, held: Default::default(), reads_parts: false, spare: Spare::default() }
+        Loader { cache, decoder, held: Default::default(), reads_parts: false, spare: Spare::default() }
     }
 
     /// One for a thread beside others.
     pub(super) fn another(&self) -> Loader {
-        Loader { reads_parts: true, ..Loader::new(Arc::clone(&self.shelf), self.decoder.schema()) }
+        Loader { reads_parts: true, ..Loader::new(Arc::clone(&self.cache), self.decoder.schema()) }
     }
 
     /// What is to be read for a stretch alone.
@@ -108,8 +108,8 @@ impl Loader {
         parts.recycle(&mut self.spare);
     }
 
-    pub(super) fn shelf(&self) -> &Arc<Shelf> {
-        &self.shelf
+    pub(super) fn cache(&self) -> &Arc<BlockCache> {
+        &self.cache
     }
 
     pub(super) fn schema(&self) -> &Schema {
@@ -126,9 +126,9 @@ impl Loader {
         parts: &mut Parts,
         batch: &mut Batch,
         bytes: usize,
-    ) -> Result<(), (usize, Stop)> {
+    ) -> Result<(), (usize, LoadStop)> {
         let loaded = self.load_on(numbers, parts, batch, bytes);
-        // What the shelf gives up meanwhile is to be free.
+        // What the cache gives up meanwhile is to be free.
         self.held = Default::default();
         loaded
     }
@@ -139,11 +139,11 @@ impl Loader {
         parts: &mut Parts,
         batch: &mut Batch,
         bytes: usize,
-    ) -> Result<(), (usize, Stop)> {
+    ) -> Result<(), (usize, LoadStop)> {
         let mut done = 0;
         while done < numbers.len() {
             if done > 0 && batch.value_bytes() >= bytes {
-                return Err((done, Stop::Full));
+                return Err((done, LoadStop::Full));
             }
             let first = RecordId::of(numbers[done]);
             let run = run_of(&numbers[done..]);
@@ -160,15 +160,15 @@ impl Loader {
             let decoded = self.decoder.decode(block.records.bytes(), spans, batch);
             if let Err(failed) = decoded {
                 let error = self.feature_error(&block, from + failed.record, &failed.error);
-                return Err((done + failed.record, Stop::Failed(error)));
+                return Err((done + failed.record, LoadStop::Failed(error)));
             }
             done += to - from;
             if let Some((_, fault)) = fault {
-                return Err((done, Stop::Failed(self.record_error(block.file, fault))));
+                return Err((done, LoadStop::Failed(self.record_error(block.file, fault))));
             }
             match of {
-                Of::Shelf { known } if known.is_empty() => {}
-                Of::Shelf { known } => self.held[first.file % HELD] = Some((block, known)),
+                Of::BlockCache { known } if known.is_empty() => {}
+                Of::BlockCache { known } => self.held[first.file % HELD] = Some((block, known)),
                 Of::Part(part) => {
                     let next = RecordId { record: block.first + to as u64, ..first };
                     parts.put_back(part, block, next, &mut self.spare);
@@ -179,29 +179,29 @@ impl Loader {
     }
 
     /// What a file has at `id`, where it should end.
-    pub(super) fn behind(&self, id: RecordId, parts: &Parts) -> Result<Behind, Error> {
-        if parts.ends_at(id) || self.shelf.ends_at(id) {
-            return Ok(Behind::Nothing);
+    pub(super) fn probe_tail(&self, id: RecordId, parts: &Parts) -> Result<TailProbe, Error> {
+        if parts.ends_at(id) || self.cache.ends_at(id) {
+            return Ok(TailProbe::Nothing);
         }
         match self.block(id, 1) {
             Ok(_) => {
                 let (records, fault) = self.count(id.file)?;
                 Ok(match fault {
                     Some(fault) if self.shard(id.file).is_cut(&fault.problem) => {
-                        Behind::Cut { records, error: self.record_error(id.file, &fault) }
+                        TailProbe::Cut { records, error: self.record_error(id.file, &fault) }
                     }
-                    fault => Behind::Records(records + u64::from(fault.is_some())),
+                    fault => TailProbe::Records(records + u64::from(fault.is_some())),
                 })
             }
-            Err(Stop::Short { .. }) => Ok(Behind::Nothing),
-            Err(Stop::Cut(error)) => Ok(Behind::Cut { records: id.record, error }),
-            Err(Stop::Failed(_) | Stop::Full) => Ok(Behind::Damage),
+            Err(LoadStop::Short { .. }) => Ok(TailProbe::Nothing),
+            Err(LoadStop::Cut(error)) => Ok(TailProbe::Cut { records: id.record, error }),
+            Err(LoadStop::Failed(_) | LoadStop::Full) => Ok(TailProbe::Damage),
         }
     }
 
     /// Whether any record of a file is had without those before it.
     pub(super) fn random_access(&self, file: usize) -> Result<bool, Error> {
-        self.shard(file).records.random_access(self.shelf.shards())
+        self.shard(file).records.random_access(self.cache.shards())
     }
 
     /// The file of a record.
@@ -209,35 +209,35 @@ impl Loader {
         self.shard(file).path()
     }
 
-    /// Takes the block that holds a record out of the parts or those that are held, or from the shelf, and says where it
+    /// Takes the block that holds a record out of the parts or those that are held, or from the cache, and says where it
     /// belongs. `run` records from there on are wanted.
     ///
     /// It is moved, there and back: threads that take records from the same block would wait for each other if each
     /// counted its pointer at every run.
-    fn take(&mut self, id: RecordId, run: usize, parts: &mut Parts) -> Result<(Arc<Block>, Of), Stop> {
-        if let Some((part, block)) = parts.take(id, &self.shelf, &mut self.spare).map_err(Stop::Failed)? {
+    fn take(&mut self, id: RecordId, run: usize, parts: &mut Parts) -> Result<(Arc<Block>, Of), LoadStop> {
+        if let Some((part, block)) = parts.take(id, &self.cache, &mut self.spare).map_err(LoadStop::Failed)? {
             return Ok((self.with_records(block, id)?, Of::Part(part)));
         }
-        // One that does not do is dropped here, and the shelf may use its memory for the next one.
+        // One that does not do is dropped here, and the cache may use its memory for the next one.
         if let Some((block, known)) = self.held[id.file % HELD].take()
             && block.file == id.file
             && known.contains(&id.record)
         {
-            return Ok((block, Of::Shelf { known }));
+            return Ok((block, Of::BlockCache { known }));
         }
         let block = self.block(id, run)?;
         let known = block.known_from(id);
-        Ok((block, Of::Shelf { known }))
+        Ok((block, Of::BlockCache { known }))
     }
 
     /// The block that holds a record. `run` records from there on are wanted.
-    fn block(&self, id: RecordId, run: usize) -> Result<Arc<Block>, Stop> {
-        let block = self.shelf.block(id, run as u64).map_err(Stop::Failed)?;
+    fn block(&self, id: RecordId, run: usize) -> Result<Arc<Block>, LoadStop> {
+        let block = self.cache.block(id, run as u64).map_err(LoadStop::Failed)?;
         self.with_records(block, id)
     }
 
     /// A block that was read from a record on, if there is one.
-    fn with_records(&self, block: Arc<Block>, id: RecordId) -> Result<Arc<Block>, Stop> {
+    fn with_records(&self, block: Arc<Block>, id: RecordId) -> Result<Arc<Block>, LoadStop> {
         if !block.records.is_empty() {
             return Ok(block);
         }
@@ -245,24 +245,24 @@ impl Loader {
             End::Damaged(fault) => {
                 let error = self.record_error(id.file, fault);
                 match self.shard(id.file).is_cut(&fault.problem) {
-                    true => Err(Stop::Cut(error)),
-                    false => Err(Stop::Failed(error)),
+                    true => Err(LoadStop::Cut(error)),
+                    false => Err(LoadStop::Failed(error)),
                 }
             }
             End::File | End::More => {
-                let (records, _) = self.count(id.file).map_err(Stop::Failed)?;
-                Err(Stop::Short { records })
+                let (records, _) = self.count(id.file).map_err(LoadStop::Failed)?;
+                Err(LoadStop::Short { records })
             }
         }
     }
 
     /// How many records a file has, and what is wrong behind them.
     fn count(&self, file: usize) -> Result<(u64, Option<Fault>), Error> {
-        self.shard(file).records.count(self.shelf.shards())
+        self.shard(file).records.count(self.cache.shards())
     }
 
     fn shard(&self, file: usize) -> &ShardFile {
-        self.shelf.shards().file(self.shelf.shard(file))
+        self.cache.shards().file(self.cache.shard(file))
     }
 
     fn record_error(&self, file: usize, fault: &Fault) -> Error {

@@ -9,9 +9,9 @@ use tesson_tfds::reading::Plan;
 use tesson_tfds::split::FileInstruction;
 
 use crate::OnDamage;
-use crate::ahead::{Last, Stretch};
-use crate::lengths::{Asks, Doubt, Lengths, Rule};
+use crate::lengths::{LengthMismatch, Lengths, Rule, ShardProbe};
 use crate::loader::RecordId;
+use crate::stretches::{Stretch, StretchEnd};
 
 /// The order of a plan, as far ahead as it has been asked for.
 pub(super) struct Order {
@@ -29,21 +29,21 @@ pub(super) struct Order {
 }
 
 /// Why an order does not lead to a place.
-pub(super) enum Astray {
+pub(super) enum SeekError {
     Count(CountMismatch),
     Record(Error, RecordId),
     Other(Error),
 }
 
-impl<E: Into<Error>> From<E> for Astray {
-    fn from(error: E) -> Astray {
-        Astray::Other(error.into())
+impl<E: Into<Error>> From<E> for SeekError {
+    fn from(error: E) -> SeekError {
+        SeekError::Other(error.into())
     }
 }
 
 /// A place of a traversal, of the present one if none is named.
 #[derive(Clone, Copy)]
-pub(super) struct Goal {
+pub(super) struct SeekTarget {
     pub(super) traversal: Option<u64>,
     pub(super) place: u64,
     /// Whether the example at the place is wanted, too.
@@ -72,30 +72,30 @@ impl Order {
 
     /// The next `n` numbers of the order, fewer at the end, or where files turn out to hold other numbers of records than
     /// was thought. Files are as long as the dataset says, or as is known.
-    pub(super) fn stretch(&mut self, n: usize, asks: Asks<'_>) -> Stretch {
+    pub(super) fn stretch(&mut self, n: usize, probe: ShardProbe<'_>) -> Stretch {
         let over = self.stream.delivered();
         loop {
             let stretch = self.planned(n);
             // A count that is wrong may be so because a file that comes later is shorter than is thought.
-            if !self.checks && !matches!(stretch.last, Last::Wrong(_)) {
+            if !self.checks && !matches!(stretch.last, StretchEnd::Wrong(_)) {
                 return stretch;
             }
-            let Err(doubt) = self.check(asks) else { return stretch };
-            let shortened = self.shortened((over, stretch.numbers.len()), doubt, asks);
+            let Err(unexpected) = self.check(probe) else { return stretch };
+            let shortened = self.shortened((over, stretch.numbers.len()), unexpected, probe);
             let shortened = shortened.unwrap_or_else(|error| {
                 let at = RecordId { file: 0, record: 0 };
-                Stretch { numbers: Vec::new(), over, ends: Vec::new(), last: Last::Failed(error, at) }
+                Stretch { numbers: Vec::new(), over, ends: Vec::new(), last: StretchEnd::Failed(error, at) }
             });
-            if !shortened.numbers.is_empty() || !matches!(shortened.last, Last::More) {
+            if !shortened.numbers.is_empty() || !matches!(shortened.last, StretchEnd::More) {
                 return shortened;
             }
         }
     }
 
     /// Compares the files with what the order has taken of them.
-    fn check(&mut self, asks: Asks<'_>) -> Result<(), Doubt> {
+    fn check(&mut self, probe: ShardProbe<'_>) -> Result<(), LengthMismatch> {
         let rule = Rule { looks_behind: !self.checks, ..rule(&self.plan, self.on_damage, self.to_the_end) };
-        self.lengths.check(rule, &mut self.stream, asks)
+        self.lengths.check(rule, &mut self.stream, probe)
     }
 
     /// As much of a stretch as is right, behind `over` examples, where all of its `planned` numbers and what comes behind
@@ -103,8 +103,8 @@ impl Order {
     fn shortened(
         &mut self,
         (over, planned): (u64, usize),
-        mut doubt: Doubt,
-        asks: Asks<'_>,
+        mut unexpected: LengthMismatch,
+        probe: ShardProbe<'_>,
     ) -> Result<Stretch, Error> {
         self.lengths.forget_cuts();
         let base = self.at(over)?;
@@ -113,20 +113,20 @@ impl Order {
             let middle = right + (wrong - right) / 2;
             self.stream = base.clone();
             self.planned(middle);
-            match self.check(asks) {
+            match self.check(probe) {
                 Ok(()) => right = middle,
-                Err(other) => (wrong, doubt) = (middle, other),
+                Err(other) => (wrong, unexpected) = (middle, other),
             }
         }
         self.lengths.forget_cuts();
         self.stream = base;
         let mut stretch = self.planned(right);
-        match doubt {
-            Doubt::Failed(error, at) => stretch.last = Last::Failed(error, at),
-            Doubt::Lengths(lengths) => {
+        match unexpected {
+            LengthMismatch::Failed(error, at) => stretch.last = StretchEnd::Failed(error, at),
+            LengthMismatch::Lengths(lengths) => {
                 let behind = over + right as u64;
                 self.lengths.learn(lengths, Some(behind));
-                self.go_on(behind)?;
+                self.resume_at(behind)?;
             }
         }
         Ok(stretch)
@@ -136,18 +136,18 @@ impl Order {
     fn planned(&mut self, n: usize) -> Stretch {
         let room = n.min(1 << 16);
         let (numbers, over) = (Vec::with_capacity(room), self.stream.delivered());
-        let mut stretch = Stretch { numbers, over, ends: Vec::new(), last: Last::More };
+        let mut stretch = Stretch { numbers, over, ends: Vec::new(), last: StretchEnd::More };
         // Where damage is left out all places are kept, whatever a file has in the end.
         let looks_behind = self.to_the_end && self.on_damage != OnDamage::Skip && !self.checks;
         while stretch.numbers.len() < n {
             let run = match self.stream.next_run((n - stretch.numbers.len()) as u64) {
                 Ok(Some(run)) => run,
                 Ok(None) => {
-                    stretch.last = Last::End;
+                    stretch.last = StretchEnd::End;
                     break;
                 }
                 Err(mismatch) => {
-                    stretch.last = Last::Wrong(mismatch);
+                    stretch.last = StretchEnd::Wrong(mismatch);
                     break;
                 }
             };
@@ -166,7 +166,7 @@ impl Order {
     }
 
     /// Goes to a place of this traversal, with what is known of the files now.
-    pub(super) fn go_on(&mut self, delivered: u64) -> Result<(), Error> {
+    pub(super) fn resume_at(&mut self, delivered: u64) -> Result<(), Error> {
         self.stream = self.at(delivered)?;
         self.trail = None;
         Ok(())
@@ -179,7 +179,7 @@ impl Order {
         stream.restore(&begun)?;
         stream.follow_passes(self.checks);
         // It may end before that place, or fail: a buffer takes in the end of a file before any of it is drawn, and only then is
-        // it known. The stream says so to whoever asks for more.
+        // it known. The stream says so to whoever probe for more.
         let _ = stream.skip(delivered);
         Ok(stream)
     }
@@ -190,7 +190,7 @@ impl Order {
     }
 
     /// Takes the place of one that was made with these lengths.
-    pub(super) fn stand_at(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
+    pub(super) fn adopt_stream(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
         // Who has saved what buffers hold will do so again.
         self.trail = self.trail.take().map(|_| stream.clone());
         self.stream = stream;
@@ -231,7 +231,7 @@ impl Order {
     pub(super) fn begin(&mut self, from: &StreamState) -> Result<(), Error> {
         let rule = rule(&self.plan, self.on_damage, self.to_the_end);
         if self.lengths.leave(rule, from) {
-            self.go_on(from.delivered)?;
+            self.resume_at(from.delivered)?;
         }
         self.stream.begin();
         self.stream.forget_taken();
@@ -257,11 +257,11 @@ impl Order {
     /// A place that does not exist, and why; the order stays where it was.
     pub(super) fn seek(
         &mut self,
-        goal: Goal,
-        asks: Asks<'_>,
+        goal: SeekTarget,
+        probe: ShardProbe<'_>,
         go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Astray> {
-        self.stream = self.find(goal, asks, go_on)?.0;
+    ) -> Result<(), SeekError> {
+        self.stream = self.find(goal, probe, go_on)?.0;
         self.stream.follow_passes(self.checks);
         self.trail = None;
         Ok(())
@@ -270,10 +270,10 @@ impl Order {
     /// The order at a place that nobody has been at, and the number there, if it is wanted and there is one.
     pub(super) fn find(
         &mut self,
-        goal: Goal,
-        asks: Asks<'_>,
+        goal: SeekTarget,
+        probe: ShardProbe<'_>,
         go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<(Stream, Option<u64>), Astray> {
+    ) -> Result<(Stream, Option<u64>), SeekError> {
         // Who reads on from there sees no end of a file whose last record is before it.
         let rule = Rule { looks_behind: !self.checks, ..rule(&self.plan, self.on_damage, self.to_the_end) };
         let checks = self.on_damage != OnDamage::Skip;
@@ -298,22 +298,22 @@ impl Order {
                 return Ok((stream, gone.map(|()| None)?));
             }
             let next = if gone.is_ok() && goal.with_next { stream.next() } else { Ok(None) };
-            let doubt = match checks {
-                true => self.lengths.check(rule, &mut stream, asks).err(),
+            let unexpected = match checks {
+                true => self.lengths.check(rule, &mut stream, probe).err(),
                 false => None,
             };
-            match (doubt, gone, next) {
-                (Some(Doubt::Lengths(lengths)), ..) => self.lengths.learn(lengths, None),
-                (Some(Doubt::Failed(error, at)), ..) => return Err(Astray::Record(error, at)),
+            match (unexpected, gone, next) {
+                (Some(LengthMismatch::Lengths(lengths)), ..) => self.lengths.learn(lengths, None),
+                (Some(LengthMismatch::Failed(error, at)), ..) => return Err(SeekError::Record(error, at)),
                 (None, Ok(()), Ok(number)) => return Ok((stream, number)),
                 (None, ..) if !is_counted => {
                     // What is said of all files decides, those among them that the order has not come to.
                     is_counted = true;
-                    self.lengths.count_all(rule, asks)?;
+                    self.lengths.count_all(rule, probe)?;
                 }
-                (None, _, Err(mismatch)) => return Err(Astray::Count(mismatch)),
+                (None, _, Err(mismatch)) => return Err(SeekError::Count(mismatch)),
                 (None, Err(error), _) => {
-                    return Err(self.mismatch()?.map_or_else(|| error.into(), Astray::Count));
+                    return Err(self.mismatch()?.map_or_else(|| error.into(), SeekError::Count));
                 }
             }
         }
@@ -331,19 +331,19 @@ impl Order {
     ///
     /// # Errors
     /// Files that cannot be read.
-    pub(super) fn counted_len(&mut self, asks: Asks<'_>) -> Result<Option<u64>, Error> {
+    pub(super) fn counted_len(&mut self, probe: ShardProbe<'_>) -> Result<Option<u64>, Error> {
         let is_checked = self.plan.spec().expected.is_some() && self.on_damage == OnDamage::Fail;
         let said = self.plan.stream()?.len();
         if is_checked || said.is_none() || self.on_damage == OnDamage::Skip {
             return Ok(said);
         }
         let rule = rule(&self.plan, self.on_damage, self.to_the_end);
-        self.lengths.count_all(rule, asks)?;
+        self.lengths.count_all(rule, probe)?;
         Ok(self.with(&self.lengths.known)?.len())
     }
 
     /// What the buffers hold at a place, of those that have been reached. It is drawn from the last place that was asked for.
-    pub(super) fn rings_at(&mut self, state: &StreamState) -> Result<Vec<u8>, Error> {
+    pub(super) fn buffers_at(&mut self, state: &StreamState) -> Result<Vec<u8>, Error> {
         let leads_there = |trail: &Stream| {
             !trail.has_ended() && trail.started() == state.started && trail.delivered() <= state.delivered
         };
@@ -365,7 +365,7 @@ impl Order {
     }
 
     /// Goes to a place where the reader has been, if it stands elsewhere.
-    pub(super) fn turn_to(&mut self, state: &StreamState) -> Result<(), ResumeError> {
+    pub(super) fn return_to(&mut self, state: &StreamState) -> Result<(), ResumeError> {
         if self.stream.state() == *state {
             return Ok(());
         }

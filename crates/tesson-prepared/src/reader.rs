@@ -14,13 +14,13 @@ use tesson_tfds::info::{Dataset, Shard};
 use tesson_tfds::reading::Plan;
 use tesson_tfds::split::FileInstruction;
 
-use crate::ahead::{Last, Loaded, Stretch};
-use crate::loader::{Behind, Loader, RecordId, Stop};
-use crate::order::{Astray, Goal, Order, order_text};
-use crate::parts::Parts;
+use crate::block_cache::BlockCache;
+use crate::file_runs::Parts;
+use crate::loader::{LoadStop, Loader, RecordId, TailProbe};
+use crate::order::{Order, SeekError, SeekTarget, order_text};
+use crate::prefetcher::{AfterBatch, PendingExamples, Prefetcher, ShardEnd};
 use crate::shards::Shards;
-use crate::shelf::Shelf;
-use crate::supply::{Found, Supply, Taken, Then};
+use crate::stretches::{LoadedStretch, Stretch, StretchEnd};
 
 /// What becomes of records that cannot be read or decoded (§13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum OnDamage {
 }
 
 /// Examples, and what a reader knows of each.
-pub struct Rows {
+pub struct ExampleBatch {
     /// The examples.
     pub batch: Batch,
     pub(super) numbers: Vec<u64>,
@@ -44,10 +44,10 @@ pub struct Rows {
     pub(super) positions: Vec<u64>,
 }
 
-impl Rows {
+impl ExampleBatch {
     /// Room for examples.
-    pub fn new(schema: &Schema) -> Rows {
-        Rows { batch: Batch::new(schema), numbers: Vec::new(), positions: Vec::new() }
+    pub fn new(schema: &Schema) -> ExampleBatch {
+        ExampleBatch { batch: Batch::new(schema), numbers: Vec::new(), positions: Vec::new() }
     }
 
     /// Number of examples.
@@ -70,16 +70,16 @@ impl Rows {
 
 /// What a reader may use. What it gives does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Means {
+pub struct ReaderLimits {
     /// Threads that load and decode ahead of the caller; 0 is one a core. With one the caller's own does it.
     pub threads: usize,
     /// Bytes for all that is read ahead together; what the caller is given is its own. A record that is larger comes alone.
     pub memory_limit: u64,
 }
 
-impl Default for Means {
-    fn default() -> Means {
-        Means { threads: 0, memory_limit: DEFAULT_MEMORY_LIMIT }
+impl Default for ReaderLimits {
+    fn default() -> ReaderLimits {
+        ReaderLimits { threads: 0, memory_limit: DEFAULT_MEMORY_LIMIT }
     }
 }
 
@@ -94,9 +94,9 @@ pub struct Reader {
     prefixes: Vec<String>,
     pub(super) order: Order,
     loader: Loader,
-    supply: Supply,
+    prefetcher: Prefetcher,
     /// What was loaded last and has not been given as a whole.
-    taken: Option<Taken>,
+    taken: Option<PendingExamples>,
     /// How many of the traversal are over with what was given, and whether its end was seen.
     delivered: u64,
     ended: bool,
@@ -121,10 +121,10 @@ impl Reader {
         schema: Arc<Schema>,
         on_damage: OnDamage,
     ) -> Result<Reader, Error> {
-        Reader::with(dataset, plan, schema, on_damage, Means::default())
+        Reader::with(dataset, plan, schema, on_damage, ReaderLimits::default())
     }
 
-    /// The same with other means.
+    /// A reader with these limits.
     ///
     /// # Errors
     /// As [`Reader::new`].
@@ -133,7 +133,7 @@ impl Reader {
         plan: Plan,
         schema: Arc<Schema>,
         on_damage: OnDamage,
-        means: Means,
+        limits: ReaderLimits,
     ) -> Result<Reader, Error> {
         kernels_from_environment()?;
         let order = Order::new(plan, on_damage)?;
@@ -148,17 +148,23 @@ impl Reader {
         let prefix =
             |f: &FileInstruction| ids.parts(f.shard(&dataset).first).map_or("", |(prefix, _)| prefix);
         let prefixes = plan.files.iter().map(|f| prefix(f).to_owned()).collect();
-        let supply = Supply::new(means);
+        let prefetcher = Prefetcher::new(limits);
         let in_turns = plan.spec().cycle.get();
-        let shelf = Shelf::new(Arc::new(shards), files, in_turns, supply.shelf_bytes(), supply.threads());
-        let loader = Loader::new(Arc::new(shelf), &schema);
+        let cache = BlockCache::new(
+            Arc::new(shards),
+            files,
+            in_turns,
+            prefetcher.cache_bytes(),
+            prefetcher.threads(),
+        );
+        let loader = Loader::new(Arc::new(cache), &schema);
         Ok(Reader {
             dataset,
             schema,
             prefixes,
             order,
             loader,
-            supply,
+            prefetcher,
             taken: None,
             delivered: 0,
             ended: false,
@@ -185,8 +191,8 @@ impl Reader {
     }
 
     /// The id of an example: its file and its number in that (§8.10).
-    pub fn id(&self, rows: &Rows, row: usize) -> String {
-        self.id_of(RecordId::of(rows.numbers[row]))
+    pub fn id(&self, examples: &ExampleBatch, row: usize) -> String {
+        self.id_of(RecordId::of(examples.numbers[row]))
     }
 
     fn id_of(&self, id: RecordId) -> String {
@@ -203,7 +209,7 @@ impl Reader {
     /// # Errors
     /// Files that cannot be read.
     pub fn counted_len(&mut self) -> Result<Option<u64>, Error> {
-        self.order.counted_len(self.supply.asks(&self.loader))
+        self.order.counted_len(self.prefetcher.probe(&self.loader))
     }
 
     /// Examples of the split, which are what [`Reader::read_at`] numbers.
@@ -214,10 +220,10 @@ impl Reader {
     /// Appends the next `n` examples; fewer at the end of the traversal.
     ///
     /// # Errors
-    /// Damage, at its place in the order. The examples before it are in `rows`; the traversal stays failed.
-    pub fn read(&mut self, n: usize, rows: &mut Rows) -> Result<(), Error> {
+    /// Damage, at its place in the order. The examples before it are in `examples`; the traversal stays failed.
+    pub fn read(&mut self, n: usize, examples: &mut ExampleBatch) -> Result<(), Error> {
         self.check()?;
-        let result = self.read_on(n, rows);
+        let result = self.read_on(n, examples);
         self.failed = result.as_ref().err().cloned();
         result
     }
@@ -236,31 +242,31 @@ impl Reader {
         Err(UsageError(what.into()).into())
     }
 
-    fn read_on(&mut self, n: usize, rows: &mut Rows) -> Result<(), Error> {
-        let end = rows.len().saturating_add(n);
+    fn read_on(&mut self, n: usize, examples: &mut ExampleBatch) -> Result<(), Error> {
+        let end = examples.len().saturating_add(n);
         loop {
-            self.give(end - rows.len(), rows);
-            if rows.len() == end {
+            self.give(end - examples.len(), examples);
+            if examples.len() == end {
                 return Ok(());
             }
             let Some(taken) = self.taken.take() else {
-                let left = end - rows.len();
-                let loaded = self.supply.next(n, left, &mut self.order, &mut self.loader);
+                let left = end - examples.len();
+                let loaded = self.prefetcher.next(n, left, &mut self.order, &mut self.loader);
                 self.settle(loaded);
                 continue;
             };
-            let (then, rest) = self.supply.give_back(taken);
+            let (then, rest) = self.prefetcher.give_back(taken);
             match then {
-                Then::More => {}
-                Then::Again => self.go_on()?,
-                Then::Failed(error) => return Err(error),
-                Then::Stopped(stop) => self.stopped(stop, rest)?,
-                Then::End => {
+                AfterBatch::More => {}
+                AfterBatch::Again => self.replan()?,
+                AfterBatch::Failed(error) => return Err(error),
+                AfterBatch::Stopped(stop) => self.stopped(stop, rest)?,
+                AfterBatch::End => {
                     self.ended = true;
                     return self.cut().map_or(Ok(()), Err);
                 }
-                Then::Unreadable(error, at) => return Err(self.with_id(error, at)),
-                Then::Wrong(mismatch) => {
+                AfterBatch::Unreadable(error, at) => return Err(self.with_id(error, at)),
+                AfterBatch::Wrong(mismatch) => {
                     self.ended = true;
                     return Err(self.count_error(mismatch));
                 }
@@ -275,28 +281,28 @@ impl Reader {
     }
 
     /// Sees how much of what was loaded is right: files may be longer than was thought.
-    fn settle(&mut self, loaded: Loaded) {
-        let mut taken = Taken::new(loaded);
+    fn settle(&mut self, loaded: LoadedStretch) {
+        let mut taken = PendingExamples::new(loaded);
         for ((at, id), behind) in taken.ends() {
             let next = RecordId { record: id.record + 1, ..id };
             let fails = self.order.on_damage == OnDamage::Fail;
             let (records, cut) = match behind {
                 // Where damage is left out there is nothing, else it is met in its place.
-                Ok(Behind::Damage) if fails => (next.record + 1, None),
-                Ok(Behind::Nothing | Behind::Damage) => (next.record, None),
-                Ok(Behind::Cut { records, error }) => {
+                Ok(TailProbe::Damage) if fails => (next.record + 1, None),
+                Ok(TailProbe::Nothing | TailProbe::Damage) => (next.record, None),
+                Ok(TailProbe::Cut { records, error }) => {
                     let at = RecordId { record: records, ..next };
                     (records, Some(self.with_id(error, at)).filter(|_| fails))
                 }
-                Ok(Behind::Records(records)) => (records, None),
+                Ok(TailProbe::Records(records)) => (records, None),
                 Err(error) => {
-                    taken.cut(at, Then::Failed(error));
+                    taken.cut(at, AfterBatch::Failed(error));
                     break;
                 }
             };
-            taken.found(Found { at, file: id.file, records, cut });
+            taken.found(ShardEnd { at, file: id.file, records, cut });
             if records != next.record {
-                taken.cut(at, Then::Again);
+                taken.cut(at, AfterBatch::Again);
                 break;
             }
         }
@@ -305,10 +311,10 @@ impl Reader {
 
     /// Gives examples of what was loaded, and learns what was found where files should end, as far as they were given:
     /// states depend on it.
-    fn give(&mut self, n: usize, rows: &mut Rows) {
+    fn give(&mut self, n: usize, examples: &mut ExampleBatch) {
         let Some(taken) = &mut self.taken else { return };
-        self.delivered = taken.give(n, rows).unwrap_or(self.delivered);
-        while let Some((over, Found { file, records, cut, .. })) = taken.reached() {
+        self.delivered = taken.give(n, examples).unwrap_or(self.delivered);
+        while let Some((over, ShardEnd { file, records, cut, .. })) = taken.reached() {
             // Without the example before the file's end nobody depends on that.
             self.order.lengths.learn(vec![(file, records)], over.checked_sub(1));
             self.cut = self.cut.take().or(cut);
@@ -316,14 +322,14 @@ impl Reader {
     }
 
     /// The first record of a stretch could not be loaded.
-    fn stopped(&mut self, stop: Stop, rest: Stretch) -> Result<(), Error> {
+    fn stopped(&mut self, stop: LoadStop, rest: Stretch) -> Result<(), Error> {
         let bad = RecordId::of(rest.numbers[0]);
         let records = match (stop, self.order.on_damage) {
-            (Stop::Full, _) => {
+            (LoadStop::Full, _) => {
                 self.load(rest);
                 return Ok(());
             }
-            (Stop::Short { records }, OnDamage::Skip) => {
+            (LoadStop::Short { records }, OnDamage::Skip) => {
                 // All of the stretch that the file does not have: each by itself would be looked for.
                 let absent = |number: &&u64| {
                     let id = RecordId::of(**number);
@@ -335,37 +341,40 @@ impl Reader {
                     self.leave_out(&error);
                 }
                 self.delivered = rest.over + n as u64;
-                self.load(rest.behind(n));
+                self.load(rest.after(n));
                 return Ok(());
             }
-            (Stop::Short { records }, _) => records,
-            (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::Skip) => {
+            (LoadStop::Short { records }, _) => records,
+            (LoadStop::Failed(Error::Data(error)) | LoadStop::Cut(Error::Data(error)), OnDamage::Skip) => {
                 self.leave_out(&error);
                 self.delivered = rest.over + 1;
-                self.load(rest.behind(1));
+                self.load(rest.after(1));
                 return Ok(());
             }
-            (Stop::Failed(Error::Data(error)) | Stop::Cut(Error::Data(error)), OnDamage::StopShard) => {
+            (
+                LoadStop::Failed(Error::Data(error)) | LoadStop::Cut(Error::Data(error)),
+                OnDamage::StopShard,
+            ) => {
                 tracing::warn!("the file ends here: {error}");
                 bad.record
             }
-            (Stop::Failed(error) | Stop::Cut(error), _) => return Err(self.with_id(error, bad)),
+            (LoadStop::Failed(error) | LoadStop::Cut(error), _) => return Err(self.with_id(error, bad)),
         };
         self.order.lengths.stop(bad.file, records, Some(self.delivered));
-        self.go_on()
+        self.replan()
     }
 
     /// Loads what is left of a stretch. What was planned behind it stays as it is.
     fn load(&mut self, rest: Stretch) {
-        let loaded = self.supply.load(rest, &mut self.loader);
+        let loaded = self.prefetcher.load(rest, &mut self.loader);
         self.settle(loaded);
     }
 
     /// Goes on in this traversal with what is known of the files now.
-    fn go_on(&mut self) -> Result<(), Error> {
-        self.supply.forget();
+    fn replan(&mut self) -> Result<(), Error> {
+        self.prefetcher.discard();
         self.taken = None;
-        self.order.go_on(self.delivered)
+        self.order.resume_at(self.delivered)
     }
 
     /// Appends one worker's share of the next `n` examples of all workers: those at places `i` with `i mod workers = rank`
@@ -380,7 +389,7 @@ impl Reader {
         n: usize,
         workers: usize,
         rank: usize,
-        rows: &mut Rows,
+        examples: &mut ExampleBatch,
     ) -> Result<usize, Error> {
         self.check()?;
         if self.order.on_damage == OnDamage::StopShard && workers > 1 {
@@ -388,43 +397,49 @@ impl Reader {
                 damaged records alone";
             return Err(UsageError(what.into()).into());
         }
-        self.turn_back()?;
+        self.discard_prefetch()?;
         if workers > 1 {
             self.order.is_shared();
         }
-        let result = self.share(n, (workers, rank), rows);
+        let result = self.share(n, (workers, rank), examples);
         self.failed = result.as_ref().err().cloned();
         result
     }
 
-    fn share(&mut self, n: usize, (workers, rank): (usize, usize), rows: &mut Rows) -> Result<usize, Error> {
-        let (start, mut all, mut failed) = (rows.len(), 0, None);
+    fn share(
+        &mut self,
+        n: usize,
+        (workers, rank): (usize, usize),
+        examples: &mut ExampleBatch,
+    ) -> Result<usize, Error> {
+        let (start, mut all, mut failed) = (examples.len(), 0, None);
         while all < n {
-            let Stretch { numbers, last, .. } = self.order.stretch(n - all, self.supply.asks(&self.loader));
+            let Stretch { numbers, last, .. } =
+                self.order.stretch(n - all, self.prefetcher.probe(&self.loader));
             // Of each stretch those whose place in all of them is the rank's.
             let first = (rank + workers - all % workers) % workers;
-            rows.numbers.extend(numbers.iter().skip(first).step_by(workers));
+            examples.numbers.extend(numbers.iter().skip(first).step_by(workers));
             all += numbers.len();
             self.stands_at_order();
-            rows.positions.resize(rows.numbers.len(), self.delivered);
+            examples.positions.resize(examples.numbers.len(), self.delivered);
             failed = match last {
-                Last::More => continue,
-                Last::End if all == 0 => self.cut(),
-                Last::End => None,
-                Last::Wrong(mismatch) => Some(self.count_error(mismatch)),
-                Last::Failed(error, at) => Some(self.with_id(error, at)),
+                StretchEnd::More => continue,
+                StretchEnd::End if all == 0 => self.cut(),
+                StretchEnd::End => None,
+                StretchEnd::Wrong(mismatch) => Some(self.count_error(mismatch)),
+                StretchEnd::Failed(error, at) => Some(self.with_id(error, at)),
             };
             break;
         }
-        self.load_known(start, rows, self.order.on_damage)?;
+        self.load_known(start, examples, self.order.on_damage)?;
         failed.map_or(Ok(all), Err)
     }
 
     /// Makes the order stand where the reader does, with nothing ahead.
-    fn turn_back(&mut self) -> Result<(), ResumeError> {
-        self.supply.forget();
+    fn discard_prefetch(&mut self) -> Result<(), ResumeError> {
+        self.prefetcher.discard();
         self.taken = None;
-        self.order.turn_to(&self.state())
+        self.order.return_to(&self.state())
     }
 
     fn stands_at_order(&mut self) {
@@ -436,15 +451,15 @@ impl Reader {
     /// # Errors
     /// A place that is not there, or in a file that is compressed as a whole; a record that cannot be read or decoded, behind
     /// those before it.
-    pub fn read_at(&mut self, places: &[u64], rows: &mut Rows) -> Result<(), Error> {
+    pub fn read_at(&mut self, places: &[u64], examples: &mut ExampleBatch) -> Result<(), Error> {
         self.check_process()?;
         let numbers = places.iter().map(|place| self.number_at(*place));
         let numbers: Vec<u64> = numbers.collect::<Result<_, _>>()?;
         self.check_places(&numbers)?;
-        let start = rows.len();
-        rows.numbers.extend(numbers);
-        rows.positions.resize(rows.numbers.len(), 0);
-        self.load_known(start, rows, OnDamage::Fail)
+        let start = examples.len();
+        examples.numbers.extend(numbers);
+        examples.positions.resize(examples.numbers.len(), 0);
+        self.load_known(start, examples, OnDamage::Fail)
     }
 
     /// Refuses places in files that are compressed as a whole: those are streams, and each place would cost all before it (§2).
@@ -461,44 +476,50 @@ impl Reader {
         Ok(())
     }
 
-    /// Loads records that are known to be there, those of the rows from `start` on; side by side if that is worth it.
-    fn load_known(&mut self, mut start: usize, rows: &mut Rows, on_damage: OnDamage) -> Result<(), Error> {
-        let pieces = self.supply.share_out(&rows.numbers[start..], &self.loader);
+    /// Loads records that are known to be there, those of the examples from `start` on; side by side if that is worth it.
+    fn load_known(
+        &mut self,
+        mut start: usize,
+        examples: &mut ExampleBatch,
+        on_damage: OnDamage,
+    ) -> Result<(), Error> {
+        let pieces = self.prefetcher.share_out(&examples.numbers[start..], &self.loader);
         for len in pieces {
-            let Some(Loaded { mut batch, stop, .. }) = self.supply.take_piece() else { break };
+            let Some(LoadedStretch { mut batch, stop, .. }) = self.prefetcher.take_piece() else { break };
             let (loaded, end) = (start + batch.rows(), start + len);
-            if rows.batch.rows() == 0 {
-                std::mem::swap(&mut rows.batch, &mut batch);
+            if examples.batch.rows() == 0 {
+                std::mem::swap(&mut examples.batch, &mut batch);
             } else {
-                rows.batch.append(&batch, 0..batch.rows());
+                examples.batch.append(&batch, 0..batch.rows());
             }
-            self.supply.keep(batch);
-            let here = stop.map_or(Ok(end), |stop| self.load_on(loaded..end, Some(stop), rows, on_damage));
+            self.prefetcher.keep(batch);
+            let here =
+                stop.map_or(Ok(end), |stop| self.load_on(loaded..end, Some(stop), examples, on_damage));
             if here.is_err() {
-                self.supply.forget();
+                self.prefetcher.discard();
             }
             start = here?;
         }
-        self.load_on(start..rows.numbers.len(), None, rows, on_damage)?;
-        self.supply.learn(&rows.batch);
+        self.load_on(start..examples.numbers.len(), None, examples, on_damage)?;
+        self.prefetcher.learn(&examples.batch);
         Ok(())
     }
 
-    /// Loads some of the rows by itself, the first of which could not be loaded if there is a `stop` already. Returns where
+    /// Loads some of the examples by itself, the first of which could not be loaded if there is a `stop` already. Returns where
     /// they end: earlier if some are left out.
     fn load_on(
         &mut self,
         Range { mut start, mut end }: Range<usize>,
-        mut stop: Option<Stop>,
-        rows: &mut Rows,
+        mut stop: Option<LoadStop>,
+        examples: &mut ExampleBatch,
         on_damage: OnDamage,
     ) -> Result<usize, Error> {
         loop {
             let stop = match stop.take() {
                 Some(stop) => stop,
                 None => {
-                    let (numbers, parts) = (&rows.numbers[start..end], &mut Parts::default());
-                    match self.loader.load(numbers, parts, &mut rows.batch, usize::MAX) {
+                    let (numbers, parts) = (&examples.numbers[start..end], &mut Parts::default());
+                    match self.loader.load(numbers, parts, &mut examples.batch, usize::MAX) {
                         Ok(()) => return Ok(end),
                         Err((done, stop)) => {
                             start += done;
@@ -507,21 +528,21 @@ impl Reader {
                     }
                 }
             };
-            let bad = RecordId::of(rows.numbers[start]);
+            let bad = RecordId::of(examples.numbers[start]);
             let error = match stop {
-                Stop::Full => continue,
-                Stop::Failed(error) | Stop::Cut(error) => error,
-                Stop::Short { records } => self.absent(bad, records).into(),
+                LoadStop::Full => continue,
+                LoadStop::Failed(error) | LoadStop::Cut(error) => error,
+                LoadStop::Short { records } => self.absent(bad, records).into(),
             };
             if let (Error::Data(error), OnDamage::Skip) = (&error, on_damage) {
                 self.leave_out(error);
-                rows.numbers.remove(start);
-                rows.positions.remove(start);
+                examples.numbers.remove(start);
+                examples.positions.remove(start);
                 end -= 1;
                 continue;
             }
-            rows.numbers.truncate(start);
-            rows.positions.truncate(start);
+            examples.numbers.truncate(start);
+            examples.positions.truncate(start);
             return Err(self.with_id(error, bad));
         }
     }
@@ -546,7 +567,8 @@ impl Reader {
     /// Begins the next traversal: the next pass of every shuffle in it.
     pub fn begin(&mut self) {
         // Shuffles have begun no more passes than those that examples were given of.
-        let begun = self.turn_back().map_err(Error::from).and_then(|()| self.order.begin(&self.state()));
+        let begun =
+            self.discard_prefetch().map_err(Error::from).and_then(|()| self.order.begin(&self.state()));
         debug_assert!(begun.is_ok(), "the reader has been there");
         self.stands_at_order();
         (self.failed, self.cut) = (None, None);
@@ -558,7 +580,7 @@ impl Reader {
     /// Another number of shuffles.
     pub fn begin_after(&mut self, passes: &[u64]) -> Result<(), UsageError> {
         self.order.begin_after(&self.state(), passes)?;
-        self.supply.forget();
+        self.prefetcher.discard();
         (self.taken, self.failed, self.cut) = (None, None, None);
         self.stands_at_order();
         Ok(())
@@ -584,8 +606,8 @@ impl Reader {
     }
 
     /// Where it stood behind the example of a row, of those that it has given in this traversal.
-    pub fn state_behind(&self, rows: &Rows, row: usize) -> StreamState {
-        StreamState { delivered: rows.positions[row], ended: false, ..self.state() }
+    pub fn state_behind(&self, examples: &ExampleBatch, row: usize) -> StreamState {
+        StreamState { delivered: examples.positions[row], ended: false, ..self.state() }
     }
 
     /// Goes to where a state was taken, of this reader or another of the same plan.
@@ -608,7 +630,7 @@ impl Reader {
     ) -> Result<(), ResumeError> {
         // Until it is there, what was planned and loaded ahead holds.
         self.order.restore(&self.state(), state, go_on)?;
-        self.supply.forget();
+        self.prefetcher.discard();
         self.taken = None;
         self.failed = None;
         self.stands_at_order();
@@ -616,11 +638,11 @@ impl Reader {
     }
 
     /// The same where files have these lengths, with the stream already there.
-    pub(super) fn stand_at(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
-        self.supply.forget();
+    pub(super) fn adopt_stream(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
+        self.prefetcher.discard();
         self.taken = None;
         self.failed = None;
-        self.order.stand_at(lengths, stream);
+        self.order.adopt_stream(lengths, stream);
         self.stands_at_order();
     }
 
@@ -649,36 +671,36 @@ impl Reader {
         &mut self,
         traversal: u64,
         place: u64,
-        rows: &mut Rows,
+        examples: &mut ExampleBatch,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
         self.check_process()?;
-        let goal = Goal { traversal: Some(traversal), place, with_next: true };
-        let asks = self.supply.asks(&self.loader);
-        let number = self.order.find(goal, asks, go_on).map(|(_, number)| number);
+        let goal = SeekTarget { traversal: Some(traversal), place, with_next: true };
+        let probe = self.prefetcher.probe(&self.loader);
+        let number = self.order.find(goal, probe, go_on).map(|(_, number)| number);
         let absent = || UsageError(format!("there is no example {place}"));
         let number = number.map_err(|astray| self.led_astray(astray))?.ok_or_else(absent)?;
         self.check_places(&[number])?;
-        let start = rows.len();
-        rows.numbers.push(number);
-        rows.positions.push(0);
-        self.load_known(start, rows, OnDamage::Fail)
+        let start = examples.len();
+        examples.numbers.push(number);
+        examples.positions.push(0);
+        self.load_known(start, examples, OnDamage::Fail)
     }
 
-    pub(super) fn led_astray(&self, astray: Astray) -> Error {
+    pub(super) fn led_astray(&self, astray: SeekError) -> Error {
         match astray {
-            Astray::Count(mismatch) => self.count_error(mismatch),
-            Astray::Record(error, at) => self.with_id(error, at),
-            Astray::Other(error) => error,
+            SeekError::Count(mismatch) => self.count_error(mismatch),
+            SeekError::Record(error, at) => self.with_id(error, at),
+            SeekError::Other(error) => error,
         }
     }
 
     /// Goes to a place that it may never have been at.
-    pub(super) fn go_to(&mut self, goal: Goal, go_on: &mut dyn FnMut() -> bool) -> Result<(), Error> {
-        let asks = self.supply.asks(&self.loader);
-        let gone = self.order.seek(goal, asks, go_on);
+    pub(super) fn seek_to(&mut self, goal: SeekTarget, go_on: &mut dyn FnMut() -> bool) -> Result<(), Error> {
+        let probe = self.prefetcher.probe(&self.loader);
+        let gone = self.order.seek(goal, probe, go_on);
         gone.map_err(|astray| self.led_astray(astray))?;
-        self.supply.forget();
+        self.prefetcher.discard();
         (self.taken, self.failed, self.cut) = (None, None, None);
         self.stands_at_order();
         Ok(())

@@ -14,7 +14,7 @@ use tesson_formats::record::{Fault, Problem, RecordFile, Records, Want};
 use tesson_tfds::info::{Dataset, FileFormat, Shard};
 use tesson_tfds::records;
 
-use crate::remembered::Remembered;
+use crate::indexed_shard::IndexedShard;
 
 /// Files that are open at the same time. A plan may have thousands, and a process not as many handles.
 const OPEN: usize = 64;
@@ -54,7 +54,7 @@ impl Shards {
                     let (size, modified) = (metadata.len(), metadata.modified().ok());
                     let modified = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
                     let stamp = Stamp { size, modified_ns: modified.map(|since| since.as_nanos()) };
-                    let records = Box::new(Remembered::new(records, Arc::clone(&path), stamp));
+                    let records = Box::new(IndexedShard::new(records, Arc::clone(&path), stamp));
                     files.push(ShardFile { path, size, format, records });
                 }
                 Err(error) if error.kind() == io::ErrorKind::NotFound && lazy => {

@@ -8,7 +8,7 @@ use tesson_core::{Error, ResumeError, UsageError};
 use tesson_plan::StreamState;
 
 use crate::Reader;
-use crate::order::{Goal, order_text};
+use crate::order::{SeekTarget, order_text};
 
 /// The version of the form.
 const VERSION: u64 = 1;
@@ -34,8 +34,8 @@ impl Reader {
     ///
     /// # Errors
     /// A state that is not of this reader.
-    pub fn to_json_with_rings(&mut self, state: &StreamState) -> Result<Value, Error> {
-        let held = hex(&self.order.rings_at(state)?);
+    pub fn to_json_with_buffers(&mut self, state: &StreamState) -> Result<Value, Error> {
+        let held = hex(&self.order.buffers_at(state)?);
         let mut saved = self.to_json(state);
         saved["rings"] = json!({"hash": self.hash(state, &held), "held": held});
         Ok(saved)
@@ -79,17 +79,17 @@ impl Reader {
         }
         let state = StreamState::from_json(&saved["stream"])?;
         let lengths = self.lengths(&saved["lengths"])?;
-        let rings = self.rings(&state, &saved["rings"])?;
+        let buffers = self.buffers(&state, &saved["rings"])?;
         let stream = self.order.with(&lengths);
         let mut stream =
             stream.map_err(|error| differs("the lengths of files", &saved["lengths"], error.to_string()))?;
-        stream.restore_with(&state, &rings, how.go_on)?;
-        self.stand_at(lengths, stream);
+        stream.restore_with(&state, &buffers, how.go_on)?;
+        self.adopt_stream(lengths, stream);
         Ok(())
     }
 
     /// What buffers hold, out of a state; nothing if it was not kept.
-    fn rings(&self, state: &StreamState, saved: &Value) -> Result<Vec<u8>, ResumeError> {
+    fn buffers(&self, state: &StreamState, saved: &Value) -> Result<Vec<u8>, ResumeError> {
         if saved.is_null() {
             return Ok(Vec::new());
         }
@@ -127,7 +127,7 @@ impl Reader {
         {
             return Err(UsageError(format!("found place {place}, the traversal has {len}")).into());
         }
-        self.go_to(Goal { traversal, place, with_next: false }, go_on)
+        self.seek_to(SeekTarget { traversal, place, with_next: false }, go_on)
     }
 
     /// Files that hold another number of records than the dataset says, as far as that has been seen: their places in the

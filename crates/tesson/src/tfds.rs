@@ -60,9 +60,9 @@ pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_image::decode as pictures;
 pub use tesson_plan::{CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Stream, StreamState};
 pub use tesson_prepared::{
-    CheckedDataset, DatasetWriter, FORMAT, Means, NewDataset, NewSplit, OnDamage, Reader, Restoring, Rows,
-    Unwritable, check, default_data_dir, describe, feature_classes, features_of, find, labels_of, list, open,
-    open_all, random_seed,
+    CheckedDataset, DatasetWriter, ExampleBatch, FORMAT, NewDataset, NewSplit, OnDamage, Reader,
+    ReaderLimits, Restoring, Unwritable, check, default_data_dir, describe, feature_classes, features_of,
+    find, labels_of, list, open, open_all, random_seed,
 };
 pub use tesson_tfds::features;
 pub use tesson_tfds::ids::Ids;

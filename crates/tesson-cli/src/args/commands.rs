@@ -93,9 +93,9 @@ pub(crate) struct ReadArgs {
     #[arg(long, requires = "state", help_heading = "Prepared datasets")]
     pub(crate) force: bool,
 
-    /// Saves with the state of a prepared dataset which examples wait in shuffles: going there costs nothing then
+    /// Saves the contents of shuffle buffers with the state of a prepared dataset, so that resuming is immediate
     #[arg(long, requires = "save_state", help_heading = "Prepared datasets")]
-    pub(crate) rings: bool,
+    pub(crate) include_buffers: bool,
 
     /// Adds how the sequences of each stream lie side by side (with --json)
     #[arg(long, requires = "json")]

@@ -7,7 +7,7 @@ use serde_json::json;
 use tesson::Error;
 use tesson::config::Schedule;
 use tesson::tfds::features::{Schema, Selection, node};
-use tesson::tfds::{self, Means, Plan, Reader, Restoring, Rows};
+use tesson::tfds::{self, ExampleBatch, Plan, Reader, ReaderLimits, Restoring};
 
 use super::open;
 use super::reading::of_split;
@@ -53,7 +53,8 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     // Also behind an error: the state is that behind the last example.
     if let Some(path) = &args.save_state {
         let state = reader.state();
-        let saved = if args.rings { reader.to_json_with_rings(&state)? } else { reader.to_json(&state) };
+        let saved =
+            if args.include_buffers { reader.to_json_with_buffers(&state)? } else { reader.to_json(&state) };
         state_file::save(path, &saved)?;
     }
     let n = read?;
@@ -77,7 +78,7 @@ fn reader(args: &ReadArgs) -> Result<Reader, Failure> {
     let features = tfds::features_of(&dataset)?;
     let schema = Arc::new(Schema::new(&features, &Selection::default())?);
     let threads = args.input.threads.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
-    let means = Means { threads, memory_limit: memory_limit(&args.input)? };
+    let means = ReaderLimits { threads, memory_limit: memory_limit(&args.input)? };
     Ok(Reader::with(dataset, plan, schema, args.dataset.on_damage(), means)?)
 }
 
@@ -92,7 +93,7 @@ fn at(reader: &mut Reader, places: &str, with_ids: bool, out: &mut Output) -> Re
         "all" => (0..reader.split_len()).collect(),
         list => list.split(',').map(number).collect::<Result<_, _>>()?,
     };
-    let mut rows = Rows::new(reader.schema());
+    let mut rows = ExampleBatch::new(reader.schema());
     let mut shown = Shown::begin(with_ids, out)?;
     let mut read = Ok(());
     for chunk in places.chunks(AT_ONCE as usize) {
@@ -126,7 +127,7 @@ impl Share {
     }
 
     /// Appends this worker's part of the next minibatch; how many examples all workers get of it.
-    fn read(&self, reader: &mut Reader, wanted: u64, rows: &mut Rows) -> Result<u64, Error> {
+    fn read(&self, reader: &mut Reader, wanted: u64, rows: &mut ExampleBatch) -> Result<u64, Error> {
         if self.workers == 1 {
             reader.read(wanted as usize, rows)?;
             return Ok(rows.len() as u64);
@@ -144,7 +145,7 @@ fn traversals(
     out: &mut Output,
 ) -> Result<u64, Failure> {
     let share = Share::of(args);
-    let mut rows = Rows::new(reader.schema());
+    let mut rows = ExampleBatch::new(reader.schema());
     let mut n = 0;
     for epoch in 0..args.epochs.or(args.order.sweeps).unwrap_or(1) {
         if epoch > 0 {
@@ -188,7 +189,7 @@ impl Shown {
         Ok(Shown { examples: 0, with_ids })
     }
 
-    fn add(&mut self, reader: &Reader, rows: &Rows, out: &mut Output) -> Result<(), Failure> {
+    fn add(&mut self, reader: &Reader, rows: &ExampleBatch, out: &mut Output) -> Result<(), Failure> {
         for row in 0..rows.len() {
             let mut example = node(&rows.batch.value(reader.schema(), row));
             let mut fields = example["fields"].take();

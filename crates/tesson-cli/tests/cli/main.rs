@@ -990,7 +990,7 @@ fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
     shares(2, 3, "--state three");
     assert!(refused(&folder, "read . --workers 2 --rank 2", 2).contains("--rank: found 2"));
     // With what waits in the shuffle, and files that have moved.
-    read("--take 16 --save-state rings --rings");
+    read("--take 16 --save-state rings --include-buffers");
     assert_eq!(read("--state rings"), whole[16..]);
     let state = fs::read_to_string(folder.join("rings")).expect("a state");
     let at = state.find("2 files, ").expect("the files") + "2 files, ".len();

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use tesson_formats::example::Value;
-use tesson_prepared::{DatasetWriter, Means, NewDataset, NewSplit, OnDamage, Reader, Rows, features_of};
+use tesson_prepared::{
+    DatasetWriter, ExampleBatch, NewDataset, NewSplit, OnDamage, Reader, ReaderLimits, features_of,
+};
 use tesson_tfds::features::{Schema, Selection as Features, node};
 use tesson_tfds::info::{FileFormat, Version};
 use tesson_tfds::reading::{Op, Plan, Reading};
@@ -18,13 +20,13 @@ use crate::dataset::{Dataset, feature, picture, record};
 /// Examples of the datasets.
 const N: i64 = 230;
 
-/// Means that differ in all that must not be seen.
-const MEANS: [Means; 5] = [
-    Means { threads: 1, memory_limit: 1 << 30 },
-    Means { threads: 2, memory_limit: 1 << 30 },
-    Means { threads: 8, memory_limit: 1 << 30 },
-    Means { threads: 3, memory_limit: 20_000 },
-    Means { threads: 2, memory_limit: 1 },
+/// ReaderLimits that differ in all that must not be seen.
+const MEANS: [ReaderLimits; 5] = [
+    ReaderLimits { threads: 1, memory_limit: 1 << 30 },
+    ReaderLimits { threads: 2, memory_limit: 1 << 30 },
+    ReaderLimits { threads: 8, memory_limit: 1 << 30 },
+    ReaderLimits { threads: 3, memory_limit: 20_000 },
+    ReaderLimits { threads: 2, memory_limit: 1 },
 ];
 
 /// A dataset of examples with a number, a text of any length and a list; the 100th one is much larger than the others.
@@ -88,7 +90,7 @@ fn readings() -> Vec<Reading> {
     ]
 }
 
-fn open(folder: &Path, reading: &Reading, on_damage: OnDamage, means: Means) -> Reader {
+fn open(folder: &Path, reading: &Reading, on_damage: OnDamage, means: ReaderLimits) -> Reader {
     let dataset = Arc::new(tesson_prepared::open(folder).unwrap());
     let features = features_of(&dataset).unwrap();
     let schema = Arc::new(Schema::new(&features, &Features::default()).unwrap());
@@ -97,14 +99,14 @@ fn open(folder: &Path, reading: &Reading, on_damage: OnDamage, means: Means) -> 
 }
 
 /// Examples with their ids.
-fn shown(reader: &Reader, rows: &Rows) -> Vec<String> {
+fn shown(reader: &Reader, rows: &ExampleBatch) -> Vec<String> {
     let example = |row| node(&rows.batch.value(reader.schema(), row)).to_string();
     (0..rows.len()).map(|row| format!("{} {}", reader.id(rows, row), example(row))).collect()
 }
 
 /// The rest of a traversal, so many examples at a time, and what it ends with.
 fn rest(reader: &mut Reader, at_once: usize) -> (Vec<String>, Option<String>) {
-    let mut rows = Rows::new(reader.schema());
+    let mut rows = ExampleBatch::new(reader.schema());
     let mut all = Vec::new();
     loop {
         rows.clear();
@@ -149,12 +151,12 @@ fn every_place_is_gone_on_from() {
         let (all, _) = rest(&mut open(&folder, &reading, OnDamage::Fail, MEANS[0]), 64);
         let mut reader = open(&folder, &reading, OnDamage::Fail, MEANS[1]);
         let mut other = open(&folder, &reading, OnDamage::Fail, MEANS[3]);
-        let mut rows = Rows::new(reader.schema());
+        let mut rows = ExampleBatch::new(reader.schema());
         for at in (0..all.len()).step_by(3) {
             assert_eq!(reader.state().delivered, at as u64);
             other.restore(&reader.state()).unwrap();
             // A few examples are enough: what is behind them was restored from, or will be.
-            let mut some = Rows::new(other.schema());
+            let mut some = ExampleBatch::new(other.schema());
             other.read(20, &mut some).unwrap();
             for row in 0..some.len() {
                 assert!(all[at + row].starts_with(&format!("{} ", other.id(&some, row))), "behind {at}");
@@ -184,7 +186,7 @@ fn workers_share_what_one_reads() {
     let mut found = vec![String::new(); 90];
     for minibatch in 0..9 {
         for (rank, reader) in ranks.iter_mut().enumerate() {
-            let mut rows = Rows::new(reader.schema());
+            let mut rows = ExampleBatch::new(reader.schema());
             assert_eq!(reader.read_share(10, 3, rank, &mut rows).unwrap(), 10);
             for row in 0..rows.len() {
                 found[minibatch * 10 + rank + row * 3] = reader.id(&rows, row);
@@ -216,7 +218,7 @@ fn threads_change_nothing_of_shares_and_places() {
     reading.ops = vec![Op::from_json(&json!({"repeat": 8}), "ops").unwrap()];
     let all = |means, on_damage| {
         let mut reader = open(folder, &reading, on_damage, means);
-        let (mut rows, mut found) = (Rows::new(reader.schema()), Vec::new());
+        let (mut rows, mut found) = (ExampleBatch::new(reader.schema()), Vec::new());
         // Calls of so many examples that threads are woken for them; places in no order, some of them again and again.
         let places: Vec<u64> = (0..900).map(|i| i * 101 % N as u64).collect();
         for _ in 0..3 {
@@ -293,7 +295,7 @@ fn shares_of_damaged_files_add_up() {
     let (mut found, mut skipped, mut lengths) = (Vec::new(), 0, Vec::new());
     for rank in 0..3 {
         let mut reader = open(&folder, reading, OnDamage::Skip, MEANS[1]);
-        let mut rows = Rows::new(reader.schema());
+        let mut rows = ExampleBatch::new(reader.schema());
         let mut length = 0;
         while reader.read_share(10, 3, rank, &mut rows).unwrap() > 0 {
             length += rows.len();
@@ -309,7 +311,7 @@ fn shares_of_damaged_files_add_up() {
     assert!(found == expected, "{lengths:?}");
     assert_eq!((skipped, plain.skipped()), (1, 1));
     let mut stops = open(&folder, reading, OnDamage::StopShard, MEANS[0]);
-    let mut rows = Rows::new(stops.schema());
+    let mut rows = ExampleBatch::new(stops.schema());
     assert!(stops.read_share(10, 3, 0, &mut rows).unwrap_err().to_string().contains("stop_shard"));
 }
 
@@ -317,7 +319,7 @@ fn shares_of_damaged_files_add_up() {
 fn a_reader_that_goes_away_ends_its_threads() {
     let folder = dataset("away", FileFormat::TfRecord);
     let mut reader = open(&folder, &readings()[0], OnDamage::Fail, MEANS[2]);
-    let mut rows = Rows::new(reader.schema());
+    let mut rows = ExampleBatch::new(reader.schema());
     reader.read(3, &mut rows).unwrap();
     reader.read(3, &mut rows).unwrap();
     let weak = Arc::downgrade(reader.schema());

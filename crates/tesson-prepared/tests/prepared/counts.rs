@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::{Value as Json, json};
 use tesson_core::Error;
 use tesson_formats::example::Value;
-use tesson_prepared::{Means, OnDamage, Reader, Rows, features_of, open};
+use tesson_prepared::{ExampleBatch, OnDamage, Reader, ReaderLimits, features_of, open};
 use tesson_tfds::features::{Data, Schema, Selection};
 use tesson_tfds::reading::{Op, Plan, Reading};
 use tesson_tfds::split;
@@ -55,7 +55,14 @@ impl Miscounted {
         reading.ops = ops.iter().map(|op| Op::from_json(op, "ops").unwrap()).collect();
         let plan = Plan::new(&dataset, &reading, &mut || 7).unwrap();
         let schema = Arc::new(Schema::new(&features_of(&dataset).unwrap(), &Selection::default()).unwrap());
-        Reader::with(dataset, plan, schema, OnDamage::Fail, Means { threads, ..Means::default() }).unwrap()
+        Reader::with(
+            dataset,
+            plan,
+            schema,
+            OnDamage::Fail,
+            ReaderLimits { threads, ..ReaderLimits::default() },
+        )
+        .unwrap()
     }
 
     /// The order of a description that is right, two traversals of it.
@@ -78,14 +85,14 @@ fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(*bytes[at..].first_chunk().unwrap())
 }
 
-fn numbers(rows: &Rows) -> Vec<i64> {
+fn numbers(rows: &ExampleBatch) -> Vec<i64> {
     let Data::Fixed { bytes, .. } = &rows.batch.columns[0].data else { panic!("strings") };
     bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b)).collect()
 }
 
 /// At most so many examples, so many at a time, and what ended them.
 fn read(reader: &mut Reader, most: usize, at_once: usize) -> (Vec<i64>, Option<Error>) {
-    let mut rows = Rows::new(reader.schema());
+    let mut rows = ExampleBatch::new(reader.schema());
     while rows.len() < most {
         let before = rows.len();
         if let Err(error) = reader.read(at_once.min(most - before), &mut rows) {
@@ -160,7 +167,7 @@ fn every_place_of_it_is_found_again_by_states_and_by_number() {
                 read(&mut first, place, 4);
                 let saved = first.to_json(&first.state());
                 let mut ahead = case.reader(&ops, false, 1);
-                let mut rows = Rows::new(ahead.schema());
+                let mut rows = ExampleBatch::new(ahead.schema());
                 ahead.read(200, &mut rows).unwrap();
                 if place > 0 {
                     let state = ahead.to_json(&ahead.state_behind(&rows, place - 1));
@@ -173,7 +180,7 @@ fn every_place_of_it_is_found_again_by_states_and_by_number() {
                 other.seek(None, place as u64).unwrap();
                 assert_eq!(read(&mut other, 200, 3).0, right[place..], "{what}, by its number");
                 if let Some(example) = right.get(place) {
-                    let mut rows = Rows::new(other.schema());
+                    let mut rows = ExampleBatch::new(other.schema());
                     other.read_nth(0, place as u64, &mut rows, &mut || true).unwrap();
                     assert_eq!(numbers(&rows), [*example], "{what}, alone");
                 }
@@ -190,7 +197,7 @@ fn workers_deal_out_the_examples_of_the_files() {
         for workers in [2, 3] {
             for rank in 0..workers {
                 let mut reader = case.reader(&[], false, 1);
-                let mut rows = Rows::new(reader.schema());
+                let mut rows = ExampleBatch::new(reader.schema());
                 while reader.read_share(6, workers, rank, &mut rows).unwrap() > 0 {}
                 // A multiple of the workers at a time, so that shares are shares of the whole.
                 let own: Vec<i64> = right.iter().copied().skip(rank).step_by(workers).collect();

@@ -8,7 +8,7 @@ use tesson_convert::records::{RecordKind, RecordsFile};
 use tesson_core::Error;
 use tesson_formats::example::Value;
 use tesson_plan::StreamState;
-use tesson_prepared::{OnDamage, Reader, Restoring, Rows, features_of, find, open};
+use tesson_prepared::{ExampleBatch, OnDamage, Reader, Restoring, features_of, find, open};
 use tesson_tfds::features::{Data, Schema, Selection};
 use tesson_tfds::read_config::ReadConfig;
 use tesson_tfds::reading::{Op, Plan, Reading};
@@ -46,7 +46,7 @@ fn reader(dataset: &Dataset, ops: &[Json], on_damage: OnDamage) -> Result<Reader
 
 /// The numbers of the next examples, and what ended them before there were so many.
 fn read(reader: &mut Reader, n: usize) -> (Vec<i64>, Option<Error>) {
-    let mut rows = Rows::new(reader.schema());
+    let mut rows = ExampleBatch::new(reader.schema());
     let failed = reader.read(n, &mut rows).err();
     let Data::Fixed { bytes, .. } = &rows.batch.columns[0].data else { panic!("strings") };
     (bytes.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b)).collect(), failed)
@@ -84,7 +84,7 @@ fn what_buffers_hold_is_saved_on_request_and_belongs_to_its_place() {
     let mut states = Vec::new();
     for n in [0, 1, 16, 20, 18, 24, 1] {
         given += read(&mut first, n).0.len();
-        let saved = first.to_json_with_rings(&first.state()).unwrap();
+        let saved = first.to_json_with_buffers(&first.state()).unwrap();
         other.restore_json(&serde_json::from_str(&saved.to_string()).unwrap()).unwrap();
         assert_eq!(read(&mut other, 80).0, straight[given..]);
         states.push(saved);
@@ -260,7 +260,7 @@ fn a_kept_index_saves_the_way_to_a_record() {
     fs::File::options().write(true).open(&path).unwrap().set_modified(modified).unwrap();
     let last = || {
         let mut reader = reader(&dataset, &[], OnDamage::Fail).unwrap();
-        let mut rows = Rows::new(reader.schema());
+        let mut rows = ExampleBatch::new(reader.schema());
         reader.read_at(&[N as u64 - 1], &mut rows).map(|()| rows.len())
     };
     assert_eq!(last().unwrap(), 1);
@@ -289,7 +289,7 @@ fn a_way_that_is_given_up_leaves_the_reader_where_it_was() {
     let mut other = reader(&dataset, &endless, OnDamage::Fail).unwrap();
     let mut found = read(&mut other, 30).0;
     let far = StreamState { delivered: 1 << 40, ..other.state() };
-    let mut rows = Rows::new(other.schema());
+    let mut rows = ExampleBatch::new(other.schema());
     for _ in 0..2 {
         assert!(other.seek_with(None, far.delivered, &mut || false).is_err());
         assert!(other.restore_with(&far, &mut || false).is_err());
@@ -322,14 +322,14 @@ fn files_that_are_shorter_keep_the_places_of_all_others_where_damage_is_left_out
         assert_eq!(alone.skipped() as usize, whole.len() - expected.len());
         let shares = (0..3).flat_map(|rank| {
             let mut share = reader(&dataset, &ops, OnDamage::Skip).unwrap();
-            let mut rows = Rows::new(share.schema());
+            let mut rows = ExampleBatch::new(share.schema());
             while share.read_share(7, 3, rank, &mut rows).unwrap() > 0 {}
             assert_eq!(share.state(), alone.state());
             (0..rows.len()).map(|row| share.id(&rows, row)).collect::<Vec<_>>()
         });
         let mut shares: Vec<String> = shares.collect();
         let mut again = reader(&dataset, &ops, OnDamage::Skip).unwrap();
-        let mut rows = Rows::new(again.schema());
+        let mut rows = ExampleBatch::new(again.schema());
         again.read(80, &mut rows).unwrap();
         let mut all: Vec<String> = (0..rows.len()).map(|row| again.id(&rows, row)).collect();
         shares.sort();
@@ -379,7 +379,7 @@ fn missing_shards_may_be_told_where_they_are_reached() {
     let failed = failed.expect("a shard is missing");
     assert_eq!(found, (0..10).collect::<Vec<i64>>());
     assert!(matches!(&failed, Error::Store(_)) && failed.to_string().contains("00001-of-00004"), "{failed}");
-    let mut rows = Rows::new(lazy.schema());
+    let mut rows = ExampleBatch::new(lazy.schema());
     lazy.read_at(&[25], &mut rows).unwrap();
     assert!(lazy.read_at(&[15], &mut rows).is_err());
 }
@@ -428,7 +428,7 @@ fn compressed_shards_are_streams_and_have_no_places() {
     let (mut given, failed) = read(&mut reader, 100);
     given.sort_unstable();
     assert!(failed.is_none() && given == Vec::from_iter(0..N), "{given:?} {failed:?}");
-    let mut rows = Rows::new(reader.schema());
+    let mut rows = ExampleBatch::new(reader.schema());
     reader.read_at(&[9, 20], &mut rows).unwrap();
     let error = reader.read_at(&[20, 10], &mut rows).unwrap_err().to_string();
     assert!(error.contains("compressed as a whole") && error.contains("00001-of-00004"), "{error}");

@@ -121,14 +121,14 @@ def test_what_shuffles_hold_is_saved_on_request(numbers: tfds.Builder) -> None:
     iterator = iter(dataset())
     for k in (0, 11, 30):
         iterator.seek(k)
-        state = json.loads(json.dumps(iterator.state_dict(rings=True)))
+        state = json.loads(json.dumps(iterator.state_dict(include_buffers=True)))
         assert state.pop("rings")["held"] != "" or k == 0
         assert state == iterator.state_dict()
         other = iter(dataset())
-        other.load_state_dict(iterator.state_dict(rings=True))
+        other.load_state_dict(iterator.state_dict(include_buffers=True))
         assert values(other) == whole[k:]
         batches = dataset().minibatches(60)
-        batches.load_state_dict(iterator.state_dict(rings=True))
+        batches.load_state_dict(iterator.state_dict(include_buffers=True))
         assert next(batches)["n"].tolist() == whole[k:]
     foreign = {**iterator.state_dict(), "rings": {"held": "00", "hash": "00"}}
     with pytest.raises(tesson.ResumeError, match="rings"):

@@ -39,7 +39,7 @@ pub(super) struct Run {
 /// How a column's values are had.
 enum Form {
     /// For each row its value.
-    Rows(Py<PyList>),
+    ExampleBatch(Py<PyList>),
     /// All values, flat: a row is a part of them.
     Flat(Py<PyAny>),
     /// Each row is a byte string.
@@ -99,7 +99,7 @@ impl Maker {
             return Ok(py.None().into_bound(py));
         }
         match (&run.columns[number], &column.data) {
-            (Form::Rows(values), _) => values.bind(py).get_item(row),
+            (Form::ExampleBatch(values), _) => values.bind(py).get_item(row),
             (Form::Strings, Data::Strings { bytes, ends }) => {
                 let start = if row == 0 { 0 } else { ends[row - 1] };
                 Ok(PyBytes::new(py, &bytes[start..ends[row]]).into_any())
@@ -164,7 +164,7 @@ fn form(py: Python<'_>, kit: &Kit, plan: &Plan, column: &mut Column) -> PyResult
             let array = kit.fixed(py, column.dtype, &dims, std::mem::take(bytes))?;
             // Iterating gives scalars of NumPy, or views.
             let values = array.try_iter()?.collect::<PyResult<Vec<_>>>()?;
-            Ok(Form::Rows(PyList::new(py, values)?.unbind()))
+            Ok(Form::ExampleBatch(PyList::new(py, values)?.unbind()))
         }
         (Data::Fixed { bytes, .. }, _) if is_flat => {
             Ok(Form::Flat(kit.flat(py, column.dtype, std::mem::take(bytes))?.unbind()))

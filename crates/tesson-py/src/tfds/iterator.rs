@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use tesson::tfds::{Reader, Rows, StreamState};
+use tesson::tfds::{ExampleBatch, Reader, StreamState};
 
 use super::dataset::PreparedDataset;
 use super::examples::{Maker, Run};
@@ -34,7 +34,7 @@ pub(crate) struct ExampleIterator {
 /// Where a traversal is, and what has been read of it.
 struct Walk {
     reader: Reader,
-    rows: Rows,
+    rows: ExampleBatch,
     memory: Memory,
     run: Option<Run>,
     /// Where the reader stood in front of the run.
@@ -133,7 +133,7 @@ impl ExampleIterator {
         let reader = request.open(py, prepared)?;
         let kit = Arc::new(Kit::new(py)?);
         let maker = Maker::new(py, reader.schema(), kit, request.marks_absent);
-        let (rows, before) = (Rows::new(reader.schema()), reader.state());
+        let (rows, before) = (ExampleBatch::new(reader.schema()), reader.state());
         let memory = Memory::default();
         let walk =
             Walk { reader, rows, memory, run: None, before, taken: 0, next: 1, failed: None, ended: false };
@@ -174,13 +174,13 @@ impl ExampleIterator {
     }
 
     /// Where the iterator stands; also behind a fork.
-    fn state<'py>(&self, py: Python<'py>, rings: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn state<'py>(&self, py: Python<'py>, include_buffers: bool) -> PyResult<Bound<'py, PyAny>> {
         let look = |walk: &Walk| walk.reader.to_json(&walk.state());
-        let state = match (!rings).then(|| self.turn.peek(|walk| look(walk))).flatten() {
+        let state = match (!include_buffers).then(|| self.turn.peek(|walk| look(walk))).flatten() {
             Some(state) => state,
             None => alone(py, &self.turn, |walk| {
                 let state = walk.state();
-                saved(py, &mut walk.reader, &state, rings)
+                saved(py, &mut walk.reader, &state, include_buffers)
             })?,
         };
         to_python(py, &state)

@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 use serde_json::Value;
 use tesson::Error;
 use tesson::tfds::features::{Batch, Data, Schema};
-use tesson::tfds::{Reader, Restoring, Rows, StreamState};
+use tesson::tfds::{ExampleBatch, Reader, Restoring, StreamState};
 
 pub(crate) use dataset::{
     GlobalSeeds, PreparedDataset, Stream, check_split, find_dataset, list_datasets, parse_split,
@@ -82,11 +82,11 @@ fn passes_at(py: Python<'_>, reader: &Reader, state: &StreamState) -> PyResult<V
 }
 
 /// Where a reader stands as a state, with what its shuffles hold if that is wanted.
-fn saved(py: Python<'_>, reader: &mut Reader, state: &StreamState, rings: bool) -> PyResult<Value> {
-    if !rings {
+fn saved(py: Python<'_>, reader: &mut Reader, state: &StreamState, include_buffers: bool) -> PyResult<Value> {
+    if !include_buffers {
         return Ok(reader.to_json(state));
     }
-    released(py, || reader.to_json_with_rings(state))?.map_err(|e| raise(py, e))
+    released(py, || reader.to_json_with_buffers(state))?.map_err(|e| raise(py, e))
 }
 
 /// How much memory decoded columns take, so that the next ones begin with as much: memory that NumPy owns does not come
@@ -95,7 +95,7 @@ fn saved(py: Python<'_>, reader: &mut Reader, state: &StreamState, rings: bool) 
 struct Memory(Vec<usize>);
 
 impl Memory {
-    fn reserve(&self, rows: &mut Rows) {
+    fn reserve(&self, rows: &mut ExampleBatch) {
         for (column, size) in rows.batch.columns.iter_mut().zip(&self.0) {
             if let Data::Fixed { bytes, .. } = &mut column.data {
                 bytes.reserve(*size);
@@ -104,7 +104,7 @@ impl Memory {
     }
 
     /// The decoded columns; new ones take their place.
-    fn take(&mut self, schema: &Arc<Schema>, rows: &mut Rows) -> Batch {
+    fn take(&mut self, schema: &Arc<Schema>, rows: &mut ExampleBatch) -> Batch {
         let batch = std::mem::replace(&mut rows.batch, Batch::new(schema));
         let size = |data: &Data| match data {
             Data::Fixed { bytes, .. } => bytes.len(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tesson::Error;
-use tesson::tfds::{Reader, Rows};
+use tesson::tfds::{ExampleBatch, Reader};
 
 use super::dataset::PreparedDataset;
 use super::examples::Maker;
@@ -35,7 +35,7 @@ pub(crate) struct ExampleReader {
 
 struct Inner {
     reader: Reader,
-    rows: Rows,
+    rows: ExampleBatch,
     memory: Memory,
 }
 
@@ -95,7 +95,7 @@ impl ExampleReader {
         Ok(ExampleReader {
             maker: Maker::new(py, reader.schema(), Arc::clone(&kit), request.marks_absent),
             turn: Turn::new(Box::new(Inner {
-                rows: Rows::new(reader.schema()),
+                rows: ExampleBatch::new(reader.schema()),
                 memory: Memory::default(),
                 reader,
             })),
@@ -190,13 +190,13 @@ impl ExampleReader {
     }
 
     /// Where the reader stands; also behind a fork.
-    fn state<'py>(&self, py: Python<'py>, rings: bool) -> PyResult<Bound<'py, PyAny>> {
+    fn state<'py>(&self, py: Python<'py>, include_buffers: bool) -> PyResult<Bound<'py, PyAny>> {
         let look = |inner: &Inner| inner.reader.to_json(&inner.reader.state());
-        let state = match (!rings).then(|| self.turn.peek(|inner| look(inner))).flatten() {
+        let state = match (!include_buffers).then(|| self.turn.peek(|inner| look(inner))).flatten() {
             Some(state) => state,
             None => alone(py, &self.turn, |inner| {
                 let state = inner.reader.state();
-                saved(py, &mut inner.reader, &state, rings)
+                saved(py, &mut inner.reader, &state, include_buffers)
             })?,
         };
         to_python(py, &state)

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyString, PyTuple};
 use tesson::ConfigError;
 use tesson::tfds::features::{Schema, Selection};
 use tesson::tfds::pictures::Scale;
-use tesson::tfds::{Means, OnDamage, Reader};
+use tesson::tfds::{OnDamage, Reader, ReaderLimits};
 
 use super::dataset::PreparedDataset;
 use crate::calls::released;
@@ -59,12 +59,12 @@ impl Request<'_> {
     }
 
     /// What the reader may use.
-    fn means(&self, py: Python<'_>) -> PyResult<Means> {
-        let means = Means { threads: self.threads, ..Means::default() };
+    fn means(&self, py: Python<'_>) -> PyResult<ReaderLimits> {
+        let means = ReaderLimits { threads: self.threads, ..ReaderLimits::default() };
         let Some(limit) = &self.memory_limit else { return Ok(means) };
         let bytes = tesson::config::bytes::parse(&limit.str()?.to_string_lossy());
         match bytes.filter(|bytes| *bytes > 0) {
-            Some(memory_limit) => Ok(Means { memory_limit, ..means }),
+            Some(memory_limit) => Ok(ReaderLimits { memory_limit, ..means }),
             None => {
                 let what = format!("found {limit}, expected a size in bytes such as `2GiB` or `512MB`");
                 Err(raise(py, ConfigError::new("memory_limit", what)))

@@ -293,14 +293,14 @@ class DatasetIterator(_tesson.ExampleIterator):
     # No more than references: the datasets hold the iterator that they count from.
     counted_by: tuple[weakref.ref[Passes], ...] = ()
 
-    def state_dict(self, rings: bool = False) -> dict[str, Any]:
+    def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
         """Where the iterator stands: restored, here or in another process, it goes on with the next example.
 
         The state is a small dictionary that ``json`` can write. It belongs to this split, read in this order: another one
-        refuses it, and says what differs. With ``rings`` it holds which examples wait in the buffers of shuffles, some
-        bytes for each: without them, going there takes some nanoseconds for each example of the pass.
+        refuses it, and says what differs. With ``include_buffers`` it holds which examples wait in the buffers of shuffles,
+        some bytes for each: without them, going there takes some nanoseconds for each example of the pass.
         """
-        return self.state(rings)
+        return self.state(include_buffers)
 
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken; with ``force`` also if the shards have other names now."""
@@ -405,9 +405,12 @@ class MinibatchIterator(Iterator[Any]):
             raise StopIteration
         return batch
 
-    def state_dict(self, rings: bool = False) -> dict[str, Any]:
-        """Where the iterator stands; another number of workers may go on from there. ``rings`` as of examples' iterator."""
-        return self._reader.state(rings)
+    def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
+        """Where the iterator stands; another number of workers may resume there.
+
+        ``include_buffers`` is that of the examples' iterator.
+        """
+        return self._reader.state(include_buffers)
 
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken; with ``force`` also if the shards have other names now."""

@@ -77,7 +77,7 @@ class CacheIterator(OperationIterator):
             self._kept.append(element)
         return element
 
-    def _position(self, rings: bool) -> dict[str, Any]:
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
         return {
             "given": self._given,
             "is_cached": self._node.begun == self._begun,

@@ -74,8 +74,8 @@ class ConcatenateIterator(OperationIterator):
     def _begin_second(self) -> None:
         self._part, self._input = 1, self._node.parts[1].begin()
 
-    def _position(self, rings: bool) -> dict[str, Any]:
-        return {"part": self._part, "input": state_of(self._input, rings)}
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
+        return {"part": self._part, "input": state_of(self._input, include_buffers)}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
         part = saved.count("part")

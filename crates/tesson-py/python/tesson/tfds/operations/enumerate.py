@@ -52,8 +52,8 @@ class EnumerateIterator(UnaryIterator):
         self._number += skipped
         return skipped
 
-    def _position(self, rings: bool) -> dict[str, Any]:
-        return {"next": self._number, **super()._position(rings)}
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
+        return {"next": self._number, **super()._position(include_buffers)}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
         number = saved.count("next")

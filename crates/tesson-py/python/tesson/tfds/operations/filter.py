@@ -57,8 +57,8 @@ class FilterIterator(UnaryIterator):
                 return element
             self.passed_over += 1
 
-    def _position(self, rings: bool) -> dict[str, Any]:
-        return {"passed_over": self.passed_over, **super()._position(rings)}
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
+        return {"passed_over": self.passed_over, **super()._position(include_buffers)}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
         passed_over = saved.count("passed_over")

@@ -34,7 +34,7 @@ class Traversal(Protocol[T_co]):
     def skip(self, count: int) -> int:
         """Pass over ``count`` elements; returns how many there were. Fewer: the end has been seen."""
 
-    def state_dict(self, rings: bool = False) -> dict[str, Any]:
+    def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
         """Where the iterator stands, in a dictionary that ``json`` can write."""
 
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
@@ -182,13 +182,13 @@ class OperationIterator(ABC, Iterator[Any]):
                 "was taken before, in this iterator or a new one"
             )
 
-    def state_dict(self, rings: bool = False) -> dict[str, Any]:
+    def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
         """Where the iterator stands: restored, here or in another process, it continues with the next element.
 
-        ``rings`` is passed on to the examples' iterator.
+        ``include_buffers`` is passed on to the examples' iterator.
         """
         with self._turn:
-            return {**self._state(rings), "passes": self._node.passes_begun()}
+            return {**self._state(include_buffers), "passes": self._node.passes_begun()}
 
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken; ``force`` is passed on to the examples' iterator."""
@@ -210,14 +210,14 @@ class OperationIterator(ABC, Iterator[Any]):
                 return skipped
         return count
 
-    def _state(self, rings: bool) -> dict[str, Any]:
+    def _state(self, include_buffers: bool) -> dict[str, Any]:
         self._refuse_if_interrupted()
         if self._unfinished:
             raise UsageError(
                 f"`{self._node.name}` failed in the middle of an element, where there is no state: call next() to try it "
                 "again, or resume from a state that was taken before"
             )
-        return {"operation": self._node.name, **self._position(rings)}
+        return {"operation": self._node.name, **self._position(include_buffers)}
 
     def _load(self, state: Mapping[str, Any], force: bool) -> None:
         check_operation(state, self._node.name)
@@ -226,7 +226,7 @@ class OperationIterator(ABC, Iterator[Any]):
         self._was_interrupted = False
 
     @abstractmethod
-    def _position(self, rings: bool) -> dict[str, Any]:
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
         """The fields of the state."""
 
     @abstractmethod
@@ -247,16 +247,16 @@ class UnaryIterator(OperationIterator):
         super().__init__(node)
         self._input = node.input.begin()
 
-    def _position(self, rings: bool) -> dict[str, Any]:
-        return {"input": state_of(self._input, rings)}
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
+        return {"input": state_of(self._input, include_buffers)}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
         load(self._input, saved.state("input"), force)
 
 
-def state_of(iterator: Traversal[Any], rings: bool = False) -> dict[str, Any]:
+def state_of(iterator: Traversal[Any], include_buffers: bool = False) -> dict[str, Any]:
     """The state of an operation's input: passes are counted in the state that holds it."""
-    return iterator._state(rings) if isinstance(iterator, OperationIterator) else iterator.state_dict(rings)
+    return iterator._state(include_buffers) if isinstance(iterator, OperationIterator) else iterator.state_dict(include_buffers)
 
 
 def load(iterator: Traversal[Any], state: Mapping[str, Any], force: bool) -> None:

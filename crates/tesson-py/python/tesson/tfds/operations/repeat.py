@@ -89,12 +89,12 @@ class RepeatIterator(OperationIterator):
             self._input = node.input.begin()
             self._is_fresh = True
 
-    def _position(self, rings: bool) -> dict[str, Any]:
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
         return {
             "ended": self._ended,
             "is_fresh": self._is_fresh,
             "is_over": self._is_over,
-            "input": self._input and state_of(self._input, rings),
+            "input": self._input and state_of(self._input, include_buffers),
         }
 
     def _go_to(self, saved: Saved, force: bool) -> None:

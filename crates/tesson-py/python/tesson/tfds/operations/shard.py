@@ -60,8 +60,8 @@ class ShardIterator(UnaryIterator):
         self._before = every - 1 if own == count else 0
         return own
 
-    def _position(self, rings: bool) -> dict[str, Any]:
-        return {"before": self._before, **super()._position(rings)}
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
+        return {"before": self._before, **super()._position(include_buffers)}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
         before = saved.count("before")

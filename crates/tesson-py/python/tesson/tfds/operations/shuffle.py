@@ -96,7 +96,7 @@ class ShuffleIterator(OperationIterator):
             self._begun = self._input.state_dict()
         return self._input
 
-    def _position(self, rings: bool) -> dict[str, Any]:
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
         pushed, drawn = self._order.position()
         position = {"pass": self._pass, "pushed": pushed, "drawn": drawn, "has_ended": self._has_ended}
         return {**position, "input_at_beginning": self._begun}

@@ -62,8 +62,8 @@ class SkipIterator(OperationIterator):
         if self._left > 0 and self._input is not None:
             self._left -= self._input.skip(self._left)
 
-    def _position(self, rings: bool) -> dict[str, Any]:
-        return {"left": self._left, "input": self._input and state_of(self._input, rings)}
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
+        return {"left": self._left, "input": self._input and state_of(self._input, include_buffers)}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
         left = saved.count("left")

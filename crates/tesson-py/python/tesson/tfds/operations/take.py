@@ -62,8 +62,8 @@ class TakeIterator(OperationIterator):
         self._taken += skipped
         return skipped
 
-    def _position(self, rings: bool) -> dict[str, Any]:
-        return {"taken": self._taken, "input": self._input and state_of(self._input, rings)}
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
+        return {"taken": self._taken, "input": self._input and state_of(self._input, include_buffers)}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
         taken = saved.count("taken")

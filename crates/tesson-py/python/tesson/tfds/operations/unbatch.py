@@ -85,12 +85,12 @@ class UnbatchIterator(UnaryIterator):
         self._unfinished = None
         self._given, self._rows = 0, lengths.pop()
 
-    def _position(self, rings: bool) -> dict[str, Any]:
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
         # Where all of a batch has been given, there is nothing to read again.
         is_within = self._given < self._rows
         return {
             "given": self._given if is_within else 0,
-            "input": self._before if is_within else state_of(self._input, rings),
+            "input": self._before if is_within else state_of(self._input, include_buffers),
         }
 
     def _go_to(self, saved: Saved, force: bool) -> None:

@@ -69,8 +69,8 @@ class ZipIterator(OperationIterator):
         self._unfinished = None
         return self._node.put_together(found)
 
-    def _position(self, rings: bool) -> dict[str, Any]:
-        return {"has_ended": self._has_ended, "inputs": [state_of(part, rings) for part in self._inputs]}
+    def _position(self, include_buffers: bool) -> dict[str, Any]:
+        return {"has_ended": self._has_ended, "inputs": [state_of(part, include_buffers) for part in self._inputs]}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
         has_ended, states = saved.flag("has_ended"), saved.states("inputs", len(self._inputs))

@@ -50,8 +50,8 @@ impl Block {
         self.first + (self.records.len() as u64).div_ceil(2)
     }
 
-    /// Records from `id` on that can be taken from here without the shelf: it wants to know when half of a block has been
-    /// used. None where the block is too large to be held when the shelf has given it up, or so small that asking costs
+    /// Records from `id` on that can be taken from here without the cache: it wants to know when half of a block has been
+    /// used. None where the block is too large to be held when the cache has given it up, or so small that asking costs
     /// nothing.
     pub(super) fn known_from(&self, id: RecordId) -> Range<u64> {
         let is_worth = self.records.len() >= WORTH_HOLDING && self.records.memory() as u64 <= 2 * READ_ON.end;
@@ -77,7 +77,7 @@ struct Task {
 }
 
 /// Blocks by file and first record.
-pub(super) struct Shelf {
+pub(super) struct BlockCache {
     shards: Arc<Shards>,
     /// For each file of the plan, which of the shards it is.
     files: Vec<usize>,
@@ -112,7 +112,7 @@ struct Kept {
     used: u64,
 }
 
-impl Shelf {
+impl BlockCache {
     /// An empty one, of at most so many bytes; `in_turns` files are read in turns. Several threads read half of it for
     /// themselves.
     pub(super) fn new(
@@ -121,13 +121,13 @@ impl Shelf {
         in_turns: u64,
         limit: u64,
         threads: usize,
-    ) -> Shelf {
+    ) -> BlockCache {
         let own = limit / 2 / threads as u64;
         let limit = if threads > 1 { limit / 2 } else { limit };
         let in_turns = in_turns.clamp(1, files.len().max(1) as u64);
         let kept = KEPT.max(usize::try_from(in_turns).unwrap_or(KEPT) * KEPT_OF_A_FILE);
         let largest = (limit / (in_turns * KEPT_OF_A_FILE as u64)).clamp(1, READ_ON.end);
-        Shelf {
+        BlockCache {
             shards,
             files,
             threads: threads > 1,
@@ -173,7 +173,7 @@ impl Shelf {
             Some((task, before)) => {
                 // Without threads nobody comes back to what has been passed, and its memory is still in the cache.
                 if !self.threads {
-                    state.give_up(before);
+                    state.evict(before);
                 }
                 task
             }
@@ -257,13 +257,13 @@ impl Shelf {
         state.ahead.push_back(task);
     }
 
-    /// Reads a block without the lock and puts it on the shelf.
+    /// Reads a block without the lock and puts it on the cache.
     fn read(&self, mut state: MutexGuard<'_, State>, task: Task) -> Result<Arc<Block>, Error> {
         state.under_way.push(task);
         let mut block = state.idle_block().unwrap_or_default();
         drop(state);
         // Whatever happens, nobody waits for it longer than it is read.
-        let _over = Over { shelf: self, task };
+        let _over = Over { cache: self, task };
         let bytes = if task.ahead > 0 { task.ahead } else { READ_ON.end.min(self.largest) };
         let want = Want { first: task.first, most: task.most, bytes };
         (block.file, block.first, block.ahead) = (task.file, task.first, task.ahead);
@@ -275,20 +275,20 @@ impl Shelf {
         Ok(block)
     }
 
-    /// Puts a block on the shelf. Those of its file that lie behind, and those that were used longest ago, are given up for
+    /// Puts a block on the cache. Those of its file that lie behind, and those that were used longest ago, are given up for
     /// it.
     fn put(&self, block: &Arc<Block>) {
         let mut state = self.lock();
         if block.ahead > 0 {
             let before = state.blocks.range((block.file, 0)..(block.file, block.first)).rev();
             let passed: Vec<_> = before.skip(KEPT_OF_A_FILE - 1).map(|(key, _)| *key).collect();
-            passed.into_iter().for_each(|key| state.give_up(key));
+            passed.into_iter().for_each(|key| state.evict(key));
         }
         let bytes = block.records.memory() as u64;
         while state.blocks.len() >= self.kept {
-            state.give_up_oldest();
+            state.evict_oldest();
         }
-        while state.bytes + bytes > self.limit && (state.idle_block().is_some() || state.give_up_oldest()) {}
+        while state.bytes + bytes > self.limit && (state.idle_block().is_some() || state.evict_oldest()) {}
         state.clock += 1;
         let used = state.clock;
         let kept = Kept { block: Arc::clone(block), used };
@@ -317,7 +317,7 @@ impl State {
         is_it.then(|| Arc::clone(&kept.block))
     }
 
-    fn give_up(&mut self, key: (usize, u64)) {
+    fn evict(&mut self, key: (usize, u64)) {
         let Some(kept) = self.blocks.remove(&key) else { return };
         let bytes = kept.block.records.memory() as u64;
         self.bytes -= bytes;
@@ -330,10 +330,10 @@ impl State {
     }
 
     /// Gives up the block that was used longest ago; false if there is none.
-    fn give_up_oldest(&mut self) -> bool {
+    fn evict_oldest(&mut self) -> bool {
         let oldest = self.blocks.iter().min_by_key(|(_, kept)| kept.used).map(|(key, _)| *key);
         oldest.is_some_and(|key| {
-            self.give_up(key);
+            self.evict(key);
             true
         })
     }
@@ -354,18 +354,18 @@ impl Task {
 
 /// Says that a block is not being read any more.
 struct Over<'a> {
-    shelf: &'a Shelf,
+    cache: &'a BlockCache,
     task: Task,
 }
 
 impl Drop for Over<'_> {
     fn drop(&mut self) {
-        let mut state = self.shelf.lock();
+        let mut state = self.cache.lock();
         let is_it = |other: &Task| (other.file, other.first) == (self.task.file, self.task.first);
         if let Some(at) = state.under_way.iter().position(is_it) {
             state.under_way.swap_remove(at);
         }
         drop(state);
-        self.shelf.arrived.notify_all();
+        self.cache.arrived.notify_all();
     }
 }

@@ -7,11 +7,11 @@ use tesson_core::Error;
 use tesson_plan::CountMismatch;
 use tesson_tfds::features::Batch;
 
-use crate::ahead::{Crew, Last, Loaded, Stretch, load};
-use crate::lengths::Asks;
-use crate::loader::{Behind, Loader, RecordId, Stop};
+use crate::lengths::ShardProbe;
+use crate::loader::{LoadStop, Loader, RecordId, TailProbe};
 use crate::order::Order;
-use crate::{Means, Rows};
+use crate::stretches::{LoadedStretch, LoaderThreads, Stretch, StretchEnd, load};
+use crate::{ExampleBatch, ReaderLimits};
 
 /// Examples of a stretch before it is known how large they are, and at most.
 const FIRST: usize = 16;
@@ -28,26 +28,26 @@ const APART_BYTES: usize = 256 << 10;
 const KEPT: usize = 8;
 
 /// Loads stretches of an order.
-pub(super) struct Supply {
+pub(super) struct Prefetcher {
     threads: usize,
     limit: u64,
-    crew: Option<Crew>,
+    loaders: Option<LoaderThreads>,
     /// Bytes of an example, about, once some have been seen.
     each: Option<usize>,
     /// The end of the order has been planned; what was said there.
-    over: Option<Last>,
+    over: Option<StretchEnd>,
     idle: Vec<Batch>,
 }
 
 /// What follows the examples that were loaded.
-pub(super) enum Then {
+pub(super) enum AfterBatch {
     /// More of them.
     More,
     /// The same files, of which more is known now.
     Again,
     Failed(Error),
     /// A record that could not be loaded.
-    Stopped(Stop),
+    Stopped(LoadStop),
     End,
     Wrong(CountMismatch),
     /// The order goes no further, because of this record.
@@ -55,7 +55,7 @@ pub(super) enum Then {
 }
 
 /// How many records a file has, seen behind so many examples, and a few bytes behind the last one.
-pub(super) struct Found {
+pub(super) struct ShardEnd {
     pub(super) at: usize,
     pub(super) file: usize,
     pub(super) records: u64,
@@ -63,23 +63,30 @@ pub(super) struct Found {
 }
 
 /// Examples that were loaded, on their way to the caller.
-pub(super) struct Taken {
+pub(super) struct PendingExamples {
     stretch: Stretch,
     batch: Batch,
-    behind: Vec<Result<Behind, Error>>,
+    tails: Vec<Result<TailProbe, Error>>,
     /// What is to be learned of files when so many examples are given.
-    found: VecDeque<Found>,
+    found: VecDeque<ShardEnd>,
     /// Examples that were given, and that may be.
     at: usize,
     upto: usize,
-    then: Then,
+    then: AfterBatch,
 }
 
-impl Supply {
-    pub(super) fn new(means: Means) -> Supply {
+impl Prefetcher {
+    pub(super) fn new(limits: ReaderLimits) -> Prefetcher {
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let threads = if means.threads == 0 { cores() } else { means.threads };
-        Supply { threads, limit: means.memory_limit, crew: None, each: None, over: None, idle: Vec::new() }
+        let threads = if limits.threads == 0 { cores() } else { limits.threads };
+        Prefetcher {
+            threads,
+            limit: limits.memory_limit,
+            loaders: None,
+            each: None,
+            over: None,
+            idle: Vec::new(),
+        }
     }
 
     pub(super) fn threads(&self) -> usize {
@@ -87,7 +94,7 @@ impl Supply {
     }
 
     /// Bytes for blocks of records: a quarter of all.
-    pub(super) fn shelf_bytes(&self) -> u64 {
+    pub(super) fn cache_bytes(&self) -> u64 {
         self.limit / 4
     }
 
@@ -110,38 +117,44 @@ impl Supply {
     }
 
     /// What comes next in the order, where `n` examples are asked for at a time and `left` of them are not given yet.
-    pub(super) fn next(&mut self, n: usize, left: usize, order: &mut Order, loader: &mut Loader) -> Loaded {
+    pub(super) fn next(
+        &mut self,
+        n: usize,
+        left: usize,
+        order: &mut Order,
+        loader: &mut Loader,
+    ) -> LoadedStretch {
         // Stretches begin where the caller's batches do, so that whole ones are handed over without a copy.
-        if self.threads > 1 && self.crew.is_none() && self.each.is_some() && left == n {
+        if self.threads > 1 && self.loaders.is_none() && self.each.is_some() && left == n {
             self.start(loader);
         }
-        let Some(mut crew) = self.crew.take() else {
+        let Some(mut loaders) = self.loaders.take() else {
             let stretch = self.plan(left, 1, order, loader);
             return self.load(stretch, loader);
         };
-        while self.over.is_none() && crew.under_way() < self.depth() {
+        while self.over.is_none() && loaders.under_way() < self.depth() {
             let stretch = self.plan(n, WORTH, order, loader);
-            crew.give(stretch, self.batch(loader), self.batch_bytes());
+            loaders.give(stretch, self.batch(loader), self.batch_bytes());
         }
-        let loaded = match (crew.under_way(), self.over.clone()) {
-            (0, Some(last)) => Loaded::nothing(last, self.batch(loader)),
-            _ => crew.take(),
+        let loaded = match (loaders.under_way(), self.over.clone()) {
+            (0, Some(last)) => LoadedStretch::nothing(last, self.batch(loader)),
+            _ => loaders.take(),
         };
-        self.crew = Some(crew);
+        self.loaders = Some(loaders);
         self.learn(&loaded.batch);
         loaded
     }
 
     /// The next stretch; the last one again and again.
     fn plan(&mut self, n: usize, worth: usize, order: &mut Order, loader: &Loader) -> Stretch {
-        let stretch = order.stretch(self.examples(n, worth), self.asks(loader));
-        self.over = (!matches!(stretch.last, Last::More)).then(|| stretch.last.clone());
+        let stretch = order.stretch(self.examples(n, worth), self.probe(loader));
+        self.over = (!matches!(stretch.last, StretchEnd::More)).then(|| stretch.last.clone());
         stretch
     }
 
     /// Who looks into files for an order.
-    pub(super) fn asks<'a>(&self, loader: &'a Loader) -> Asks<'a> {
-        Asks { shelf: loader.shelf(), threads: self.threads }
+    pub(super) fn probe<'a>(&self, loader: &'a Loader) -> ShardProbe<'a> {
+        ShardProbe { cache: loader.cache(), threads: self.threads }
     }
 
     /// Hands records that are wanted at once to the threads, in pieces, if that is worth it and nothing else is under way: how
@@ -151,29 +164,32 @@ impl Supply {
         if self.threads == 1 || numbers.len() == 1 || !is_worth || !loader.schema().has_pictures() {
             return Vec::new();
         }
-        if self.crew.is_none() {
+        if self.loaders.is_none() {
             self.start(loader);
         }
-        let Some(mut crew) = self.crew.take_if(|crew| crew.under_way() == 0) else { return Vec::new() };
+        let Some(mut loaders) = self.loaders.take_if(|loaders| loaders.under_way() == 0) else {
+            return Vec::new();
+        };
         // Some more than threads, because not all take as long.
         let pieces = numbers.chunks(numbers.len().div_ceil(2 * self.threads));
         let mut lengths = Vec::with_capacity(pieces.len());
         for numbers in pieces {
             lengths.push(numbers.len());
-            let stretch = Stretch { numbers: numbers.to_vec(), over: 0, ends: Vec::new(), last: Last::More };
-            crew.give(stretch, self.batch(loader), self.batch_bytes());
+            let stretch =
+                Stretch { numbers: numbers.to_vec(), over: 0, ends: Vec::new(), last: StretchEnd::More };
+            loaders.give(stretch, self.batch(loader), self.batch_bytes());
         }
-        self.crew = Some(crew);
+        self.loaders = Some(loaders);
         lengths
     }
 
     /// The first piece that was handed out and not taken.
-    pub(super) fn take_piece(&mut self) -> Option<Loaded> {
-        self.crew.as_mut().map(Crew::take)
+    pub(super) fn take_piece(&mut self) -> Option<LoadedStretch> {
+        self.loaders.as_mut().map(LoaderThreads::take)
     }
 
     /// Loads a stretch here and now.
-    pub(super) fn load(&mut self, stretch: Stretch, loader: &mut Loader) -> Loaded {
+    pub(super) fn load(&mut self, stretch: Stretch, loader: &mut Loader) -> LoadedStretch {
         let batch = self.batch(loader);
         let loaded = load(loader, stretch, batch, self.batch_bytes());
         self.learn(&loaded.batch);
@@ -183,8 +199,8 @@ impl Supply {
     /// Threads are worth their price only for who reads more than a few examples.
     fn start(&mut self, loader: &Loader) {
         let loaders = (0..self.threads).map(|_| loader.another()).collect();
-        match Crew::new(loaders, loader.shelf()) {
-            Ok(crew) => self.crew = Some(crew),
+        match LoaderThreads::new(loaders, loader.cache()) {
+            Ok(loaders) => self.loaders = Some(loaders),
             Err(error) => {
                 tracing::warn!("no threads to read ahead: {error}");
                 self.threads = 1;
@@ -206,10 +222,10 @@ impl Supply {
     }
 
     /// Takes a batch's memory back, and what was not given: what follows, and the rest of the stretch.
-    pub(super) fn give_back(&mut self, taken: Taken) -> (Then, Stretch) {
-        let Taken { stretch, batch, then, upto, .. } = taken;
+    pub(super) fn give_back(&mut self, taken: PendingExamples) -> (AfterBatch, Stretch) {
+        let PendingExamples { stretch, batch, then, upto, .. } = taken;
         self.keep(batch);
-        (then, stretch.behind(upto))
+        (then, stretch.after(upto))
     }
 
     /// Takes a batch's memory back.
@@ -222,66 +238,66 @@ impl Supply {
     }
 
     /// Gives up all that was planned.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn discard(&mut self) {
         self.over = None;
-        if let Some(crew) = &mut self.crew {
-            crew.forget();
+        if let Some(loaders) = &mut self.loaders {
+            loaders.discard();
         }
     }
 }
 
-impl Taken {
-    pub(super) fn new(loaded: Loaded) -> Taken {
-        let Loaded { stretch, batch, stop, behind } = loaded;
+impl PendingExamples {
+    pub(super) fn new(loaded: LoadedStretch) -> PendingExamples {
+        let LoadedStretch { stretch, batch, stop, tails } = loaded;
         let then = match (stop, &stretch.last) {
-            (Some(stop), _) => Then::Stopped(stop),
-            (None, Last::More) => Then::More,
-            (None, Last::End) => Then::End,
-            (None, Last::Wrong(mismatch)) => Then::Wrong(*mismatch),
-            (None, Last::Failed(error, at)) => Then::Unreadable(error.clone(), *at),
+            (Some(stop), _) => AfterBatch::Stopped(stop),
+            (None, StretchEnd::More) => AfterBatch::More,
+            (None, StretchEnd::End) => AfterBatch::End,
+            (None, StretchEnd::Wrong(mismatch)) => AfterBatch::Wrong(*mismatch),
+            (None, StretchEnd::Failed(error, at)) => AfterBatch::Unreadable(error.clone(), *at),
         };
-        Taken { at: 0, upto: batch.rows(), stretch, batch, behind, found: VecDeque::new(), then }
+        PendingExamples { at: 0, upto: batch.rows(), stretch, batch, tails, found: VecDeque::new(), then }
     }
 
     /// Files that should end among the examples, behind how many of them, and what stands there.
-    pub(super) fn ends(&mut self) -> Vec<((usize, RecordId), Result<Behind, Error>)> {
+    pub(super) fn ends(&mut self) -> Vec<((usize, RecordId), Result<TailProbe, Error>)> {
         let ends = std::mem::take(&mut self.stretch.ends);
-        let (reached, behind) = (self.behind.len(), std::mem::take(&mut self.behind));
+        let (reached, tails) = (self.tails.len(), std::mem::take(&mut self.tails));
         self.stretch.ends = ends[reached..].to_vec();
-        ends.into_iter().zip(behind).collect()
+        ends.into_iter().zip(tails).collect()
     }
 
     /// Keeps what was found until its place is reached.
-    pub(super) fn found(&mut self, found: Found) {
+    pub(super) fn found(&mut self, found: ShardEnd) {
         self.found.push_back(found);
     }
 
     /// The next of it whose place has been reached, and how many of the traversal are over there.
-    pub(super) fn reached(&mut self) -> Option<(u64, Found)> {
+    pub(super) fn reached(&mut self) -> Option<(u64, ShardEnd)> {
         self.found.front().filter(|found| found.at <= self.at)?;
         self.found.pop_front().map(|found| (self.stretch.over + found.at as u64, found))
     }
 
     /// Says that only so many examples are right.
-    pub(super) fn cut(&mut self, upto: usize, then: Then) {
+    pub(super) fn cut(&mut self, upto: usize, then: AfterBatch) {
         (self.upto, self.then) = (upto, then);
     }
 
     /// Appends at most `n` examples, and says how many of the traversal are over with them.
-    pub(super) fn give(&mut self, n: usize, rows: &mut Rows) -> Option<u64> {
+    pub(super) fn give(&mut self, n: usize, examples: &mut ExampleBatch) -> Option<u64> {
         let to = self.upto.min(self.at.saturating_add(n));
         if to == self.at {
             return None;
         }
         let range = self.at..to;
-        rows.numbers.extend_from_slice(&self.stretch.numbers[range.clone()]);
+        examples.numbers.extend_from_slice(&self.stretch.numbers[range.clone()]);
         let over = self.stretch.over;
-        rows.positions.extend(over + self.at as u64 + 1..=over + to as u64);
-        if rows.batch.rows() == 0 && range == (0..self.batch.rows()) {
+        examples.positions.extend(over + self.at as u64 + 1..=over + to as u64);
+        if examples.batch.rows() == 0 && range == (0..self.batch.rows()) {
             // The caller's memory goes the other way.
-            std::mem::swap(&mut rows.batch, &mut self.batch);
+            std::mem::swap(&mut examples.batch, &mut self.batch);
         } else {
-            rows.batch.append(&self.batch, range);
+            examples.batch.append(&self.batch, range);
         }
         self.at = to;
         Some(over + to as u64)

@@ -10,12 +10,12 @@ use tesson_core::Error;
 use tesson_plan::CountMismatch;
 use tesson_tfds::features::Batch;
 
-use crate::loader::{Behind, Loader, RecordId, Stop};
-use crate::shelf::Shelf;
+use crate::block_cache::BlockCache;
+use crate::loader::{LoadStop, Loader, RecordId, TailProbe};
 
 /// What is said behind the last number of a stretch.
 #[derive(Clone, Debug)]
-pub(super) enum Last {
+pub(super) enum StretchEnd {
     /// There are more.
     More,
     /// The traversal is over.
@@ -33,12 +33,12 @@ pub(super) struct Stretch {
     pub(super) over: u64,
     /// Files that should end within: behind so many of the numbers, with which record.
     pub(super) ends: Vec<(usize, RecordId)>,
-    pub(super) last: Last,
+    pub(super) last: StretchEnd,
 }
 
 impl Stretch {
     /// What is left of it behind so many numbers.
-    pub(super) fn behind(mut self, n: usize) -> Stretch {
+    pub(super) fn after(mut self, n: usize) -> Stretch {
         self.numbers.drain(..n);
         self.over += n as u64;
         self.ends.retain_mut(|(at, _)| {
@@ -50,36 +50,37 @@ impl Stretch {
 }
 
 /// A stretch and its examples.
-pub(super) struct Loaded {
+pub(super) struct LoadedStretch {
     pub(super) stretch: Stretch,
     pub(super) batch: Batch,
     /// Why there are not more examples than there are.
-    pub(super) stop: Option<Stop>,
+    pub(super) stop: Option<LoadStop>,
     /// What stands where files should end, those that the examples reach.
-    pub(super) behind: Vec<Result<Behind, Error>>,
+    pub(super) tails: Vec<Result<TailProbe, Error>>,
 }
 
-impl Loaded {
+impl LoadedStretch {
     /// Nothing but what is said at the end of the order.
-    pub(super) fn nothing(last: Last, batch: Batch) -> Loaded {
+    pub(super) fn nothing(last: StretchEnd, batch: Batch) -> LoadedStretch {
         let stretch = Stretch { numbers: Vec::new(), over: 0, ends: Vec::new(), last };
-        Loaded { stretch, batch, stop: None, behind: Vec::new() }
+        LoadedStretch { stretch, batch, stop: None, tails: Vec::new() }
     }
 }
 
 /// Loads a stretch into an empty batch, until that has so many bytes.
-pub(super) fn load(loader: &mut Loader, stretch: Stretch, mut batch: Batch, bytes: usize) -> Loaded {
+pub(super) fn load(loader: &mut Loader, stretch: Stretch, mut batch: Batch, bytes: usize) -> LoadedStretch {
     let mut parts = loader.parts(&stretch);
     let stop = loader.load(&stretch.numbers, &mut parts, &mut batch, bytes).err().map(|(_, stop)| stop);
     let reached = stretch.ends.iter().take_while(|(at, _)| *at <= batch.rows());
-    let look = |(_, id): &(usize, RecordId)| loader.behind(RecordId { record: id.record + 1, ..*id }, &parts);
-    let behind = reached.map(look).collect();
+    let look =
+        |(_, id): &(usize, RecordId)| loader.probe_tail(RecordId { record: id.record + 1, ..*id }, &parts);
+    let tails = reached.map(look).collect();
     loader.recycle(parts);
-    Loaded { stretch, batch, stop, behind }
+    LoadedStretch { stretch, batch, stop, tails }
 }
 
 /// Threads that load stretches. They end with it.
-pub(super) struct Crew {
+pub(super) struct LoaderThreads {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
     /// The ticket that is given next, and the one that is taken next.
@@ -91,7 +92,7 @@ pub(super) struct Crew {
 
 struct Shared {
     state: Mutex<State>,
-    shelf: Arc<Shelf>,
+    cache: Arc<BlockCache>,
     /// There is something to do; something is done.
     work: Condvar,
     ready: Condvar,
@@ -100,7 +101,7 @@ struct Shared {
 #[derive(Default)]
 struct State {
     jobs: VecDeque<(u64, Stretch, Batch, usize)>,
-    done: BTreeMap<u64, Loaded>,
+    done: BTreeMap<u64, LoadedStretch>,
     /// Tickets before this one are not wanted any more.
     wanted: u64,
     closing: bool,
@@ -108,23 +109,23 @@ struct State {
     panicked: Option<Box<dyn Any + Send>>,
 }
 
-impl Crew {
+impl LoaderThreads {
     /// One thread for each loader.
-    pub(super) fn new(loaders: Vec<Loader>, shelf: &Arc<Shelf>) -> std::io::Result<Crew> {
+    pub(super) fn new(loaders: Vec<Loader>, cache: &Arc<BlockCache>) -> std::io::Result<LoaderThreads> {
         let shared = Arc::new(Shared {
             state: Mutex::default(),
-            shelf: Arc::clone(shelf),
+            cache: Arc::clone(cache),
             work: Condvar::new(),
             ready: Condvar::new(),
         });
         let process = std::process::id();
-        let mut crew = Crew { shared, threads: Vec::new(), next: 0, taken: 0, process };
+        let mut running = LoaderThreads { shared, threads: Vec::new(), next: 0, taken: 0, process };
         for loader in loaders {
-            let shared = Arc::clone(&crew.shared);
+            let shared = Arc::clone(&running.shared);
             let thread = std::thread::Builder::new().name("tesson-tfds".into());
-            crew.threads.push(thread.spawn(move || shared.serve(loader))?);
+            running.threads.push(thread.spawn(move || shared.serve(loader))?);
         }
-        Ok(crew)
+        Ok(running)
     }
 
     /// Stretches that are being loaded, or wait to be loaded or taken.
@@ -140,7 +141,7 @@ impl Crew {
     }
 
     /// The first stretch that was given and not taken; there is one.
-    pub(super) fn take(&mut self) -> Loaded {
+    pub(super) fn take(&mut self) -> LoadedStretch {
         let mut state = self.shared.lock();
         loop {
             if let Some(panic) = state.panicked.take() {
@@ -161,7 +162,7 @@ impl Crew {
     }
 
     /// Gives up all that was given and not taken.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn discard(&mut self) {
         if self.is_forked() {
             return;
         }
@@ -171,11 +172,11 @@ impl Crew {
         state.jobs.clear();
         state.done.clear();
         drop(state);
-        self.shared.shelf.forget_plans();
+        self.shared.cache.forget_plans();
     }
 }
 
-impl Drop for Crew {
+impl Drop for LoaderThreads {
     fn drop(&mut self) {
         if self.is_forked() {
             std::mem::forget(std::mem::take(&mut self.threads));
@@ -201,7 +202,7 @@ impl Shared {
     /// What a thread does: stretches in their order, and before each the blocks that are needed next.
     fn serve(&self, mut loader: Loader) {
         loop {
-            let read = || while self.shelf.read_ahead() {};
+            let read = || while self.cache.read_ahead() {};
             if let Err(panic) = catch_unwind(AssertUnwindSafe(read)) {
                 return self.fail(panic);
             }

@@ -13,7 +13,7 @@ use tesson_engine::record_index::{self, Stamp};
 use tesson_formats::record::{Fault, RecordFile, Records, Want};
 
 /// A shard, and what was kept of it.
-pub(super) struct Remembered {
+pub(super) struct IndexedShard {
     file: Box<dyn RecordFile>,
     path: Arc<Path>,
     stamp: Stamp,
@@ -22,9 +22,9 @@ pub(super) struct Remembered {
     looked: AtomicBool,
 }
 
-impl Remembered {
-    pub(super) fn new(file: Box<dyn RecordFile>, path: Arc<Path>, stamp: Stamp) -> Remembered {
-        Remembered { file, path, stamp, reached: AtomicU64::new(0), looked: AtomicBool::new(false) }
+impl IndexedShard {
+    pub(super) fn new(file: Box<dyn RecordFile>, path: Arc<Path>, stamp: Stamp) -> IndexedShard {
+        IndexedShard { file, path, stamp, reached: AtomicU64::new(0), looked: AtomicBool::new(false) }
     }
 
     /// Looks for the index, once, if a record is asked for that reading has not come to. What is read does not depend on
@@ -44,7 +44,7 @@ pub(super) fn index_folder() -> Option<PathBuf> {
     env::var_os("TESSON_INDEX_DIR").filter(|dir| !dir.is_empty()).map(PathBuf::from)
 }
 
-impl RecordFile for Remembered {
+impl RecordFile for IndexedShard {
     fn read(&self, want: Want, fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error> {
         self.look(want.first);
         self.file.read(want, fetch, into)?;

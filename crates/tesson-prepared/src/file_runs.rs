@@ -3,7 +3,7 @@
 //! Where files are read in turns a stretch takes some records of each, in many turns, but in one run. A thread that reads
 //! just those runs shares nothing with the threads that load the stretches before and behind: nobody waits for a block that
 //! another reads, and what has been read is in the cache of the core that decodes it. It is for files whose records stand
-//! there as they are ([`RecordFile::is_plain`]); what lies in chunks is read once, for all threads, by way of the shelf.
+//! there as they are ([`RecordFile::is_plain`]); what lies in chunks is read once, for all threads, by way of the cache.
 //!
 //! [`RecordFile::is_plain`]: tesson_formats::record::RecordFile::is_plain
 
@@ -13,9 +13,9 @@ use std::sync::Arc;
 use tesson_core::Error;
 use tesson_formats::record::End;
 
-use crate::ahead::Stretch;
+use crate::block_cache::{Block, BlockCache, REUSED};
 use crate::loader::{RecordId, run_of};
-use crate::shelf::{Block, REUSED, Shelf};
+use crate::stretches::Stretch;
 
 /// Parts of a stretch at most: with more of them reading each by itself is not worth its calls.
 const MOST: usize = 64;
@@ -110,14 +110,14 @@ impl Parts {
     }
 
     /// Takes out the block that holds a record, read if need be, and says which part it is of; without records it says why
-    /// there is none. `None` if the shelf is to be asked.
+    /// there is none. `None` if the cache is to be asked.
     ///
     /// # Errors
     /// Bytes that cannot be had.
     pub(super) fn take(
         &mut self,
         id: RecordId,
-        shelf: &Shelf,
+        cache: &BlockCache,
         spare: &mut Spare,
     ) -> Result<Option<(usize, Arc<Block>)>, Error> {
         let number = id.number();
@@ -128,17 +128,17 @@ impl Parts {
             Some(other) => spare.keep(other),
             None => {}
         }
-        if !shelf.is_plain(id.file) {
+        if !cache.is_plain(id.file) {
             return Ok(None);
         }
-        if self.bytes() + spare.bytes() > shelf.own_bytes() {
+        if self.bytes() + spare.bytes() > cache.own_bytes() {
             // What is needed again is read again.
             *spare = Spare::default();
             self.parts.iter_mut().for_each(|part| part.block = None);
         }
         let part = &mut self.parts[at];
         let most = if part.to_the_end { u64::MAX } else { part.numbers.end - number };
-        let block = shelf.read_own(id, most, spare.take())?;
+        let block = cache.read_own(id, most, spare.take())?;
         part.held = number..number + block.records.len() as u64;
         if *block.records.end() == End::File {
             part.ended = Some(block.end());
@@ -196,7 +196,7 @@ impl Spare {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ahead::Last;
+    use crate::stretches::StretchEnd;
 
     fn number(file: usize, record: u64) -> u64 {
         RecordId { file, record }.number()
@@ -206,7 +206,7 @@ mod tests {
     fn parts(records: &[(usize, u64)], ends: &[(usize, u64)]) -> Vec<(usize, Range<u64>, bool)> {
         let numbers: Vec<u64> = records.iter().map(|(file, record)| number(*file, *record)).collect();
         let ends = ends.iter().map(|(file, record)| (0, RecordId { file: *file, record: *record })).collect();
-        let stretch = Stretch { numbers, over: 0, ends, last: Last::More };
+        let stretch = Stretch { numbers, over: 0, ends, last: StretchEnd::More };
         let shown = |part: &Part| {
             let first = RecordId::of(part.numbers.start);
             let len = part.numbers.end - part.numbers.start;
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn records_that_do_not_follow_each_other_are_left_to_the_shelf() {
+    fn records_that_do_not_follow_each_other_are_left_to_the_cache() {
         let scattered: Vec<_> = (0..60).map(|i| (0, i * 3)).collect();
         assert_eq!(parts(&scattered, &[]), []);
         let files: Vec<usize> = (0..=MOST).collect();
@@ -248,7 +248,7 @@ mod tests {
     fn a_record_is_found_in_its_part() {
         let records = turns(&[4, 1], 8, 2, 0);
         let numbers: Vec<u64> = records.iter().map(|(file, record)| number(*file, *record)).collect();
-        let stretch = Stretch { numbers, over: 0, ends: vec![], last: Last::More };
+        let stretch = Stretch { numbers, over: 0, ends: vec![], last: StretchEnd::More };
         let mut parts = Parts::of(&stretch);
         let mut of = |file, record| parts.find(number(file, record));
         assert_eq!([of(1, 0), of(1, 15), of(4, 7)], [Some(0), Some(0), Some(1)]);
