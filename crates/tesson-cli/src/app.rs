@@ -13,9 +13,7 @@ use crate::failure::Failure;
 use crate::input_kind::InputKind;
 use crate::output::Output;
 use crate::progress::note;
-use crate::{
-    bench, check, config, convert, dataset, index, info, line, option_rules, plan, read, records, show,
-};
+use crate::{bench, check, config, convert, dataset, index, info, option_rules, plan, read, records, show};
 
 /// Runs the command. `args` are the program's name and what follows it; returns the exit code: 0, 1 (an error of data or
 /// storage) or 2 (an error of usage or configuration).
@@ -162,7 +160,7 @@ fn report(failure: &Failure, out: &mut Output) {
     }
     if out.is_json() {
         // Where standard output itself fails, standard error below still says why.
-        let _ = out.line(&line::error(&failure.to_string()));
+        let _ = out.json(&serde_json::json!({"error": failure.to_string()}));
     }
     let _ = out.flush();
     note(&format!("error: {failure}"));

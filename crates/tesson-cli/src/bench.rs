@@ -27,7 +27,7 @@ pub(crate) fn run(args: &BenchArgs, extensions: &dyn Extensions, out: &mut Outpu
     for _ in 0..args.runs {
         let figures = measure(args, &config, demand)?;
         if out.is_json() {
-            out.line(&figures.json())?
+            out.json(&figures.json())?
         } else {
             figures.text(out)?
         }
@@ -132,7 +132,7 @@ impl Figures {
         Ok(())
     }
 
-    fn json(&self) -> String {
+    fn json(&self) -> serde_json::Value {
         let [minibatches, sequences, samples] = self.counts;
         serde_json::json!({
             "openingSeconds": self.opening.as_secs_f64(),
@@ -148,6 +148,5 @@ impl Figures {
             "stalls": self.stalls,
             "stalledSeconds": self.stalled.as_secs_f64(),
         })
-        .to_string()
     }
 }

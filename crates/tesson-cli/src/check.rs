@@ -26,7 +26,7 @@ pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Outpu
             "fatal": checked.fatal,
             "notes": checked.notes,
         });
-        out.line(&summary.to_string())?;
+        out.json(&summary)?;
     } else {
         out.line(&sentence(&checked))?;
     }

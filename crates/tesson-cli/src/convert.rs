@@ -252,7 +252,7 @@ fn json(args: &ConvertArgs, written: &Written, out: &mut Output) -> Result<(), F
         "streams": written.streams.iter().map(stream).collect::<Vec<_>>(),
         "verified": args.verify,
     });
-    out.line(&answer.to_string())?;
+    out.json(&answer)?;
     Ok(())
 }
 

@@ -42,7 +42,7 @@ impl FaultList<'_> {
 /// Writes what is wrong, and how bad it is.
 pub(crate) fn show(error: &DataError, severity: Severity, out: &mut Output) -> std::io::Result<()> {
     if out.is_json() {
-        return out.line(&json(error, severity).to_string());
+        return out.json(&json(error, severity));
     }
     let note = match severity {
         Severity::Note => " (a note: it is read all the same)",

@@ -30,7 +30,7 @@ pub(crate) fn run(args: &IndexArgs, extensions: &dyn Extensions, out: &mut Outpu
             "sequences": index.n_sequences(),
             "samples": index.n_samples(),
         });
-        out.line(&answer.to_string())?;
+        out.json(&answer)?;
     } else {
         for (path, bytes) in paths.iter().zip(bytes) {
             out.pair("cache", &format!("{} ({})", path.display(), size(bytes)))?;

@@ -114,7 +114,7 @@ impl Info<'_> {
             "indexBytes": self.memory,
             "padding": self.padding.json(),
         });
-        out.line(&answer.to_string())?;
+        out.json(&answer)?;
         Ok(())
     }
 }

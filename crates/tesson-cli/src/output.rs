@@ -2,6 +2,8 @@
 
 use std::io::{self, BufWriter, StdoutLock, Write};
 
+use serde::Serialize;
+
 /// Where answers go.
 pub(crate) struct Output {
     out: BufWriter<StdoutLock<'static>>,
@@ -19,8 +21,8 @@ impl Output {
         self.json
     }
 
-    /// Writes the beginning of a line, or the next part of it.
-    pub(crate) fn part(&mut self, text: &str) -> io::Result<()> {
+    /// Writes a part of a line.
+    fn part(&mut self, text: &str) -> io::Result<()> {
         self.out.write_all(text.as_bytes())
     }
 
@@ -28,6 +30,17 @@ impl Output {
     pub(crate) fn line(&mut self, text: &str) -> io::Result<()> {
         self.part(text)?;
         self.part("\n")
+    }
+
+    /// Writes one line of JSON.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> io::Result<()> {
+        self.json_part(value)?;
+        self.part("\n")
+    }
+
+    /// Writes a part of a line of JSON.
+    fn json_part(&mut self, value: &impl Serialize) -> io::Result<()> {
+        Ok(serde_json::to_writer(&mut self.out, value)?)
     }
 
     /// Writes two columns: what, and its value.
@@ -38,6 +51,34 @@ impl Output {
     /// Hands everything over to the system.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
+    }
+}
+
+/// A line of JSON that is an object with one list, written entry by entry.
+pub(crate) struct JsonList {
+    is_empty: bool,
+}
+
+impl JsonList {
+    /// Writes the beginning: the list's name.
+    pub(crate) fn begin(name: &str, out: &mut Output) -> io::Result<JsonList> {
+        out.part("{")?;
+        out.json_part(&name)?;
+        out.part(":[")?;
+        Ok(JsonList { is_empty: true })
+    }
+
+    /// Writes the next entry.
+    pub(crate) fn push(&mut self, entry: &impl Serialize, out: &mut Output) -> io::Result<()> {
+        if !std::mem::take(&mut self.is_empty) {
+            out.part(",")?;
+        }
+        out.json_part(entry)
+    }
+
+    /// Writes the end of the list and of the line.
+    pub(crate) fn end(self, out: &mut Output) -> io::Result<()> {
+        out.part("]}\n")
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use serde_json::Value;
 use tesson::deserializer::Index;
 use tesson::plan::Limit;
 use tesson::{BatchPlan, Demand, PiecesPlan, Planned};
@@ -10,7 +11,7 @@ use crate::args::PlanArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::output::{Output, inflected};
-use crate::{input, line, log};
+use crate::{input, log, minibatch_json};
 
 pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let mut config = input::config(&args.input, Some(&args.order), extensions)?;
@@ -28,27 +29,22 @@ pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output
     };
     let mut shown = 0;
     let mut written = Ok(());
-    let mut show = |text: &dyn Fn(u64, bool) -> String| {
+    let mut show = |json: &dyn Fn() -> Value, text: &dyn Fn(u64) -> String| {
         if args.take.is_some_and(|n| shown >= n) {
             return false;
         }
-        let text = text(shown, out.is_json());
+        written = if out.is_json() { out.json(&json()) } else { out.line(&text(shown)) };
         shown += 1;
-        written = out.line(&text);
         written.is_ok()
     };
     if config.truncation.is_some() {
-        let text =
-            |plan: &PiecesPlan, n, is_json| if is_json { pieces_json(plan) } else { pieces_row(n, plan) };
-        source.plan_pieces(demand, |plan| show(&|n, is_json| text(plan, n, is_json)))?;
+        source.plan_pieces(demand, |plan| show(&|| pieces_json(plan), &|n| pieces_row(n, plan)))?;
     } else {
-        let text =
-            |plan: &BatchPlan, n, is_json| if is_json { json(plan, &index) } else { row(n, plan, &index) };
-        source.plan(demand, |plan| show(&|n, is_json| text(plan, n, is_json)))?;
+        source.plan(demand, |plan| show(&|| json(plan, &index), &|n| row(n, plan, &index)))?;
     }
     written?;
     if out.is_json() && args.take.is_none_or(|n| shown < n) {
-        out.line(line::END)?;
+        out.json(&minibatch_json::end())?;
     }
     Ok(())
 }
@@ -57,7 +53,7 @@ fn samples(plan: &BatchPlan, index: &Index) -> u64 {
     plan.own.iter().map(|p| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize))).sum()
 }
 
-fn json(plan: &BatchPlan, index: &Index) -> String {
+fn json(plan: &BatchPlan, index: &Index) -> Value {
     let sequences: Vec<[u32; 2]> = plan.own.iter().map(|p| [p.chunk, p.sequence]).collect();
     serde_json::json!({
         "sweepEnd": plan.sweep_end,
@@ -66,7 +62,6 @@ fn json(plan: &BatchPlan, index: &Index) -> String {
         "sequences": sequences,
         "position": plan.after.position,
     })
-    .to_string()
 }
 
 fn row(number: u64, plan: &BatchPlan, index: &Index) -> String {
@@ -88,7 +83,7 @@ fn n_samples(plan: &PiecesPlan) -> u64 {
     plan.pieces.iter().map(|piece| u64::from(piece.samples.1 - piece.samples.0)).sum()
 }
 
-fn pieces_json(plan: &PiecesPlan) -> String {
+fn pieces_json(plan: &PiecesPlan) -> Value {
     let pieces = plan.pieces.iter().map(|piece| {
         serde_json::json!({
             "sequence": [piece.sequence.chunk, piece.sequence.sequence],
@@ -105,7 +100,6 @@ fn pieces_json(plan: &PiecesPlan) -> String {
         "pieces": pieces.collect::<Vec<_>>(),
         "lengths": "counted",
     })
-    .to_string()
 }
 
 /// Rows one after the other, in each its pieces as `chunk.sequence[from..to]`.

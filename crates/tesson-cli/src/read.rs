@@ -9,9 +9,10 @@ use tesson::{Demand, Minibatch, ResumeState, Source, SourceConfig};
 use crate::args::ReadArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
+use crate::minibatch_json::Line;
 use crate::output::{Output, counted, size};
 use crate::progress::Progress;
-use crate::{input, line, log, state_file};
+use crate::{input, log, minibatch_json, state_file};
 
 pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     args.save_state.as_deref().map_or(Ok(()), state_file::check)?;
@@ -69,7 +70,6 @@ fn read(
     let mut read = Read::default();
     let schedule = args.minibatch_size.clone().unwrap_or_else(|| config.default_sizes());
     let mut epoch = config.epoch_size.map_or(0, |samples| source.state().cursor.position / samples);
-    let mut text = String::new();
     if !out.is_json() {
         out.line(&header(source))?;
     }
@@ -79,16 +79,15 @@ fn read(
             Demand { samples: schedule.at(epoch), workers: args.worker.workers, rank: args.worker.rank };
         let Some(minibatch) = source.next(demand)? else {
             if out.is_json() {
-                out.line(line::END)?;
+                out.json(&minibatch_json::end())?;
             }
             break;
         };
         if out.is_json() {
-            line::minibatch(&mut text, &minibatch, args.layout);
+            out.json(&Line { minibatch: &minibatch, layout: args.layout })?;
         } else {
-            text = row(read.minibatches, &minibatch);
+            out.line(&row(read.minibatches, &minibatch))?;
         }
-        out.line(&text)?;
         let samples = longest(&minibatch);
         progress.advance(samples);
         read.minibatches += 1;

@@ -53,7 +53,7 @@ pub(crate) fn summary(n_files: u64, sum: &CheckedRecords, out: &mut Output) -> R
         let summary = serde_json::json!({
             "files": n_files, "records": sum.records, "bytes": sum.bytes, "faults": sum.faults,
         });
-        out.line(&summary.to_string())?;
+        out.json(&summary)?;
     } else {
         let faults = if sum.faults == 0 { "no faults".into() } else { counted(sum.faults, "fault") };
         out.line(&format!("{}, {}, {faults}", counted(sum.records, "record"), size(sum.bytes)))?;
@@ -77,7 +77,7 @@ pub(crate) fn info(files: &[RecordsFile], out: &mut Output) -> Result<(), Failur
             let answer = serde_json::json!({
                 "file": name, "format": file.kind().name(), "records": n, "bytes": file.size(),
             });
-            out.line(&answer.to_string())?;
+            out.json(&answer)?;
         } else {
             out.pair("file", &format!("{name} ({}, {})", file.kind().name(), size(file.size())))?;
             out.pair("records", &count(n))?;
@@ -100,7 +100,7 @@ pub(crate) fn index(files: &[RecordsFile], args: &IndexArgs, out: &mut Output) -
                 "cache": cache.as_ref().map(|path| path.to_string_lossy()),
                 "records": n,
             });
-            out.line(&answer.to_string())?;
+            out.json(&answer)?;
             continue;
         }
         match cache {
@@ -145,7 +145,7 @@ pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failur
             "output": args.output.to_string_lossy(), "bytes": written.bytes, "records": written.records,
             "verified": args.verify,
         });
-        out.line(&answer.to_string())?;
+        out.json(&answer)?;
     } else {
         out.pair("output", &format!("{} ({})", args.output.display(), size(written.bytes)))?;
         out.pair("records", &count(written.records))?;

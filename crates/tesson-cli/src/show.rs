@@ -1,13 +1,15 @@
 //! `tesson show`: sequences by their key.
 
+use serde::ser::{Serialize, SerializeMap, Serializer};
 use tesson::{Shown, Source};
 
 use crate::args::ShowArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
+use crate::minibatch_json::{Sample, Streams};
 use crate::output::{Output, count, counted};
 use crate::progress::Progress;
-use crate::{input, line, log};
+use crate::{input, log};
 
 pub(crate) fn run(args: &ShowArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let config = input::config(&args.input, Some(&args.order), extensions)?;
@@ -51,13 +53,24 @@ fn json(args: &ShowArgs, shown: &Shown, occurrences: u64, out: &mut Output) -> s
         "position": shown.when.map(|(_, position)| position),
         "faults": faults,
     });
-    // The values keep the digits that bring them back, which a tree of JSON would not.
-    let mut text = head.to_string();
-    text.pop();
-    text.push_str(", \"streams\": ");
-    line::streams(&mut text, &shown.minibatch, false);
-    text.push('}');
-    out.line(&text)
+    out.json(&Line { head: &head, streams: Streams { minibatch: &shown.minibatch, layout: false } })
+}
+
+/// The facts of a sequence and its streams, whose values a tree of JSON would round.
+struct Line<'a> {
+    head: &'a serde_json::Value,
+    streams: Streams<'a>,
+}
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(None)?;
+        for (name, value) in self.head.as_object().into_iter().flatten() {
+            map.serialize_entry(name, value)?;
+        }
+        map.serialize_entry("streams", &self.streams)?;
+        map.end()
+    }
 }
 
 /// Shows a sequence, the first number of so many of its key.
@@ -84,7 +97,6 @@ fn text(
     for fault in &shown.faults {
         out.pair("fault", &fault.to_string())?;
     }
-    let mut text = String::new();
     for batch in shown.minibatch.streams() {
         let form = if batch.info().sparse { "sparse" } else { "dense" };
         out.pair(
@@ -92,9 +104,7 @@ fn text(
             &format!("{}, {form} {}", counted(batch.n_samples() as u64, "sample"), batch.info().shape),
         )?;
         for sample in 0..batch.n_samples() {
-            text.clear();
-            line::sample(&mut text, batch, sample);
-            out.pair("", &text)?;
+            out.pair("", &serde_json::to_string(&Sample { batch, sample })?)?;
         }
     }
     Ok(())

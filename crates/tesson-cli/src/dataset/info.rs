@@ -16,7 +16,7 @@ pub(crate) fn run(input: &InputArgs, args: &DatasetArgs, out: &mut Output) -> Re
             let below = found.strip_prefix(data_dir).unwrap_or(&found);
             described["resolved"] = below.to_string_lossy().into();
         }
-        return Ok(out.line(&described.to_string())?);
+        return Ok(out.json(&described)?);
     }
     text(&dataset, out)
 }

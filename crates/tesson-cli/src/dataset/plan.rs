@@ -8,7 +8,7 @@ use super::open;
 use super::reading::of_split;
 use crate::args::{DatasetArgs, PlanArgs};
 use crate::failure::Failure;
-use crate::output::Output;
+use crate::output::{JsonList, Output};
 use crate::progress::note;
 
 pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
@@ -36,25 +36,23 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
             stream.begin();
         }
         let mut left = args.take.unwrap_or(u64::MAX);
-        let mut shown: Vec<Value> = Vec::new();
+        let form = if args.numbers { "ids" } else { "tfds_ids" };
+        let mut list = out.is_json().then(|| JsonList::begin(form, out)).transpose()?;
         let ended = loop {
             if left == 0 {
                 break Ok(());
             }
             match stream.next() {
-                Ok(Some(record)) => shown.push(name(record)),
+                Ok(Some(record)) => match &mut list {
+                    Some(list) => list.push(&name(record), out)?,
+                    None => out.line(&text(&name(record)))?,
+                },
                 Ok(None) => break Ok(()),
                 Err(mismatch) => break Err(mismatch),
             }
             left -= 1;
-            if !out.is_json() {
-                shown.drain(..).try_for_each(|id| out.line(&text(&id)))?;
-            }
         };
-        if out.is_json() {
-            let form = if args.numbers { "ids" } else { "tfds_ids" };
-            out.line(&json!({form: shown}).to_string())?;
-        }
+        list.map_or(Ok(()), |list| list.end(out))?;
         ended.map_err(|mismatch| wrong_count(&dataset, &mismatch.to_string()))?;
     }
     Ok(())
@@ -76,11 +74,11 @@ fn files(args: &DatasetArgs, dataset: &Dataset, out: &mut Output) -> Result<(), 
             }
             (Ok(files), true) => {
                 let files: Vec<Value> = files.iter().map(|file| json_of(file, dataset)).collect();
-                out.line(&json!({"split": split, "file_instructions": files}).to_string())?;
+                out.json(&json!({"split": split, "file_instructions": files}))?;
             }
             // One that cannot be read does not hide the others.
             (Err(error), true) => {
-                out.line(&json!({"split": split, "error": error.to_string()}).to_string())?;
+                out.json(&json!({"split": split, "error": error.to_string()}))?;
             }
             (Err(error), false) => return Err(error.into()),
         }

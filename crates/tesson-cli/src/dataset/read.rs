@@ -14,7 +14,7 @@ use super::reading::of_split;
 use crate::args::ReadArgs;
 use crate::failure::Failure;
 use crate::input::memory_limit;
-use crate::output::{Output, counted};
+use crate::output::{JsonList, Output, counted};
 use crate::progress::note;
 use crate::state_file;
 
@@ -174,19 +174,17 @@ fn traversals(
     Ok(n)
 }
 
-/// Writes the examples of a traversal as they are read: a line each for people, one line in all as JSON.
+/// Writes the examples of a traversal as they are read: a line each for people, one list in all as JSON.
 struct Shown {
-    examples: u64,
+    list: Option<JsonList>,
     /// Whether `tfds_id` is one of their features (`add_tfds_id`).
     with_ids: bool,
 }
 
 impl Shown {
     fn begin(with_ids: bool, out: &mut Output) -> Result<Shown, Failure> {
-        if out.is_json() {
-            out.part("{\"examples\":[")?;
-        }
-        Ok(Shown { examples: 0, with_ids })
+        let list = out.is_json().then(|| JsonList::begin("examples", out)).transpose()?;
+        Ok(Shown { list, with_ids })
     }
 
     fn add(&mut self, reader: &Reader, rows: &ExampleBatch, out: &mut Output) -> Result<(), Failure> {
@@ -194,13 +192,11 @@ impl Shown {
             let mut example = node(&rows.batch.value(reader.schema(), row));
             let mut fields = example["fields"].take();
             let id = reader.id(rows, row);
-            if out.is_json() {
+            if let Some(list) = &mut self.list {
                 if self.with_ids {
                     fields["tfds_id"] = json!({"dtype": "string", "shape": [], "data": [id]});
                 }
-                out.part(if self.examples == 0 { "" } else { "," })?;
-                out.part(&fields.to_string())?;
-                self.examples += 1;
+                list.push(&fields, out)?;
                 continue;
             }
             let mut text = fields.to_string();
@@ -214,9 +210,6 @@ impl Shown {
     }
 
     fn end(self, out: &mut Output) -> Result<(), Failure> {
-        if out.is_json() {
-            out.line("]}")?;
-        }
-        Ok(())
+        Ok(self.list.map_or(Ok(()), |list| list.end(out))?)
     }
 }

@@ -1,0 +1,200 @@
+//! Minibatches as JSON, in the form of the conformance cases.
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+use serde_json::json;
+use tesson::{Floats, Layout, Minibatch, Samples, StreamBatch};
+
+/// The line that ends the data.
+pub(crate) fn end() -> serde_json::Value {
+    json!({"end": true})
+}
+
+/// A line about a minibatch: whether a sweep ends, and its streams; with `layout` also how their sequences lie side by side.
+pub(crate) struct Line<'a> {
+    pub(crate) minibatch: &'a Minibatch,
+    pub(crate) layout: bool,
+}
+
+impl Serialize for Line<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(2))?;
+        map.serialize_entry("sweepEnd", &self.minibatch.sweep_end())?;
+        map.serialize_entry("streams", &Streams { minibatch: self.minibatch, layout: self.layout })?;
+        map.end()
+    }
+}
+
+/// The streams of a minibatch by their names.
+pub(crate) struct Streams<'a> {
+    pub(crate) minibatch: &'a Minibatch,
+    pub(crate) layout: bool,
+}
+
+impl Serialize for Streams<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let stream = |batch| Stream { batch, layout: self.layout };
+        to.collect_map(self.minibatch.streams().iter().map(|batch| (&batch.info().name, stream(batch))))
+    }
+}
+
+struct Stream<'a> {
+    batch: &'a StreamBatch,
+    layout: bool,
+}
+
+impl Serialize for Stream<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let batch = self.batch;
+        let mut map = to.serialize_map(None)?;
+        map.serialize_entry("numberOfSequences", &batch.n_sequences())?;
+        map.serialize_entry("numberOfSamples", &batch.n_samples())?;
+        if self.layout {
+            map.serialize_entry("layout", &layout(&batch.layout()))?;
+        }
+        map.serialize_entry("sequences", &Sequences(batch))?;
+        map.end()
+    }
+}
+
+fn layout(layout: &Layout) -> serde_json::Value {
+    let places = layout.places.iter().map(|p| (p.sequence, p.row, p.begin, p.end));
+    json!({"steps": layout.steps, "rows": layout.rows, "places": places.collect::<Vec<_>>()})
+}
+
+struct Sequences<'a>(&'a StreamBatch);
+
+impl Serialize for Sequences<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut first = 0;
+        to.collect_seq(self.0.lengths().iter().map(|&length| {
+            let samples = first..first + length as usize;
+            first = samples.end;
+            Sequence { batch: self.0, samples }
+        }))
+    }
+}
+
+struct Sequence<'a> {
+    batch: &'a StreamBatch,
+    samples: std::ops::Range<usize>,
+}
+
+impl Serialize for Sequence<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.samples.clone().map(|sample| Sample { batch: self.batch, sample }))
+    }
+}
+
+/// The values of a sample; of a sparse one pairs of index and value.
+pub(crate) struct Sample<'a> {
+    pub(crate) batch: &'a StreamBatch,
+    pub(crate) sample: usize,
+}
+
+impl Serialize for Sample<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.batch.samples() {
+            Samples::Dense { values } => {
+                let dim = self.batch.info().shape.len();
+                to.collect_seq((self.sample * dim..(self.sample + 1) * dim).map(|i| Number::at(values, i)))
+            }
+            Samples::Sparse { indptr, indices, values } => {
+                let pairs = indptr[self.sample] as usize..indptr[self.sample + 1] as usize;
+                to.collect_seq(pairs.map(|i| (indices[i], Number::at(values, i))))
+            }
+        }
+    }
+}
+
+/// A value with the fewest digits that give every bit back. Infinities and NaN are the texts `"inf"`, `"-inf"` and `"nan"`,
+/// which JSON numbers are not.
+enum Number {
+    F32(f32),
+    F64(f64),
+}
+
+impl Number {
+    fn at(values: &Floats, i: usize) -> Number {
+        match values {
+            Floats::F32(values) => Number::F32(values[i]),
+            Floats::F64(values) => Number::F64(values[i]),
+        }
+    }
+}
+
+/// Floats without a fraction are written as whole numbers up to this.
+const WHOLE: f64 = 1e15;
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let wide = match *self {
+            Number::F32(x) => x.into(),
+            Number::F64(x) => x,
+        };
+        match *self {
+            _ if wide.is_nan() => to.serialize_str("nan"),
+            _ if wide.is_infinite() => to.serialize_str(if wide > 0.0 { "inf" } else { "-inf" }),
+            // A zero with a sign keeps its fraction: readers of JSON take `-0` for the whole number 0, which has none.
+            _ if wide.to_bits() == (-0.0f64).to_bits() => to.serialize_f64(wide),
+            _ if wide.fract() == 0.0 && wide.abs() < WHOLE => to.serialize_i64(wide as i64),
+            Number::F32(x) => to.serialize_f32(x),
+            Number::F64(x) => to.serialize_f64(x),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn f32_text(x: f32) -> String {
+        serde_json::to_string(&Number::F32(x)).unwrap()
+    }
+
+    fn f64_text(x: f64) -> String {
+        serde_json::to_string(&Number::F64(x)).unwrap()
+    }
+
+    #[test]
+    fn numbers_have_the_fewest_digits_that_bring_them_back() {
+        let cases = [
+            (0.0, "0"),
+            (-0.0, "-0.0"),
+            (1.0, "1"),
+            (-2.5, "-2.5"),
+            (0.1, "0.1"),
+            (16_777_216.0, "16777216"),
+            (0.0001, "0.0001"),
+            (1.5e-7, "1.5e-7"),
+            (f32::MAX, "3.4028235e+38"),
+            (f32::MIN_POSITIVE, "1.1754944e-38"),
+            (f32::from_bits(1), "1e-45"),
+        ];
+        for (x, text) in cases {
+            assert_eq!(f32_text(x), text);
+        }
+        assert_eq!(f64_text(0.1), "0.1");
+        assert_eq!(f64_text(f64::from(0.1f32)), "0.10000000149011612");
+        assert_eq!(f64_text(5e-324), "5e-324");
+    }
+
+    #[test]
+    fn numbers_that_json_has_not_become_texts() {
+        assert_eq!(f32_text(f32::INFINITY), "\"inf\"");
+        assert_eq!(f32_text(f32::NEG_INFINITY), "\"-inf\"");
+        assert_eq!(f32_text(f32::NAN), "\"nan\"");
+        assert_eq!(f64_text(-f64::NAN), "\"nan\"");
+    }
+
+    #[test]
+    fn every_bit_comes_back() {
+        // A stride through all bit patterns that meets every exponent.
+        for bits in (0..=u32::MAX).step_by(65_521) {
+            let x = f32::from_bits(bits);
+            if x.is_finite() {
+                let back: f32 = f32_text(x).parse().unwrap();
+                assert_eq!(back.to_bits(), bits);
+            }
+        }
+    }
+}
