@@ -69,7 +69,7 @@ const JOBS: &[Job] = &[
     Job {
         name: "miri",
         arguments: "[CRATE…]",
-        help: "Run unit tests under Miri (nightly); not part of CI.",
+        help: "Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.",
         run: jobs::miri,
     },
     Job {

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: what CI runs, step by step, each with a time budget; the last line is the sum of all counts.
 
+use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
@@ -165,8 +166,18 @@ fn rust() -> Tally {
         // Not `--all-targets`: that would run the benchmarks.
         &["test", "--lib", "--bins", "--tests", "--examples", "--no-fail-fast"]
     };
-    let outcome = tee(cargo(runner).args(TESTED));
+    let outcome = tee(cargo(runner).args(TESTED).env(SEED, random_seed()));
     Tally::read(&outcome.output).of_program(outcome.success)
+}
+
+/// The variable that decides which cases property tests draw.
+const SEED: &str = "PROPTEST_RNG_SEED";
+
+/// The seed that the environment gives, as CI does, or a fresh one. It is printed: a failure comes again with it.
+fn random_seed() -> String {
+    let seed = std::env::var(SEED).unwrap_or_else(|_| RandomState::new().hash_one(SEED).to_string());
+    println!("property tests draw their cases with {SEED}={seed}");
+    seed
 }
 
 fn doctests() -> Tally {
