@@ -11,8 +11,9 @@ pub use crate::records::{array_record_read, tfrecord_read};
 pub use crate::tables::table_convert;
 use tesson::config::brainscript::{Script, Variables};
 use tesson::deserializer::{
-    ByteRun, Chunk, Corpus, Data, Deserializer, Fault, Fetch, Indexed, Options, Parallelism, ReaderDefaults,
-    ResourceId, Scratch, Section, SequenceSelection, StreamColumn, StreamingDecoder, Value, Values,
+    ByteRun, Chunk, Corpus, Data, Defects, Deserializer, Fault, Fetch, InMemory, Indexed, Options,
+    Parallelism, ReaderDefaults, Scratch, Section, SequenceSelection, StreamColumn, StreamingDecoder, Value,
+    Values,
 };
 use tesson::store::MemoryStore;
 use tesson::{ConfigError, Element, Error, Key, ResumeState, Source, config};
@@ -110,8 +111,8 @@ fn go_on_from(state: &ResumeState, randomize: bool) {
 /// back from what is saved of it.
 pub fn ctf_index(bytes: &[u8]) {
     let Some((deserializer, file)) = open(bytes) else { return };
-    let one = deserializer.index(&file, &Cores(1));
-    let three = deserializer.index(&file, &Cores(3));
+    let one = deserializer.index(&file, &Cores(1), &mut Defects::Refuse);
+    let three = deserializer.index(&file, &Cores(3), &mut Defects::Refuse);
     let (Ok(one), Ok(three)) = (&one, &three) else {
         assert_eq!(one.is_err(), three.is_err(), "more cores make no error and hide none");
         return;
@@ -143,7 +144,7 @@ fn shape(indexed: &Indexed) -> Vec<(u64, Vec<u32>)> {
 /// same sequences with the same faults.
 pub fn ctf_decode(bytes: &[u8]) {
     let Some((deserializer, file)) = open(bytes) else { return };
-    let Ok(indexed) = deserializer.index(&file, &Cores(1)) else { return };
+    let Ok(indexed) = deserializer.index(&file, &Cores(1), &mut Defects::Refuse) else { return };
     let in_chunks =
         sequences_of(&*deserializer, &indexed, &file).expect("the file is the one that was indexed");
     assert_eq!(in_chunks, one_by_one(&*deserializer, &indexed, &file), "sequence by sequence");
@@ -160,7 +161,7 @@ pub fn ctf_decode(bytes: &[u8]) {
 /// sequences with the same faults.
 pub fn cbf_decode(bytes: &[u8]) {
     let Some((&choice, file)) = bytes.split_first() else { return };
-    let file = Memory(file);
+    let file = InMemory(file);
     let options = Section(vec![("file".into(), Value::Text("input.cbf".into()))]);
     let defaults = ReaderDefaults {
         element: if choice & 1 == 1 { Element::F64 } else { Element::F32 },
@@ -175,7 +176,7 @@ pub fn cbf_decode(bytes: &[u8]) {
     if deserializer.prepare(&file).is_err() {
         return;
     }
-    let Ok(indexed) = deserializer.index(&file, &Cores(1)) else { return };
+    let Ok(indexed) = deserializer.index(&file, &Cores(1), &mut Defects::Refuse) else { return };
     // A chunk of one sequence shows only now that the table says something else of it.
     let Ok(in_chunks) = sequences_of(&*deserializer, &indexed, &file) else { return };
     assert_eq!(in_chunks, one_by_one(&*deserializer, &indexed, &file), "sequence by sequence");
@@ -187,18 +188,7 @@ pub fn cbf_decode(bytes: &[u8]) {
 }
 
 /// A file in memory.
-struct Memory<'a>(&'a [u8]);
-
-impl Fetch for Memory<'_> {
-    fn size(&self, _: ResourceId) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn read(&self, _: ResourceId, range: std::ops::Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        into.extend_from_slice(&self.0[range.start as usize..range.end as usize]);
-        Ok(())
-    }
-}
+type Memory<'a> = InMemory<&'a [u8]>;
 
 /// So many cores, that take their jobs from behind.
 struct Cores(usize);
@@ -206,6 +196,10 @@ struct Cores(usize);
 impl Parallelism for Cores {
     fn width(&self) -> usize {
         self.0
+    }
+
+    fn memory(&self) -> u64 {
+        u64::MAX
     }
 
     fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
@@ -246,8 +240,8 @@ fn open(bytes: &[u8]) -> Option<(Box<dyn Deserializer>, Memory<'_>)> {
     let options = Options::new(format.options, &options, "").expect("the options are right");
     // Some choices exclude each other.
     let mut deserializer = (format.open)(&options, &defaults).ok()?;
-    deserializer.prepare(&Memory(file)).ok()?;
-    Some((deserializer, Memory(file)))
+    deserializer.prepare(&InMemory(file)).ok()?;
+    Some((deserializer, InMemory(file)))
 }
 
 /// A decoded sequence with all that is known of it.
@@ -283,7 +277,7 @@ fn keys_of(indexed: &Indexed, file: &Memory<'_>) -> Vec<Key> {
     let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
     let of_chunk = |c: usize| {
         let n = indexed.index.chunk(c).n_sequences;
-        let keys = indexed.corpus.keys(c as u32, n, file, &mut scratch, &mut chunk);
+        let keys = indexed.corpus.keys_of_chunk(c as u32, n, file, &mut scratch, &mut chunk);
         let keys = keys.expect("the file is the one that was indexed");
         (0..n as usize).map(|i| keys.get(i)).collect::<Vec<_>>()
     };
@@ -312,7 +306,7 @@ fn sequences_in_pieces(
     let (mut scratch, mut chunk, mut found) = (Scratch::default(), Chunk::empty(), Vec::new());
     let (mut after, mut line, mut bytes): (Option<ByteRun>, _, _) = (None, 0, Vec::new());
     while let Some(piece) = pieces.cut(after, target, file, &mut bytes)? {
-        file.read_over(piece.resource, piece.offset..piece.offset + piece.bytes, &mut bytes)?;
+        file.read_after(piece.resource, piece.offset..piece.offset + piece.bytes, 0, &mut bytes)?;
         pieces.decode(piece, &bytes, file, &mut scratch, &mut chunk)?;
         chunk.first_line = line;
         line += chunk.n_lines;
@@ -330,7 +324,7 @@ fn sequences(deserializer: &dyn Deserializer, chunk: &Chunk) -> Vec<Sequence> {
         streams: chunk
             .streams
             .iter()
-            .zip(deserializer.streams())
+            .zip(&deserializer.facts().streams)
             .map(|(column, info)| samples(column, info.shape.len(), i as usize))
             .collect(),
         faults: chunk

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use tesson::Error;
-use tesson::deserializer::{Fetch, ResourceId};
+use tesson::deserializer::{Fetch, InMemory, ReadContext, ResourceId};
 use tesson::records::{End, Fault, RecordFile, RecordKind, Records, Want};
 
 /// From one block header of an ArrayRecord file to the next.
@@ -33,18 +33,41 @@ struct Memory<'a> {
 }
 
 impl Fetch for Memory<'_> {
-    fn size(&self, _: ResourceId) -> u64 {
-        self.bytes.len() as u64
+    fn size(&self, _: ResourceId) -> Result<u64, Error> {
+        Ok(self.bytes.len() as u64)
     }
 
+    fn read_after(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        keep: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        assert!(keep as u64 + range.end - range.start <= self.largest, "{range:?} is too much at once");
+        InMemory(self.bytes).read_after(resource, range, keep, into)
+    }
+
+    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
+        None
+    }
+
+    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
+
+    fn context(&self) -> &dyn ReadContext {
+        self
+    }
+}
+
+impl ReadContext for Memory<'_> {
     fn largest(&self) -> u64 {
         self.largest
     }
 
-    fn read(&self, _: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        assert!(into.len() as u64 + range.end - range.start <= self.largest, "{range:?} is too much at once");
-        into.extend_from_slice(&self.bytes[range.start as usize..range.end as usize]);
-        Ok(())
+    fn progress(&self, _: u64) {}
+
+    fn cancelled(&self) -> bool {
+        false
     }
 }
 

@@ -1,14 +1,14 @@
 //! The user-defined deserializer of the cases: chunks in a file of JSON, each a list of sequences, each an object of
 //! streams of dense samples. It is written against the public trait, as a user would.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
 use tesson::deserializer::{
-    Chunk, CompactLengths, Corpus, Data, Deserializer, Fetch, Format, Index, Indexed, Keys, Offsets,
-    OptionKind, OptionSpec, OptionTable, Options, Parallelism, ReaderDefaults, ResourceId, Scratch,
-    SequenceSelection, StreamColumn, Values, describe_from_table,
+    Chunk, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts, Fetch,
+    Format, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec, OptionTable, Options, Parallelism,
+    ReaderDefaults, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, StreamMismatch,
+    StreamingDecoder, Values,
 };
 use tesson::{ConfigError, Element, Error, Registry, Shape, StreamInfo};
 
@@ -18,14 +18,12 @@ pub fn registry() -> Registry {
 }
 
 /// What `UserDeserializer` names in the cases.
-static FORMAT: Format = Format {
-    name: "UserDeserializer",
-    aliases: &[],
-    help: "Chunks of sequences in a file of JSON, as the conformance cases have them.",
-    options: &OPTIONS,
-    describe: describe_from_table,
+static FORMAT: Format = Format::new(
+    "UserDeserializer",
+    "Chunks of sequences in a file of JSON, as the conformance cases have them.",
+    &OPTIONS,
     open,
-};
+);
 
 static OPTIONS: OptionTable = OptionTable(&[OptionSpec {
     name: "file",
@@ -39,15 +37,16 @@ const FILE: ResourceId = ResourceId(0);
 
 fn open(options: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let file = options.text("file")?.unwrap_or_default();
-    Ok(Box::new(User { resources: [file.into()], streams: Vec::new(), chunks: Arc::default() }))
+    let mut facts = DeserializerFacts::new(FORMAT.name, vec![file.into()], Vec::new(), "conformance user 1");
+    facts.composable = false;
+    Ok(Box::new(User { facts, chunks: Arc::default() }))
 }
 
 /// A sample of each stream, sample after sample.
 type Sequence = Vec<Vec<Vec<f32>>>;
 
 struct User {
-    resources: [PathBuf; 1],
-    streams: Vec<StreamInfo>,
+    facts: DeserializerFacts,
     chunks: Arc<Vec<Vec<Sequence>>>,
 }
 
@@ -59,13 +58,13 @@ impl User {
         for (name, samples) in first {
             let dim = samples.get(0)?.as_array()?.len();
             let (name, shape) = (name.clone(), Shape::new([dim]));
-            self.streams.push(StreamInfo { name, shape, element: Element::F32, sparse: false });
+            self.facts.streams.push(StreamInfo { name, shape, element: Element::F32, sparse: false });
         }
         let sample = |v: &Value| v.as_array()?.iter().map(|x| Some(x.as_f64()? as f32)).collect();
         let stream =
             |sequence: &Value, name: &str| sequence.get(name)?.as_array()?.iter().map(sample).collect();
         let sequence =
-            |v: &Value| self.streams.iter().map(|s| stream(v, &s.name)).collect::<Option<Sequence>>();
+            |v: &Value| self.facts.streams.iter().map(|s| stream(v, &s.name)).collect::<Option<Sequence>>();
         let chunk = |v: &Value| v.as_array()?.iter().map(sequence).collect::<Option<Vec<_>>>();
         self.chunks = Arc::new(chunks.iter().map(chunk).collect::<Option<_>>()?);
         Some(())
@@ -73,38 +72,18 @@ impl User {
 }
 
 impl Deserializer for User {
-    fn name(&self) -> &'static str {
-        FORMAT.name
-    }
-
-    fn streams(&self) -> &[StreamInfo] {
-        &self.streams
-    }
-
-    fn resources(&self) -> &[PathBuf] {
-        &self.resources
-    }
-
-    fn identity(&self) -> String {
-        "conformance user 1".into()
-    }
-
-    fn max_errors(&self) -> u64 {
-        0
-    }
-
-    fn composable(&self) -> bool {
-        false
+    fn facts(&self) -> &DeserializerFacts {
+        &self.facts
     }
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
         let mut bytes = Vec::new();
-        fetch.read(FILE, 0..fetch.size(FILE), &mut bytes)?;
+        fetch.read(FILE, 0..fetch.size(FILE)?, &mut bytes)?;
         let read = self.read(&String::from_utf8_lossy(&bytes));
         read.ok_or_else(|| ConfigError::new("file", "found something else than a list of chunks").into())
     }
 
-    fn index(&self, _: &dyn Fetch, _: &dyn Parallelism) -> Result<Indexed, Error> {
+    fn index(&self, _: &dyn Fetch, _: &dyn Parallelism, _: &mut Defects<'_>) -> Result<Indexed, Error> {
         let longest = |s: &Sequence| s.iter().map(|stream| stream.len() as u32).max().unwrap_or(0).max(1);
         let mut index = Index::new();
         for chunk in self.chunks.iter() {
@@ -114,22 +93,35 @@ impl Deserializer for User {
         let firsts = (0..index.n_chunks()).map(|c| index.chunk(c).first_sequence).collect();
         Ok(Indexed {
             index: Arc::new(index),
-            corpus: Arc::new(Loaded { chunks: self.chunks.clone(), firsts }),
+            corpus: Arc::new(Loaded { facts: CorpusFacts::new(0), chunks: self.chunks.clone(), firsts }),
         })
     }
 
     fn restore(&self, _: &[u8]) -> Option<Indexed> {
         None
     }
+
+    fn mismatches(&self, _: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
+        None
+    }
 }
 
 struct Loaded {
+    facts: CorpusFacts,
     chunks: Arc<Vec<Vec<Sequence>>>,
     /// Number of each chunk's first sequence, which is its key.
     firsts: Vec<u64>,
 }
 
 impl Corpus for Loaded {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
     fn load(
         &self,
         chunk: u32,
@@ -138,10 +130,7 @@ impl Corpus for Loaded {
         _: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let rows: Vec<u32> = match wanted {
-            SequenceSelection::Range(range) => range.collect(),
-            SequenceSelection::List(rows) => rows.to_vec(),
-        };
+        let rows = wanted.to_vec();
         let sequences: Vec<&Sequence> =
             rows.iter().map(|&r| &self.chunks[chunk as usize][r as usize]).collect();
         *out = Chunk { n_sequences: rows.len() as u32, ..Chunk::empty() };
@@ -161,12 +150,16 @@ impl Corpus for Loaded {
         Ok(())
     }
 
-    fn span(&self, _: u32, _: u32) -> (ResourceId, std::ops::Range<u64>) {
-        (FILE, 0..0)
+    fn keys(&self, _: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+        Ok(None)
     }
 
-    fn bytes(&self) -> usize {
-        0
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        None
+    }
+
+    fn span(&self, _: u32, _: u32) -> (ResourceId, std::ops::Range<u64>) {
+        (FILE, 0..0)
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}

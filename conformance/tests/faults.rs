@@ -154,30 +154,35 @@ fn a_missing_file_is_told_with_its_name() {
     }
 }
 
-/// What a check lists of a binary file.
-fn checked(bytes: Vec<u8>) -> Vec<String> {
-    let text = r#"{"deserializers": [{"type": "CNTKBinaryFormatDeserializer", "file": "f.cbf"}],
-        "randomize": false, "maxSweeps": 1}"#;
-    let config = config::from_json(text).expect("the test's configuration is right");
-    let mut source =
-        Source::open_in(&config, &MemoryStore::new().with("f.cbf", bytes)).expect("its header is right");
+/// What a check lists of binary files.
+fn checked(files: &[&[u8]]) -> Vec<String> {
+    let names: Vec<String> = (0..files.len()).map(|i| format!("{i}.cbf")).collect();
+    let store =
+        names.iter().zip(files).fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, *bytes));
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "CNTKBinaryFormatDeserializer", "file": {names:?}}}],
+        "randomize": false, "maxSweeps": 1}}"#
+    );
+    let config = config::from_json(&text).expect("the test's configuration is right");
+    let mut source = Source::open_in(&config, &store).expect("the headers are right");
     let mut found = Vec::new();
-    let checked = source.check(&mut |error, _| found.push(error.to_string())).expect("it can be read");
-    assert_eq!((checked.sequences, checked.faults + checked.notes), (240, found.len() as u64));
+    let checked = source.check(&mut |error, _| found.push(error.to_string())).expect("they can be read");
+    let sequences = 240 * files.len() as u64;
+    assert_eq!((checked.sequences, checked.faults + checked.notes), (sequences, found.len() as u64));
     found
 }
 
 #[test]
 fn a_check_lists_all_defects_of_a_binary_file_beyond_lengths_that_do_not_add_up() {
     let mut bytes = binary::of(&corpus::text(&corpus::lengths()), corpus::CHUNK_BYTES);
-    assert_eq!(checked(bytes.clone()), Vec::<String>::new());
+    assert_eq!(checked(&[&bytes]), Vec::<String>::new());
     let [first, second, third] = [1, 2, 3].map(|chunk| chunk_at(&bytes, chunk));
     // The first length of a chunk, the first record of another, and a length and a record of a third one.
     bytes[first] += 1;
     let n_sequences = n_sequences(&bytes, 2);
     bytes[second + 4 * n_sequences] = 0xff;
     bytes[third] += 2;
-    let found = checked(bytes);
+    let found = checked(&[&bytes]);
     let parts = [
         "the lengths in front of chunk 1 add up to",
         "the lengths in front of chunk 3 add up to",
@@ -187,6 +192,27 @@ fn a_check_lists_all_defects_of_a_binary_file_beyond_lengths_that_do_not_add_up(
     ];
     assert_eq!(found.len(), parts.len(), "{found:#?}");
     assert!(found.iter().zip(parts).all(|(found, part)| found.contains(part)), "{found:#?}");
+}
+
+#[test]
+fn a_check_of_several_binary_files_lists_the_lengths_that_do_not_add_up_in_all_of_them() {
+    let whole = binary::of(&corpus::text(&corpus::lengths()), corpus::CHUNK_BYTES);
+    let broken = |chunk: usize| {
+        let mut bytes = whole.clone();
+        bytes[chunk_at(&whole, chunk)] += 1;
+        bytes
+    };
+    let found = checked(&[&broken(1), &whole, &broken(3)]);
+    let parts = [
+        ("0.cbf", "the lengths in front of chunk 1 add up to"),
+        ("2.cbf", "the lengths in front of chunk 3 add up to"),
+        ("0.cbf", "the sequence counts as"),
+        ("2.cbf", "the sequence counts as"),
+    ];
+    assert_eq!(found.len(), parts.len(), "{found:#?}");
+    let matches =
+        |(found, (file, what)): (&String, (&str, &str))| found.starts_with(file) && found.contains(what);
+    assert!(found.iter().zip(parts).all(matches), "{found:#?}");
 }
 
 /// A number of the chunk table's entry: eight bytes from `at` on.

@@ -15,7 +15,7 @@ use tesson::config::{json, lower};
 use tesson::deserializer::user::{ChunkSource, UserDeserializer, UserError};
 use tesson::deserializer::{
     Data, Deserializer, Format, Offsets, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
-    StreamColumn, Values, describe_from_table,
+    StreamColumn, Values,
 };
 use tesson::{ConfigError, Element, Error, Shape, Source, SourceConfig, StreamInfo};
 
@@ -23,20 +23,18 @@ use tesson::{ConfigError, Element, Error, Shape, Source, SourceConfig, StreamInf
 const LINES: usize = 16;
 
 /// Makes the type known to configurations, with [`tesson::Registry::with`].
-static FORMAT: Format = Format {
-    name: "Words",
-    aliases: &[],
-    help: "Lines of words, as counts of the letters a to z in each word.",
-    options: &OptionTable(&[OptionSpec {
+static FORMAT: Format = Format::new(
+    "Words",
+    "Lines of words, as counts of the letters a to z in each word.",
+    &OptionTable(&[OptionSpec {
         name: "file",
         aliases: &[],
         kind: OptionKind::Path,
         default: None,
         help: "The text.",
     }]),
-    describe: describe_from_table,
     open,
-};
+);
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let file = options.text("file")?.expect("required options are there");

@@ -21,7 +21,7 @@ pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output
     let (index, memory) = {
         let _progress = Progress::spinner("indexing");
         let indexed = source.indexed()?;
-        (indexed.index.clone(), (indexed.index.bytes() + indexed.corpus.bytes()) as u64)
+        (indexed.index.clone(), (indexed.index.bytes() + indexed.corpus.facts().memory) as u64)
     };
     let lengths = Lengths::of(&index);
     let minibatch_size = input::first_size(args.minibatch_size, &config);

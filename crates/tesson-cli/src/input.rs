@@ -9,7 +9,7 @@ use tesson::config::{
     Choices, Loaded, SourceConfig, assignment, bytes, load as load_config, lower, set_value,
 };
 use tesson::config::{Name, Place, nearest};
-use tesson::deserializer::Found;
+use tesson::deserializer::FoundStream;
 use tesson::deserializer::{Section, Value};
 use tesson::{ConfigError, DEFAULT_MEMORY_LIMIT, Error, Source};
 
@@ -70,12 +70,12 @@ pub(crate) fn expect_streams(source: &Source, input: &InputArgs, sizes: bool) ->
     for mismatch in source.mismatches()? {
         let stream = &source.streams()[mismatch.stream];
         let what = match mismatch.found {
-            Found::Nothing { name, declared, others } => {
+            FoundStream::Nothing { name, declared, others } => {
                 absent(&stream.name, &name, (&declared, &others), input)
             }
             // A configuration may mean that samples are filled up.
-            Found::Dim { .. } if !sizes || input.streams.is_empty() => continue,
-            Found::Dim { declared, found } => format!(
+            FoundStream::Dim { .. } if !sizes || input.streams.is_empty() => continue,
+            FoundStream::Dim { declared, found } => format!(
                 "--stream {name}:{declared}: the samples in the first rows have {least}{found} values; give `--stream \
                  {name}:{found}{form}`, or `--allow-empty` to read on all the same",
                 name = stream.name,

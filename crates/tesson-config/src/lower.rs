@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use tesson_core::{ConfigError, Element, Options, Registry, Section, Value, split_type};
+use tesson_core::{ConfigError, Element, KeyType, Options, Registry, Section, Value, split_type};
 use tesson_plan::{Ending, EqualSteps, LastSequence, Limit, MissingKeys, Sharing, Window};
 
-use crate::reader::{no_size, types};
+use crate::reader::no_size;
 use crate::source::{
     DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,
     StoreKind, Truncation,
@@ -59,8 +59,7 @@ pub(crate) fn understand(tree: &Section, registry: &Registry) -> Result<SourceCo
     config.precision = precision(&options, &config.deserializers)?;
     config.use_numeric_sequence_keys = match options.given("useNumericSequenceKeys") {
         Some(_) => options.bool("useNumericSequenceKeys")?,
-        // Utterances have names.
-        None => !config.deserializers.iter().any(|d| types::SPEECH.contains(&d.format.name)),
+        None => !config.deserializers.iter().any(|d| d.format.keys == KeyType::Text),
     };
     config.hash_sequence_keys = options.bool("hashSequenceKeys")?;
     config.missing_keys = missing_keys(&options)?;

@@ -8,7 +8,7 @@ use std::path::Path;
 use tesson_config::{Randomize, SourceConfig, StoreKind, Truncation, json, lower, option_manual};
 use tesson_core::{
     ConfigError, Element, Format, OptionKind, OptionSpec, OptionTable, ReaderDefaults, Registry, Section,
-    TransformFormat, Value, describe_from_table,
+    TransformFormat, Value,
 };
 use tesson_plan::{Limit, MissingKeys, OrderSpec, Sharing, Window};
 
@@ -30,19 +30,18 @@ static MEAN: TransformFormat = TransformFormat {
     open: None,
 };
 
-static LINES: Format = Format {
-    name: "LinesDeserializer",
-    aliases: &["LinesReader"],
-    help: "Lines of text.",
-    options: &OptionTable(&[
+static LINES: Format = Format::new(
+    "LinesDeserializer",
+    "Lines of text.",
+    &OptionTable(&[
         option("file", OptionKind::Path, None),
         option("traceLevel", OptionKind::Whole, Some("1")),
         option("precision", OptionKind::OneOf(&["float", "double"]), Some("float")),
         option("input", OptionKind::Sections(&STREAM), Some("")),
     ]),
-    describe: describe_from_table,
-    open: |_, _| Err(ConfigError::new("", "this format is only configured")),
-};
+    |_, _| Err(ConfigError::new("", "this format is only configured")),
+)
+.with_aliases(&["LinesReader"]);
 
 fn registry() -> Registry {
     Registry::new(&[&LINES]).with_transforms(&[&MEAN])

@@ -1,13 +1,10 @@
 //! The sequences of a source, one after the other.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
-use std::ops::Range;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
 
-use tesson_core::{Element, Error, Fetch, Key, ResourceId, StoreError, StreamInfo};
-use tesson_engine::{Floats, Minibatch, Samples, Source, StreamBatch};
+use tesson_core::{Element, Error, Key, StreamInfo};
+use tesson_engine::store::FileStore;
+use tesson_engine::{Canceller, Floats, Minibatch, OpenFiles, Samples, Source, StreamBatch};
 use tesson_formats::write::{Batch, Column, Numbers, Sequence, SequenceData, StreamSpec};
 
 use crate::{ConvertError, Encoder, Sequences, TakeEncoded};
@@ -148,29 +145,6 @@ fn numbers(floats: &Floats) -> Numbers<'_> {
 /// # Errors
 /// A file that cannot be read, or is no binary file.
 pub fn binary_elements(file: &Path) -> Result<Vec<(String, Element)>, Error> {
-    let answer = |e| StoreError::new(file.into(), None, e);
-    let opened = File::open(file).map_err(answer)?;
-    let size = opened.metadata().map_err(answer)?.len();
-    tesson_formats::cbf::elements(file, &Bytes { path: file, size, file: Mutex::new(opened) })
-}
-
-/// A file, for looking at its header.
-struct Bytes<'a> {
-    path: &'a Path,
-    size: u64,
-    file: Mutex<File>,
-}
-
-impl Fetch for Bytes<'_> {
-    fn size(&self, _: ResourceId) -> u64 {
-        self.size
-    }
-
-    fn read(&self, _: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let from = into.len();
-        into.resize(from + (range.end - range.start) as usize, 0);
-        let read = file.seek(SeekFrom::Start(range.start)).and_then(|_| file.read_exact(&mut into[from..]));
-        Ok(read.map_err(|e| StoreError::new(self.path.into(), Some(range.start), e))?)
-    }
+    let opened = OpenFiles::open(&[file], &FileStore, u64::MAX, &Canceller::new())?;
+    tesson_formats::cbf::elements(file, &opened)
 }

@@ -8,11 +8,13 @@
 
 mod chunk;
 mod compact_lengths;
+mod corpus;
 mod decode_warnings;
 mod describe;
 mod deserializer;
 mod draw;
 mod error;
+mod fetch;
 pub mod identity;
 mod index;
 mod kernels;
@@ -20,36 +22,41 @@ mod key;
 mod number;
 mod object;
 mod option;
-mod part_fetch;
+mod parallelism;
 mod place;
 mod registry;
+mod scratch;
 mod stream;
+mod streaming;
 mod suggest;
 mod transform;
 
 pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
 pub use compact_lengths::CompactLengths;
+pub use corpus::{ChunkAccess, Corpus, CorpusFacts, Scattered, SequenceSelection};
 pub use decode_warnings::DecodeWarnings;
 pub use describe::{describe_from_table, split_type};
 pub use deserializer::{
-    ByteRun, Corpus, DecodeRoom, Deserializer, Fetch, Found, Indexed, LOOKAHEAD, Parallelism, Repeated,
-    ResourceId, Scattered, Scratch, SequenceSelection, StreamMismatch, StreamingDecoder,
+    Defects, Deserializer, DeserializerFacts, FoundStream, IndexCache, Indexed, RepeatedKeys, StreamMismatch,
 };
 pub use draw::Draw;
 pub use error::{
     Cause, ConfigError, DataError, DataErrorKind, Error, ErrorCodes, ErrorInfo, FormatFault, FormatFaults,
     Location, ResumeError, SEQUENCES_IN_MEMORY, StoreError, UsageError, UserError,
 };
+pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceId, Unlimited};
 pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;
 pub use key::{Key, Keys};
 pub use object::Object;
 pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, repeated};
-pub use part_fetch::PartFetch;
+pub use parallelism::{OneCore, Parallelism};
 pub use place::{Name, Place};
 pub use registry::{
-    DescribeFn, Format, OpenFn, OpenTransformFn, ReadFile, ReaderDefaults, Registry, TransformFormat,
+    DescribeFn, Format, KeyType, OpenFn, OpenTransformFn, ReadFile, ReaderDefaults, Registry, TransformFormat,
 };
+pub use scratch::{DecodeRoom, Scratch};
 pub use stream::{Element, Shape, StreamInfo};
+pub use streaming::{ByteRun, StreamingDecoder};
 pub use suggest::{did_you_mean, nearest};
 pub use transform::{Flow, SparseFlow, Transform};

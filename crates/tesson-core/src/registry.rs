@@ -4,7 +4,10 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::{ConfigError, Deserializer, Element, Error, OptionTable, Options, Section, Transform, nearest};
+use crate::{
+    ConfigError, Deserializer, Element, Error, OptionTable, Options, Section, Transform, describe_from_table,
+    nearest,
+};
 
 /// What the reader section around a deserializer decides for it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +30,7 @@ pub type OpenFn = fn(&Options<'_>, &ReaderDefaults) -> Result<Box<dyn Deserializ
 pub type DescribeFn = fn(&Options<'_>, &ReaderDefaults, &Registry) -> Result<Section, ConfigError>;
 
 /// A format: its name, its options, and how to make its deserializer.
+#[non_exhaustive]
 pub struct Format {
     /// The deserializer's type in configurations, such as `CNTKTextFormatDeserializer`.
     pub name: &'static str,
@@ -36,10 +40,59 @@ pub struct Format {
     pub help: &'static str,
     /// Its options.
     pub options: &'static OptionTable,
+    /// The keys that it reads where the configuration does not say (`useNumericSequenceKeys`).
+    pub keys: KeyType,
     /// Says what the options mean, for people and for other programs.
     pub describe: DescribeFn,
     /// Makes the deserializer; nothing is read yet.
     pub open: OpenFn,
+}
+
+impl Format {
+    /// A format of numeric keys that is described by its table alone.
+    pub const fn new(
+        name: &'static str,
+        help: &'static str,
+        options: &'static OptionTable,
+        open: OpenFn,
+    ) -> Format {
+        Format {
+            name,
+            aliases: &[],
+            help,
+            options,
+            keys: KeyType::Numeric,
+            describe: describe_from_table,
+            open,
+        }
+    }
+
+    /// The same under other names, too.
+    #[must_use]
+    pub const fn with_aliases(self, aliases: &'static [&'static str]) -> Format {
+        Format { aliases, ..self }
+    }
+
+    /// The same with keys of another type.
+    #[must_use]
+    pub const fn with_keys(self, keys: KeyType) -> Format {
+        Format { keys, ..self }
+    }
+
+    /// The same with a description of its own.
+    #[must_use]
+    pub const fn with_describe(self, describe: DescribeFn) -> Format {
+        Format { describe, ..self }
+    }
+}
+
+/// What the keys of a format's sequences are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyType {
+    /// Numbers.
+    Numeric,
+    /// Texts, such as the names of utterances.
+    Text,
 }
 
 /// A transform of samples, as configurations name it.

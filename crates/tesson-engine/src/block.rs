@@ -6,7 +6,7 @@
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, Weak};
 
-use tesson_core::{Chunk, Index, Indexed};
+use tesson_core::{Chunk, ChunkAccess, Index, Indexed};
 
 use crate::pack::Source;
 use crate::packed::PackedRows;
@@ -56,21 +56,22 @@ impl BlockTable {
     /// about `sizes.at_once` are decoded together; into one where chunks are had only as a whole, or better.
     pub(crate) fn of(indexed: &Indexed, sizes: BlockSizes) -> BlockTable {
         let Indexed { index, corpus } = indexed;
-        let only_whole = corpus.whole_chunks();
-        BlockTable::by_bytes(index, sizes, |chunk| match only_whole {
-            true => Some(1),
-            false => corpus.reads_whole(chunk, sizes.largest).then_some(WHOLE),
+        let moderate = ChunkAccess::moderate_bytes(sizes.largest);
+        BlockTable::by_bytes(index, sizes, |bytes| match corpus.facts().access {
+            ChunkAccess::WholeOnly => Some(1),
+            ChunkAccess::PreferWhole => (bytes <= moderate).then_some(WHOLE),
+            ChunkAccess::Parts => None,
         })
     }
 
-    /// `whole` says of a chunk that is one block how many times its storage that takes.
-    fn by_bytes(index: &Index, sizes: BlockSizes, whole: impl Fn(u32) -> Option<u64>) -> BlockTable {
+    /// `whole` says of a chunk of so many bytes that is one block how many times its storage that takes.
+    fn by_bytes(index: &Index, sizes: BlockSizes, whole: impl Fn(u64) -> Option<u64>) -> BlockTable {
         let chunks = Vec::with_capacity(index.n_chunks());
         let mut table = BlockTable { first: vec![0], chunks, has_large_whole: false };
         for chunk in 0..index.n_chunks() {
             let span = index.chunk(chunk);
             let n = span.n_sequences.max(1);
-            if let Some(times) = whole(chunk as u32) {
+            if let Some(times) = whole(span.bytes) {
                 let is_large = span.bytes > sizes.at_once;
                 table.has_large_whole |= is_large;
                 let bytes = if is_large { times * span.bytes } else { span.bytes };

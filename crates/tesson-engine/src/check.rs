@@ -179,7 +179,7 @@ impl<'a> SeenKeys<'a> {
     /// Tells what occurs again in the file, and forgets its keys.
     fn list(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> u64 {
         let keys = std::mem::take(&mut self.keys);
-        let Some((file, _)) = self.resources.files().get(self.file.0 as usize) else { return 0 };
+        let Some(file) = self.resources.path(self.file) else { return 0 };
         if keys.len() > MOST_KEYS {
             return 0;
         }

@@ -41,7 +41,7 @@ pub(crate) fn describe(
     resources: &Resources,
 ) -> DataError {
     let at = Location {
-        file: resources.files()[fault.resource.0 as usize].0.clone(),
+        file: resources.path(fault.resource).expect("faults are of resources that were read"),
         offset: fault.offset,
         line: fault.line.map(|line| line + source.chunk.first_line + source.line_base + 1),
     };

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use tesson_core::{
-    ByteRun, DataError, DataErrorKind, Error, Fetch, LOOKAHEAD, Location, ResourceId, StoreError,
-    StreamingDecoder,
+    ByteRun, DataError, DataErrorKind, Error, Fetch, LOOKAHEAD, Location, ReadContext, ResourceId,
+    StoreError, StreamingDecoder,
 };
 
 use crate::stats::Counters;
@@ -66,16 +66,26 @@ impl Resources {
         self.interrupted.store(interrupted, Ordering::Relaxed);
     }
 
-    /// The bytes of a piece, over what `into` holds; nothing if decoding reads them itself.
-    pub(crate) fn read_piece(
+    /// The name of a resource; `None` for one that does not exist.
+    pub(crate) fn path(&self, resource: ResourceId) -> Option<Arc<Path>> {
+        self.files.get(resource.0 as usize).map(|(path, _)| path.clone())
+    }
+
+    /// Bytes of all files together.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.files.iter().map(|(_, file)| file.size()).sum()
+    }
+
+    /// The bytes of a run, over what `into` holds; nothing if decoding reads them itself.
+    pub(crate) fn read_run(
         &self,
-        pieces: &dyn StreamingDecoder,
-        piece: ByteRun,
+        decoder: &dyn StreamingDecoder,
+        run: ByteRun,
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        match pieces.reads_itself() {
+        match decoder.reads_itself() {
             true => Ok(()),
-            false => self.read_over(piece.resource, piece.offset..piece.offset + piece.bytes, into),
+            false => self.read_after(run.resource, run.offset..run.offset + run.bytes, 0, into),
         }
     }
 
@@ -133,23 +143,15 @@ fn not_found(
 }
 
 impl Fetch for Resources {
-    fn size(&self, resource: ResourceId) -> u64 {
-        self.files[resource.0 as usize].1.size()
+    fn size(&self, resource: ResourceId) -> Result<u64, Error> {
+        Ok(self.files[resource.0 as usize].1.size())
     }
 
-    fn largest(&self) -> u64 {
-        self.largest
-    }
-
-    fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        self.read_behind(resource, range, into.len(), into)
-    }
-
-    fn read_behind(
+    fn read_after(
         &self,
         resource: ResourceId,
         range: Range<u64>,
-        from: usize,
+        keep: usize,
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let (path, file) = &self.files[resource.0 as usize];
@@ -159,14 +161,14 @@ impl Fetch for Resources {
             return Err(StoreError::new(path.clone(), Some(range.start), e).into());
         }
         let n = (range.end - range.start) as usize;
-        if (from + n) as u64 > self.largest.saturating_add(LOOKAHEAD) {
-            let offset = range.start.saturating_sub(from as u64);
+        if (keep + n) as u64 > self.largest.saturating_add(LOOKAHEAD) {
+            let offset = range.start.saturating_sub(keep as u64);
             let at = Location { file: path.clone(), offset, line: None };
-            let kind = DataErrorKind::SequenceBeyondMemory { found: (from + n) as u64, limit: self.largest };
+            let kind = DataErrorKind::SequenceBeyondMemory { found: (keep + n) as u64, limit: self.largest };
             return Err(DataError::new(kind, at).into());
         }
-        into.resize(from + n, 0);
-        self.read_fully(resource, range.start, &mut into[from..])?;
+        into.resize(keep + n, 0);
+        self.read_fully(resource, range.start, &mut into[keep..])?;
         self.counters.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
         Ok(())
     }
@@ -183,11 +185,21 @@ impl Fetch for Resources {
         self.files[resource.0 as usize].1.will_need(range);
     }
 
-    fn cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed)
+    fn context(&self) -> &dyn ReadContext {
+        self
+    }
+}
+
+impl ReadContext for Resources {
+    fn largest(&self) -> u64 {
+        self.largest
     }
 
     fn progress(&self, bytes: u64) {
         self.counters.bytes_indexed.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn cancelled(&self) -> bool {
+        self.cancelled.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed)
     }
 }

@@ -5,18 +5,16 @@ use std::ops::Range;
 use tesson_core::{Error, Fetch, ResourceId};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use crate::fetch::Resources;
-
 /// Bytes at both ends of each file that are part of the fingerprint.
 const END: u64 = 64 << 10;
 
 /// A hash of the sizes of these files and of the first and last 64 KiB of each.
-pub(crate) fn corpus(resources: &Resources, files: Range<usize>) -> Result<u64, Error> {
+pub(crate) fn corpus(resources: &dyn Fetch, files: Range<usize>) -> Result<u64, Error> {
     let mut hash = Xxh3::new();
     let mut bytes = Vec::new();
     for number in files {
         let id = ResourceId(number as u32);
-        let size = resources.size(id);
+        let size = resources.size(id)?;
         hash.update(&size.to_le_bytes());
         bytes.clear();
         resources.read(id, 0..size.min(END), &mut bytes)?;

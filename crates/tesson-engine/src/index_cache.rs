@@ -40,8 +40,8 @@ pub fn path(input: &Path) -> PathBuf {
 
 /// Where the cache of a deserializer lies.
 fn place(deserializer: &dyn Deserializer, files: &[File]) -> Option<PathBuf> {
-    let identity = || format!("{:016x}", fingerprint::text(&deserializer.identity()));
-    match deserializer.index_folder() {
+    let identity = || format!("{:016x}", fingerprint::text(&deserializer.facts().identity));
+    match &deserializer.facts().index_folder {
         Some(folder) => Some(path(&folder.join(identity()))),
         None => files.first().map(|(input, _)| path(input)),
     }
@@ -54,7 +54,7 @@ fn header(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Vec<u
     h.extend(VERSION.to_le_bytes());
     h.extend(corpus.to_le_bytes());
     h.extend(modified.to_le_bytes());
-    h.extend(fingerprint::text(&deserializer.identity()).to_le_bytes());
+    h.extend(fingerprint::text(&deserializer.facts().identity).to_le_bytes());
     h
 }
 
@@ -88,7 +88,7 @@ pub(crate) fn write(
     };
     let mut payload = Vec::new();
     indexed.corpus.save(&indexed.index, &mut payload);
-    if let Some(folder) = deserializer.index_folder() {
+    if let Some(folder) = &deserializer.facts().index_folder {
         std::fs::create_dir_all(folder)?;
     }
     cache_file::write(&target, &header(deserializer, files, corpus), &payload)?;

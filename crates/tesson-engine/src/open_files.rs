@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{Error, Fetch, ResourceId};
+use tesson_core::{Error, Fetch, ReadContext, ResourceId};
 
 use crate::fetch::Resources;
 use crate::source::Canceller;
@@ -28,6 +28,11 @@ impl OpenFiles {
         Ok(OpenFiles(Resources::open(paths, store, Arc::default(), canceller.0.clone(), largest)?))
     }
 
+    /// The size of a file when it was opened, in bytes.
+    pub fn size(&self, resource: ResourceId) -> u64 {
+        self.0.files()[resource.0 as usize].1.size()
+    }
+
     /// When a file was last changed, in nanoseconds since 1970, where that is known.
     pub fn modified_ns(&self, resource: ResourceId) -> Option<u128> {
         self.0.files()[resource.0 as usize].1.modified_ns()
@@ -35,20 +40,18 @@ impl OpenFiles {
 }
 
 impl Fetch for OpenFiles {
-    fn size(&self, resource: ResourceId) -> u64 {
-        self.0.size(resource)
+    fn size(&self, resource: ResourceId) -> Result<u64, Error> {
+        Fetch::size(&self.0, resource)
     }
 
-    fn largest(&self) -> u64 {
-        self.0.largest()
-    }
-
-    fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        self.0.read(resource, range, into)
-    }
-
-    fn read_over(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        self.0.read_over(resource, range, into)
+    fn read_after(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        keep: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        self.0.read_after(resource, range, keep, into)
     }
 
     fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {
@@ -59,7 +62,7 @@ impl Fetch for OpenFiles {
         self.0.will_need(resource, range);
     }
 
-    fn cancelled(&self) -> bool {
-        self.0.cancelled()
+    fn context(&self) -> &dyn ReadContext {
+        self.0.context()
     }
 }

@@ -370,7 +370,7 @@ impl Source {
                 true => format!("rank {last} of {} gets no data", demand.workers),
                 false => format!("ranks {n_chunks} to {last} of {} get no data", demand.workers),
             };
-            let smaller = self.parts.primary().smaller_chunks();
+            let smaller = self.parts.primary().facts().smaller_chunks;
             let or_smaller = smaller.map(|remedy| format!(", or {remedy}")).unwrap_or_default();
             tracing::warn!(
                 "{ranks}, and a job whose ranks wait for each other hangs: workers share whole chunks and there are {n_chunks}; set `sharing = \"position\"`{or_smaller}"

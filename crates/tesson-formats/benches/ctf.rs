@@ -4,39 +4,17 @@
 //! lines.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
-use std::ops::Range;
 use std::time::Instant;
 
 use tesson_core::{
-    ByteRun, Chunk, Deserializer, Element, Error, Fetch, Options, Parallelism, ReaderDefaults, ResourceId,
+    ByteRun, Chunk, Defects, Deserializer, Element, Fetch, InMemory, OneCore, Options, ReaderDefaults,
     Scratch, Section, SequenceSelection, Value,
 };
 use tesson_formats::ctf::FORMAT;
 
-struct Memory(Vec<u8>);
+type Memory = InMemory<Vec<u8>>;
 
-impl Fetch for Memory {
-    fn size(&self, _: ResourceId) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn read(&self, _: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        into.extend_from_slice(&self.0[range.start as usize..range.end as usize]);
-        Ok(())
-    }
-}
-
-struct OneCore;
-
-impl Parallelism for OneCore {
-    fn width(&self) -> usize {
-        1
-    }
-
-    fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
-        (0..n).for_each(job);
-    }
-}
+const ONE_CORE: OneCore = OneCore { memory: u64::MAX };
 
 fn main() {
     // Cargo's own arguments begin with a dash.
@@ -51,12 +29,12 @@ fn main() {
 }
 
 fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
-    let memory = Memory(bytes);
+    let memory = InMemory(bytes);
     let mut ctf = open(streams);
     ctf.prepare(&memory).unwrap();
-    let indexed = ctf.index(&memory, &OneCore).unwrap();
+    let indexed = ctf.index(&memory, &ONE_CORE, &mut Defects::Refuse).unwrap();
     report(name, "index", &memory, || {
-        ctf.index(&memory, &OneCore).unwrap();
+        ctf.index(&memory, &ONE_CORE, &mut Defects::Refuse).unwrap();
     });
     let mut scratch = Scratch::default();
     let mut chunk = Chunk::empty();
@@ -65,7 +43,9 @@ fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
         let mut bytes = Vec::new();
         while let Some(piece) = pieces.cut(cut.last().map(|(p, _)| *p), 1 << 20, &memory, &mut bytes).unwrap()
         {
-            memory.read_over(piece.resource, piece.offset..piece.offset + piece.bytes, &mut bytes).unwrap();
+            memory
+                .read_after(piece.resource, piece.offset..piece.offset + piece.bytes, 0, &mut bytes)
+                .unwrap();
             cut.push((piece, bytes.clone()));
         }
         report(name, "decode pieces of 1 MiB", &memory, || {
@@ -90,7 +70,7 @@ fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
             indexed.corpus.load(c, SequenceSelection::List(rows), &memory, &mut scratch, &mut chunk).unwrap();
         }
     });
-    let held = indexed.index.bytes() + indexed.corpus.bytes();
+    let held = indexed.index.bytes() + indexed.corpus.facts().memory;
     let n = indexed.index.n_sequences();
     println!(
         "{{\"corpus\":\"{name}\",\"sequences\":{n},\"index_bytes_a_sequence\":{:.3}}}",

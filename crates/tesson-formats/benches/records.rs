@@ -4,39 +4,11 @@
 
 #![allow(clippy::print_stdout)]
 
-use std::ops::Range;
 use std::time::Instant;
 
-use tesson_core::{Error, Fetch, ResourceId};
+use tesson_core::{InMemory, ResourceId};
 use tesson_formats::record::{End, RecordFile, Records, Want};
 use tesson_formats::{array_record, tfrecord};
-
-struct Memory(Vec<u8>);
-
-impl Fetch for Memory {
-    fn size(&self, _: ResourceId) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        let from = into.len();
-        into.resize(from + (range.end - range.start) as usize, 0);
-        self.copy(resource, range, &mut into[from..]);
-        Ok(())
-    }
-
-    fn read_over(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        into.resize((range.end - range.start) as usize, 0);
-        self.copy(resource, range, into);
-        Ok(())
-    }
-}
-
-impl Memory {
-    fn copy(&self, _: ResourceId, range: Range<u64>, into: &mut [u8]) {
-        into.copy_from_slice(&self.0[range.start as usize..range.end as usize]);
-    }
-}
 
 /// An example of one integer, as TFDS writes it.
 fn integer(n: u64) -> Vec<u8> {
@@ -57,20 +29,20 @@ fn noise(n: usize, seed: u64) -> Vec<u8> {
     std::iter::repeat_with(next).take(n).collect()
 }
 
-fn tfrecord_of(records: impl Iterator<Item = Vec<u8>>) -> Memory {
+fn tfrecord_of(records: impl Iterator<Item = Vec<u8>>) -> InMemory<Vec<u8>> {
     let mut writer = tfrecord::write::Writer::new(Vec::new());
     records.for_each(|record| writer.record(&record).expect("memory takes all"));
-    Memory(writer.finish().expect("memory takes all"))
+    InMemory(writer.finish().expect("memory takes all"))
 }
 
-fn array_record_of(records: impl Iterator<Item = Vec<u8>>) -> Memory {
+fn array_record_of(records: impl Iterator<Item = Vec<u8>>) -> InMemory<Vec<u8>> {
     let options = array_record::write::Options::TFDS;
     let mut writer = array_record::write::Writer::new(Vec::new(), options).expect("memory takes all");
     records.for_each(|record| writer.record(&record).expect("memory takes all"));
-    Memory(writer.finish().expect("memory takes all"))
+    InMemory(writer.finish().expect("memory takes all"))
 }
 
-fn read(file: &dyn RecordFile, bytes: &Memory, block: &mut Records) -> u64 {
+fn read(file: &dyn RecordFile, bytes: &InMemory<Vec<u8>>, block: &mut Records) -> u64 {
     let mut n = 0;
     loop {
         let want = Want { first: n, most: u64::MAX, bytes: 512 << 10 };
@@ -84,7 +56,7 @@ fn read(file: &dyn RecordFile, bytes: &Memory, block: &mut Records) -> u64 {
     }
 }
 
-fn measure(name: &str, bytes: &Memory, new: impl Fn() -> Box<dyn RecordFile>) {
+fn measure(name: &str, bytes: &InMemory<Vec<u8>>, new: impl Fn() -> Box<dyn RecordFile>) {
     let mut block = Records::new();
     let mut best = f64::INFINITY;
     let mut n = 0;

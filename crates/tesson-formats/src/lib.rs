@@ -1,6 +1,6 @@
 //! The byte formats Tesson reads: bytes in, sequences out; and, for two of them, the way back.
 //!
-//! Nothing here opens a file or starts a thread: a format is lent bytes and cores by the engine
+//! Nothing here opens a file or starts a thread: the engine supplies a format with bytes and cores
 //! ([`tesson_core::Fetch`], [`tesson_core::Parallelism`]). One folder a format, one line of [`FORMATS`].
 
 pub mod array_record;
@@ -9,6 +9,7 @@ pub mod cbf;
 mod codecs;
 pub mod ctf;
 pub mod example;
+mod files;
 pub mod htk;
 pub mod image_map;
 pub mod mlf;
@@ -17,7 +18,6 @@ mod options;
 pub mod parquet;
 mod pictures;
 pub mod record;
-mod several;
 pub mod tfrecord;
 pub mod user;
 pub mod write;

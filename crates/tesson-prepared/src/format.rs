@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use tesson_core::{
     ConfigError, Deserializer, Error, Format, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
-    describe_from_table,
 };
 use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsSpec};
 use tesson_tfds::split::{Selection, file_instructions};
@@ -13,14 +12,12 @@ use crate::indexed_shard::index_folder;
 use crate::{features_of, find, open};
 
 /// The registry's entry.
-pub static FORMAT: Format = Format {
-    name: NAME,
-    aliases: &[],
-    help: "A split of a dataset prepared by TensorFlow Datasets; each example is a sequence.",
-    options: &OPTIONS,
-    describe: describe_from_table,
-    open: open_deserializer,
-};
+pub static FORMAT: Format = Format::new(
+    NAME,
+    "A split of a dataset prepared by TensorFlow Datasets; each example is a sequence.",
+    &OPTIONS,
+    open_deserializer,
+);
 
 /// One entry of `input`.
 static INPUT: OptionTable = OptionTable(&[

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::UNIX_EPOCH;
 use std::{fs, io, slice};
 
-use tesson_core::{Error, Fetch, ResourceId, StoreError};
+use tesson_core::{Error, Fetch, ReadContext, ResourceId, StoreError};
 use tesson_engine::record_index::Stamp;
 use tesson_engine::store::{FileStore, Resource, Store};
 use tesson_formats::record::{Fault, Problem, RecordFile, Records, Want};
@@ -173,29 +173,21 @@ fn absent(missing: &[Arc<Path>]) -> io::Error {
 }
 
 impl Fetch for Shards {
-    fn size(&self, resource: ResourceId) -> u64 {
-        self.files[resource.0 as usize].size
+    fn size(&self, resource: ResourceId) -> Result<u64, Error> {
+        Ok(self.files[resource.0 as usize].size)
     }
 
-    fn largest(&self) -> u64 {
-        LARGEST
-    }
-
-    fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        self.read_behind(resource, range, into.len(), into)
-    }
-
-    fn read_behind(
+    fn read_after(
         &self,
         resource: ResourceId,
         range: Range<u64>,
-        from: usize,
+        keep: usize,
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let i = resource.0 as usize;
         let file = self.opened(i)?;
-        into.resize(from + (range.end - range.start) as usize, 0);
-        let (mut at, mut rest) = (range.start, &mut into[from..]);
+        into.resize(keep + (range.end - range.start) as usize, 0);
+        let (mut at, mut rest) = (range.start, &mut into[keep..]);
         while !rest.is_empty() {
             let error = match file.read_at(at, rest) {
                 Ok(0) => {
@@ -214,6 +206,28 @@ impl Fetch for Shards {
             return Err(StoreError::new(Arc::clone(&self.files[i].path), Some(at), error).into());
         }
         Ok(())
+    }
+
+    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
+        None
+    }
+
+    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
+
+    fn context(&self) -> &dyn ReadContext {
+        self
+    }
+}
+
+impl ReadContext for Shards {
+    fn largest(&self) -> u64 {
+        LARGEST
+    }
+
+    fn progress(&self, _: u64) {}
+
+    fn cancelled(&self) -> bool {
+        false
     }
 }
 

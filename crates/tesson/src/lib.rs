@@ -67,10 +67,11 @@ pub mod plan {
 /// The format traits, for deserializers of one's own.
 pub mod deserializer {
     pub use tesson_core::{
-        ByteRun, Cause, Chunk, CompactLengths, Corpus, Damage, Data, DescribeFn, Deserializer, Fault, Fetch,
-        Format, Found, Index, Indexed, Keys, Name, Object, Offsets, OptionKind, OptionSpec, OptionTable,
-        Options, Parallelism, ReaderDefaults, Repeated, ResourceId, Scattered, Scratch, Section,
-        SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Value, Values,
+        ByteRun, Cause, Chunk, ChunkAccess, CompactLengths, Corpus, CorpusFacts, Damage, Data, Defects,
+        DescribeFn, Deserializer, DeserializerFacts, Fault, Fetch, Format, FoundStream, InMemory, Index,
+        IndexCache, Indexed, KeyType, Keys, Name, Object, Offsets, OneCore, OptionKind, OptionSpec,
+        OptionTable, Options, Parallelism, ReadContext, ReaderDefaults, RepeatedKeys, ResourceId, Scattered,
+        Scratch, Section, SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Value, Values,
         describe_from_table,
     };
 

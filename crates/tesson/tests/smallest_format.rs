@@ -3,14 +3,14 @@
 //! The smallest format there can be, and the one that CONTRIBUTING.md walks through. It uses nothing but the public
 //! parts of the façade, so it also shows what a user's own deserializer looks like.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use tesson::config::{json, lower};
 use tesson::deserializer::{
-    Chunk, CompactLengths, Corpus, Data, Deserializer, Fetch, Format, Index, Indexed, Keys, Offsets,
-    OptionKind, OptionSpec, OptionTable, Options, Parallelism, ReaderDefaults, ResourceId, Scratch,
-    SequenceSelection, StreamColumn, Values, describe_from_table,
+    Chunk, CompactLengths, Corpus, CorpusFacts, Data, Defects, Deserializer, DeserializerFacts, Fetch,
+    Format, Index, Indexed, Keys, Offsets, OptionKind, OptionSpec, OptionTable, Options, Parallelism,
+    ReaderDefaults, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, StreamMismatch,
+    StreamingDecoder, Values,
 };
 use tesson::store::MemoryStore;
 use tesson::{
@@ -19,14 +19,12 @@ use tesson::{
 };
 
 /// The entry of the registry. A built-in format's entry also stands in `tesson_formats::FORMATS`.
-static FORMAT: Format = Format {
-    name: "RawFloats",
-    aliases: &[],
-    help: "Little-endian 32-bit floats without any header, `dim` of them a record.",
-    options: &OPTIONS,
-    describe: describe_from_table,
+static FORMAT: Format = Format::new(
+    "RawFloats",
+    "Little-endian 32-bit floats without any header, `dim` of them a record.",
+    &OPTIONS,
     open,
-};
+);
 
 static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec { name: "file", aliases: &[], kind: OptionKind::Path, default: None, help: "The file." },
@@ -55,19 +53,14 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
         ));
     }
     let dim = at_least_one(options, "dim")?;
-    let stream = StreamInfo {
-        name: "x".into(),
-        shape: Shape::new([dim as usize]),
-        element: Element::F32,
-        sparse: false,
-    };
-    let file = options.text("file")?.expect("required options are there");
     let per_chunk = at_least_one(options, "recordsPerChunk")?;
-    Ok(Box::new(RawFloats {
-        resources: [PathBuf::from(file)],
-        streams: [stream],
-        records: Records { dim, per_chunk },
-    }))
+    let shape = Shape::new([dim as usize]);
+    let stream = StreamInfo { name: "x".into(), shape, element: Element::F32, sparse: false };
+    let file = options.text("file")?.expect("required options are there").into();
+    // All that changes what is delivered, and so what a saved state is good for.
+    let identity = format!("{} dim={dim} recordsPerChunk={per_chunk}", FORMAT.name);
+    let facts = DeserializerFacts::new(FORMAT.name, vec![file], vec![stream], identity);
+    Ok(Box::new(RawFloats { facts, records: Records { dim, per_chunk, facts: CorpusFacts::new(0) } }))
 }
 
 fn at_least_one(options: &Options<'_>, name: &str) -> Result<u64, ConfigError> {
@@ -76,53 +69,32 @@ fn at_least_one(options: &Options<'_>, name: &str) -> Result<u64, ConfigError> {
 }
 
 struct RawFloats {
-    resources: [PathBuf; 1],
-    streams: [StreamInfo; 1],
+    facts: DeserializerFacts,
     records: Records,
 }
 
 const FILE: ResourceId = ResourceId(0);
 
 impl Deserializer for RawFloats {
-    fn name(&self) -> &'static str {
-        FORMAT.name
-    }
-
-    fn streams(&self) -> &[StreamInfo] {
-        &self.streams
-    }
-
-    fn resources(&self) -> &[PathBuf] {
-        &self.resources
-    }
-
-    // All that changes what is delivered, and so what a saved state is good for.
-    fn identity(&self) -> String {
-        format!("{} dim={} recordsPerChunk={}", FORMAT.name, self.records.dim, self.records.per_chunk)
-    }
-
-    fn max_errors(&self) -> u64 {
-        0
+    fn facts(&self) -> &DeserializerFacts {
+        &self.facts
     }
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
-        let (size, record) = (fetch.size(FILE), self.records.record_bytes());
+        let (size, record) = (fetch.size(FILE)?, self.records.record_bytes());
         if size > 0 && size % record == 0 {
             return Ok(());
         }
         let what = format!("{size} bytes, expected a multiple of {record} (`dim` = {})", self.records.dim);
-        let at = Location {
-            file: Arc::from(self.resources[0].as_path()),
-            offset: size - size % record,
-            line: None,
-        };
+        let file = self.facts.resources[0].as_path().into();
+        let at = Location { file, offset: size - size % record, line: None };
         Err(DataError::new(DataErrorKind::Malformed { what }, at).into())
     }
 
     // The size of the file says all that there is to know. A format of lines or records of unequal size would read.
-    fn index(&self, fetch: &dyn Fetch, _parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
+    fn index(&self, fetch: &dyn Fetch, _: &dyn Parallelism, _: &mut Defects<'_>) -> Result<Indexed, Error> {
         let mut index = Index::new();
-        let mut left = fetch.size(FILE) / self.records.record_bytes();
+        let mut left = fetch.size(FILE)? / self.records.record_bytes();
         while left > 0 {
             let n = left.min(self.records.per_chunk);
             index.push(CompactLengths::constant(1, n as u32), n * self.records.record_bytes());
@@ -133,7 +105,15 @@ impl Deserializer for RawFloats {
     }
 
     // Making this index again costs nothing, so nothing is kept for the next time.
-    fn restore(&self, _saved: &[u8]) -> Option<Indexed> {
+    fn restore(&self, _: &[u8]) -> Option<Indexed> {
+        None
+    }
+
+    fn mismatches(&self, _: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
         None
     }
 }
@@ -143,6 +123,7 @@ impl Deserializer for RawFloats {
 struct Records {
     dim: u64,
     per_chunk: u64,
+    facts: CorpusFacts,
 }
 
 impl Records {
@@ -152,6 +133,10 @@ impl Records {
 }
 
 impl Corpus for Records {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
     fn load(
         &self,
         chunk: u32,
@@ -160,10 +145,7 @@ impl Corpus for Records {
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let rows: Vec<u32> = match wanted {
-            SequenceSelection::Range(range) => range.collect(),
-            SequenceSelection::List(rows) => rows.to_vec(),
-        };
+        let rows = wanted.to_vec();
         scratch.bytes.clear();
         for &row in &rows {
             fetch.read(FILE, self.span(chunk, row).1, &mut scratch.bytes)?;
@@ -184,16 +166,20 @@ impl Corpus for Records {
         Ok(())
     }
 
+    fn keys(&self, _: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+        Ok(None)
+    }
+
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        None
+    }
+
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, std::ops::Range<u64>) {
         let record = u64::from(chunk) * self.per_chunk + u64::from(sequence);
         (FILE, record * self.record_bytes()..(record + 1) * self.record_bytes())
     }
 
-    fn bytes(&self) -> usize {
-        size_of::<Records>()
-    }
-
-    fn save(&self, _index: &Index, _into: &mut Vec<u8>) {}
+    fn save(&self, _: &Index, _: &mut Vec<u8>) {}
 }
 
 /// A file of `n` records `[i, -i]`.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value as Json, json};
 use tesson_core::{
     ConfigError, Deserializer, Element, Format, OptionTable, Options, ReaderDefaults, Registry, Section,
-    Value, describe_from_table,
+    Value,
 };
 use tesson_plan::Window;
 
@@ -15,14 +15,7 @@ use crate::lower::understand;
 use crate::source::{DeserializerConfig, Randomize};
 
 /// Stands for a deserializer that a module is to register: only who imports that knows what its options mean.
-static PLUG_IN: Format = Format {
-    name: "plug-in",
-    aliases: &[],
-    help: "",
-    options: &OptionTable(&[]),
-    describe: describe_from_table,
-    open: not_opened,
-};
+static PLUG_IN: Format = Format::new("plug-in", "", &OptionTable(&[]), not_opened);
 
 fn not_opened(_: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     Err(ConfigError::new("", "what is only described is not opened"))

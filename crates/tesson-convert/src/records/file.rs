@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tesson_core::{Error, Fetch, ResourceId, StoreError};
+use tesson_core::{Error, ResourceId, StoreError};
 use tesson_engine::record_index::{self, Stamp};
 use tesson_engine::{Canceller, OpenFiles, kernels_from_environment, store};
 use tesson_formats::record::{End, Fault, RecordFile, Records, Want};

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{ByteRun, Chunk, Scratch};
+use tesson_core::{ByteRun, Chunk, ChunkAccess, Scratch};
 
 use super::plan::PLANNED_AT_ONCE;
 use super::ticket::{Ticket, Work};
@@ -111,7 +111,7 @@ impl Shared {
         let front = state.front;
         if let Some((items, missing)) = state.tickets.front().and_then(Ticket::wait) {
             let by_row = matches!(&self.supply, Supply::Indexed { corpus, table, .. }
-                if !corpus.whole_chunks() && !table.has_large_whole());
+                if corpus.facts().access != ChunkAccess::WholeOnly && !table.has_large_whole());
             let many = missing >= MANY_BLOCKS || missing as u64 * self.block_bytes >= MANY_BYTES;
             if by_row && many && state.row_allowance > 0 && state.fits(front, &self.setup) {
                 state.row_allowance -= items as i64 * self.row_cost as i64;

@@ -3,7 +3,9 @@
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{Chunk, DataError, DataErrorKind, Error, Location, SequenceSelection, UsageError};
+use tesson_core::{
+    Chunk, ChunkAccess, DataError, DataErrorKind, Error, Location, SequenceSelection, UsageError,
+};
 use tesson_plan::{BatchKind, BatchSlot, Planned, Sharing};
 
 use super::job::{Bench, Task};
@@ -153,7 +155,8 @@ impl Shared {
         let planned = work.plan.own.iter().chain(&work.plan.foreign);
         let Supply::Indexed { index, corpus, .. } = &self.supply else { return items.count() };
         // A chunk that is loaded as a whole should not be loaded for each part.
-        let parts = if corpus.whole_chunks() { WHOLE_CHUNK_PARTS } else { 1 };
+        let only_whole = corpus.facts().access == ChunkAccess::WholeOnly;
+        let parts = if only_whole { WHOLE_CHUNK_PARTS } else { 1 };
         let mut room = (parts * self.setup.part_bytes()) as u64;
         let mut end = from;
         for (item, planned) in items.zip(planned).skip(from) {
@@ -286,11 +289,9 @@ impl Shared {
         };
         let planned = places[sequence].planned;
         let (resource, span) = self.corpus().span(planned.chunk, planned.sequence);
-        let error = match self.setup.resources.files().get(resource.0 as usize) {
-            Some((file, _)) => {
-                DataError::new(kind, Location { file: file.clone(), offset: span.start, line: None })
-            }
-            None => DataError::in_chunk(kind, self.setup.deserializer.name(), planned.chunk),
+        let error = match self.setup.resources.path(resource) {
+            Some(file) => DataError::new(kind, Location { file, offset: span.start, line: None }),
+            None => DataError::in_chunk(kind, self.setup.deserializer.facts().name, planned.chunk),
         };
         Some(error.within(Some(stream.info().name.clone()), Some(keys.get(sequence))).into())
     }

@@ -90,7 +90,7 @@ impl Shared {
     pub(super) fn decode_piece(&self, piece: ByteRun, bench: &mut Bench) -> Result<Chunk, Error> {
         let mut chunk = self.spares.take();
         let resources = &*self.setup.resources;
-        resources.read_piece(self.decoder(), piece, &mut bench.bytes)?;
+        resources.read_run(self.decoder(), piece, &mut bench.bytes)?;
         bench.scratch.room.all = piece_room(piece.bytes.max(self.setup.piece_bytes));
         let decoded = self.decoder().decode(piece, &bench.bytes, resources, &mut bench.scratch, &mut chunk);
         bench.scratch.room.all = usize::MAX;

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, Damage, Error, Fault, Fetch, Index, Indexed, Keys, PartFetch, ResourceId, Scattered,
-    Scratch, SequenceSelection, UsageError,
+    Chunk, ChunkAccess, Corpus, CorpusFacts, Damage, Error, Fault, Fetch, Index, Indexed, Keys, PartFetch,
+    ResourceId, Scattered, Scratch, SequenceSelection, UsageError,
 };
 use tesson_plan::JoinedChunk;
 
@@ -13,11 +13,31 @@ use super::gather::{Pick, gather};
 
 /// A corpus made of several.
 pub(super) struct JoinedCorpus {
-    pub(super) parts: Vec<JoinedPart>,
-    pub(super) chunks: Vec<JoinedChunk>,
-    pub(super) index: Arc<Index>,
+    parts: Vec<JoinedPart>,
+    chunks: Vec<JoinedChunk>,
+    index: Arc<Index>,
     /// Bytes that the columns of one stream may take when they are put in another order.
-    pub(super) largest: usize,
+    largest: usize,
+    facts: CorpusFacts,
+}
+
+impl JoinedCorpus {
+    pub(super) fn new(
+        parts: Vec<JoinedPart>,
+        chunks: Vec<JoinedChunk>,
+        index: Arc<Index>,
+        largest: usize,
+    ) -> JoinedCorpus {
+        let memory = chunks.iter().map(JoinedChunk::bytes).sum::<usize>()
+            + parts.iter().map(|p| p.indexed.index.bytes() + p.indexed.corpus.facts().memory).sum::<usize>();
+        // What other parts have lies anywhere in their chunks, so they keep some of these.
+        let access = match parts[0].indexed.corpus.facts().access {
+            ChunkAccess::WholeOnly => ChunkAccess::WholeOnly,
+            ChunkAccess::Parts | ChunkAccess::PreferWhole => ChunkAccess::Parts,
+        };
+        let facts = CorpusFacts::new(memory).with_access(access);
+        JoinedCorpus { parts, chunks, index, largest, facts }
+    }
 }
 
 /// One of the corpora.
@@ -61,6 +81,10 @@ impl Loaded<'_> {
 }
 
 impl Corpus for JoinedCorpus {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
     fn load(
         &self,
         chunk: u32,
@@ -86,29 +110,20 @@ impl Corpus for JoinedCorpus {
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
-        out: &mut Chunk,
-    ) -> Result<Keys, Error> {
+    ) -> Result<Option<Keys>, Error> {
         let joined = &self.chunks[chunk as usize];
         let part = &self.parts[0];
         let all = part.indexed.index.chunk(joined.chunk as usize).n_sequences;
-        let keys = part.indexed.corpus.keys(joined.chunk, all, &part.fetch(fetch), scratch, out)?;
-        Ok(Keys::gathered(&[keys], (0..n_sequences).map(|i| (0, joined.row(i)))))
-    }
-
-    fn whole_chunks(&self) -> bool {
-        // What other parts have lies anywhere in their chunks, so they keep some of these.
-        self.parts[0].indexed.corpus.whole_chunks()
+        let fetch = part.fetch(fetch);
+        let keys =
+            part.indexed.corpus.keys_of_chunk(joined.chunk, all, &fetch, scratch, &mut Chunk::empty())?;
+        Ok(Some(Keys::gathered(&[keys], (0..n_sequences).map(|i| (0, joined.row(i))))))
     }
 
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
         // Where the first part has it; the others lie anywhere.
         let joined = &self.chunks[chunk as usize];
         self.parts[0].indexed.corpus.span(joined.chunk, joined.row(sequence))
-    }
-
-    fn bytes(&self) -> usize {
-        self.chunks.iter().map(JoinedChunk::bytes).sum::<usize>()
-            + self.parts.iter().map(|p| p.indexed.index.bytes() + p.indexed.corpus.bytes()).sum::<usize>()
     }
 
     fn save(&self, _index: &Index, _into: &mut Vec<u8>) {

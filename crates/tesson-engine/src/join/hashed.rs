@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, Error, Fetch, Index, Keys, ResourceId, Scattered, Scratch, SequenceSelection,
+    Chunk, Corpus, CorpusFacts, Error, Fetch, Index, Keys, ResourceId, Scattered, Scratch, SequenceSelection,
 };
 
 /// A corpus whose text keys are numbers: their djb2 hashes (§3.1). Different texts of the same hash are one key.
@@ -27,6 +27,10 @@ fn hash_keys(chunk: &mut Chunk) {
 }
 
 impl Corpus for Hashed {
+    fn facts(&self) -> &CorpusFacts {
+        self.0.facts()
+    }
+
     fn load(
         &self,
         chunk: u32,
@@ -50,22 +54,13 @@ impl Corpus for Hashed {
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
-        out: &mut Chunk,
-    ) -> Result<Keys, Error> {
-        let keys = self.0.keys(chunk, n_sequences, fetch, scratch, out)?;
-        Ok(hashed(&keys).unwrap_or(keys))
-    }
-
-    fn whole_chunks(&self) -> bool {
-        self.0.whole_chunks()
+    ) -> Result<Option<Keys>, Error> {
+        let keys = self.0.keys(chunk, n_sequences, fetch, scratch)?;
+        Ok(keys.map(|keys| hashed(&keys).unwrap_or(keys)))
     }
 
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
         self.0.span(chunk, sequence)
-    }
-
-    fn bytes(&self) -> usize {
-        self.0.bytes()
     }
 
     fn save(&self, index: &Index, into: &mut Vec<u8>) {

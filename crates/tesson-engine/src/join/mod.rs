@@ -18,7 +18,7 @@ mod part;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
-    Chunk, ConfigError, Error, Indexed, Key, Keys, Parallelism, PartFetch, ResourceId, Scratch,
+    Chunk, ConfigError, Defects, Error, Indexed, Key, Keys, Parallelism, PartFetch, ResourceId, Scratch,
 };
 use tesson_plan::{
     JoinReport, Joined, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
@@ -67,13 +67,14 @@ pub(crate) fn index(
     resources: &Resources,
     threads: &Threads,
     rules: JoinRules,
+    defects: &mut Defects<'_>,
 ) -> Result<Joint, Error> {
     let mut joined: Vec<JoinedPart> = Vec::new();
     let mut first_stream = 0;
     for part in parts.list() {
-        let streams: Vec<_> = part.deserializer.streams().iter().map(|s| (s.shape.len(), s.sparse)).collect();
+        let streams: Vec<_> = part.facts().streams.iter().map(|s| (s.shape.len(), s.sparse)).collect();
         let n_streams = streams.len() as u16;
-        let mut indexed = part.index(resources, threads)?;
+        let mut indexed = part.index(resources, threads, defects)?;
         if rules.hash_keys {
             indexed.corpus = Arc::new(Hashed(indexed.corpus));
         }
@@ -82,7 +83,7 @@ pub(crate) fn index(
             first_resource: part.files.start as u32,
             first_stream,
             streams,
-            strict: part.deserializer.max_errors() == 0 && parts.max_errors() > 0,
+            strict: part.facts().max_errors == 0 && parts.max_errors() > 0,
         });
         first_stream += n_streams;
     }
@@ -133,11 +134,11 @@ fn join(
     check_memory(&columns, threads.memory)?;
     let secondary = |(i, keys): (usize, _)| {
         let part = &joined[i];
-        let repeated = parts.list()[i].deserializer.repeated_keys();
+        let repeated = parts.list()[i].facts().repeated_keys;
         Secondary { index: &part.indexed.index, keys, repeated }
     };
     let secondaries: Vec<_> = (1..).zip(&columns).map(secondary).collect();
-    let definer = parts.list().iter().position(|part| part.deserializer.defines_size());
+    let definer = parts.list().iter().position(|part| part.facts().defines_size);
     let mut joiner = Joiner::new(&joined[0].indexed.index, &secondaries, definer, rules.missing);
     each_keys(&joined[0], resources, threads, &mut |chunk, keys| joiner.push(chunk, &keys))?;
     let Joined { index, chunks, report } = joiner.finish();
@@ -147,7 +148,7 @@ fn join(
     judge(&report, rules.missing)?;
     let index = Arc::new(index);
     let largest = usize::try_from(threads.memory / 4).unwrap_or(usize::MAX);
-    let corpus = JoinedCorpus { parts: joined, chunks, index: index.clone(), largest };
+    let corpus = JoinedCorpus::new(joined, chunks, index.clone(), largest);
     Ok((Indexed { index, corpus: Arc::new(corpus) }, report))
 }
 
@@ -170,7 +171,7 @@ fn each_keys(
             let (scratch, chunk) = &mut *bench;
             let n: u32 = part.indexed.index.chunk(from + i).n_sequences;
             let fetch = PartFetch { fetch: resources, first: part.first_resource };
-            let keys = part.indexed.corpus.keys((from + i) as u32, n, &fetch, scratch, chunk);
+            let keys = part.indexed.corpus.keys_of_chunk((from + i) as u32, n, &fetch, scratch, chunk);
             *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(keys);
         });
         for (chunk, keys) in (from as u32..).zip(found) {
@@ -206,12 +207,12 @@ fn repeated(number: usize, found: &PartReport, part: &JoinedPart, resources: &Re
         let chunk = index.chunk_of_sequence(sequence.into());
         let within = u64::from(sequence) - index.chunk(chunk).first_sequence;
         let (resource, bytes) = part.indexed.corpus.span(chunk as u32, within as u32);
-        match resources.files().get(part.first_resource as usize + resource.0 as usize) {
-            Some((file, _)) if resource != ResourceId::NONE => {
-                format!("{} (byte {})", file.display(), bytes.start)
-            }
-            _ => format!("sequence {within} of chunk {chunk}"),
+        if resource != ResourceId::NONE
+            && let Some(file) = resources.path(ResourceId(part.first_resource + resource.0))
+        {
+            return format!("{} (byte {})", file.display(), bytes.start);
         }
+        format!("sequence {within} of chunk {chunk}")
     };
     let mut what = format!("{} keys occur again in `deserializers[{number}]`", found.repeated);
     if let (Some(key), Some(&(before, again))) = (found.first_repeated.first(), found.repeated_at.first()) {

@@ -4,7 +4,10 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tesson_core::{ConfigError, Deserializer, Error, Indexed, PartFetch, StoreError, StreamInfo};
+use tesson_core::{
+    ConfigError, Defects, Deserializer, DeserializerFacts, Error, IndexCache, Indexed, PartFetch, StoreError,
+    StreamInfo,
+};
 
 use crate::fetch::Resources;
 use crate::threads::Threads;
@@ -21,7 +24,7 @@ pub(crate) struct Parts(Vec<Part>);
 
 /// The names of the files of all deserializers.
 pub(crate) fn files(deserializers: &[Box<dyn Deserializer>]) -> impl Iterator<Item = Arc<Path>> {
-    deserializers.iter().flat_map(|d| d.resources()).map(|path| Arc::<Path>::from(path.as_path()))
+    deserializers.iter().flat_map(|d| &d.facts().resources).map(|path| Arc::<Path>::from(path.as_path()))
 }
 
 impl Parts {
@@ -40,9 +43,9 @@ impl Parts {
         for (i, mut deserializer) in deserializers.into_iter().enumerate() {
             deserializer.prepare(&PartFetch { fetch: resources, first: first as u32 })?;
             // Now: some formats find their streams in the file.
-            let checked = deserializer.streams().iter().try_for_each(StreamInfo::check_name);
+            let checked = deserializer.facts().streams.iter().try_for_each(StreamInfo::check_name);
             checked.map_err(|what| ConfigError::new(format!("deserializers[{i}]"), what))?;
-            let files = first..first + deserializer.resources().len();
+            let files = first..first + deserializer.facts().resources.len();
             first = files.end;
             parts.push(Part { deserializer: deserializer.into(), files });
         }
@@ -58,58 +61,65 @@ impl Parts {
         &self.0[0].deserializer
     }
 
-    fn all(&self) -> impl Iterator<Item = &dyn Deserializer> {
-        self.0.iter().map(|part| &*part.deserializer)
+    pub(crate) fn facts(&self) -> impl Iterator<Item = &DeserializerFacts> {
+        self.0.iter().map(Part::facts)
     }
 
     /// The only deserializer, if data in order can be read from it before they are indexed.
     pub(crate) fn growing(&self) -> bool {
         let [only] = self.0.as_slice() else { return false };
-        !only.deserializer.cache_index() && only.deserializer.streaming().is_some()
+        only.facts().index_cache != IndexCache::On && only.deserializer.streaming().is_some()
     }
 
     /// The streams of all, in order.
     pub(crate) fn streams(&self) -> Vec<Arc<StreamInfo>> {
-        self.all().flat_map(|d| d.streams().iter().cloned().map(Arc::new)).collect()
+        self.facts().flat_map(|facts| facts.streams.iter().cloned().map(Arc::new)).collect()
     }
 
     /// Everything that changes sequences, keys or values.
     pub(crate) fn identity(&self) -> String {
-        self.all().map(Deserializer::identity).collect::<Vec<_>>().join(" + ")
+        self.facts().map(|facts| facts.identity.as_str()).collect::<Vec<_>>().join(" + ")
     }
 
     /// Faults that are forgiven, in all parts together.
     pub(crate) fn max_errors(&self) -> u64 {
-        self.all().map(Deserializer::max_errors).fold(0, u64::saturating_add)
+        self.facts().map(|facts| facts.max_errors).fold(0, u64::saturating_add)
     }
 
     pub(crate) fn keep_in_memory(&self) -> bool {
-        self.all().any(Deserializer::keep_in_memory)
+        self.facts().any(|facts| facts.keep_in_memory)
     }
 }
 
 impl Part {
+    pub(crate) fn facts(&self) -> &DeserializerFacts {
+        self.deserializer.facts()
+    }
+
     /// Indexes the part, or takes its index from a cache.
-    pub(crate) fn index(&self, resources: &Resources, threads: &Threads) -> Result<Indexed, Error> {
+    pub(crate) fn index(
+        &self,
+        resources: &Resources,
+        threads: &Threads,
+        defects: &mut Defects<'_>,
+    ) -> Result<Indexed, Error> {
         let fetch = PartFetch { fetch: resources, first: self.files.start as u32 };
         let deserializer = &*self.deserializer;
-        if !deserializer.cache_index() {
-            return deserializer.index(&fetch, threads);
+        if self.facts().index_cache != IndexCache::On {
+            return deserializer.index(&fetch, threads, defects);
         }
         let corpus = fingerprint::corpus(resources, self.files.clone())?;
         let files = &resources.files()[self.files.clone()];
         if let Some(indexed) = index_cache::read(deserializer, files, corpus) {
             return Ok(indexed);
         }
-        let indexed = deserializer.index(&fetch, threads)?;
+        let indexed = deserializer.index(&fetch, threads, defects)?;
         if let Err(e) = index_cache::write(deserializer, files, corpus, &indexed) {
             tracing::info!("the index cache cannot be written: {e}");
         }
         Ok(indexed)
     }
-}
 
-impl Part {
     /// Writes the cache of an index of this part; returns where it is.
     pub(crate) fn write_index_cache(
         &self,
@@ -128,7 +138,7 @@ impl Part {
 fn check(deserializers: &[Box<dyn Deserializer>]) -> Result<(), ConfigError> {
     let mut names: Vec<(&str, usize)> = Vec::new();
     for (i, deserializer) in deserializers.iter().enumerate() {
-        for stream in deserializer.streams() {
+        for stream in &deserializer.facts().streams {
             if let Some((_, other)) = names.iter().find(|(name, _)| *name == stream.name) {
                 let what = format!(
                     "stream `{}` is in `deserializers[{other}]` too; give one of them another name",
@@ -139,7 +149,7 @@ fn check(deserializers: &[Box<dyn Deserializer>]) -> Result<(), ConfigError> {
             names.push((&stream.name, i));
         }
     }
-    let mut definers = (0..deserializers.len()).filter(|&i| deserializers[i].defines_size());
+    let mut definers = (0..deserializers.len()).filter(|&i| deserializers[i].facts().defines_size);
     if let (Some(one), Some(other)) = (definers.next(), definers.next()) {
         let what = format!("a stream of `deserializers[{one}]` has `definesMBSize` already, one stream may");
         return Err(ConfigError::new(format!("deserializers[{other}]"), what));

@@ -1,6 +1,6 @@
 //! How a source's memory is divided.
 
-use tesson_core::{ConfigError, Error, Fetch, Index, Indexed};
+use tesson_core::{ConfigError, Error, Index, Indexed, ReadContext};
 use tesson_plan::{Bucketing, OrderSpec, Window};
 
 use super::Source;
@@ -66,7 +66,7 @@ impl Source {
 
     /// Divides the memory that index and plan leave.
     pub(super) fn budget(&self, indexed: &Indexed) -> Result<Budget, Error> {
-        let index = (indexed.index.bytes() + indexed.corpus.bytes()) as u64;
+        let index = (indexed.index.bytes() + indexed.corpus.facts().memory) as u64;
         let buckets = self.plan.bucketing.map_or(0, |_| Bucketing::bytes(indexed.index.n_sequences()));
         // Equal steps are counted in an order of their own.
         let orders = 1 + u64::from(self.plan.equal_steps.is_some());

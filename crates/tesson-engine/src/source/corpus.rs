@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use tesson_core::{DataError, Error, Indexed, PartFetch, StreamMismatch};
+use tesson_core::{DataError, Defects, Error, IndexCache, Indexed, PartFetch, StreamMismatch};
 use tesson_plan::JoinReport;
 
 use super::Source;
@@ -33,7 +33,7 @@ impl Source {
             let fetch = PartFetch { fetch: &*self.resources, first: part.files.start as u32 };
             let found = part.deserializer.mismatches(&fetch)?;
             all.extend(found.into_iter().map(|m| StreamMismatch { stream: first_stream + m.stream, ..m }));
-            first_stream += part.deserializer.streams().len();
+            first_stream += part.facts().streams.len();
         }
         Ok(all)
     }
@@ -59,14 +59,13 @@ impl Source {
     /// # Errors
     /// As [`Source::indexed`], and unreadable storage.
     pub fn check(&mut self, each: &mut dyn FnMut(&DataError, Severity)) -> Result<Checked, Error> {
-        let threads = Threads { n: self.threads, memory: self.memory_limit / 2 };
-        let looked_at = match self.parts.list() {
-            [part] => part.deserializer.index_with_defects(&*self.resources, &threads)?,
-            _ => None,
-        };
-        let (indexed, defects) = match looked_at {
-            Some(found) => found,
-            None => (self.indexed()?.clone(), Vec::new()),
+        let mut defects = Vec::new();
+        let indexed = match &self.joint {
+            // What reading has not refused; a cheap index is made again, to look for more.
+            Some(joint) if !self.parts.facts().all(|facts| facts.index_cache == IndexCache::Useless) => {
+                joint.indexed.clone()
+            }
+            _ => self.index(&mut Defects::Collect(&mut defects))?.indexed,
         };
         let piece_bytes = Budget::of(self.memory_limit, self.threads).piece_bytes;
         let table = BlockTable::of(&indexed, self.block_sizes(piece_bytes, piece_bytes));
@@ -95,15 +94,19 @@ impl Source {
     pub fn write_index_cache(&mut self) -> Result<Vec<PathBuf>, Error> {
         let joint = self.joint()?.clone();
         let parts = self.parts.list().iter().zip(&joint.parts);
-        let cached = parts.filter(|(part, _)| part.deserializer.can_cache_index());
+        let cached = parts.filter(|(part, _)| part.facts().index_cache != IndexCache::Useless);
         cached.map(|(part, indexed)| part.write_index_cache(indexed, &self.resources)).collect()
     }
 
     fn joint(&mut self) -> Result<&Joint, Error> {
         if self.joint.is_none() {
-            let threads = Threads { n: self.threads, memory: self.memory_limit / 2 };
-            self.joint = Some(join::index(&self.parts, &self.resources, &threads, self.join)?);
+            self.joint = Some(self.index(&mut Defects::Refuse)?);
         }
         Ok(self.joint.as_ref().expect("made above"))
+    }
+
+    fn index(&self, defects: &mut Defects<'_>) -> Result<Joint, Error> {
+        let threads = Threads { n: self.threads, memory: self.memory_limit / 2 };
+        join::index(&self.parts, &self.resources, &threads, self.join, defects)
     }
 }

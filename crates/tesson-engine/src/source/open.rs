@@ -85,7 +85,7 @@ impl Source {
         // The last minibatch of truncated reading is one of rows, which are full or not.
         let drops_last_rows = truncation.is_some() && std::mem::take(&mut plan.ending.drop_last);
         // Joined to others it is part of a corpus like any other.
-        if parts.list().len() == 1 && !parts.primary().composable() {
+        if parts.list().len() == 1 && !parts.primary().facts().composable {
             plan.order = plan.order.on_local_timeline();
         }
         if plan.bucketing.is_some() && plan.order.is_local() {
@@ -109,7 +109,7 @@ impl Source {
         }
         options = options.flag("hashed", join.hash_keys);
         let stored = parts.streams();
-        let transforms = Transforms::new(&transforms, &stored, parts.primary().name())?;
+        let transforms = Transforms::new(&transforms, &stored, parts.primary().facts().name)?;
         let fingerprint = Fingerprint {
             corpus,
             index: None,

@@ -249,7 +249,7 @@ impl<T: Send> Belt<'_, T> {
         while let Some(after) = self.start_cut() {
             let cut = self.pieces.cut(after, self.piece_bytes, self.resources, &mut bytes);
             let Some((number, piece)) = self.end_cut(cut) else { return };
-            let read = self.resources.read_piece(self.pieces, piece, &mut bytes);
+            let read = self.resources.read_run(self.pieces, piece, &mut bytes);
             scratch.room.all = piece_room(piece.bytes.max(self.least_room)).max(self.room.sequence);
             let decoded = read
                 .and_then(|()| self.pieces.decode(piece, &bytes, self.resources, &mut scratch, &mut chunk));

@@ -36,8 +36,7 @@ impl Source {
         }
         let budget = self.budget(&indexed)?;
         self.pipeline = None;
-        let storage =
-            (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
+        let storage = self.resources.bytes();
         let small = storage <= SMALL.min(budget.blocks / 8);
         let keep = self.parts.keep_in_memory();
         let shuffled = self.plan.order.is_shuffled();
@@ -98,8 +97,7 @@ impl Source {
 
     pub(super) fn growing_pipeline(&self) -> Pipeline {
         let budget = Budget::of(self.memory_limit, self.threads);
-        let storage =
-            (0..self.resources.files().len()).map(|f| self.resources.files()[f].1.size()).sum::<u64>();
+        let storage = self.resources.bytes();
         let retain = self.parts.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
         self.pipeline_of(Supply::Growing, &budget, retain, false)
     }

@@ -57,10 +57,10 @@ impl Source {
         let show = |(planned, when): (Planned, Option<(u64, u64)>)| -> Result<Shown, Error> {
             let packed = self.pipeline.as_ref().ok_or(Error::Cancelled)?.single(planned, sweep, None)?;
             let (resource, span) = indexed.corpus.span(planned.chunk, planned.sequence);
-            let file = self.resources.files().get(resource.0 as usize);
+            let file = self.resources.path(resource);
             Ok(Shown {
                 planned,
-                place: file.map(|(name, _)| (name.clone(), span.start)),
+                place: file.map(|name| (name, span.start)),
                 when,
                 faults: packed.charges.into_iter().map(|charge| charge.error).collect(),
                 minibatch: Minibatch { arrays: packed.arrays, sweep_end: false, resume: self.state.clone() },
@@ -81,7 +81,8 @@ impl Source {
         let (mut found, mut occurrences) = (Vec::new(), 0);
         for chunk in 0..indexed.index.n_chunks() {
             let n = indexed.index.chunk(chunk).n_sequences;
-            let keys = indexed.corpus.keys(chunk as u32, n, &*self.resources, &mut scratch, &mut memory)?;
+            let keys =
+                indexed.corpus.keys_of_chunk(chunk as u32, n, &*self.resources, &mut scratch, &mut memory)?;
             for sequence in (0..n).filter(|&i| is_wanted(&keys.get(i as usize))) {
                 occurrences += 1;
                 if found.len() < most {

@@ -38,7 +38,7 @@ impl Index {
         bench: &mut Bench,
     ) -> Result<Result<Index, Fault>, Error> {
         let fault = |offset, problem| Ok(Err(Fault { record: 0, offset, problem }));
-        let size = fetch.size(resource);
+        let size = fetch.size(resource)?;
         let mut raw = Vec::new();
         if let Err(problem) = check_size(size) {
             fetch.read(resource, 0..size.min(SIGNATURE.len() as u64), &mut raw)?;

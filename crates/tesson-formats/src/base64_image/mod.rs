@@ -8,11 +8,10 @@ use tesson_core::Format;
 use crate::options::not_built;
 
 /// The registry's entry.
-pub static FORMAT: Format = Format {
-    name: "Base64ImageDeserializer",
-    aliases: &[],
-    help: "Pictures and their classes: a file with a picture a line, in Base64.",
-    options: &options::OPTIONS,
-    describe: options::describe,
-    open: |options, _| not_built(FORMAT.name, options),
-};
+pub static FORMAT: Format = Format::new(
+    "Base64ImageDeserializer",
+    "Pictures and their classes: a file with a picture a line, in Base64.",
+    &options::OPTIONS,
+    |options, _| not_built(FORMAT.name, options),
+)
+.with_describe(options::describe);

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
 use tesson_core::{
-    Chunk, Corpus, DataErrorKind, Element, Error, Fetch, Index, Indexed, Keys, ResourceId, Scattered,
-    Scratch, SequenceSelection,
+    Chunk, ChunkAccess, Corpus, CorpusFacts, DataErrorKind, Element, Error, Fetch, Index, Indexed, Keys,
+    ResourceId, Scattered, Scratch, SequenceSelection,
 };
 
 use super::decode::{self, Cut, Decoder};
@@ -15,12 +15,10 @@ use super::value::Real;
 use super::window::Window;
 use super::{FILE, Rules};
 
-/// A chunk that is wanted whole is read from its beginning to its end if it is no larger: that needs no directory.
-const WHOLE: u64 = 4 << 20;
-
-/// Under a large memory limit so is one of this part of the largest sequence: its parts could only be found by reading all
+/// A chunk that is wanted whole is read from its beginning to its end if it is no larger: that needs no directory. Under a
+/// large memory limit so is any of [moderate size](ChunkAccess::moderate_bytes): its parts could only be found by reading all
 /// of it first, and each would read some of its neighbours.
-const WHOLE_SHARE: u64 = 4;
+const WHOLE: u64 = 4 << 20;
 
 /// An indexed file.
 struct CbfCorpus {
@@ -28,12 +26,19 @@ struct CbfCorpus {
     index: Arc<Index>,
     /// What is known of each chunk's inside.
     directories: Vec<OnceLock<Directory>>,
+    facts: CorpusFacts,
 }
 
 /// Joins an index and what it is the index of.
 pub(super) fn indexed(rules: Arc<Rules>, index: Arc<Index>) -> Indexed {
-    let directories = rules.chunks.iter().map(|_| OnceLock::new()).collect();
-    Indexed { index: Arc::clone(&index), corpus: Arc::new(CbfCorpus { rules, index, directories }) }
+    let directories: Vec<OnceLock<Directory>> = rules.chunks.iter().map(|_| OnceLock::new()).collect();
+    let inside: usize = rules.chunks.iter().map(|chunk| directory::most_bytes(&rules, chunk)).sum();
+    let memory = directories.capacity() * size_of::<OnceLock<Directory>>() + inside;
+    // Of a chunk with streams that are left out only parts are read.
+    let access = if rules.skips() { ChunkAccess::Parts } else { ChunkAccess::PreferWhole };
+    let facts = CorpusFacts::new(memory).with_access(access);
+    let corpus = CbfCorpus { rules, index: Arc::clone(&index), directories, facts };
+    Indexed { index, corpus: Arc::new(corpus) }
 }
 
 /// Consecutive sequences of a chunk.
@@ -44,6 +49,10 @@ struct Run {
 }
 
 impl Corpus for CbfCorpus {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
     fn load(
         &self,
         chunk: u32,
@@ -69,25 +78,14 @@ impl Corpus for CbfCorpus {
         _n_sequences: u32,
         _fetch: &dyn Fetch,
         _scratch: &mut Scratch,
-        _out: &mut Chunk,
-    ) -> Result<Keys, Error> {
-        Ok(Keys::Consecutive(self.rules.chunks[chunk as usize].first_sequence))
-    }
-
-    fn reads_whole(&self, chunk: u32, largest: u64) -> bool {
-        !self.rules.skips() && self.rules.chunks[chunk as usize].bytes() <= largest / WHOLE_SHARE
+    ) -> Result<Option<Keys>, Error> {
+        Ok(Some(Keys::Consecutive(self.rules.chunks[chunk as usize].first_sequence)))
     }
 
     /// Where the sequence's length stands: its samples lie in as many places as there are streams.
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
         let at = self.rules.chunks[chunk as usize].offset + 4 * u64::from(sequence);
         (FILE, at..at + 4)
-    }
-
-    fn bytes(&self) -> usize {
-        let directories: usize =
-            self.rules.chunks.iter().map(|chunk| directory::most_bytes(&self.rules, chunk)).sum();
-        self.directories.capacity() * size_of::<OnceLock<Directory>>() + directories
     }
 
     fn save(&self, _index: &Index, _into: &mut Vec<u8>) {}
@@ -165,7 +163,7 @@ impl CbfCorpus {
         let chunk = &self.rules.chunks[run.chunk as usize];
         run.sequences == (0..chunk.n_sequences)
             && !self.rules.skips()
-            && chunk.bytes() <= WHOLE.min(fetch.largest()).max(fetch.largest() / WHOLE_SHARE)
+            && chunk.bytes() <= WHOLE.min(fetch.largest()).max(ChunkAccess::moderate_bytes(fetch.largest()))
     }
 
     fn load_whole<E: Real>(

@@ -74,7 +74,7 @@ impl Layout {
     /// # Errors
     /// What §3 lists for opening: [`DataErrorKind::Malformed`] with its place, or a file without sequences.
     pub(super) fn read(file: &Arc<Path>, fetch: &dyn Fetch) -> Result<Layout, Error> {
-        let mut reader = Reader { file, fetch, at: 0, end: fetch.size(FILE), bytes: Vec::new(), used: 0 };
+        let mut reader = Reader { file, fetch, at: 0, end: fetch.size(FILE)?, bytes: Vec::new(), used: 0 };
         let size = reader.end;
         if size == 0 {
             return Err(reader.error(0, DataErrorKind::EmptyFile));

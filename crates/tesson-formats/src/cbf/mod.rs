@@ -39,33 +39,39 @@ mod walk;
 mod window;
 pub mod write;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::identity::{Identity, List, Quoted};
 use tesson_core::{
-    ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Format, Indexed, Key,
-    Location, Options, Parallelism, ReaderDefaults, ResourceId, Shape, StreamInfo, StreamingDecoder,
+    ConfigError, DataError, DataErrorKind, Defects, Deserializer, Element, Error, Fetch, Format, Indexed,
+    Key, Location, Options, Parallelism, ReaderDefaults, ResourceId, Shape, StreamInfo, StreamMismatch,
+    StreamingDecoder,
 };
 
-use crate::several;
+use crate::files::{DataFile, Files};
 use layout::{ChunkPlace, Layout};
 use options::{CbfOptions, OPTIONS};
 use record::{Broken, Form};
 
 /// The registry's entry.
-pub static FORMAT: Format = Format {
-    name: "CNTKBinaryFormatDeserializer",
-    aliases: &["CNTKBinaryReader", "CBFDeserializer"],
-    help: "Binary: chunks of dense and sparse sequences, as written by `tesson convert` and CNTK's ctf2bin.",
-    options: &OPTIONS,
-    describe: options::describe,
+pub static FORMAT: Format = Format::new(
+    "CNTKBinaryFormatDeserializer",
+    "Binary: chunks of dense and sparse sequences, as written by `tesson convert` and CNTK's ctf2bin.",
+    &OPTIONS,
     open,
-};
+)
+.with_aliases(&["CNTKBinaryReader", "CBFDeserializer"])
+.with_describe(options::describe);
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let options = Arc::new(CbfOptions::new(options, defaults)?);
-    Ok(several::open(&options.files, |file| Cbf::new(Arc::clone(&options), file)))
+    let files = Files::new(FORMAT.name, &options.files, |file| Cbf::new(Arc::clone(&options), &file));
+    Ok(Box::new(files.with_facts(|facts| {
+        facts.keep_in_memory = options.keep;
+        facts.smaller_chunks =
+            Some("write the file again with smaller chunks (`tesson convert --chunk-size`)");
+    })))
 }
 
 /// The streams of a file, by their names in it, and the type that each one's values are written in.
@@ -103,7 +109,7 @@ struct Rules {
     by_offset: Vec<u32>,
     /// All chunks are small enough to be read whole.
     small_chunks: bool,
-    /// Lengths that do not add up to the table's sum have been told of, and count as they are.
+    /// Lengths that do not add up to the table's sum are listed as defects, and count as they are.
     checking: bool,
 }
 
@@ -169,16 +175,15 @@ impl Rules {
 /// A binary file as a corpus.
 struct Cbf {
     options: Arc<CbfOptions>,
-    resources: [PathBuf; 1],
     /// The streams that are delivered.
     streams: Vec<StreamInfo>,
     rules: Arc<Rules>,
 }
 
 impl Cbf {
-    fn new(options: Arc<CbfOptions>, file: PathBuf) -> Cbf {
+    fn new(options: Arc<CbfOptions>, file: &Path) -> Cbf {
         let rules = Rules {
-            file: file.as_path().into(),
+            file: file.into(),
             element: options.element,
             streams: Vec::new(),
             chunks: Vec::new(),
@@ -186,8 +191,7 @@ impl Cbf {
             small_chunks: false,
             checking: false,
         };
-        let resources = [file];
-        Cbf { options, resources, streams: Vec::new(), rules: Arc::new(rules) }
+        Cbf { options, streams: Vec::new(), rules: Arc::new(rules) }
     }
 
     /// The file's streams under the names that the options give them (§4).
@@ -213,17 +217,9 @@ impl Cbf {
     }
 }
 
-impl Deserializer for Cbf {
-    fn name(&self) -> &'static str {
-        FORMAT.name
-    }
-
+impl DataFile for Cbf {
     fn streams(&self) -> &[StreamInfo] {
         &self.streams
-    }
-
-    fn resources(&self) -> &[PathBuf] {
-        &self.resources
     }
 
     fn identity(&self) -> String {
@@ -232,23 +228,6 @@ impl Deserializer for Cbf {
         let streams: Vec<String> = streams.map(|s| format!("({}, {})", Quoted(&s.name), s.skip)).collect();
         let identity = Identity::new("cbf", 1).part().word(self.options.element.name());
         identity.word(List(&streams)).text()
-    }
-
-    fn smaller_chunks(&self) -> Option<&'static str> {
-        Some("write the file again with smaller chunks (`tesson convert --chunk-size`)")
-    }
-
-    fn max_errors(&self) -> u64 {
-        0
-    }
-
-    fn keep_in_memory(&self) -> bool {
-        self.options.keep
-    }
-
-    // The file's chunk table is its index.
-    fn can_cache_index(&self) -> bool {
-        false
     }
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
@@ -269,26 +248,29 @@ impl Deserializer for Cbf {
         Ok(())
     }
 
-    fn index(&self, fetch: &dyn Fetch, parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
-        let (index, defects) = index::index(&self.rules, fetch, parallelism)?;
-        match defects.into_iter().next() {
-            Some(defect) => Err(defect.into()),
-            None => Ok(corpus::indexed(Arc::clone(&self.rules), Arc::new(index))),
-        }
-    }
-
-    fn index_with_defects(
+    fn index(
         &self,
         fetch: &dyn Fetch,
         parallelism: &dyn Parallelism,
-    ) -> Result<Option<(Indexed, Vec<DataError>)>, Error> {
-        let rules = Arc::new(Rules { checking: true, ..(*self.rules).clone() });
-        let (index, defects) = index::index(&rules, fetch, parallelism)?;
-        Ok(Some((corpus::indexed(rules, Arc::new(index)), defects)))
+        defects: &mut Defects<'_>,
+    ) -> Result<Indexed, Error> {
+        let mut rules = Arc::clone(&self.rules);
+        if defects.are_collected() {
+            Arc::make_mut(&mut rules).checking = true;
+        }
+        let (index, found) = index::index(&rules, fetch, parallelism)?;
+        found.into_iter().try_for_each(|defect| defects.report(defect))?;
+        Ok(corpus::indexed(rules, Arc::new(index)))
     }
 
+    // The file's chunk table is its index.
     fn restore(&self, _saved: &[u8]) -> Option<Indexed> {
         None
+    }
+
+    // The file declares its streams itself.
+    fn mismatches(&self, _fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        Ok(Vec::new())
     }
 
     fn streaming(&self) -> Option<&dyn StreamingDecoder> {

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, CompactLengths, Corpus, DataErrorKind, Error, Fetch, Index, Indexed, Keys, ResourceId, Scattered,
-    Scratch, SequenceSelection,
+    Chunk, CompactLengths, Corpus, CorpusFacts, DataErrorKind, Error, Fetch, Index, Indexed, Keys,
+    ResourceId, Scattered, Scratch, SequenceSelection,
 };
 
 use super::index::{ChunkTable, save};
@@ -19,12 +19,15 @@ struct CtfCorpus {
     rules: Arc<Rules>,
     index: Arc<Index>,
     table: Vec<ChunkTable>,
+    facts: CorpusFacts,
 }
 
 /// Joins an index and its table.
 pub(crate) fn indexed(rules: Arc<Rules>, index: Index, table: Vec<ChunkTable>) -> Indexed {
     let index = Arc::new(index);
-    Indexed { index: Arc::clone(&index), corpus: Arc::new(CtfCorpus { rules, index, table }) }
+    let tables: usize = table.iter().map(ChunkTable::bytes).sum();
+    let facts = CorpusFacts::new(table.capacity() * size_of::<ChunkTable>() + tables);
+    Indexed { index: Arc::clone(&index), corpus: Arc::new(CtfCorpus { rules, index, table, facts }) }
 }
 
 /// Bytes that are read at once, where more than one sequence is.
@@ -44,6 +47,10 @@ struct Run {
 }
 
 impl Corpus for CtfCorpus {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
     fn load(
         &self,
         chunk: u32,
@@ -76,24 +83,21 @@ impl Corpus for CtfCorpus {
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
-        _out: &mut Chunk,
-    ) -> Result<Keys, Error> {
+    ) -> Result<Option<Keys>, Error> {
         let part = self.part(chunk, 0);
-        match self.rules.rows.keying {
-            Keying::Lines => Ok(part.line_keys()),
-            Keying::Numbers | Keying::Texts => part.id_keys(n_sequences as usize, fetch, &mut scratch.bytes),
-        }
+        let keys = match self.rules.rows.keying {
+            Keying::Lines => part.line_keys(),
+            Keying::Numbers | Keying::Texts => {
+                part.id_keys(n_sequences as usize, fetch, &mut scratch.bytes)?
+            }
+        };
+        Ok(Some(keys))
     }
 
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
         let (table, lengths) = (&self.table[chunk as usize], self.index.lengths(chunk as usize));
         let (start, _) = table.locate(lengths, sequence as usize);
         (FILE, start..start + u64::from(table.sizes.get(sequence as usize)))
-    }
-
-    fn bytes(&self) -> usize {
-        self.table.capacity() * size_of::<ChunkTable>()
-            + self.table.iter().map(ChunkTable::bytes).sum::<usize>()
     }
 
     fn save(&self, index: &Index, into: &mut Vec<u8>) {

@@ -105,7 +105,7 @@ pub(crate) fn index(
     fetch: &dyn Fetch,
     parallelism: &dyn Parallelism,
 ) -> Result<(Index, Vec<ChunkTable>), Error> {
-    let size = fetch.size(FILE);
+    let size = fetch.size(FILE)?;
     let mut stitch = Stitch::new(rules, chunk_bytes.min(size));
     let mut from = rules.prologue.start;
     // In waves, so that what ranges have found is held for a few of them only: up to as many bytes as the text has,

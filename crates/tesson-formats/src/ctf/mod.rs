@@ -37,15 +37,16 @@ mod tests;
 mod tokens;
 pub mod write;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::{
-    ConfigError, DataError, DataErrorKind, Deserializer, Element, Error, Fetch, Format, Indexed, Location,
-    Options, Parallelism, ReaderDefaults, ResourceId, StreamInfo, StreamMismatch, StreamingDecoder,
+    ConfigError, DataError, DataErrorKind, Defects, Deserializer, Element, Error, Fetch, Format, IndexCache,
+    Indexed, Location, Options, Parallelism, ReaderDefaults, ResourceId, StreamInfo, StreamMismatch,
+    StreamingDecoder,
 };
 
-use crate::several;
+use crate::files::{DataFile, Files};
 pub use fault::CtfFault;
 use options::{CtfOptions, EmptyInputs, Input, OPTIONS};
 use prologue::Prologue;
@@ -54,19 +55,26 @@ use tag::Tag;
 use tokens::Kernel;
 
 /// The registry's entry.
-pub static FORMAT: Format = Format {
-    name: "CNTKTextFormatDeserializer",
-    aliases: &["CNTKTextFormatReader", "CTFDeserializer"],
-    help: "Text: rows of `|name values`, dense or sparse, optionally with sequence ids.",
-    options: &OPTIONS,
-    describe: options::describe,
+pub static FORMAT: Format = Format::new(
+    "CNTKTextFormatDeserializer",
+    "Text: rows of `|name values`, dense or sparse, optionally with sequence ids.",
+    &OPTIONS,
     open,
-};
+)
+.with_aliases(&["CNTKTextFormatReader", "CTFDeserializer"])
+.with_describe(options::describe);
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
     let options = Arc::new(CtfOptions::new(options, defaults)?);
     let rules = Rules::new(&options);
-    Ok(several::open(&options.files, |file| Ctf::new(Arc::clone(&options), &rules, file)))
+    let files = Files::new(FORMAT.name, &options.files, |file| Ctf::new(Arc::clone(&options), &rules, &file));
+    Ok(Box::new(files.with_facts(|facts| {
+        facts.max_errors = options.max_errors;
+        facts.keep_in_memory = options.keep;
+        facts.index_cache = IndexCache::enabled(options.cache_index);
+        facts.defines_size = options.main.is_some();
+        facts.smaller_chunks = Some("choose a smaller `chunkSizeInBytes`");
+    })))
 }
 
 /// What decoding needs to know, settled by [`Deserializer::prepare`].
@@ -155,7 +163,6 @@ impl Rules {
 /// A text file as a corpus.
 struct Ctf {
     options: Arc<CtfOptions>,
-    resources: [PathBuf; 1],
     rules: Arc<Rules>,
     /// How the index pass divides the file; tests make it small.
     cut: index::Cut,
@@ -163,51 +170,19 @@ struct Ctf {
 
 impl Ctf {
     /// A file, read by the rules that [`Rules::new`] makes of the same options.
-    fn new(options: Arc<CtfOptions>, rules: &Rules, file: PathBuf) -> Ctf {
-        let rules = Rules { file: file.as_path().into(), ..rules.clone() };
-        Ctf { options, resources: [file], rules: Arc::new(rules), cut: index::Cut::default() }
+    fn new(options: Arc<CtfOptions>, rules: &Rules, file: &Path) -> Ctf {
+        let rules = Rules { file: file.into(), ..rules.clone() };
+        Ctf { options, rules: Arc::new(rules), cut: index::Cut::default() }
     }
 }
 
-impl Deserializer for Ctf {
-    fn name(&self) -> &'static str {
-        FORMAT.name
-    }
-
+impl DataFile for Ctf {
     fn streams(&self) -> &[StreamInfo] {
         &self.options.streams
     }
 
-    fn resources(&self) -> &[PathBuf] {
-        &self.resources
-    }
-
     fn identity(&self) -> String {
         self.options.identity()
-    }
-
-    fn max_errors(&self) -> u64 {
-        self.options.max_errors
-    }
-
-    fn smaller_chunks(&self) -> Option<&'static str> {
-        Some("choose a smaller `chunkSizeInBytes`")
-    }
-
-    fn mismatches(&self, fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
-        survey::mismatches(&self.rules, fetch)
-    }
-
-    fn keep_in_memory(&self) -> bool {
-        self.options.keep
-    }
-
-    fn cache_index(&self) -> bool {
-        self.options.cache_index
-    }
-
-    fn defines_size(&self) -> bool {
-        self.options.main.is_some()
     }
 
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
@@ -230,7 +205,12 @@ impl Deserializer for Ctf {
         Ok(())
     }
 
-    fn index(&self, fetch: &dyn Fetch, parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
+    fn index(
+        &self,
+        fetch: &dyn Fetch,
+        parallelism: &dyn Parallelism,
+        _defects: &mut Defects<'_>,
+    ) -> Result<Indexed, Error> {
         let (index, table) =
             index::index(&self.rules, self.options.chunk_bytes, self.cut, fetch, parallelism)?;
         Ok(corpus::indexed(Arc::clone(&self.rules), index, table))
@@ -239,6 +219,10 @@ impl Deserializer for Ctf {
     fn restore(&self, saved: &[u8]) -> Option<Indexed> {
         let (index, table) = index::restore(saved)?;
         Some(corpus::indexed(Arc::clone(&self.rules), index, table))
+    }
+
+    fn mismatches(&self, fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        survey::mismatches(&self.rules, fetch)
     }
 
     fn streaming(&self) -> Option<&dyn StreamingDecoder> {

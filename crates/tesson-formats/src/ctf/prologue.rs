@@ -62,7 +62,7 @@ const COMPRESSED: &[(&[u8], &str, &str)] = &[
 /// # Errors
 /// An empty file, UTF-16, a compressed or a binary file, a first row without an id, and unreadable storage.
 pub(crate) fn look(rules: &Rules, fetch: &dyn Fetch) -> Result<Prologue, Error> {
-    let size = fetch.size(ResourceId(0));
+    let size = fetch.size(ResourceId(0))?;
     let mut window = Window { fetch, size, base: 0, bytes: Vec::new() };
     let fail = |kind: DataErrorKind, at, line| Err(located(rules, kind, at, line));
     if (window.byte(0)?, window.byte(1)?) == (Some(0xFF), Some(0xFE)) {
@@ -134,7 +134,7 @@ pub(crate) fn find_dims(
     prologue: Prologue,
     fetch: &dyn Fetch,
 ) -> Result<(), Error> {
-    let size = fetch.size(ResourceId(0));
+    let size = fetch.size(ResourceId(0))?;
     let end = size.min(prologue.start + LOOKED_AT);
     scan::rows(rules, fetch, scan::Reads { from: prologue.start, end, bytes: 64 << 10 }, |row| {
         for pipe in row.bytes.iter().enumerate().filter(|&(_, &b)| b == b'|').map(|(at, _)| at) {

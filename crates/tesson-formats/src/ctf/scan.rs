@@ -54,7 +54,7 @@ pub(crate) fn rows(
     reads: Reads,
     mut each: impl FnMut(Row<'_>) -> Result<bool, Error>,
 ) -> Result<(), Error> {
-    let size = fetch.size(FILE);
+    let size = fetch.size(FILE)?;
     let first = reads.from == rules.prologue.start || rules.prologue.start == 0 && reads.from == 0;
     // A row begins at `from` only if the byte before it is a line feed: begin there and pass over one row end.
     let mut base = if first { reads.from } else { reads.from - 1 };
@@ -97,7 +97,7 @@ pub(crate) fn rows(
         if room == 0 {
             return Err(located(rules, too_large(searched as u64, fetch), base, 0));
         }
-        fetch.read_behind(
+        fetch.read_after(
             FILE,
             read_to..(read_to + reads.bytes.min(room)).min(size),
             searched,

@@ -25,6 +25,10 @@ impl StreamingDecoder for Ctf {
         cut(&self.rules, after, target, fetch, scratch)
     }
 
+    fn reads_itself(&self) -> bool {
+        false
+    }
+
     fn decode(
         &self,
         piece: ByteRun,
@@ -35,7 +39,7 @@ impl StreamingDecoder for Ctf {
     ) -> Result<(), Error> {
         decode(&self.rules, piece, bytes, fetch, scratch, out)?;
         // As the index pass says it; of a longer file only that can know.
-        if out.n_sequences == 0 && piece.bytes == fetch.size(FILE) {
+        if out.n_sequences == 0 && piece.bytes == fetch.size(FILE)? {
             return Err(located(&self.rules, DataErrorKind::NoSequences, 0, 0));
         }
         Ok(())
@@ -49,7 +53,7 @@ fn cut(
     fetch: &dyn Fetch,
     scratch: &mut Vec<u8>,
 ) -> Result<Option<ByteRun>, Error> {
-    let size = fetch.size(FILE);
+    let size = fetch.size(FILE)?;
     let offset = after.map_or(0, |piece| piece.offset + piece.bytes);
     if offset >= size {
         return Ok(None);

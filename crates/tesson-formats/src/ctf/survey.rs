@@ -1,6 +1,6 @@
 //! Streams as they are declared against what the rows have, for those who typed them by hand.
 
-use tesson_core::{Error, Fetch, Found, StreamMismatch};
+use tesson_core::{Error, Fetch, FoundStream, StreamMismatch};
 
 use super::bytes::{is_blank, is_end, skip_digits};
 use super::glance::{LISTED, inputs};
@@ -27,7 +27,7 @@ struct Seen {
 pub(super) fn mismatches(rules: &Rules, fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
     let mut seen = vec![Seen::default(); rules.inputs.len()];
     let mut others: Vec<String> = Vec::new();
-    let (from, end) = (rules.prologue.start, fetch.size(FILE));
+    let (from, end) = (rules.prologue.start, fetch.size(FILE)?);
     scan::rows(rules, fetch, Reads { from, end, bytes: 64 << 10 }, |row| {
         let is_measured = row.offset < from + MEASURED;
         for (name, values) in inputs(row.bytes) {
@@ -54,12 +54,12 @@ pub(super) fn mismatches(rules: &Rules, fetch: &dyn Fetch) -> Result<Vec<StreamM
     let mismatch = |(stream, seen): (usize, &Seen)| {
         let input = &rules.inputs[stream];
         let found = match seen.size {
-            _ if !seen.occurs => Found::Nothing {
+            _ if !seen.occurs => FoundStream::Nothing {
                 name: name(input),
                 declared: declared().map(|(_, input)| name(input)).collect(),
                 others: others.clone(),
             },
-            Some(found) if !seen.fits => Found::Dim { declared: input.dim.into(), found },
+            Some(found) if !seen.fits => FoundStream::Dim { declared: input.dim.into(), found },
             _ => return None,
         };
         Some(StreamMismatch { stream, found })

@@ -3,16 +3,16 @@
 
 mod options;
 
-use tesson_core::Format;
+use tesson_core::{Format, KeyType};
 
 use crate::options::not_built;
 
 /// The registry's entry.
-pub static FORMAT: Format = Format {
-    name: "HTKFeatureDeserializer",
-    aliases: &[],
-    help: "Features of speech: HTK parameter files, named by a script file.",
-    options: &options::OPTIONS,
-    describe: options::describe,
-    open: |options, _| not_built(FORMAT.name, options),
-};
+pub static FORMAT: Format = Format::new(
+    "HTKFeatureDeserializer",
+    "Features of speech: HTK parameter files, named by a script file.",
+    &options::OPTIONS,
+    |options, _| not_built(FORMAT.name, options),
+)
+.with_describe(options::describe)
+.with_keys(KeyType::Text);

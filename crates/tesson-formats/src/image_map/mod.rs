@@ -8,11 +8,10 @@ use tesson_core::Format;
 use crate::options::not_built;
 
 /// The registry's entry.
-pub static FORMAT: Format = Format {
-    name: "ImageDeserializer",
-    aliases: &[],
-    help: "Pictures and their classes: a map file with a picture a line.",
-    options: &options::OPTIONS,
-    describe: options::describe,
-    open: |options, _| not_built(FORMAT.name, options),
-};
+pub static FORMAT: Format = Format::new(
+    "ImageDeserializer",
+    "Pictures and their classes: a map file with a picture a line.",
+    &options::OPTIONS,
+    |options, _| not_built(FORMAT.name, options),
+)
+.with_describe(options::describe);

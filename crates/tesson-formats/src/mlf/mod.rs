@@ -2,16 +2,16 @@
 
 mod options;
 
-use tesson_core::Format;
+use tesson_core::{Format, KeyType};
 
 use crate::options::not_built;
 
 /// The registry's entry.
-pub static FORMAT: Format = Format {
-    name: "HTKMLFDeserializer",
-    aliases: &[],
-    help: "Labels of speech: HTK master label files, a class for each frame.",
-    options: &options::OPTIONS,
-    describe: options::describe,
-    open: |options, _| not_built(FORMAT.name, options),
-};
+pub static FORMAT: Format = Format::new(
+    "HTKMLFDeserializer",
+    "Labels of speech: HTK master label files, a class for each frame.",
+    &options::OPTIONS,
+    |options, _| not_built(FORMAT.name, options),
+)
+.with_describe(options::describe)
+.with_keys(KeyType::Text);

@@ -33,7 +33,7 @@ impl Group {
         fetch: &dyn Fetch,
     ) -> Result<Group, Error> {
         let column = index.metadata.row_group(number).column(index.column);
-        let size = fetch.size(resource);
+        let size = fetch.size(resource)?;
         let begin = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
         // Neither can be negative; then they are beyond any file.
         let place = |n: i64| u64::try_from(n).unwrap_or(u64::MAX);

@@ -28,7 +28,7 @@ impl Index {
     pub(super) fn read(resource: ResourceId, fetch: &dyn Fetch) -> Result<Result<Index, Fault>, Error> {
         let fault =
             |offset, what: String| Ok(Err(Fault { record: 0, offset, problem: Problem::Malformed(what) }));
-        let size = fetch.size(resource);
+        let size = fetch.size(resource)?;
         let ends = 2 * MAGIC.len() as u64 + 4;
         if size < ends {
             return fault(0, format!("the file has {size} bytes, a Parquet file has {ends} or more"));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tesson_core::{Error, Fetch, ResourceId};
+use tesson_core::{Error, Fetch, InMemory, ReadContext, ResourceId};
 
 use super::{End, Fault, RecordFile, Records, Want};
 
@@ -21,20 +21,43 @@ impl Memory {
 }
 
 impl Fetch for Memory {
-    fn size(&self, _: ResourceId) -> u64 {
-        self.bytes.len() as u64
+    fn size(&self, _: ResourceId) -> Result<u64, Error> {
+        Ok(self.bytes.len() as u64)
     }
 
+    fn read_after(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        keep: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        assert!(range.end <= self.bytes.len() as u64, "{range:?} of {} bytes", self.bytes.len());
+        assert!(keep as u64 + range.end - range.start <= self.largest, "{range:?} is too much");
+        self.longest_read.fetch_max(range.end - range.start, Ordering::Relaxed);
+        InMemory(&self.bytes).read_after(resource, range, keep, into)
+    }
+
+    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
+        None
+    }
+
+    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
+
+    fn context(&self) -> &dyn ReadContext {
+        self
+    }
+}
+
+impl ReadContext for Memory {
     fn largest(&self) -> u64 {
         self.largest
     }
 
-    fn read(&self, _: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        assert!(range.end <= self.bytes.len() as u64, "{range:?} of {} bytes", self.bytes.len());
-        assert!(into.len() as u64 + range.end - range.start <= self.largest, "{range:?} is too much");
-        self.longest_read.fetch_max(range.end - range.start, Ordering::Relaxed);
-        into.extend_from_slice(&self.bytes[range.start as usize..range.end as usize]);
-        Ok(())
+    fn progress(&self, _: u64) {}
+
+    fn cancelled(&self) -> bool {
+        false
     }
 }
 

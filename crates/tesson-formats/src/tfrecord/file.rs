@@ -80,7 +80,7 @@ impl TfRecordFile {
             }
             (places.before(record), places.behind(record))
         };
-        let size = fetch.size(self.resource);
+        let size = fetch.size(self.resource)?;
         while at.record < record {
             if fetch.cancelled() {
                 return Err(Error::Cancelled);
@@ -107,7 +107,7 @@ impl TfRecordFile {
         fetch: &dyn Fetch,
         scratch: &mut Vec<u8>,
     ) -> Result<(Anchor, Stop), Error> {
-        let size = fetch.size(self.resource);
+        let size = fetch.size(self.resource)?;
         let (each, is_new) = {
             let places = self.places();
             (places.bytes_each(), places.before(u64::MAX) == at)
@@ -198,7 +198,7 @@ impl<'a> Run<'a> {
     }
 
     fn read(mut self) -> Result<(), Error> {
-        let size = self.fetch.size(self.file.resource);
+        let size = self.fetch.size(self.file.resource)?;
         loop {
             let most = usize::try_from(self.want.most).unwrap_or(usize::MAX) - self.records();
             let Records { bytes, places, .. } = &mut *self.into;

@@ -25,7 +25,7 @@ impl Compression {
     /// How a file is compressed, if it is: its beginning is no record, and is one when decompressed.
     pub(super) fn of(resource: ResourceId, fetch: &dyn Fetch) -> Result<Option<Compression>, Error> {
         let mut begin = Vec::new();
-        fetch.read(resource, 0..fetch.size(resource).min(HEAD as u64), &mut begin)?;
+        fetch.read(resource, 0..fetch.size(resource)?.min(HEAD as u64), &mut begin)?;
         if begins_well(&begin) {
             return Ok(None);
         }
@@ -229,7 +229,7 @@ impl Stream {
 
     /// Decompresses a little more; false at the end.
     fn more(&mut self, resource: ResourceId, fetch: &dyn Fetch) -> Result<bool, Error> {
-        let size = fetch.size(resource);
+        let size = fetch.size(resource)?;
         if self.problem.is_some() || self.taken == size {
             return Ok(false);
         }

@@ -3,7 +3,10 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use tesson_core::{Chunk, Corpus, Error, Fetch, Index, Keys, ResourceId, Scratch, SequenceSelection};
+use tesson_core::{
+    Chunk, ChunkAccess, Corpus, CorpusFacts, Error, Fetch, Index, Keys, ResourceId, Scattered, Scratch,
+    SequenceSelection,
+};
 
 use super::chunk::select;
 use super::deserializer::Calls;
@@ -15,11 +18,14 @@ pub(super) struct UserCorpus {
     /// The keys of each chunk's sequences.
     keys: Vec<Keys>,
     kept: Kept,
+    facts: CorpusFacts,
 }
 
 impl UserCorpus {
     pub(super) fn new(calls: Arc<Calls>, index: Arc<Index>, keys: Vec<Keys>, kept: Kept) -> UserCorpus {
-        UserCorpus { calls, index, keys, kept }
+        let memory = keys.iter().map(|k| size_of::<Keys>() + k.bytes()).sum::<usize>() + kept.limit;
+        let facts = CorpusFacts::new(memory).with_access(ChunkAccess::WholeOnly);
+        UserCorpus { calls, index, keys, kept, facts }
     }
 
     /// A chunk that is not kept, read anew and compared with the index.
@@ -63,6 +69,10 @@ impl UserCorpus {
 }
 
 impl Corpus for UserCorpus {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
     fn load(
         &self,
         chunk: u32,
@@ -90,21 +100,16 @@ impl Corpus for UserCorpus {
         _n_sequences: u32,
         _fetch: &dyn Fetch,
         _scratch: &mut Scratch,
-        _out: &mut Chunk,
-    ) -> Result<Keys, Error> {
-        Ok(self.keys[chunk as usize].clone())
+    ) -> Result<Option<Keys>, Error> {
+        Ok(Some(self.keys[chunk as usize].clone()))
     }
 
-    fn whole_chunks(&self) -> bool {
-        true
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        None
     }
 
     fn span(&self, _chunk: u32, _sequence: u32) -> (ResourceId, Range<u64>) {
         (ResourceId::NONE, 0..0)
-    }
-
-    fn bytes(&self) -> usize {
-        self.keys.iter().map(|k| size_of::<Keys>() + k.bytes()).sum::<usize>() + self.kept.limit
     }
 
     fn save(&self, _index: &Index, _into: &mut Vec<u8>) {}

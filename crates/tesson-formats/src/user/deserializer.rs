@@ -1,13 +1,13 @@
 //! Makes a user's [`ChunkSource`] a deserializer of the engine.
 
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    Cause, Chunk, CompactLengths, DataError, DataErrorKind, Deserializer, Error, Fetch, Index, Indexed, Keys,
-    Parallelism, ReaderDefaults, StreamInfo, UserError,
+    Cause, Chunk, CompactLengths, DataError, DataErrorKind, Defects, Deserializer, DeserializerFacts, Error,
+    Fetch, Index, IndexCache, Indexed, Keys, Parallelism, ReaderDefaults, StreamInfo, StreamMismatch,
+    StreamingDecoder, UserError,
 };
 
 use super::chunk;
@@ -23,8 +23,8 @@ const KEPT_SHARE: u64 = 8;
 
 /// A deserializer whose chunks come from a user's code.
 pub struct UserDeserializer {
+    facts: DeserializerFacts,
     calls: Arc<Calls>,
-    composable: bool,
 }
 
 impl UserDeserializer {
@@ -57,14 +57,19 @@ impl UserDeserializer {
         }
         let numeric_keys = defaults.numeric_keys;
         let calls = Calls { source, streams, counted, n_chunks, numeric_keys, turn: Mutex::new(()) };
-        Ok(UserDeserializer { calls: Arc::new(calls), composable: true })
+        let mut facts =
+            DeserializerFacts::new(super::FORMAT.name, Vec::new(), calls.streams.clone(), calls.identity());
+        facts.defines_size = counted.is_some();
+        facts.index_cache = IndexCache::Off;
+        Ok(UserDeserializer { facts, calls: Arc::new(calls) })
     }
 
     /// The same, ordered and shared as the reference does with a user-defined deserializer: each worker reads on a
     /// timeline of its own.
     #[must_use]
-    pub fn on_local_timelines(self) -> UserDeserializer {
-        UserDeserializer { composable: false, ..self }
+    pub fn on_local_timelines(mut self) -> UserDeserializer {
+        self.facts.composable = false;
+        self
     }
 }
 
@@ -82,51 +87,20 @@ fn check_stream(stream: &StreamInfo) -> Result<(), String> {
 }
 
 impl Deserializer for UserDeserializer {
-    fn name(&self) -> &'static str {
-        super::FORMAT.name
-    }
-
-    fn streams(&self) -> &[StreamInfo] {
-        &self.calls.streams
-    }
-
-    fn resources(&self) -> &[PathBuf] {
-        &[]
-    }
-
-    fn identity(&self) -> String {
-        let Calls { source, streams, n_chunks, counted, .. } = &*self.calls;
-        let described: Vec<String> = streams
-            .iter()
-            .map(|s| format!("{}[{}]{}", s.name, s.shape, if s.sparse { " sparse" } else { "" }))
-            .collect();
-        let mut identity = Identity::of("UserDeserializer")
-            .word(source.name())
-            .field("chunks", n_chunks)
-            .field("streams", described.join(","));
-        if let Some(number) = counted {
-            identity = identity.field("counted", &streams[*number].name);
-        }
-        identity.word(source.identity()).text()
-    }
-
-    fn max_errors(&self) -> u64 {
-        0
-    }
-
-    fn defines_size(&self) -> bool {
-        self.calls.counted.is_some()
-    }
-
-    fn composable(&self) -> bool {
-        self.composable
+    fn facts(&self) -> &DeserializerFacts {
+        &self.facts
     }
 
     fn prepare(&mut self, _fetch: &dyn Fetch) -> Result<(), Error> {
         Ok(())
     }
 
-    fn index(&self, fetch: &dyn Fetch, parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
+    fn index(
+        &self,
+        fetch: &dyn Fetch,
+        parallelism: &dyn Parallelism,
+        _defects: &mut Defects<'_>,
+    ) -> Result<Indexed, Error> {
         let (mut index, mut keys) = (Index::new(), Vec::new());
         let announced = OnceLock::new();
         let width = if self.calls.source.is_thread_safe() { WAVE * parallelism.width() } else { 1 };
@@ -154,6 +128,14 @@ impl Deserializer for UserDeserializer {
     fn restore(&self, _saved: &[u8]) -> Option<Indexed> {
         None
     }
+
+    fn mismatches(&self, _fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
+        None
+    }
 }
 
 /// What is known of a chunk without its data.
@@ -175,6 +157,22 @@ pub(super) struct Calls {
 }
 
 impl Calls {
+    fn identity(&self) -> String {
+        let Calls { source, streams, n_chunks, counted, .. } = self;
+        let described: Vec<String> = streams
+            .iter()
+            .map(|s| format!("{}[{}]{}", s.name, s.shape, if s.sparse { " sparse" } else { "" }))
+            .collect();
+        let mut identity = Identity::of("UserDeserializer")
+            .word(source.name())
+            .field("chunks", n_chunks)
+            .field("streams", described.join(","));
+        if let Some(number) = counted {
+            identity = identity.field("counted", &streams[*number].name);
+        }
+        identity.word(source.identity()).text()
+    }
+
     /// Runs something while nobody else calls the user's code, unless others may.
     pub(super) fn in_turn<R>(&self, act: impl FnOnce() -> R) -> R {
         // Nothing is behind the lock that a panic could have left half done.

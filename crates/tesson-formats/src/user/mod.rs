@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use tesson_core::{
     ConfigError, Deserializer, Format, Object, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
-    Value, describe_from_table,
+    Value,
 };
 
 pub use chunk::checked;
@@ -29,14 +29,12 @@ pub use tesson_core::UserError;
 ///
 /// It is not among [`FORMATS`](crate::FORMATS): a configuration file cannot say which object is meant. A front end that
 /// can adds it with [`Registry::with`](tesson_core::Registry::with).
-pub static FORMAT: Format = Format {
-    name: "UserDeserializer",
-    aliases: &[],
-    help: "A deserializer of the user's own, which hands over decoded chunks.",
-    options: &OPTIONS,
-    describe: describe_from_table,
+pub static FORMAT: Format = Format::new(
+    "UserDeserializer",
+    "A deserializer of the user's own, which hands over decoded chunks.",
+    &OPTIONS,
     open,
-};
+);
 
 static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec {

@@ -1,6 +1,6 @@
 //! Finding the sequence of a key.
 
-use tesson_core::Repeated;
+use tesson_core::RepeatedKeys;
 
 use super::keys::{KeyColumns, KeyRef};
 use crate::rng::mix;
@@ -27,7 +27,7 @@ const NEAR: usize = 16;
 
 impl<'a> Find<'a> {
     /// Gets ready to find any of these keys, of which there are fewer than 2^32 − 1.
-    pub(super) fn new(keys: &'a KeyColumns, repeated: Repeated, most_named: usize) -> Find<'a> {
+    pub(super) fn new(keys: &'a KeyColumns, repeated: RepeatedKeys, most_named: usize) -> Find<'a> {
         let mut find =
             Find { keys, way: Way::Ascending { chunk: 0, at: 0 }, repeated: 0, repeated_at: Vec::new() };
         if keys.are_ascending() {
@@ -46,9 +46,9 @@ impl<'a> Find<'a> {
                             find.repeated_at.push((first, sequence as u32));
                         }
                         match repeated {
-                            Repeated::First => {}
-                            Repeated::Last => table.0[slot] = sequence as u32,
-                            Repeated::Nothing => nobody.push(first),
+                            RepeatedKeys::First => {}
+                            RepeatedKeys::Last => table.0[slot] = sequence as u32,
+                            RepeatedKeys::Nothing => nobody.push(first),
                         }
                     }
                 }

@@ -8,7 +8,7 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
-use tesson_core::{CompactLengths, Index, Key, Keys, Repeated};
+use tesson_core::{CompactLengths, Index, Key, Keys, RepeatedKeys};
 
 pub use keys::KeyColumns;
 
@@ -37,7 +37,7 @@ pub struct Secondary<'a> {
     /// Its keys.
     pub keys: &'a KeyColumns,
     /// Which sequence of a repeated key is the partner.
-    pub repeated: Repeated,
+    pub repeated: RepeatedKeys,
 }
 
 /// Joins corpora, chunk by chunk of the first one.
@@ -179,7 +179,7 @@ impl JoinedChunk {
 /// The keys of a corpus on its own that occur again: counted, and up to `most` of them named. The corpus has fewer than
 /// 2^32 − 1 sequences.
 pub fn repeated_keys(keys: &KeyColumns, most: usize) -> PartReport {
-    take_repeated(keys, &mut Find::new(keys, Repeated::First, most))
+    take_repeated(keys, &mut Find::new(keys, RepeatedKeys::First, most))
 }
 
 fn take_repeated(keys: &KeyColumns, find: &mut Find<'_>) -> PartReport {

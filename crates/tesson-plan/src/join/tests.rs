@@ -1,7 +1,7 @@
 //! Joins against the plain reading of §3.2.
 
 use proptest::prelude::*;
-use tesson_core::{CompactLengths, Index, Key, Keys, Repeated};
+use tesson_core::{CompactLengths, Index, Key, Keys, RepeatedKeys};
 
 use super::*;
 
@@ -38,7 +38,7 @@ fn columns_of(corpus: &Corpus, texts: bool) -> KeyColumns {
 
 fn join(
     corpora: &[Corpus],
-    repeated: Repeated,
+    repeated: RepeatedKeys,
     definer: Option<usize>,
     missing: MissingKeys,
     texts: bool,
@@ -70,7 +70,7 @@ fn rows_of(joined: &Joined, n_parts: usize) -> Vec<Vec<Row>> {
 /// The same, read off the specification.
 fn plainly(
     corpora: &[Corpus],
-    repeated: Repeated,
+    repeated: RepeatedKeys,
     definer: Option<usize>,
     missing: MissingKeys,
 ) -> Vec<Vec<Row>> {
@@ -78,9 +78,9 @@ fn plainly(
         let all = corpus.iter().flatten().zip(0u32..).filter(|(s, _)| s.0 == key);
         let all: Vec<(u32, u32)> = all.map(|(s, i)| (i, s.1)).collect();
         match repeated {
-            Repeated::First => all.first().copied(),
-            Repeated::Last => all.last().copied(),
-            Repeated::Nothing => all.first().copied().filter(|_| all.len() == 1),
+            RepeatedKeys::First => all.first().copied(),
+            RepeatedKeys::Last => all.last().copied(),
+            RepeatedKeys::Nothing => all.first().copied().filter(|_| all.len() == 1),
         }
     };
     let mut chunks = Vec::new();
@@ -125,7 +125,7 @@ proptest! {
     #[test]
     fn joined_corpora_are_those_of_the_specification(
         corpora in prop::collection::vec(any_corpus(), 2..4),
-        repeated in prop::sample::select(vec![Repeated::First, Repeated::Last, Repeated::Nothing]),
+        repeated in prop::sample::select(vec![RepeatedKeys::First, RepeatedKeys::Last, RepeatedKeys::Nothing]),
         definer in prop::option::of(0usize..2),
         missing in prop::sample::select(vec![MissingKeys::LeaveOut, MissingKeys::Empty]),
         texts: bool,
@@ -144,7 +144,7 @@ fn what_is_missing_and_what_is_repeated_is_reported() {
         vec![vec![(1, 1), (2, 1), (3, 1)], vec![(4, 1), (3, 1)]],
         vec![vec![(3, 1), (1, 1), (3, 1), (9, 1)]],
     ];
-    let report = join(&corpora, Repeated::First, None, MissingKeys::LeaveOut, false).report;
+    let report = join(&corpora, RepeatedKeys::First, None, MissingKeys::LeaveOut, false).report;
     let expected = PartReport {
         missing: 2,
         first_missing: vec![Key::Number(2), Key::Number(4)],
@@ -158,7 +158,7 @@ fn what_is_missing_and_what_is_repeated_is_reported() {
 #[test]
 fn corpora_in_the_same_order_take_no_memory_a_sequence() {
     let corpus: Corpus = (0..4).map(|c| (0..1000).map(|i| (1000 * c + i, 1)).collect()).collect();
-    let joined = join(&[corpus.clone(), corpus], Repeated::First, None, MissingKeys::LeaveOut, false);
+    let joined = join(&[corpus.clone(), corpus], RepeatedKeys::First, None, MissingKeys::LeaveOut, false);
     let bytes: usize = joined.chunks.iter().map(JoinedChunk::bytes).sum();
     assert!(bytes < 1000, "{bytes} bytes for 4000 sequences");
 }
@@ -167,7 +167,7 @@ fn corpora_in_the_same_order_take_no_memory_a_sequence() {
 fn a_partner_takes_at_most_four_bytes() {
     let primary: Corpus = (0..4).map(|c| (0..1000).map(|i| (7 * (1000 * c + i), 1)).collect()).collect();
     let reversed: Corpus = vec![primary.iter().flatten().rev().copied().collect()];
-    let joined = join(&[primary, reversed], Repeated::First, None, MissingKeys::LeaveOut, false);
+    let joined = join(&[primary, reversed], RepeatedKeys::First, None, MissingKeys::LeaveOut, false);
     let bytes: usize = joined.chunks.iter().map(JoinedChunk::bytes).sum();
     assert!(bytes <= 4 * 4000 + 1000, "{bytes} bytes for 4000 sequences");
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson_core::{
-    Chunk, Corpus, DataError, DataErrorKind, Element, Error, Fault, Fetch, Index, Keys, Location, ResourceId,
-    Scratch, SequenceSelection,
+    Chunk, Corpus, CorpusFacts, DataError, DataErrorKind, Element, Error, Fault, Fetch, Index, Keys,
+    Location, ResourceId, Scattered, Scratch, SequenceSelection,
 };
 use tesson_formats::record::{self, End, RecordFile, Want};
 
@@ -79,6 +79,7 @@ pub(super) struct Loading {
     sizes: Vec<u64>,
     /// Files that are known to hold no more records than the dataset says.
     ends: Vec<AtomicBool>,
+    facts: CorpusFacts,
 }
 
 /// What a worker keeps from one chunk to the next.
@@ -107,7 +108,10 @@ impl Work {
 impl Loading {
     pub(super) fn new(records: Arc<Records>, index: Arc<Index>, sizes: Vec<u64>) -> Loading {
         let ends = sizes.iter().map(|_| AtomicBool::new(false)).collect();
-        Loading { records, index, sizes, ends }
+        let files: usize = records.files.iter().map(|file| file.memory()).sum();
+        let slices = records.slices.len() * size_of::<Slice>();
+        let facts = CorpusFacts::new(files + slices + sizes.len() * size_of::<u64>());
+        Loading { records, index, sizes, ends, facts }
     }
 
     /// Appends a fault that no budget forgives to the last record that a file should have, if there are more: they would be
@@ -143,6 +147,10 @@ impl Loading {
 }
 
 impl Corpus for Loading {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
     fn load(
         &self,
         chunk: u32,
@@ -153,10 +161,7 @@ impl Corpus for Loading {
     ) -> Result<(), Error> {
         let records = &*self.records;
         let slice = records.slices[chunk as usize];
-        let rows: Vec<u32> = match &wanted {
-            SequenceSelection::Range(range) => range.clone().collect(),
-            SequenceSelection::List(rows) => rows.to_vec(),
-        };
+        let rows = wanted.to_vec();
         *out = Chunk::empty();
         out.streams = records.streams.iter().map(|stream| stream.empty(records.element)).collect();
         let lengths = self.index.lengths(chunk as usize);
@@ -183,15 +188,14 @@ impl Corpus for Loading {
         n_sequences: u32,
         fetch: &dyn Fetch,
         scratch: &mut Scratch,
-        _out: &mut Chunk,
-    ) -> Result<Keys, Error> {
+    ) -> Result<Option<Keys>, Error> {
         let records = &*self.records;
         let slice = records.slices[chunk as usize];
         let mut keys = KeyColumn::new(records.numeric_keys);
         if !matches!(records.keys, KeyOf::Feature(_)) {
             (slice.first..slice.first + u64::from(n_sequences))
                 .for_each(|record| records.push_key(&slice, record, &mut keys));
-            return Ok(keys.finish());
+            return Ok(Some(keys.finish()));
         }
         let rows: Vec<u32> = (0..n_sequences).collect();
         let mut work = Work::take(scratch, records, fetch);
@@ -211,7 +215,7 @@ impl Corpus for Loading {
             (0..block.len()).for_each(&mut push);
         }
         scratch.format = Some(work);
-        Ok(keys.finish())
+        Ok(Some(keys.finish()))
     }
 
     fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
@@ -220,9 +224,8 @@ impl Corpus for Loading {
         (ResourceId(slice.resource), one.bytes(self.sizes[slice.resource as usize]))
     }
 
-    fn bytes(&self) -> usize {
-        let files: usize = self.records.files.iter().map(|file| file.memory()).sum();
-        files + self.records.slices.len() * size_of::<Slice>() + self.sizes.len() * size_of::<u64>()
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        None
     }
 
     fn save(&self, index: &Index, into: &mut Vec<u8>) {

@@ -84,7 +84,7 @@ impl Lengths {
                 Ok(())
             })?;
         }
-        let bytes = slice.bytes(fetch.size(tesson_core::ResourceId(slice.resource)));
+        let bytes = slice.bytes(fetch.size(tesson_core::ResourceId(slice.resource))?);
         fetch.progress(bytes.end - bytes.start);
         Ok(CompactLengths::new(&lengths))
     }

@@ -24,8 +24,8 @@ use std::sync::Arc;
 
 use tesson_core::identity::{Identity, List, Maybe, Quoted};
 use tesson_core::{
-    CompactLengths, ConfigError, Deserializer, Element, Error, Fetch, Index, Indexed, Parallelism,
-    ResourceId, Shape, StreamInfo,
+    CompactLengths, ConfigError, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch, Index,
+    IndexCache, Indexed, Parallelism, ResourceId, Shape, StreamInfo, StreamMismatch, StreamingDecoder,
 };
 
 use crate::features::{Feature, Schema, Selection};
@@ -104,15 +104,9 @@ pub const NAME: &str = "TFDSDeserializer";
 
 /// Reads a split.
 pub struct TfdsDeserializer {
-    resources: Vec<PathBuf>,
-    streams: Vec<StreamInfo>,
+    facts: DeserializerFacts,
     records: Arc<Records>,
     lengths: Option<Lengths>,
-    identity: String,
-    max_errors: u64,
-    keep: bool,
-    index_folder: Option<PathBuf>,
-    cache_index: bool,
 }
 
 impl TfdsDeserializer {
@@ -165,17 +159,15 @@ impl TfdsDeserializer {
             .field("key", Maybe(spec.key.as_deref().map(Quoted)))
             .field("numeric", numeric)
             .word(of_files.text());
-        Ok(TfdsDeserializer {
-            resources: paths,
-            streams: infos,
-            records: Arc::new(records),
-            lengths,
-            identity: identity.text(),
-            max_errors: spec.max_errors,
-            keep: spec.keep,
-            index_folder: spec.index_folder,
-            cache_index: spec.cache_index,
-        })
+        let mut facts = DeserializerFacts::new(NAME, paths, infos, identity.text());
+        facts.max_errors = spec.max_errors;
+        facts.keep_in_memory = spec.keep;
+        facts.index_folder = spec.index_folder;
+        // Without counted lengths the dataset's description is the index.
+        if lengths.is_some() {
+            facts.index_cache = IndexCache::enabled(spec.cache_index);
+        }
+        Ok(TfdsDeserializer { facts, records: Arc::new(records), lengths })
     }
 }
 
@@ -229,41 +221,8 @@ fn lay_out(dataset: &Dataset, plan: &[FileInstruction]) -> Layout {
 }
 
 impl Deserializer for TfdsDeserializer {
-    fn name(&self) -> &'static str {
-        NAME
-    }
-
-    fn streams(&self) -> &[StreamInfo] {
-        &self.streams
-    }
-
-    fn resources(&self) -> &[PathBuf] {
-        &self.resources
-    }
-
-    fn identity(&self) -> String {
-        self.identity.clone()
-    }
-
-    fn max_errors(&self) -> u64 {
-        self.max_errors
-    }
-
-    fn keep_in_memory(&self) -> bool {
-        self.keep
-    }
-
-    // Without counted lengths the dataset's description is the index.
-    fn can_cache_index(&self) -> bool {
-        self.lengths.is_some()
-    }
-
-    fn cache_index(&self) -> bool {
-        self.cache_index && self.can_cache_index()
-    }
-
-    fn index_folder(&self) -> Option<&Path> {
-        self.index_folder.as_deref()
+    fn facts(&self) -> &DeserializerFacts {
+        &self.facts
     }
 
     fn prepare(&mut self, _fetch: &dyn Fetch) -> Result<(), Error> {
@@ -271,20 +230,35 @@ impl Deserializer for TfdsDeserializer {
     }
 
     // The dataset says how many records each file holds; one that holds fewer is found when they are loaded.
-    fn index(&self, fetch: &dyn Fetch, parallelism: &dyn Parallelism) -> Result<Indexed, Error> {
+    fn index(
+        &self,
+        fetch: &dyn Fetch,
+        parallelism: &dyn Parallelism,
+        _defects: &mut Defects<'_>,
+    ) -> Result<Indexed, Error> {
         let records = &self.records;
         let counted =
             self.lengths.as_ref().map(|lengths| lengths.count(records, fetch, parallelism)).transpose()?;
         let constant = lengths::constant(&records.streams);
         let same =
             || records.slices.iter().map(|slice| CompactLengths::constant(constant, slice.n)).collect();
-        let sizes = (0..records.files.len()).map(|i| fetch.size(ResourceId(i as u32))).collect();
+        let sizes = (0..records.files.len()).map(|i| fetch.size(ResourceId(i as u32)));
+        let sizes = sizes.collect::<Result<_, _>>()?;
         Ok(self.indexed(counted.unwrap_or_else(same), sizes))
     }
 
     fn restore(&self, saved: &[u8]) -> Option<Indexed> {
         let (lengths, sizes) = lengths::restore(saved, &self.records)?;
         Some(self.indexed(lengths, sizes))
+    }
+
+    // The dataset declares its features itself.
+    fn mismatches(&self, _fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
+        None
     }
 }
 

@@ -8,7 +8,7 @@ use tesson::deserializer::transform::{Draw, Flow, ReadFile, Transform, Transform
 use tesson::deserializer::user::UserError;
 use tesson::deserializer::{
     Deserializer, Format, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Scratch, Section,
-    Value, describe_from_table,
+    Value,
 };
 use tesson::store::MemoryStore;
 use tesson::{ConfigError, Error, Registry, Source, SourceConfig, StreamInfo};
@@ -89,17 +89,15 @@ impl Transform for Scatter {
 }
 
 /// The text format, with transforms in the sections of its streams.
-static LINES: Format = Format {
-    name: "Lines",
-    aliases: &[],
-    help: "",
-    options: &OptionTable(&[
+static LINES: Format = Format::new(
+    "Lines",
+    "",
+    &OptionTable(&[
         option("file", OptionKind::Path, None),
         option("input", OptionKind::Sections(&STREAM), None),
     ]),
-    describe: describe_from_table,
-    open: open_lines,
-};
+    open_lines,
+);
 
 static STREAM: OptionTable = OptionTable(&[
     option("dim", OptionKind::Whole, None),

@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use tesson_core::{
-    Chunk, Data, Deserializer, Element, Error, Fetch, Indexed, Options, Parallelism, ReaderDefaults,
-    ResourceId, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
+    Chunk, Data, Defects, Element, Error, Fetch, InMemory, Indexed, Options, Parallelism, ReadContext,
+    ReaderDefaults, ResourceId, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
 };
+
+use crate::files::DataFile;
 
 use super::super::Cbf;
 use super::super::options::{CbfOptions, OPTIONS};
@@ -110,18 +112,41 @@ impl Memory {
 }
 
 impl Fetch for Memory {
-    fn size(&self, _: ResourceId) -> u64 {
-        self.bytes.len() as u64
+    fn size(&self, _: ResourceId) -> Result<u64, Error> {
+        Ok(self.bytes.len() as u64)
     }
 
+    fn read_after(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        keep: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        assert!(range.end - range.start <= self.largest, "{range:?}");
+        InMemory(&self.bytes).read_after(resource, range, keep, into)
+    }
+
+    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
+        None
+    }
+
+    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
+
+    fn context(&self) -> &dyn ReadContext {
+        self
+    }
+}
+
+impl ReadContext for Memory {
     fn largest(&self) -> u64 {
         self.largest
     }
 
-    fn read(&self, _: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        assert!(range.end - range.start <= self.largest, "{range:?}");
-        into.extend_from_slice(&self.bytes[range.start as usize..range.end as usize]);
-        Ok(())
+    fn progress(&self, _: u64) {}
+
+    fn cancelled(&self) -> bool {
+        false
     }
 }
 
@@ -130,6 +155,10 @@ struct Cores;
 impl Parallelism for Cores {
     fn width(&self) -> usize {
         3
+    }
+
+    fn memory(&self) -> u64 {
+        u64::MAX
     }
 
     fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
@@ -158,14 +187,13 @@ pub(super) fn opened(options: &str, file: &Memory) -> Result<Cbf, String> {
     let defaults =
         ReaderDefaults { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
     let resolved = CbfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
-    let path = resolved.files[0].clone();
-    let mut cbf = Cbf::new(resolved.into(), path);
+    let mut cbf = Cbf::new(resolved.clone().into(), &resolved.files[0]);
     cbf.prepare(file).map_err(|e| e.to_string())?;
     Ok(cbf)
 }
 
 pub(super) fn indexed(cbf: &Cbf, file: &Memory) -> Result<Indexed, String> {
-    cbf.index(file, &Cores).map_err(|e| e.to_string())
+    cbf.index(file, &Cores, &mut Defects::Refuse).map_err(|e| e.to_string())
 }
 
 /// The sequences wanted of a chunk, a line each.

@@ -5,14 +5,14 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use tesson_core::{Options, ReaderDefaults, Registry, Value};
+use tesson_core::{Defects, Options, ReaderDefaults, Registry, Value};
+
+use crate::files::DataFile;
 
 use super::super::options::{CtfOptions, OPTIONS};
 use super::super::{Ctf, FORMAT, Rules};
 use super::harness::{Cores, Memory, SETTING};
-use tesson_core::{
-    Chunk, Data, Deserializer, Element, Fault, Scratch, SequenceSelection, StreamColumn, Values,
-};
+use tesson_core::{Chunk, Data, Element, Fault, Scratch, SequenceSelection, StreamColumn, Values};
 
 fn folder() -> Option<PathBuf> {
     let root = match std::env::var_os("TESSON_CONFORMANCE") {
@@ -48,14 +48,13 @@ fn ours(case: &Path, source: &Json, lenient: bool) -> Answer {
         ReaderDefaults { element: if double { Element::F64 } else { Element::F32 }, frame_mode, ..SETTING };
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
     let resolved = CtfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
-    let path = resolved.files[0].clone();
-    let mut ctf = Ctf::new(resolved.clone().into(), &Rules::new(&resolved), path);
+    let mut ctf = Ctf::new(resolved.clone().into(), &Rules::new(&resolved), &resolved.files[0]);
     let memory = Memory(std::fs::read(case.join(file.unwrap_or_default())).map_err(|e| e.to_string())?);
     ctf.prepare(&memory).map_err(|e| e.to_string())?;
-    let indexed = ctf.index(&memory, &Cores(2)).map_err(|e| e.to_string())?;
+    let indexed = ctf.index(&memory, &Cores(2), &mut Defects::Refuse).map_err(|e| e.to_string())?;
     let mut streams: Vec<(String, Vec<Json>)> =
         ctf.streams().iter().map(|s| (s.name.clone(), Vec::new())).collect();
-    let (mut scratch, mut chunk, mut budget) = (Scratch::default(), Chunk::empty(), ctf.max_errors());
+    let (mut scratch, mut chunk, mut budget) = (Scratch::default(), Chunk::empty(), resolved.max_errors);
     for c in 0..indexed.index.n_chunks() {
         let n = indexed.index.chunk(c).n_sequences;
         let wanted = SequenceSelection::Range(0..n);

@@ -1,29 +1,18 @@
 //! Bytes and cores for tests, and corpora as readable text.
 
+pub(super) use tesson_core::InMemory as Memory;
 use tesson_core::{
-    Chunk, Data, DataErrorKind, Deserializer, Element, Error, Fetch, Indexed, Key, Options, Parallelism,
-    ReaderDefaults, ResourceId, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
+    Chunk, Data, DataErrorKind, Defects, Element, Fetch, Indexed, Key, Options, Parallelism, ReaderDefaults,
+    Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
 };
+
+use crate::files::DataFile;
 
 use super::super::fault::CtfFault;
 use super::super::index::Cut;
 use super::super::options::{CtfOptions, OPTIONS};
 use super::super::tokens::Kernel;
-use super::super::{Ctf, FORMAT, Rules};
-
-/// A file in memory.
-pub(super) struct Memory(pub(super) Vec<u8>);
-
-impl Fetch for Memory {
-    fn size(&self, _: ResourceId) -> u64 {
-        self.0.len() as u64
-    }
-
-    fn read(&self, _: ResourceId, range: std::ops::Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
-        into.extend_from_slice(&self.0[range.start as usize..range.end as usize]);
-        Ok(())
-    }
-}
+use super::super::{Ctf, Rules};
 
 /// This many cores, which do jobs in an order of their own.
 pub(super) struct Cores(pub(super) usize);
@@ -31,6 +20,10 @@ pub(super) struct Cores(pub(super) usize);
 impl Parallelism for Cores {
     fn width(&self) -> usize {
         self.0
+    }
+
+    fn memory(&self) -> u64 {
+        u64::MAX
     }
 
     fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync)) {
@@ -67,15 +60,13 @@ pub(super) const SETTING: ReaderDefaults =
     ReaderDefaults { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
 
 /// A deserializer of these options that has seen the file.
-pub(super) fn opened(options: &str, streams: &str, file: &Memory) -> Result<Ctf, String> {
+pub(super) fn opened(options: &str, streams: &str, file: &Memory<Vec<u8>>) -> Result<Ctf, String> {
     let section = section(options, streams);
     let defaults = ReaderDefaults { numeric_keys: !options.contains("textKeys"), ..SETTING };
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
     let resolved = CtfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
-    let path = resolved.files[0].clone();
-    let mut ctf = Ctf::new(resolved.clone().into(), &Rules::new(&resolved), path);
+    let mut ctf = Ctf::new(resolved.clone().into(), &Rules::new(&resolved), &resolved.files[0]);
     ctf.prepare(file).map_err(|e| e.to_string())?;
-    assert_eq!(ctf.name(), FORMAT.name);
     Ok(ctf)
 }
 
@@ -91,14 +82,21 @@ pub(super) fn with_cut(mut ctf: Ctf, range: u64, read: u64) -> Ctf {
     ctf
 }
 
+pub(super) fn indexed(ctf: &Ctf, file: &Memory<Vec<u8>>) -> Result<Indexed, String> {
+    ctf.index(file, &Cores(3), &mut Defects::Refuse).map_err(|e| e.to_string())
+}
+
 /// All sequences by way of the index, chunk by chunk, a line each.
-pub(super) fn by_index(ctf: &Ctf, file: &Memory) -> Result<Vec<String>, String> {
-    let indexed = ctf.index(file, &Cores(3)).map_err(|e| e.to_string())?;
-    all_chunks(ctf, &indexed, file)
+pub(super) fn by_index(ctf: &Ctf, file: &Memory<Vec<u8>>) -> Result<Vec<String>, String> {
+    all_chunks(ctf, &indexed(ctf, file)?, file)
 }
 
 /// All sequences of an indexed file, a line each.
-pub(super) fn all_chunks(ctf: &Ctf, indexed: &Indexed, file: &Memory) -> Result<Vec<String>, String> {
+pub(super) fn all_chunks(
+    ctf: &Ctf,
+    indexed: &Indexed,
+    file: &Memory<Vec<u8>>,
+) -> Result<Vec<String>, String> {
     let (mut scratch, mut chunk, mut lines) = (Scratch::default(), Chunk::empty(), Vec::new());
     for c in 0..indexed.index.n_chunks() {
         let n = indexed.index.chunk(c).n_sequences;
@@ -114,14 +112,14 @@ pub(super) fn all_chunks(ctf: &Ctf, indexed: &Indexed, file: &Memory) -> Result<
 }
 
 /// All sequences by way of pieces of this size, a line each.
-pub(super) fn by_pieces(ctf: &Ctf, file: &Memory, target: u64) -> Result<Vec<String>, String> {
+pub(super) fn by_pieces(ctf: &Ctf, file: &Memory<Vec<u8>>, target: u64) -> Result<Vec<String>, String> {
     let pieces = ctf.streaming().expect("no main stream");
     let (mut scratch, mut chunk, mut bytes) = (Scratch::default(), Chunk::empty(), Vec::new());
     let (mut after, mut line, mut lines) = (None, 0, Vec::new());
     while let Some(piece) = pieces.cut(after, target, file, &mut bytes).map_err(|e| e.to_string())? {
         assert_eq!(piece.offset, after.map_or(0, |p: tesson_core::ByteRun| p.offset + p.bytes));
         let extent = piece.offset..piece.offset + piece.bytes;
-        file.read_over(piece.resource, extent, &mut bytes).map_err(|e| e.to_string())?;
+        file.read_after(piece.resource, extent, 0, &mut bytes).map_err(|e| e.to_string())?;
         pieces.decode(piece, &bytes, file, &mut scratch, &mut chunk).map_err(|e| e.to_string())?;
         chunk.first_line = line;
         line += chunk.n_lines;

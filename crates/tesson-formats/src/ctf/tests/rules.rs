@@ -7,7 +7,7 @@ fn read(options: &str, streams: &str, input: &str) -> Result<Vec<String>, String
     let file = Memory(input.as_bytes().to_vec());
     let ctf = opened(options, streams, &file)?;
     let lines = by_index(&ctf, &file);
-    if let (Ok(lines), Some(_)) = (&lines, tesson_core::Deserializer::streaming(&ctf)) {
+    if let (Ok(lines), Some(_)) = (&lines, crate::files::DataFile::streaming(&ctf)) {
         for target in [1, 7, 1 << 20] {
             assert_eq!(by_pieces(&ctf, &file, target).as_ref(), Ok(lines), "pieces of {target}");
         }
@@ -358,7 +358,7 @@ fn bad_options_are_refused_with_their_path() {
 fn as_many_errors_as_cntk_can_count_may_be_forgiven_but_not_minus_one() {
     let file = Memory(b"|a 1\n".to_vec());
     let ctf = opened("maxErrors=4294967295", A, &file).unwrap();
-    assert_eq!(tesson_core::Deserializer::max_errors(&ctf), u64::from(u32::MAX));
+    assert_eq!(ctf.options.max_errors, u64::from(u32::MAX));
     let error = opened("maxErrors=-1", A, &file).err().unwrap();
     assert!(error.starts_with("maxErrors: found `-1`, expected the number of faults"), "{error}");
     assert!(error.contains("`maxErrors = 4294967295`"), "{error}");
@@ -369,7 +369,7 @@ fn chunks_are_cut_where_the_limit_is_passed() {
     let chunks = |limit: u64, input: &str| {
         let file = Memory(input.as_bytes().to_vec());
         let ctf = opened(&format!("chunkSizeInBytes={limit}"), A, &file).unwrap();
-        let index = tesson_core::Deserializer::index(&ctf, &file, &super::harness::Cores(1)).unwrap().index;
+        let index = super::harness::indexed(&ctf, &file).unwrap().index;
         (0..index.n_chunks()).map(|c| index.chunk(c).n_sequences).collect::<Vec<_>>()
     };
     let rows = "|a 1 2\n".repeat(4);
@@ -385,7 +385,7 @@ fn chunks_are_cut_where_the_limit_is_passed() {
 fn a_file_that_has_changed_is_told_from_bad_data() {
     let file = Memory(b"1 |a 1 2\n2 |a 3 4\n".to_vec());
     let ctf = opened("", A, &file).unwrap();
-    let indexed = tesson_core::Deserializer::index(&ctf, &file, &super::harness::Cores(1)).unwrap();
+    let indexed = super::harness::indexed(&ctf, &file).unwrap();
     let changed = Memory(b"1 |a 1 2\n1 |a 3 4\n".to_vec());
     let error = super::harness::all_chunks(&ctf, &indexed, &changed).unwrap_err();
     assert!(error.contains("has changed since it was indexed"), "{error}");
@@ -395,7 +395,7 @@ fn a_file_that_has_changed_is_told_from_bad_data() {
 fn warnings(options: &str, streams: &str, input: &str, n: u32) -> (tesson_core::DecodeWarnings, usize) {
     let file = Memory(input.as_bytes().to_vec());
     let ctf = opened(options, streams, &file).unwrap();
-    let indexed = tesson_core::Deserializer::index(&ctf, &file, &super::harness::Cores(1)).unwrap();
+    let indexed = super::harness::indexed(&ctf, &file).unwrap();
     let (mut scratch, mut chunk) = (tesson_core::Scratch::default(), tesson_core::Chunk::empty());
     let wanted = tesson_core::SequenceSelection::Range(0..n);
     indexed.corpus.load(0, wanted, &file, &mut scratch, &mut chunk).unwrap();

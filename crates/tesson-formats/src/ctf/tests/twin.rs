@@ -1,7 +1,9 @@
 //! The kernels against the plain parser, and every way to read against every other.
 
 use proptest::prelude::*;
-use tesson_core::{Chunk, Deserializer, Scratch, SequenceSelection};
+use tesson_core::{Chunk, Defects, Scratch, SequenceSelection};
+
+use crate::files::DataFile;
 
 use super::super::tokens::Kernel;
 use super::harness::{Cores, Memory, all_chunks, by_index, by_pieces, opened, render, with_cut, with_kernel};
@@ -133,10 +135,10 @@ fn compare(options: &str, streams: &str, bytes: &[u8]) {
         }
     }
     let Ok(lines) = &expected else { return };
-    let whole = plain.index(&file, &Cores(1)).unwrap();
+    let whole = plain.index(&file, &Cores(1), &mut Defects::Refuse).unwrap();
     for (range, read) in [(1, 1), (7, 3), (64, 10)] {
         let ctf = with_cut(opened(options, streams, &file).unwrap(), range, read);
-        let indexed = ctf.index(&file, &Cores(2)).unwrap();
+        let indexed = ctf.index(&file, &Cores(2), &mut Defects::Refuse).unwrap();
         assert_eq!(indexed.index, whole.index, "ranges of {range}");
         assert_eq!(all_chunks(&ctf, &indexed, &file).as_ref(), Ok(lines), "ranges of {range}");
     }
@@ -194,7 +196,7 @@ proptest! {
     ) {
         let file = Memory(bytes);
         let Ok(ctf) = opened(options, streams, &file) else { return Ok(()) };
-        let Ok(indexed) = ctf.index(&file, &Cores(1)) else { return Ok(()) };
+        let Ok(indexed) = ctf.index(&file, &Cores(1), &mut Defects::Refuse) else { return Ok(()) };
         let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
         for c in 0..indexed.index.n_chunks() {
             let n = indexed.index.chunk(c).n_sequences;
@@ -214,7 +216,7 @@ proptest! {
         let text: String = (0..200).map(|i| format!("{} |a {}\n", i / 3, "1 ".repeat(i % 4))).collect();
         let file = Memory(text.into_bytes());
         let ctf = opened("chunkSizeInBytes=300", "a:dense:3", &file).unwrap();
-        let indexed = ctf.index(&file, &Cores(1)).unwrap();
+        let indexed = ctf.index(&file, &Cores(1), &mut Defects::Refuse).unwrap();
         let mut saved = Vec::new();
         indexed.corpus.save(&indexed.index, &mut saved);
         let at = at.index(saved.len());
@@ -234,7 +236,7 @@ proptest! {
 fn all_chunks_leniently(
     ctf: &super::super::Ctf,
     indexed: &tesson_core::Indexed,
-    file: &Memory,
+    file: &Memory<Vec<u8>>,
 ) -> Result<usize, tesson_core::Error> {
     let (mut scratch, mut chunk, mut n) = (Scratch::default(), Chunk::empty(), 0);
     for c in 0..indexed.index.n_chunks() {

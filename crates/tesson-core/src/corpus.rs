@@ -1,0 +1,177 @@
+//! Loading parts of a corpus that has been indexed.
+
+use std::ops::Range;
+
+use crate::key::KeyList;
+use crate::{Chunk, Error, Fetch, Index, Keys, ResourceId, Scratch};
+
+/// A corpus that has been indexed, and how to load parts of it. Every method is required: a corpus made of others cannot
+/// forget one.
+pub trait Corpus: Send + Sync {
+    /// What is known of it without loading anything.
+    fn facts(&self) -> &CorpusFacts;
+
+    /// Decodes the selected sequences of a chunk into `out`, which is overwritten but keeps its memory.
+    ///
+    /// Sequence `i` of `out` is the `i`-th selected one. The same sequence gives the same values, samples and faults
+    /// whatever else is selected beside it.
+    ///
+    /// # Errors
+    /// Only when bytes cannot be had or the resource is not the one indexed; bad data are faults in `out`.
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: SequenceSelection<'_>,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error>;
+
+    /// The keys of a chunk's sequences, of which the index has `n_sequences`; `None` where decoding them is the only way,
+    /// as `keys_of_chunk` then does it.
+    ///
+    /// # Errors
+    /// As [`Corpus::load`].
+    fn keys(
+        &self,
+        chunk: u32,
+        n_sequences: u32,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+    ) -> Result<Option<Keys>, Error>;
+
+    /// Loading single sequences of many chunks at once, if the format has a way that is better than chunk by chunk.
+    fn scattered(&self) -> Option<&dyn Scattered>;
+
+    /// Where one sequence lies in storage. Of a corpus without resources the resource is one that does not exist,
+    /// [`ResourceId::NONE`].
+    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>);
+
+    /// Appends what [`Deserializer::restore`](crate::Deserializer::restore) needs to have index and corpus back. Not called
+    /// where an index cache is [useless](crate::IndexCache::Useless).
+    fn save(&self, index: &Index, into: &mut Vec<u8>);
+}
+
+/// What is known of a corpus without loading anything.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CorpusFacts {
+    /// Bytes of memory held beside the [`Index`], at most.
+    pub memory: usize,
+    /// How much of a chunk is worth loading.
+    pub access: ChunkAccess,
+}
+
+impl CorpusFacts {
+    /// A corpus that holds this many bytes beside the index and whose chunks are loaded in [parts](ChunkAccess::Parts).
+    pub fn new(memory: usize) -> CorpusFacts {
+        CorpusFacts { memory, access: ChunkAccess::Parts }
+    }
+
+    /// The same with another way to load chunks.
+    #[must_use]
+    pub fn with_access(self, access: ChunkAccess) -> CorpusFacts {
+        CorpusFacts { access, ..self }
+    }
+}
+
+/// How much of a chunk is worth loading, from any part to all of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ChunkAccess {
+    /// Any sequences; they cost what they take.
+    Parts,
+    /// Any sequences; but a chunk of moderate size that is wanted whole is better loaded at once than in parts, which
+    /// read some of it twice.
+    PreferWhole,
+    /// The whole chunk: loading a part of it costs as much.
+    WholeOnly,
+}
+
+impl ChunkAccess {
+    /// Bytes of a chunk of moderate size at most, where the largest sequence may have `largest` ([`ReadContext::largest`]).
+    ///
+    /// [`ReadContext::largest`]: crate::ReadContext::largest
+    pub fn moderate_bytes(largest: u64) -> u64 {
+        largest / 4
+    }
+}
+
+/// Which sequences of a chunk are to be decoded.
+#[derive(Clone, Debug)]
+pub enum SequenceSelection<'a> {
+    /// Consecutive ones, counted within the chunk.
+    Range(Range<u32>),
+    /// These, ascending, counted within the chunk; each is fetched and decoded by itself.
+    List(&'a [u32]),
+}
+
+impl SequenceSelection<'_> {
+    /// Number of sequences selected.
+    pub fn len(&self) -> usize {
+        match self {
+            SequenceSelection::Range(r) => r.len(),
+            SequenceSelection::List(r) => r.len(),
+        }
+    }
+
+    /// Whether nothing is selected.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The sequences, counted within the chunk.
+    pub fn to_vec(&self) -> Vec<u32> {
+        match self {
+            SequenceSelection::Range(range) => range.clone().collect(),
+            SequenceSelection::List(list) => list.to_vec(),
+        }
+    }
+}
+
+/// Loads sequences from all over a corpus.
+pub trait Scattered: Sync {
+    /// Decodes sequences, each a chunk and a number within it, into `out`, in the order given (overwritten; keeps its
+    /// memory). Lines and line keys count from the beginning of the resource.
+    ///
+    /// # Errors
+    /// As [`Corpus::load`].
+    fn load_scattered(
+        &self,
+        rows: &[(u32, u32)],
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error>;
+}
+
+/// Sequences that are decoded at once for nothing but their keys.
+const KEYS_AT_ONCE: u32 = 1024;
+
+impl<'a> dyn Corpus + 'a {
+    /// The keys of a chunk's sequences, of which the index has `n_sequences`: as the format gives them by themselves, else
+    /// by decoding. `out` is memory for the latter.
+    ///
+    /// # Errors
+    /// As [`Corpus::load`].
+    pub fn keys_of_chunk(
+        &self,
+        chunk: u32,
+        n_sequences: u32,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<Keys, Error> {
+        if let Some(keys) = self.keys(chunk, n_sequences, fetch, scratch)? {
+            return Ok(keys);
+        }
+        let mut keys = KeyList::default();
+        let mut from = 0;
+        while from < n_sequences {
+            let to = n_sequences.min(from.saturating_add(KEYS_AT_ONCE));
+            self.load(chunk, SequenceSelection::Range(from..to), fetch, scratch, out)?;
+            (0..out.n_sequences as usize).for_each(|i| keys.push(out.key(i)));
+            from = to;
+        }
+        Ok(keys.finish())
+    }
+}

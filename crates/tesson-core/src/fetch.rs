@@ -1,0 +1,194 @@
+//! Bytes, supplied by the engine.
+
+use std::ops::Range;
+
+use crate::Error;
+
+/// One of a deserializer's resources (files), by position in [`DeserializerFacts::resources`](crate::DeserializerFacts).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ResourceId(pub u32);
+
+impl ResourceId {
+    /// No resource at all.
+    pub const NONE: ResourceId = ResourceId(u32::MAX);
+}
+
+/// Bytes that may be read beyond the largest sequence.
+pub const LOOKAHEAD: u64 = 64 << 10;
+
+/// Bytes of a deserializer's resources. What is derived from these methods is provided on `dyn Fetch`, so that a wrapper
+/// cannot get it wrong.
+pub trait Fetch: Sync {
+    /// Size of the resource in bytes.
+    ///
+    /// # Errors
+    /// [`StoreError`](crate::StoreError) where a resource is opened only now and cannot be.
+    fn size(&self, resource: ResourceId) -> Result<u64, Error>;
+
+    /// Reads the bytes `range` into `into`, after its first `keep` bytes and over what follows these: where much is read
+    /// again and again, memory need not be cleared that is overwritten anyway. Ranges beyond the size are an error, never
+    /// a short read; `into` then holds anything after its first `keep` bytes.
+    ///
+    /// # Errors
+    /// [`StoreError`](crate::StoreError) when the bytes cannot be read; [`Error::Cancelled`] when the result is not wanted
+    /// any more.
+    fn read_after(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        keep: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error>;
+
+    /// The bytes `range` in place, if the store has them mapped; otherwise `None`, and they have to be read.
+    fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]>;
+
+    /// Announces that these bytes will be read soon, part by part.
+    fn will_need(&self, resource: ResourceId, range: Range<u64>);
+
+    /// What holds for all reads, whatever part of the resources they go to.
+    fn context(&self) -> &dyn ReadContext;
+}
+
+/// What all reads of a source have in common.
+pub trait ReadContext: Sync {
+    /// Bytes of the largest sequence that memory allows. Reads of up to [`LOOKAHEAD`] more show where one ends; longer ones
+    /// are refused.
+    fn largest(&self) -> u64;
+
+    /// Reports that this many more bytes have been worked through.
+    fn progress(&self, bytes: u64);
+
+    /// Whether the result is not wanted any more. Reading asks by itself; what takes long without reading has to.
+    fn cancelled(&self) -> bool;
+}
+
+impl<'a> dyn Fetch + 'a {
+    /// Appends the bytes `range` to `into`.
+    ///
+    /// # Errors
+    /// As [`Fetch::read_after`].
+    pub fn read(&self, resource: ResourceId, range: Range<u64>, into: &mut Vec<u8>) -> Result<(), Error> {
+        self.read_after(resource, range, into.len(), into)
+    }
+
+    /// Reads the bytes `range` into `into`, over what it holds.
+    ///
+    /// # Errors
+    /// As [`Fetch::read_after`].
+    pub fn read_over(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        self.read_after(resource, range, 0, into)
+    }
+
+    /// Bytes of the largest sequence, see [`ReadContext::largest`].
+    pub fn largest(&self) -> u64 {
+        self.context().largest()
+    }
+
+    /// Reports bytes that have been worked through, see [`ReadContext::progress`].
+    pub fn progress(&self, bytes: u64) {
+        self.context().progress(bytes);
+    }
+
+    /// Whether the result is not wanted any more, see [`ReadContext::cancelled`].
+    pub fn cancelled(&self) -> bool {
+        self.context().cancelled()
+    }
+}
+
+/// Some of the resources of another [`Fetch`], counted from 0 again.
+pub struct PartFetch<'a> {
+    /// All resources.
+    pub fetch: &'a dyn Fetch,
+    /// Number of the part's first resource.
+    pub first: u32,
+}
+
+impl PartFetch<'_> {
+    fn id(&self, resource: ResourceId) -> ResourceId {
+        ResourceId(self.first + resource.0)
+    }
+}
+
+impl Fetch for PartFetch<'_> {
+    fn size(&self, resource: ResourceId) -> Result<u64, Error> {
+        self.fetch.size(self.id(resource))
+    }
+
+    fn read_after(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        keep: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        self.fetch.read_after(self.id(resource), range, keep, into)
+    }
+
+    fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {
+        self.fetch.mapped(self.id(resource), range)
+    }
+
+    fn will_need(&self, resource: ResourceId, range: Range<u64>) {
+        self.fetch.will_need(self.id(resource), range);
+    }
+
+    fn context(&self) -> &dyn ReadContext {
+        self.fetch.context()
+    }
+}
+
+/// Bytes in memory as every resource, for tests and tools. Reads copy: [`Fetch::mapped`] gives nothing.
+#[derive(Clone, Debug)]
+pub struct InMemory<B>(pub B);
+
+impl<B: AsRef<[u8]> + Sync> Fetch for InMemory<B> {
+    fn size(&self, _: ResourceId) -> Result<u64, Error> {
+        Ok(self.0.as_ref().len() as u64)
+    }
+
+    /// # Panics
+    /// Where the range is beyond the bytes: whoever tests a format wants to see that at once.
+    fn read_after(
+        &self,
+        _: ResourceId,
+        range: Range<u64>,
+        keep: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        into.truncate(keep);
+        into.extend_from_slice(&self.0.as_ref()[range.start as usize..range.end as usize]);
+        Ok(())
+    }
+
+    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
+        None
+    }
+
+    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
+
+    fn context(&self) -> &dyn ReadContext {
+        &Unlimited
+    }
+}
+
+/// Reads of any length that are never cancelled.
+#[derive(Clone, Copy, Debug)]
+pub struct Unlimited;
+
+impl ReadContext for Unlimited {
+    fn largest(&self) -> u64 {
+        u64::MAX
+    }
+
+    fn progress(&self, _: u64) {}
+
+    fn cancelled(&self) -> bool {
+        false
+    }
+}
