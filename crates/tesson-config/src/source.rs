@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use tesson_core::{ConfigError, Element, Format, ReaderDefaults, Registry, Section};
 use tesson_plan::{
-    Bucketing, Demand, Ending, EqualSteps, LastSequence, Limit, MissingKeys, OrderSpec, PlanSpec, Sharing,
-    Window,
+    Bucketing, ChunkWindow, Demand, Ending, EqualSteps, Global, LastSequence, Limit, MissingKeys, OrderSpec,
+    PlanSpec, Sharing, Window,
 };
 
 use crate::{Schedule, Transforms, paths};
@@ -211,8 +211,10 @@ impl SourceConfig {
         let seed = self.randomization_seed;
         match self.randomize {
             Randomize::Off => OrderSpec::AsStored,
-            Randomize::Window => OrderSpec::ChunkWindow { window: self.randomization_window.clone(), seed },
-            Randomize::Global => OrderSpec::Global { seed },
+            Randomize::Window => {
+                OrderSpec::ChunkWindow(ChunkWindow { window: self.randomization_window, seed })
+            }
+            Randomize::Global => OrderSpec::Global(Global { seed }),
         }
     }
 

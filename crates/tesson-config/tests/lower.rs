@@ -10,7 +10,7 @@ use tesson_core::{
     ConfigError, Element, Format, OptionKind, OptionSpec, OptionTable, ReaderDefaults, Registry, Section,
     TransformFormat, Value,
 };
-use tesson_plan::{Limit, MissingKeys, OrderSpec, Sharing, Window};
+use tesson_plan::{ChunkWindow, Global, Limit, MissingKeys, OrderSpec, Sharing, Window};
 
 const fn option(name: &'static str, kind: OptionKind, default: Option<&'static str>) -> OptionSpec {
     OptionSpec { name, aliases: &[], kind, default, help: "Says | nothing." }
@@ -67,7 +67,7 @@ fn lowered(text: &str) -> Result<SourceConfig, ConfigError> {
 fn what_is_left_out_has_the_defaults_of_the_python_interface() {
     let c = reader("").unwrap();
     let seed = 0;
-    assert_eq!(c.order(), OrderSpec::ChunkWindow { window: Window::Chunks(128), seed });
+    assert_eq!(c.order(), OrderSpec::ChunkWindow(ChunkWindow { window: Window::Chunks(128), seed }));
     assert_eq!((c.limit, c.resolved_sharing()), (Limit::Endless, Sharing::Chunk));
     assert!(c.cross_sweep_ends && c.local_timeline && c.prefetch);
     let defaults =
@@ -127,7 +127,7 @@ fn a_window_of_nothing_turns_shuffling_off() {
     }
     let global =
         reader(r#""randomizationWindow": 0, "randomize": "global", "randomizationSeed": 3"#).unwrap();
-    assert_eq!(global.order(), OrderSpec::Global { seed: 3 });
+    assert_eq!(global.order(), OrderSpec::Global(Global { seed: 3 }));
 }
 
 #[test]

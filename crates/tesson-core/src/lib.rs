@@ -26,6 +26,7 @@ mod parallelism;
 mod place;
 mod registry;
 mod scratch;
+pub mod sections;
 mod stream;
 mod streaming;
 mod suggest;

@@ -16,9 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson_core::{Error, Index, StreamInfo, UsageError};
-use tesson_plan::{
-    Bucketing, Cursor, Demand, Fingerprint, Limit, OrderSpec, PlanSpec, Planner, ResumeState, Sharing,
-};
+use tesson_plan::{Bucketing, Cursor, Demand, Fingerprint, Limit, PlanSpec, Planner, ResumeState, Sharing};
 
 use crate::deliver::{Packed, Pipeline, Taken};
 use crate::fetch::Resources;
@@ -360,9 +358,7 @@ impl Source {
     /// Says so if ranks get nothing because there are fewer chunks than workers. Every rank says it: those that have data
     /// would wait for the others.
     fn warn_if_without_data(&self, demand: Demand) {
-        let by_chunk = self.plan.sharing == Sharing::Chunk
-            && self.plan.order != OrderSpec::AsStored
-            && !self.plan.order.is_local();
+        let by_chunk = self.plan.sharing == Sharing::Chunk && self.plan.order.shares_chunks();
         let n_chunks = self.joint.as_ref().map_or(u64::MAX, |j| j.indexed.index.n_chunks() as u64);
         if by_chunk && demand.workers > n_chunks {
             let last = demand.workers - 1;

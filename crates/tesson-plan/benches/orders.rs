@@ -7,7 +7,10 @@
 use std::time::Instant;
 
 use tesson_core::{CompactLengths, Index};
-use tesson_plan::{BatchPlan, Cursor, Demand, Ending, Limit, OrderSpec, PlanSpec, Planner, Sharing, Window};
+use tesson_plan::{
+    BatchPlan, ChunkWindow, Cursor, Demand, Ending, Global, Limit, OrderSpec, PlanSpec, Planner, Sharing,
+    Window,
+};
 
 const ALONE: Demand = Demand { samples: 256, workers: 1, rank: 0 };
 const RUNS: usize = 5;
@@ -67,7 +70,7 @@ fn report(name: &str, order: OrderSpec, index: &Index) {
 
 /// Nanoseconds to go to a sequence and plan the minibatch there.
 fn report_seek(index: &Index) {
-    let mut planner = planner(OrderSpec::Global { seed: 0 });
+    let mut planner = planner(OrderSpec::Global(Global { seed: 0 }));
     let demand = Demand { samples: 1, ..ALONE };
     let mut plan = BatchPlan::default();
     planner.start(index, demand).expect("the demand makes sense");
@@ -86,7 +89,7 @@ fn report_seek(index: &Index) {
 }
 
 fn main() {
-    let window = |chunks| OrderSpec::ChunkWindow { window: Window::Chunks(chunks), seed: 0 };
+    let window = |chunks| OrderSpec::ChunkWindow(ChunkWindow { window: Window::Chunks(chunks), seed: 0 });
     let ones = index_of(1000, &CompactLengths::constant(1, 8000));
     let mixed: Vec<u32> = (0..8000).map(|i| 1 + i * i % 29).collect();
     let mixed = index_of(1000, &CompactLengths::new(&mixed));
@@ -95,6 +98,6 @@ fn main() {
     report("window of 128 of 1000 chunks", window(128), &ones);
     report("window of everything, lengths 1 to 29", window(1000), &mixed);
     report("window of 128 of 1000 chunks, lengths 1 to 29", window(128), &mixed);
-    report("global", OrderSpec::Global { seed: 0 }, &ones);
+    report("global", OrderSpec::Global(Global { seed: 0 }), &ones);
     report_seek(&index_of(1000, &CompactLengths::constant(1, 1_000_000)));
 }

@@ -18,6 +18,7 @@ mod planner;
 mod resume;
 mod rng;
 mod share;
+mod size;
 mod spec;
 mod stream;
 mod truncate;
@@ -30,7 +31,7 @@ pub use join::{
     JoinReport, Joined, JoinedChunk, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
 };
 pub use merge::{Consumed, Layer, merge_states};
-pub use order::{Bucketing, OrderSpec, Window};
+pub use order::{Bucketing, ChunkWindow, Global, OrderSpec, Tumbling, Window};
 pub use planner::{Planner, Progress};
 pub use resume::{Fingerprint, ResumeState, STATE_VERSION, index_shape};
 pub use rng::{DrawKey, Philox};

@@ -1,19 +1,18 @@
-//! The planner: where it stands, and how it gets there.
+//! The planner: minibatch after minibatch, from any position.
 
+mod count;
 mod equal;
 
 use std::sync::Arc;
 
 use tesson_core::{Index, UsageError};
 
-use crate::cut::{BeyondIndex, Cut, Fill, Room, Size};
-use crate::order::{
-    Bucketed, Global, Local, Order, OrderSpec, Shuffled, Window, Windowed, first_from, only_length,
-};
+use crate::cut::{Cut, Fill};
+use crate::order::{Bucketed, Order};
 use crate::share::Share;
+use crate::size::{Room, Size};
 use crate::{
-    BatchPlan, Bucketing, Consumed, Cursor, Demand, LastSequence, PlanSpec, Planned, ResumeState, Sharing,
-    Steps,
+    BatchPlan, Consumed, Cursor, Demand, EqualSteps, PlanSpec, Planned, ResumeState, Sharing, Steps,
 };
 
 /// Whether a minibatch has been planned.
@@ -27,57 +26,34 @@ pub enum Progress {
 
 /// Plans one minibatch after the other.
 ///
-/// Every call is given the index; it must be the same one, or the same one grown. Orders other than
-/// [`OrderSpec::AsStored`] need it complete.
+/// Every call takes the index; it must be the same one, or the same one grown. Only some orders can plan before it is
+/// complete ([`OrderSpec::plans_while_indexing`](crate::OrderSpec::plans_while_indexing)).
 pub struct Planner {
     spec: PlanSpec,
-    order: Orders,
+    order: Box<dyn Order>,
     cursor: Cursor,
     consumed: Option<Arc<Consumed>>,
-    /// As stored: chunks before the one of this cursor have been reported as done.
+    /// The cursor at which retired chunks were last taken.
     retired: Cursor,
     /// Sequences that a minibatch may hold.
     most: usize,
 }
 
-/// The orders, with what they have worked out.
-enum Orders {
-    AsStored,
-    Windowed(Box<Windowed>),
-    Global(Box<Global>),
-    Local(Box<Local>),
-    Bucketed(Box<Bucketed>),
-}
-
-impl Orders {
-    /// What an order has worked out before anything is asked of it.
-    fn of(spec: &PlanSpec) -> Orders {
-        match (&spec.order, spec.bucketing) {
-            (OrderSpec::ChunkWindow { window, seed }, Some(size)) => {
-                let inner = Shuffled::Windowed(Box::new(Windowed::new(window.clone(), *seed)));
-                Orders::Bucketed(Box::new(Bucketed::new(inner, *seed, size)))
-            }
-            (OrderSpec::Global { seed }, Some(size)) => {
-                let inner = Shuffled::Global(Box::new(Global::new(*seed)));
-                Orders::Bucketed(Box::new(Bucketed::new(inner, *seed, size)))
-            }
-            (OrderSpec::AsStored, _) => Orders::AsStored,
-            (OrderSpec::ChunkWindow { window, seed }, None) => {
-                Orders::Windowed(Box::new(Windowed::new(window.clone(), *seed)))
-            }
-            (OrderSpec::Global { seed }, None) => Orders::Global(Box::new(Global::new(*seed))),
-            (OrderSpec::LocalPlain, _) => Orders::Local(Box::new(Local::plain())),
-            (OrderSpec::Tumbling { window, seed }, _) => {
-                Orders::Local(Box::new(Local::tumbling(window.clone(), *seed)))
-            }
+/// The order of a specification, with nothing worked out.
+fn order_of(spec: &PlanSpec) -> Box<dyn Order> {
+    let order = spec.order.definition().build();
+    match (spec.bucketing, spec.order.seed()) {
+        (Some(size), Some(seed)) if spec.order.can_be_bucketed() => {
+            Box::new(Bucketed::new(order, seed, size))
         }
+        _ => order,
     }
 }
 
 impl Planner {
-    /// A planner that stands at the start of the data. [`Planner::start`] applies the rules of a demand to that.
+    /// A planner at the start of the data. [`Planner::start`] applies the rules of a demand to that.
     pub fn new(spec: PlanSpec) -> Planner {
-        let order = Orders::of(&spec);
+        let order = order_of(&spec);
         Planner {
             spec,
             order,
@@ -120,11 +96,11 @@ impl Planner {
         self.check(index, demand)?;
         let Some(cursor) = self.find(index, position, demand)? else { return Ok(None) };
         self.consumed = None;
-        Ok(Some(self.stand_at(cursor)))
+        Ok(Some(self.set_cursor(cursor)))
     }
 
     /// Goes to a cursor that this plan has handed out. Cheap where the planner still holds what it needs for that:
-    /// a window or so back, or as far as [`Planner::released`] was told; in the `global` order and as stored always.
+    /// a window or so back, or as far as the last call of [`Planner::released`]; in the `global` order and as stored always.
     /// `None`: more of the index is needed.
     ///
     /// # Errors
@@ -138,38 +114,21 @@ impl Planner {
         self.check(index, demand)?;
         if cursor.is_unplaced() {
             let found = self.find(index, cursor.position, demand)?;
-            return Ok(found.map(|cursor| self.stand_at(cursor)));
+            return Ok(found.map(|cursor| self.set_cursor(cursor)));
         }
-        if let Orders::Local(_) = self.order {
-            return Ok(self.local_cursor(index, cursor)?.map(|cursor| self.stand_at(cursor)));
-        }
-        let n = index.n_sequences();
-        if !self.can_tell(index) || !index.is_complete() && (cursor.sweep > 0 || cursor.sequence > n) {
+        if !self.can_plan(index) || !self.order.accepts(index, cursor)? {
             return Ok(None);
-        }
-        if cursor.sequence > n {
-            let what = format!("the state's next sequence is {}, the corpus has {n}", cursor.sequence);
-            return Err(UsageError(what));
         }
         self.check_steps(index, cursor, demand)?;
         let cursor = self.without_data(index, demand)?.unwrap_or(cursor);
         if !cursor.is_unplaced() {
-            self.go_back(index, cursor);
+            self.order.rewind(index, cursor);
         }
-        Ok(Some(self.stand_at(cursor)))
-    }
-
-    /// Makes the order ready to go on from a cursor.
-    fn go_back(&mut self, index: &Index, cursor: Cursor) {
-        match &mut self.order {
-            Orders::Windowed(order) => order.rewind(index, cursor),
-            Orders::Bucketed(order) => order.rewind(index, cursor),
-            Orders::AsStored | Orders::Global(_) | Orders::Local(_) => {}
-        }
+        Ok(Some(self.set_cursor(cursor)))
     }
 
     /// Goes to where a state was saved: [`Planner::resume`] for full states, [`Planner::seek`] for bare positions.
-    /// What a merged state says was consumed will be left out.
+    /// What a merged state lists as consumed is left out.
     ///
     /// # Errors
     /// As these, and for a rank's state where sharing is by position: it says nothing about the other ranks.
@@ -181,7 +140,7 @@ impl Planner {
     ) -> Result<Option<Cursor>, UsageError> {
         if let (Sharing::Position, Some((workers @ 2.., rank))) = (self.spec.sharing, state.share) {
             return Err(UsageError(format!(
-                "the state is that of rank {rank} of {workers} under sharing by chunk; sharing by position goes on from all ranks' states together, see `merge_states`"
+                "the state is that of rank {rank} of {workers} under sharing by chunk; sharing by position resumes from all ranks' states together, see `merge_states`"
             )));
         }
         let found = if state.is_bare() && !self.spec.order.is_local() {
@@ -209,36 +168,51 @@ impl Planner {
     ) -> Result<Progress, UsageError> {
         self.check(index, Some(demand))?;
         out.clear();
-        if !self.can_tell(index) {
+        if !self.can_plan(index) {
             return Ok(Progress::NeedIndex);
         }
-        if let Some(mode) = self.keeps_together(demand) {
-            return self.next_equal(index, demand, mode, out);
+        let progress = match (self.equal_steps(demand), self.spec.sharing) {
+            (Some(mode), _) => self.next_step(index, demand, mode, out)?,
+            (None, Sharing::Chunk) => self.next_own(index, demand, out)?,
+            (None, Sharing::Position) => self.next_dealt(index, demand, out)?,
+        };
+        if progress == Progress::Planned {
+            self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
+            out.after = self.cursor;
         }
+        Ok(progress)
+    }
+
+    /// Plans the next minibatch of a rank that shares by chunk.
+    fn next_own(
+        &mut self,
+        index: &Index,
+        demand: Demand,
+        out: &mut BatchPlan,
+    ) -> Result<Progress, UsageError> {
         // Applied at every call: such a rank would look for an own sequence for ever.
         if let Some(nowhere) = self.without_data(index, Some(demand))? {
             self.cursor = nowhere;
         }
-        // Sharing by position cuts as for a single worker and deals the result out.
-        let sequences = self.spec.most_sequences.unwrap_or(u64::MAX);
-        let share_and_room = match self.spec.sharing {
-            Sharing::Chunk => {
-                let local = self.spec.local_timeline || self.spec.order.is_local();
-                (Share::new(demand.workers, demand.rank), Room::of(demand, sequences, local))
-            }
-            Sharing::Position => (Share::ALL, Room::all(Size { samples: demand.samples, sequences })),
-        };
+        let local = self.spec.local_timeline || self.spec.order.is_local();
+        let room = Room::of(demand, self.spec.most_sequences(), local);
+        self.advance(index, demand, (Share::new(demand.workers, demand.rank), room), out)
+    }
+
+    /// Plans the next minibatch as for a single worker, and deals it out.
+    fn next_dealt(
+        &mut self,
+        index: &Index,
+        demand: Demand,
+        out: &mut BatchPlan,
+    ) -> Result<Progress, UsageError> {
+        let room = Room::all(Size { samples: demand.samples, sequences: self.spec.most_sequences() });
         let (first, mut sweep_end) = (self.cursor.sweep, false);
         loop {
-            let mut at = self.cursor;
-            let Some(fill) = self.cut(index, demand, share_and_room, &mut at, out)? else {
+            if self.advance(index, demand, (Share::ALL, room), out)? == Progress::NeedIndex {
                 return Ok(Progress::NeedIndex);
-            };
-            self.cursor = at;
-            if self.spec.ending.drop_last && out.data_end && fill == Fill::HasRoom {
-                out.drop_all();
             }
-            if self.spec.sharing == Sharing::Chunk || self.settle_shares(demand, out) {
+            if self.deal(demand, out) {
                 break;
             }
             if out.data_end {
@@ -255,8 +229,37 @@ impl Planner {
             out.clear();
         }
         out.sweep_end |= sweep_end;
-        self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
-        out.after = self.cursor;
+        Ok(Progress::Planned)
+    }
+
+    /// Deals a minibatch of all ranks out. `false`: it is to be dropped, because some rank would get no share.
+    fn deal(&self, demand: Demand, out: &mut BatchPlan) -> bool {
+        let n = out.own.len() as u64;
+        let rank = match self.spec.equal_steps {
+            Some(EqualSteps::Drop) if n > 0 && n < demand.workers => return false,
+            Some(EqualSteps::Repeat) if n > 0 => demand.rank % demand.workers.min(n),
+            _ => demand.rank,
+        };
+        out.deal(demand.workers, rank);
+        true
+    }
+
+    /// Cuts a minibatch at the planner's cursor, and moves that past it.
+    fn advance(
+        &mut self,
+        index: &Index,
+        demand: Demand,
+        share_and_room: (Share, Room),
+        out: &mut BatchPlan,
+    ) -> Result<Progress, UsageError> {
+        let mut at = self.cursor;
+        let Some(fill) = self.cut(index, demand, share_and_room, &mut at, out)? else {
+            return Ok(Progress::NeedIndex);
+        };
+        self.cursor = at;
+        if self.spec.ending.drop_last && out.data_end && fill == Fill::HasRoom {
+            out.drop_all();
+        }
         Ok(Progress::Planned)
     }
 
@@ -273,41 +276,19 @@ impl Planner {
         let epoch_end = self.spec.epoch_end(at.position);
         let cut = Cut {
             index,
+            spec: &self.spec,
             share,
             room,
             end: epoch_end.map_or(end, |e| Some(end.map_or(e, |end| end.min(e)))),
-            cross_sweep_ends: self.spec.cross_sweep_ends,
-            // A sequence across the end of an epoch belongs to the earlier one, whole.
-            last_sequence: match epoch_end {
-                None => self.spec.ending.last_sequence,
-                Some(_) => LastSequence::Whole,
-            },
+            last_sequence: self.spec.last_sequence_before(epoch_end),
             consumed: self.consumed.as_deref(),
             most: self.most,
         };
-        let fill = match &mut self.order {
-            Orders::AsStored => match cut.straight(at, out) {
-                Ok(fill) => fill,
-                Err(BeyondIndex) => {
-                    out.clear();
-                    return Ok(None);
-                }
-            },
-            Orders::Windowed(order) => cut.rounds(&mut **order, at, out),
-            Orders::Bucketed(order) => cut.rounds(&mut **order, at, out),
-            Orders::Local(order) => {
-                let found = order.window_len(index, share, at.window);
-                if at.sequence > found {
-                    let what = format!("the state's next entry is {}, its window has {found}", at.sequence);
-                    return Err(UsageError(what));
-                }
-                let (workers, rank) = share.workers_and_rank();
-                let ends = |at| self.spec.ends_locally(at, workers, rank);
-                cut.local(order, ends, self.spec.local_end(workers, rank), at, out)
-            }
-            Orders::Global(order) => cut.rounds(&mut **order, at, out),
+        let Some(fill) = self.order.cut(&cut, at, out)? else {
+            out.clear();
+            return Ok(None);
         };
-        // The end of an epoch is none of the data.
+        // The end of an epoch is not the end of the data.
         out.data_end &= epoch_end.is_none() || end.is_some_and(|end| at.position >= end);
         if fill == Fill::TooLarge {
             return Err(UsageError(format!(
@@ -318,60 +299,27 @@ impl Planner {
         Ok(Some(fill))
     }
 
-    /// Where the planner stands: after the last minibatch planned.
+    /// The planner's cursor: after the last minibatch planned.
     pub fn cursor(&self) -> Cursor {
         self.cursor
     }
 
-    /// Says that nobody will [`Planner::resume`] at a cursor before this one, so that what is held for that can go.
-    /// Until the first call about a window is held.
+    /// Drops what only [`Planner::resume`] at a cursor before this one would need. Until the first call about a window is
+    /// held.
     pub fn released(&mut self, oldest: Cursor) {
-        match &mut self.order {
-            Orders::Windowed(order) => order.release(oldest),
-            Orders::Bucketed(order) => order.release(oldest),
-            Orders::AsStored | Orders::Global(_) | Orders::Local(_) => {}
-        }
+        self.order.release(oldest);
     }
 
     /// Appends chunks that their sweep does not come back to after the last minibatch planned, each once a sweep.
     /// The `global` order may come back to any chunk and never appends one.
     pub fn take_retired(&mut self, index: &Index, into: &mut Vec<u32>) {
-        let cursor = self.cursor;
-        match &mut self.order {
-            Orders::AsStored => self.retire_as_stored(index, into),
-            Orders::Windowed(order) => order.take_retired(cursor, into),
-            Orders::Bucketed(order) => order.take_retired(cursor, into),
-            Orders::Global(_) => {}
-            Orders::Local(order) => order.take_retired(into),
-        }
-    }
-
-    fn retire_as_stored(&mut self, index: &Index, into: &mut Vec<u32>) {
-        let chunk_at = |cursor: Cursor| {
-            if cursor.sequence < index.n_sequences() {
-                index.chunk_of_sequence(cursor.sequence)
-            } else {
-                index.n_chunks()
-            }
-        };
-        let (from, to) = (chunk_at(self.retired), chunk_at(self.cursor));
-        match self.cursor.sweep.saturating_sub(self.retired.sweep) {
-            0 => into.extend(from as u32..to as u32),
-            1 => into.extend((from as u32..index.n_chunks() as u32).chain(0..to as u32)),
-            _ => into.extend(0..index.n_chunks() as u32),
-        }
+        self.order.take_retired(index, self.retired, self.cursor, into);
         self.retired = self.cursor;
     }
 
     /// Bytes of memory held, beside the index.
     pub fn bytes(&self) -> usize {
-        match &self.order {
-            Orders::AsStored => 0,
-            Orders::Windowed(order) => order.bytes(),
-            Orders::Bucketed(order) => order.bytes(),
-            Orders::Global(order) => order.bytes(),
-            Orders::Local(order) => order.bytes(),
-        }
+        self.order.bytes()
     }
 
     /// [`PlanSpec::first_visit`] of the planner's own specification.
@@ -379,21 +327,7 @@ impl Planner {
         self.spec.first_visit(index, planned, sweep, demand)
     }
 
-    /// A cursor of a local timeline, if it can be one of this corpus.
-    fn local_cursor(&self, index: &Index, cursor: Cursor) -> Result<Option<Cursor>, UsageError> {
-        if !index.is_complete() {
-            return Ok(None);
-        }
-        let (place, n) = (cursor.window.place, index.n_chunks() as u64);
-        if place >= n {
-            return Err(UsageError(format!(
-                "the state's window begins at chunk {place}, the corpus has {n}"
-            )));
-        }
-        Ok(Some(cursor))
-    }
-
-    fn stand_at(&mut self, mut cursor: Cursor) -> Cursor {
+    fn set_cursor(&mut self, mut cursor: Cursor) -> Cursor {
         if self.spec.equal_steps.is_none() {
             cursor.steps = Steps::default();
         }
@@ -402,13 +336,9 @@ impl Planner {
         cursor
     }
 
-    /// Whether the index reaches far enough for this order to say anything.
-    fn can_tell(&self, index: &Index) -> bool {
-        index.is_complete() || matches!(self.order, Orders::AsStored)
-    }
-
-    fn can_be_bucketed(&self) -> bool {
-        matches!(self.spec.order, OrderSpec::ChunkWindow { .. } | OrderSpec::Global { .. })
+    /// Whether the index reaches far enough for this order to plan anything.
+    fn can_plan(&self, index: &Index) -> bool {
+        index.is_complete() || self.spec.order.plans_while_indexing()
     }
 
     /// What must hold for anything to be read.
@@ -422,8 +352,9 @@ impl Planner {
         if index.n_samples() == 0 {
             return Err(UsageError("the corpus has no samples".into()));
         }
-        if let (Orders::Local(order), Some(demand), Sharing::Chunk) = (&self.order, demand, self.spec.sharing)
-            && !order.has_share(index, demand.rank)
+        // The windows of such a rank would never be full.
+        if let (true, Some(demand), Sharing::Chunk) = (self.spec.order.is_local(), demand, self.spec.sharing)
+            && demand.rank >= self.spec.order.n_shared(index)
         {
             return Err(UsageError(format!(
                 "rank {} of {} gets no data: there are {} chunks with {} sequences; take fewer workers or smaller chunks",
@@ -433,61 +364,35 @@ impl Planner {
                 index.n_sequences()
             )));
         }
-        if self.spec.most_sequences == Some(0) {
-            return Err(UsageError(
-                "minibatches of 0 sequences are asked for, at least 1 is expected".into(),
-            ));
-        }
-        if let Some(Bucketing { samples: 0, .. } | Bucketing { sequences: 0, .. }) = self.spec.bucketing {
-            return Err(UsageError(
-                "buckets are to hold 0 samples or sequences, at least 1 is expected".into(),
-            ));
-        }
-        if self.spec.bucketing.is_some() && !self.can_be_bucketed() {
-            return Err(UsageError(format!(
-                "bucketing is for shuffled orders, this one is {}",
-                self.spec.order.name()
-            )));
-        }
+        self.spec.check()?;
         demand.map_or(Ok(()), |demand| self.check_equal_steps(index, demand))?;
-        let Some(window) = self.spec.order.window() else { return Ok(()) };
-        if *window == Window::Chunks(0) || *window == Window::Samples(0) && self.spec.order.is_local() {
-            let unit = if *window == Window::Chunks(0) { "chunks" } else { "samples" };
-            return Err(UsageError(format!("the randomization window is 0 {unit}, at least 1 is expected")));
-        }
-        if index.n_sequences() > u32::MAX.into() {
-            let what =
-                "are too many for a randomization window (`randomize = \"global\"` shuffles any number)";
-            return Err(UsageError(format!("{} sequences {what}", index.n_sequences())));
-        }
-        Ok(())
+        self.spec.order.definition().check(index)
     }
 
     /// The cursor of a rank without data: its position is the end (§6.3).
     fn without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<Cursor>, UsageError> {
-        let Some(demand) = demand.filter(|&demand| self.keeps_together(demand).is_none()) else {
+        let Some(demand) = demand.filter(|&demand| self.equal_steps(demand).is_none()) else {
             return Ok(None);
         };
-        let by_chunk =
-            self.spec.sharing == Sharing::Chunk && !matches!(self.order, Orders::AsStored | Orders::Local(_));
+        let by_chunk = self.spec.sharing == Sharing::Chunk && self.spec.order.shares_chunks();
         if !by_chunk || demand.rank < index.n_chunks() as u64 {
             return Ok(None);
         }
         Ok(self.spec.end(index)?.map(Cursor::unplaced))
     }
 
-    /// The cursor of a position.
+    /// The cursor of a position. `None`: more of the index is needed.
     fn find(
         &mut self,
         index: &Index,
         position: u64,
         demand: Option<Demand>,
     ) -> Result<Option<Cursor>, UsageError> {
-        // A state may be restored before anything is asked for: limits are refused by what reads.
+        // A state may be restored before anything is read: what reads refuses limits.
         if demand.is_some() {
             self.spec.end(index)?;
         }
-        if !self.can_tell(index) {
+        if !self.can_plan(index) {
             return Ok(None);
         }
         if let Some(cursor) = self.without_data(index, demand)? {
@@ -500,54 +405,13 @@ impl Planner {
         if !index.is_complete() && position >= samples {
             return Ok(None);
         }
-        let (sweep, offset) = (position / samples, position % samples);
-        let (sequence, start) = match &mut self.order {
-            Orders::AsStored => first_from(index, offset),
-            Orders::Local(_) => {
-                return Err(UsageError(format!(
-                    "position {position} says nothing on a timeline of each rank's own, a whole state is expected"
-                )));
-            }
-            Orders::Windowed(order) => {
-                order.rewind(index, Cursor { position, sweep, ..Cursor::default() });
-                scan(&mut **order, index, sweep, offset)
-            }
-            Orders::Bucketed(order) => {
-                order.rewind(index, Cursor { position, sweep, ..Cursor::default() });
-                scan(&mut **order, index, sweep, offset)
-            }
-            Orders::Global(order) => match only_length(index) {
-                Some(length) => (offset.div_ceil(length), offset.next_multiple_of(length)),
-                None => scan(&mut **order, index, sweep, offset),
-            },
-        };
-        if sequence == index.n_sequences() && !index.is_complete() {
-            return Ok(None);
+        let sweep = position / samples;
+        let (sequence, start) = self.order.find(index, position, sweep, position % samples)?;
+        let position = (sweep * samples).saturating_add(start);
+        let at = Cursor { position, sweep, sequence, ..Cursor::default() };
+        if sequence < index.n_sequences() {
+            return Ok(Some(at));
         }
-        let cursor = Cursor {
-            position: (sweep * samples).saturating_add(start),
-            sweep,
-            sequence,
-            ..Cursor::default()
-        };
-        Ok(Some(if sequence < index.n_sequences() {
-            cursor
-        } else {
-            Cursor { sweep: sweep + 1, sequence: 0, ..cursor }
-        }))
+        Ok(index.is_complete().then_some(Cursor { sweep: sweep + 1, sequence: 0, ..at }))
     }
-}
-
-/// The first sequence of a sweep that starts at or after a sample, and the sample it starts at.
-fn scan<O: Order>(order: &mut O, index: &Index, sweep: u64, offset: u64) -> (u64, u64) {
-    order.enter(index, sweep);
-    let (mut sequence, mut start, mut ready) = (0, 0, 0);
-    while start < offset {
-        if sequence == ready {
-            ready = order.prepare(index, sequence);
-        }
-        start += u64::from(order.get(sequence).length);
-        sequence += 1;
-    }
-    (sequence, start)
 }

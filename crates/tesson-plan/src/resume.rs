@@ -1,8 +1,10 @@
-//! States: a handful of integers to go on from, and what they belong to.
+//! States: a handful of integers to resume from, and what they belong to.
 
 mod binary;
 mod fingerprint;
 mod json;
+mod legacy;
+mod numbers;
 mod steps;
 
 use std::sync::Arc;
@@ -13,15 +15,18 @@ use tesson_core::ResumeError;
 pub(crate) use binary::checksum;
 pub use fingerprint::{Fingerprint, index_shape};
 
-use crate::{Consumed, Cursor, Demand, Layer, OrderSpec, RowsState, WindowStart};
+use crate::{Consumed, Cursor, Demand, Layer, OrderSpec, RowsState, WindowStart, order};
 
 /// Version of the forms of a state. Earlier ones are read.
-pub const STATE_VERSION: u8 = 2;
+pub const STATE_VERSION: u8 = 3;
 
-/// The version that knew nothing of a waiting sequence but its number.
+/// The version that recorded nothing of a waiting sequence but its number.
 const WITHOUT_SWEEPS: u8 = 1;
 
-/// A position to go on from, and what it belongs to.
+/// The first version that consists of tagged sections.
+const SECTIONS_SINCE: u8 = 3;
+
+/// A position to resume from, and what it belongs to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ResumeState {
     /// The position.
@@ -57,11 +62,11 @@ impl ResumeState {
         self.fingerprint.as_ref().map_or(Ok(()), |fingerprint| fingerprint.check(source))
     }
 
-    /// Whether a demand may go on from here. A rank's state says nothing about the shares of the others, so it is
+    /// Whether a demand may resume from here. A rank's state says nothing about the shares of the others, so it is
     /// good for the same rank of the same number of workers only.
     ///
     /// # Errors
-    /// [`ResumeError`] with both shares, and how to go on with other workers.
+    /// [`ResumeError`] with both shares, and how to resume with other workers.
     pub fn check_share(&self, demand: Demand) -> Result<(), ResumeError> {
         let Some((workers, rank)) = self.share.filter(|_| !self.is_bare()) else { return Ok(()) };
         if (workers, rank) == (demand.workers, demand.rank) {
@@ -77,27 +82,16 @@ impl ResumeState {
         ))
     }
 
-    /// The first version that can say this.
-    pub(super) fn version(&self) -> u8 {
-        if self.rows.is_some() { STATE_VERSION } else { WITHOUT_SWEEPS }
-    }
-
-    /// The version of the order whose position it is.
-    fn order_version(&self) -> u8 {
-        self.fingerprint.as_ref().map_or(OrderSpec::FIRST_VERSION, |f| f.order.version())
-    }
-
     /// Whether the position is one of a local timeline, so that it says where a window begins.
     pub(super) fn is_local(&self) -> bool {
         let order = self.fingerprint.as_ref().map(|f| &f.order);
-        order.map_or(self.cursor.window != WindowStart::default(), OrderSpec::is_local)
+        order.map_or(self.cursor.window != WindowStart::default(), |order| order.is_local())
     }
 }
 
-/// The version of the state, if it is one that is read.
-fn check_version(state: u64) -> Result<u8, ResumeError> {
-    let version = [WITHOUT_SWEEPS, STATE_VERSION].into_iter().find(|&known| u64::from(known) == state);
-    version.ok_or_else(|| refusal("the version of the state", state, STATE_VERSION))
+/// The order with a number in binary states and these parameters.
+fn order_of_numbers(code: u8, seed: u64, window: u64) -> Result<OrderSpec, ResumeError> {
+    order::by_code(code, seed, window).ok_or_else(|| refusal("the order", code, "0 to 6"))
 }
 
 /// Whether an order is still the one that a state of this version was saved in.

@@ -2,8 +2,7 @@
 
 use tesson_core::{Index, UsageError};
 
-use crate::order::{OrderSpec, chunk_places};
-use crate::{Bucketing, Cursor, Demand, Planned, Sharing};
+use crate::{Bucketing, Cursor, Demand, OrderSpec, Planned, Sharing};
 
 /// Where the data end (§6.1). Counts the samples of all ranks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -99,12 +98,50 @@ impl PlanSpec {
             Limit::Sweeps(_) if !index.is_complete() => return Ok(None),
             Limit::Sweeps(sweeps) => index.n_samples().saturating_mul(sweeps),
         };
-        if end > ENDLESS && !matches!(self.order, OrderSpec::AsStored) && !self.order.is_local() {
+        if end > ENDLESS && self.order.is_shuffled() && !self.order.is_local() {
             return Err(UsageError(format!(
                 "the data end after {end} samples, at most {ENDLESS} are possible"
             )));
         }
         Ok(Some(end))
+    }
+
+    /// Sequences of all ranks that a minibatch may hold.
+    pub(crate) fn most_sequences(&self) -> u64 {
+        self.most_sequences.unwrap_or(u64::MAX)
+    }
+
+    /// What becomes of the sequence that the next end lies in: one that lies across the end of an epoch belongs to the
+    /// earlier epoch, whole.
+    pub(crate) fn last_sequence_before(&self, epoch_end: Option<u64>) -> LastSequence {
+        match epoch_end {
+            None => self.ending.last_sequence,
+            Some(_) => LastSequence::Whole,
+        }
+    }
+
+    /// Refuses sizes that nothing can be read with, and buckets of an order that has none.
+    ///
+    /// # Errors
+    /// [`UsageError`] with what is expected.
+    pub(crate) fn check(&self) -> Result<(), UsageError> {
+        if self.most_sequences == Some(0) {
+            return Err(UsageError(
+                "minibatches of 0 sequences are asked for, at least 1 is expected".into(),
+            ));
+        }
+        if let Some(Bucketing { samples: 0, .. } | Bucketing { sequences: 0, .. }) = self.bucketing {
+            return Err(UsageError(
+                "buckets are to hold 0 samples or sequences, at least 1 is expected".into(),
+            ));
+        }
+        if self.bucketing.is_some() && !self.order.can_be_bucketed() {
+            return Err(UsageError(format!(
+                "bucketing is for shuffled orders, this one is {}",
+                self.order.name()
+            )));
+        }
+        Ok(())
     }
 
     /// The position at which the epoch ends that this position lies in.
@@ -136,27 +173,9 @@ impl PlanSpec {
         if sweep == 0 || self.sharing == Sharing::Position || demand.workers == 1 {
             return sweep == 0;
         }
-        if self.order == OrderSpec::LocalPlain {
-            // Shares are the same in every sweep.
-            return false;
-        }
-        let owner = |earlier: u64| match &self.order {
-            OrderSpec::Global { .. } => u64::from(planned.chunk) % demand.workers,
-            OrderSpec::AsStored | OrderSpec::LocalPlain => {
-                let number = index.chunk(planned.chunk as usize).first_sequence + u64::from(planned.sequence);
-                earlier.wrapping_mul(index.n_sequences()).wrapping_add(number) % demand.workers
-            }
-            OrderSpec::ChunkWindow { seed, .. } | OrderSpec::Tumbling { seed, .. } => {
-                let places = chunk_places(index.n_chunks(), seed.wrapping_add(earlier));
-                let place = places.iter().position(|&chunk| chunk == planned.chunk);
-                place.map_or(u64::MAX, |place| place as u64 % demand.workers)
-            }
-        };
-        // Running numbers deal alike again after as many sweeps as there are workers.
-        let last = match self.order {
-            OrderSpec::ChunkWindow { .. } | OrderSpec::Tumbling { .. } => sweep,
-            _ => sweep.min(demand.workers),
-        };
-        (0..last).all(|earlier| owner(earlier) != demand.rank)
+        let order = self.order.definition();
+        // Shares that are not drawn anew repeat after as many sweeps as there are workers.
+        let sweeps = if order.info().redraws_shares { sweep } else { sweep.min(demand.workers) };
+        (0..sweeps).all(|earlier| order.home(index, planned, earlier) % demand.workers != demand.rank)
     }
 }

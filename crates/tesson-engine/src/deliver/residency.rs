@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard, Weak};
 
 use tesson_core::{ByteRun, Chunk, Corpus, Error, SequenceSelection, StreamingDecoder};
-use tesson_plan::OrderSpec;
 
 use super::growth::Grown;
 use super::job::{Bench, Stock};
@@ -193,7 +192,8 @@ impl Shared {
 
     /// Whether blocks are read in order and given up at once: packing them would cost more than it saves.
     fn passes_by(&self) -> bool {
-        matches!(self.setup.spec.order, OrderSpec::AsStored) && !self.setup.retain
+        let order = &self.setup.spec.order;
+        !order.is_shuffled() && !order.is_local() && !self.setup.retain
     }
 
     fn decoder(&self) -> &dyn StreamingDecoder {

@@ -1,7 +1,7 @@
 //! How a source's memory is divided.
 
-use tesson_core::{ConfigError, Error, Index, Indexed, ReadContext};
-use tesson_plan::{Bucketing, OrderSpec, Window};
+use tesson_core::{ConfigError, Error, Indexed, ReadContext};
+use tesson_plan::Bucketing;
 
 use super::Source;
 use crate::block::BlockSizes;
@@ -70,7 +70,8 @@ impl Source {
         let buckets = self.plan.bucketing.map_or(0, |_| Bucketing::bytes(indexed.index.n_sequences()));
         // Equal steps are counted in an order of their own.
         let orders = 1 + u64::from(self.plan.equal_steps.is_some());
-        let plan = orders * (4 * window_sequences(&self.plan.order, &indexed.index) + buckets);
+        let plan =
+            orders.saturating_mul(self.plan.order.working_bytes(&indexed.index).saturating_add(buckets));
         let rest = self.memory_limit.saturating_sub(index + plan);
         if rest == 0 {
             let what = format!(
@@ -82,38 +83,4 @@ impl Source {
         }
         Ok(Budget::of(rest, self.threads))
     }
-}
-
-/// Sequences whose places an order works out at a time, at most.
-fn window_sequences(order: &OrderSpec, index: &Index) -> u64 {
-    let n = index.n_sequences();
-    // Up to two windows are held while a window moves on, in a list whose room doubles when it grows.
-    let share = |window: u64, all: u64| {
-        (u128::from(n) * u128::from(window) * 6).div_ceil(u128::from(all.max(1))) as u64
-    };
-    match order {
-        OrderSpec::AsStored | OrderSpec::Global { .. } => 0,
-        OrderSpec::LocalPlain => {
-            (0..index.n_chunks()).map(|c| index.chunk(c).n_sequences).max().unwrap_or(0).into()
-        }
-        // A window may take in a small corpus many times over.
-        OrderSpec::Tumbling { window: Window::Chunks(chunks), .. } => {
-            tumbling(n, *chunks, index.n_chunks() as u64)
-        }
-        OrderSpec::Tumbling { window: Window::Samples(samples), .. } => {
-            tumbling(n, *samples, index.n_samples())
-        }
-        OrderSpec::ChunkWindow { window: Window::Chunks(chunks), .. } => {
-            share((*chunks).min(index.n_chunks() as u64), index.n_chunks() as u64).min(2 * n)
-        }
-        OrderSpec::ChunkWindow { window: Window::Samples(samples), .. } => {
-            share((*samples).min(index.n_samples()), index.n_samples()).min(2 * n)
-        }
-    }
-}
-
-/// Entries of a tumbling window of `window` out of `all`, in units of 4 bytes: each takes 16.
-fn tumbling(n_sequences: u64, window: u64, all: u64) -> u64 {
-    let entries = (u128::from(n_sequences) * u128::from(window)).div_ceil(u128::from(all.max(1)));
-    u64::try_from(entries).unwrap_or(u64::MAX).saturating_add(n_sequences).saturating_mul(8)
 }

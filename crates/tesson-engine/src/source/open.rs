@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{ConfigError, Deserializer, Element, Error, SEQUENCES_IN_MEMORY};
-use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, OrderSpec, PlanSpec, ResumeState, Sharing};
+use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, PlanSpec, ResumeState, Sharing};
 
 use super::truncated::Truncated;
 use super::{Canceller, FaultRules, Source, TruncationSpec};
@@ -162,7 +162,7 @@ impl Source {
 
     /// Whether the data can be read in order before they are indexed.
     pub(super) fn may_grow(&self) -> bool {
-        matches!(self.plan.order, OrderSpec::AsStored)
+        self.plan.order.plans_while_indexing()
             && !self.frame_mode
             && self.truncated.is_none()
             && !self.join.hash_keys

@@ -4,8 +4,8 @@ use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError};
 
-use tesson_core::{Error, Index, Indexed};
-use tesson_plan::{OrderSpec, Planner, Sharing, Window};
+use tesson_core::{Error, Indexed};
+use tesson_plan::{Planner, Sharing};
 
 use super::Source;
 use super::budget::Budget;
@@ -31,7 +31,7 @@ impl Source {
     pub(super) fn switch_to_index(&mut self) -> Result<(), Error> {
         let indexed = self.indexed()?.clone();
         // An order that is read as stored keeps its fingerprint: its states are good before and after.
-        if !matches!(self.plan.order, OrderSpec::AsStored) {
+        if !self.plan.order.plans_while_indexing() {
             Arc::make_mut(&mut self.fingerprint).index = Some(tesson_plan::index_shape(&indexed.index));
         }
         let budget = self.budget(&indexed)?;
@@ -41,7 +41,7 @@ impl Source {
         let keep = self.parts.keep_in_memory();
         let shuffled = self.plan.order.is_shuffled();
         let by_row = shuffled && !small && !keep && self.is_long(&indexed, storage);
-        let retain = keep || small || covers_all(&self.plan.order, &indexed.index);
+        let retain = keep || small || self.plan.order.needs_all_chunks(&indexed.index);
         // What is read in order is given up at once, and best before it leaves the cache.
         let kept = shuffled || retain;
         let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.piece_bytes };
@@ -136,17 +136,5 @@ impl Source {
         let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
         let planner = Planner::new(spec).with_most_sequences(most);
         Pipeline::new(setup, Brain::new(planner, supply))
-    }
-}
-
-/// Whether the order may come back to any chunk at any time of a sweep.
-fn covers_all(order: &OrderSpec, index: &Index) -> bool {
-    match order {
-        OrderSpec::AsStored | OrderSpec::LocalPlain => false,
-        OrderSpec::Global { .. } => true,
-        OrderSpec::Tumbling { window: Window::Samples(n), .. } => *n >= index.n_samples(),
-        OrderSpec::ChunkWindow { window: Window::Chunks(n), .. }
-        | OrderSpec::Tumbling { window: Window::Chunks(n), .. } => *n >= index.n_chunks() as u64,
-        OrderSpec::ChunkWindow { window: Window::Samples(n), .. } => n / 2 >= index.n_samples(),
     }
 }

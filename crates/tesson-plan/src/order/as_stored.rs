@@ -1,11 +1,176 @@
-//! The order in which the sequences are stored.
+//! The order in which the sequences are stored, sweep after sweep: CNTK's plain randomizer (§7).
+//!
+//! Sequence `n` of every sweep is sequence `n` of the corpus. Ranks share by running number, counted over sweep ends. A
+//! minibatch is one run over sweep ends that stops when its room is full. It needs no more of the index than it reads.
 
-use tesson_core::Index;
+use tesson_core::{Index, UsageError};
 
-use crate::Planned;
+use super::{Definition, Next, Order, OrderInfo, OrderSpec, Parameters, SequenceVisitor, SharedUnit};
+use crate::cut::{Candidate, Cut, Fill, Filling};
+use crate::{BatchPlan, Cursor, Planned};
+
+/// [`OrderSpec::AsStored`].
+pub(super) struct AsStored;
+
+pub(super) static INFO: OrderInfo = OrderInfo {
+    name: "as_stored",
+    version: 1,
+    code: 0,
+    is_local: false,
+    is_shuffled: false,
+    plans_while_indexing: true,
+    stops_when_full: true,
+    shared_unit: SharedUnit::Sequences,
+    redraws_shares: false,
+    window_start: None,
+    with: |_| Some(OrderSpec::AsStored),
+};
+
+impl Definition for AsStored {
+    fn info(&self) -> &'static OrderInfo {
+        &INFO
+    }
+
+    fn parameters(&self) -> Parameters {
+        Parameters::default()
+    }
+
+    fn build(&self) -> Box<dyn Order> {
+        Box::new(AsStored)
+    }
+
+    fn home(&self, index: &Index, planned: Planned, sweep: u64) -> u64 {
+        let number = index.chunk(planned.chunk as usize).first_sequence + u64::from(planned.sequence);
+        running_number(index, sweep, number)
+    }
+
+    fn on_local_timeline(&self) -> Option<OrderSpec> {
+        Some(OrderSpec::LocalPlain)
+    }
+}
+
+/// Counts sequences over sweep ends and since the start, so that shares do not change when a run is resumed.
+fn running_number(index: &Index, sweep: u64, sequence: u64) -> u64 {
+    sweep.wrapping_mul(index.n_sequences()).wrapping_add(sequence)
+}
+
+impl Order for AsStored {
+    fn cut(
+        &mut self,
+        cut: &Cut<'_>,
+        at: &mut Cursor,
+        out: &mut BatchPlan,
+    ) -> Result<Option<Fill>, UsageError> {
+        if cut.end.is_some_and(|end| at.position >= end) {
+            let samples = cut.index.n_samples();
+            out.data_end = true;
+            // Within a first sweep that is still being read no sweep has ended.
+            out.sweep_end =
+                cut.index.is_complete() && at.position >= samples && at.position.is_multiple_of(samples);
+            return Ok(Some(Fill::Nothing));
+        }
+        if at.sequence == cut.index.n_sequences() {
+            return Ok(None);
+        }
+        let mut cursor = *at;
+        let Some(fill) = run(cut, &mut cursor, out) else { return Ok(None) };
+        out.data_end |= cut.end.is_some_and(|end| cursor.position >= end);
+        out.sweep_end = cursor.sweep != at.sweep;
+        *at = cursor;
+        Ok(Some(fill))
+    }
+
+    fn visit(&mut self, index: &Index, from: Cursor, each: SequenceVisitor<'_>) {
+        let n = index.n_sequences();
+        let mut walk = Walk::new(index, from.sequence);
+        let mut sequence = from.sequence;
+        let mut run = Vec::with_capacity(RUN as usize);
+        while sequence < n {
+            let end = n.min(sequence + RUN);
+            run.clear();
+            run.extend((sequence..end).map(|sequence| {
+                let (planned, length) = walk.step();
+                Next { planned, home: running_number(index, from.sweep, sequence), length }
+            }));
+            sequence = end;
+            if !each(&run) {
+                return;
+            }
+        }
+    }
+
+    fn find(&mut self, index: &Index, _: u64, _: u64, sample: u64) -> Result<(u64, u64), UsageError> {
+        let chunk = index.chunk_of_sample(sample);
+        let span = index.chunk(chunk);
+        let lengths = index.lengths(chunk);
+        let (mut start, mut sequence) = (span.first_sample, 0);
+        while start < sample {
+            start += u64::from(lengths.get(sequence));
+            sequence += 1;
+        }
+        Ok((span.first_sequence + sequence as u64, start))
+    }
+
+    fn take_retired(&mut self, index: &Index, since: Cursor, until: Cursor, into: &mut Vec<u32>) {
+        let chunk_at = |cursor: Cursor| {
+            if cursor.sequence < index.n_sequences() {
+                index.chunk_of_sequence(cursor.sequence)
+            } else {
+                index.n_chunks()
+            }
+        };
+        let (from, to) = (chunk_at(since), chunk_at(until));
+        match until.sweep.saturating_sub(since.sweep) {
+            0 => into.extend(from as u32..to as u32),
+            1 => into.extend((from as u32..index.n_chunks() as u32).chain(0..to as u32)),
+            _ => into.extend(0..index.n_chunks() as u32),
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
+/// Sequences that are visited at once.
+const RUN: u64 = 64;
+
+/// Fills a minibatch. `None`: the index does not reach far enough.
+fn run(cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> Option<Fill> {
+    let n = cut.index.n_sequences();
+    let mut walk = Walk::new(cut.index, at.sequence);
+    let mut filling = Filling::of(cut.room, true);
+    let mut number = running_number(cut.index, at.sweep, at.sequence);
+    out.begin_sweep(at.sweep);
+    while !filling.is_full() {
+        let (planned, length) = walk.step();
+        let length = u64::from(length);
+        let consumed = cut.consumed.is_some_and(|c| c.holds(at.position, number));
+        let own = !consumed && cut.share.owns(number);
+        let left = cut.end.map_or(u64::MAX, |end| end.saturating_sub(at.position));
+        if !cut.put(Candidate { planned, length, own, consumed, left }, &mut filling, out) {
+            break;
+        }
+        at.position += length;
+        at.sequence += 1;
+        number = number.wrapping_add(1);
+        if at.sequence == n {
+            if !cut.index.is_complete() {
+                return None;
+            }
+            *at = Cursor { position: at.position, sweep: at.sweep + 1, ..Cursor::default() };
+            if !cut.spec.cross_sweep_ends {
+                break;
+            }
+            walk = Walk::new(cut.index, 0);
+            out.begin_sweep(at.sweep);
+        }
+    }
+    Some(filling.fill())
+}
 
 /// A walk over the sequences of an index, as stored.
-pub(crate) struct Walk<'a> {
+struct Walk<'a> {
     index: &'a Index,
     chunk: usize,
     sequence: usize,
@@ -13,14 +178,14 @@ pub(crate) struct Walk<'a> {
 
 impl<'a> Walk<'a> {
     /// A walk that begins with sequence number `sequence` of the corpus; the index knows it.
-    pub(crate) fn new(index: &'a Index, sequence: u64) -> Walk<'a> {
+    fn new(index: &'a Index, sequence: u64) -> Walk<'a> {
         let chunk = index.chunk_of_sequence(sequence);
         Walk { index, chunk, sequence: (sequence - index.chunk(chunk).first_sequence) as usize }
     }
 
     /// The next sequence and its counted length; there must be one.
     #[inline]
-    pub(crate) fn step(&mut self) -> (Planned, u64) {
+    fn step(&mut self) -> (Planned, u32) {
         let mut lengths = self.index.lengths(self.chunk);
         while self.sequence == lengths.len() {
             self.chunk += 1;
@@ -30,20 +195,6 @@ impl<'a> Walk<'a> {
         let planned = Planned { chunk: self.chunk as u32, sequence: self.sequence as u32 };
         let length = lengths.get(self.sequence);
         self.sequence += 1;
-        (planned, length.into())
+        (planned, length)
     }
-}
-
-/// The first sequence of the corpus that starts at or after a sample the index knows, and the sample it starts at.
-/// Beyond the last sequence both are the totals known.
-pub(crate) fn first_from(index: &Index, sample: u64) -> (u64, u64) {
-    let chunk = index.chunk_of_sample(sample);
-    let span = index.chunk(chunk);
-    let lengths = index.lengths(chunk);
-    let (mut start, mut sequence) = (span.first_sample, 0);
-    while start < sample {
-        start += u64::from(lengths.get(sequence));
-        sequence += 1;
-    }
-    (span.first_sequence + sequence as u64, start)
 }

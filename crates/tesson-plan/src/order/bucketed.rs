@@ -8,28 +8,40 @@
 
 use std::ops::Range;
 
-use tesson_core::Index;
+use tesson_core::{Index, UsageError};
 
-use super::{Global, Next, Order, Windowed};
-use crate::cut::Size;
+use super::sweep::{self, SweepOrder};
+use super::{Next, Order, SequenceVisitor};
+use crate::cut::{Cut, Fill};
 use crate::rng::{GOLDEN, Mt19937_64, mix};
-use crate::{Bucketing, Cursor};
+use crate::size::Size;
+use crate::{BatchPlan, Cursor};
+
+/// Size of the buckets in which sequences of similar length are put together; both limits hold, a longer sequence is alone.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Bucketing {
+    /// Samples, best those of a minibatch.
+    pub samples: u64,
+    /// Sequences, best those of a minibatch; [`u64::MAX`] for any number.
+    pub sequences: u64,
+}
+
+impl Bucketing {
+    /// Bytes of memory that bucketing takes for a corpus of so many sequences.
+    pub fn bytes(n_sequences: u64) -> u64 {
+        POOL_BYTES * n_sequences.min(MOST)
+    }
+}
 
 /// Most sequences of a pool. A larger one is cut: it would take memory and time, and pad no less.
-pub(crate) const MOST: u64 = 1 << 17;
+const MOST: u64 = 1 << 17;
 
 /// Bytes that a pool takes for each of its sequences, and to be made.
-pub(crate) const POOL_BYTES: u64 = 64;
-
-/// The orders that can be bucketed.
-pub(crate) enum Shuffled {
-    Windowed(Box<Windowed>),
-    Global(Box<Global>),
-}
+const POOL_BYTES: u64 = 64;
 
 /// A shuffled order in buckets.
 pub(crate) struct Bucketed {
-    inner: Shuffled,
+    inner: Box<dyn Order>,
     size: Size,
     seed: u64,
     /// The sweep, and where its pools begin; one more at the end.
@@ -37,12 +49,13 @@ pub(crate) struct Bucketed {
     /// The number of the first sequence of the pool that has been worked out.
     first: u64,
     pool: Vec<Next>,
-    /// For the first sequence of a bucket what the bucket holds, for others nothing.
+    /// For the first sequence of a bucket the size of the bucket, for others nothing.
     buckets: Vec<Size>,
 }
 
 impl Bucketed {
-    pub(crate) fn new(inner: Shuffled, seed: u64, size: Bucketing) -> Bucketed {
+    /// Puts the sequences of a shuffled order, whose seed is given, into buckets.
+    pub(crate) fn new(inner: Box<dyn Order>, seed: u64, size: Bucketing) -> Bucketed {
         Bucketed {
             inner,
             size: Size { samples: size.samples, sequences: size.sequences },
@@ -54,57 +67,17 @@ impl Bucketed {
         }
     }
 
-    /// Says that nobody will go back behind this cursor.
-    pub(crate) fn release(&mut self, oldest: Cursor) {
-        let sequence = self.pool_of(oldest);
-        if let Shuffled::Windowed(order) = &mut self.inner {
-            order.release(Cursor { sequence, ..oldest });
-        }
-    }
-
-    /// Makes a cursor's sweep current, and its pool one that can be worked out.
-    pub(crate) fn rewind(&mut self, index: &Index, cursor: Cursor) {
-        self.enter(index, cursor.sweep);
-        let sequence = self.pool_of(cursor);
-        let is_there = self.range().contains(&cursor.sequence);
-        if let Shuffled::Windowed(order) = &mut self.inner
-            && !is_there
-        {
-            order.rewind(index, Cursor { sequence, ..cursor });
-        }
-    }
-
-    /// Reports chunks that their sweep does not come back to after `cursor`: those behind its pool.
-    pub(crate) fn take_retired(&mut self, cursor: Cursor, into: &mut Vec<u32>) {
-        let sequence = self.pool_of(cursor);
-        if let Shuffled::Windowed(order) = &mut self.inner {
-            order.take_retired(Cursor { sequence, ..cursor }, into);
-        }
-    }
-
-    /// Bytes of memory held.
-    pub(crate) fn bytes(&self) -> usize {
-        let inner = match &self.inner {
-            Shuffled::Windowed(order) => order.bytes(),
-            Shuffled::Global(order) => order.bytes(),
-        };
-        inner
-            + self.pools.1.capacity() * size_of::<u64>()
-            + self.pool.capacity() * size_of::<Next>()
-            + self.buckets.capacity() * size_of::<Size>()
-    }
-
     /// The sequences of the pool that has been worked out.
     fn range(&self) -> Range<u64> {
         self.first..self.first + self.pool.len() as u64
     }
 
-    /// The first sequence of a cursor's pool; of a sweep that has not been looked at, the first of all.
+    /// The first sequence of a cursor's pool; of a sweep that is not the current one, the first of all.
     fn pool_of(&self, cursor: Cursor) -> u64 {
         if cursor.sweep == self.pools.0 { self.pool_around(cursor.sequence).start } else { 0 }
     }
 
-    /// The pool that a sequence of the current sweep lies in. Behind the last one it is empty.
+    /// The pool that a sequence of the current sweep lies in. After the last one it is empty.
     fn pool_around(&self, sequence: u64) -> Range<u64> {
         let begins = &self.pools.1;
         let at = begins.partition_point(|&begin| begin <= sequence);
@@ -119,10 +92,13 @@ impl Bucketed {
         let range = self.pool_around(from);
         self.first = range.start;
         self.pool.clear();
-        match &mut self.inner {
-            Shuffled::Windowed(order) => collect(&mut **order, index, range, &mut self.pool),
-            Shuffled::Global(order) => collect(&mut **order, index, range, &mut self.pool),
-        }
+        let pool = &mut self.pool;
+        let from = Cursor { sweep: self.pools.0, sequence: range.start, ..Cursor::default() };
+        let len = (range.end - range.start) as usize;
+        self.inner.visit(index, from, &mut |run| {
+            pool.extend_from_slice(&run[..run.len().min(len - pool.len())]);
+            pool.len() < len
+        });
         self.pool.sort_by_key(|next| next.length);
         self.shuffle_buckets();
     }
@@ -157,49 +133,80 @@ impl Bucketed {
     }
 }
 
-/// Appends the sequences of a range, in the order given.
-fn collect<O: Order>(order: &mut O, index: &Index, range: Range<u64>, into: &mut Vec<Next>) {
-    let mut ready = range.start;
-    for sequence in range {
-        if sequence == ready {
-            ready = order.prepare(index, sequence);
-        }
-        into.push(order.get(sequence));
-    }
-}
-
-impl Order for Bucketed {
+impl SweepOrder for Bucketed {
     fn enter(&mut self, index: &Index, sweep: u64) {
-        let pools = match &mut self.inner {
-            Shuffled::Windowed(order) => {
-                order.enter(index, sweep);
-                (self.pools.0 != sweep || self.pools.1.is_empty()).then(|| order.pools(index))
-            }
-            Shuffled::Global(order) => {
-                order.enter(index, sweep);
-                (self.pools.0 != sweep || self.pools.1.is_empty()).then(|| vec![0, index.n_sequences()])
-            }
-        };
-        if let Some(pools) = pools {
-            self.pools = (sweep, pools);
+        if self.pools.0 != sweep || self.pools.1.is_empty() {
+            self.pools = (sweep, self.inner.pools(index, sweep));
             self.pool.clear();
         }
     }
 
-    fn prepare(&mut self, index: &Index, from: u64) -> u64 {
+    fn prepare(&mut self, index: &Index, from: u64) {
         if !self.range().contains(&from) {
             self.fill(index, from);
         }
-        self.range().end
     }
 
     #[inline]
-    fn get(&self, sequence: u64) -> Next {
-        self.pool[(sequence - self.first) as usize]
+    fn prepared(&self, from: u64) -> &[Next] {
+        &self.pool[(from - self.first) as usize..]
     }
 
     #[inline]
     fn bucket_at(&self, sequence: u64) -> Option<Size> {
         Some(self.buckets[(sequence - self.first) as usize]).filter(|&size| size != Size::NOTHING)
+    }
+}
+
+impl Order for Bucketed {
+    fn cut(
+        &mut self,
+        cut: &Cut<'_>,
+        at: &mut Cursor,
+        out: &mut BatchPlan,
+    ) -> Result<Option<Fill>, UsageError> {
+        Ok(Some(sweep::cut(self, cut, at, out)))
+    }
+
+    fn visit(&mut self, index: &Index, from: Cursor, each: SequenceVisitor<'_>) {
+        sweep::visit(self, index, from, each);
+    }
+
+    fn find(
+        &mut self,
+        index: &Index,
+        position: u64,
+        sweep: u64,
+        sample: u64,
+    ) -> Result<(u64, u64), UsageError> {
+        self.rewind(index, Cursor { position, sweep, ..Cursor::default() });
+        Ok(sweep::find(self, index, sweep, sample))
+    }
+
+    fn release(&mut self, oldest: Cursor) {
+        let sequence = self.pool_of(oldest);
+        self.inner.release(Cursor { sequence, ..oldest });
+    }
+
+    /// Makes a cursor's sweep current, and its pool one that can be worked out.
+    fn rewind(&mut self, index: &Index, cursor: Cursor) {
+        self.enter(index, cursor.sweep);
+        if !self.range().contains(&cursor.sequence) {
+            let sequence = self.pool_of(cursor);
+            self.inner.rewind(index, Cursor { sequence, ..cursor });
+        }
+    }
+
+    /// Reports the chunks that are needed no more after the pool of `until`.
+    fn take_retired(&mut self, index: &Index, since: Cursor, until: Cursor, into: &mut Vec<u32>) {
+        let sequence = self.pool_of(until);
+        self.inner.take_retired(index, since, Cursor { sequence, ..until }, into);
+    }
+
+    fn bytes(&self) -> usize {
+        self.inner.bytes()
+            + self.pools.1.capacity() * size_of::<u64>()
+            + self.pool.capacity() * size_of::<Next>()
+            + self.buckets.capacity() * size_of::<Size>()
     }
 }

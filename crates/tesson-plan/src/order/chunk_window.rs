@@ -1,31 +1,219 @@
-//! Windows counted in chunks (§5.2).
+//! Chunks shuffled, and sequences among those of the chunks in a window: CNTK's block randomizer (§5).
+//!
+//! In each sweep the chunks are shuffled, each sequence is swapped with one whose window holds it and that its own window
+//! holds, and ranks share by the place of a sequence's chunk. `shuffle` has one sweep; here are all of them: the current
+//! one, and the one before it while a cursor in it may be resumed.
 
-/// The window `[begin, end)` of each of `n` places, for windows of `size` places.
-pub(super) fn windows(n: usize, size: u64) -> impl Iterator<Item = (usize, usize)> {
-    let n = n as u64;
-    let half = size / 2;
-    (0..n).map(move |place| {
-        let begin = place.saturating_sub(half);
-        let end = begin.saturating_add(size);
-        let (begin, end) = if end > n { (n.saturating_sub(size), n) } else { (begin, end) };
-        (begin as usize, end as usize)
-    })
+use tesson_core::{Index, UsageError};
+
+use super::lookahead::Lookahead;
+use super::shuffle::{Shuffle, place_of_chunk};
+use super::sweep::{self, SweepOrder};
+use super::{
+    Definition, Next, Order, OrderInfo, OrderSpec, Parameters, SequenceVisitor, SharedUnit, Tumbling, Window,
+};
+use crate::cut::{Cut, Fill};
+use crate::{BatchPlan, Cursor, Planned};
+
+/// Chunks shuffled, and sequences among those of the chunks in a window.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct ChunkWindow {
+    /// The window.
+    pub window: Window,
+    /// The seed; sweep `w` uses `seed + w`.
+    pub seed: u64,
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+pub(super) static INFO: OrderInfo = OrderInfo {
+    name: "chunk_window",
+    version: 1,
+    code: 1,
+    is_local: false,
+    is_shuffled: true,
+    plans_while_indexing: false,
+    stops_when_full: false,
+    shared_unit: SharedUnit::Chunks,
+    redraws_shares: true,
+    window_start: None,
+    with: |Parameters { seed, window }| {
+        Some(OrderSpec::ChunkWindow(ChunkWindow { window: window?, seed: seed? }))
+    },
+};
 
-    fn check(n: usize, size: u64, expected: &[(usize, usize)]) {
-        assert_eq!(windows(n, size).collect::<Vec<_>>(), expected);
+impl Definition for ChunkWindow {
+    fn info(&self) -> &'static OrderInfo {
+        &INFO
     }
 
-    #[test]
-    fn windows_lie_around_their_place_and_are_pushed_back_at_both_ends() {
-        check(4, 1, &[(0, 1), (1, 2), (2, 3), (3, 4)]);
-        check(4, 2, &[(0, 2), (0, 2), (1, 3), (2, 4)]);
-        check(4, 3, &[(0, 3), (0, 3), (1, 4), (1, 4)]);
-        check(3, 128, &[(0, 3), (0, 3), (0, 3)]);
-        check(2, u64::MAX, &[(0, 2), (0, 2)]);
+    fn parameters(&self) -> Parameters {
+        Parameters { seed: Some(self.seed), window: Some(self.window) }
+    }
+
+    fn build(&self) -> Box<dyn Order> {
+        Box::new(ChunkWindowOrder {
+            window: self.window,
+            seed: self.seed,
+            current: None,
+            previous: None,
+            oldest: None,
+            retired: Vec::new(),
+            lookahead: Lookahead::default(),
+            is_new: true,
+        })
+    }
+
+    fn check(&self, index: &Index) -> Result<(), UsageError> {
+        self.window.check(index, 0)
+    }
+
+    fn home(&self, index: &Index, planned: Planned, sweep: u64) -> u64 {
+        place_of_chunk(index, planned.chunk, self.seed, sweep)
+    }
+
+    fn working_bytes(&self, index: &Index) -> u64 {
+        let n = u128::from(index.n_sequences());
+        let (window, total) = self.window.size_of_total(index);
+        // Up to two windows are held while a window moves on, in a list whose room doubles when it grows.
+        let sequences = (n * u128::from(window.min(total)) * 6).div_ceil(u128::from(total.max(1)));
+        4 * (sequences.min(2 * n) as u64)
+    }
+
+    fn needs_all_chunks(&self, index: &Index) -> bool {
+        match self.window {
+            Window::Chunks(chunks) => chunks >= index.n_chunks() as u64,
+            Window::Samples(samples) => samples / 2 >= index.n_samples(),
+        }
+    }
+
+    fn on_local_timeline(&self) -> Option<OrderSpec> {
+        let ChunkWindow { window, seed } = *self;
+        Some(OrderSpec::Tumbling(Tumbling { window, seed }))
+    }
+}
+
+/// The shuffles of the sweeps, one after the other.
+struct ChunkWindowOrder {
+    window: Window,
+    seed: u64,
+    current: Option<Shuffle>,
+    /// The sweep before the current one, while a cursor in it may be resumed.
+    previous: Option<Shuffle>,
+    /// The oldest cursor that may be resumed, if that is known.
+    oldest: Option<Cursor>,
+    /// Chunks that their sweep needs no more and that have not been reported yet.
+    retired: Vec<u32>,
+    lookahead: Lookahead,
+    /// Whether no sequence has been prepared yet.
+    is_new: bool,
+}
+
+impl ChunkWindowOrder {
+    /// Puts the current shuffle aside for the one of another sweep.
+    fn leave(&mut self, index: &Index, mut left: Shuffle, sweep: u64) -> Shuffle {
+        if left.sweep < sweep {
+            left.retire(u64::MAX, &mut self.retired);
+        }
+        if self.oldest.is_some_and(|oldest| oldest.sweep <= left.sweep) && left.sweep < sweep {
+            self.previous = Some(left);
+            return Shuffle::new(index, self.window, self.seed, sweep);
+        }
+        left.restart(index, self.window, self.seed, sweep);
+        left
+    }
+}
+
+impl SweepOrder for ChunkWindowOrder {
+    fn enter(&mut self, index: &Index, sweep: u64) {
+        // A shuffle is large: it stays where it is unless the sweep changes.
+        if self.current.as_ref().is_some_and(|current| current.sweep == sweep) {
+            return;
+        }
+        self.current = Some(match (self.current.take(), self.previous.take()) {
+            (_, Some(previous)) if previous.sweep == sweep => previous,
+            (Some(current), _) => self.leave(index, current, sweep),
+            (None, _) => Shuffle::new(index, self.window, self.seed, sweep),
+        });
+    }
+
+    fn prepare(&mut self, index: &Index, from: u64) {
+        let current = self.current.as_mut().expect("a sweep is entered before it is asked");
+        if self.lookahead.holds(current.sweep, from) {
+            return;
+        }
+        if std::mem::take(&mut self.is_new) {
+            current.preview(from);
+        }
+        let keep = match self.oldest {
+            Some(oldest) if oldest.sweep == current.sweep => oldest.sequence,
+            Some(oldest) if oldest.sweep < current.sweep => 0,
+            _ => u64::MAX,
+        };
+        let end = current.prepare(from, keep);
+        self.lookahead.fill(index, current.sweep, from..end, |sequence| current.get(sequence));
+    }
+
+    #[inline]
+    fn prepared(&self, from: u64) -> &[Next] {
+        self.lookahead.from(from)
+    }
+}
+
+impl Order for ChunkWindowOrder {
+    fn cut(
+        &mut self,
+        cut: &Cut<'_>,
+        at: &mut Cursor,
+        out: &mut BatchPlan,
+    ) -> Result<Option<Fill>, UsageError> {
+        Ok(Some(sweep::cut(self, cut, at, out)))
+    }
+
+    fn visit(&mut self, index: &Index, from: Cursor, each: SequenceVisitor<'_>) {
+        sweep::visit(self, index, from, each);
+    }
+
+    fn find(
+        &mut self,
+        index: &Index,
+        position: u64,
+        sweep: u64,
+        sample: u64,
+    ) -> Result<(u64, u64), UsageError> {
+        self.rewind(index, Cursor { position, sweep, ..Cursor::default() });
+        Ok(sweep::find(self, index, sweep, sample))
+    }
+
+    fn release(&mut self, oldest: Cursor) {
+        self.oldest = Some(oldest);
+        if self.previous.as_ref().is_some_and(|p| p.sweep < oldest.sweep) {
+            self.previous = None;
+        }
+    }
+
+    /// Makes a cursor's sweep current and, if its sequence has been dropped, starts that sweep anew.
+    fn rewind(&mut self, index: &Index, cursor: Cursor) {
+        self.enter(index, cursor.sweep);
+        if let Some(current) = self.current.as_mut().filter(|c| !c.holds(cursor.sequence)) {
+            current.restart(index, self.window, self.seed, cursor.sweep);
+        }
+    }
+
+    fn take_retired(&mut self, _: &Index, _: Cursor, until: Cursor, into: &mut Vec<u32>) {
+        if let Some(current) = &mut self.current {
+            let done = if current.sweep < until.sweep { u64::MAX } else { until.sequence };
+            current.retire(done, &mut self.retired);
+        }
+        into.append(&mut self.retired);
+    }
+
+    /// As many sequences as the window takes in, one window after the other.
+    fn pools(&mut self, index: &Index, sweep: u64) -> Vec<u64> {
+        self.enter(index, sweep);
+        let current = self.current.as_ref().expect("a sweep is entered before it is asked");
+        current.pools(index, self.window)
+    }
+
+    fn bytes(&self) -> usize {
+        [&self.current, &self.previous].into_iter().flatten().map(Shuffle::bytes).sum()
     }
 }

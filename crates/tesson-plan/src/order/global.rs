@@ -1,60 +1,99 @@
-//! Tesson's `global` order: a keyed permutation of all sequences of a sweep.
+//! Tesson's `global` order: a keyed permutation of all sequences of a sweep, without a table of them.
 //!
-//! Nothing but a table of the chunks and a few sequences are held, so any sequence of any sweep is known
-//! in a fraction of a microsecond, or in a few where there are few sequences, whatever the size of the corpus. Bandwidth needs random access by sequence.
+//! Sequence `n` of sweep `w` is that of number `permutation(seed, w)(n)` in the corpus
+//! ([`Permutation`](crate::rng::Permutation)); ranks share by chunk. Only a table of the chunks and a few sequences are held,
+//! so any sequence of any sweep is known in a fraction of a microsecond, or in a few where there are few sequences, whatever
+//! the size of the corpus. Bandwidth needs random access by sequence.
+//!
+//! Version 2: up to 1,024 sequences are drawn into a table, and the first two change places under every other key.
 
-use tesson_core::{CompactLengths, Index};
+use tesson_core::{CompactLengths, Index, UsageError};
 
-use super::ahead::Ahead;
-use super::locate::Locate;
-use super::{Next, Order};
-use crate::Planned;
+use super::interval_table::IntervalTable;
+use super::lookahead::Lookahead;
+use super::sweep::{self, SweepOrder};
+use super::{Definition, Next, Order, OrderInfo, OrderSpec, Parameters, SequenceVisitor, SharedUnit};
+use crate::cut::{Cut, Fill};
 use crate::rng::Permutation;
+use crate::{BatchPlan, Cursor, Planned};
+
+/// All sequences shuffled by a keyed permutation: any position is reached at once.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Global {
+    /// The seed; each sweep has its own permutation.
+    pub seed: u64,
+}
+
+pub(super) static INFO: OrderInfo = OrderInfo {
+    name: "global",
+    version: 2,
+    code: 3,
+    is_local: false,
+    is_shuffled: true,
+    plans_while_indexing: false,
+    stops_when_full: false,
+    shared_unit: SharedUnit::Chunks,
+    redraws_shares: false,
+    window_start: None,
+    with: |Parameters { seed, .. }| Some(OrderSpec::Global(Global { seed: seed? })),
+};
+
+impl Definition for Global {
+    fn info(&self) -> &'static OrderInfo {
+        &INFO
+    }
+
+    fn parameters(&self) -> Parameters {
+        Parameters { seed: Some(self.seed), window: None }
+    }
+
+    fn build(&self) -> Box<dyn Order> {
+        Box::new(GlobalOrder {
+            seed: self.seed,
+            sweep: 0,
+            permutation: Permutation::new(1, self.seed, 0),
+            table: IntervalTable::default(),
+            firsts: Vec::new(),
+            n: 0,
+            lookahead: Lookahead::default(),
+        })
+    }
+
+    fn home(&self, _: &Index, planned: Planned, _: u64) -> u64 {
+        planned.chunk.into()
+    }
+
+    fn needs_all_chunks(&self, _: &Index) -> bool {
+        true
+    }
+}
 
 /// The permutation of the current sweep, and where chunks begin.
-pub(crate) struct Global {
+struct GlobalOrder {
     seed: u64,
     sweep: u64,
     permutation: Permutation,
-    locate: Locate,
+    table: IntervalTable,
     /// First sequence of each chunk; one more at the end.
     firsts: Vec<u64>,
     n: u64,
-    ahead: Ahead,
+    lookahead: Lookahead,
 }
 
-impl Global {
-    pub(crate) fn new(seed: u64) -> Global {
-        let permutation = Permutation::new(1, seed, 0);
-        Global {
-            seed,
-            sweep: 0,
-            permutation,
-            locate: Locate::default(),
-            firsts: Vec::new(),
-            n: 0,
-            ahead: Ahead::default(),
-        }
-    }
-
+impl GlobalOrder {
     /// Builds the chunk table when the corpus is seen for the first time.
-    fn look_at(&mut self, index: &Index) {
-        self.ahead.clear();
+    fn list_chunks(&mut self, index: &Index) {
+        self.lookahead.clear();
         self.n = index.n_sequences();
         self.firsts = (0..index.n_chunks()).map(|c| index.chunk(c).first_sequence).collect();
         self.firsts.push(self.n);
         let firsts = &self.firsts;
-        self.locate.rebuild(index.n_chunks(), self.n, |c| firsts[c]);
-    }
-
-    /// Bytes of memory held.
-    pub(crate) fn bytes(&self) -> usize {
-        self.firsts.capacity() * size_of::<u64>() + self.locate.bytes() + self.permutation.bytes()
+        self.table.rebuild(index.n_chunks(), self.n, |c| firsts[c]);
     }
 }
 
 /// The length of all sequences, if it is one and the same.
-pub(crate) fn only_length(index: &Index) -> Option<u64> {
+fn only_length(index: &Index) -> Option<u64> {
     let mut lengths = (0..index.n_chunks()).map(|c| match index.lengths(c) {
         CompactLengths::Constant { value, .. } => Some(u64::from(*value)),
         _ => None,
@@ -63,10 +102,10 @@ pub(crate) fn only_length(index: &Index) -> Option<u64> {
     lengths.all(|length| length == Some(first)).then_some(first)
 }
 
-impl Order for Global {
+impl SweepOrder for GlobalOrder {
     fn enter(&mut self, index: &Index, sweep: u64) {
         if self.n != index.n_sequences() || self.firsts.len() != index.n_chunks() + 1 {
-            self.look_at(index);
+            self.list_chunks(index);
         } else if sweep == self.sweep {
             return;
         }
@@ -74,22 +113,51 @@ impl Order for Global {
         self.permutation = Permutation::new(self.n, self.seed, sweep);
     }
 
-    fn prepare(&mut self, index: &Index, from: u64) -> u64 {
-        if let Some(end) = self.ahead.end(self.sweep, from) {
-            return end;
+    fn prepare(&mut self, index: &Index, from: u64) {
+        if self.lookahead.holds(self.sweep, from) {
+            return;
         }
-        let Global { permutation, locate, firsts, ahead, sweep, n, .. } = self;
+        let GlobalOrder { permutation, table, firsts, lookahead, sweep, n, .. } = self;
         let find = |sequence| {
             let number = permutation.get(sequence);
-            let chunk = locate.find(number, |c| firsts[c]);
+            let chunk = table.find(number, |c| firsts[c]);
             let planned = Planned { chunk: chunk as u32, sequence: (number - firsts[chunk]) as u32 };
             (planned, chunk as u64)
         };
-        ahead.fill(index, *sweep, from, *n, find)
+        lookahead.fill(index, *sweep, from..*n, find);
     }
 
     #[inline]
-    fn get(&self, sequence: u64) -> Next {
-        self.ahead.get(sequence)
+    fn prepared(&self, from: u64) -> &[Next] {
+        self.lookahead.from(from)
+    }
+}
+
+impl Order for GlobalOrder {
+    fn cut(
+        &mut self,
+        cut: &Cut<'_>,
+        at: &mut Cursor,
+        out: &mut BatchPlan,
+    ) -> Result<Option<Fill>, UsageError> {
+        Ok(Some(sweep::cut(self, cut, at, out)))
+    }
+
+    fn visit(&mut self, index: &Index, from: Cursor, each: SequenceVisitor<'_>) {
+        sweep::visit(self, index, from, each);
+    }
+
+    fn find(&mut self, index: &Index, _: u64, sweep: u64, sample: u64) -> Result<(u64, u64), UsageError> {
+        Ok(match only_length(index) {
+            Some(length) => (sample.div_ceil(length), sample.next_multiple_of(length)),
+            None => sweep::find(self, index, sweep, sample),
+        })
+    }
+
+    /// It may come back to any chunk.
+    fn take_retired(&mut self, _: &Index, _: Cursor, _: Cursor, _: &mut Vec<u32>) {}
+
+    fn bytes(&self) -> usize {
+        self.firsts.capacity() * size_of::<u64>() + self.table.bytes() + self.permutation.bytes()
     }
 }

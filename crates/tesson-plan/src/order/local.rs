@@ -1,68 +1,55 @@
-//! Orders on a timeline of each rank's own (§8): windows of entries that are filled one after the other.
+//! Timelines of each rank's own (§8): windows of entries, filled one after the other, that a minibatch is cut from.
+//!
+//! What a window holds is the order's ([`FillWindow`]). Positions and sweeps count what this rank alone has delivered.
 
-use tesson_core::Index;
+use tesson_core::{Index, UsageError};
 
-use super::{Window, chunk_places};
-use crate::rng::Mt19937_64;
+use super::{Order, SequenceVisitor};
+use crate::cut::{Cut, Fill};
 use crate::share::Share;
-use crate::{Cursor, Planned, WindowStart};
+use crate::size::Size;
+use crate::{BatchPlan, Cursor, Planned, WindowStart};
 
-/// One step of a local timeline.
+/// An entry of a window.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(super) enum Entry {
     /// A sequence, and its counted length.
     Sequence(Planned, u32),
-    /// A sweep of the data is over.
+    /// The end of a sweep of the data.
     SweepEnd,
 }
 
+/// Fills windows.
+pub(super) trait FillWindow: Send + Sync {
+    /// Fills a window with at least one entry; `next` is where it begins, and then where the following one does.
+    fn fill(&mut self, index: &Index, share: Share, next: &mut WindowStart, entries: &mut Vec<Entry>);
+
+    /// Bytes of memory held.
+    fn bytes(&self) -> usize {
+        0
+    }
+}
+
 /// The windows of a rank.
-pub(crate) struct Local {
-    /// The window and the seed; `None`: chunk by chunk, as stored.
-    tumbling: Option<(Window, u64)>,
+pub(super) struct LocalOrder<F> {
+    filler: F,
     entries: Vec<Entry>,
     /// Where the entries come from, and whose they are.
     filled: Option<(WindowStart, Share)>,
-    /// Where the window behind this one begins.
+    /// Where the following window begins.
     next: WindowStart,
-    /// The order of the chunks in the sweep that was looked at last.
-    places: (u64, Vec<u32>),
-    /// Chunks of windows that are over.
+    /// Chunks of earlier windows.
     retired: Vec<u32>,
 }
 
-impl Local {
-    /// Chunk by chunk.
-    pub(crate) fn plain() -> Local {
-        Local::new(None)
-    }
-
-    /// Shuffled, a window at a time.
-    pub(crate) fn tumbling(window: Window, seed: u64) -> Local {
-        Local::new(Some((window, seed)))
-    }
-
-    fn new(tumbling: Option<(Window, u64)>) -> Local {
-        Local {
-            tumbling,
-            entries: Vec::new(),
-            filled: None,
-            next: WindowStart::default(),
-            places: (0, Vec::new()),
-            retired: Vec::new(),
-        }
-    }
-
-    /// Whether this rank gets anything at all: otherwise its windows would never be full.
-    pub(crate) fn has_share(&self, index: &Index, rank: u64) -> bool {
-        match self.tumbling {
-            Some(_) => rank < index.n_chunks() as u64,
-            None => rank < index.n_sequences(),
-        }
+impl<F: FillWindow> LocalOrder<F> {
+    pub(super) fn new(filler: F) -> LocalOrder<F> {
+        let (entries, retired) = (Vec::new(), Vec::new());
+        LocalOrder { filler, entries, filled: None, next: WindowStart::default(), retired }
     }
 
     /// The entry at a cursor, which is moved on to a window that has one.
-    pub(crate) fn at(&mut self, index: &Index, share: Share, cursor: &mut Cursor) -> Entry {
+    fn at(&mut self, index: &Index, share: Share, cursor: &mut Cursor) -> Entry {
         while cursor.sequence >= self.window_len(index, share, cursor.window) {
             cursor.sequence -= self.entries.len() as u64;
             cursor.window = self.next;
@@ -71,36 +58,19 @@ impl Local {
     }
 
     /// Entries of the window that a cursor names.
-    pub(crate) fn window_len(&mut self, index: &Index, share: Share, window: WindowStart) -> u64 {
+    fn window_len(&mut self, index: &Index, share: Share, window: WindowStart) -> u64 {
         if self.filled != Some((window, share)) {
-            self.fill(index, share, window);
+            self.retire();
+            self.entries.clear();
+            self.filled = Some((window, share));
+            self.next = window;
+            self.filler.fill(index, share, &mut self.next, &mut self.entries);
         }
         self.entries.len() as u64
     }
 
-    /// Appends chunks of windows that are over.
-    pub(crate) fn take_retired(&mut self, into: &mut Vec<u32>) {
-        into.append(&mut self.retired);
-    }
-
-    /// Bytes of memory held.
-    pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.places.1.capacity() * size_of::<u32>()
-    }
-
-    fn fill(&mut self, index: &Index, share: Share, start: WindowStart) {
-        self.leave();
-        self.entries.clear();
-        self.filled = Some((start, share));
-        self.next = start;
-        match self.tumbling.clone() {
-            None => self.fill_plainly(index, share),
-            Some((window, seed)) => self.fill_shuffled(index, share, &window, seed),
-        }
-    }
-
-    /// The window that is given up has been passed, for all that is known.
-    fn leave(&mut self) {
+    /// Notes the chunks of the current window as needed no more.
+    fn retire(&mut self) {
         let before = self.retired.len();
         self.retired.extend(self.entries.iter().filter_map(|entry| match entry {
             Entry::Sequence(planned, _) => Some(planned.chunk),
@@ -109,71 +79,86 @@ impl Local {
         self.retired[before..].sort_unstable();
         self.retired.dedup();
     }
-
-    /// The next chunk that has sequences of ours, or ends the sweep (§8.1).
-    fn fill_plainly(&mut self, index: &Index, share: Share) {
-        let n = index.n_chunks() as u64;
-        while self.entries.is_empty() {
-            let chunk = self.next.place % n;
-            let first = index.chunk(chunk as usize).first_sequence;
-            let lengths = index.lengths(chunk as usize);
-            for i in (0..lengths.len()).filter(|&i| share.owns(first + i as u64)) {
-                let planned = Planned { chunk: chunk as u32, sequence: i as u32 };
-                self.entries.push(Entry::Sequence(planned, lengths.get(i)));
-            }
-            self.next.place = chunk + 1;
-            if chunk + 1 == n {
-                self.entries.push(Entry::SweepEnd);
-                self.next.place = 0;
-            }
-        }
-    }
-
-    /// So many chunks of ours, shuffled as far as their sweep goes (§8.2).
-    fn fill_shuffled(&mut self, index: &Index, share: Share, window: &Window, seed: u64) {
-        let n = index.n_chunks() as u64;
-        let (mut left, in_samples) = match *window {
-            Window::Chunks(chunks) => (chunks, false),
-            Window::Samples(samples) => (samples, true),
-        };
-        let (mut start, mut base) = (0, self.next.place);
-        while left > 0 {
-            let WindowStart { place, sweep } = self.next;
-            self.look_up(index, seed, sweep);
-            if share.owns(place) {
-                let chunk = self.places.1[place as usize];
-                let lengths = index.lengths(chunk as usize);
-                for i in 0..lengths.len() {
-                    self.entries.push(Entry::Sequence(Planned { chunk, sequence: i as u32 }, lengths.get(i)));
-                }
-                let samples = index.chunk(chunk as usize).n_samples;
-                left = left.saturating_sub(if in_samples { samples } else { 1 });
-            }
-            self.next.place += 1;
-            if self.next.place == n {
-                shuffle(&mut self.entries[start..], base.wrapping_add(sweep).wrapping_add(seed));
-                self.entries.push(Entry::SweepEnd);
-                (start, base) = (self.entries.len(), 0);
-                self.next = WindowStart { place: 0, sweep: sweep.wrapping_add(1) };
-            }
-        }
-        shuffle(&mut self.entries[start..], base.wrapping_add(self.next.sweep).wrapping_add(seed));
-    }
-
-    fn look_up(&mut self, index: &Index, seed: u64, sweep: u64) {
-        if self.places.0 != sweep || self.places.1.len() != index.n_chunks() {
-            self.places = (sweep, chunk_places(index.n_chunks(), seed.wrapping_add(sweep)));
-        }
-    }
 }
 
-/// The tail swap of §4. `entries` is a tail of the window: positions count within the whole window, which makes no
-/// difference to what is drawn.
-fn shuffle(entries: &mut [Entry], seed: u64) {
-    let mut generator = Mt19937_64::new(seed);
-    let n = entries.len();
-    for i in 0..n {
-        let j = i as u64 + generator.draw() % (n - i) as u64;
-        entries.swap(i, j as usize);
+impl<F: FillWindow> Order for LocalOrder<F> {
+    /// Leaves the cursor at an entry of a window, unless the data end.
+    fn cut(
+        &mut self,
+        cut: &Cut<'_>,
+        at: &mut Cursor,
+        out: &mut BatchPlan,
+    ) -> Result<Option<Fill>, UsageError> {
+        let window = self.window_len(cut.index, cut.share, at.window);
+        if at.sequence > window {
+            let what = format!("the state's next entry is {}, its window has {window}", at.sequence);
+            return Err(UsageError(what));
+        }
+        let (workers, rank) = cut.share.workers_and_rank();
+        let ends = |at: Cursor| cut.spec.ends_locally(at, workers, rank);
+        let end = cut.spec.local_end(workers, rank);
+        let mut taken = Size::NOTHING;
+        out.begin_sweep(at.sweep);
+        while !cut.room.own.is_used_up_by(taken) && !ends(*at) {
+            match self.at(cut.index, cut.share, at) {
+                Entry::SweepEnd => {
+                    out.sweep_end = true;
+                    at.sweep += 1;
+                    at.sequence += 1;
+                    if !cut.spec.cross_sweep_ends && !out.own.is_empty() {
+                        break;
+                    }
+                    out.begin_sweep(at.sweep);
+                }
+                Entry::Sequence(planned, length) => {
+                    if !out.own.is_empty() && !cut.room.own.fits(taken, length.into()) {
+                        break;
+                    }
+                    if out.own.len() == cut.most {
+                        return Ok(Some(Fill::TooLarge));
+                    }
+                    let left = end.map_or(u64::MAX, |end| end - at.position);
+                    if left < length.into() && cut.ends_in(left, true, out) {
+                        break;
+                    }
+                    out.own.push(planned);
+                    taken.add(length.into());
+                    at.position += u64::from(length);
+                    at.sequence += 1;
+                }
+            }
+        }
+        out.data_end |= ends(*at);
+        if !out.data_end {
+            self.at(cut.index, cut.share, at);
+        }
+        Ok(Some(if cut.room.own.is_used_up_by(taken) { Fill::Full } else { Fill::HasRoom }))
+    }
+
+    /// There is no sweep of all ranks to visit.
+    fn visit(&mut self, _: &Index, _: Cursor, _: SequenceVisitor<'_>) {}
+
+    fn find(&mut self, _: &Index, position: u64, _: u64, _: u64) -> Result<(u64, u64), UsageError> {
+        Err(UsageError(format!(
+            "position {position} says nothing on a timeline of each rank's own, a whole state is expected"
+        )))
+    }
+
+    fn accepts(&self, index: &Index, cursor: Cursor) -> Result<bool, UsageError> {
+        let (place, n) = (cursor.window.place, index.n_chunks() as u64);
+        if index.is_complete() && place >= n {
+            return Err(UsageError(format!(
+                "the state's window begins at chunk {place}, the corpus has {n}"
+            )));
+        }
+        Ok(index.is_complete())
+    }
+
+    fn take_retired(&mut self, _: &Index, _: Cursor, _: Cursor, into: &mut Vec<u32>) {
+        into.append(&mut self.retired);
+    }
+
+    fn bytes(&self) -> usize {
+        self.entries.capacity() * size_of::<Entry>() + self.filler.bytes()
     }
 }

@@ -1,157 +1,233 @@
-//! What follows what: the orders, one family a file.
+//! Orders: which sequence follows which.
+//!
+//! An order has two halves, which lie in one file. Its *definition* ([`ChunkWindow`], [`Global`], …) is what a user chooses
+//! and a state records: [facts](OrderInfo), parameters, and what follows from them and the index alone. An [`Order`] is
+//! built from it, is asked for minibatches, and holds what it has worked out.
+//!
+//! To add an order, write its file and list it in [`OrderSpec`], [`OrderSpec::definition`] and [`ORDERS`]. Nothing else
+//! matches on an order.
 
-mod ahead;
 mod as_stored;
 mod bucketed;
 mod chunk_window;
-mod glimpse;
 mod global;
+mod interval_table;
 mod local;
-mod locate;
-mod sample_window;
+mod local_plain;
+mod lookahead;
 mod shuffle;
-mod windowed;
+mod sweep;
+mod sweep_preview;
+mod tumbling;
+mod window;
 
-use std::fmt;
+use tesson_core::{Index, UsageError};
 
-use tesson_core::Index;
+use crate::cut::{Cut, Fill};
+use crate::{BatchPlan, Cursor, Planned};
 
-use crate::Planned;
-use crate::cut::Size;
-
-pub(crate) use as_stored::{Walk, first_from};
-pub(crate) use bucketed::{Bucketed, MOST as MOST_POOLED, POOL_BYTES, Shuffled};
-pub(crate) use global::{Global, only_length};
-pub(crate) use local::{Entry, Local};
-pub(crate) use shuffle::chunk_places;
-pub(crate) use windowed::Windowed;
-
-/// Size of the window in which sequences are shuffled.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Window {
-    /// In chunks, at least 1.
-    Chunks(u64),
-    /// In samples.
-    Samples(u64),
-}
-
-/// Size of the buckets in which sequences of similar length are put together; both limits hold, a longer sequence is alone.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Bucketing {
-    /// Samples, best those of a minibatch.
-    pub samples: u64,
-    /// Sequences, best those of a minibatch; [`u64::MAX`] for any number.
-    pub sequences: u64,
-}
-
-impl Bucketing {
-    /// Bytes of memory that bucketing takes for a corpus of so many sequences.
-    pub fn bytes(n_sequences: u64) -> u64 {
-        POOL_BYTES * n_sequences.min(MOST_POOLED)
-    }
-}
+use as_stored::AsStored;
+pub(crate) use bucketed::Bucketed;
+pub use bucketed::Bucketing;
+pub use chunk_window::ChunkWindow;
+pub use global::Global;
+use local_plain::LocalPlain;
+pub use tumbling::Tumbling;
+pub use window::Window;
 
 /// Which order, and its parameters.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum OrderSpec {
     /// As the sequences are stored, sweep after sweep (CNTK's plain randomizer, §7).
     AsStored,
     /// Chunks shuffled, and sequences among those of the chunks in a window (CNTK's block randomizer, §5).
-    ChunkWindow {
-        /// The window.
-        window: Window,
-        /// The seed; sweep `w` uses `seed + w`.
-        seed: u64,
-    },
-    /// All sequences shuffled by a keyed permutation, without a table: any position is reached at once.
-    Global {
-        /// The seed; each sweep has its own permutation.
-        seed: u64,
-    },
+    ChunkWindow(ChunkWindow),
+    /// All sequences shuffled by a keyed permutation.
+    Global(Global),
     /// As stored, on a timeline of each rank's own (§8.1): for what cannot be joined.
     LocalPlain,
     /// Chunks shuffled, and the sequences of so many of them at a time, on a timeline of each rank's own (§8.2).
-    Tumbling {
-        /// How much is shuffled at a time.
-        window: Window,
-        /// The seed; sweep `w` uses `seed + w`.
-        seed: u64,
-    },
+    Tumbling(Tumbling),
+}
+
+/// All orders, in the order in which messages list them.
+static ORDERS: [&OrderInfo; 5] =
+    [&as_stored::INFO, &chunk_window::INFO, &global::INFO, &local_plain::INFO, &tumbling::INFO];
+
+/// What ranks share under [`Sharing::Chunk`](crate::Sharing::Chunk).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SharedUnit {
+    /// Whole chunks: a rank beyond the number of chunks gets nothing.
+    Chunks,
+    /// Single sequences.
+    Sequences,
+}
+
+/// What holds of an order whatever its parameters are.
+pub(crate) struct OrderInfo {
+    /// Its name in states and messages.
+    pub(crate) name: &'static str,
+    /// Its version: a state is valid only where sequences still come in the order in which they came when it was saved. Each
+    /// order has its own, so that a change of one leaves the states of all others valid.
+    pub(crate) version: u8,
+    /// Its number in binary states; an order with a window has the next number, too, for windows in samples.
+    pub(crate) code: u8,
+    /// Whether each rank counts on a timeline of its own (§8).
+    pub(crate) is_local: bool,
+    /// Whether chunks or sequences are shuffled.
+    pub(crate) is_shuffled: bool,
+    /// Whether it can plan while the index still grows.
+    pub(crate) plans_while_indexing: bool,
+    /// Whether a minibatch ends as soon as it is full, and not before the next sequence that does not fit.
+    pub(crate) stops_when_full: bool,
+    pub(crate) shared_unit: SharedUnit,
+    /// Whether the shares of ranks are drawn anew in each sweep. If not, they repeat after as many sweeps as there are
+    /// workers.
+    pub(crate) redraws_shares: bool,
+    /// On local timelines: the names of [`WindowStart`](crate::WindowStart) in the reference's states.
+    pub(crate) window_start: Option<WindowStartFields>,
+    /// The order with these parameters; `None` if one that it needs is missing.
+    pub(crate) with: fn(Parameters) -> Option<OrderSpec>,
+}
+
+/// The names of the fields of a [`WindowStart`](crate::WindowStart) in the reference's states.
+pub(crate) struct WindowStartFields {
+    pub(crate) place: &'static str,
+    pub(crate) sweep: &'static str,
+    /// Whether the second field counts something that follows from the first: it is written as 0 and not read.
+    pub(crate) sweep_is_ignored: bool,
+}
+
+/// The parameters of an order, as states record them.
+#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Parameters {
+    pub(crate) seed: Option<u64>,
+    pub(crate) window: Option<Window>,
+}
+
+/// What follows from an order's parameters and the index alone.
+pub(crate) trait Definition {
+    /// What holds of the order whatever its parameters are.
+    fn info(&self) -> &'static OrderInfo;
+
+    /// The parameters.
+    fn parameters(&self) -> Parameters;
+
+    /// The order, with nothing worked out.
+    fn build(&self) -> Box<dyn Order>;
+
+    /// Refuses parameters that nothing can be read with, and corpora that are too large.
+    ///
+    /// # Errors
+    /// [`UsageError`] with the value.
+    fn check(&self, _index: &Index) -> Result<(), UsageError> {
+        Ok(())
+    }
+
+    /// The number by which ranks share a sequence in a sweep ([`Next::home`]).
+    fn home(&self, index: &Index, planned: Planned, sweep: u64) -> u64;
+
+    /// Bytes that the order takes while it works, at most, beside the index.
+    fn working_bytes(&self, _index: &Index) -> u64 {
+        0
+    }
+
+    /// Whether any chunk may be needed at any time of a sweep.
+    fn needs_all_chunks(&self, _index: &Index) -> bool {
+        false
+    }
+
+    /// The order in which what is not composable is read where this one was asked for (§2).
+    fn on_local_timeline(&self) -> Option<OrderSpec> {
+        None
+    }
 }
 
 impl OrderSpec {
-    /// The name of the order in states and messages.
-    pub fn name(&self) -> &'static str {
+    /// The definition of the order.
+    pub(crate) fn definition(&self) -> &dyn Definition {
         match self {
-            OrderSpec::AsStored => "as_stored",
-            OrderSpec::ChunkWindow { .. } => "chunk_window",
-            OrderSpec::Global { .. } => "global",
-            OrderSpec::LocalPlain => "local_plain",
-            OrderSpec::Tumbling { .. } => "tumbling",
+            OrderSpec::AsStored => &AsStored,
+            OrderSpec::ChunkWindow(order) => order,
+            OrderSpec::Global(order) => order,
+            OrderSpec::LocalPlain => &LocalPlain,
+            OrderSpec::Tumbling(order) => order,
         }
     }
 
-    /// The version of an order that has never changed.
-    pub(crate) const FIRST_VERSION: u8 = 1;
+    pub(crate) fn info(&self) -> &'static OrderInfo {
+        self.definition().info()
+    }
 
-    /// The version of the order: a state means something only where sequences still come in the order that they came in
-    /// when it was saved. One for each order, so that a change of one leaves the states of all others valid.
+    /// The name of the order in states and messages.
+    pub fn name(&self) -> &'static str {
+        self.info().name
+    }
+
+    /// The version of the order: a state is valid only where sequences still come in the order in which they came when it
+    /// was saved.
     pub fn version(&self) -> u8 {
-        match self {
-            // 2: up to 1,024 sequences are drawn into a table, and the first two change places under every other key.
-            OrderSpec::Global { .. } => 2,
-            OrderSpec::AsStored
-            | OrderSpec::ChunkWindow { .. }
-            | OrderSpec::LocalPlain
-            | OrderSpec::Tumbling { .. } => Self::FIRST_VERSION,
-        }
+        self.info().version
     }
 
     /// The seed, where there is one.
     pub fn seed(&self) -> Option<u64> {
-        match self {
-            OrderSpec::AsStored | OrderSpec::LocalPlain => None,
-            OrderSpec::ChunkWindow { seed, .. }
-            | OrderSpec::Global { seed }
-            | OrderSpec::Tumbling { seed, .. } => Some(*seed),
-        }
+        self.definition().parameters().seed
     }
 
     /// The window, where there is one.
-    pub fn window(&self) -> Option<&Window> {
-        match self {
-            OrderSpec::ChunkWindow { window, .. } | OrderSpec::Tumbling { window, .. } => Some(window),
-            OrderSpec::AsStored | OrderSpec::Global { .. } | OrderSpec::LocalPlain => None,
-        }
+    pub fn window(&self) -> Option<Window> {
+        self.definition().parameters().window
     }
 
     /// Whether each rank counts on a timeline of its own (§8).
     pub fn is_local(&self) -> bool {
-        matches!(self, OrderSpec::LocalPlain | OrderSpec::Tumbling { .. })
+        self.info().is_local
     }
 
     /// Whether chunks or sequences are shuffled.
     pub fn is_shuffled(&self) -> bool {
-        !matches!(self, OrderSpec::AsStored | OrderSpec::LocalPlain)
+        self.info().is_shuffled
+    }
+
+    /// Whether sequences of similar length can be put together ([`Bucketing`]).
+    pub(crate) fn can_be_bucketed(&self) -> bool {
+        self.is_shuffled() && !self.is_local()
+    }
+
+    /// Whether minibatches can be planned while the index still grows.
+    pub fn plans_while_indexing(&self) -> bool {
+        self.info().plans_while_indexing
+    }
+
+    /// How many ranks can get anything under [`Sharing::Chunk`](crate::Sharing::Chunk): chunks or sequences of the corpus.
+    pub fn n_shared(&self, index: &Index) -> u64 {
+        match self.info().shared_unit {
+            SharedUnit::Chunks => index.n_chunks() as u64,
+            SharedUnit::Sequences => index.n_sequences(),
+        }
+    }
+
+    /// Whether ranks share whole chunks, on the timeline of all of them, under [`Sharing::Chunk`](crate::Sharing::Chunk).
+    /// A rank without a chunk is at the end of the data then (§6.3).
+    pub fn shares_chunks(&self) -> bool {
+        self.info().shared_unit == SharedUnit::Chunks && !self.is_local()
+    }
+
+    /// Bytes that planning takes, at most, beside the index and [`Bucketing::bytes`].
+    pub fn working_bytes(&self, index: &Index) -> u64 {
+        self.definition().working_bytes(index)
+    }
+
+    /// Whether any chunk may be needed at any time of a sweep.
+    pub fn needs_all_chunks(&self, index: &Index) -> bool {
+        self.definition().needs_all_chunks(index)
     }
 
     /// The order in which what is not composable is read where this one was asked for (§2).
     #[must_use]
     pub fn on_local_timeline(self) -> OrderSpec {
-        match self {
-            OrderSpec::AsStored => OrderSpec::LocalPlain,
-            OrderSpec::ChunkWindow { window, seed } => OrderSpec::Tumbling { window, seed },
-            other => other,
-        }
-    }
-}
-
-impl fmt::Display for Window {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Window::Chunks(n) => write!(f, "{n} chunks"),
-            Window::Samples(n) => write!(f, "{n} samples"),
-        }
+        self.definition().on_local_timeline().unwrap_or(self)
     }
 }
 
@@ -159,27 +235,131 @@ impl fmt::Display for Window {
 #[derive(Copy, Clone)]
 pub(crate) struct Next {
     pub(crate) planned: Planned,
-    /// The number by which ranks share: place of the chunk in the sweep, or the chunk itself.
+    /// The number by which ranks share: place of the chunk in the sweep, the chunk itself, or a running number.
     pub(crate) home: u64,
     /// Counted length in samples.
     pub(crate) length: u32,
 }
 
-/// An order that is worked out sweep by sweep.
-pub(crate) trait Order {
-    /// Makes a sweep the current one.
-    fn enter(&mut self, index: &Index, sweep: u64);
+/// Is called with runs of sequences; returns whether it wants more.
+pub(crate) type SequenceVisitor<'a> = &'a mut dyn FnMut(&[Next]) -> bool;
 
-    /// Works the current sweep out as far as is needed to ask for sequence `from`, which the sweep has. Returns up
-    /// to which sequence may be asked from there on, at least `from + 1`.
-    fn prepare(&mut self, index: &Index, from: u64) -> u64;
+/// An order at work: what it has worked out, and minibatches from that. Calls serve a minibatch or a run of sequences.
+pub(crate) trait Order: Send + Sync {
+    /// Cuts a minibatch from a cursor, which is moved past it. `None`: more of the index is needed; the cursor has not moved,
+    /// and `out` is incomplete.
+    ///
+    /// # Errors
+    /// [`UsageError`] for a cursor that cannot be of this corpus.
+    fn cut(
+        &mut self,
+        cut: &Cut<'_>,
+        at: &mut Cursor,
+        out: &mut BatchPlan,
+    ) -> Result<Option<Fill>, UsageError>;
 
-    /// Sequence number `sequence` of the current sweep, for which has been prepared.
-    fn get(&self, sequence: u64) -> Next;
+    /// Visits the sequences of a sweep from a cursor on, in runs, until the visitor returns `false`.
+    fn visit(&mut self, index: &Index, from: Cursor, each: SequenceVisitor<'_>);
 
-    /// What the bucket holds that begins with sequence number `sequence`, for which has been prepared, where one does.
-    #[inline]
-    fn bucket_at(&self, _sequence: u64) -> Option<Size> {
-        None
+    /// The first sequence of a sweep that starts at or after a sample of it, and the sample at which that starts.
+    ///
+    /// # Errors
+    /// [`UsageError`] where positions do not tell which sequence comes next.
+    fn find(
+        &mut self,
+        index: &Index,
+        position: u64,
+        sweep: u64,
+        sample: u64,
+    ) -> Result<(u64, u64), UsageError>;
+
+    /// Whether a cursor can be of this corpus. `false`: more of the index is needed to tell.
+    ///
+    /// # Errors
+    /// [`UsageError`] if it cannot.
+    fn accepts(&self, index: &Index, cursor: Cursor) -> Result<bool, UsageError> {
+        let n = index.n_sequences();
+        if !index.is_complete() && (cursor.sweep > 0 || cursor.sequence > n) {
+            return Ok(false);
+        }
+        if cursor.sequence > n {
+            let what = format!("the state's next sequence is {}, the corpus has {n}", cursor.sequence);
+            return Err(UsageError(what));
+        }
+        Ok(true)
+    }
+
+    /// Makes the order ready to resume at a cursor.
+    fn rewind(&mut self, _index: &Index, _cursor: Cursor) {}
+
+    /// Drops what only [`Order::rewind`] to a cursor before this one would need. Until the first call about a window is held.
+    fn release(&mut self, _oldest: Cursor) {}
+
+    /// Appends chunks that their sweep does not come back to after a cursor, each once a sweep. `since` is the cursor of the
+    /// last call.
+    fn take_retired(&mut self, index: &Index, since: Cursor, until: Cursor, into: &mut Vec<u32>);
+
+    /// Where the runs of sequences of a sweep begin that are put into buckets together; the last one is where the sweep ends.
+    fn pools(&mut self, index: &Index, _sweep: u64) -> Vec<u64> {
+        vec![0, index.n_sequences()]
+    }
+
+    /// Bytes of memory held, beside the index.
+    fn bytes(&self) -> usize;
+}
+
+/// The order with a number in binary states and these parameters; the window is a size without its unit.
+pub(crate) fn by_code(code: u8, seed: u64, window: u64) -> Option<OrderSpec> {
+    let of_kind = |info: &&OrderInfo, window: Window| {
+        let parameters = Parameters { seed: Some(seed), window: Some(window) };
+        (info.with)(parameters).filter(|order| order.code() == code)
+    };
+    let each = ORDERS.iter();
+    each.flat_map(|info| [of_kind(info, Window::Chunks(window)), of_kind(info, Window::Samples(window))])
+        .flatten()
+        .next()
+}
+
+/// Facts about the order of a name.
+///
+/// # Errors
+/// The names of all orders.
+pub(crate) fn by_name(name: &str) -> Result<&'static OrderInfo, String> {
+    let names = || ORDERS.map(|info| info.name).join(", ");
+    ORDERS.into_iter().find(|info| info.name == name).ok_or_else(names)
+}
+
+/// The fields of window starts in the reference's states, of all orders that have one.
+pub(crate) fn window_starts() -> impl Iterator<Item = &'static WindowStartFields> {
+    ORDERS.iter().filter_map(|info| info.window_start.as_ref())
+}
+
+impl OrderSpec {
+    /// The number of the order in binary states.
+    pub(crate) fn code(&self) -> u8 {
+        self.info().code + u8::from(matches!(self.window(), Some(Window::Samples(_))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_order_comes_back_from_its_number_and_no_number_stands_for_two() {
+        let mut codes = Vec::new();
+        for info in ORDERS {
+            for window in [Window::Chunks(3), Window::Samples(3)] {
+                let order = (info.with)(Parameters { seed: Some(7), window: Some(window) }).unwrap();
+                assert_eq!(order.name(), info.name);
+                assert_eq!(by_code(order.code(), 7, 3), Some(order));
+                assert_eq!(by_name(info.name).map(|info| info.name), Ok(info.name));
+                codes.push((order.code(), info.name));
+            }
+        }
+        codes.sort_unstable();
+        codes.dedup();
+        assert_eq!(codes.iter().map(|(code, _)| *code).collect::<Vec<_>>(), [0, 1, 2, 3, 4, 5, 6]);
+        assert_eq!(by_code(7, 0, 0), None);
     }
 }

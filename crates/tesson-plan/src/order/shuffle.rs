@@ -7,14 +7,15 @@
 
 use tesson_core::Index;
 
-use super::glimpse::Glimpse;
-use super::locate::Locate;
-use super::{Window, chunk_window, sample_window};
+use super::Window;
+use super::interval_table::IntervalTable;
+use super::sweep_preview::SweepPreview;
+use super::window;
 use crate::Planned;
 use crate::rng::{Mt19937_64, Remainder};
 
 /// The chunks by place, for a sweep whose seed (base seed + sweep) is given (§5.1).
-pub(crate) fn chunk_places(n: usize, seed: u64) -> Vec<u32> {
+pub(super) fn chunk_places(n: usize, seed: u64) -> Vec<u32> {
     let mut chunks: Vec<u32> = (0..n as u32).collect();
     let mut generator = Mt19937_64::new(seed);
     let remainder = Remainder::by((n as u64).max(1));
@@ -23,6 +24,12 @@ pub(crate) fn chunk_places(n: usize, seed: u64) -> Vec<u32> {
         chunks.swap(i, remainder.of(generator.draw()) as usize);
     }
     chunks
+}
+
+/// The place of a chunk in a sweep.
+pub(super) fn place_of_chunk(index: &Index, chunk: u32, seed: u64, sweep: u64) -> u64 {
+    let places = chunk_places(index.n_chunks(), seed.wrapping_add(sweep));
+    places.iter().position(|&other| other == chunk).map_or(u64::MAX, |place| place as u64)
 }
 
 /// A chunk at its place in the sweep. All but `chunk` are positions of sequences.
@@ -45,7 +52,7 @@ pub(super) struct Shuffle {
     pub(super) sweep: u64,
     /// By place; one more at the end, where everything ends.
     places: Vec<Place>,
-    locate: Locate,
+    table: IntervalTable,
     generator: Mt19937_64,
     /// Which sequence stands at positions `base`, `base + 1`, …, by its position before the shuffle.
     list: Vec<u32>,
@@ -55,42 +62,42 @@ pub(super) struct Shuffle {
     place: usize,
     /// Whether every window holds everything: no draw is rejected then.
     whole: bool,
-    /// What somebody who has just come is shown instead of the list, which is worked out when they go on.
-    glimpse: Option<Glimpse>,
+    /// Serves the first minibatches of a run instead of the list.
+    preview: Option<SweepPreview>,
     /// Places whose chunks have been reported as done.
     retired: usize,
 }
 
 impl Shuffle {
     /// The shuffle of a sweep. The corpus has fewer than 2^32 sequences.
-    pub(super) fn new(index: &Index, window: &Window, seed: u64, sweep: u64) -> Shuffle {
+    pub(super) fn new(index: &Index, window: Window, seed: u64, sweep: u64) -> Shuffle {
         let mut shuffle = Shuffle {
             sweep,
             places: Vec::new(),
-            locate: Locate::default(),
+            table: IntervalTable::default(),
             generator: Mt19937_64::new(seed),
             list: Vec::new(),
             base: 0,
             next: 0,
             place: 0,
             whole: false,
-            glimpse: None,
+            preview: None,
             retired: 0,
         };
         shuffle.restart(index, window, seed, sweep);
         shuffle
     }
 
-    /// Works out a few sequences from `from` on, which somebody waits for, if all would take long.
-    pub(super) fn look_at(&mut self, from: u64) {
+    /// Works out a few sequences from `from` on alone if the whole sweep would take long.
+    pub(super) fn preview(&mut self, from: u64) {
         if self.whole {
             let all = self.places[self.places.len() - 1].first;
-            self.glimpse = Glimpse::of(&self.generator, all, from as u32);
+            self.preview = SweepPreview::of(&self.generator, all, from as u32);
         }
     }
 
     /// The same for another sweep, in the memory of this one.
-    pub(super) fn restart(&mut self, index: &Index, window: &Window, seed: u64, sweep: u64) {
+    pub(super) fn restart(&mut self, index: &Index, window: Window, seed: u64, sweep: u64) {
         let seed = seed.wrapping_add(sweep);
         self.sweep = sweep;
         self.lay_out(index, seed);
@@ -98,7 +105,7 @@ impl Shuffle {
         self.generator = Mt19937_64::new(seed);
         self.list.clear();
         (self.base, self.next, self.place, self.retired) = (0, 0, 0, 0);
-        self.glimpse = None;
+        self.preview = None;
     }
 
     /// Lays the chunks end to end in the order of the sweep.
@@ -111,35 +118,31 @@ impl Shuffle {
         }
         self.places.push(Place { first, ..Place::default() });
         let places = &self.places;
-        self.locate.rebuild(places.len() - 1, first.into(), |p| places[p].first.into());
+        self.table.rebuild(places.len() - 1, first.into(), |p| places[p].first.into());
     }
 
-    fn open_windows(&mut self, index: &Index, window: &Window) {
+    fn open_windows(&mut self, index: &Index, window: Window) {
         let n = self.places.len() - 1;
-        match *window {
-            Window::Chunks(size) => self.set_windows(chunk_window::windows(n, size)),
+        match window {
+            Window::Chunks(size) => self.set_windows(window::in_chunks(n, size)),
             Window::Samples(size) => {
                 let mut before = vec![0u64];
                 for (i, place) in self.places[..n].iter().enumerate() {
                     before.push(before[i] + index.chunk(place.chunk as usize).n_samples);
                 }
-                self.set_windows(sample_window::windows(&before, size));
+                self.set_windows(window::in_samples(&before, size));
             }
         }
     }
 
     /// Where as many places begin as fill a window, one window after the other, and where the sweep ends.
-    pub(super) fn pools(&self, index: &Index, window: &Window) -> Vec<u64> {
-        let (most, in_samples) = match *window {
-            Window::Chunks(chunks) => (chunks, false),
-            Window::Samples(samples) => (samples, true),
-        };
+    pub(super) fn pools(&self, index: &Index, window: Window) -> Vec<u64> {
         let mut begins = Vec::new();
         let mut taken: u64 = 0;
         let (end, places) = self.places.split_last().expect("there is a place where the sweep ends");
         for place in places {
-            let size = if in_samples { index.chunk(place.chunk as usize).n_samples } else { 1 };
-            if begins.is_empty() || taken + size > most {
+            let size = window.size_of_chunk(index, place.chunk);
+            if begins.is_empty() || taken + size > window.size() {
                 begins.push(place.first.into());
                 taken = 0;
             }
@@ -173,10 +176,10 @@ impl Shuffle {
     /// Works out what is needed to ask for sequence `from`; returns up to which one may be asked. What lies before
     /// the window of `from`, and before `keep`, may be forgotten; asking for it again starts the sweep anew.
     pub(super) fn prepare(&mut self, from: u64, keep: u64) -> u64 {
-        if let Some(end) = self.glimpse.as_ref().and_then(|glimpse| glimpse.end(from)) {
+        if let Some(end) = self.preview.as_ref().and_then(|preview| preview.end(from)) {
             return end;
         }
-        self.glimpse = None;
+        self.preview = None;
         let all = self.places[self.places.len() - 1].first;
         let slot = self.find(from as u32);
         if self.next < all {
@@ -255,14 +258,14 @@ impl Shuffle {
     /// The place of a position.
     #[inline]
     fn find(&self, position: u32) -> usize {
-        self.locate.find(position.into(), |p| self.places[p].first.into())
+        self.table.find(position.into(), |p| self.places[p].first.into())
     }
 
     /// Where sequence number `sequence` of the sweep lies, and its home; it has been prepared.
     #[inline]
     pub(super) fn get(&self, sequence: u64) -> (Planned, u64) {
-        let position = match &self.glimpse {
-            Some(glimpse) => glimpse.at(sequence),
+        let position = match &self.preview {
+            Some(preview) => preview.at(sequence),
             None => self.list[(sequence - u64::from(self.base)) as usize],
         };
         let home = self.find(position);
@@ -285,8 +288,8 @@ impl Shuffle {
         size_of::<Shuffle>()
             + self.places.capacity() * size_of::<Place>()
             + self.list.capacity() * size_of::<u32>()
-            + self.locate.bytes()
-            + self.glimpse.as_ref().map_or(0, Glimpse::bytes)
+            + self.table.bytes()
+            + self.preview.as_ref().map_or(0, SweepPreview::bytes)
     }
 }
 
@@ -319,7 +322,7 @@ mod tests {
             index.push(CompactLengths::new(lengths), 1);
         }
         index.seal();
-        let mut shuffle = Shuffle::new(&index, &window, 0, sweep);
+        let mut shuffle = Shuffle::new(&index, window, 0, sweep);
         let mut found = Vec::new();
         let mut ready = 0;
         for i in 0..10 {

@@ -5,93 +5,31 @@
 //! stretch begins, one pass over its order counts the minibatches of every rank. How many all of them give is the
 //! smallest of these numbers ([`EqualSteps::Drop`]) or the largest; it goes into the cursor, and from there into states.
 //!
-//! Truncated minibatches are counted as if every sequence were as long as the index says; who makes them keeps to the number.
+//! Truncated minibatches are counted as if every sequence were as long as the index says; the caller that makes them keeps to
+//! the number.
 //!
 //! Under sharing by position every rank has every step anyway; here shares that are empty are dropped or filled.
 
 use tesson_core::{Index, UsageError};
 
-use super::{Orders, Planner, Progress};
-use crate::cut::{Room, Size};
-use crate::order::{Order, Walk};
+use super::count::Stretch;
+use super::{Planner, Progress};
 use crate::share::Share;
-use crate::truncate::{Rows, Waits};
-use crate::{BatchKind, BatchPlan, Cursor, Demand, EqualSteps, LastSequence, RowsShape, Sharing, Steps};
+use crate::size::Room;
+use crate::{BatchKind, BatchPlan, Cursor, Demand, EqualSteps, RowsShape, Sharing, Steps};
 
-/// More workers than anybody has: what is kept for each of them would fill memory.
+/// Most workers with equal steps: the counts of more would fill memory.
 const MOST_WORKERS: u64 = 1 << 20;
 
-/// Counts a rank's minibatches of one stretch.
-enum Tally {
-    Whole(WholeTally),
-    Rows(RowsTally),
-}
-
-/// Minibatches of whole sequences.
-struct WholeTally {
-    room: Size,
-    taken: Size,
-    steps: u64,
-}
-
-impl WholeTally {
-    fn add(&mut self, length: u64, stops_when_full: bool) {
-        let is_full = stops_when_full && self.room.is_used_up_by(self.taken);
-        if self.taken == Size::NOTHING || is_full || !self.room.fits(self.taken, length) {
-            self.steps += 1;
-            self.taken = Size::NOTHING;
-        }
-        self.taken.add(length);
-    }
-}
-
-/// Truncated minibatches.
-struct RowsTally {
-    rows: Rows<()>,
-    steps: u64,
-}
-
-impl RowsTally {
-    fn add(&mut self, length: u64) {
-        let row = loop {
-            match self.rows.hungry() {
-                Some(row) => break row,
-                None => self.give(),
-            }
-        };
-        // No state is made of it.
-        let waits = Waits { sequence: 0, sweep_end: false, sweep: 0, keep: None };
-        self.rows.push(row, (), waits, u32::try_from(length).unwrap_or(u32::MAX));
-    }
-
-    fn give(&mut self) {
-        self.rows.take(&mut Vec::new());
-        self.steps += 1;
-    }
-
-    fn end(&mut self) {
-        while !self.rows.is_empty() {
-            self.give();
-        }
-    }
-}
-
-/// A stretch: the steps of each rank, and where it ends.
-struct Stretch {
-    steps: Vec<u64>,
-    end: Cursor,
-    data_end: bool,
-}
-
 impl Planner {
-    /// Whether ranks would run out at different times and are kept together.
-    pub(super) fn keeps_together(&self, demand: Demand) -> Option<EqualSteps> {
+    /// How steps are made equal, where ranks would run out at different times otherwise.
+    pub(super) fn equal_steps(&self, demand: Demand) -> Option<EqualSteps> {
         self.spec.equal_steps.filter(|_| self.spec.sharing == Sharing::Chunk && demand.workers > 1)
     }
 
-    /// What must hold for ranks to be kept together.
+    /// Refuses demands and specifications that equal steps cannot be counted for.
     pub(super) fn check_equal_steps(&self, index: &Index, demand: Demand) -> Result<(), UsageError> {
-        let Some(mode) = self.keeps_together(demand) else { return Ok(()) };
+        let Some(mode) = self.equal_steps(demand) else { return Ok(()) };
         let workers = demand.workers;
         if self.spec.order.is_local() || !self.spec.local_timeline || self.spec.cross_sweep_ends {
             return Err(UsageError(
@@ -101,13 +39,10 @@ impl Planner {
         }
         if workers > MOST_WORKERS {
             return Err(UsageError(format!(
-                "{workers} workers are kept together, at most {MOST_WORKERS} are possible"
+                "{workers} workers are to take equal steps, at most {MOST_WORKERS} are possible"
             )));
         }
-        let owners = match self.order {
-            Orders::AsStored => index.n_sequences(),
-            _ => index.n_chunks() as u64,
-        };
+        let owners = self.spec.order.n_shared(index);
         if mode == EqualSteps::Drop && workers > owners {
             return Err(UsageError(format!(
                 "{workers} workers share {owners} chunks or sequences: some get none, and no step has data for all; take fewer workers, or share by position"
@@ -116,7 +51,7 @@ impl Planner {
         Ok(())
     }
 
-    /// Whether steps that are under way at a cursor can be gone on with.
+    /// Checks that the steps in progress at a cursor can be resumed.
     pub(super) fn check_steps(
         &self,
         index: &Index,
@@ -155,7 +90,7 @@ impl Planner {
     }
 
     /// Plans the next of equal steps.
-    pub(super) fn next_equal(
+    pub(super) fn next_step(
         &mut self,
         index: &Index,
         demand: Demand,
@@ -167,7 +102,6 @@ impl Planner {
         }
         if !self.begin_steps(index, demand, mode, None)? {
             out.data_end = true;
-            out.after = self.cursor;
             return Ok(Progress::Planned);
         }
         let mut steps = self.cursor.steps;
@@ -177,11 +111,11 @@ impl Planner {
         if out.own.is_empty() && mode == EqualSteps::Repeat {
             out.kind = BatchKind::RepeatedStep;
             let mut again = steps.again();
-            self.go_back(index, again);
+            self.order.rewind(index, again);
             self.cut_within(index, demand, &mut again, out)?;
             if out.own.is_empty() && again != steps.begin() {
                 again = steps.begin();
-                self.go_back(index, again);
+                self.order.rewind(index, again);
                 self.cut_within(index, demand, &mut again, out)?;
             }
             steps.repeat_from(again);
@@ -194,18 +128,16 @@ impl Planner {
             out.sweep_end = self.cursor.sweep > steps.sweep;
             out.data_end = steps.data_end;
         }
-        self.consumed.take_if(|consumed| !consumed.is_ahead_of(self.cursor));
-        out.after = self.cursor;
         Ok(Progress::Planned)
     }
 
-    /// The steps of truncated minibatches at a cursor: those that are under way, or those of the next stretch that has any,
-    /// where the cursor that is returned stands then. `None` at the end of the data.
+    /// The steps of truncated minibatches at a cursor: those in progress, or those of the next stretch that has any,
+    /// at which the returned cursor is then. `None` at the end of the data.
     ///
-    /// Ranks are kept together under sharing by chunk, where each fills `shape` rows of its own.
+    /// Ranks take equal steps under sharing by chunk, where each fills `shape` rows of its own.
     ///
     /// # Errors
-    /// As [`Planner::start`], and another demand than that of the steps under way.
+    /// As [`Planner::start`], and another demand than that of the steps in progress.
     pub fn steps_of_rows(
         &mut self,
         index: &Index,
@@ -225,7 +157,7 @@ impl Planner {
         Ok(self.begin_steps(index, demand, mode, Some(shape))?.then_some(self.cursor))
     }
 
-    /// Makes steps be under way, if none are: those of the next stretch that has any. `false`: the data end before.
+    /// Begins the steps of the next stretch that has any, if none are in progress. `false`: the data end before.
     fn begin_steps(
         &mut self,
         index: &Index,
@@ -287,70 +219,6 @@ impl Planner {
         Ok(false)
     }
 
-    /// One pass over the stretch from here on. An order of its own is asked, so that the one that plans stays where it is.
-    fn count(&self, index: &Index, demand: Demand, rows: Option<RowsShape>) -> Result<Stretch, UsageError> {
-        let sequences = self.spec.most_sequences.unwrap_or(u64::MAX);
-        let tally = |rank| match rows {
-            Some(shape) => Tally::Rows(RowsTally { rows: shape.rows_of(demand.workers, rank), steps: 0 }),
-            None => {
-                let room = Room::of(Demand { rank, ..demand }, sequences, true).own;
-                Tally::Whole(WholeTally { room, taken: Size::NOTHING, steps: 0 })
-            }
-        };
-        let mut tallies: Vec<Tally> = (0..demand.workers).map(tally).collect();
-        let (end, epoch_end) = (self.spec.end(index)?, self.spec.epoch_end(self.cursor.position));
-        let end = end.unwrap_or(u64::MAX);
-        let stop = epoch_end.map_or(end, |epoch_end| end.min(epoch_end));
-        let last = if epoch_end.is_none() { self.spec.ending.last_sequence } else { LastSequence::Whole };
-        let stops_when_full = matches!(self.order, Orders::AsStored);
-        let mut at = Cursor { steps: Steps::default(), ..self.cursor };
-        let mut is_cut = false;
-        let mut each = |home: u64, length: u64| {
-            if at.position >= stop {
-                return false;
-            }
-            if last == LastSequence::LeftOut && stop - at.position < length {
-                is_cut = true;
-                return false;
-            }
-            if !self.consumed.as_ref().is_some_and(|consumed| consumed.holds(at.position, home)) {
-                match &mut tallies[(home % demand.workers) as usize] {
-                    Tally::Whole(tally) => tally.add(length, stops_when_full),
-                    Tally::Rows(tally) if last == LastSequence::Cut => {
-                        tally.add(length.min(stop - at.position));
-                    }
-                    Tally::Rows(tally) => tally.add(length),
-                }
-            }
-            at.position += length;
-            at.sequence += 1;
-            true
-        };
-        match Orders::of(&self.spec) {
-            Orders::AsStored => {
-                let n = index.n_sequences();
-                let mut walk = Walk::new(index, self.cursor.sequence);
-                let first = self.cursor.sweep.wrapping_mul(n);
-                (self.cursor.sequence..n).all(|i| each(first.wrapping_add(i), walk.step().1));
-            }
-            Orders::Windowed(mut order) => pass_over(&mut *order, index, self.cursor, each),
-            Orders::Bucketed(mut order) => pass_over(&mut *order, index, self.cursor, each),
-            Orders::Global(mut order) => pass_over(&mut *order, index, self.cursor, each),
-            Orders::Local(_) => unreachable!("refused before"),
-        }
-        if at.sequence == index.n_sequences() {
-            at = Cursor { position: at.position, sweep: at.sweep + 1, ..Cursor::default() };
-        }
-        let steps = tallies.into_iter().map(|tally| match tally {
-            Tally::Whole(tally) => tally.steps,
-            Tally::Rows(mut tally) => {
-                tally.end();
-                tally.steps
-            }
-        });
-        Ok(Stretch { steps: steps.collect(), end: at, data_end: is_cut || at.position >= end })
-    }
-
     /// Cuts minibatches until one has a sequence of ours or the stretch is over.
     fn cut_within(
         &mut self,
@@ -363,23 +231,10 @@ impl Planner {
         while out.own.is_empty() && steps.hold(*at) {
             out.forget_sweeps();
             let share = Share::new(demand.workers, demand.rank);
-            let room = Room::of(demand, self.spec.most_sequences.unwrap_or(u64::MAX), true);
+            let room = Room::of(demand, self.spec.most_sequences(), true);
             self.cut(index, demand, (share, room), at, out)?;
         }
         Ok(())
-    }
-
-    /// Drops or fills steps of which some rank would have no share; says whether the step counts.
-    pub(super) fn settle_shares(&mut self, demand: Demand, out: &mut BatchPlan) -> bool {
-        let n = out.own.len() as u64;
-        match self.spec.equal_steps {
-            Some(EqualSteps::Drop) if n > 0 && n < demand.workers => return false,
-            Some(EqualSteps::Repeat) if n > 0 => {
-                out.deal(demand.workers, demand.rank % demand.workers.min(n))
-            }
-            _ => out.deal(demand.workers, demand.rank),
-        }
-        true
     }
 }
 
@@ -388,19 +243,5 @@ fn size(samples: u64, sequences: u64) -> String {
     match sequences {
         0 => format!("{samples} samples"),
         _ => format!("{samples} samples and {sequences} sequences"),
-    }
-}
-
-fn pass_over<O: Order>(order: &mut O, index: &Index, from: Cursor, mut each: impl FnMut(u64, u64) -> bool) {
-    order.enter(index, from.sweep);
-    let mut ready = from.sequence;
-    for sequence in from.sequence..index.n_sequences() {
-        if sequence == ready {
-            ready = order.prepare(index, sequence);
-        }
-        let next = order.get(sequence);
-        if !each(next.home, next.length.into()) {
-            return;
-        }
     }
 }

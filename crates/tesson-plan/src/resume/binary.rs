@@ -1,225 +1,170 @@
-//! The binary form of states.
+//! The binary form of states: `TSNR`, the version of the writer, [tagged sections](tesson_core::sections), and a checksum of
+//! all before (8 bytes). At most 128 bytes, but for merged states, truncated minibatches and equal steps.
 //!
-//! Version 2, little endian; 112 bytes, and 8 more a rank for merged states, 16 on local timelines, 16 a row and 16 a
-//! sequence in it of truncated reading, 112 where ranks are kept together:
+//! Numbers have 64 bits, little endian, where nothing else is said.
 //!
-//! | bytes | what |
-//! |---|---|
-//! | 4 | `TSNR` |
-//! | 1, 1, 1, 1 | state version; version of the order; flags (1 share, 2 fingerprint, 4 index, 8 minibatches cross sweep ends, 16 consumed, 32 rows, 64 local timeline, 128 steps); order (0 as stored, 1 window in chunks, 2 window in samples, 3 global, 4 local as stored, 5 tumbling window in chunks, 6 in samples) |
-//! | 8 × 4 | position; sweep; sequence; faults |
-//! | 8 × 2 | workers; rank |
-//! | 8 × 5 | corpus; index; options; seed; window |
-//! | 8 + … | layers consumed, if any: their number; of each the number of ranks and their positions |
-//! | 16 | on local timelines: place and sweep at which the window begins |
-//! | 8 × 14 | where ranks are kept together: the fields of [`Steps`](crate::Steps), in order |
-//! | 8 + … | truncated: number of rows; of each the cursor, the number of its sequences, and of these twice the number, plus 1 where a sweep ended; twice the sweep, plus 1 where the data end inside the sequence; then the samples that are kept of it |
-//! | 8 | checksum of all before |
+//! | tag | section | payload |
+//! |---|---|---|
+//! | 1 | position | faults; position; sweep; sequence; on local timelines the place and the sweep at which the window begins |
+//! | 2 | share | workers; rank |
+//! | 3 | order | its number (1 byte: 0 as stored, 1 window in chunks, 2 window in samples, 3 global, 4 local as stored, 5 tumbling window in chunks, 6 in samples); its version (1 byte); seed; window |
+//! | 4 | source | whether minibatches cross sweep ends (1 byte); corpus; options; the index, if it is known |
+//! | 5 | consumed | number of layers; of each the number of ranks and their positions |
+//! | 6 | steps | the fields of [`Steps`], in order |
+//! | 7 | rows | number of rows; of each the cursor, the number of its sequences, and of these twice the number, plus 1 where a sweep ended; twice the sweep, plus 1 where the data end inside the sequence; then the samples that are kept of it |
 //!
-//! Version 1 had no sweeps and no ends inside sequences; its states are read. Those without rows are the same in both, and
-//! are still written as version 1.
+//! Versions 1 and 2 had no sections: see `legacy`. A state of a later version is read if all its sections are known here or
+//! optional.
 
 use std::sync::Arc;
 
-use tesson_core::ResumeError;
+use tesson_core::{ResumeError, sections};
 
+use super::numbers::{Numbers, bytes_of};
 use super::{
-    Fingerprint, ResumeState, WITHOUT_SWEEPS, check_order_version, check_version, layer, refusal, same,
+    Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version, legacy,
+    order_of_numbers, refusal, same,
 };
 use crate::rng::{GOLDEN, mix};
-use crate::{Consumed, Cursor, OrderSpec, RowState, RowsState, Steps, Waits, Window, WindowStart};
+use crate::{Cursor, WindowStart};
+
+const MAGIC: &[u8] = b"TSNR";
+
+const POSITION: u8 = 1;
+const SHARE: u8 = 2;
+const ORDER: u8 = 3;
+const SOURCE: u8 = 4;
+const CONSUMED: u8 = 5;
+const STEPS: u8 = 6;
+const ROWS: u8 = 7;
 
 impl ResumeState {
-    /// The binary form: at most 128 bytes, but for merged states, rows, and ranks that are kept together.
+    /// The binary form: at most 128 bytes, but for merged states, rows, and equal steps.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = b"TSNR".to_vec();
-        let fingerprint = self.fingerprint.as_deref();
-        let (order, seed, size) = order_to_numbers(fingerprint.map(|f| &f.order));
-        bytes.extend([self.version(), self.order_version(), self.flags(), order]);
-        let (workers, rank) = self.share.unwrap_or_default();
+        let mut bytes = MAGIC.to_vec();
+        bytes.push(STATE_VERSION);
         let Cursor { position, sweep, sequence, window, steps } = self.cursor;
-        let hashes = fingerprint.map_or([0; 3], |f| [f.corpus, f.index.unwrap_or(0), f.options]);
-        let numbers = [position, sweep, sequence, self.faults, workers, rank];
-        let mut put = |number: u64| bytes.extend(number.to_le_bytes());
-        numbers.into_iter().chain(hashes).chain([seed, size]).for_each(&mut put);
-        if let Some(consumed) = &self.consumed {
-            put(consumed.layers.len() as u64);
-            for layer in &consumed.layers {
-                put(layer.positions.len() as u64);
-                layer.positions.iter().for_each(|&position| put(position));
-            }
+        let mut put = |tag: u8, payload: &[u8]| sections::put(tag, payload, &mut bytes);
+        let window = if self.is_local() { &[window.place, window.sweep][..] } else { &[] };
+        let numbers = [self.faults, position, sweep, sequence];
+        put(POSITION, &bytes_of(numbers.iter().chain(window).copied()));
+        if let Some((workers, rank)) = self.share {
+            put(SHARE, &bytes_of([workers, rank]));
         }
-        if self.is_local() {
-            [window.place, window.sweep].into_iter().for_each(&mut put);
+        if let Some(Fingerprint { corpus, index, order, cross_sweep_ends, options }) =
+            self.fingerprint.as_deref()
+        {
+            let window = order.window().map_or(0, |window| window.size());
+            let numbers = bytes_of([order.seed().unwrap_or(0), window]);
+            put(ORDER, &[&[order.code(), order.version()], &numbers[..]].concat());
+            let hashes = bytes_of([*corpus, *options].into_iter().chain(*index));
+            put(SOURCE, &[&[u8::from(*cross_sweep_ends)], &hashes[..]].concat());
+        }
+        if let Some(consumed) = &self.consumed {
+            let of_layer =
+                |positions: &Vec<u64>| bytes_of([positions.len() as u64].iter().chain(positions).copied());
+            let layers: Vec<u8> =
+                consumed.layers.iter().flat_map(|layer| of_layer(&layer.positions)).collect();
+            put(CONSUMED, &[bytes_of([consumed.layers.len() as u64]), layers].concat());
         }
         if steps.is_running() {
-            steps.numbers().into_iter().for_each(&mut put);
+            put(STEPS, &bytes_of(steps.numbers()));
         }
         if let Some(state) = &self.rows {
-            put(state.rows.len() as u64);
+            let mut numbers = vec![state.rows.len() as u64];
             for row in &state.rows {
-                put(row.cursor.into());
-                put(row.waiting.len() as u64);
+                numbers.extend([row.cursor.into(), row.waiting.len() as u64]);
                 for waits in &row.waiting {
-                    put(waits.sequence << 1 | u64::from(waits.sweep_end));
-                    put(waits.sweep << 1 | u64::from(waits.keep.is_some()));
-                    waits.keep.map(u64::from).into_iter().for_each(&mut put);
+                    numbers.push(waits.sequence << 1 | u64::from(waits.sweep_end));
+                    numbers.push(waits.sweep << 1 | u64::from(waits.keep.is_some()));
+                    numbers.extend(waits.keep.map(u64::from));
                 }
             }
+            put(ROWS, &bytes_of(numbers));
         }
         let checksum = checksum(&bytes);
         bytes.extend(checksum.to_le_bytes());
         bytes
     }
 
-    fn flags(&self) -> u8 {
-        let fingerprint = self.fingerprint.as_deref();
-        u8::from(self.share.is_some())
-            | u8::from(fingerprint.is_some()) << 1
-            | u8::from(fingerprint.is_some_and(|f| f.index.is_some())) << 2
-            | u8::from(fingerprint.is_some_and(|f| f.cross_sweep_ends)) << 3
-            | u8::from(self.consumed.is_some()) << 4
-            | u8::from(self.rows.is_some()) << 5
-            | u8::from(self.is_local()) << 6
-            | u8::from(self.cursor.steps.is_running()) << 7
-    }
-
     /// The state of its binary form.
     ///
     /// # Errors
-    /// [`ResumeError`] for anything else, and for states of other versions.
+    /// [`ResumeError`] for anything else, and for states of other versions that are not understood.
     pub fn from_bytes(bytes: &[u8]) -> Result<ResumeState, ResumeError> {
-        let body = bytes
-            .strip_prefix(b"TSNR")
-            .ok_or_else(|| refusal("the beginning", "something else", "`TSNR`"))?;
-        let &[state, order_version, flags, order, ..] = body else { return Err(too_short(bytes)) };
-        let version = check_version(state.into())?;
-        let (content, sum) = bytes.split_last_chunk::<8>().ok_or_else(|| too_short(bytes))?;
-        let (found, expected) = (u64::from_le_bytes(*sum), checksum(content));
+        let body =
+            bytes.strip_prefix(MAGIC).ok_or_else(|| refusal("the beginning", "something else", "`TSNR`"))?;
+        let too_short = || refusal("the length", format_args!("{} bytes", bytes.len()), "more");
+        let (&version, body) = body.split_first().ok_or_else(too_short)?;
+        if version < WITHOUT_SWEEPS {
+            return Err(refusal("the version of the state", version, format_args!("1 to {STATE_VERSION}")));
+        }
+        let (body, sum) = body.split_last_chunk::<8>().ok_or_else(too_short)?;
+        let (found, expected) = (u64::from_le_bytes(*sum), checksum(&bytes[..bytes.len() - 8]));
         same("the checksum", format!("{found:016x}"), format!("{expected:016x}"))?;
-        let mut numbers = Numbers { bytes: content.get(8..).unwrap_or_default(), total: bytes.len() };
-        let [position, sweep, sequence] = [numbers.take()?, numbers.take()?, numbers.take()?];
-        let faults = numbers.take()?;
-        let share = (numbers.take()?, numbers.take()?);
-        let [corpus, index, options] = [numbers.take()?, numbers.take()?, numbers.take()?];
-        let order = order_from_numbers(order, numbers.take()?, numbers.take()?)?;
-        check_order_version(&order, order_version.into())?;
-        let consumed = if flags & 16 != 0 { Some(Arc::new(numbers.consumed()?)) } else { None };
-        let window = match flags & 64 {
-            0 => WindowStart::default(),
-            _ => WindowStart { place: numbers.take()?, sweep: numbers.take()? },
-        };
-        let steps = if flags & 128 != 0 { numbers.steps()? } else { Steps::default() };
-        let cursor = Cursor { position, sweep, sequence, window, steps };
-        let rows = if flags & 32 != 0 { Some(Arc::new(numbers.rows(version)?)) } else { None };
-        let fingerprint = Fingerprint {
-            corpus,
-            index: (flags & 4 != 0).then_some(index),
-            order,
-            cross_sweep_ends: flags & 8 != 0,
-            options,
-        };
-        Ok(ResumeState {
-            cursor,
-            share: (flags & 1 != 0).then_some(share),
-            faults,
-            rows,
-            consumed,
-            fingerprint: (flags & 2 != 0).then(|| Arc::new(fingerprint)),
-        })
+        if version < SECTIONS_SINCE { legacy::read(version, body) } else { read_sections(version, body) }
     }
 }
 
-/// The numbers of a binary state, in turn.
-struct Numbers<'a> {
-    bytes: &'a [u8],
-    total: usize,
-}
-
-impl Numbers<'_> {
-    fn take(&mut self) -> Result<u64, ResumeError> {
-        let (number, rest) = self
-            .bytes
-            .split_first_chunk::<8>()
-            .ok_or_else(|| refusal("the length", format_args!("{} bytes", self.total), "more"))?;
-        self.bytes = rest;
-        Ok(u64::from_le_bytes(*number))
-    }
-
-    /// The rows of a state of this version.
-    fn rows(&mut self, version: u8) -> Result<RowsState, ResumeError> {
-        let n_rows = self.take()?;
-        let mut rows = Vec::new();
-        for _ in 0..n_rows {
-            let (cursor, n) = (self.take()?, self.take()?);
-            let cursor = u32::try_from(cursor).map_err(|_| refusal("the cursor of a row", cursor, "less"))?;
-            let waiting = (0..n).map(|_| self.waits(version)).collect::<Result<Vec<_>, _>>()?;
-            rows.push(RowState { cursor, waiting });
+fn read_sections(version: u8, mut bytes: &[u8]) -> Result<ResumeState, ResumeError> {
+    let mut state = ResumeState::default();
+    let (mut is_placed, mut order, mut source) = (false, None, None);
+    while !bytes.is_empty() {
+        let (tag, payload) =
+            sections::take(&mut bytes).ok_or_else(|| refusal("a section", "cut off", "whole"))?;
+        let mut numbers = Numbers { bytes: payload };
+        match tag {
+            POSITION => {
+                let [faults, position, sweep, sequence] = numbers.array()?;
+                if !numbers.bytes.is_empty() {
+                    let [place, sweep] = numbers.array()?;
+                    state.cursor.window = WindowStart { place, sweep };
+                }
+                state.faults = faults;
+                state.cursor = Cursor { position, sweep, sequence, ..state.cursor };
+                is_placed = true;
+            }
+            SHARE => state.share = Some(numbers.array().map(|[workers, rank]| (workers, rank))?),
+            ORDER => {
+                let [code, order_version] = numbers.small()?;
+                let [seed, window] = numbers.array()?;
+                let found = order_of_numbers(code, seed, window)?;
+                check_order_version(&found, order_version.into())?;
+                order = Some(found);
+            }
+            SOURCE => {
+                let [cross_sweep_ends] = numbers.small()?;
+                let [corpus, options] = numbers.array()?;
+                let index = if numbers.bytes.is_empty() { None } else { Some(numbers.take()?) };
+                source = Some((corpus, index, cross_sweep_ends != 0, options));
+            }
+            CONSUMED => state.consumed = Some(Arc::new(numbers.consumed()?)),
+            STEPS => state.cursor.steps = numbers.steps()?,
+            ROWS => state.rows = Some(Arc::new(numbers.rows(version)?)),
+            _ if sections::is_optional(tag) => continue,
+            _ => {
+                return Err(refusal(
+                    "a section of the state",
+                    format_args!("number {tag}, written by version {version}"),
+                    format_args!("1 to {ROWS}, those of version {STATE_VERSION}"),
+                ));
+            }
         }
-        Ok(RowsState { rows })
-    }
-
-    fn waits(&mut self, version: u8) -> Result<Waits, ResumeError> {
-        let number = self.take()?;
-        let sweep = if version == WITHOUT_SWEEPS { 0 } else { self.take()? };
-        let keep = if sweep & 1 == 1 { Some(self.take()?) } else { None };
-        let keep = keep.map(|n| u32::try_from(n).map_err(|_| refusal("the samples to keep", n, "less")));
-        Ok(Waits {
-            sequence: number >> 1,
-            sweep_end: number & 1 == 1,
-            sweep: sweep >> 1,
-            keep: keep.transpose()?,
-        })
-    }
-
-    fn steps(&mut self) -> Result<Steps, ResumeError> {
-        let mut all = [0; Steps::NAMES.len()];
-        for number in &mut all {
-            *number = self.take()?;
+        if !numbers.bytes.is_empty() {
+            return Err(refusal(&format!("the length of section {tag}"), payload.len(), "less"));
         }
-        Ok(Steps::of_numbers(all))
     }
-
-    fn consumed(&mut self) -> Result<Consumed, ResumeError> {
-        let n_layers = self.take()?;
-        let mut layers = Vec::new();
-        for _ in 0..n_layers {
-            let ranks = self.take()?;
-            // Collecting stops where the bytes do, so a wild number of ranks allocates nothing.
-            let positions = (0..ranks).map(|_| self.take()).collect::<Result<Vec<u64>, _>>()?;
-            layers.push(layer(positions)?);
+    if !is_placed {
+        return Err(refusal("the position", "missing", "in the state"));
+    }
+    state.fingerprint = match (order, source) {
+        (Some(order), Some((corpus, index, cross_sweep_ends, options))) => {
+            Some(Arc::new(Fingerprint { corpus, index, order, cross_sweep_ends, options }))
         }
-        Ok(Consumed { layers })
-    }
-}
-
-fn order_to_numbers(order: Option<&OrderSpec>) -> (u8, u64, u64) {
-    match order {
-        None | Some(OrderSpec::AsStored) => (0, 0, 0),
-        Some(&OrderSpec::ChunkWindow { window: Window::Chunks(n), seed }) => (1, seed, n),
-        Some(&OrderSpec::ChunkWindow { window: Window::Samples(n), seed }) => (2, seed, n),
-        Some(&OrderSpec::Global { seed }) => (3, seed, 0),
-        Some(OrderSpec::LocalPlain) => (4, 0, 0),
-        Some(&OrderSpec::Tumbling { window: Window::Chunks(n), seed }) => (5, seed, n),
-        Some(&OrderSpec::Tumbling { window: Window::Samples(n), seed }) => (6, seed, n),
-    }
-}
-
-fn order_from_numbers(order: u8, seed: u64, window: u64) -> Result<OrderSpec, ResumeError> {
-    Ok(match order {
-        0 => OrderSpec::AsStored,
-        1 => OrderSpec::ChunkWindow { window: Window::Chunks(window), seed },
-        2 => OrderSpec::ChunkWindow { window: Window::Samples(window), seed },
-        3 => OrderSpec::Global { seed },
-        4 => OrderSpec::LocalPlain,
-        5 => OrderSpec::Tumbling { window: Window::Chunks(window), seed },
-        6 => OrderSpec::Tumbling { window: Window::Samples(window), seed },
-        _ => return Err(refusal("the order", order, "0 to 6")),
-    })
-}
-
-fn too_short(bytes: &[u8]) -> ResumeError {
-    refusal("the length", format_args!("{} bytes", bytes.len()), "112 or more")
+        (None, None) => None,
+        _ => return Err(refusal("the order and the source", "one of them", "both or none")),
+    };
+    Ok(state)
 }
 
 pub(crate) fn checksum(bytes: &[u8]) -> u64 {

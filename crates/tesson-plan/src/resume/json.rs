@@ -1,11 +1,18 @@
 //! The form of states in JSON: the fields of the reference (§11), and the rest by name.
+//!
+//! `requires` lists the fields that a reader must know, beside those that every state has: a state with one that is not known
+//! is refused, and unknown fields that it does not list are ignored. Versions 1 and 2 had no such list.
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use tesson_core::ResumeError;
 
-use super::{Fingerprint, ResumeState, WITHOUT_SWEEPS, check_order_version, check_version, layer, refusal};
+use super::{
+    Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version, layer,
+    refusal,
+};
+use crate::order::{self, Parameters, WindowStartFields};
 use crate::{Consumed, Cursor, OrderSpec, RowState, RowsState, Steps, Waits, Window, WindowStart};
 
 impl ResumeState {
@@ -15,8 +22,9 @@ impl ResumeState {
         let mut put = |name: &str, value: Value| json.insert(name.into(), value);
         self.position_fields(&mut put);
         let Some(fingerprint) = self.fingerprint.as_deref() else { return json.into() };
-        put("stateVersion", self.version().into());
-        put("orderVersion", self.order_version().into());
+        put("stateVersion", STATE_VERSION.into());
+        put("requires", self.required_fields().into());
+        put("orderVersion", fingerprint.order.version().into());
         if !self.is_local() {
             put("sweep", self.cursor.sweep.into());
             put("sequence", self.cursor.sequence.into());
@@ -43,8 +51,8 @@ impl ResumeState {
             put("randomizationSeed", seed.into());
         }
         match fingerprint.order.window() {
-            Some(&Window::Chunks(n)) => drop(put("randomizationWindowInChunks", n.into())),
-            Some(&Window::Samples(n)) => drop(put("randomizationWindowInSamples", n.into())),
+            Some(Window::Chunks(n)) => drop(put("randomizationWindowInChunks", n.into())),
+            Some(Window::Samples(n)) => drop(put("randomizationWindowInSamples", n.into())),
             None => {}
         }
         put("crossSweepEnds", fingerprint.cross_sweep_ends.into());
@@ -54,6 +62,12 @@ impl ResumeState {
         }
         put("options", format!("{:016x}", fingerprint.options).into());
         json.into()
+    }
+
+    /// The fields of this state that a reader must know.
+    fn required_fields(&self) -> Vec<&'static str> {
+        let has = [self.consumed.is_some(), self.cursor.steps.is_running(), self.rows.is_some()];
+        EXTRA_FIELDS.into_iter().zip(has).filter_map(|(name, has)| has.then_some(name)).collect()
     }
 
     /// The position, under the names that the reference has for it (§11).
@@ -66,21 +80,19 @@ impl ResumeState {
         put("baseSampleCount", position.into());
         put("baseSweepCount", sweep.into());
         put("baseCurrentSequencePositionInWindow", sequence.into());
-        match self.fingerprint.as_ref().map(|f| &f.order) {
-            Some(OrderSpec::LocalPlain) => {
-                put("currentChunkPosition", window.place.into());
-                // Follows from the chunk; the reference counts it with several workers only.
-                put("currentSequencePosition", 0.into());
-            }
-            _ => {
-                put("chunkPosition", window.place.into());
-                put("sweepIndex", window.sweep.into());
-            }
+        let of_order = self.fingerprint.as_ref().and_then(|f| f.order.info().window_start.as_ref());
+        let fields = of_order.or_else(|| {
+            // A bare position as the reference saves it: the fields that say all of it.
+            order::window_starts().find(|fields| !fields.sweep_is_ignored)
+        });
+        if let Some(fields) = fields {
+            put(fields.place, window.place.into());
+            put(fields.sweep, window.sweep.into());
         }
     }
 
-    /// The state of its JSON form. An object that only says `minibatchSourcePosition` is a bare position; fields
-    /// nobody knows are ignored.
+    /// The state of its JSON form. An object with `minibatchSourcePosition` alone is a bare position; unknown
+    /// fields are ignored unless `requires` lists them.
     ///
     /// # Errors
     /// [`ResumeError`] with the field that is missing or not what it should be, and for states of other versions.
@@ -91,7 +103,7 @@ impl ResumeState {
         if json.get("stateVersion").is_none() {
             return Ok(ResumeState { cursor, ..ResumeState::default() });
         }
-        let version = check_version(fields.number("stateVersion")?)?;
+        let version = fields.version()?;
         let order = fields.order()?;
         check_order_version(&order, fields.number("orderVersion")?)?;
         if !local {
@@ -121,6 +133,9 @@ impl ResumeState {
         })
     }
 }
+
+/// The fields that a state may require.
+const EXTRA_FIELDS: [&str; 3] = ["consumed", "equalSteps", "rows"];
 
 /// The fields of a JSON state.
 struct Fields<'a>(&'a Value);
@@ -154,15 +169,14 @@ impl<'a> Fields<'a> {
 
     /// A position on a local timeline, of either order.
     fn local_cursor(&self) -> Result<Cursor, ResumeError> {
-        let window = match self.0.get("chunkPosition") {
-            Some(_) => {
-                WindowStart { place: self.number("chunkPosition")?, sweep: self.number("sweepIndex")? }
-            }
-            None => {
-                self.number("currentSequencePosition")?;
-                WindowStart { place: self.number("currentChunkPosition")?, sweep: 0 }
-            }
-        };
+        let is_here = |fields: &&WindowStartFields| self.0.get(fields.place).is_some();
+        let fields = order::window_starts().find(is_here).ok_or_else(|| {
+            let names: Vec<_> = order::window_starts().map(|fields| format!("`{}`", fields.place)).collect();
+            refusal("the beginning of the window", "missing", names.join(" or "))
+        })?;
+        let sweep = self.number(fields.sweep)?;
+        let place = self.number(fields.place)?;
+        let window = WindowStart { place, sweep: if fields.sweep_is_ignored { 0 } else { sweep } };
         Ok(Cursor {
             position: self.number("baseSampleCount")?,
             sweep: self.number("baseSweepCount")?,
@@ -180,37 +194,52 @@ impl<'a> Fields<'a> {
         Ok(Steps::of_numbers(all))
     }
 
-    fn rows(&self, version: u8) -> Result<RowsState, ResumeError> {
+    /// The version that wrote the state, which is refused if it requires fields that are not known.
+    fn version(&self) -> Result<u64, ResumeError> {
+        let version = self.number("stateVersion")?;
+        if version < SECTIONS_SINCE.into() {
+            return match version {
+                0 => Err(refusal("the version of the state", 0, format_args!("1 to {STATE_VERSION}"))),
+                _ => Ok(version),
+            };
+        }
+        let names = |v: &'a Value| v.as_array()?.iter().map(Value::as_str).collect::<Option<Vec<&str>>>();
+        let required = self.get("requires", "a list of names of fields", names)?;
+        match required.iter().find(|name| !EXTRA_FIELDS.contains(name)) {
+            None => Ok(version),
+            Some(name) => Err(refusal(
+                "a field that the state requires",
+                format_args!("`{name}`, written by version {version}"),
+                format_args!("one of {}, those of version {STATE_VERSION}", EXTRA_FIELDS.join(", ")),
+            )),
+        }
+    }
+
+    fn rows(&self, version: u64) -> Result<RowsState, ResumeError> {
         let row = |v: &Value| row_of_json(v, version);
         let read = |v: &'a Value| v.as_array()?.iter().map(row).collect::<Option<Vec<RowState>>>();
-        let sweep = if version == WITHOUT_SWEEPS { "" } else { ", sweep" };
+        let sweep = if version == u64::from(WITHOUT_SWEEPS) { "" } else { ", sweep" };
         let what = format!("a list of rows, [cursor, [[sequence, sweep end{sweep}], …]] each");
         Ok(RowsState { rows: self.get("rows", &what, read)? })
     }
 
     fn order(&self) -> Result<OrderSpec, ResumeError> {
         let name = self.get("order", "the name of an order", Value::as_str)?;
-        match name {
-            "as_stored" => Ok(OrderSpec::AsStored),
-            "global" => Ok(OrderSpec::Global { seed: self.number("randomizationSeed")? }),
-            "local_plain" => Ok(OrderSpec::LocalPlain),
-            "chunk_window" | "tumbling" => {
-                let window = match self.0.get("randomizationWindowInSamples") {
-                    Some(_) => Window::Samples(self.number("randomizationWindowInSamples")?),
-                    None => Window::Chunks(self.number("randomizationWindowInChunks")?),
-                };
-                let seed = self.number("randomizationSeed")?;
-                Ok(match name {
-                    "tumbling" => OrderSpec::Tumbling { window, seed },
-                    _ => OrderSpec::ChunkWindow { window, seed },
-                })
-            }
-            _ => Err(refusal(
-                "the order",
-                name,
-                "one of as_stored, chunk_window, global, local_plain, tumbling",
-            )),
+        let info = order::by_name(name)
+            .map_err(|names| refusal("the order", name, format_args!("one of {names}")))?;
+        let window = match self.0.get("randomizationWindowInSamples") {
+            Some(_) => self.number("randomizationWindowInSamples").map(Window::Samples),
+            None => self.number("randomizationWindowInChunks").map(Window::Chunks),
+        };
+        let seed = self.number("randomizationSeed");
+        let found = Parameters { seed: seed.as_ref().ok().copied(), window: window.as_ref().ok().copied() };
+        if let Some(order) = (info.with)(found) {
+            return Ok(order);
         }
+        // One that the order needs is missing: the window is named first.
+        window?;
+        seed?;
+        Err(refusal("the order", name, "its parameters"))
     }
 
     fn consumed(&self) -> Result<Consumed, ResumeError> {
@@ -230,17 +259,16 @@ fn row_to_json(row: &RowState) -> Value {
     Value::Array(vec![row.cursor.into(), waiting.into()])
 }
 
-fn row_of_json(json: &Value, version: u8) -> Option<RowState> {
+fn row_of_json(json: &Value, version: u64) -> Option<RowState> {
+    let has_sweeps = version != u64::from(WITHOUT_SWEEPS);
     let [cursor, waiting] = json.as_array()?.as_slice() else { return None };
     let waits = |json: &Value| {
         let [sequence, sweep_end, more @ ..] = json.as_array()?.as_slice() else { return None };
         let number = |json: &Value| json.as_u64().filter(|&n| n < 1 << 63);
         let (sweep, keep) = match more {
-            [] if version == WITHOUT_SWEEPS => (0, None),
-            [sweep] if version != WITHOUT_SWEEPS => (number(sweep)?, None),
-            [sweep, keep] if version != WITHOUT_SWEEPS => {
-                (number(sweep)?, Some(u32::try_from(keep.as_u64()?).ok()?))
-            }
+            [] if !has_sweeps => (0, None),
+            [sweep] if has_sweeps => (number(sweep)?, None),
+            [sweep, keep] if has_sweeps => (number(sweep)?, Some(u32::try_from(keep.as_u64()?).ok()?)),
             _ => return None,
         };
         Some(Waits { sequence: number(sequence)?, sweep_end: sweep_end.as_bool()?, sweep, keep })

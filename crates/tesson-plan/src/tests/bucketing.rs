@@ -17,8 +17,8 @@ fn bucketed(order: OrderSpec, samples: u64) -> PlanSpec {
 fn any_shuffled_order() -> impl Strategy<Value = OrderSpec> {
     let window = prop_oneof![(1u64..16).prop_map(Window::Chunks), (1u64..60).prop_map(Window::Samples)];
     prop_oneof![
-        3 => (window, any::<u64>()).prop_map(|(window, seed)| OrderSpec::ChunkWindow { window, seed }),
-        1 => any::<u64>().prop_map(|seed| OrderSpec::Global { seed }),
+        3 => (window, any::<u64>()).prop_map(|(window, seed)| OrderSpec::ChunkWindow(ChunkWindow { window, seed })),
+        1 => any::<u64>().prop_map(|seed| OrderSpec::Global(Global { seed })),
     ]
 }
 
@@ -150,7 +150,7 @@ fn padding_goes_and_lengths_do_not_come_sorted() {
     let chunks: Vec<Vec<u32>> =
         (0..40u32).map(|c| (0..50).map(|s| 1 + (c * 37 + s * s * 11) % 60).collect()).collect();
     let index = index_of(&chunks);
-    for order in [chunk_window(10, 3), OrderSpec::Global { seed: 3 }] {
+    for order in [chunk_window(10, 3), OrderSpec::Global(Global { seed: 3 })] {
         let spec = bucketed(order, 256);
         let plain = PlanSpec { bucketing: None, ..spec.clone() };
         let (before, samples) = cells(&plain, &index, demand(256, 1, 0));

@@ -68,7 +68,7 @@ fn spec_of(source: &Value) -> PlanSpec {
     let order = if source["randomize"] == Value::Bool(false) || size == 0 {
         OrderSpec::AsStored
     } else {
-        OrderSpec::ChunkWindow { window, seed: number("randomizationSeed").unwrap_or(0) }
+        OrderSpec::ChunkWindow(ChunkWindow { window, seed: number("randomizationSeed").unwrap_or(0) })
     };
     let limit = match (number("maxSamples"), number("maxSweeps")) {
         (Some(n), _) if n == u64::MAX - 1 => Limit::Sweeps(1),

@@ -16,7 +16,7 @@ fn timeline(
     let sequences =
         |c: usize| (0..chunks[c].len()).map(move |s| Planned { chunk: c as u32, sequence: s as u32 });
     let mut all = Vec::new();
-    let OrderSpec::Tumbling { window, seed } = order else {
+    let OrderSpec::Tumbling(Tumbling { window, seed }) = order else {
         for _ in 0..sweeps {
             let whole = (0..chunks.len()).flat_map(sequences).zip(0u64..);
             all.extend(
@@ -109,7 +109,7 @@ fn any_local() -> impl Strategy<Value = OrderSpec> {
     let seed = prop_oneof![0u64..4, Just(u64::MAX)];
     prop_oneof![
         Just(OrderSpec::LocalPlain),
-        (window, seed).prop_map(|(window, seed)| OrderSpec::Tumbling { window, seed }),
+        (window, seed).prop_map(|(window, seed)| OrderSpec::Tumbling(Tumbling { window, seed })),
     ]
 }
 

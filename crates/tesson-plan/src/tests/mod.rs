@@ -5,6 +5,7 @@ mod bucketing;
 mod conformance;
 mod ending;
 mod equal;
+mod golden;
 mod local;
 mod merging;
 mod model;
@@ -18,7 +19,10 @@ mod twin;
 use proptest::prelude::*;
 use tesson_core::{CompactLengths, Index};
 
-use crate::{Demand, Ending, Limit, OrderSpec, PlanSpec, Planned, Planner, Sharing, Window};
+use crate::{
+    ChunkWindow, Demand, Ending, Global, Limit, OrderSpec, PlanSpec, Planned, Planner, Sharing, Tumbling,
+    Window,
+};
 
 /// A complete index of these chunks, each given by the lengths of its sequences.
 fn index_of(chunks: &[Vec<u32>]) -> Index {
@@ -49,7 +53,7 @@ fn spec(order: OrderSpec) -> PlanSpec {
 }
 
 fn chunk_window(chunks: u64, seed: u64) -> OrderSpec {
-    OrderSpec::ChunkWindow { window: Window::Chunks(chunks), seed }
+    OrderSpec::ChunkWindow(ChunkWindow { window: Window::Chunks(chunks), seed })
 }
 
 /// Everything that a planner hands out until the end, a minibatch an entry.
@@ -94,8 +98,8 @@ fn any_order() -> impl Strategy<Value = OrderSpec> {
     let window = prop_oneof![(1u64..16).prop_map(Window::Chunks), (0u64..60).prop_map(Window::Samples)];
     prop_oneof![
         1 => Just(OrderSpec::AsStored),
-        3 => (window, seed.clone()).prop_map(|(window, seed)| OrderSpec::ChunkWindow { window, seed }),
-        1 => seed.prop_map(|seed| OrderSpec::Global { seed }),
+        3 => (window, seed.clone()).prop_map(|(window, seed)| OrderSpec::ChunkWindow(ChunkWindow { window, seed })),
+        1 => seed.prop_map(|seed| OrderSpec::Global(Global { seed })),
     ]
 }
 

@@ -2,7 +2,7 @@
 //! on purpose as close to the text of §4 to §7 and §10.1 as code can be.
 
 use crate::rng::Permutation;
-use crate::{Demand, Limit, OrderSpec, PlanSpec, Planned, Sharing, Window};
+use crate::{ChunkWindow, Demand, Global, Limit, OrderSpec, PlanSpec, Planned, Sharing, Window};
 
 /// The generator of §4, from its textbook definition.
 struct Twister {
@@ -120,13 +120,15 @@ impl Model {
         };
         match &self.spec.order {
             OrderSpec::AsStored => stored(&|_| 0),
-            OrderSpec::Global { seed } => {
+            OrderSpec::Global(Global { seed }) => {
                 let items = stored(&|chunk| chunk as u64);
                 let permutation = Permutation::new(items.len() as u64, *seed, sweep);
                 (0..items.len()).map(|i| items[permutation.get(i as u64) as usize]).collect()
             }
-            OrderSpec::ChunkWindow { window, seed } => self.block_order(window, seed.wrapping_add(sweep)),
-            OrderSpec::LocalPlain | OrderSpec::Tumbling { .. } => {
+            OrderSpec::ChunkWindow(ChunkWindow { window, seed }) => {
+                self.block_order(window, seed.wrapping_add(sweep))
+            }
+            OrderSpec::LocalPlain | OrderSpec::Tumbling(_) => {
                 unreachable!("`tests/local.rs` is about these")
             }
         }

@@ -24,7 +24,7 @@ fn a_longer_sequence_than_the_minibatch_comes_alone() {
 #[test]
 fn after_a_sweep_end_inside_a_minibatch_nothing_is_forced() {
     let index = index_of(&[vec![2, 9]]);
-    let mut planner = Planner::new(spec(OrderSpec::Global { seed: 0 }));
+    let mut planner = Planner::new(spec(OrderSpec::Global(Global { seed: 0 })));
     planner.resume(&index, Cursor::default(), None).unwrap();
     let sizes: Vec<_> = (0..6).map(|_| next(&mut planner, &index, demand(11, 1, 0)).0).collect();
     assert!(sizes.iter().all(|lengths| lengths.iter().sum::<u32>() <= 11), "{sizes:?}");
@@ -43,7 +43,7 @@ fn foreign_sequences_after_the_last_own_one_are_passed_over_in_the_same_call() {
 #[test]
 fn the_sequence_that_starts_before_the_end_is_given_whole() {
     let index = index_of(&[vec![4, 4, 4]]);
-    for order in [OrderSpec::AsStored, chunk_window(1, 0), OrderSpec::Global { seed: 1 }] {
+    for order in [OrderSpec::AsStored, chunk_window(1, 0), OrderSpec::Global(Global { seed: 1 })] {
         let mut planner = Planner::new(PlanSpec { limit: Limit::Samples(5), ..spec(order) });
         assert_eq!(next(&mut planner, &index, demand(100, 1, 0)), (vec![4, 4], false, true));
         assert_eq!(next(&mut planner, &index, demand(100, 1, 0)), (vec![], false, true));
@@ -53,7 +53,7 @@ fn the_sequence_that_starts_before_the_end_is_given_whole() {
 #[test]
 fn a_rank_without_chunks_is_at_the_end_even_of_endless_data() {
     let index = index_of(&[vec![1, 1], vec![1]]);
-    for order in [chunk_window(1, 0), OrderSpec::Global { seed: 0 }] {
+    for order in [chunk_window(1, 0), OrderSpec::Global(Global { seed: 0 })] {
         let mut planner = Planner::new(spec(order));
         let cursor = planner.start(&index, demand(5, 3, 2)).unwrap().unwrap();
         assert_eq!(cursor.position, (1 << 63) - 1);
@@ -76,7 +76,8 @@ fn an_empty_share_of_a_minibatch_is_not_the_end() {
     let index = index_of(&[vec![3, 3]]);
     let sharing = Sharing::Position;
     let limit = Limit::Sweeps(1);
-    let mut planner = Planner::new(PlanSpec { sharing, limit, ..spec(OrderSpec::Global { seed: 0 }) });
+    let mut planner =
+        Planner::new(PlanSpec { sharing, limit, ..spec(OrderSpec::Global(Global { seed: 0 })) });
     let mut plan = BatchPlan::default();
     planner.next_batch(&index, demand(10, 4, 3), &mut plan).unwrap();
     assert!(plan.own.is_empty() && plan.foreign.len() == 2 && plan.data_end && !plan.is_end());
@@ -90,7 +91,7 @@ fn sizes_and_positions_beyond_32_bits_are_exact() {
     (0..8).for_each(|_| index.push(CompactLengths::constant(u32::MAX, 2), 1));
     index.seal();
     let n = u64::from(u32::MAX);
-    for order in [OrderSpec::AsStored, chunk_window(2, 3), OrderSpec::Global { seed: 3 }] {
+    for order in [OrderSpec::AsStored, chunk_window(2, 3), OrderSpec::Global(Global { seed: 3 })] {
         let mut planner = Planner::new(spec(order));
         let (own, sweep_end, _) = next(&mut planner, &index, demand(16 * n - 1, 1, 0));
         assert_eq!((own.len(), sweep_end), (15, false));
@@ -114,7 +115,7 @@ fn a_billion_sequences_are_sought_at_once_in_the_global_order() {
     let mut index = Index::new();
     (0..1000).for_each(|_| index.push(CompactLengths::constant(1, 1_000_000), 1));
     index.seal();
-    let mut planner = Planner::new(spec(OrderSpec::Global { seed: 9 }));
+    let mut planner = Planner::new(spec(OrderSpec::Global(Global { seed: 9 })));
     let cursor = planner.seek(&index, 77_777_777_777, None).unwrap().unwrap();
     assert_eq!(
         cursor,
@@ -213,7 +214,7 @@ fn shuffled_orders_wait_for_the_whole_index() {
 #[test]
 fn an_epoch_ends_with_the_sequence_that_starts_before_its_end() {
     let index = index_of(&[vec![4, 4, 4]]);
-    for order in [OrderSpec::AsStored, chunk_window(1, 0), OrderSpec::Global { seed: 1 }] {
+    for order in [OrderSpec::AsStored, chunk_window(1, 0), OrderSpec::Global(Global { seed: 1 })] {
         let limit = Limit::Samples(20);
         let mut planner = Planner::new(PlanSpec { epoch_size: Some(6), limit, ..spec(order) });
         // Epochs begin at 0, 6, 12 and 18; the sequence from 4 to 8 belongs to the first.

@@ -17,7 +17,7 @@ fn any_order_at_all() -> impl Strategy<Value = OrderSpec> {
     prop_oneof![
         any_order(),
         Just(OrderSpec::LocalPlain),
-        Just(OrderSpec::Tumbling { window: Window::Chunks(3), seed: 1 }),
+        Just(OrderSpec::Tumbling(Tumbling { window: Window::Chunks(3), seed: 1 })),
     ]
 }
 

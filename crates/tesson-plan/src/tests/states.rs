@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use serde_json::json;
+use tesson_core::sections;
 
 use super::*;
 use crate::{
@@ -35,7 +36,11 @@ fn any_rows() -> impl Strategy<Value = Option<Vec<RowState>>> {
 fn any_state() -> impl Strategy<Value = ResumeState> {
     let numbers = any::<[u64; 4]>();
     let consumed = prop::collection::vec(prop::collection::vec(any::<u64>(), 1..5), 1..3);
-    let rest = (any_order(), any::<bool>(), any::<[u64; 2]>(), prop::option::of(any::<u64>()), any_rows());
+    let order = (any_order(), any::<bool>()).prop_map(|(order, local)| match local {
+        true => order.on_local_timeline(),
+        false => order,
+    });
+    let rest = (order, any::<bool>(), any::<[u64; 2]>(), prop::option::of(any::<u64>()), any_rows());
     (numbers, prop::option::of(any::<(u64, u64)>()), prop::option::of(consumed), rest).prop_map(
         |(
             [position, sweep, sequence, faults],
@@ -45,7 +50,7 @@ fn any_state() -> impl Strategy<Value = ResumeState> {
         )| {
             let [corpus, options] = hashes;
             let window = match order {
-                OrderSpec::Tumbling { .. } => WindowStart { place: corpus, sweep: options },
+                OrderSpec::Tumbling(_) => WindowStart { place: corpus, sweep: options },
                 OrderSpec::LocalPlain => WindowStart { place: corpus, sweep: 0 },
                 _ => WindowStart::default(),
             };
@@ -115,20 +120,69 @@ fn a_field_that_is_missing_or_no_number_is_named() {
     check_json_refused(json, &format!("`sweep` is missing {expected}"));
 }
 
+/// Bytes with a new checksum.
+fn sealed(mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes.extend(checksum(&bytes).to_le_bytes());
+    bytes
+}
+
+/// A state as a later version would write it: with another section.
+fn of_version_7(tag: u8) -> Vec<u8> {
+    let mut bytes = full().to_bytes();
+    bytes.truncate(bytes.len() - 8);
+    bytes[4] = 7;
+    sections::put(tag, b"what version 7 has to say", &mut bytes);
+    sealed(bytes)
+}
+
 #[test]
-fn states_of_other_versions_are_refused_with_both_versions() {
+fn a_section_of_a_later_version_is_refused_with_that_version_unless_it_is_optional() {
+    assert_eq!(ResumeState::from_bytes(&of_version_7(0x80)), Ok(full()));
+    let error = ResumeState::from_bytes(&of_version_7(8)).unwrap_err();
+    let found = (error.what.as_str(), error.state.as_str(), error.source.as_str());
+    let expected = "1 to 7, those of version 3";
+    assert_eq!(found, ("a section of the state", "number 8, written by version 7", expected));
     let mut json = full().to_json();
-    json["stateVersion"] = 3.into();
-    check_json_refused(json, "the version of the state is 3 in the state and 2 here");
+    json["stateVersion"] = 7.into();
+    json["pace"] = 3.into();
+    assert_eq!(ResumeState::from_json(&json), Ok(full()));
+    json["requires"] = json!(["rows", "pace"]);
+    let expected = "one of consumed, equalSteps, rows, those of version 3";
+    check_json_refused(
+        json,
+        &format!(
+            "a field that the state requires is `pace`, written by version 7 in the state and {expected} here"
+        ),
+    );
+}
+
+#[test]
+fn states_of_an_impossible_version_and_of_another_version_of_the_order_are_refused() {
+    let mut json = full().to_json();
+    json["stateVersion"] = 0.into();
+    check_json_refused(json, "the version of the state is 0 in the state and 1 to 3 here");
     let mut json = full().to_json();
     json["orderVersion"] = 9.into();
     let other = "(its sequences come in another order: start a sweep anew) here";
     let expected = format!("the version of the order `chunk_window` is 9 in the state and 1 {other}");
     check_json_refused(json, &expected);
     let mut bytes = full().to_bytes();
-    bytes[4] = 7;
+    bytes[4] = 0;
     let found = ResumeState::from_bytes(&bytes).unwrap_err();
-    assert_eq!((found.state.as_str(), found.source.as_str()), ("7", "2"));
+    assert_eq!((found.state.as_str(), found.source.as_str()), ("0", "1 to 3"));
+}
+
+/// A full state without a share as version 1 wrote it, in version 1 of its order, with these flags.
+fn version_1(state: &ResumeState, flags: u8) -> Vec<u8> {
+    let Fingerprint { corpus, index, order, options, .. } = **state.fingerprint.as_ref().unwrap();
+    let Cursor { position, sweep, sequence, .. } = state.cursor;
+    let mut bytes = [&b"TSNR"[..], &[1, 1, flags, order.code()]].concat();
+    let window = order.window().map_or(0, |window| window.size());
+    let hashes = [corpus, index.unwrap(), options];
+    let numbers = [position, sweep, sequence, state.faults, 0, 0].into_iter().chain(hashes);
+    let numbers = numbers.chain([order.seed().unwrap_or(0), window]);
+    numbers.for_each(|number| bytes.extend(number.to_le_bytes()));
+    sealed(bytes)
 }
 
 /// Version 1 of `global` had few sequences in some orders more often than in others. Other orders are still what they were.
@@ -142,18 +196,15 @@ fn states_of_an_order_that_has_changed_are_refused_and_those_of_others_read() {
         let state = in_order(order);
         let mut json = state.to_json();
         json["orderVersion"] = 1.into();
-        let mut bytes = state.to_bytes();
-        bytes[5] = 1;
-        bytes.truncate(bytes.len() - 8);
-        bytes.extend(checksum(&bytes).to_le_bytes());
-        (json, bytes)
+        json["stateVersion"] = 1.into();
+        (json, version_1(&state, 0x0e))
     };
     for order in [OrderSpec::AsStored, OrderSpec::LocalPlain, chunk_window(1, 0)] {
         let (json, bytes) = of_version_1(order.clone());
         assert_eq!(ResumeState::from_json(&json).unwrap(), in_order(order.clone()));
         assert_eq!(ResumeState::from_bytes(&bytes).unwrap(), in_order(order));
     }
-    let (json, bytes) = of_version_1(OrderSpec::Global { seed: 3 });
+    let (json, bytes) = of_version_1(OrderSpec::Global(Global { seed: 3 }));
     let expected = "the version of the order `global` is 1 in the state and 2 (its sequences come in another order: start a \
                     sweep anew) here";
     check_json_refused(json, expected);
@@ -180,7 +231,7 @@ fn what_differs_is_named_with_both_values() {
         Some(("the randomization window", "4 chunks", "5 chunks")),
     );
     check_mismatch(
-        |f| f.order = OrderSpec::ChunkWindow { window: Window::Samples(4), seed: 7 },
+        |f| f.order = OrderSpec::ChunkWindow(ChunkWindow { window: Window::Samples(4), seed: 7 }),
         Some(("the randomization window", "4 chunks", "4 samples")),
     );
     check_mismatch(|f| f.order = OrderSpec::AsStored, Some(("the order", "chunk_window", "as_stored")));
@@ -219,24 +270,6 @@ fn a_ranks_state_goes_on_as_that_rank_only() {
     assert!(ResumeState::bare(4).check_share(demand(10, 2, 1)).is_ok());
 }
 
-/// A state as version 1 wrote it, and as it is still written: to be read for ever, or refused by version.
-#[test]
-fn bytes_of_version_1_stay_what_they_are() {
-    let state = ResumeState {
-        cursor: Cursor { position: 100, sweep: 2, sequence: 3, ..Cursor::default() },
-        share: Some((4, 1)),
-        faults: 5,
-        ..full()
-    };
-    let bytes = state.to_bytes();
-    let mut expected = b"TSNR\x01\x01\x0f\x01".to_vec();
-    for number in [100u64, 2, 3, 5, 4, 1, 0xabc, 0xdef, 0x123, 7, 4] {
-        expected.extend(number.to_le_bytes());
-    }
-    assert_eq!(bytes[..bytes.len() - 8], expected);
-    assert_eq!(u64::from_le_bytes(*bytes.last_chunk().unwrap()), 15596141678063512949);
-}
-
 /// Version 1 knew neither the sweeps of waiting sequences nor data that end inside one.
 #[test]
 fn rows_of_version_1_are_read() {
@@ -247,17 +280,16 @@ fn rows_of_version_1_are_read() {
     ];
     let expected = ResumeState { rows: Some(Arc::new(RowsState { rows })), ..full() };
     let mut json = full().to_json();
-    assert_eq!(json["stateVersion"], 1);
+    json["stateVersion"] = 1.into();
     json["rows"] = json!([[2, [[9, false], [4, true]]], [0, []]]);
     assert_eq!(ResumeState::from_json(&json).unwrap(), expected);
     json["stateVersion"] = 2.into();
     let found = ResumeState::from_json(&json).unwrap_err().source;
     assert_eq!(found, "a list of rows, [cursor, [[sequence, sweep end, sweep], …]] each, as expected");
-    let mut bytes = full().to_bytes();
+    let mut bytes = version_1(&full(), 0x0e | 32);
     bytes.truncate(bytes.len() - 8);
-    bytes[6] |= 32;
     [2u64, 2, 2, 18, 9, 0, 0].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));
-    bytes.extend(checksum(&bytes).to_le_bytes());
+    let bytes = sealed(bytes);
     assert_eq!(ResumeState::from_bytes(&bytes).unwrap(), expected);
 }
 

@@ -2,39 +2,39 @@
 
 /// A coarse table over consecutive intervals of `0..n`: where in the list of intervals to look for a position.
 ///
-/// Holds about 8 bytes an interval. Positions are cut into at most twice as many equal buckets as there are intervals;
+/// Holds about 8 bytes an interval. Positions are cut into at most twice as many equal cells as there are intervals;
 /// where intervals are of similar size the first guess is right or next to it, else a bisection follows.
 #[derive(Default)]
-pub(crate) struct Locate {
+pub(crate) struct IntervalTable {
     shift: u32,
-    /// For each bucket the interval that holds its first position.
-    buckets: Vec<u32>,
+    /// For each cell the interval that holds its first position.
+    cells: Vec<u32>,
 }
 
-impl Locate {
-    /// Builds the table for `count` intervals, the first positions of which `first` tells, ascending; they end at `n`.
+impl IntervalTable {
+    /// Builds the table for `count` intervals, the first positions of which `first` returns, ascending; they end at `n`.
     pub(crate) fn rebuild(&mut self, count: usize, n: u64, first: impl Fn(usize) -> u64) {
         self.shift = 0;
         while n >> self.shift > 2 * count as u64 {
             self.shift += 1;
         }
-        self.buckets.clear();
+        self.cells.clear();
         let mut interval = 0;
-        for bucket in 0..=(n.saturating_sub(1) >> self.shift) {
-            while interval + 1 < count && first(interval + 1) <= bucket << self.shift {
+        for cell in 0..=(n.saturating_sub(1) >> self.shift) {
+            while interval + 1 < count && first(interval + 1) <= cell << self.shift {
                 interval += 1;
             }
-            self.buckets.push(interval as u32);
+            self.cells.push(interval as u32);
         }
-        self.buckets.push(count.saturating_sub(1) as u32);
+        self.cells.push(count.saturating_sub(1) as u32);
     }
 
     /// The last interval that begins at or before `position`, which is below `n`. For the number of intervals
     /// `first` answers `n`.
     #[inline]
     pub(crate) fn find(&self, position: u64, first: impl Fn(usize) -> u64) -> usize {
-        let bucket = (position >> self.shift) as usize;
-        let (low, high) = (self.buckets[bucket] as usize, self.buckets[bucket + 1] as usize);
+        let cell = (position >> self.shift) as usize;
+        let (low, high) = (self.cells[cell] as usize, self.cells[cell + 1] as usize);
         if high - low > 1 {
             return bisect(low, high, position, first);
         }
@@ -44,7 +44,7 @@ impl Locate {
 
     /// Bytes of memory held.
     pub(crate) fn bytes(&self) -> usize {
-        self.buckets.capacity() * size_of::<u32>()
+        self.cells.capacity() * size_of::<u32>()
     }
 }
 
@@ -68,11 +68,11 @@ mod tests {
             let mut firsts = vec![0];
             sizes.iter().for_each(|s| firsts.push(firsts[firsts.len() - 1] + s));
             let n = firsts[sizes.len()];
-            let mut locate = Locate::default();
-            locate.rebuild(sizes.len(), n, |i| firsts[i]);
+            let mut table = IntervalTable::default();
+            table.rebuild(sizes.len(), n, |i| firsts[i]);
             for position in 0..n {
                 let expected = firsts[..sizes.len()].partition_point(|&f| f <= position) - 1;
-                prop_assert_eq!(locate.find(position, |i| firsts[i]), expected);
+                prop_assert_eq!(table.find(position, |i| firsts[i]), expected);
             }
         }
     }

@@ -1,8 +1,8 @@
-//! The beginning of a shuffled sweep, before the shuffle (§5).
+//! A few sequences of a shuffled sweep before the whole sweep is shuffled (§5).
 //!
-//! The pass swaps the item at each position with any other, so what stands at the first positions is known only behind its
+//! The shuffle swaps the item at each position with any other, so what stands at the first positions is known only after its
 //! last swap. But a few positions can be followed backwards: from where their items are at the end, swap by swap, to where
-//! they were at the beginning. That takes all draws too, and hardly any memory, where the pass itself waits for memory at
+//! they were at the beginning. That takes all draws too, and hardly any memory, where the shuffle itself waits for memory at
 //! every swap. It takes a third of the time, so the first minibatch need not wait for the whole order.
 
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ use crate::rng::{Mt19937_64, Remainder};
 /// Positions that are followed: those of a few minibatches. Tests have small sweeps.
 const POSITIONS: u32 = if cfg!(test) { 7 } else { 16 << 10 };
 
-/// Sequences of a sweep whose shuffle is worth not waiting for.
+/// Sequences of a sweep from which on a preview is faster than the shuffle.
 const WORTH: u32 = if cfg!(test) { 20 } else { 1 << 20 };
 
 /// Bits of a word.
@@ -22,22 +22,22 @@ const WORD: usize = u64::BITS as usize;
 /// Draws that are made again at a time, backwards: whole renewals of the generator, and whole words of bits.
 const DRAWS: usize = WORD * Mt19937_64::AT_ONCE;
 
-/// Which sequences will stand at some positions when the pass is over.
-pub(super) struct Glimpse {
+/// Which sequences stand at some positions once the sweep is shuffled.
+pub(super) struct SweepPreview {
     first: u32,
     /// By their positions before the shuffle.
     sequences: Vec<u32>,
 }
 
-impl Glimpse {
-    /// What will stand at `from` and behind it, in a sweep of `n` sequences that are all in every window; `generator` is
-    /// about to make the first draw. `None` if the pass itself takes no time.
-    pub(super) fn of(generator: &Mt19937_64, n: u32, from: u32) -> Option<Glimpse> {
+impl SweepPreview {
+    /// The sequences at `from` and after it, in a sweep of `n` sequences that are all in every window; `generator` is
+    /// about to make the first draw. `None` if the shuffle itself takes no time.
+    pub(super) fn of(generator: &Mt19937_64, n: u32, from: u32) -> Option<SweepPreview> {
         let wanted = from..n.min(from.saturating_add(POSITIONS));
-        (n >= WORTH).then(|| Glimpse::follow(generator.clone(), n, wanted))
+        (n >= WORTH).then(|| SweepPreview::follow(generator.clone(), n, wanted))
     }
 
-    fn follow(mut generator: Mt19937_64, n: u32, wanted: Range<u32>) -> Glimpse {
+    fn follow(mut generator: Mt19937_64, n: u32, wanted: Range<u32>) -> SweepPreview {
         let stretches = (n as usize).div_ceil(DRAWS);
         let mut generators = Vec::with_capacity(stretches);
         for _ in 0..stretches {
@@ -61,16 +61,16 @@ impl Glimpse {
                 followed.undo((first + k * WORD) as u32, partners);
             }
         }
-        Glimpse { first: wanted.start, sequences: followed.found(&wanted) }
+        SweepPreview { first: wanted.start, sequences: followed.found(&wanted) }
     }
 
-    /// Behind the last position, if `position` is one of them.
+    /// The end of the positions, if `position` is one of them.
     pub(super) fn end(&self, position: u64) -> Option<u64> {
         let range = u64::from(self.first)..u64::from(self.first) + self.sequences.len() as u64;
         range.contains(&position).then_some(range.end)
     }
 
-    /// The sequence that will stand at a position.
+    /// The sequence at a position.
     pub(super) fn at(&self, position: u64) -> u32 {
         self.sequences[(position - u64::from(self.first)) as usize]
     }
@@ -144,7 +144,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_glimpse_shows_what_the_pass_brings_about(
+        fn a_preview_equals_the_shuffled_sweep(
             seed: u64,
             n in prop_oneof![1u32..50, 1000u32..60_000],
             from: prop::sample::Index,
@@ -155,11 +155,11 @@ mod tests {
             (0..list.len()).for_each(|t| list.swap(t, (generator.draw() % u64::from(n)) as usize));
             let from = from.index(n as usize) as u32;
             let wanted = from..n.min(from + len);
-            let glimpse = Glimpse::follow(Mt19937_64::new(seed), n, wanted.clone());
-            let found: Vec<u32> = wanted.clone().map(|position| glimpse.at(position.into())).collect();
+            let preview = SweepPreview::follow(Mt19937_64::new(seed), n, wanted.clone());
+            let found: Vec<u32> = wanted.clone().map(|position| preview.at(position.into())).collect();
             prop_assert_eq!(found, &list[wanted.start as usize..wanted.end as usize]);
-            prop_assert_eq!(glimpse.end(wanted.start.into()), Some(wanted.end.into()));
-            prop_assert_eq!(glimpse.end(wanted.end.into()), None);
+            prop_assert_eq!(preview.end(wanted.start.into()), Some(wanted.end.into()));
+            prop_assert_eq!(preview.end(wanted.end.into()), None);
         }
     }
 }

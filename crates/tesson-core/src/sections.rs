@@ -1,0 +1,64 @@
+//! Tagged sections: the layout of binary states and index caches, which can grow without a new version of all of it.
+//!
+//! A section is a tag of one byte, the length of its payload (seven bits a byte, the lower ones first; the highest bit of a
+//! byte says that another follows), and the payload. What a payload holds never changes: something new gets a new tag. A
+//! reader refuses a section that it does not know, unless its tag is [optional](is_optional).
+
+/// The first tag of sections that a reader may pass over.
+const OPTIONAL: u8 = 0x80;
+
+/// Whether a reader that does not know a tag may pass over its section.
+pub fn is_optional(tag: u8) -> bool {
+    tag >= OPTIONAL
+}
+
+/// Appends a section.
+pub fn put(tag: u8, payload: &[u8], out: &mut Vec<u8>) {
+    out.push(tag);
+    let mut len = payload.len();
+    while len >= 0x80 {
+        out.push(len as u8 | 0x80);
+        len >>= 7;
+    }
+    out.push(len as u8);
+    out.extend_from_slice(payload);
+}
+
+/// Takes the first section off the bytes: its tag and its payload. `None`: the bytes are cut off, or are none.
+pub fn take<'a>(bytes: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
+    let (&tag, mut rest) = bytes.split_first()?;
+    let mut len = 0u64;
+    for shift in (0..64).step_by(7) {
+        let (&byte, more) = rest.split_first()?;
+        rest = more;
+        len |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            let (payload, rest) = rest.split_at_checked(usize::try_from(len).ok()?)?;
+            *bytes = rest;
+            return Some((tag, payload));
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sections_come_back_in_their_order_and_a_cut_off_one_does_not() {
+        let payloads = [vec![], vec![7; 3], vec![1; 127], vec![2; 128], vec![3; 70_000]];
+        let mut bytes = Vec::new();
+        (0..).zip(&payloads).for_each(|(tag, payload)| put(tag, payload, &mut bytes));
+        let mut rest = &bytes[..];
+        for (tag, payload) in (0..).zip(&payloads) {
+            assert_eq!(take(&mut rest), Some((tag, &payload[..])));
+        }
+        assert_eq!((rest, take(&mut rest)), (&[][..], None));
+        let mut cut_off = &bytes[5..bytes.len() - 1];
+        while take(&mut cut_off).is_some() {}
+        assert!(!cut_off.is_empty());
+        let endless = [1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff];
+        assert_eq!(take(&mut &endless[..]), None);
+    }
+}

@@ -1,0 +1,133 @@
+//! Orders that are worked out sweep by sweep, and how minibatches are cut from them (§6.2).
+
+use tesson_core::Index;
+
+use super::{Next, SequenceVisitor};
+use crate::cut::{Candidate, Cut, Fill, Filling};
+use crate::share::Share;
+use crate::size::{Room, Size};
+use crate::{BatchPlan, Cursor};
+
+/// An order that is worked out sweep by sweep, on the timeline of all ranks.
+pub(super) trait SweepOrder {
+    /// Makes a sweep the current one.
+    fn enter(&mut self, index: &Index, sweep: u64);
+
+    /// Works the current sweep out as far as is needed to ask for sequence `from`, which the sweep has.
+    fn prepare(&mut self, index: &Index, from: u64);
+
+    /// The sequences from number `from` of the current sweep on, as far as they are prepared; at least one.
+    fn prepared(&self, from: u64) -> &[Next];
+
+    /// The size of the bucket that begins with sequence number `sequence`, which is prepared; `None` if none begins there.
+    #[inline]
+    fn bucket_at(&self, _sequence: u64) -> Option<Size> {
+        None
+    }
+}
+
+/// Visits the sequences of a sweep from a cursor on, in runs, until the visitor returns `false`.
+pub(super) fn visit<O: SweepOrder>(order: &mut O, index: &Index, from: Cursor, each: SequenceVisitor<'_>) {
+    order.enter(index, from.sweep);
+    let mut sequence = from.sequence;
+    while sequence < index.n_sequences() {
+        order.prepare(index, sequence);
+        let run = order.prepared(sequence);
+        sequence += run.len() as u64;
+        if !each(run) {
+            return;
+        }
+    }
+}
+
+/// The first sequence of a sweep that starts at or after a sample, and the sample at which it starts.
+pub(super) fn find<O: SweepOrder>(order: &mut O, index: &Index, sweep: u64, sample: u64) -> (u64, u64) {
+    let (mut sequence, mut start) = (0, 0);
+    visit(order, index, Cursor { sweep, ..Cursor::default() }, &mut |run| {
+        let before = run.iter().take_while(|next| {
+            let is_before = start < sample;
+            start += if is_before { u64::from(next.length) } else { 0 };
+            is_before
+        });
+        sequence += before.count() as u64;
+        start < sample
+    });
+    (sequence, start)
+}
+
+/// Cuts a minibatch: rounds, each within one sweep.
+pub(super) fn cut<O: SweepOrder>(order: &mut O, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> Fill {
+    let mut left = cut.room;
+    let mut fill = Fill::Nothing;
+    loop {
+        let forced = !out.sweep_end;
+        let before = *at;
+        let sequences = out.own.len();
+        let Some(filling) = round(order, cut, left, forced, at, out) else { break };
+        fill = filling.fill();
+        if !forced && *at == before {
+            break;
+        }
+        // A whole sweep without a sequence to deliver: all of it was consumed before the states were merged.
+        if at.sweep > before.sweep && before.sequence == 0 && out.own.len() == sequences {
+            break;
+        }
+        if !cut.spec.cross_sweep_ends || !out.sweep_end || out.data_end || fill != Fill::HasRoom {
+            break;
+        }
+        left = left.minus(filling.taken);
+    }
+    fill
+}
+
+/// One round: up to the end of a sweep or of the room. Before any sweep end at least one own sequence is taken
+/// (`forced`). `None`: the data end before.
+fn round<O: SweepOrder>(
+    order: &mut O,
+    cut: &Cut<'_>,
+    room: Room,
+    forced: bool,
+    at: &mut Cursor,
+    out: &mut BatchPlan,
+) -> Option<Filling> {
+    let (samples, n) = (cut.index.n_samples(), cut.index.n_sequences());
+    let end = cut.end.unwrap_or(u64::MAX);
+    if at.position >= end {
+        out.data_end = true;
+        out.sweep_end |= at.position >= samples && at.position.is_multiple_of(samples);
+        return None;
+    }
+    let mut filling = Filling::of(room, forced);
+    order.enter(cut.index, at.sweep);
+    out.begin_sweep(at.sweep);
+    let (mut position, mut sequence) = (at.position, at.sequence);
+    'sweep: while sequence < n {
+        order.prepare(cut.index, sequence);
+        for &Next { planned, home, length } in order.prepared(sequence) {
+            let length = u64::from(length);
+            let consumed = cut.consumed.is_some_and(|c| c.holds(position, home));
+            // A bucket that has to be divided is begun by the next minibatch. A rank does not know its part of one.
+            if !filling.forced
+                && let Some(bucket) = order.bucket_at(sequence).filter(|_| cut.share == Share::ALL)
+                && !bucket.fits_into(room.own, filling.taken.own)
+            {
+                break 'sweep;
+            }
+            let own = !consumed && cut.share.owns(home);
+            let candidate = Candidate { planned, length, own, consumed, left: end.saturating_sub(position) };
+            if !cut.put(candidate, &mut filling, out) {
+                break 'sweep;
+            }
+            position += length;
+            sequence += 1;
+        }
+    }
+    out.data_end |= position >= end;
+    at.position = position;
+    at.sequence = sequence;
+    if sequence == n {
+        out.sweep_end = true;
+        *at = Cursor { position, sweep: at.sweep + 1, ..Cursor::default() };
+    }
+    Some(filling)
+}

@@ -1,0 +1,133 @@
+//! Chunks shuffled, and the sequences of so many of them at a time, on a timeline of each rank's own (§8.2).
+//!
+//! Ranks share by the place of a chunk in the sweep. A window takes in chunks of the rank until it is full, over sweep ends;
+//! the sequences of each sweep in it are shuffled together.
+
+use tesson_core::{Index, UsageError};
+
+use super::local::{Entry, FillWindow, LocalOrder};
+use super::shuffle::{chunk_places, place_of_chunk};
+use super::{Definition, Order, OrderInfo, OrderSpec, Parameters, SharedUnit, Window, WindowStartFields};
+use crate::rng::Mt19937_64;
+use crate::share::Share;
+use crate::{Planned, WindowStart};
+
+/// Chunks shuffled, and the sequences of so many of them at a time.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct Tumbling {
+    /// How much is shuffled at a time.
+    pub window: Window,
+    /// The seed; sweep `w` uses `seed + w`.
+    pub seed: u64,
+}
+
+pub(super) static INFO: OrderInfo = OrderInfo {
+    name: "tumbling",
+    version: 1,
+    code: 5,
+    is_local: true,
+    is_shuffled: true,
+    plans_while_indexing: false,
+    stops_when_full: false,
+    shared_unit: SharedUnit::Chunks,
+    redraws_shares: true,
+    window_start: Some(WindowStartFields {
+        place: "chunkPosition",
+        sweep: "sweepIndex",
+        sweep_is_ignored: false,
+    }),
+    with: |Parameters { seed, window }| Some(OrderSpec::Tumbling(Tumbling { window: window?, seed: seed? })),
+};
+
+impl Definition for Tumbling {
+    fn info(&self) -> &'static OrderInfo {
+        &INFO
+    }
+
+    fn parameters(&self) -> Parameters {
+        Parameters { seed: Some(self.seed), window: Some(self.window) }
+    }
+
+    fn build(&self) -> Box<dyn Order> {
+        Box::new(LocalOrder::new(TumblingWindows { order: *self, places: (0, Vec::new()) }))
+    }
+
+    fn check(&self, index: &Index) -> Result<(), UsageError> {
+        self.window.check(index, 1)
+    }
+
+    fn home(&self, index: &Index, planned: Planned, sweep: u64) -> u64 {
+        place_of_chunk(index, planned.chunk, self.seed, sweep)
+    }
+
+    fn working_bytes(&self, index: &Index) -> u64 {
+        let n = index.n_sequences();
+        let (window, total) = self.window.size_of_total(index);
+        // A window may take in a small corpus many times over. An entry takes 16 bytes, in a list that doubles.
+        let entries = (u128::from(n) * u128::from(window)).div_ceil(u128::from(total.max(1)));
+        u64::try_from(entries).unwrap_or(u64::MAX).saturating_add(n).saturating_mul(32)
+    }
+
+    fn needs_all_chunks(&self, index: &Index) -> bool {
+        let (window, total) = self.window.size_of_total(index);
+        window >= total
+    }
+}
+
+/// The windows, and the order of the chunks in the sweep that was needed last.
+struct TumblingWindows {
+    order: Tumbling,
+    places: (u64, Vec<u32>),
+}
+
+impl TumblingWindows {
+    /// The chunk at a place of a sweep.
+    fn chunk_at(&mut self, index: &Index, WindowStart { place, sweep }: WindowStart) -> u32 {
+        if self.places.0 != sweep || self.places.1.len() != index.n_chunks() {
+            self.places = (sweep, chunk_places(index.n_chunks(), self.order.seed.wrapping_add(sweep)));
+        }
+        self.places.1[place as usize]
+    }
+}
+
+impl FillWindow for TumblingWindows {
+    fn fill(&mut self, index: &Index, share: Share, next: &mut WindowStart, entries: &mut Vec<Entry>) {
+        let Tumbling { window, seed } = self.order;
+        let mut left = window.size();
+        let (mut start, mut base) = (0, next.place);
+        while left > 0 {
+            let WindowStart { place, sweep } = *next;
+            if share.owns(place) {
+                let chunk = self.chunk_at(index, *next);
+                let lengths = index.lengths(chunk as usize);
+                for i in 0..lengths.len() {
+                    entries.push(Entry::Sequence(Planned { chunk, sequence: i as u32 }, lengths.get(i)));
+                }
+                left = left.saturating_sub(window.size_of_chunk(index, chunk));
+            }
+            next.place += 1;
+            if next.place == index.n_chunks() as u64 {
+                shuffle(&mut entries[start..], base.wrapping_add(sweep).wrapping_add(seed));
+                entries.push(Entry::SweepEnd);
+                (start, base) = (entries.len(), 0);
+                *next = WindowStart { place: 0, sweep: sweep.wrapping_add(1) };
+            }
+        }
+        shuffle(&mut entries[start..], base.wrapping_add(next.sweep).wrapping_add(seed));
+    }
+
+    fn bytes(&self) -> usize {
+        self.places.1.capacity() * size_of::<u32>()
+    }
+}
+
+/// The tail swap of §4. `entries` is a tail of the window: positions count within the whole window, which makes no
+/// difference to what is drawn.
+fn shuffle(entries: &mut [Entry], seed: u64) {
+    let mut generator = Mt19937_64::new(seed);
+    let n = entries.len();
+    for i in 0..n {
+        let j = i as u64 + generator.draw() % (n - i) as u64;
+        entries.swap(i, j as usize);
+    }
+}

@@ -1,0 +1,128 @@
+//! The windows that sequences are shuffled in, and where the window of each place lies (§5.2).
+
+use std::fmt;
+
+use tesson_core::{Index, UsageError};
+
+/// Size of the window in which sequences are shuffled.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Window {
+    /// In chunks, at least 1.
+    Chunks(u64),
+    /// In samples.
+    Samples(u64),
+}
+
+impl Window {
+    /// The size of the window, and that of the whole corpus in the same unit.
+    pub(super) fn size_of_total(self, index: &Index) -> (u64, u64) {
+        match self {
+            Window::Chunks(chunks) => (chunks, index.n_chunks() as u64),
+            Window::Samples(samples) => (samples, index.n_samples()),
+        }
+    }
+
+    /// The size of a chunk in the unit of the window.
+    pub(super) fn size_of_chunk(self, index: &Index, chunk: u32) -> u64 {
+        match self {
+            Window::Chunks(_) => 1,
+            Window::Samples(_) => index.chunk(chunk as usize).n_samples,
+        }
+    }
+
+    /// The size without its unit.
+    pub(crate) fn size(self) -> u64 {
+        match self {
+            Window::Chunks(size) | Window::Samples(size) => size,
+        }
+    }
+
+    /// What every order with windows refuses. Sequences are counted in 32 bits.
+    pub(super) fn check(self, index: &Index, least_samples: u64) -> Result<(), UsageError> {
+        let (least, unit) = match self {
+            Window::Chunks(_) => (1, "chunks"),
+            Window::Samples(_) => (least_samples, "samples"),
+        };
+        if self.size() < least {
+            return Err(UsageError(format!("the randomization window is 0 {unit}, at least 1 is expected")));
+        }
+        if index.n_sequences() > u32::MAX.into() {
+            return Err(UsageError(format!(
+                "{} sequences are too many for a randomization window (`randomize = \"global\"` shuffles any number)",
+                index.n_sequences()
+            )));
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Window {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Window::Chunks(n) => write!(f, "{n} chunks"),
+            Window::Samples(n) => write!(f, "{n} samples"),
+        }
+    }
+}
+
+/// The window `[begin, end)` of each of `n` places, for windows of `size` chunks.
+pub(super) fn in_chunks(n: usize, size: u64) -> impl Iterator<Item = (usize, usize)> {
+    let n = n as u64;
+    let half = size / 2;
+    (0..n).map(move |place| {
+        let begin = place.saturating_sub(half);
+        let end = begin.saturating_add(size);
+        let (begin, end) = if end > n { (n.saturating_sub(size), n) } else { (begin, end) };
+        (begin as usize, end as usize)
+    })
+}
+
+/// The window `[begin, end)` of each place, for windows of `size` samples. `before[p]` counts the samples before
+/// place `p`; its last entry is their sum.
+pub(super) fn in_samples(before: &[u64], size: u64) -> impl Iterator<Item = (usize, usize)> + '_ {
+    let half = size / 2;
+    let n = before.len() - 1;
+    let (mut begin, mut end) = (0, 1);
+    (0..n).map(move |place| {
+        while before[place] - before[begin] > half {
+            begin += 1;
+        }
+        end = end.max(place + 1);
+        while end < n && before[end + 1] - before[place] < half {
+            end += 1;
+        }
+        (begin, end)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check_chunks(n: usize, size: u64, expected: &[(usize, usize)]) {
+        assert_eq!(in_chunks(n, size).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn windows_lie_around_their_place_and_are_pushed_back_at_both_ends() {
+        check_chunks(4, 1, &[(0, 1), (1, 2), (2, 3), (3, 4)]);
+        check_chunks(4, 2, &[(0, 2), (0, 2), (1, 3), (2, 4)]);
+        check_chunks(4, 3, &[(0, 3), (0, 3), (1, 4), (1, 4)]);
+        check_chunks(3, 128, &[(0, 3), (0, 3), (0, 3)]);
+        check_chunks(2, u64::MAX, &[(0, 2), (0, 2)]);
+    }
+
+    fn check_samples(samples: &[u64], size: u64, expected: &[(usize, usize)]) {
+        let mut before = vec![0];
+        samples.iter().for_each(|s| before.push(before[before.len() - 1] + s));
+        assert_eq!(in_samples(&before, size).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn windows_hold_half_their_samples_on_each_side() {
+        check_samples(&[6, 6, 3, 9], 9, &[(0, 1), (1, 2), (2, 3), (2, 4)]);
+        check_samples(&[6, 6, 3, 9], 14, &[(0, 1), (0, 2), (1, 3), (2, 4)]);
+        check_samples(&[6, 6, 9, 3], 14, &[(0, 1), (0, 2), (1, 3), (3, 4)]);
+        check_samples(&[6, 6, 9, 3], 0, &[(0, 1), (1, 2), (2, 3), (3, 4)]);
+    }
+}

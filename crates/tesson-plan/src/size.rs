@@ -1,0 +1,91 @@
+//! Sizes, in samples and sequences: of what is taken, and of the room that a minibatch has.
+
+use crate::Demand;
+
+/// So many samples, in so many sequences.
+#[derive(Copy, Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Size {
+    pub(crate) samples: u64,
+    pub(crate) sequences: u64,
+}
+
+impl Size {
+    pub(crate) const NOTHING: Size = Size { samples: 0, sequences: 0 };
+    pub(crate) const ANY: Size = Size { samples: u64::MAX, sequences: u64::MAX };
+
+    /// Whether another sequence of this length fits beside what was taken.
+    #[inline]
+    pub(crate) fn fits(self, taken: Size, length: u64) -> bool {
+        taken.samples + length <= self.samples && taken.sequences < self.sequences
+    }
+
+    /// Whether what was taken leaves nothing over.
+    #[inline]
+    pub(crate) fn is_used_up_by(self, taken: Size) -> bool {
+        taken.samples >= self.samples || taken.sequences >= self.sequences
+    }
+
+    #[inline]
+    pub(crate) fn add(&mut self, length: u64) {
+        self.samples += length;
+        self.sequences += 1;
+    }
+
+    /// Whether all of this fits beside what was taken.
+    pub(crate) fn fits_into(self, room: Size, taken: Size) -> bool {
+        taken.samples + self.samples <= room.samples
+            && taken.sequences.saturating_add(self.sequences) <= room.sequences
+    }
+
+    fn minus(self, taken: Size) -> Size {
+        Size { samples: self.samples - taken.samples, sequences: self.sequences - taken.sequences }
+    }
+}
+
+/// How large a minibatch may get; the smaller limit wins.
+#[derive(Copy, Clone)]
+pub(crate) struct Room {
+    /// Of all ranks.
+    pub(crate) global: Size,
+    /// Of this rank.
+    pub(crate) own: Size,
+}
+
+impl Room {
+    pub(crate) const EMPTY: Room = Room { global: Size::NOTHING, own: Size::NOTHING };
+
+    /// The room that a demand and the most sequences of a minibatch leave to its rank (§6.1).
+    ///
+    /// On a local timeline either size is divided among the workers, and every one gets at least a sample and a sequence.
+    pub(crate) fn of(demand: Demand, most_sequences: u64, local_timeline: bool) -> Room {
+        let Demand { samples, workers, rank } = demand;
+        if local_timeline {
+            let share = |n: u64| (n / workers + u64::from(rank < n % workers)).max(1);
+            let own = Size { samples: share(samples), sequences: share(most_sequences) };
+            Room { global: Size::ANY, own }
+        } else {
+            Room::all(Size { samples, sequences: most_sequences })
+        }
+    }
+
+    /// The room of all ranks together.
+    pub(crate) fn all(size: Size) -> Room {
+        Room { global: size, own: size }
+    }
+
+    /// What is left of the room after what was taken.
+    pub(crate) fn minus(self, taken: Room) -> Room {
+        Room { global: self.global.minus(taken.global), own: self.own.minus(taken.own) }
+    }
+
+    /// Whether a sequence does not fit any more, after what was taken.
+    #[inline]
+    pub(crate) fn is_exceeded_by(self, taken: Room, length: u64, own: bool) -> bool {
+        !self.global.fits(taken.global, length) || own && !self.own.fits(taken.own, length)
+    }
+
+    #[inline]
+    pub(crate) fn is_used_up_by(self, taken: Room) -> bool {
+        self.global.is_used_up_by(taken.global) || self.own.is_used_up_by(taken.own)
+    }
+}
