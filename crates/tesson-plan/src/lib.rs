@@ -41,4 +41,4 @@ pub use stream::{
     CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec,
     StreamState, Taken,
 };
-pub use truncate::{Piece, RowState, Rows, RowsShape, RowsState, Waits};
+pub use truncate::{PendingSequence, RowState, Rows, RowsShape, RowsState, Segment};

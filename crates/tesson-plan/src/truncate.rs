@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 /// A sequence that waits in a row, or lies in it partly delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Waits {
+pub struct PendingSequence {
     /// Number of the sequence in the corpus, below 2^63.
     pub sequence: u64,
     /// Whether a sweep ended when it was fetched: told when it has been delivered to its end.
@@ -24,7 +24,7 @@ pub struct RowState {
     /// Samples of the first sequence that have been delivered.
     pub cursor: u32,
     /// Its sequences, the first one first.
-    pub waiting: Vec<Waits>,
+    pub waiting: Vec<PendingSequence>,
 }
 
 /// What waits in all rows of a source, in a state.
@@ -43,7 +43,7 @@ impl RowsState {
 
 /// Samples that lie together in a minibatch: a place of its layout, and which samples of which sequence they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece<T> {
+pub struct Segment<T> {
     /// The sequence.
     pub sequence: T,
     /// The row.
@@ -60,7 +60,7 @@ pub struct Piece<T> {
 #[derive(Clone)]
 struct Held<T> {
     what: T,
-    waits: Waits,
+    waits: PendingSequence,
     length: u32,
 }
 
@@ -141,7 +141,7 @@ impl<T: Clone> Rows<T> {
     }
 
     /// Gives a row a sequence of so many samples. One without samples only leaves its end of a sweep behind.
-    pub fn push(&mut self, row: usize, what: T, mut waits: Waits, length: u32) {
+    pub fn push(&mut self, row: usize, what: T, mut waits: PendingSequence, length: u32) {
         if length == 0 {
             self.pending_end |= waits.sweep_end;
             return;
@@ -171,7 +171,7 @@ impl<T: Clone> Rows<T> {
     }
 
     /// Appends what the next minibatch holds, row by row; returns whether a sweep ended with one of its sequences.
-    pub fn take(&mut self, into: &mut Vec<Piece<T>>) -> bool {
+    pub fn take(&mut self, into: &mut Vec<Segment<T>>) -> bool {
         let (length, splice) = (self.length, self.right_splice);
         self.rows
             .iter_mut()
@@ -195,7 +195,7 @@ impl<T: Clone> Rows<T> {
 }
 
 impl<T: Clone> Row<T> {
-    fn take(&mut self, number: u32, length: u32, splice: u32, into: &mut Vec<Piece<T>>) -> bool {
+    fn take(&mut self, number: u32, length: u32, splice: u32, into: &mut Vec<Segment<T>>) -> bool {
         let m = self.left.min(length.into()) as u32;
         let first = into.len();
         let mut sweep_end = false;
@@ -204,7 +204,7 @@ impl<T: Clone> Row<T> {
             let Some(front) = self.held.front() else { break };
             let n = (front.length - self.cursor).min(m - at);
             let begin = i64::from(at) - i64::from(self.cursor);
-            into.push(Piece {
+            into.push(Segment {
                 sequence: front.what.clone(),
                 row: number,
                 begin,

@@ -58,9 +58,9 @@ pub use tesson_plan::{
 /// Plans: which sequences each minibatch holds.
 pub mod plan {
     pub use tesson_plan::{
-        BatchKind, BatchPlan, BatchSlot, Bucketing, Cursor, Demand, Ending, EqualSteps, JoinReport,
-        LastSequence, Limit, MissingKeys, OrderSpec, PartReport, Piece, PlanSpec, Planned, Sharing, Steps,
-        Window, WindowStart,
+        BatchKind, BatchPlan, BatchSlot, Bucketing, ChunkWindow, Cursor, Demand, Ending, EqualSteps, Global,
+        JoinReport, LastSequence, Limit, MissingKeys, OrderSpec, PartReport, PlanSpec, Planned, Segment,
+        Sharing, Steps, Tumbling, Window, WindowStart,
     };
 }
 

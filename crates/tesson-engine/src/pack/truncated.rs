@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::StreamInfo;
-use tesson_plan::Piece;
+use tesson_plan::Segment;
 
 use super::Pools;
 use crate::layout::{Layout, Place};
@@ -26,11 +26,11 @@ impl Whole {
 /// Packs pieces, in order; streams that are dense in `streams` become so. `steps` × `rows` is the layout.
 pub(crate) fn pack(
     streams: &[Arc<StreamInfo>],
-    pieces: &[Piece<Arc<Whole>>],
+    pieces: &[Segment<Arc<Whole>>],
     (steps, rows): (u32, u32),
     pools: &Pools,
 ) -> Vec<StreamBatch> {
-    let place = |(number, piece): (u32, &Piece<Arc<Whole>>)| Place {
+    let place = |(number, piece): (u32, &Segment<Arc<Whole>>)| Place {
         sequence: number,
         row: piece.row,
         begin: piece.begin,
@@ -52,7 +52,7 @@ pub(crate) fn pack(
 }
 
 /// The keys of the pieces' sequences.
-pub(crate) fn keys(pieces: &[Piece<Arc<Whole>>]) -> BatchKeys {
+pub(crate) fn keys(pieces: &[Segment<Arc<Whole>>]) -> BatchKeys {
     let texts = pieces.iter().any(|piece| matches!(piece.sequence.keys, BatchKeys::Texts(_)));
     let all = pieces.iter().map(|piece| &piece.sequence.keys);
     if texts {

@@ -6,7 +6,7 @@
 
 use tesson_core::{Error, Index};
 use tesson_plan::{
-    BatchPlan, Cursor, Demand, EqualSteps, PlanSpec, Planned, Planner, Rows, Sharing, Steps, Waits,
+    BatchPlan, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, Planner, Rows, Sharing, Steps,
 };
 
 use super::Source;
@@ -169,7 +169,11 @@ impl Source {
             if packed.refused.is_none() && length > 0 {
                 let sequence =
                     index.chunk(planned.chunk as usize).first_sequence + u64::from(planned.sequence);
-                self.put(row, packed, Waits { sequence, sweep_end: false, sweep: steps.sweep, keep })?;
+                self.put(
+                    row,
+                    packed,
+                    PendingSequence { sequence, sweep_end: false, sweep: steps.sweep, keep },
+                )?;
                 useless_since = None;
             } else if steps.again() == from {
                 break;
@@ -196,7 +200,7 @@ impl Source {
         let push = |rows: &mut Rows<Planned>, row: usize, (sequence, keep): (Planned, Option<u32>)| {
             let counted = index.lengths(sequence.chunk as usize).get(sequence.sequence as usize);
             // No state is made of it.
-            let waits = Waits { sequence: 0, sweep_end: false, sweep: 0, keep };
+            let waits = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep };
             rows.push(row, sequence, waits, keep.map_or(counted, |keep| keep.min(counted)));
         };
         let mut at = Cursor::default();

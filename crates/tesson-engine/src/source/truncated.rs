@@ -10,8 +10,8 @@ use std::sync::atomic::Ordering;
 use tesson_core::identity::Identity;
 use tesson_core::{Error, Index, StreamInfo, UsageError};
 use tesson_plan::{
-    BatchSlot, Cursor, Demand, EqualSteps, Piece, PlanSpec, Planned, Rows, RowsShape, RowsState, Sharing,
-    Steps, Waits,
+    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, Rows, RowsShape, RowsState,
+    Segment, Sharing, Steps,
 };
 
 use super::Source;
@@ -143,7 +143,7 @@ pub(super) struct Share {
 
 impl Share {
     /// Leaves the pieces of other workers' rows out, and numbers the own rows.
-    fn keep_own<T>(&self, pieces: &mut Vec<Piece<T>>) {
+    fn keep_own<T>(&self, pieces: &mut Vec<Segment<T>>) {
         let (workers, rank) = (self.workers as u32, self.rank as u32);
         pieces.retain(|piece| piece.row % workers == rank);
         pieces.iter_mut().for_each(|piece| piece.row /= workers);
@@ -154,7 +154,7 @@ impl Share {
 #[derive(Debug, Default)]
 pub struct PiecesPlan {
     /// The pieces, row by row.
-    pub pieces: Vec<Piece<Planned>>,
+    pub pieces: Vec<Segment<Planned>>,
     /// Whether a sweep ends with one of them.
     pub sweep_end: bool,
 }
@@ -261,7 +261,8 @@ impl Source {
                 }
                 let Some(row) = rows.hungry() else { return false };
                 // No state is made of them.
-                let waits = Waits { sequence: 0, sweep_end: fetched.sweep_end, sweep: 0, keep: None };
+                let waits =
+                    PendingSequence { sequence: 0, sweep_end: fetched.sweep_end, sweep: 0, keep: None };
                 rows.push(row, planned, waits, length);
             }
             if fetched.own.is_empty() && fetched.sweep_end {
@@ -411,7 +412,7 @@ impl Source {
     }
 
     /// Puts a sequence into a row, if memory allows.
-    pub(super) fn put(&mut self, row: usize, packed: Packed, waits: Waits) -> Result<(), Error> {
+    pub(super) fn put(&mut self, row: usize, packed: Packed, waits: PendingSequence) -> Result<(), Error> {
         let limit = self.memory_limit / 2;
         let truncated = self.truncated_mut();
         let length = length_of(&packed);
@@ -437,17 +438,17 @@ impl Source {
         &mut self,
         BatchSlot { planned, sweep, .. }: BatchSlot,
         packed: &Packed,
-    ) -> Result<Waits, Error> {
+    ) -> Result<PendingSequence, Error> {
         let first = self.indexed()?.index.chunk(planned.chunk as usize).first_sequence;
         let sequence = first + u64::from(planned.sequence);
-        Ok(Waits { sequence, sweep_end: packed.sweep_end, sweep, keep: packed.keep_of_last })
+        Ok(PendingSequence { sequence, sweep_end: packed.sweep_end, sweep, keep: packed.keep_of_last })
     }
 
     /// Packs the next minibatch out of the rows.
     fn hand_out(&mut self, share: &Share) -> Result<Minibatch, Error> {
         let (streams, memory_limit) = (self.streams.clone(), self.memory_limit);
         let truncated = self.truncated_mut();
-        let mut pieces: Vec<Piece<Arc<Whole>>> = Vec::new();
+        let mut pieces: Vec<Segment<Arc<Whole>>> = Vec::new();
         let mut sweep_end = truncated.rows.take(&mut pieces);
         share.keep_own(&mut pieces);
         let n_samples = pieces.iter().map(|p| u64::from(p.samples.1 - p.samples.0)).sum();

@@ -111,7 +111,7 @@ impl KeyColumns {
         self.firsts.len()
     }
 
-    /// The first sequence of a chunk, and the one behind its last.
+    /// The sequences of a chunk.
     pub(super) fn chunk(&self, chunk: usize) -> std::ops::Range<u64> {
         self.firsts[chunk]..self.firsts.get(chunk + 1).copied().unwrap_or(self.n)
     }
@@ -119,6 +119,13 @@ impl KeyColumns {
     /// The key of a sequence, counted within its chunk.
     pub(super) fn in_chunk(&self, chunk: usize, i: usize) -> KeyRef<'_> {
         self.columns[chunk].get(i)
+    }
+
+    /// The sequences with their keys, of which there are fewer than 2^32.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, KeyRef<'_>)> {
+        let of_chunk =
+            move |chunk| self.chunk(chunk).zip(0..).map(move |(n, i)| (n as u32, self.in_chunk(chunk, i)));
+        (0..self.n_chunks()).flat_map(of_chunk)
     }
 
     /// The key of a sequence of the corpus.
@@ -136,6 +143,6 @@ impl KeyColumns {
 
     /// Bytes of memory that looking these keys up takes beside them.
     pub fn bytes_to_find(&self) -> u64 {
-        if self.are_ascending() { 0 } else { super::find::table_bytes(self.n) }
+        if self.are_ascending() { 0 } else { super::key_lookup::table_bytes(self.n) }
     }
 }

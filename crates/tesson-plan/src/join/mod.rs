@@ -1,9 +1,8 @@
 //! Joining corpora by key (§3.2): the first corpus gives chunks and order, the others a partner to each sequence.
 //!
-//! The result is an [`Index`] like any other, so everything behind it (orders, sharing, cutting, states) knows nothing of
-//! joins, and a mapping from its sequences to those of each corpus.
+//! The result is an [`Index`] like any other, so that orders, sharing, cutting and states know nothing of joins, and a mapping from its sequences to those of each corpus.
 
-mod find;
+mod key_lookup;
 mod keys;
 #[cfg(test)]
 mod tests;
@@ -12,20 +11,20 @@ use tesson_core::{CompactLengths, Index, Key, Keys, RepeatedKeys};
 
 pub use keys::KeyColumns;
 
-use find::Find;
+use key_lookup::KeyLookup;
 use keys::KeyRef;
 
 /// Keys that a report names, at most, of each kind.
 const NAMED: usize = 5;
 
-/// What becomes of a sequence that has no partner in some corpus.
+/// How a sequence is treated that has no partner in some corpus.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingKeys {
     /// It is left out and counted, as in the reference.
     LeaveOut,
     /// It comes without samples in the streams of that corpus.
     Empty,
-    /// Nothing is read. To a [`Joiner`] that is the same as leaving out: whoever has its report refuses.
+    /// Nothing is read. A [`Joiner`] leaves it out; the caller refuses by the report.
     Refuse,
 }
 
@@ -55,17 +54,17 @@ pub struct Joiner<'a> {
 
 struct Partner<'a> {
     index: &'a Index,
-    find: Find<'a>,
+    find: KeyLookup<'a>,
     /// The chunk that the last partner was found in.
     chunk: usize,
     /// Storage bytes of a sequence, on the average.
     mean: u64,
-    /// Of the chunk being joined: each sequence's partner, [`NOBODY`] for none.
+    /// Of the chunk being joined: each sequence's partner, [`NO_PARTNER`] for none.
     found: Vec<u32>,
 }
 
 /// No partner.
-const NOBODY: u32 = u32::MAX;
+const NO_PARTNER: u32 = u32::MAX;
 
 /// The result.
 #[derive(Debug, Default)]
@@ -96,7 +95,7 @@ enum Numbers {
     Each { least: u32, beyond: CompactLengths },
 }
 
-/// What was not joined, for whoever wants to know.
+/// The sequences that were not joined.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JoinReport {
     /// Sequences of the first corpus.
@@ -129,7 +128,7 @@ impl Numbers {
         if numbers
             .iter()
             .zip(u64::from(first)..)
-            .all(|(&n, expected)| u64::from(n) == expected && n != NOBODY)
+            .all(|(&n, expected)| u64::from(n) == expected && n != NO_PARTNER)
         {
             return Numbers::From(first);
         }
@@ -164,7 +163,7 @@ impl JoinedChunk {
     /// The sequence that belongs to sequence `i`, counted within the whole of corpus `part` (1 for the second one).
     #[inline]
     pub fn partner(&self, part: usize, i: u32) -> Option<u32> {
-        Some(self.partners[part - 1].get(i)).filter(|&n| n != NOBODY)
+        Some(self.partners[part - 1].get(i)).filter(|&n| n != NO_PARTNER)
     }
 
     /// Bytes of memory held.
@@ -179,10 +178,10 @@ impl JoinedChunk {
 /// The keys of a corpus on its own that occur again: counted, and up to `most` of them named. The corpus has fewer than
 /// 2^32 − 1 sequences.
 pub fn repeated_keys(keys: &KeyColumns, most: usize) -> PartReport {
-    take_repeated(keys, &mut Find::new(keys, RepeatedKeys::First, most))
+    take_repeated(keys, &mut KeyLookup::new(keys, RepeatedKeys::First, most))
 }
 
-fn take_repeated(keys: &KeyColumns, find: &mut Find<'_>) -> PartReport {
+fn take_repeated(keys: &KeyColumns, find: &mut KeyLookup<'_>) -> PartReport {
     let first_repeated = find.repeated_at.iter().map(|&(_, n)| keys.get(n.into()).to_key()).collect();
     let repeated_at = std::mem::take(&mut find.repeated_at);
     PartReport { repeated: find.repeated, first_repeated, repeated_at, ..PartReport::default() }
@@ -199,7 +198,7 @@ impl<'a> Joiner<'a> {
     ) -> Joiner<'a> {
         let mut report = JoinReport { sequences: primary.n_sequences(), ..JoinReport::default() };
         let partner = |s: &Secondary<'a>| {
-            let mut find = Find::new(s.keys, s.repeated, NAMED);
+            let mut find = KeyLookup::new(s.keys, s.repeated, NAMED);
             report.parts.push(take_repeated(s.keys, &mut find));
             let bytes: u64 = (0..s.index.n_chunks()).map(|c| s.index.chunk(c).bytes).sum();
             let mean = bytes / s.index.n_sequences().max(1);
@@ -254,7 +253,7 @@ impl<'a> Joiner<'a> {
                     }
                 }
             }
-            partner.found.push(found.unwrap_or(NOBODY));
+            partner.found.push(found.unwrap_or(NO_PARTNER));
         }
         if complete || self.missing == MissingKeys::Empty {
             self.rows.push(row);

@@ -5,7 +5,7 @@ use tesson_core::{Index, UsageError};
 use super::{Planner, order_of};
 use crate::order::Next;
 use crate::size::{Room, Size};
-use crate::truncate::{Rows, Waits};
+use crate::truncate::{PendingSequence, Rows};
 use crate::{Consumed, Cursor, Demand, LastSequence, RowsShape, Steps};
 
 /// A stretch: the steps of each rank, and where it ends.
@@ -139,7 +139,7 @@ impl RowsTally {
             }
         };
         // No state is made of it.
-        let waits = Waits { sequence: 0, sweep_end: false, sweep: 0, keep: None };
+        let waits = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep: None };
         self.rows.push(row, (), waits, u32::try_from(length).unwrap_or(u32::MAX));
     }
 

@@ -13,7 +13,7 @@ use super::{
     refusal,
 };
 use crate::order::{self, Parameters, WindowStartFields};
-use crate::{Consumed, Cursor, OrderSpec, RowState, RowsState, Steps, Waits, Window, WindowStart};
+use crate::{Consumed, Cursor, OrderSpec, PendingSequence, RowState, RowsState, Steps, Window, WindowStart};
 
 impl ResumeState {
     /// The JSON form: `minibatchSourcePosition`, as the reference has it, and the rest by name.
@@ -251,7 +251,7 @@ impl<'a> Fields<'a> {
 }
 
 fn row_to_json(row: &RowState) -> Value {
-    let waits = |w: &Waits| {
+    let waits = |w: &PendingSequence| {
         let fields = [w.sequence.into(), w.sweep_end.into(), w.sweep.into()];
         Value::Array(fields.into_iter().chain(w.keep.map(Value::from)).collect())
     };
@@ -271,7 +271,7 @@ fn row_of_json(json: &Value, version: u64) -> Option<RowState> {
             [sweep, keep] if has_sweeps => (number(sweep)?, Some(u32::try_from(keep.as_u64()?).ok()?)),
             _ => return None,
         };
-        Some(Waits { sequence: number(sequence)?, sweep_end: sweep_end.as_bool()?, sweep, keep })
+        Some(PendingSequence { sequence: number(sequence)?, sweep_end: sweep_end.as_bool()?, sweep, keep })
     };
     let waiting = waiting.as_array()?.iter().map(waits).collect::<Option<Vec<_>>>()?;
     Some(RowState { cursor: u32::try_from(cursor.as_u64()?).ok()?, waiting })

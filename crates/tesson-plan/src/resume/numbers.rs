@@ -3,7 +3,7 @@
 use tesson_core::ResumeError;
 
 use super::{WITHOUT_SWEEPS, layer, refusal};
-use crate::{Consumed, RowState, RowsState, Steps, Waits};
+use crate::{Consumed, PendingSequence, RowState, RowsState, Steps};
 
 /// The numbers of a binary state, in turn.
 pub(super) struct Numbers<'a> {
@@ -48,12 +48,12 @@ impl Numbers<'_> {
         Ok(RowsState { rows })
     }
 
-    fn waits(&mut self, version: u8) -> Result<Waits, ResumeError> {
+    fn waits(&mut self, version: u8) -> Result<PendingSequence, ResumeError> {
         let number = self.take()?;
         let sweep = if version == WITHOUT_SWEEPS { 0 } else { self.take()? };
         let keep = if sweep & 1 == 1 { Some(self.take()?) } else { None };
         let keep = keep.map(|n| u32::try_from(n).map_err(|_| refusal("the samples to keep", n, "less")));
-        Ok(Waits {
+        Ok(PendingSequence {
             sequence: number >> 1,
             sweep_end: number & 1 == 1,
             sweep: sweep >> 1,

@@ -19,8 +19,8 @@ impl Buffer {
         Buffer { items: Vec::new(), size, front: 0, held: 0, words }
     }
 
-    /// A buffer as it stands behind so many draws, holding these items, the front first.
-    pub(super) fn behind(size: u64, words: Words, drawn: u64, items: Vec<u64>) -> Buffer {
+    /// The buffer after so many draws, holding these items, the front first.
+    pub(super) fn after(size: u64, words: Words, drawn: u64, items: Vec<u64>) -> Buffer {
         Buffer { size, front: 0, held: items.len() as u64, items, words: words.behind(drawn) }
     }
 
@@ -31,7 +31,7 @@ impl Buffer {
 
     /// What it holds, the front first.
     pub(super) fn items(&self) -> impl ExactSizeIterator<Item = u64> {
-        (0..self.held as usize).map(|behind| self.items[self.place(behind as u64)])
+        (0..self.held as usize).map(|distance| self.items[self.place(distance as u64)])
     }
 
     /// Whether another item has a place in it.
@@ -40,7 +40,7 @@ impl Buffer {
         self.held < self.size
     }
 
-    /// Adds an item behind all others. There is room for it.
+    /// Adds an item after all others. There is room for it.
     #[inline]
     pub(super) fn push(&mut self, item: u64) {
         debug_assert!(self.has_room());
@@ -74,10 +74,10 @@ impl Buffer {
         Some(item)
     }
 
-    /// The place of the item so many behind the front, at most `size`.
+    /// The place of the item at this distance from the front, at most `size`.
     #[inline]
-    fn place(&self, behind: u64) -> usize {
-        let place = self.front as u64 + behind;
+    fn place(&self, distance: u64) -> usize {
+        let place = self.front as u64 + distance;
         (if place >= self.size { place - self.size } else { place }) as usize
     }
 

@@ -1,16 +1,16 @@
-//! A stream: its layers, traversed as often as one likes.
+//! A stream: its layers, traversed any number of times.
 
 use tesson_core::UsageError;
 
 use super::files::{Files, Taken};
 use super::interleave::Interleave;
-use super::layers::{CountMismatch, Input, Layer, Stop, begin, next, skip};
+use super::operators::{Below, Count, CountMismatch, Layer, Source, Stop};
 use super::passes::{Facts, sum};
 use super::ring::{Ring, Way};
 use super::{Span, StreamOp, StreamSpec};
 use crate::Demand;
 
-/// Why a place is not come to.
+/// Why a position is not reached.
 pub(super) enum Stray {
     /// The traversal ends before it.
     Beyond,
@@ -19,7 +19,7 @@ pub(super) enum Stray {
     Interrupted,
 }
 
-/// A stream of record numbers, traversed from its beginning as often as one likes.
+/// A stream of record numbers, traversed from its beginning any number of times.
 #[derive(Clone, Debug)]
 pub struct Stream {
     layers: Vec<Layer>,
@@ -49,19 +49,20 @@ impl Stream {
         let interleave = Interleave::new(spec.cycle.get(), spec.block.get());
         // Repeated files are never as many as the plan counts; nothing could be read of them (§9).
         let expected = spec.expected.filter(|_| !files.repeats());
-        let mut layers = vec![Layer::Files { files, interleave }];
+        let mut layers = vec![Layer::Source(Source::new(files, interleave))];
         if let Some(expected) = expected {
-            layers.push(Layer::Count { expected, found: 0 });
-            facts = facts.counted(expected);
+            let count = Layer::Count(Count::new(expected));
+            facts = count.facts(&facts);
+            layers.push(count);
         }
         let mut source = 0;
         let mut fused = false;
         for op in spec.ops.into_iter().filter(|op| !op.is_idle()) {
             source += usize::from(is_shuffle(&&op));
             if let Some(layer) = Layer::of(op, source, fused, &facts)? {
+                facts = layer.facts(&facts);
                 layers.push(layer);
             }
-            facts = facts.then(op, source, fused);
             fused = is_shuffle(&&op);
         }
         let none: Box<[u64]> = vec![0; n_sources].into();
@@ -78,10 +79,24 @@ impl Stream {
         Ok(stream)
     }
 
+    /// All layers, to be called from above.
+    #[inline]
+    fn top(&mut self) -> Below<'_> {
+        Below { layers: &mut self.layers, passes: &mut self.passes }
+    }
+
+    /// The files, which are always there.
+    fn source(&mut self) -> &mut Source {
+        match self.layers.first_mut() {
+            Some(Layer::Source(source)) => source,
+            _ => unreachable!("the lowest layer is the files"),
+        }
+    }
+
     /// Begins a traversal, which is the next pass of everything in it.
     pub fn begin(&mut self) {
         self.started.clone_from(&self.passes);
-        begin(&mut self.layers, &mut self.passes);
+        self.top().begin();
         self.delivered = 0;
         self.stopped = None;
     }
@@ -121,8 +136,8 @@ impl Stream {
     /// Whether traversals differ in their order: whether anything is shuffled anew in each pass.
     pub fn reshuffles(&self) -> bool {
         let anew = |layer: &Layer| match layer {
-            Layer::Files { files, .. } => files.reshuffles(),
-            Layer::Shuffle { seeding, size, .. } => seeding.reshuffle && *size > 1,
+            Layer::Source(source) => source.files().reshuffles(),
+            Layer::Shuffle(shuffle) => shuffle.reshuffles(),
             _ => false,
         };
         self.layers.iter().any(anew)
@@ -136,7 +151,7 @@ impl Stream {
         self.begin_traversal_with(n, &mut || true).map(|_| ())
     }
 
-    /// The same, if `go_on` agrees, which is asked every few milliseconds where the traversals before have to be followed.
+    /// The same, if `keep_going` agrees, which is asked every few milliseconds where the traversals before have to be followed.
     /// Whether it has; the stream is at some other place if not.
     ///
     /// # Errors
@@ -144,7 +159,7 @@ impl Stream {
     pub fn begin_traversal_with(
         &mut self,
         n: u64,
-        go_on: &mut dyn FnMut() -> bool,
+        keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<bool, UsageError> {
         let none: Box<[u64]> = vec![0; self.passes.len()].into();
         let followed = match self.facts.whole {
@@ -156,7 +171,7 @@ impl Stream {
             let len = self.len().ok_or_else(|| {
                 UsageError(format!("traversal {n} never begins, those before it have no end"))
             })?;
-            let mut way = Way::new(Vec::new(), go_on);
+            let mut way = Way::new(Vec::new(), keep_going);
             for _ in 0..followed {
                 // A count that is wrong ends every traversal at the same place.
                 self.skip_along(len.saturating_add(1), &mut way);
@@ -174,12 +189,12 @@ impl Stream {
     }
 
     /// Says that the lengths of files are not certain: repeats follow the first pass of every traversal even where they
-    /// could go past whole passes, and so does [`Stream::begin_traversal`], so that [`Stream::taken`] tells of every file
+    /// could skip whole passes, and so does [`Stream::begin_traversal`], so that [`Stream::taken`] tells of every file
     /// that the order depends on. Or that they are certain again.
     pub fn follow_passes(&mut self, follows: bool) {
         self.follows = follows;
         for layer in &mut self.layers {
-            if let Layer::Repeat { repeat, .. } = layer {
+            if let Layer::Repeat(repeat) = layer {
                 repeat.follow(follows);
             }
         }
@@ -188,13 +203,7 @@ impl Stream {
     /// Files of which more has been taken since this was asked last, by their places in the specification, and those that
     /// are open. The order so far depends on no other file, and of these on no more than what was taken.
     pub fn taken(&mut self) -> Vec<(usize, Taken)> {
-        let Some(Layer::Files { files, interleave }) = self.layers.first_mut() else { return Vec::new() };
-        let mut taken = files.news();
-        let of = |(file, left): (usize, Span)| {
-            (file, Taken { records: left.first - files.spans()[file].first, ended: false })
-        };
-        taken.extend(interleave.open_files().map(of));
-        taken
+        self.source().taken()
     }
 
     /// Examples of a traversal, if it has an end.
@@ -228,7 +237,7 @@ impl Stream {
         if let Some(stop) = self.stopped {
             return stop.answer().map(|()| None);
         }
-        match next(&mut self.layers, &mut self.passes) {
+        match self.top().next() {
             Ok(record) => {
                 self.delivered += 1;
                 Ok(Some(record))
@@ -249,12 +258,11 @@ impl Stream {
     pub fn next_run(&mut self, most: u64) -> Result<Option<Span>, CountMismatch> {
         let run = match &mut self.layers[..] {
             _ if self.stopped.is_some() => None,
-            [Layer::Files { files, interleave }] => interleave.run(most, files, &mut self.passes[0]),
-            [Layer::Files { files, interleave }, Layer::Count { expected, found }] => {
-                let counted = most.min(*expected - *found);
-                let run =
-                    if counted > 0 { interleave.run(counted, files, &mut self.passes[0]) } else { None };
-                *found += run.map_or(0, |run| run.len);
+            [Layer::Source(source)] => source.run(most, &mut self.passes),
+            [Layer::Source(source), Layer::Count(count)] => {
+                let most = most.min(count.left());
+                let run = if most > 0 { source.run(most, &mut self.passes) } else { None };
+                count.add(run.map_or(0, |run| run.len));
                 run
             }
             _ => None,
@@ -272,7 +280,7 @@ impl Stream {
     /// Appends the numbers of the next `n` records; fewer at the end.
     ///
     /// # Errors
-    /// As [`Stream::next`], behind the records that come before it.
+    /// As [`Stream::next`], after the records that come before it.
     pub fn fill(&mut self, n: usize, into: &mut Vec<u64>) -> Result<(), CountMismatch> {
         for _ in 0..n {
             match self.next()? {
@@ -286,7 +294,7 @@ impl Stream {
     /// Goes past the next minibatch, of `demand.samples` examples over all workers, and appends the share of the demand's
     /// rank: every `workers`-th example from `rank` on (§12.5). Returns how many examples the minibatch has; 0 at the end.
     ///
-    /// The order is that of one worker, and all ranks stand at the same place behind it, so a run may go on with any
+    /// The order is that of one worker, and all ranks are at the same position after it, so a run may be resumed with any
     /// number of them.
     ///
     /// # Errors
@@ -323,48 +331,42 @@ impl Stream {
     }
 
     fn skip_along(&mut self, n: u64, way: &mut Way<'_>) -> u64 {
-        let (skipped, stop) = skip(&mut self.layers, &mut self.passes, n, way);
+        let (skipped, stop) = self.top().skip(n, way);
         self.delivered += skipped;
         self.stopped = stop;
         skipped
     }
 
-    /// What the buffers of shuffles hold, in bytes: with them, going to where the stream stands costs no draws. They are of
-    /// no use to anybody else.
+    /// What the buffers of shuffles hold, as opaque bytes: with them, restoring the present position costs no draws.
     pub fn rings(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
-        // What lies below a shuffle that waits has not begun: it stands where the traversal before left it.
-        let waits = |layer: &Layer| matches!(layer, Layer::Shuffle { input: Input::Waits, .. });
+        // What lies below a shuffle that has not begun is where the traversal before left it.
+        let waits = |layer: &Layer| matches!(layer, Layer::Shuffle(shuffle) if !shuffle.has_begun());
         let begun = self.layers.iter().rposition(waits).map_or(0, |at| at + 1);
         for layer in &self.layers[begun..] {
-            let Layer::Shuffle { source, buffer, input, .. } = layer else { continue };
-            let pass = self.passes[*source].wrapping_sub(1);
-            let (drawn, ended) = (buffer.drawn(), *input == Input::Ended);
-            Ring { source: *source, pass, drawn, ended, items: buffer.items().collect() }.write(&mut bytes);
+            if let Layer::Shuffle(shuffle) = layer {
+                shuffle.ring(&self.passes).write(&mut bytes);
+            }
         }
         bytes
     }
 
-    /// Goes to a place of the traversal before which shuffles had begun these numbers of passes, by [`Stream::rings`] of
+    /// Goes to a position of the traversal before which shuffles had begun these numbers of passes, by [`Stream::rings`] of
     /// that place or none. A stream that gets nowhere is left at some other place.
     pub(super) fn go_along(
         &mut self,
         started: &[u64],
         place: u64,
         rings: &[u8],
-        go_on: &mut dyn FnMut() -> bool,
+        keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stray> {
-        let files = match &self.layers[0] {
-            Layer::Files { files, .. } => files.spans(),
-            _ => &[],
-        };
-        let rings = Ring::read_all(rings, files).ok_or(Stray::Rings)?;
-        let mut way = Way::new(rings, go_on);
+        let rings = Ring::read_all(rings, self.source().files().spans()).ok_or(Stray::Rings)?;
+        let mut way = Way::new(rings, keep_going);
         self.begin_at(started);
         self.skip_along(place, &mut way);
         match self.stopped {
             Some(Stop::Interrupted) => Err(Stray::Interrupted),
-            Some(Stop::Foreign) => Err(Stray::Rings),
+            Some(Stop::WrongRing) => Err(Stray::Rings),
             _ if self.delivered != place => Err(Stray::Beyond),
             _ if !way.rings.is_empty() => Err(Stray::Rings),
             _ => Ok(()),
@@ -373,15 +375,13 @@ impl Stream {
 
     /// Forgets what was taken before: all of it is news again.
     pub fn forget_taken(&mut self) {
-        if let Some(Layer::Files { files, .. }) = self.layers.first_mut() {
-            files.forget_taken();
-        }
+        self.source().forget_taken();
     }
 
     /// Bytes of memory that the buffers hold.
     pub fn bytes(&self) -> usize {
         let of = |layer: &Layer| match layer {
-            Layer::Shuffle { buffer, .. } => buffer.bytes(),
+            Layer::Shuffle(shuffle) => shuffle.bytes(),
             _ => 0,
         };
         self.layers.iter().map(of).sum()

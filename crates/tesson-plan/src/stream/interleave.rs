@@ -1,6 +1,6 @@
 //! Files read in turns (§8.2): `cycle` slots, `block` examples of a slot at a time.
 //!
-//! Slots that stay empty, because there are no more files, are taken out; tf.data goes past them, which gives the same
+//! Slots that stay empty, because there are no more files, are taken out; tf.data passes over them, which gives the same
 //! order. So slots exist only as far as files do, however long the cycle is.
 
 use super::Span;

@@ -58,16 +58,16 @@ impl ItemShuffle {
         self.buffer.items().collect()
     }
 
-    /// Goes from the beginning of the pass to where so many items had been pushed and drawn. `go_on` is asked every few
+    /// Goes from the beginning of the pass to where so many items had been pushed and drawn. `keep_going` is asked every few
     /// milliseconds of a long way; it stays at the beginning if not.
     ///
     /// # Errors
-    /// Counts that no pass has; `go_on` has said no.
+    /// Counts that no pass has; `keep_going` has said no.
     pub fn go_to(
         &mut self,
         pushed: u64,
         drawn: u64,
-        go_on: &mut dyn FnMut() -> bool,
+        keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<(), ResumeError> {
         let error = |source: &str| ResumeError {
             what: "the position in a shuffle".into(),
@@ -82,7 +82,7 @@ impl ItemShuffle {
             if there.draw().is_none() {
                 return Err(error("more drawn than pushed"));
             }
-            if there.drawn().is_multiple_of(BETWEEN_QUESTIONS) && !go_on() {
+            if there.drawn().is_multiple_of(BETWEEN_QUESTIONS) && !keep_going() {
                 return Err(error("interrupted on the way"));
             }
         }

@@ -1,19 +1,19 @@
 //! Streams of examples as tf.data composes them: which record comes when, from lengths, seeds and counts alone.
 //!
-//! A [`StreamSpec`] says what is read: stretches of files, shuffled or not, interleaved, and operations on the examples
-//! behind that. A [`Stream`] is traversed any number of times; each traversal is the next *pass* of every shuffle in it.
-//! Nothing here depends on data, so where a stream stands is a handful of integers ([`StreamState`]), and any place of it
+//! A [`StreamSpec`] says what is read: spans of files, shuffled or not, interleaved, and then operations on the examples.
+//! A [`Stream`] is traversed any number of times; each traversal is the next *pass* of every shuffle in it.
+//! Nothing here depends on data, so the state of a stream is a handful of integers ([`StreamState`]), and any position of it
 //! is found again without reading.
 //!
 //! Numbers in brackets, §8.2, are those of the specification of prepared datasets. Start reading at `chain.rs`;
-//! `layers` has the operations, `interleave` and `buffer` are the two orders, `seeds` what they are seeded with.
+//! `operators` has the operations, one a file, `interleave` and `buffer` are the two orders, `seeds` their seeds.
 
 mod buffer;
 mod chain;
 mod files;
 mod interleave;
 mod item_shuffle;
-mod layers;
+mod operators;
 mod passes;
 mod ring;
 mod seeds;
@@ -26,7 +26,7 @@ mod tests;
 pub use chain::Stream;
 pub use files::Taken;
 pub use item_shuffle::ItemShuffle;
-pub use layers::CountMismatch;
+pub use operators::CountMismatch;
 pub use seeds::{GlobalSeeds, SeedPair, Seeding};
 pub use spec::{Span, StreamOp, StreamSpec};
 pub use state::StreamState;

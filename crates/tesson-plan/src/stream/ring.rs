@@ -22,8 +22,8 @@ impl Ring {
         self.drawn.saturating_add(self.items.len() as u64)
     }
 
-    /// Whether a buffer of this size can stand so behind a draw: there is room for one more, or for as many as have come
-    /// no more.
+    /// Whether a buffer of this size can hold this after a draw: there is room for one more, or for more where the input has
+    /// ended.
     pub(super) fn fits(&self, size: u64) -> bool {
         let held = self.items.len() as u64;
         if self.ended { held < size } else { held.checked_add(1) == Some(size) }
@@ -48,7 +48,7 @@ impl Ring {
         let mut number = || read_number(bytes);
         let (source, pass, drawn) = (usize::try_from(number()?).ok()?, number()?, number()?);
         let (ended, n) = (number()? != 0, number()?);
-        // Nobody comes so far; words are counted in 64 bits.
+        // No traversal comes so far; words are counted in 64 bits.
         let drawn = Some(drawn).filter(|drawn| *drawn < 1 << 62)?;
         // An item has a byte at least.
         let n = usize::try_from(n).ok().filter(|n| *n <= bytes.len())?;
@@ -67,8 +67,8 @@ impl Ring {
         let mut files: Vec<Span> = files.to_vec();
         files.sort_unstable_by_key(|file| file.first);
         let is_there = |item: &u64| {
-            let behind = files.partition_point(|file| file.first <= *item);
-            behind > 0 && item - files[behind - 1].first < files[behind - 1].len
+            let after = files.partition_point(|file| file.first <= *item);
+            after > 0 && item - files[after - 1].first < files[after - 1].len
         };
         let mut rings = Vec::new();
         while !bytes.is_empty() {
@@ -99,11 +99,11 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// The way to a place: what is known on it, and who may say that it takes too long.
+/// What a long skip may use, and how it is interrupted.
 pub(super) struct Way<'a> {
-    /// Rings that have not been come to.
+    /// Rings that the skip has not reached.
     pub(super) rings: Vec<Ring>,
-    go_on: &'a mut dyn FnMut() -> bool,
+    keep_going: &'a mut dyn FnMut() -> bool,
     /// Steps since that was asked.
     steps: u64,
 }
@@ -112,11 +112,11 @@ impl<'a> Way<'a> {
     /// Steps between two questions: some milliseconds.
     pub(super) const PATIENCE: u64 = 1 << 20;
 
-    pub(super) fn new(rings: Vec<Ring>, go_on: &'a mut dyn FnMut() -> bool) -> Way<'a> {
-        Way { rings, go_on, steps: 0 }
+    pub(super) fn new(rings: Vec<Ring>, keep_going: &'a mut dyn FnMut() -> bool) -> Way<'a> {
+        Way { rings, keep_going, steps: 0 }
     }
 
-    /// The ring of a pass, if it is among the next `n` draws behind so many.
+    /// The ring of a pass, if it is among the next `n` draws after so many.
     pub(super) fn ring(&mut self, source: usize, pass: u64, drawn: u64, n: u64) -> Option<Ring> {
         let is_it = |ring: &Ring| {
             (ring.source, ring.pass) == (source, pass)
@@ -126,13 +126,13 @@ impl<'a> Way<'a> {
         Some(self.rings.swap_remove(at))
     }
 
-    /// Whether to go on behind so many steps.
-    pub(super) fn goes_on(&mut self, steps: u64) -> bool {
+    /// Whether to continue after so many steps.
+    pub(super) fn continues(&mut self, steps: u64) -> bool {
         self.steps += steps;
         if self.steps < Way::PATIENCE {
             return true;
         }
         self.steps = 0;
-        (self.go_on)()
+        (self.keep_going)()
     }
 }

@@ -50,47 +50,47 @@ impl Stream {
     /// its random words (§12.3).
     ///
     /// # Errors
-    /// The state is of a stream of other operations, lies behind the end, or says that it is the end where there is none.
+    /// The state is of a stream of other operations, lies after the end, or says that it is the end where there is none.
     pub fn restore(&mut self, state: &StreamState) -> Result<(), ResumeError> {
         self.restore_with(state, &[], &mut || true)
     }
 
     /// Passes that each shuffle had begun where a state of this stream was taken, the files' first: those that the next
-    /// traversal comes after. The stream stays where it stands; `go_on` is asked every few milliseconds of a long way.
+    /// traversal comes after. The stream stays where it stands; `keep_going` is asked every few milliseconds of a long way.
     ///
     /// # Errors
-    /// As [`Stream::restore`]; `go_on` has said no.
+    /// As [`Stream::restore`]; `keep_going` has said no.
     pub fn passes_at(
         &self,
         state: &StreamState,
-        go_on: &mut dyn FnMut() -> bool,
+        keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<Vec<u64>, ResumeError> {
         let mut there = self.clone();
         there.follow_passes(false);
         // Where nothing is traversed twice, the first example has begun all that the others need.
         let delivered =
             if there.goes_once() && !state.ended { state.delivered.min(1) } else { state.delivered };
-        there.restore_with(&StreamState { delivered, ..state.clone() }, &[], go_on)?;
+        there.restore_with(&StreamState { delivered, ..state.clone() }, &[], keep_going)?;
         Ok(there.passes().to_vec())
     }
 
-    /// The same by what the buffers held there ([`Stream::rings`]; no bytes if that was not kept), without a draw. `go_on`
+    /// The same by what the buffers held there ([`Stream::rings`]; no bytes if that was not kept), without a draw. `keep_going`
     /// is asked every few milliseconds of a long way. Where it fails the stream stays where it stood.
     ///
     /// # Errors
-    /// As [`Stream::restore`]; rings of something else; `go_on` has said no.
+    /// As [`Stream::restore`]; rings of something else; `keep_going` has said no.
     pub fn restore_with(
         &mut self,
         state: &StreamState,
         rings: &[u8],
-        go_on: &mut dyn FnMut() -> bool,
+        keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<(), ResumeError> {
         if state.started.len() != self.started().len() {
             let n = |shuffles: usize| format!("{shuffles} shuffles");
             return Err(differs("the stream", n(state.started.len()), n(self.started().len())));
         }
         let mut there = self.clone();
-        there.go_along(&state.started, state.delivered, rings, go_on).map_err(|stray| match stray {
+        there.go_along(&state.started, state.delivered, rings, keep_going).map_err(|stray| match stray {
             Stray::Beyond => {
                 differs("the position", state.delivered.to_string(), format!("at most {}", there.delivered()))
             }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use super::*;
 use crate::{
-    Consumed, Cursor, Fingerprint, Layer, ResumeState, RowState, RowsState, STATE_VERSION, Steps, Waits,
-    WindowStart,
+    Consumed, Cursor, Fingerprint, Layer, PendingSequence, ResumeState, RowState, RowsState, STATE_VERSION,
+    Steps, WindowStart,
 };
 
 /// The state of a name: all that states of any version hold.
@@ -56,7 +56,8 @@ fn state(name: &str) -> ResumeState {
             };
         }
         "rows" => {
-            let waits = |sequence, sweep_end, sweep, keep| Waits { sequence, sweep_end, sweep, keep };
+            let waits =
+                |sequence, sweep_end, sweep, keep| PendingSequence { sequence, sweep_end, sweep, keep };
             let waiting = vec![waits(9, false, 1, None), waits(4, true, 2, Some(3))];
             let rows = vec![RowState { cursor: 2, waiting }, RowState::default()];
             state.rows = Some(Arc::new(RowsState { rows }));

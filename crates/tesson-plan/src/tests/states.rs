@@ -8,8 +8,8 @@ use tesson_core::sections;
 
 use super::*;
 use crate::{
-    Consumed, Cursor, Fingerprint, Layer, ResumeState, RowState, RowsState, Steps, Waits, WindowStart,
-    index_shape, resume::checksum,
+    Consumed, Cursor, Fingerprint, Layer, PendingSequence, ResumeState, RowState, RowsState, Steps,
+    WindowStart, index_shape, resume::checksum,
 };
 
 /// A state at the start that belongs to some source.
@@ -27,7 +27,7 @@ pub(super) fn full() -> ResumeState {
 fn any_rows() -> impl Strategy<Value = Option<Vec<RowState>>> {
     let number = || 0..1u64 << 63;
     let waiting = (number(), any::<bool>(), number(), any::<Option<u32>>())
-        .prop_map(|(sequence, sweep_end, sweep, keep)| Waits { sequence, sweep_end, sweep, keep });
+        .prop_map(|(sequence, sweep_end, sweep, keep)| PendingSequence { sequence, sweep_end, sweep, keep });
     let row = (any::<u32>(), prop::collection::vec(waiting, 0..3));
     let row = row.prop_map(|(cursor, waiting)| RowState { cursor, waiting });
     prop::option::of(prop::collection::vec(row, 0..4))
@@ -273,7 +273,7 @@ fn a_ranks_state_goes_on_as_that_rank_only() {
 /// Version 1 knew neither the sweeps of waiting sequences nor data that end inside one.
 #[test]
 fn rows_of_version_1_are_read() {
-    let waits = |sequence, sweep_end| Waits { sequence, sweep_end, sweep: 0, keep: None };
+    let waits = |sequence, sweep_end| PendingSequence { sequence, sweep_end, sweep: 0, keep: None };
     let rows = vec![
         RowState { cursor: 2, waiting: vec![waits(9, false), waits(4, true)] },
         RowState { cursor: 0, waiting: vec![] },

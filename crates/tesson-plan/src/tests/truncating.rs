@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use crate::{Piece, Rows, RowsState, Waits};
+use crate::{PendingSequence, Rows, RowsState, Segment};
 
 /// A piece as place and samples.
 type Place = (usize, u32, i64, i64, Vec<u32>);
@@ -58,13 +58,13 @@ fn plainly(lengths: &[u32], n_rows: usize, t: u32, k: u32, sweep: usize) -> Vec<
     }
 }
 
-fn place(piece: &Piece<usize>) -> Place {
+fn place(piece: &Segment<usize>) -> Place {
     let (from, to) = piece.samples;
     (piece.sequence, piece.row, piece.begin, piece.end, (from..to).collect())
 }
 
-fn waits(sequence: usize, sweep: usize) -> Waits {
-    Waits {
+fn waits(sequence: usize, sweep: usize) -> PendingSequence {
+    PendingSequence {
         sequence: sequence as u64,
         sweep_end: (sequence + 1).is_multiple_of(sweep),
         sweep: (sequence / sweep) as u64,

@@ -6,67 +6,69 @@ use super::keys::{KeyColumns, KeyRef};
 use crate::rng::mix;
 
 /// Finds sequences by key.
-pub(super) struct Find<'a> {
+pub(super) struct KeyLookup<'a> {
     keys: &'a KeyColumns,
-    way: Way,
+    search: Search,
     /// Keys that occur more than once, beyond the first time.
     pub(super) repeated: u64,
     /// Some of them: a sequence of the key before, and the one that has it again.
     pub(super) repeated_at: Vec<(u32, u32)>,
 }
 
-enum Way {
+enum Search {
     /// The keys ascend: from where the last one was found. Two corpora in the same order are joined in one pass.
     Ascending { chunk: usize, at: usize },
     /// By a table; the sequences whose key counts as missing because it is repeated, ascending.
-    Table { table: Table, nobody: Vec<u32> },
+    Table { table: Table, ambiguous: Vec<u32> },
 }
 
 /// Steps forward before the key is searched.
 const NEAR: usize = 16;
 
-impl<'a> Find<'a> {
-    /// Gets ready to find any of these keys, of which there are fewer than 2^32 − 1.
-    pub(super) fn new(keys: &'a KeyColumns, repeated: RepeatedKeys, most_named: usize) -> Find<'a> {
-        let mut find =
-            Find { keys, way: Way::Ascending { chunk: 0, at: 0 }, repeated: 0, repeated_at: Vec::new() };
-        if keys.are_ascending() {
-            return find;
+impl<'a> KeyLookup<'a> {
+    /// Gets ready to find any of these keys, of which there are fewer than 2^32 − 1. Up to `most_named` repeated ones are
+    /// listed.
+    pub(super) fn new(keys: &'a KeyColumns, repeated: RepeatedKeys, most_named: usize) -> KeyLookup<'a> {
+        let search = Search::Ascending { chunk: 0, at: 0 };
+        let mut lookup = KeyLookup { keys, search, repeated: 0, repeated_at: Vec::new() };
+        if !keys.are_ascending() {
+            lookup.search = lookup.tabulate(repeated, most_named);
         }
-        let (mut table, mut nobody) = (Table::new(keys.len()), Vec::new());
-        for chunk in 0..keys.n_chunks() {
-            for (sequence, i) in keys.chunk(chunk).zip(0..) {
-                let key = keys.in_chunk(chunk, i);
-                let slot = table.slot(keys, key);
-                match table.0[slot] {
-                    Table::EMPTY => table.0[slot] = sequence as u32,
-                    first => {
-                        find.repeated += 1;
-                        if find.repeated_at.len() < most_named {
-                            find.repeated_at.push((first, sequence as u32));
-                        }
-                        match repeated {
-                            RepeatedKeys::First => {}
-                            RepeatedKeys::Last => table.0[slot] = sequence as u32,
-                            RepeatedKeys::Nothing => nobody.push(first),
-                        }
-                    }
-                }
+        lookup
+    }
+
+    /// Puts all keys into a table, and notes the repeated ones.
+    fn tabulate(&mut self, repeated: RepeatedKeys, most_named: usize) -> Search {
+        let (mut table, mut ambiguous) = (Table::new(self.keys.len()), Vec::new());
+        for (sequence, key) in self.keys.iter() {
+            let slot = table.slot(self.keys, key);
+            let first = std::mem::replace(&mut table.0[slot], sequence);
+            if first == Table::EMPTY {
+                continue;
+            }
+            self.repeated += 1;
+            if self.repeated_at.len() < most_named {
+                self.repeated_at.push((first, sequence));
+            }
+            if repeated != RepeatedKeys::Last {
+                table.0[slot] = first;
+            }
+            if repeated == RepeatedKeys::Nothing {
+                ambiguous.push(first);
             }
         }
-        nobody.sort_unstable();
-        find.way = Way::Table { table, nobody };
-        find
+        ambiguous.sort_unstable();
+        Search::Table { table, ambiguous }
     }
 
     /// The sequence of a key.
     pub(super) fn find(&mut self, key: KeyRef<'_>) -> Option<u32> {
-        match &mut self.way {
-            Way::Table { table, nobody } => match table.0[table.slot(self.keys, key)] {
+        match &mut self.search {
+            Search::Table { table, ambiguous } => match table.0[table.slot(self.keys, key)] {
                 Table::EMPTY => None,
-                sequence => nobody.binary_search(&sequence).is_err().then_some(sequence),
+                sequence => ambiguous.binary_search(&sequence).is_err().then_some(sequence),
             },
-            Way::Ascending { chunk, at } => {
+            Search::Ascending { chunk, at } => {
                 let KeyRef::Number(number) = key else { return None };
                 ascend(self.keys, number, chunk, at)
             }
@@ -88,16 +90,16 @@ fn ascend(keys: &KeyColumns, key: u64, chunk: &mut usize, at: &mut usize) -> Opt
     let within = |c: usize| len(c) > 0 && number(keys, c, 0) <= key && key <= number(keys, c, len(c) - 1);
     if *chunk >= keys.n_chunks() || !within(*chunk) {
         // Empty chunks lie with the ones before them.
-        let behind = |c: usize| (c..keys.n_chunks()).find(|&c| len(c) > 0);
+        let from = |c: usize| (c..keys.n_chunks()).find(|&c| len(c) > 0);
         let (mut low, mut high) = (0, keys.n_chunks());
         while low < high {
             let middle = low + (high - low) / 2;
-            match behind(middle) {
+            match from(middle) {
                 Some(c) if number(keys, c, len(c) - 1) < key => low = c + 1,
                 _ => high = middle,
             }
         }
-        let found = behind(low).filter(|&c| within(c))?;
+        let found = from(low).filter(|&c| within(c))?;
         (*chunk, *at) = (found, 0);
     }
     let (n, first) = (len(*chunk), keys.chunk(*chunk).start);

@@ -1,0 +1,88 @@
+//! Whether the files give as many examples as the split counts (§8.11).
+
+use std::fmt;
+
+use super::{Below, Operator, Skipped, Stop};
+use crate::stream::passes::Facts;
+use crate::stream::ring::Way;
+
+/// The files do not give as many examples as the plan says (§8.11).
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct CountMismatch {
+    /// Examples that were expected.
+    pub expected: u64,
+    /// Examples that there are; where there are more than expected, one more.
+    pub found: u64,
+}
+
+impl fmt::Display for CountMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { expected, found } = self;
+        match found > expected {
+            true => write!(f, "the files hold more than the {expected} examples that the split counts"),
+            false => write!(f, "the files hold {found} examples, the split counts {expected}"),
+        }
+    }
+}
+
+impl std::error::Error for CountMismatch {}
+
+/// Compares the number of examples with the one that is expected.
+#[derive(Clone, Debug)]
+pub(in crate::stream) struct Count {
+    expected: u64,
+    found: u64,
+}
+
+impl Count {
+    pub(in crate::stream) fn new(expected: u64) -> Count {
+        Count { expected, found: 0 }
+    }
+
+    /// Examples that may still come without being too many.
+    pub(in crate::stream) fn left(&self) -> u64 {
+        self.expected - self.found
+    }
+
+    /// Counts examples that have been taken from below, no more than are left.
+    pub(in crate::stream) fn add(&mut self, n: u64) {
+        self.found += n;
+    }
+}
+
+impl Operator for Count {
+    fn begin(&mut self, mut below: Below<'_>) {
+        self.found = 0;
+        below.begin();
+    }
+
+    #[inline]
+    fn next(&mut self, mut below: Below<'_>) -> Result<u64, Stop> {
+        let answer = below.next();
+        self.found += u64::from(answer.is_ok());
+        let is_wrong = match answer {
+            Ok(_) => self.found > self.expected,
+            Err(_) => self.found != self.expected,
+        };
+        if is_wrong {
+            return Err(Stop::Failed(CountMismatch { expected: self.expected, found: self.found }));
+        }
+        answer
+    }
+
+    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
+        let (skipped, stop) = below.skip(n.min(self.left()), way);
+        self.found += skipped;
+        match stop {
+            None if skipped == n => (n, None),
+            // One more, or the end: `next` tells which.
+            _ => (skipped, self.next(below).err()),
+        }
+    }
+
+    /// Where the count is wrong, no traversal is read to its end.
+    fn facts(&self, below: &Facts) -> Facts {
+        let whole = below.whole.clone().filter(|_| below.len == Some(self.expected));
+        Facts { whole, ..below.clone() }
+    }
+}

@@ -1,0 +1,165 @@
+//! The operators of a stream, one a file, each on top of the ones before it, as tf.data's iterators are (§8.1, §8.4).
+//!
+//! To add an operator, write its file, a variant of [`Layer`] and of [`StreamOp`], and a line in each `match` here.
+
+mod count;
+mod repeat;
+mod shard;
+mod shuffle;
+mod skip;
+mod source;
+mod take;
+
+use tesson_core::UsageError;
+
+use super::StreamOp;
+use super::passes::Facts;
+use super::ring::Way;
+
+pub(super) use count::Count;
+pub use count::CountMismatch;
+pub(super) use repeat::Repeat;
+pub(super) use shuffle::Shuffle;
+pub(super) use source::Source;
+
+use shard::Shard;
+use skip::Skip;
+use take::Take;
+
+/// Why an operator gives no example.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    End,
+    Failed(CountMismatch),
+    /// The caller does not want to wait any longer for a skip.
+    Interrupted,
+    /// A ring is not of this stream.
+    WrongRing,
+}
+
+impl Stop {
+    pub(super) fn answer(self) -> Result<(), CountMismatch> {
+        match self {
+            Stop::End | Stop::Interrupted | Stop::WrongRing => Ok(()),
+            Stop::Failed(mismatch) => Err(mismatch),
+        }
+    }
+}
+
+/// How many records were passed over, and why not more.
+pub(super) type Skipped = (u64, Option<Stop>);
+
+/// An operator in one traversal. It pulls from the operators below it.
+trait Operator {
+    /// Begins a traversal (§8.4: which passes begin with it).
+    fn begin(&mut self, below: Below<'_>);
+
+    /// The next record.
+    fn next(&mut self, below: Below<'_>) -> Result<u64, Stop>;
+
+    /// Passes over `n` records, at least one.
+    fn skip(&mut self, n: u64, below: Below<'_>, way: &mut Way<'_>) -> Skipped;
+
+    /// How long a traversal is and which passes it begins, on top of an operator of which that is known.
+    fn facts(&self, below: &Facts) -> Facts;
+}
+
+/// An operator of a stream.
+#[derive(Clone, Debug)]
+pub(super) enum Layer {
+    Source(Source),
+    Count(Count),
+    Shuffle(Shuffle),
+    Repeat(Repeat),
+    Skip(Skip),
+    Take(Take),
+    Shard(Shard),
+}
+
+/// Calls a method of the operator in a layer.
+macro_rules! each {
+    ($layer:expr, $operator:ident => $call:expr) => {
+        match $layer {
+            Layer::Source($operator) => $call,
+            Layer::Count($operator) => $call,
+            Layer::Shuffle($operator) => $call,
+            Layer::Repeat($operator) => $call,
+            Layer::Skip($operator) => $call,
+            Layer::Take($operator) => $call,
+            Layer::Shard($operator) => $call,
+        }
+    };
+}
+
+impl Layer {
+    /// The layer of an operation; `None` for one that only stands between others.
+    pub(super) fn of(
+        op: StreamOp,
+        source: usize,
+        fused: bool,
+        below: &Facts,
+    ) -> Result<Option<Layer>, UsageError> {
+        Ok(Some(match op {
+            StreamOp::Shuffle { buffer, seeding } => Layer::Shuffle(Shuffle::new(buffer, seeding, source)),
+            StreamOp::Repeat(n) => Layer::Repeat(Repeat::new(n, fused, below)),
+            StreamOp::Skip(n) => Layer::Skip(Skip::new(n)),
+            StreamOp::Take(n) => Layer::Take(Take::new(n)),
+            StreamOp::Shard { count, index } => Layer::Shard(Shard::new(count, index)?),
+            StreamOp::Prefetch => return Ok(None),
+        }))
+    }
+
+    /// How long a traversal is and which passes it begins, on top of a layer of which that is known.
+    pub(super) fn facts(&self, below: &Facts) -> Facts {
+        each!(self, operator => operator.facts(below))
+    }
+}
+
+/// The layers below an operator, and the passes begun by each shuffle, the files' first.
+pub(super) struct Below<'a> {
+    pub(super) layers: &'a mut [Layer],
+    pub(super) passes: &'a mut [u64],
+}
+
+impl Below<'_> {
+    /// The uppermost layer, and what is below that.
+    #[inline]
+    fn split(&mut self) -> (&mut Layer, Below<'_>) {
+        let (top, layers) = self.layers.split_last_mut().expect("there is always a layer: the files");
+        (top, Below { layers, passes: self.passes })
+    }
+
+    /// The same layers for a shorter time.
+    #[inline]
+    fn reborrow(&mut self) -> Below<'_> {
+        Below { layers: self.layers, passes: self.passes }
+    }
+
+    /// Begins a traversal of the uppermost layer.
+    pub(super) fn begin(&mut self) {
+        let (top, below) = self.split();
+        each!(top, operator => operator.begin(below));
+    }
+
+    /// The next record of the uppermost layer.
+    pub(super) fn next(&mut self) -> Result<u64, Stop> {
+        let (top, below) = self.split();
+        each!(top, operator => operator.next(below))
+    }
+
+    /// Passes over `n` records of the uppermost layer.
+    pub(super) fn skip(&mut self, n: u64, way: &mut Way<'_>) -> Skipped {
+        if n == 0 {
+            return (0, None);
+        }
+        let (top, below) = self.split();
+        each!(top, operator => operator.skip(n, below, way))
+    }
+
+    /// Passes over what is left to be left out. An end within is the end.
+    fn leave_out(&mut self, left: &mut u64) -> Result<(), Stop> {
+        let (skipped, stop) = self.skip(*left, &mut Way::new(Vec::new(), &mut || true));
+        *left -= skipped;
+        stop.map_or(Ok(()), Err)
+    }
+}

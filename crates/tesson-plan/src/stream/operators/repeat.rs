@@ -1,0 +1,149 @@
+//! So many passes, one after the other (§8.6).
+
+use super::{Below, Operator, Skipped, Stop};
+use crate::stream::passes::{Facts, sum};
+use crate::stream::ring::Way;
+
+/// A repeat.
+#[derive(Clone, Debug)]
+pub(in crate::stream) struct Repeat {
+    /// Passes to give; `None`: there is no end.
+    times: Option<u64>,
+    /// It lies directly on a shuffle.
+    fused: bool,
+    /// The first pass is followed, not skipped as a whole: lengths of files that are only declared are compared with the
+    /// files as the pass reaches them.
+    follows: bool,
+    /// Passes that have ended.
+    ended: u64,
+    /// Nothing of the current pass has been given.
+    fresh: bool,
+    /// There are no more passes.
+    over: bool,
+    /// What is known of a pass.
+    pass: Facts,
+}
+
+impl Repeat {
+    /// `n` passes of what lies below; without end if that is negative.
+    pub(super) fn new(n: i64, fused: bool, below: &Facts) -> Repeat {
+        let times = u64::try_from(n).ok();
+        Repeat { times, fused, follows: false, ended: 0, fresh: true, over: false, pass: below.clone() }
+    }
+
+    /// Whether to follow the first pass from now on.
+    pub(in crate::stream) fn follow(&mut self, follows: bool) {
+        self.follows = follows;
+    }
+
+    /// The input has ended: the next pass begins, unless this is the end.
+    fn end_pass(&mut self, below: &mut Below<'_>) -> Result<(), Stop> {
+        self.ended += 1;
+        // Passes without an example would follow each other without end.
+        self.over = self.times == Some(self.ended) || self.pass.len == Some(0);
+        // tf.data begins the next pass before it looks whether it is wanted; but not in the one operation that it makes of
+        // a shuffle and a repeat (§8.6).
+        if !self.over || !self.fused {
+            below.begin();
+            self.fresh = true;
+        }
+        if self.over { Err(Stop::End) } else { Ok(()) }
+    }
+
+    /// Passes over whole passes from the beginning of one, except for the last: its end may not be seen.
+    fn skip_passes(&mut self, n: u64, below: &mut Below<'_>) -> u64 {
+        let (Some(len @ 1..), Some(whole), true) = (self.pass.len, &self.pass.whole, self.fresh) else {
+            return 0;
+        };
+        if self.follows && self.ended == 0 {
+            return 0;
+        }
+        let left = self.times.map_or(u64::MAX, |times| times - self.ended);
+        let n_passes = (n.saturating_sub(1) / len).min(left.saturating_sub(1));
+        if n_passes == 0 {
+            return 0;
+        }
+        for ((passes, at_begin), whole) in below.passes.iter_mut().zip(&self.pass.at_begin).zip(whole) {
+            *passes = passes.wrapping_sub(*at_begin).wrapping_add(whole.wrapping_mul(n_passes));
+        }
+        below.begin();
+        self.ended += n_passes;
+        n_passes * len
+    }
+
+    /// Passes over at most `n` records, up to the end of the current pass, and begins the next.
+    fn skip_within_pass(&mut self, n: u64, below: &mut Below<'_>, way: &mut Way<'_>) -> Skipped {
+        let (skipped, stop) = below.skip(n, way);
+        self.fresh &= skipped == 0;
+        match stop {
+            Some(Stop::End) => (skipped, self.end_pass(below).err()),
+            stop => (skipped, stop),
+        }
+    }
+}
+
+impl Operator for Repeat {
+    fn begin(&mut self, mut below: Below<'_>) {
+        (self.ended, self.fresh, self.over) = (0, true, self.times == Some(0));
+        if !self.over {
+            below.begin();
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, mut below: Below<'_>) -> Result<u64, Stop> {
+        loop {
+            if self.over {
+                return Err(Stop::End);
+            }
+            match below.next() {
+                Err(Stop::End) => self.end_pass(&mut below)?,
+                answer => {
+                    self.fresh = false;
+                    return answer;
+                }
+            }
+        }
+    }
+
+    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
+        let mut skipped = self.skip_passes(n, &mut below);
+        while skipped < n {
+            if self.over {
+                return (skipped, Some(Stop::End));
+            }
+            if !way.continues(1) {
+                return (skipped, Some(Stop::Interrupted));
+            }
+            let (more, stop) = self.skip_within_pass(n - skipped, &mut below, way);
+            skipped += more;
+            if stop.is_some() {
+                return (skipped, stop);
+            }
+            skipped += self.skip_passes(n - skipped, &mut below);
+        }
+        (n, None)
+    }
+
+    fn facts(&self, below: &Facts) -> Facts {
+        if self.times == Some(0) {
+            return below.nothing();
+        }
+        let len = match (below.len, self.times) {
+            (Some(0), _) => Some(0),
+            (Some(len), Some(times)) => len.checked_mul(times),
+            _ => None,
+        };
+        // No second pass follows one without an example.
+        let n_passes = if len == Some(0) { Some(1) } else { self.times };
+        let whole = match (n_passes, &below.whole) {
+            (Some(times), Some(whole)) if len.is_some() => {
+                let passes = sum(&below.no_passes(), whole, times);
+                // The pass that is begun and never read.
+                Some(if self.fused { passes } else { sum(&passes, &below.at_begin, 1) })
+            }
+            _ => None,
+        };
+        Facts { len, at_begin: below.at_begin.clone(), whole, once: false }
+    }
+}

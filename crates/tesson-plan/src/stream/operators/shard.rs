@@ -1,0 +1,59 @@
+//! Every so-manieth example: the share of one of several readers.
+
+use std::num::NonZeroU64;
+
+use tesson_core::UsageError;
+
+use super::{Below, Operator, Skipped, Stop};
+use crate::stream::passes::Facts;
+use crate::stream::ring::Way;
+
+/// Gives every `count`-th example, from `index` on.
+#[derive(Clone, Debug)]
+pub(in crate::stream) struct Shard {
+    count: u64,
+    index: u64,
+    /// Examples to leave out before the next of this share.
+    before: u64,
+}
+
+impl Shard {
+    /// # Errors
+    /// A share that is none of `count`.
+    pub(super) fn new(count: NonZeroU64, index: u64) -> Result<Shard, UsageError> {
+        let count = count.get();
+        if index >= count {
+            let last = count - 1;
+            return Err(UsageError(format!("share {index} is none of the {count} shares 0 … {last}")));
+        }
+        Ok(Shard { count, index, before: index })
+    }
+}
+
+impl Operator for Shard {
+    fn begin(&mut self, mut below: Below<'_>) {
+        self.before = self.index;
+        below.begin();
+    }
+
+    #[inline]
+    fn next(&mut self, mut below: Below<'_>) -> Result<u64, Stop> {
+        below.leave_out(&mut self.before)?;
+        let record = below.next()?;
+        self.before = self.count - 1;
+        Ok(record)
+    }
+
+    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
+        let wanted = (n - 1).saturating_mul(self.count).saturating_add(self.before).saturating_add(1);
+        let (found, stop) = below.skip(wanted, way);
+        let own = found.saturating_sub(self.before).div_ceil(self.count);
+        self.before = if own == n { self.count - 1 } else { 0 };
+        (own, stop)
+    }
+
+    fn facts(&self, below: &Facts) -> Facts {
+        let share = |len: u64| len.saturating_sub(self.index).div_ceil(self.count);
+        Facts { len: below.len.map(share), ..below.clone() }
+    }
+}

@@ -1,0 +1,152 @@
+//! The shuffle of examples, in a buffer (§8.5).
+
+use std::num::NonZeroU64;
+
+use super::{Below, Operator, Skipped, Stop};
+use crate::stream::Seeding;
+use crate::stream::buffer::Buffer;
+use crate::stream::passes::{Facts, sum};
+use crate::stream::ring::{Ring, Way};
+
+/// A shuffle: gives examples of a buffer in random order, and fills the buffer from below.
+#[derive(Clone, Debug)]
+pub(in crate::stream) struct Shuffle {
+    size: u64,
+    seeding: Seeding,
+    /// The number of the shuffle in the stream, the files' being 0.
+    source: usize,
+    buffer: Buffer,
+    input: Input,
+}
+
+/// The state of a shuffle's input.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+enum Input {
+    /// Begins with the first example that is asked for.
+    NotBegun,
+    Flows,
+    Ended,
+}
+
+impl Shuffle {
+    pub(super) fn new(size: NonZeroU64, seeding: Seeding, source: usize) -> Shuffle {
+        let buffer = Buffer::new(size.get(), seeding.words(0));
+        Shuffle { size: size.get(), seeding, source, buffer, input: Input::NotBegun }
+    }
+
+    /// Whether what lies below has begun in this traversal. If not, it is where the traversal before left it.
+    pub(in crate::stream) fn has_begun(&self) -> bool {
+        self.input != Input::NotBegun
+    }
+
+    /// Whether each pass has another order.
+    pub(in crate::stream) fn reshuffles(&self) -> bool {
+        self.seeding.reshuffle && self.size > 1
+    }
+
+    /// What the buffer holds.
+    pub(in crate::stream) fn ring(&self, passes: &[u64]) -> Ring {
+        Ring {
+            source: self.source,
+            pass: passes[self.source].wrapping_sub(1),
+            drawn: self.buffer.drawn(),
+            ended: self.input == Input::Ended,
+            items: self.buffer.items().collect(),
+        }
+    }
+
+    /// Bytes of memory that the buffer holds.
+    pub(in crate::stream) fn bytes(&self) -> usize {
+        self.buffer.bytes()
+    }
+
+    fn begin_input(&mut self, below: &mut Below<'_>) {
+        if self.input == Input::NotBegun {
+            below.begin();
+            self.input = Input::Flows;
+        }
+    }
+
+    /// Takes in as much of the input as the buffer has room for.
+    #[inline]
+    fn fill(&mut self, below: &mut Below<'_>) -> Result<(), Stop> {
+        self.begin_input(below);
+        while self.input == Input::Flows && self.buffer.has_room() {
+            match below.next() {
+                Ok(record) => self.buffer.push(record),
+                Err(Stop::End) => self.input = Input::Ended,
+                Err(failed) => return Err(failed),
+            }
+        }
+        Ok(())
+    }
+
+    /// Brings the input to where a ring was kept.
+    fn skip_input_to(&mut self, ring: &Ring, below: &mut Below<'_>, way: &mut Way<'_>) -> Result<(), Stop> {
+        self.begin_input(below);
+        let taken = self.buffer.drawn() + self.buffer.items().len() as u64;
+        let more = ring.taken().checked_sub(taken).filter(|_| ring.fits(self.size)).ok_or(Stop::WrongRing)?;
+        if self.input == Input::Ended {
+            return if more == 0 && ring.ended { Ok(()) } else { Err(Stop::WrongRing) };
+        }
+        match below.skip(more, way) {
+            (_, Some(Stop::Interrupted)) => return Err(Stop::Interrupted),
+            (found, None) if found == more => {}
+            _ => return Err(Stop::WrongRing),
+        }
+        if ring.ended {
+            // Looking for one more begins what a read to the end begins, and may come to another ring.
+            match below.skip(1, way) {
+                (0, Some(Stop::End)) => self.input = Input::Ended,
+                (_, Some(Stop::Interrupted)) => return Err(Stop::Interrupted),
+                _ => return Err(Stop::WrongRing),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Operator for Shuffle {
+    fn begin(&mut self, below: Below<'_>) {
+        let pass = &mut below.passes[self.source];
+        self.buffer = Buffer::new(self.size, self.seeding.words(*pass));
+        self.input = Input::NotBegun;
+        *pass = pass.wrapping_add(1);
+    }
+
+    #[inline]
+    fn next(&mut self, mut below: Below<'_>) -> Result<u64, Stop> {
+        self.fill(&mut below)?;
+        self.buffer.draw().ok_or(Stop::End)
+    }
+
+    /// Draws, unless a ring tells what the buffer holds further on.
+    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
+        let mut skipped = 0;
+        let pass = below.passes[self.source].wrapping_sub(1);
+        if let Some(ring) = way.ring(self.source, pass, self.buffer.drawn(), n) {
+            skipped = ring.drawn - self.buffer.drawn();
+            if let Err(stop) = self.skip_input_to(&ring, &mut below, way) {
+                return (0, Some(stop));
+            }
+            self.buffer = Buffer::after(self.size, self.seeding.words(pass), ring.drawn, ring.items);
+        }
+        while skipped < n {
+            if !way.continues(1) {
+                return (skipped, Some(Stop::Interrupted));
+            }
+            if let Err(stop) = self.next(below.reborrow()) {
+                return (skipped, Some(stop));
+            }
+            skipped += 1;
+        }
+        (n, None)
+    }
+
+    fn facts(&self, below: &Facts) -> Facts {
+        let mut own = below.no_passes();
+        own[self.source] = 1;
+        let whole = below.whole.as_ref().map(|whole| sum(whole, &own, 1));
+        Facts { whole, at_begin: own, ..below.clone() }
+    }
+}

@@ -1,0 +1,55 @@
+//! All but the first examples.
+
+use super::{Below, Operator, Skipped, Stop};
+use crate::stream::passes::Facts;
+use crate::stream::ring::Way;
+
+/// Leaves out the first `n` examples; all of them if `n` is negative.
+#[derive(Clone, Debug)]
+pub(in crate::stream) struct Skip {
+    n: i64,
+    /// Examples still to be left out.
+    left: u64,
+}
+
+impl Skip {
+    pub(super) fn new(n: i64) -> Skip {
+        Skip { n, left: 0 }
+    }
+}
+
+impl Operator for Skip {
+    fn begin(&mut self, mut below: Below<'_>) {
+        self.left = self.n.unsigned_abs();
+        if self.n >= 0 {
+            below.begin();
+        }
+    }
+
+    #[inline]
+    fn next(&mut self, mut below: Below<'_>) -> Result<u64, Stop> {
+        if self.n < 0 {
+            return Err(Stop::End);
+        }
+        below.leave_out(&mut self.left)?;
+        below.next()
+    }
+
+    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
+        if self.n < 0 {
+            return (0, Some(Stop::End));
+        }
+        // In one go: a ring may lie after those that are left out.
+        let (found, stop) = below.skip(self.left.saturating_add(n), way);
+        let out = found.min(self.left);
+        self.left -= out;
+        (found - out, stop)
+    }
+
+    fn facts(&self, below: &Facts) -> Facts {
+        match self.n {
+            ..0 => below.nothing(),
+            n => Facts { len: below.len.map(|len| len.saturating_sub(n.unsigned_abs())), ..below.clone() },
+        }
+    }
+}
