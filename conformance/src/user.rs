@@ -25,18 +25,12 @@ static FORMAT: Format = Format::new(
     open,
 );
 
-static OPTIONS: OptionTable = OptionTable(&[OptionSpec {
-    name: "file",
-    aliases: &[],
-    kind: OptionKind::Path,
-    default: None,
-    help: "The file.",
-}]);
+static OPTIONS: OptionTable = OptionTable(&[OptionSpec::required("file", OptionKind::Path, "The file.")]);
 
 const FILE: ResourceId = ResourceId(0);
 
 fn open(options: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let file = options.text("file")?.unwrap_or_default();
+    let file = options.text("file")?;
     let mut facts = DeserializerFacts::new(FORMAT.name, vec![file.into()], Vec::new(), "conformance user 1");
     facts.composable = false;
     Ok(Box::new(User { facts, chunks: Arc::default() }))

@@ -26,18 +26,12 @@ const LINES: usize = 16;
 static FORMAT: Format = Format::new(
     "Words",
     "Lines of words, as counts of the letters a to z in each word.",
-    &OptionTable(&[OptionSpec {
-        name: "file",
-        aliases: &[],
-        kind: OptionKind::Path,
-        default: None,
-        help: "The text.",
-    }]),
+    &OptionTable(&[OptionSpec::required("file", OptionKind::Path, "The text.")]),
     open,
 );
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let file = options.text("file")?.expect("required options are there");
+    let file = options.text("file")?;
     let wrong = |what: String| ConfigError::new(options.path("file"), what);
     let text = fs::read_to_string(&file).map_err(|e| wrong(format!("{file}: {e}")))?;
     let lines = text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();

@@ -34,11 +34,10 @@ pub(crate) fn pushed_down(mut section: Section, table: &OptionTable) -> Section 
 
 fn complete(stream: &mut Section, table: &OptionTable, around: &[Section]) {
     for spec in table.0 {
-        let names = || std::iter::once(spec.name).chain(spec.aliases.iter().copied());
-        if names().any(|name| stream.get(name).is_some()) {
+        if spec.names().any(|name| stream.get(name).is_some()) {
             continue;
         }
-        let found = around.iter().find_map(|level| names().find_map(|name| level.entry(name)));
+        let found = around.iter().find_map(|level| spec.names().find_map(|name| level.entry(name)));
         if let Some((name, value)) = found {
             stream.push(name.clone(), value.clone());
         }

@@ -8,6 +8,7 @@
 
 pub mod brainscript;
 pub mod bytes;
+mod format_names;
 mod inherit;
 pub mod json;
 mod lower;

@@ -1,6 +1,6 @@
 //! The manual's page on options, made from the tables that parse them.
 
-use tesson_core::{OptionKind, OptionSpec, OptionTable, Registry};
+use tesson_core::{OptionDefault, OptionKind, OptionSpec, OptionTable, Registry};
 
 use crate::READER_OPTIONS;
 
@@ -77,12 +77,11 @@ fn rows(page: &mut String, prefix: &str, table: &OptionTable) {
 }
 
 fn row(page: &mut String, prefix: &str, option: &OptionSpec) {
-    let names: Vec<String> =
-        [option.name].iter().chain(option.aliases).map(|name| format!("`{prefix}{name}`")).collect();
+    let names: Vec<String> = option.names().map(|name| format!("`{prefix}{name}`")).collect();
     let default = match option.default {
-        None => "required".to_string(),
-        Some("") => "–".to_string(),
-        Some(value) => format!("`{value}`"),
+        OptionDefault::Required => "required".to_string(),
+        OptionDefault::Absent => "–".to_string(),
+        OptionDefault::Value(value) => format!("`{value}`"),
     };
     let help = option.help.replace('|', "\\|");
     page.push_str(&format!("| {} | {} | {default} | {help} |\n", names.join(", "), kind(option.kind)));

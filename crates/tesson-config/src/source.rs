@@ -3,13 +3,13 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use tesson_core::{ConfigError, Element, Format, ReaderDefaults, Registry, Section};
+use tesson_core::{ConfigError, Element, Format, Options, ReaderDefaults, Registry, Section};
 use tesson_plan::{
     Bucketing, ChunkWindow, Demand, Ending, EqualSteps, Global, LastSequence, Limit, MissingKeys, OrderSpec,
     PlanSpec, Sharing, Window,
 };
 
-use crate::{Schedule, Transforms, paths};
+use crate::{READER_OPTIONS, Schedule, Transforms, lower, paths};
 
 /// The window where none is given, as in CNTK's Python interface.
 pub const DEFAULT_WINDOW: Window = Window::Chunks(128);
@@ -158,42 +158,12 @@ pub struct SourceConfig {
 }
 
 impl SourceConfig {
-    /// A source of these deserializers with the default of everything else.
+    /// A source of these deserializers with the default of everything else, as [`READER_OPTIONS`] has it.
     pub fn new(deserializers: Vec<DeserializerConfig>) -> SourceConfig {
-        SourceConfig {
-            deserializers,
-            randomize: Randomize::Window,
-            randomization_seed: 0,
-            randomization_window: DEFAULT_WINDOW,
-            sharing: None,
-            cross_sweep_ends: true,
-            local_timeline: true,
-            limit: Limit::Endless,
-            epoch_size: None,
-            minibatch_size: None,
-            minibatch_size_in_sequences: None,
-            bucketing: None,
-            equal_steps: None,
-            ending: Ending::default(),
-            frame_mode: false,
-            transforms: Transforms::default(),
-            registry: Registry::default(),
-            truncation: None,
-            precision: Element::F32,
-            use_numeric_sequence_keys: true,
-            hash_sequence_keys: false,
-            missing_keys: MissingKeys::LeaveOut,
-            unique_keys: false,
-            max_errors: 0,
-            max_error_share: 0.0,
-            quarantine: None,
-            cache_index: false,
-            trace_level: 1,
-            prefetch: true,
-            memory_limit: None,
-            threads: 0,
-            store: StoreKind::File,
-        }
+        let nothing = Section::default();
+        let defaults = Options::new(&READER_OPTIONS, &nothing, "")
+            .and_then(|options| lower::resolve(&options, Vec::new(), &Registry::default()));
+        SourceConfig { deserializers, ..defaults.expect("the table's defaults are right") }
     }
 
     /// What the reader decides for its deserializers.

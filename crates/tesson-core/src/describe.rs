@@ -1,6 +1,8 @@
 //! What options mean, from their table alone: every option that has a value, typed.
 
-use crate::{ConfigError, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value};
+use crate::{
+    ConfigError, OptionDefault, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
+};
 
 /// Describes options from their table: what is given or has a default, typed, in the order of the table. This is what
 /// a format's `describe` is made of, or all of it.
@@ -31,22 +33,27 @@ impl Options<'_> {
     }
 
     fn typed(&self, name: &str, kind: OptionKind, registry: &Registry) -> Result<Option<Value>, ConfigError> {
-        let spec = self.table().find(name).filter(|s| s.default == Some("") && self.given(name).is_none());
+        let spec = self
+            .table()
+            .find(name)
+            .filter(|s| s.default == OptionDefault::Absent && self.given(name).is_none());
         if spec.is_some() {
             return Ok(None);
         }
         Ok(match kind {
             OptionKind::Bool => Some(Value::Bool(self.bool(name)?)),
-            OptionKind::Whole => self.whole(name)?.map(|n| Value::Whole(n.into())),
-            OptionKind::Integer => self.integer(name)?.map(|n| Value::Whole(n.into())),
-            OptionKind::Real => self.real(name)?.map(Value::Real),
+            OptionKind::Whole => self.whole_if_given(name)?.map(|n| Value::Whole(n.into())),
+            OptionKind::Integer => self.integer_if_given(name)?.map(|n| Value::Whole(n.into())),
+            OptionKind::Real => self.real_if_given(name)?.map(Value::Real),
             OptionKind::Numbers => {
-                self.numbers(name)?.map(|n| Value::List(n.into_iter().map(Value::Real).collect()))
+                self.numbers_if_given(name)?.map(|n| Value::List(n.into_iter().map(Value::Real).collect()))
             }
-            OptionKind::Text | OptionKind::Path | OptionKind::Bytes => self.text(name)?.map(Value::Text),
+            OptionKind::Text | OptionKind::Path | OptionKind::Bytes => {
+                self.text_if_given(name)?.map(Value::Text)
+            }
             OptionKind::Files => Some(self.described_files(name)?),
-            OptionKind::OneOf(_) => self.text(name)?.map(|t| Value::Text(t.to_ascii_lowercase())),
-            OptionKind::Paths => self.items(name)?.map(Value::List),
+            OptionKind::OneOf(_) => self.text_if_given(name)?.map(|t| Value::Text(t.to_ascii_lowercase())),
+            OptionKind::Paths => self.items_if_given(name)?.map(Value::List),
             OptionKind::Sections(_) | OptionKind::Streams(_) => {
                 let sections = self.sections(name)?.into_iter();
                 let described = sections.map(|(n, o)| Ok((n, Value::Section(o.described(registry)?))));

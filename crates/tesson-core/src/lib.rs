@@ -8,6 +8,7 @@
 
 mod chunk;
 mod compact_lengths;
+mod config_tree;
 mod corpus;
 mod decode_warnings;
 mod describe;
@@ -21,7 +22,8 @@ mod kernels;
 mod key;
 mod number;
 mod object;
-mod option;
+mod option_table;
+mod options;
 mod parallelism;
 mod place;
 mod registry;
@@ -34,6 +36,7 @@ mod transform;
 
 pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
 pub use compact_lengths::CompactLengths;
+pub use config_tree::{Section, Value};
 pub use corpus::{ChunkAccess, Corpus, CorpusFacts, Scattered, SequenceSelection};
 pub use decode_warnings::DecodeWarnings;
 pub use describe::{describe_from_table, split_type};
@@ -50,7 +53,8 @@ pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;
 pub use key::{Key, Keys};
 pub use object::Object;
-pub use option::{OptionKind, OptionSpec, OptionTable, Options, Section, Value, repeated};
+pub use option_table::{OptionDefault, OptionKind, OptionSpec, OptionTable, Words};
+pub use options::{Options, repeated};
 pub use parallelism::{OneCore, Parallelism};
 pub use place::{Name, Place};
 pub use registry::{

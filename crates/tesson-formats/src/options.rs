@@ -1,16 +1,10 @@
 //! What the option tables of several formats have in common.
 
-use tesson_core::{ConfigError, Deserializer, OptionKind, OptionSpec, Options};
+use tesson_core::{ConfigError, Deserializer, Element, Options, Words};
 
-/// One line of a table.
-pub(crate) const fn option(
-    name: &'static str,
-    kind: OptionKind,
-    default: Option<&'static str>,
-    help: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help }
-}
+/// The types of values that a format's `precision` may be.
+pub(crate) static PRECISIONS: Words<Element, 2> =
+    Words::new([("float", Element::F32), ("double", Element::F64)]);
 
 /// What opening a format answers whose options are understood and whose reader is still to be written.
 pub(crate) fn not_built(name: &str, options: &Options<'_>) -> Result<Box<dyn Deserializer>, ConfigError> {

@@ -2,44 +2,39 @@
 
 use tesson_core::{ConfigError, OptionKind, OptionSpec, OptionTable, Options, Registry, Section, Value};
 
-use crate::options::option;
-
 /// One entry of `input`: the pictures or the labels.
 static INPUT: OptionTable = OptionTable(&[
-    option(
+    OptionSpec::optional(
         "transforms",
         OptionKind::Transforms,
-        Some(""),
         "Of the stream of pictures: what is done to each, in this order; may be empty.",
     ),
-    OptionSpec {
-        name: "labelDim",
-        aliases: &["dim"],
-        kind: OptionKind::Whole,
-        default: Some(""),
-        help: "Of the stream of labels: the number of classes.",
-    },
+    OptionSpec::optional("labelDim", OptionKind::Whole, "Of the stream of labels: the number of classes.")
+        .also_named(&["dim"]),
 ]);
 
 pub(crate) const FILE: OptionSpec =
-    option("file", OptionKind::Path, None, "The file, relative to the working directory.");
-pub(crate) const STREAMS: OptionSpec = option(
+    OptionSpec::required("file", OptionKind::Path, "The file, relative to the working directory.");
+pub(crate) const STREAMS: OptionSpec = OptionSpec::required(
     "input",
     OptionKind::Sections(&INPUT),
-    None,
     "Two sections, named as their streams: one with `transforms`, one with `labelDim`.",
 );
-pub(crate) const GRAYSCALE: OptionSpec =
-    option("grayscale", OptionKind::Bool, Some("false"), "Whether pictures are decoded to one channel.");
-pub(crate) const MULTI_VIEW_CROP: OptionSpec = option(
+pub(crate) const GRAYSCALE: OptionSpec = OptionSpec::with_default(
+    "grayscale",
+    OptionKind::Bool,
+    "false",
+    "Whether pictures are decoded to one channel.",
+);
+pub(crate) const MULTI_VIEW_CROP: OptionSpec = OptionSpec::with_default(
     "multiViewCrop",
     OptionKind::Bool,
-    Some("false"),
+    "false",
     "Whether every picture becomes ten sequences, the views of a `MultiView10` crop.",
 );
 
 pub(crate) const VERBOSITY: OptionSpec =
-    option("verbosity", OptionKind::Whole, Some(""), "Accepted without effect.");
+    OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted without effect.");
 
 /// The largest number of classes.
 const MAX_DIM: u64 = i32::MAX as u64;
@@ -47,13 +42,13 @@ const MAX_DIM: u64 = i32::MAX as u64;
 /// What the options mean.
 pub(crate) fn describe(options: &Options<'_>, registry: &Registry) -> Result<Section, ConfigError> {
     let mut section = Section::from_iter([
-        ("file", Value::Text(options.text("file")?.unwrap_or_default())),
+        ("file", Value::Text(options.text("file")?)),
         ("grayscale", Value::Bool(options.bool("grayscale")?)),
         ("multiViewCrop", Value::Bool(options.bool("multiViewCrop")?)),
     ]);
     let (mut pictures, mut labels, mut input) = (0, 0, Section::default());
     for (name, stream) in options.sections("input")? {
-        let described = match (stream.given("transforms"), stream.whole("labelDim")?) {
+        let described = match (stream.given("transforms"), stream.whole_if_given("labelDim")?) {
             (Some(_), None) => {
                 pictures += 1;
                 ("transforms", Value::List(stream.transforms("transforms", registry)?))

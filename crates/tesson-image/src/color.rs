@@ -1,8 +1,10 @@
 //! Brightness, contrast and saturation, changed at random.
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Options, Section, TransformFormat, Value};
+use tesson_core::{
+    ConfigError, OptionKind, OptionSpec, OptionTable, Options, Section, TransformFormat, Value,
+};
 
-use crate::options::{SEED, describe_seed, option, share};
+use crate::options::{SEED, describe_seed, share};
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Color",
@@ -13,9 +15,24 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
 };
 
 static OPTIONS: OptionTable = OptionTable(&[
-    option("brightnessRadius", OptionKind::Real, Some("0"), "How far brightness may change, from 0 to 1."),
-    option("contrastRadius", OptionKind::Real, Some("0"), "How far contrast may change, from 0 to 1."),
-    option("saturationRadius", OptionKind::Real, Some("0"), "How far saturation may change, from 0 to 1."),
+    OptionSpec::with_default(
+        "brightnessRadius",
+        OptionKind::Real,
+        "0",
+        "How far brightness may change, from 0 to 1.",
+    ),
+    OptionSpec::with_default(
+        "contrastRadius",
+        OptionKind::Real,
+        "0",
+        "How far contrast may change, from 0 to 1.",
+    ),
+    OptionSpec::with_default(
+        "saturationRadius",
+        OptionKind::Real,
+        "0",
+        "How far saturation may change, from 0 to 1.",
+    ),
     SEED,
 ]);
 

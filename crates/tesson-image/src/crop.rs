@@ -1,8 +1,10 @@
 //! Cutting a rectangle out of a picture, at random or not.
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Options, Section, TransformFormat, Value};
+use tesson_core::{
+    ConfigError, OptionKind, OptionSpec, OptionTable, Options, Section, TransformFormat, Value, Words,
+};
 
-use crate::options::{SEED, describe_seed, option, pair, reals};
+use crate::options::{SEED, describe_seed, pair, reals};
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Crop",
@@ -12,49 +14,78 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     open: None,
 };
 
+/// Where the rectangle lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Crop {
+    Center,
+    Random,
+    MultiView,
+}
+
+static CROPS: Words<Crop, 4> = Words::new([
+    ("Center", Crop::Center),
+    ("RandomSide", Crop::Random),
+    ("RandomArea", Crop::Random),
+    ("MultiView10", Crop::MultiView),
+]);
+
 static OPTIONS: OptionTable = OptionTable(&[
-    option(
+    OptionSpec::with_default(
         "cropType",
-        OptionKind::OneOf(&["Center", "RandomSide", "RandomArea", "MultiView10"]),
-        Some("Center"),
+        CROPS.kind(),
+        "Center",
         "Where the rectangle lies: in the middle, at random, or in each of ten views.",
     ),
-    option(
+    OptionSpec::with_default(
         "cropSize",
         OptionKind::Numbers,
-        Some("0"),
+        "0",
         "Width and height in pixels; 0 leaves it to the ratios.",
     ),
-    option("sideRatio", OptionKind::Numbers, Some("0"), "Smallest and largest share of the shorter side."),
-    option("areaRatio", OptionKind::Numbers, Some("0"), "Smallest and largest share of the area."),
-    option("aspectRatio", OptionKind::Numbers, Some("1"), "Smallest and largest ratio of width to height."),
-    option(
+    OptionSpec::with_default(
+        "sideRatio",
+        OptionKind::Numbers,
+        "0",
+        "Smallest and largest share of the shorter side.",
+    ),
+    OptionSpec::with_default(
+        "areaRatio",
+        OptionKind::Numbers,
+        "0",
+        "Smallest and largest share of the area.",
+    ),
+    OptionSpec::with_default(
+        "aspectRatio",
+        OptionKind::Numbers,
+        "1",
+        "Smallest and largest ratio of width to height.",
+    ),
+    OptionSpec::with_default(
         "jitterType",
         OptionKind::OneOf(&["None", "UniRatio"]),
-        Some("None"),
+        "None",
         "Whether the ratios are the smallest ones, or drawn evenly from smallest to largest.",
     ),
-    option(
+    OptionSpec::optional(
         "hflip",
         OptionKind::Bool,
-        Some(""),
         "Whether every other picture is mirrored; the default is yes for crops at random.",
     ),
     SEED,
 ]);
 
 fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let word = |name: &str| Ok(options.text(name)?.unwrap_or_default().to_ascii_lowercase());
-    let crop = word("cropType")?;
+    let word = |name: &str| Ok(options.text(name)?.to_ascii_lowercase());
+    let crop = options.word("cropType", &CROPS)?;
     let (side, area) = (ratio(options, "sideRatio")?, ratio(options, "areaRatio")?);
     if side != [0.0; 2] && area != [0.0; 2] {
         let what = "`sideRatio` is given too, only one of the two may be";
         return Err(ConfigError::new(options.path("areaRatio"), what));
     }
-    let flip = match (options.given("hflip"), crop.as_str()) {
-        (_, "multiview10") => false,
-        (Some(_), _) => options.bool("hflip")?,
-        (None, _) => crop != "center",
+    let flip = match crop {
+        Crop::MultiView => false,
+        Crop::Center => options.bool_if_given("hflip")?.unwrap_or(false),
+        Crop::Random => options.bool_if_given("hflip")?.unwrap_or(true),
     };
     let mut section = Section::from_iter([
         ("cropSize", size(options)?),
@@ -64,7 +95,7 @@ fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
         ("jitterType", Value::Text(word("jitterType")?)),
         ("hflip", Value::Bool(flip)),
     ]);
-    section.0.insert(0, ("cropType".into(), Value::Text(crop)));
+    section.0.insert(0, ("cropType".into(), Value::Text(word("cropType")?)));
     describe_seed(options, &mut section)?;
     Ok(section)
 }

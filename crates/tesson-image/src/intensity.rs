@@ -1,8 +1,10 @@
 //! Adding noise along the principal axes of colour.
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Options, Section, TransformFormat, Value};
+use tesson_core::{
+    ConfigError, OptionKind, OptionSpec, OptionTable, Options, Section, TransformFormat, Value,
+};
 
-use crate::options::{SEED, describe_seed, option};
+use crate::options::{SEED, describe_seed};
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Intensity",
@@ -13,19 +15,19 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
 };
 
 static OPTIONS: OptionTable = OptionTable(&[
-    option("intensityFile", OptionKind::Path, Some(""), "The axes, as OpenCV stores matrices."),
-    option(
+    OptionSpec::optional("intensityFile", OptionKind::Path, "The axes, as OpenCV stores matrices."),
+    OptionSpec::with_default(
         "intensityStdDev",
         OptionKind::Numbers,
-        Some("0"),
+        "0",
         "Standard deviation of the noise, one for each epoch.",
     ),
     SEED,
 ]);
 
 fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let file = options.text("intensityFile")?.unwrap_or_default();
-    let deviations = options.numbers("intensityStdDev")?.unwrap_or_default();
+    let file = options.text_if_given("intensityFile")?.unwrap_or_default();
+    let deviations = options.numbers("intensityStdDev")?;
     let mut section = Section::from_iter([
         ("intensityFile", Value::Text(file)),
         ("intensityStdDev", Value::List(deviations.into_iter().map(Value::Real).collect())),

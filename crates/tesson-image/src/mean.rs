@@ -1,8 +1,8 @@
 //! Subtracting a mean picture.
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Options, Section, TransformFormat, Value};
-
-use crate::options::option;
+use tesson_core::{
+    ConfigError, OptionKind, OptionSpec, OptionTable, Options, Section, TransformFormat, Value,
+};
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Mean",
@@ -12,14 +12,13 @@ pub(crate) static FORMAT: TransformFormat = TransformFormat {
     open: None,
 };
 
-static OPTIONS: OptionTable = OptionTable(&[option(
+static OPTIONS: OptionTable = OptionTable(&[OptionSpec::optional(
     "meanFile",
     OptionKind::Path,
-    Some(""),
     "The mean picture, as OpenCV stores matrices; nothing is subtracted without it.",
 )]);
 
 fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let file = options.text("meanFile")?.unwrap_or_default();
+    let file = options.text_if_given("meanFile")?.unwrap_or_default();
     Ok(Section::from_iter([("meanFile", Value::Text(file))]))
 }

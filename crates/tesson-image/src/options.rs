@@ -2,23 +2,13 @@
 
 use tesson_core::{ConfigError, OptionKind, OptionSpec, Options, Section, Value};
 
-/// One line of a table.
-pub(crate) const fn option(
-    name: &'static str,
-    kind: OptionKind,
-    default: Option<&'static str>,
-    help: &'static str,
-) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help }
-}
-
 /// The seed of a transform's own random numbers.
 pub(crate) const SEED: OptionSpec =
-    option("seed", OptionKind::Whole, Some(""), "Seed of this transform's random numbers, below 2^32.");
+    OptionSpec::optional("seed", OptionKind::Whole, "Seed of this transform's random numbers, below 2^32.");
 
 /// Adds the seed to a description, if it is given.
 pub(crate) fn describe_seed(options: &Options<'_>, section: &mut Section) -> Result<(), ConfigError> {
-    match options.whole("seed")? {
+    match options.whole_if_given("seed")? {
         None => Ok(()),
         Some(seed) if u32::try_from(seed).is_ok() => {
             section.push("seed", Value::Whole(seed.into()));
@@ -33,7 +23,7 @@ pub(crate) fn describe_seed(options: &Options<'_>, section: &mut Section) -> Res
 
 /// The first two numbers of an option; one stands for both.
 pub(crate) fn pair(options: &Options<'_>, name: &str) -> Result<[f64; 2], ConfigError> {
-    let numbers = options.numbers(name)?.unwrap_or_default();
+    let numbers = options.numbers(name)?;
     match numbers[..] {
         [one] => Ok([one, one]),
         [first, second, ..] => Ok([first, second]),
@@ -43,7 +33,7 @@ pub(crate) fn pair(options: &Options<'_>, name: &str) -> Result<[f64; 2], Config
 
 /// A number of an option that is a share.
 pub(crate) fn share(options: &Options<'_>, name: &str) -> Result<f64, ConfigError> {
-    let share = options.real(name)?.unwrap_or_default();
+    let share = options.real(name)?;
     if (0.0..=1.0).contains(&share) {
         return Ok(share);
     }

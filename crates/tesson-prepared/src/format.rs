@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use tesson_core::{
     ConfigError, Deserializer, Error, Format, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
+    Words,
 };
 use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsSpec};
 use tesson_tfds::split::{Selection, file_instructions};
@@ -19,102 +20,84 @@ pub static FORMAT: Format = Format::new(
     open_deserializer,
 );
 
+/// Whether a feature is the number of a class, which becomes a sparse sample.
+static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]);
+
 /// One entry of `input`.
 static INPUT: OptionTable = OptionTable(&[
-    OptionSpec {
-        name: "feature",
-        aliases: &["alias"],
-        kind: OptionKind::Text,
-        default: Some(""),
-        help: "The path of the feature, such as `objects/id`, if it is not the section's name.",
-    },
-    OptionSpec {
-        name: "format",
-        aliases: &[],
-        kind: OptionKind::OneOf(&["dense", "sparse"]),
-        default: Some("dense"),
-        help: "`sparse`: the feature is the number of a class, which becomes a sample with a 1 there; -1 is none.",
-    },
-    OptionSpec {
-        name: "dim",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: Some(""),
-        help: "The number of classes of a sparse stream, if the dataset does not say it.",
-    },
-    OptionSpec {
-        name: "shape",
-        aliases: &[],
-        kind: OptionKind::Numbers,
-        default: Some(""),
-        help: "The shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are errors.",
-    },
+    OptionSpec::optional(
+        "feature",
+        OptionKind::Text,
+        "The path of the feature, such as `objects/id`, if it is not the section's name.",
+    )
+    .also_named(&["alias"]),
+    OptionSpec::with_default(
+        "format",
+        FORMATS.kind(),
+        "dense",
+        "`sparse`: the feature is the number of a class, which becomes a sample with a 1 there; -1 is none.",
+    ),
+    OptionSpec::optional(
+        "dim",
+        OptionKind::Whole,
+        "The number of classes of a sparse stream, if the dataset does not say it.",
+    ),
+    OptionSpec::optional(
+        "shape",
+        OptionKind::Numbers,
+        "The shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are errors.",
+    ),
 ]);
 
 static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec {
-        name: "directory",
-        aliases: &[],
-        kind: OptionKind::Path,
-        default: Some(""),
-        help: "The version directory, with dataset_info.json and features.json in it.",
-    },
-    OptionSpec {
-        name: "name",
-        aliases: &[],
-        kind: OptionKind::Text,
-        default: Some(""),
-        help: "The dataset's name, such as `mnist` or `ds/config:1.*.*`, in place of its directory.",
-    },
-    OptionSpec {
-        name: "dataDir",
-        aliases: &[],
-        kind: OptionKind::Path,
-        default: Some(""),
-        help: "Where the name is looked for; by default `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.",
-    },
-    OptionSpec {
-        name: "split",
-        aliases: &[],
-        kind: OptionKind::Text,
-        default: Some("all"),
-        help: "Which examples: `train`, `train[10%:]+test`, `all`.",
-    },
-    OptionSpec {
-        name: "input",
-        aliases: &[],
-        kind: OptionKind::Sections(&INPUT),
-        default: Some(""),
-        help: "One section for each stream; without it, every feature of numbers in samples of a known shape under its own path.",
-    },
-    OptionSpec {
-        name: "key",
-        aliases: &[],
-        kind: OptionKind::Text,
-        default: Some(""),
-        help: "The path of the feature by which examples are joined with other deserializers; by default the example's number in its split, or its `tfds_id` where keys are texts.",
-    },
-    OptionSpec {
-        name: "maxErrors",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: Some("0"),
-        help: "Damaged records that are left out before reading fails.",
-    },
-    OptionSpec {
-        name: "keepDataInMemory",
-        aliases: &[],
-        kind: OptionKind::Bool,
-        default: Some("false"),
-        help: "Keep decoded chunks in memory after their last use in a sweep.",
-    },
-    OptionSpec {
-        name: "cacheIndex",
-        aliases: &[],
-        kind: OptionKind::Bool,
-        default: Some(""),
-        help: "Where examples differ in length, keep what was counted beside the data, or in the folder that `TESSON_INDEX_DIR` names; the reader's `cacheIndex` is the default.",
-    },
+    OptionSpec::optional(
+        "directory",
+        OptionKind::Path,
+        "The version directory, with dataset_info.json and features.json in it.",
+    ),
+    OptionSpec::optional(
+        "name",
+        OptionKind::Text,
+        "The dataset's name, such as `mnist` or `ds/config:1.*.*`, in place of its directory.",
+    ),
+    OptionSpec::optional(
+        "dataDir",
+        OptionKind::Path,
+        "Where the name is looked for; by default `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.",
+    ),
+    OptionSpec::with_default(
+        "split",
+        OptionKind::Text,
+        "all",
+        "Which examples: `train`, `train[10%:]+test`, `all`.",
+    ),
+    OptionSpec::optional(
+        "input",
+        OptionKind::Sections(&INPUT),
+        "One section for each stream; without it, every feature of numbers in samples of a known shape under its own path.",
+    ),
+    OptionSpec::optional(
+        "key",
+        OptionKind::Text,
+        "The path of the feature by which examples are joined with other deserializers; by default the example's number in its split, or its `tfds_id` where keys are texts.",
+    ),
+    OptionSpec::with_default(
+        "maxErrors",
+        OptionKind::Whole,
+        "0",
+        "Damaged records that are left out before reading fails.",
+    ),
+    OptionSpec::with_default(
+        "keepDataInMemory",
+        OptionKind::Bool,
+        "false",
+        "Keep decoded chunks in memory after their last use in a sweep.",
+    ),
+    OptionSpec::optional(
+        "cacheIndex",
+        OptionKind::Bool,
+        "Where examples differ in length, keep what was counted beside the data, or in the folder that `TESSON_INDEX_DIR` names; the reader's `cacheIndex` is the default.",
+    ),
 ]);
 
 fn open_deserializer(
@@ -128,7 +111,7 @@ fn open_deserializer(
     };
     let dataset = open(directory(options).map_err(named)?).map_err(named)?;
     let features = features_of(&dataset).map_err(named)?;
-    let split = options.text("split")?.unwrap_or_else(|| "all".into());
+    let split = options.text("split")?;
     let planned =
         Selection::parse(&split).and_then(|split| file_instructions(&split.resolve(&dataset)?, &dataset));
     let plan = planned.map_err(here)?;
@@ -138,24 +121,22 @@ fn open_deserializer(
         features: &features,
         streams: streams(options)?,
         element: defaults.element,
-        key: options.text("key")?,
+        key: options.text_if_given("key")?,
         numeric_keys: defaults.numeric_keys,
-        max_errors: options.whole("maxErrors")?.unwrap_or(0),
+        max_errors: options.whole("maxErrors")?,
         keep: options.bool("keepDataInMemory")?,
         index_folder: Some(index_folder().unwrap_or_else(|| PathBuf::from(&dataset.directories[0]))),
-        cache_index: match options.given("cacheIndex") {
-            Some(_) => options.bool("cacheIndex")?,
-            None => defaults.cache_index,
-        },
+        cache_index: options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index),
     };
     Ok(Box::new(TfdsDeserializer::new(spec).map_err(here)?))
 }
 
 fn directory(options: &Options<'_>) -> Result<PathBuf, Error> {
-    match (options.text("directory")?, options.text("name")?) {
+    match (options.text_if_given("directory")?, options.text_if_given("name")?) {
         (Some(directory), None) => Ok(directory.into()),
         (None, Some(name)) => {
-            let data_dir = options.text("dataDir")?.map_or_else(crate::default_data_dir, PathBuf::from);
+            let data_dir =
+                options.text_if_given("dataDir")?.map_or_else(crate::default_data_dir, PathBuf::from);
             find(&name, &[data_dir])
         }
         _ => Err(ConfigError::new("directory", "either a `directory` or a `name` is expected").into()),
@@ -167,9 +148,9 @@ fn streams(options: &Options<'_>) -> Result<Vec<StreamOf>, ConfigError> {
     let stream = |(name, section): &(&str, Options<'_>)| {
         Ok(StreamOf {
             name: (*name).to_owned(),
-            feature: section.text("feature")?.unwrap_or_else(|| (*name).to_owned()),
-            one_hot: section.text("format")?.is_some_and(|format| format == "sparse"),
-            dim: section.whole("dim")?,
+            feature: section.text_if_given("feature")?.unwrap_or_else(|| (*name).to_owned()),
+            one_hot: section.word("format", &FORMATS)?,
+            dim: section.whole_if_given("dim")?,
             shape: shape(section)?,
         })
     };
@@ -178,7 +159,7 @@ fn streams(options: &Options<'_>) -> Result<Vec<StreamOf>, ConfigError> {
 
 /// Whole numbers from 1.
 fn shape(section: &Options<'_>) -> Result<Option<Vec<u64>>, ConfigError> {
-    let Some(dims) = section.numbers("shape")? else { return Ok(None) };
+    let Some(dims) = section.numbers_if_given("shape")? else { return Ok(None) };
     let dim = |d: f64| ((1.0..=f64::from(u32::MAX)).contains(&d) && d.fract() == 0.0).then_some(d as u64);
     let what = "expected whole numbers from 1, such as `28:28:3`";
     let dims: Option<Vec<u64>> = dims.into_iter().map(dim).collect();

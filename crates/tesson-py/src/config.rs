@@ -6,7 +6,7 @@ use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyT
 use tesson::ConfigError;
 use tesson::Registry;
 use tesson::config::Choices;
-use tesson::config::{OptionKind, Section, Value};
+use tesson::config::{OptionDefault, OptionKind, Section, Value};
 
 use crate::calls::Owner;
 use crate::mapping::{self, Entries};
@@ -157,7 +157,12 @@ pub(crate) fn option_table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'
         let row = PyDict::new(py);
         row.set_item("name", option.name)?;
         row.set_item("kind", kind(option.kind))?;
-        row.set_item("default", option.default)?;
+        let default = match option.default {
+            OptionDefault::Required => None,
+            OptionDefault::Absent => Some(""),
+            OptionDefault::Value(value) => Some(value),
+        };
+        row.set_item("default", default)?;
         row.set_item("help", option.help)?;
         rows.append(row)?;
     }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 pub use tesson_config::*;
-pub use tesson_core::{Name, OptionKind, Place, Section, Value, nearest};
+pub use tesson_core::{Name, OptionDefault, OptionKind, Place, Section, Value, nearest};
 
 use tesson_core::ConfigError;
 

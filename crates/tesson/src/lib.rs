@@ -69,10 +69,10 @@ pub mod deserializer {
     pub use tesson_core::{
         ByteRun, Cause, Chunk, ChunkAccess, CompactLengths, Corpus, CorpusFacts, Damage, Data, Defects,
         DescribeFn, Deserializer, DeserializerFacts, Fault, Fetch, Format, FoundStream, InMemory, Index,
-        IndexCache, Indexed, KeyType, Keys, Name, Object, Offsets, OneCore, OptionKind, OptionSpec,
-        OptionTable, Options, Parallelism, ReadContext, ReaderDefaults, RepeatedKeys, ResourceId, Scattered,
-        Scratch, Section, SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Value, Values,
-        describe_from_table,
+        IndexCache, Indexed, KeyType, Keys, Name, Object, Offsets, OneCore, OptionDefault, OptionKind,
+        OptionSpec, OptionTable, Options, Parallelism, ReadContext, ReaderDefaults, RepeatedKeys, ResourceId,
+        Scattered, Scratch, Section, SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder,
+        Value, Values, Words, describe_from_table,
     };
 
     /// Transforms of one's own.

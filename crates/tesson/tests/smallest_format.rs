@@ -27,21 +27,9 @@ static FORMAT: Format = Format::new(
 );
 
 static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec { name: "file", aliases: &[], kind: OptionKind::Path, default: None, help: "The file." },
-    OptionSpec {
-        name: "dim",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: None,
-        help: "Floats in a record.",
-    },
-    OptionSpec {
-        name: "recordsPerChunk",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: Some("1024"),
-        help: "Records that are read together.",
-    },
+    OptionSpec::required("file", OptionKind::Path, "The file."),
+    OptionSpec::required("dim", OptionKind::Whole, "Floats in a record."),
+    OptionSpec::with_default("recordsPerChunk", OptionKind::Whole, "1024", "Records that are read together."),
 ]);
 
 /// From options to a deserializer; nothing is read yet.
@@ -56,7 +44,7 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
     let per_chunk = at_least_one(options, "recordsPerChunk")?;
     let shape = Shape::new([dim as usize]);
     let stream = StreamInfo { name: "x".into(), shape, element: Element::F32, sparse: false };
-    let file = options.text("file")?.expect("required options are there").into();
+    let file = options.text("file")?.into();
     // All that changes what is delivered, and so what a saved state is good for.
     let identity = format!("{} dim={dim} recordsPerChunk={per_chunk}", FORMAT.name);
     let facts = DeserializerFacts::new(FORMAT.name, vec![file], vec![stream], identity);
@@ -64,7 +52,7 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
 }
 
 fn at_least_one(options: &Options<'_>, name: &str) -> Result<u64, ConfigError> {
-    let n = options.whole(name)?.expect("the option is required or has a default");
+    let n = options.whole(name)?;
     if n == 0 { Err(ConfigError::new(options.path(name), "found 0, expected at least 1")) } else { Ok(n) }
 }
 

@@ -5,11 +5,10 @@ use tesson_core::{
 };
 
 use super::Draft;
-use super::kind::types;
 use super::known::typed;
 use super::scope::Scope;
 use super::window::{self, Rule, WINDOW};
-use crate::READER_OPTIONS;
+use crate::{READER_OPTIONS, format_names};
 
 /// Reads the section of a composite reader.
 pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<(), ConfigError> {
@@ -47,14 +46,14 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     let formats = deserializers.iter().filter_map(|d| registry.find(type_name(d)?, "").ok());
     let kinds: Vec<&str> = formats.map(|format| format.name).collect();
     let rule = match kinds[..] {
-        [types::IMAGE] => Rule::Pictures,
-        _ if kinds.contains(&types::TEXT) => Rule::Text { chunk_bytes: chunk_bytes(scope)? },
+        [format_names::IMAGE] => Rule::Pictures,
+        _ if kinds.contains(&format_names::TEXT) => Rule::Text { chunk_bytes: chunk_bytes(scope)? },
         _ => Rule::NoText,
     };
     let facts = Facts {
         rule,
-        pictures: kinds.contains(&types::IMAGE),
-        speech: kinds.iter().any(|k| types::SPEECH.contains(k)),
+        pictures: kinds.contains(&format_names::IMAGE),
+        speech: kinds.iter().any(|k| format_names::SPEECH.contains(k)),
     };
     let deserializers = deserializers.into_iter().map(Value::Section).collect();
     draft.section.push(name.clone(), Value::List(deserializers));
@@ -115,16 +114,15 @@ pub(super) fn remove(section: &mut Section, names: &[&str]) {
 
 /// `chunkSizeInBytes` at the reader's level, which only decides over the window.
 fn chunk_bytes(scope: &Scope<'_>) -> Result<u64, ConfigError> {
-    static TABLE: OptionTable = OptionTable(&[OptionSpec {
-        name: "chunkSizeInBytes",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: Some("33554432"),
-        help: "Size of a chunk.",
-    }]);
+    static TABLE: OptionTable = OptionTable(&[OptionSpec::with_default(
+        "chunkSizeInBytes",
+        OptionKind::Whole,
+        "33554432",
+        "Size of a chunk.",
+    )]);
     let mut given = Section::default();
     scope.copy(&TABLE, |_| true, &mut given);
-    let bytes = Options::new(&TABLE, &given, "")?.whole("chunkSizeInBytes");
+    let bytes = Options::new(&TABLE, &given, "")?.whole_if_given("chunkSizeInBytes");
     bytes.map(Option::unwrap_or_default).map_err(|e| e.located_in(&given))
 }
 

@@ -1,4 +1,4 @@
-//! What a reader means, typed and with every default, as JSON (§14).
+//! What a reader means, typed and with every default, as JSON (.14).
 
 use serde_json::{Map, Value as Json, json};
 use tesson_core::{
@@ -7,11 +7,10 @@ use tesson_core::{
 };
 use tesson_plan::Window;
 
-use super::window::ALL;
 use super::{Kind, Reader};
 use crate::READER_OPTIONS;
 use crate::json::section_to_json;
-use crate::lower::understand;
+use crate::lower::{WHOLE_SET, lower_unchecked};
 use crate::source::{DeserializerConfig, Randomize};
 
 /// Stands for a deserializer that a module is to register: only who imports that knows what its options mean.
@@ -50,7 +49,7 @@ pub fn check_before_modules(section: &Section, registry: &Registry) -> Result<()
     };
     // A module may register the types of others, too.
     parts.iter_mut().filter(is_unknown).for_each(|part| *part = stand_in());
-    let source = understand(&section, &registry.clone().with(&PLUG_IN))?;
+    let source = lower_unchecked(&section, &registry.clone().with(&PLUG_IN))?;
     source.check()?;
     let mut known = source.deserializers.iter().filter(|d| d.format.name != PLUG_IN.name);
     known.try_for_each(|d| deserializer(d, &source.reader_defaults(), registry).map(drop))
@@ -85,18 +84,18 @@ impl Reader {
                 plug_ins.push(written);
             }
         }
-        let source = understand(&section, &registry.clone().with(&PLUG_IN))?;
+        let source = lower_unchecked(&section, &registry.clone().with(&PLUG_IN))?;
         let options = Options::new(&READER_OPTIONS, &self.section, "")?;
         let truncated = source.truncation.is_some();
-        let length = options.whole("truncationLength")?.unwrap_or(0);
+        let length = options.whole("truncationLength")?;
         // Readers of speech take the size of the minibatch for a length of 0.
         let is_open = self.kind == Kind::Speech && truncated && length == 0 && !source.frame_mode;
         if !is_open {
             source.check()?;
         }
         let (window, in_samples) = match (source.randomize, &source.randomization_window) {
-            (Randomize::Window, Window::Samples(ALL..)) => (json!("all"), json!(true)),
-            (Randomize::Window, Window::Chunks(ALL..)) => (json!("all"), json!(false)),
+            (Randomize::Window, Window::Samples(WHOLE_SET..)) => (json!("all"), json!(true)),
+            (Randomize::Window, Window::Chunks(WHOLE_SET..)) => (json!("all"), json!(false)),
             (Randomize::Window, Window::Samples(n)) => (json!(n), json!(true)),
             (Randomize::Window, Window::Chunks(n)) => (json!(n), json!(false)),
             _ => (Json::Null, Json::Null),
@@ -119,7 +118,7 @@ impl Reader {
             "truncated": truncated,
             "truncationLength": length,
             "maxErrors": source.max_errors,
-            "verbosity": options.whole("verbosity")?.unwrap_or(0),
+            "verbosity": options.whole("verbosity")?,
             "multiThreadedDeserialization": options.bool("multiThreadedDeserialization")?,
             "useNumericSequenceKeys": source.use_numeric_sequence_keys,
             "hashSequenceKeys": source.hash_sequence_keys,

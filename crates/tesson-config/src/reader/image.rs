@@ -1,14 +1,13 @@
-//! The older reader of pictures: a section for the pictures, which is cropped and scaled, and one for the labels (§11).
+//! The older reader of pictures: a section for the pictures, which is cropped and scaled, and one for the labels (.11).
 
 use tesson_core::{ConfigError, Name, OptionKind, OptionSpec, OptionTable, Registry, Section, Value};
 
 use super::composite::{Facts, NOT_COPIED, finish};
-use super::kind::types;
 use super::lone::global_timeline;
 use super::scope::Scope;
 use super::window::Rule;
 use super::{Draft, Ignored};
-use crate::READER_OPTIONS;
+use crate::{READER_OPTIONS, format_names};
 
 /// Reads the section of a reader of pictures.
 pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<(), ConfigError> {
@@ -18,8 +17,8 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     let (labels, classes) = only(scope, "labelDim")?;
     let (picture_scope, label_scope) = (scope.inner(pictures), scope.inner(classes));
     let transforms = transforms(&picture_scope, registry)?;
-    let format = registry.find(types::IMAGE, "")?;
-    let mut deserializer = Section::from_iter([("type", Value::Text(types::IMAGE.into()))]);
+    let format = registry.find(format_names::IMAGE, "")?;
+    let mut deserializer = Section::from_iter([("type", Value::Text(format_names::IMAGE.into()))]);
     scope.copy(format.options, |name| name != "input", &mut deserializer);
     let is_multi_view = |text: &str| text.eq_ignore_ascii_case("multiview10");
     if deserializer.get("multiViewCrop").is_none()
@@ -64,13 +63,12 @@ fn only<'t>(scope: &Scope<'t>, option: &str) -> Result<(&'t Name, &'t Section), 
     }
 }
 
-static ORDER: OptionTable = OptionTable(&[OptionSpec {
-    name: "mbFormat",
-    aliases: &[],
-    kind: OptionKind::OneOf(&["nchw", "nhwc", "legacy"]),
-    default: Some("nchw"),
-    help: "Whether channels come first.",
-}]);
+static ORDER: OptionTable = OptionTable(&[OptionSpec::with_default(
+    "mbFormat",
+    OptionKind::OneOf(&["nchw", "nhwc", "legacy"]),
+    "nchw",
+    "Whether channels come first.",
+)]);
 
 /// The transforms that the options stand for, in their order.
 fn transforms(scope: &Scope<'_>, registry: &Registry) -> Result<Vec<Value>, ConfigError> {
@@ -93,7 +91,7 @@ fn transforms(scope: &Scope<'_>, registry: &Registry) -> Result<Vec<Value>, Conf
     }
     let mut order = Section::default();
     scope.copy(&ORDER, |_| true, &mut order);
-    let order = tesson_core::Options::new(&ORDER, &order, "")?.text("mbFormat")?.unwrap_or_default();
+    let order = tesson_core::Options::new(&ORDER, &order, "")?.text("mbFormat")?;
     if order == "nchw" {
         list.push(Value::Section(Section::from_iter([("type", Value::Text("Transpose".into()))])));
     }

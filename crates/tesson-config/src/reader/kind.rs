@@ -3,7 +3,7 @@
 use tesson_core::{ConfigError, Registry, nearest};
 
 use super::scope::Scope;
-use crate::READER_OPTIONS;
+use crate::{READER_OPTIONS, format_names};
 
 /// The readers of CNTK, as far as Tesson knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -87,8 +87,8 @@ impl Kind {
     /// The type of the deserializer whose options stand in the reader's own section.
     pub(super) fn own_deserializer(self) -> Option<&'static str> {
         match self {
-            Kind::Text => Some("CNTKTextFormatDeserializer"),
-            Kind::Binary => Some("CNTKBinaryFormatDeserializer"),
+            Kind::Text => Some(format_names::TEXT),
+            Kind::Binary => Some(format_names::BINARY),
             _ => None,
         }
     }
@@ -100,14 +100,4 @@ impl Kind {
         names.extend(format.into_iter().flat_map(|format| format.options.names()));
         names
     }
-}
-
-/// Deserializers that rules of readers name.
-pub(crate) mod types {
-    /// Text, with windows in chunks.
-    pub(crate) const TEXT: &str = "CNTKTextFormatDeserializer";
-    /// Pictures, read as frames where there is nothing else.
-    pub(crate) const IMAGE: &str = "ImageDeserializer";
-    /// Speech, with texts as keys.
-    pub(crate) const SPEECH: [&str; 2] = ["HTKFeatureDeserializer", "HTKMLFDeserializer"];
 }

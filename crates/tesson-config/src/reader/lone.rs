@@ -31,7 +31,7 @@ pub(super) fn read(
     let typed = Options::new(format.options, &options, "")?;
     let rule = match kind {
         Kind::Binary => Rule::Binary,
-        _ => Rule::Text { chunk_bytes: typed.whole("chunkSizeInBytes")?.unwrap_or_default() },
+        _ => Rule::Text { chunk_bytes: typed.whole("chunkSizeInBytes")? },
     };
     options.0.insert(0, ("type".into(), Value::Text(name.into())));
     draft.section.push("deserializers", Value::List(vec![Value::Section(options)]));

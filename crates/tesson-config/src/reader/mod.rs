@@ -35,7 +35,6 @@ pub(crate) use describe::resolved;
 pub(crate) use find::without_reader;
 pub use find::{Found, find};
 pub use kind::Kind;
-pub(crate) use window::no_size;
 
 /// A reader section and what it means.
 #[derive(Clone, Debug)]

@@ -34,10 +34,9 @@ impl<'t> Scope<'t> {
 
     /// What an option was given, here or around; `default` and the empty text mean that nothing was.
     pub(super) fn find(&self, spec: &OptionSpec) -> Option<(&'t Name, &'t Value)> {
-        let names = || std::iter::once(spec.name).chain(spec.aliases.iter().copied());
-        names().for_each(|name| self.know(name));
+        spec.names().for_each(|name| self.know(name));
         let levels = std::iter::once(self.own).chain(self.outer.iter().copied());
-        let mut given = levels.flat_map(|level| names().find_map(|name| level.entry(name)));
+        let mut given = levels.flat_map(|level| spec.names().find_map(|name| level.entry(name)));
         given.find(|(_, value)| is_given(value, spec.kind == OptionKind::Bool))
     }
 

@@ -1,14 +1,16 @@
-//! The older readers of speech: a section for each stream of features and labels (§11; spec of speech, §10).
+//! The older readers of speech: a section for each stream of features and labels (.11; spec of speech, .10).
 
-use tesson_core::{ConfigError, Name, OptionKind, OptionTable, Options, Registry, Section, Value};
+use tesson_core::{
+    ConfigError, Name, OptionKind, OptionSpec, OptionTable, Options, Registry, Section, Value,
+};
 
 use super::composite::{Facts, NOT_COPIED, remove, writes};
-use super::kind::types;
 use super::lone::global_timeline;
 use super::scope::Scope;
-use super::window::{ALL, Rule};
+use super::window::Rule;
 use super::{Draft, Ignored, composite};
-use crate::READER_OPTIONS;
+use crate::lower::WHOLE_SET;
+use crate::{READER_OPTIONS, format_names};
 
 /// Options that older programs read and that change nothing.
 const WITHOUT_EFFECT: &[&str] = &["miniBatchMode", "useMersenneTwisterRand", "hmms", "verbosity", "module"];
@@ -48,7 +50,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     };
     features.sort_by(by_name);
     labels.sort_by(by_name);
-    let [feature_type, label_type] = types::SPEECH;
+    let [feature_type, label_type] = format_names::SPEECH;
     let features = features.into_iter().map(|(n, s)| (feature_type, &["real"][..], &["type"][..], n, s));
     let labels =
         labels.into_iter().map(|(n, s)| (label_type, &["category"][..], &["labelType", "type"][..], n, s));
@@ -152,7 +154,7 @@ fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<(), ConfigError> {
         return Err(ConfigError::new("readMethod", what));
     }
     let window = match (text.to_ascii_lowercase().as_str(), text.parse::<u64>()) {
-        ("auto", _) => ALL,
+        ("auto", _) => WHOLE_SET,
         (_, Ok(frames @ 1..)) => frames,
         _ => {
             let what = format!(
@@ -167,13 +169,12 @@ fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<(), ConfigError> {
     Ok(())
 }
 
-static PARALLEL: OptionTable = OptionTable(&[tesson_core::OptionSpec {
-    name: "nbruttsineachrecurrentiter",
-    aliases: &[],
-    kind: OptionKind::Numbers,
-    default: Some("1"),
-    help: "Sequences side by side, by epoch.",
-}]);
+static PARALLEL: OptionTable = OptionTable(&[OptionSpec::with_default(
+    "nbruttsineachrecurrentiter",
+    OptionKind::Numbers,
+    "1",
+    "Sequences side by side, by epoch.",
+)]);
 
 fn parallel_sequences(scope: &Scope<'_>) -> Result<Vec<u64>, ConfigError> {
     let mut given = Section::default();
@@ -182,7 +183,8 @@ fn parallel_sequences(scope: &Scope<'_>) -> Result<Vec<u64>, ConfigError> {
     let wrong = || {
         ConfigError::new(name, "expected whole numbers from 1, such as `16` or `8*2:16`").located_in(&given)
     };
-    let numbers = Options::new(&PARALLEL, &given, "")?.numbers(name).map_err(|e| e.located_in(&given))?;
+    let numbers =
+        Options::new(&PARALLEL, &given, "")?.numbers_if_given(name).map_err(|e| e.located_in(&given))?;
     let whole = |n: f64| if n >= 1.0 && n.fract() == 0.0 && n < 1e9 { Ok(n as u64) } else { Err(wrong()) };
     numbers.unwrap_or_default().into_iter().map(whole).collect()
 }

@@ -1,15 +1,12 @@
-//! The randomization window (§10): what it is where the configuration does not say all of it.
+//! The randomization window (.10): what it is where the configuration does not say all of it.
 
 use tesson_core::{ConfigError, Name, Options, Section, Value};
 use tesson_plan::Window;
 
 use super::scope::Scope;
 use crate::READER_OPTIONS;
-use crate::lower::randomize;
+use crate::lower::{WHOLE_SET, missing_window_size, randomize};
 use crate::source::Randomize;
-
-/// The window that is the whole corpus, in samples, as the reference writes it.
-pub(crate) const ALL: u64 = (1 << 62) - 1;
 
 /// What decides over the defaults.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,20 +36,20 @@ pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Resul
     if order != Randomize::Window {
         return Ok(order != Randomize::Off);
     }
-    let size = options.whole("randomizationWindow")?;
+    let size = options.whole_if_given("randomizationWindow")?;
     let in_samples = match options.given("sampleBasedRandomizationWindow") {
         Some(_) => Some(options.bool("sampleBasedRandomizationWindow")?),
         None => None,
     };
     let by_default = match rule {
         Rule::Text { chunk_bytes } => Window::Chunks((TEXT_WINDOW / chunk_bytes.max(1)).max(1)),
-        Rule::Binary if in_samples == Some(true) => Window::Samples(ALL),
+        Rule::Binary if in_samples == Some(true) => Window::Samples(WHOLE_SET),
         Rule::Binary => Window::Chunks(128),
-        Rule::NoText => Window::Samples(ALL),
+        Rule::NoText => Window::Samples(WHOLE_SET),
         Rule::Pictures => Window::Samples(1),
     };
     if let (Rule::Text { .. }, None, Some(true)) = (rule, size, in_samples) {
-        return Err(no_size().at(given.place_of("sampleBasedRandomizationWindow").cloned()));
+        return Err(missing_window_size().at(given.place_of("sampleBasedRandomizationWindow").cloned()));
     }
     let (default_size, default_in_samples) = match by_default {
         Window::Samples(n) => (n, true),
@@ -64,15 +61,6 @@ pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Resul
     let in_samples = in_samples.unwrap_or(default_in_samples);
     section.push(place("sampleBasedRandomizationWindow"), Value::Bool(in_samples));
     Ok(size > 0)
-}
-
-/// What is wrong with a window in samples without their number. The documents call it the whole set, CNTK 2.7 refuses it
-/// beside text: taking it for either would surprise those who know the other.
-pub(crate) fn no_size() -> ConfigError {
-    let what = format!(
-        "the window counts samples, but `randomizationWindow` does not say how many; for the whole set give it as {ALL}"
-    );
-    ConfigError::new("sampleBasedRandomizationWindow", what)
 }
 
 /// The options that say what the window is.

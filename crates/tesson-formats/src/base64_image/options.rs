@@ -1,8 +1,9 @@
 //! The options of files of pictures in Base64, and what they mean.
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value};
+use tesson_core::{
+    ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
+};
 
-use crate::options::option;
 use crate::pictures::{self, FILE, GRAYSCALE, MULTI_VIEW_CROP, STREAMS, VERBOSITY};
 
 /// The options of the deserializer.
@@ -12,10 +13,9 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     GRAYSCALE,
     MULTI_VIEW_CROP,
     VERBOSITY,
-    option(
+    OptionSpec::optional(
         "cacheIndex",
         OptionKind::Bool,
-        Some(""),
         "Write the index beside the file and use it the next time; the reader's `cacheIndex` is the default.",
     ),
 ]);
@@ -27,10 +27,7 @@ pub(crate) fn describe(
     registry: &Registry,
 ) -> Result<Section, ConfigError> {
     let mut section = pictures::describe(options, registry)?;
-    let cached = match options.given("cacheIndex") {
-        Some(_) => options.bool("cacheIndex")?,
-        None => defaults.cache_index,
-    };
+    let cached = options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index);
     let input = section.0.len() - 1;
     section.0.insert(input, ("cacheIndex".into(), Value::Bool(cached)));
     Ok(section)

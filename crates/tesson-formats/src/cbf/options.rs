@@ -7,83 +7,64 @@ use tesson_core::{
     Value,
 };
 
+use crate::options::PRECISIONS;
+
 /// One entry of `input`.
 static INPUT: OptionTable = OptionTable(&[
-    OptionSpec {
-        name: "alias",
-        aliases: &[],
-        kind: OptionKind::Text,
-        default: Some(""),
-        help: "The stream's name in the file, if it is not the section's.",
-    },
-    OptionSpec {
-        name: "skip",
-        aliases: &[],
-        kind: OptionKind::Bool,
-        default: Some("false"),
-        help: "Leaves the stream out; what only it needs is not read.",
-    },
-    OptionSpec {
-        name: "dim",
-        aliases: &[],
-        kind: OptionKind::Unused,
-        default: Some(""),
-        help: "Not looked at: the file says how large samples are.",
-    },
-    OptionSpec {
-        name: "format",
-        aliases: &[],
-        kind: OptionKind::Unused,
-        default: Some(""),
-        help: "Not looked at: the file says whether samples are sparse.",
-    },
+    OptionSpec::optional(
+        "alias",
+        OptionKind::Text,
+        "The stream's name in the file, if it is not the section's.",
+    ),
+    OptionSpec::with_default(
+        "skip",
+        OptionKind::Bool,
+        "false",
+        "Leaves the stream out; what only it needs is not read.",
+    ),
+    OptionSpec::optional("dim", OptionKind::Unused, "Not looked at: the file says how large samples are."),
+    OptionSpec::optional(
+        "format",
+        OptionKind::Unused,
+        "Not looked at: the file says whether samples are sparse.",
+    ),
 ]);
 
 /// The options of the deserializer.
 pub(super) static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec {
-        name: "file",
-        aliases: &[],
-        kind: OptionKind::Files,
-        default: None,
-        help: "The file, relative to the working directory; a pattern such as `part-*`, or a list, for several that are \
+    OptionSpec::required(
+        "file",
+        OptionKind::Files,
+        "The file, relative to the working directory; a pattern such as `part-*`, or a list, for several that are \
                one corpus, in this order (those of a pattern by name). The same id in two files is two sequences.",
-    },
-    OptionSpec {
-        name: "input",
-        aliases: &[],
-        kind: OptionKind::Sections(&INPUT),
-        default: Some(""),
-        help: "One section for each stream that is renamed or left out; others come under their own names.",
-    },
-    OptionSpec {
-        name: "traceLevel",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: Some("1"),
-        help: "What is logged: 0 errors, 1 warnings too, 2 everything.",
-    },
-    OptionSpec {
-        name: "keepDataInMemory",
-        aliases: &[],
-        kind: OptionKind::Bool,
-        default: Some("false"),
-        help: "Keep decoded chunks in memory after their last use in a sweep.",
-    },
-    OptionSpec {
-        name: "precision",
-        aliases: &[],
-        kind: OptionKind::OneOf(&["float", "double"]),
-        default: Some(""),
-        help: "Type of the values, whatever the file's is; the reader's is the default.",
-    },
-    OptionSpec {
-        name: "cacheIndex",
-        aliases: &[],
-        kind: OptionKind::Unused,
-        default: Some(""),
-        help: "Without effect: the file's chunk table is its index.",
-    },
+    ),
+    OptionSpec::optional(
+        "input",
+        OptionKind::Sections(&INPUT),
+        "One section for each stream that is renamed or left out; others come under their own names.",
+    ),
+    OptionSpec::with_default(
+        "traceLevel",
+        OptionKind::Whole,
+        "1",
+        "What is logged: 0 errors, 1 warnings too, 2 everything.",
+    ),
+    OptionSpec::with_default(
+        "keepDataInMemory",
+        OptionKind::Bool,
+        "false",
+        "Keep decoded chunks in memory after their last use in a sweep.",
+    ),
+    OptionSpec::optional(
+        "precision",
+        PRECISIONS.kind(),
+        "Type of the values, whatever the file's is; the reader's is the default.",
+    ),
+    OptionSpec::optional(
+        "cacheIndex",
+        OptionKind::Unused,
+        "Without effect: the file's chunk table is its index.",
+    ),
 ]);
 
 /// One entry of `input`.
@@ -111,11 +92,7 @@ impl CbfOptions {
             let what = "keys of the binary format are numbers, the reader asks for texts (`useNumericSequenceKeys = false`)";
             return Err(ConfigError::new(options.path("file"), what));
         }
-        let element = match options.text("precision")?.as_deref() {
-            Some("double") => Element::F64,
-            Some(_) => Element::F32,
-            None => defaults.element,
-        };
+        let element = options.word_if_given("precision", &PRECISIONS)?.unwrap_or(defaults.element);
         let files = options.files("file")?;
         Ok(CbfOptions { files, inputs: inputs(options)?, element, keep: options.bool("keepDataInMemory")? })
     }
@@ -124,7 +101,7 @@ impl CbfOptions {
 fn inputs(options: &Options<'_>) -> Result<Vec<Input>, ConfigError> {
     let mut inputs: Vec<Input> = Vec::new();
     for (name, stream) in options.sections("input")? {
-        let alias = stream.text("alias")?.unwrap_or_else(|| name.to_string());
+        let alias = stream.text_if_given("alias")?.unwrap_or_else(|| name.to_string());
         if let Some(other) = inputs.iter().find(|input| input.alias == alias) {
             let what = format!(
                 "the stream `{alias}` of the file is `{}` already, expected one name for it",
@@ -153,7 +130,7 @@ pub(super) fn describe(
     });
     Ok(Section::from_iter([
         ("file", options.described_files("file")?),
-        ("traceLevel", Value::Whole(options.whole("traceLevel")?.unwrap_or_default().into())),
+        ("traceLevel", Value::Whole(options.whole("traceLevel")?.into())),
         ("keepDataInMemory", Value::Bool(resolved.keep)),
         ("input", Value::Section(Section::from_iter(input))),
     ]))

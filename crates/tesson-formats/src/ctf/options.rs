@@ -5,146 +5,134 @@ use std::path::PathBuf;
 use tesson_core::identity::{Identity, Maybe, Quoted};
 use tesson_core::{
     ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section,
-    Shape, StreamInfo, Value,
+    Shape, StreamInfo, Value, Words,
 };
 
 use super::number::Grammar;
 
+use crate::options::PRECISIONS;
+
+/// Whether samples of a stream are sparse.
+static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]);
+
+/// Whether CNTK 2.7 is followed in what it takes for a fault, too.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rules {
+    Lenient,
+    Cntk,
+}
+
+static RULES: Words<Rules, 2> = Words::new([("lenient", Rules::Lenient), ("cntk", Rules::Cntk)]);
+
+static EMPTY_INPUTS: Words<EmptyInputs, 4> = Words::new([
+    ("keep", EmptyInputs::Keep),
+    ("skip", EmptyInputs::Skip),
+    ("fault", EmptyInputs::Fault),
+    ("error", EmptyInputs::Error),
+]);
+
+static NUMBERS: Words<Grammar, 2> = Words::new([("cntk", Grammar::Cntk), ("extended", Grammar::Extended)]);
+
 /// One entry of `input`.
 static INPUT: OptionTable = OptionTable(&[
-    OptionSpec {
-        name: "dim",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: Some(""),
-        help: "Values in a sample; `auto` takes a dense stream's from its first sample.",
-    },
-    OptionSpec {
-        name: "format",
-        aliases: &[],
-        kind: OptionKind::OneOf(&["dense", "sparse"]),
-        default: None,
-        help: "Whether samples list all their values or only pairs `index:value`.",
-    },
-    OptionSpec {
-        name: "alias",
-        aliases: &[],
-        kind: OptionKind::Text,
-        default: Some(""),
-        help: "The stream's name in the file, if it is not the section's.",
-    },
-    OptionSpec {
-        name: "definesMBSize",
-        aliases: &[],
-        kind: OptionKind::Bool,
-        default: Some("false"),
-        help: "The rows that name this stream are what lengths count; rows and sequences without it do not exist.",
-    },
+    OptionSpec::optional(
+        "dim",
+        OptionKind::Whole,
+        "Values in a sample; `auto` takes a dense stream's from its first sample.",
+    ),
+    OptionSpec::required(
+        "format",
+        FORMATS.kind(),
+        "Whether samples list all their values or only pairs `index:value`.",
+    ),
+    OptionSpec::optional(
+        "alias",
+        OptionKind::Text,
+        "The stream's name in the file, if it is not the section's.",
+    ),
+    OptionSpec::with_default(
+        "definesMBSize",
+        OptionKind::Bool,
+        "false",
+        "The rows that name this stream are what lengths count; rows and sequences without it do not exist.",
+    ),
 ]);
 
 /// The options of the deserializer.
 pub(crate) static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec {
-        name: "file",
-        aliases: &[],
-        kind: OptionKind::Files,
-        default: None,
-        help: "The file, relative to the working directory; a pattern such as `part-*`, or a list, for several that are \
+    OptionSpec::required(
+        "file",
+        OptionKind::Files,
+        "The file, relative to the working directory; a pattern such as `part-*`, or a list, for several that are \
                one corpus, in this order (those of a pattern by name). The same id in two files is two sequences.",
-    },
-    OptionSpec {
-        name: "input",
-        aliases: &[],
-        kind: OptionKind::Sections(&INPUT),
-        default: None,
-        help: "One section a stream, named as the stream.",
-    },
-    OptionSpec {
-        name: "skipSequenceIds",
-        aliases: &[],
-        kind: OptionKind::Bool,
-        default: Some("false"),
-        help: "Every row is a sequence, whatever ids the file has.",
-    },
-    OptionSpec {
-        name: "maxErrors",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: Some("0"),
-        help: "Faults that are forgiven over the life of the reader.",
-    },
-    OptionSpec {
-        name: "traceLevel",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: Some("1"),
-        help: "What is logged: 0 errors, 1 warnings too, 2 everything.",
-    },
-    OptionSpec {
-        name: "chunkSizeInBytes",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: Some("33554432"),
-        help: "Largest size of a chunk, in bytes; a longer sequence is a chunk of its own.",
-    },
-    OptionSpec {
-        name: "keepDataInMemory",
-        aliases: &[],
-        kind: OptionKind::Bool,
-        default: Some("false"),
-        help: "Keep parsed chunks in memory after their last use in a sweep.",
-    },
-    OptionSpec {
-        name: "cacheIndex",
-        aliases: &[],
-        kind: OptionKind::Bool,
-        default: Some(""),
-        help: "Write the index beside the file and use it the next time; the reader's `cacheIndex` is the default.",
-    },
-    OptionSpec {
-        name: "frameMode",
-        aliases: &[],
-        kind: OptionKind::Bool,
-        default: Some("false"),
-        help: "Read by the older reader only: in a composite reader, the reader's `frameMode` decides.",
-    },
-    OptionSpec {
-        name: "precision",
-        aliases: &[],
-        kind: OptionKind::OneOf(&["float", "double"]),
-        default: Some(""),
-        help: "Type of the values; the reader's is the default.",
-    },
-    OptionSpec {
-        name: "rules",
-        aliases: &[],
-        kind: OptionKind::OneOf(&["lenient", "cntk"]),
-        default: Some("lenient"),
-        help: "Whether CNTK 2.7 is followed in what it takes for a fault, too.",
-    },
-    OptionSpec {
-        name: "emptyInputs",
-        aliases: &[],
-        kind: OptionKind::OneOf(&["keep", "skip", "fault", "error"]),
-        default: Some(""),
-        help: "What the lenient rules do with a sequence that lacks one of the streams: deliver it without samples there \
+    ),
+    OptionSpec::required("input", OptionKind::Sections(&INPUT), "One section a stream, named as the stream."),
+    OptionSpec::with_default(
+        "skipSequenceIds",
+        OptionKind::Bool,
+        "false",
+        "Every row is a sequence, whatever ids the file has.",
+    ),
+    OptionSpec::with_default(
+        "maxErrors",
+        OptionKind::Whole,
+        "0",
+        "Faults that are forgiven over the life of the reader.",
+    ),
+    OptionSpec::with_default(
+        "traceLevel",
+        OptionKind::Whole,
+        "1",
+        "What is logged: 0 errors, 1 warnings too, 2 everything.",
+    ),
+    OptionSpec::with_default(
+        "chunkSizeInBytes",
+        OptionKind::Whole,
+        "33554432",
+        "Largest size of a chunk, in bytes; a longer sequence is a chunk of its own.",
+    ),
+    OptionSpec::with_default(
+        "keepDataInMemory",
+        OptionKind::Bool,
+        "false",
+        "Keep parsed chunks in memory after their last use in a sweep.",
+    ),
+    OptionSpec::optional(
+        "cacheIndex",
+        OptionKind::Bool,
+        "Write the index beside the file and use it the next time; the reader's `cacheIndex` is the default.",
+    ),
+    OptionSpec::with_default(
+        "frameMode",
+        OptionKind::Bool,
+        "false",
+        "Read by the older reader only: in a composite reader, the reader's `frameMode` decides.",
+    ),
+    OptionSpec::optional("precision", PRECISIONS.kind(), "Type of the values; the reader's is the default."),
+    OptionSpec::with_default(
+        "rules",
+        RULES.kind(),
+        "lenient",
+        "Whether CNTK 2.7 is followed in what it takes for a fault, too.",
+    ),
+    OptionSpec::optional(
+        "emptyInputs",
+        EMPTY_INPUTS.kind(),
+        "What the lenient rules do with a sequence that lacks one of the streams: deliver it without samples there \
                (`keep`, the default with ids), leave it out of all streams (`skip`), also charging a fault (`fault`, the \
                default without ids, where the sequence is a row), or fail.",
-    },
-    OptionSpec {
-        name: "numbers",
-        aliases: &[],
-        kind: OptionKind::OneOf(&["cntk", "extended"]),
-        default: Some("cntk"),
-        help: "`extended` also reads `.5`, `1.e5`, `nan` and `inf`, and wants a separator between values.",
-    },
-    OptionSpec {
-        name: "numChunksToCache",
-        aliases: &[],
-        kind: OptionKind::Unused,
-        default: Some(""),
-        help: "Found in older configurations; without effect.",
-    },
+    ),
+    OptionSpec::with_default(
+        "numbers",
+        NUMBERS.kind(),
+        "cntk",
+        "`extended` also reads `.5`, `1.e5`, `nan` and `inf`, and wants a separator between values.",
+    ),
+    OptionSpec::optional(
+        "numChunksToCache",
+        OptionKind::Unused,
+        "Found in older configurations; without effect.",
+    ),
 ]);
 
 /// What the lenient rules do with a sequence that lacks one of its streams. What a stream lacks because its samples were
@@ -197,12 +185,7 @@ const MAX_DIM: u64 = i32::MAX as u64;
 impl CtfOptions {
     /// Resolves a section.
     pub(crate) fn new(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<CtfOptions, ConfigError> {
-        let word = |name: &str| options.text(name).map(Option::unwrap_or_default);
-        let element = match word("precision")?.as_str() {
-            "double" => Element::F64,
-            "float" => Element::F32,
-            _ => defaults.element,
-        };
+        let element = options.word_if_given("precision", &PRECISIONS)?.unwrap_or(defaults.element);
         let mut resolved = CtfOptions {
             files: options.files("file")?,
             streams: Vec::new(),
@@ -211,22 +194,13 @@ impl CtfOptions {
             main: None,
             skip_ids: options.bool("skipSequenceIds")?,
             text_keys: !defaults.numeric_keys,
-            lenient: word("rules")? == "lenient",
-            empty: match word("emptyInputs")?.as_str() {
-                "keep" => Some(EmptyInputs::Keep),
-                "skip" => Some(EmptyInputs::Skip),
-                "fault" => Some(EmptyInputs::Fault),
-                "error" => Some(EmptyInputs::Error),
-                _ => None,
-            },
-            grammar: if word("numbers")? == "extended" { Grammar::Extended } else { Grammar::Cntk },
+            lenient: options.word("rules", &RULES)? == Rules::Lenient,
+            empty: options.word_if_given("emptyInputs", &EMPTY_INPUTS)?,
+            grammar: options.word("numbers", &NUMBERS)?,
             max_errors: max_errors(options)?,
-            chunk_bytes: options.whole("chunkSizeInBytes")?.unwrap_or_default(),
+            chunk_bytes: options.whole("chunkSizeInBytes")?,
             keep: options.bool("keepDataInMemory")?,
-            cache_index: match options.given("cacheIndex") {
-                Some(_) => options.bool("cacheIndex")?,
-                None => defaults.cache_index,
-            },
+            cache_index: options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index),
         };
         if resolved.chunk_bytes == 0 {
             return Err(ConfigError::new(
@@ -235,7 +209,7 @@ impl CtfOptions {
             ));
         }
         options.bool("frameMode")?;
-        options.whole("traceLevel")?;
+        options.whole_if_given("traceLevel")?;
         for (name, input) in options.sections("input")? {
             resolved.add_input(name, &input)?;
         }
@@ -249,9 +223,9 @@ impl CtfOptions {
     }
 
     fn add_input(&mut self, name: &str, options: &Options<'_>) -> Result<(), ConfigError> {
-        let sparse = options.text("format")?.as_deref() == Some("sparse");
+        let sparse = options.word("format", &FORMATS)?;
         let dim = dim(options, sparse)?;
-        let alias = match (options.text("alias")?, options.written("alias")) {
+        let alias = match (options.text_if_given("alias")?, options.written("alias")) {
             (Some(alias), _) => alias,
             // Elsewhere an empty option counts as absent; an empty alias is a mistake.
             (None, Some(Value::Text(empty))) if empty.is_empty() => String::new(),
@@ -336,12 +310,12 @@ pub(crate) fn describe(
     _registry: &Registry,
 ) -> Result<Section, ConfigError> {
     let resolved = CtfOptions::new(options, defaults)?;
-    let word = |name: &str| Ok(Value::Text(options.text(name)?.unwrap_or_default().to_ascii_lowercase()));
+    let word = |name: &str| Ok(Value::Text(options.text(name)?.to_ascii_lowercase()));
     let mut section = Section::from_iter([
         ("file", options.described_files("file")?),
         ("skipSequenceIds", Value::Bool(resolved.skip_ids)),
         ("maxErrors", Value::Whole(resolved.max_errors.into())),
-        ("traceLevel", Value::Whole(options.whole("traceLevel")?.unwrap_or_default().into())),
+        ("traceLevel", Value::Whole(options.whole("traceLevel")?.into())),
         ("chunkSizeInBytes", Value::Whole(resolved.chunk_bytes.into())),
         ("cacheIndex", Value::Bool(resolved.cache_index)),
         ("keepDataInMemory", Value::Bool(resolved.keep)),
@@ -373,7 +347,7 @@ fn max_errors(options: &Options<'_>) -> Result<u64, ConfigError> {
                     and `maxErrors = 4294967295` forgives as many as CNTK does for -1";
         return Err(ConfigError::new(options.path("maxErrors"), what));
     }
-    Ok(options.whole("maxErrors")?.unwrap_or_default())
+    Ok(options.whole("maxErrors")?)
 }
 
 /// A stream's dimension; 0 where it is to be taken from the data.
@@ -381,7 +355,7 @@ fn dim(options: &Options<'_>, sparse: bool) -> Result<u32, ConfigError> {
     if !sparse && matches!(options.given("dim"), Some(Value::Text(t)) if t.eq_ignore_ascii_case("auto")) {
         return Ok(0);
     }
-    match options.whole("dim")? {
+    match options.whole_if_given("dim")? {
         None => Err(ConfigError::new(options.path("dim"), "required option is missing")),
         Some(dim @ 1..=MAX_DIM) => Ok(dim as u32),
         Some(dim) => {

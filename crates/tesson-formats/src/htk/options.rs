@@ -4,40 +4,44 @@ use tesson_core::{
     ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
 };
 
-use crate::options::{only_stream, option};
+use crate::options::only_stream;
 
 /// One entry of `input`.
 static STREAM: OptionTable = OptionTable(&[
-    option("scpFile", OptionKind::Path, None, "The script file: an utterance a line."),
-    option("dim", OptionKind::Whole, None, "Values in a sample, or in one frame of its window."),
-    option(
+    OptionSpec::required("scpFile", OptionKind::Path, "The script file: an utterance a line."),
+    OptionSpec::required("dim", OptionKind::Whole, "Values in a sample, or in one frame of its window."),
+    OptionSpec::with_default(
         "contextWindow",
         OptionKind::Numbers,
-        Some("1"),
+        "1",
         "Frames of a sample: an odd number of them in all, or how many `left:right` of the frame itself.",
     ),
-    option("prefixPathInSCP", OptionKind::Text, Some(""), "Put before the file names of the script file."),
-    option(
+    OptionSpec::optional(
+        "prefixPathInSCP",
+        OptionKind::Text,
+        "Put before the file names of the script file.",
+    ),
+    OptionSpec::with_default(
         "expandToUtterance",
         OptionKind::Bool,
-        Some("false"),
+        "false",
         "Whether utterances are one frame, repeated as often as the first deserializer's sequence is long.",
     ),
-    OptionSpec {
-        name: "maxSequenceSize",
-        aliases: &["maxSequenceLength"],
-        kind: OptionKind::Whole,
-        default: Some(""),
-        help: "Utterances with more frames are left out.",
-    },
-    option("definesMBSize", OptionKind::Bool, Some("false"), "Whether this stream is what lengths count."),
-    option("type", OptionKind::Text, Some(""), "Accepted from older configurations, where it is `real`."),
+    OptionSpec::optional("maxSequenceSize", OptionKind::Whole, "Utterances with more frames are left out.")
+        .also_named(&["maxSequenceLength"]),
+    OptionSpec::with_default(
+        "definesMBSize",
+        OptionKind::Bool,
+        "false",
+        "Whether this stream is what lengths count.",
+    ),
+    OptionSpec::optional("type", OptionKind::Text, "Accepted from older configurations, where it is `real`."),
 ]);
 
 /// The options of the deserializer. Those of its stream may stand around that, too.
 pub(crate) static OPTIONS: OptionTable = OptionTable(&[
-    option("input", OptionKind::Streams(&STREAM), None, "One section, named as the stream."),
-    option("verbosity", OptionKind::Whole, Some(""), "Accepted without effect."),
+    OptionSpec::required("input", OptionKind::Streams(&STREAM), "One section, named as the stream."),
+    OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted without effect."),
 ]);
 
 /// What the options mean.
@@ -48,25 +52,25 @@ pub(crate) fn describe(
 ) -> Result<Section, ConfigError> {
     let (name, stream) = only_stream(options)?;
     let (left, right) = context_window(&stream)?;
-    let text = |name: &str| Ok(Value::Text(stream.text(name)?.unwrap_or_default()));
+    let text = |name: &str| Ok(Value::Text(stream.text_if_given(name)?.unwrap_or_default()));
     let mut section = Section::from_iter([
         ("scpFile", text("scpFile")?),
-        ("dim", Value::Whole(stream.whole("dim")?.unwrap_or_default().into())),
+        ("dim", Value::Whole(stream.whole_if_given("dim")?.unwrap_or_default().into())),
         ("left", Value::Whole(left.into())),
         ("right", Value::Whole(right.into())),
         ("prefixPathInSCP", text("prefixPathInSCP")?),
         ("expandToUtterance", Value::Bool(stream.bool("expandToUtterance")?)),
         ("definesMBSize", Value::Bool(stream.bool("definesMBSize")?)),
     ]);
-    if let Some(most) = stream.whole("maxSequenceSize")? {
+    if let Some(most) = stream.whole_if_given("maxSequenceSize")? {
         section.push("maxSequenceSize", Value::Whole(most.into()));
     }
     Ok(Section::from_iter([("input", Value::Section(Section::from_iter([(name, Value::Section(section))])))]))
 }
 
-/// Frames to the left and to the right (spec of speech, §5.3).
+/// Frames to the left and to the right (spec of speech, .5.3).
 fn context_window(options: &Options<'_>) -> Result<(u64, u64), ConfigError> {
-    let numbers = options.numbers("contextWindow")?.unwrap_or_default();
+    let numbers = options.numbers_if_given("contextWindow")?.unwrap_or_default();
     let wrong = || {
         let what = "expected an odd number of frames such as `11`, or two numbers such as `5:5`";
         ConfigError::new(options.path("contextWindow"), what)

@@ -1,48 +1,52 @@
 //! The options of label files, and what they mean.
 
-use tesson_core::{ConfigError, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value};
+use tesson_core::{
+    ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
+};
 
-use crate::options::{only_stream, option};
+use crate::options::only_stream;
 
 /// One entry of `input`.
 static STREAM: OptionTable = OptionTable(&[
-    option("mlfFile", OptionKind::Path, Some(""), "The label file."),
-    option(
+    OptionSpec::optional("mlfFile", OptionKind::Path, "The label file."),
+    OptionSpec::optional(
         "mlfFileList",
         OptionKind::Paths,
-        Some(""),
         "Several label files, or a file that names one on each line.",
     ),
-    option("labelDim", OptionKind::Whole, Some(""), "Number of classes; wins over `dim`."),
-    option("dim", OptionKind::Whole, Some(""), "Number of classes, at most 65535."),
-    option("labelMappingFile", OptionKind::Path, Some(""), "Names of the classes, one on each line."),
-    option(
+    OptionSpec::optional("labelDim", OptionKind::Whole, "Number of classes; wins over `dim`."),
+    OptionSpec::optional("dim", OptionKind::Whole, "Number of classes, at most 65535."),
+    OptionSpec::optional("labelMappingFile", OptionKind::Path, "Names of the classes, one on each line."),
+    OptionSpec::with_default(
         "phoneBoundaries",
         OptionKind::Bool,
-        Some("false"),
+        "false",
         "Whether the first frame of each line of the file has the value 2 instead of 1.",
     ),
-    option("definesMBSize", OptionKind::Bool, Some("false"), "Whether this stream is what lengths count."),
-    option("cacheIndex", OptionKind::Bool, Some(""), "As at the deserializer."),
-    option(
+    OptionSpec::with_default(
+        "definesMBSize",
+        OptionKind::Bool,
+        "false",
+        "Whether this stream is what lengths count.",
+    ),
+    OptionSpec::optional("cacheIndex", OptionKind::Bool, "As at the deserializer."),
+    OptionSpec::optional(
         "labelType",
         OptionKind::Text,
-        Some(""),
         "Accepted from older configurations, where it is `category`.",
     ),
-    option("type", OptionKind::Text, Some(""), "The same as `labelType`."),
+    OptionSpec::optional("type", OptionKind::Text, "The same as `labelType`."),
 ]);
 
 /// The options of the deserializer. Those of its stream may stand around that, too.
 pub(crate) static OPTIONS: OptionTable = OptionTable(&[
-    option("input", OptionKind::Streams(&STREAM), None, "One section, named as the stream."),
-    option(
+    OptionSpec::required("input", OptionKind::Streams(&STREAM), "One section, named as the stream."),
+    OptionSpec::optional(
         "chunkSizeInBytes",
         OptionKind::Whole,
-        Some(""),
         "Bytes of a label file that are parsed at a time.",
     ),
-    option("verbosity", OptionKind::Whole, Some(""), "Accepted without effect."),
+    OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted without effect."),
 ]);
 
 /// The largest number of classes.
@@ -60,7 +64,7 @@ pub(crate) fn describe(
         let what = "frames have no boundaries; leave out either this or `frameMode`";
         return Err(ConfigError::new(stream.path("phoneBoundaries"), what));
     }
-    let mapping = stream.text("labelMappingFile")?.map_or(Value::Text(String::new()), Value::Text);
+    let mapping = stream.text_if_given("labelMappingFile")?.map_or(Value::Text(String::new()), Value::Text);
     let section = Section::from_iter([
         ("mlfFiles", files(&stream)?),
         ("labelMappingFile", mapping),
@@ -69,7 +73,7 @@ pub(crate) fn describe(
         ("definesMBSize", Value::Bool(stream.bool("definesMBSize")?)),
     ]);
     let mut described = Section::default();
-    if let Some(bytes) = options.whole("chunkSizeInBytes")? {
+    if let Some(bytes) = options.whole_if_given("chunkSizeInBytes")? {
         described.push("chunkSizeInBytes", Value::Whole(bytes.into()));
     }
     described.push("input", Value::Section(Section::from_iter([(name, Value::Section(section))])));
@@ -77,7 +81,7 @@ pub(crate) fn describe(
 }
 
 fn dim(stream: &Options<'_>) -> Result<u64, ConfigError> {
-    let (name, dim) = match (stream.whole("labelDim")?, stream.whole("dim")?) {
+    let (name, dim) = match (stream.whole_if_given("labelDim")?, stream.whole_if_given("dim")?) {
         (Some(dim), _) => ("labelDim", dim),
         (None, Some(dim)) => ("dim", dim),
         (None, None) => return Err(ConfigError::new(stream.path("dim"), "required option is missing")),
@@ -93,7 +97,7 @@ fn dim(stream: &Options<'_>) -> Result<u64, ConfigError> {
 
 /// The label files: a list, or the file that lists them.
 fn files(stream: &Options<'_>) -> Result<Value, ConfigError> {
-    if let Some(file) = stream.text("mlfFile")? {
+    if let Some(file) = stream.text_if_given("mlfFile")? {
         return Ok(Value::List(vec![Value::Text(file)]));
     }
     match stream.given("mlfFileList") {
@@ -101,6 +105,6 @@ fn files(stream: &Options<'_>) -> Result<Value, ConfigError> {
         Some(Value::Text(list)) if !list.contains(':') => {
             Ok(Value::Section(Section::from_iter([("list", Value::Text(list.clone()))])))
         }
-        Some(_) => Ok(Value::List(stream.items("mlfFileList")?.unwrap_or_default())),
+        Some(_) => Ok(Value::List(stream.items_if_given("mlfFileList")?.unwrap_or_default())),
     }
 }

@@ -37,20 +37,13 @@ pub static FORMAT: Format = Format::new(
 );
 
 static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec {
-        name: "instance",
-        aliases: &[],
-        kind: OptionKind::Object,
-        default: None,
-        help: "The deserializer itself.",
-    },
-    OptionSpec {
-        name: "composable",
-        aliases: &[],
-        kind: OptionKind::Bool,
-        default: Some("false"),
-        help: "Whether it is ordered and shared as files are, even if it is the only deserializer.",
-    },
+    OptionSpec::required("instance", OptionKind::Object, "The deserializer itself."),
+    OptionSpec::with_default(
+        "composable",
+        OptionKind::Bool,
+        "false",
+        "Whether it is ordered and shared as files are, even if it is the only deserializer.",
+    ),
 ]);
 
 /// The value of the option `instance` for a source of chunks.

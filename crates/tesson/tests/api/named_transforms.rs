@@ -15,18 +15,14 @@ use tesson::{ConfigError, Error, Registry, Source, SourceConfig, StreamInfo};
 
 use crate::common::values;
 
-const fn option(name: &'static str, kind: OptionKind, default: Option<&'static str>) -> OptionSpec {
-    OptionSpec { name, aliases: &[], kind, default, help: "" }
-}
-
 /// Multiplies by a factor and adds a number that is drawn.
 static SCATTER: TransformFormat = TransformFormat {
     name: "Scatter",
     help: "",
     options: &OptionTable(&[
-        option("factor", OptionKind::Real, Some("1")),
-        option("factorFile", OptionKind::Path, Some("")),
-        option("seed", OptionKind::Whole, Some("0")),
+        OptionSpec::with_default("factor", OptionKind::Real, "1", ""),
+        OptionSpec::optional("factorFile", OptionKind::Path, ""),
+        OptionSpec::with_default("seed", OptionKind::Whole, "0", ""),
     ]),
     describe: |_| Ok(Section::default()),
     open: Some(open_scatter),
@@ -47,15 +43,15 @@ struct Scatter {
 }
 
 fn open_scatter(options: &Options<'_>, read: &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error> {
-    let mut factor = options.real("factor")?.unwrap_or(1.0) as f32;
+    let mut factor = options.real("factor")? as f32;
     if factor == 0.0 {
         return Err(ConfigError::new(options.path("factor"), "found 0, expected another number").into());
     }
-    if let Some(file) = options.text("factorFile")?.filter(|file| !file.is_empty()) {
+    if let Some(file) = options.text_if_given("factorFile")?.filter(|file| !file.is_empty()) {
         let text = String::from_utf8(read(Path::new(&file))?).expect("the test's file is text");
         factor = text.parse().expect("the test's file is a number");
     }
-    Ok(Arc::new(Scatter { factor, seed: options.whole("seed")?.unwrap_or(0) }))
+    Ok(Arc::new(Scatter { factor, seed: options.whole("seed")? }))
 }
 
 impl Transform for Scatter {
@@ -93,15 +89,15 @@ static LINES: Format = Format::new(
     "Lines",
     "",
     &OptionTable(&[
-        option("file", OptionKind::Path, None),
-        option("input", OptionKind::Sections(&STREAM), None),
+        OptionSpec::required("file", OptionKind::Path, ""),
+        OptionSpec::required("input", OptionKind::Sections(&STREAM), ""),
     ]),
     open_lines,
 );
 
 static STREAM: OptionTable = OptionTable(&[
-    option("dim", OptionKind::Whole, None),
-    option("transforms", OptionKind::Transforms, Some("")),
+    OptionSpec::required("dim", OptionKind::Whole, ""),
+    OptionSpec::optional("transforms", OptionKind::Transforms, ""),
 ]);
 
 fn open_lines(
@@ -110,12 +106,12 @@ fn open_lines(
 ) -> Result<Box<dyn Deserializer>, ConfigError> {
     let text = |text: &str| Value::Text(text.into());
     let streams = options.sections("input")?.into_iter().map(|(name, stream)| {
-        let dim = stream.whole("dim")?.expect("it is required").into();
+        let dim = stream.whole("dim")?.into();
         let of = [("dim", Value::Whole(dim)), ("format", text("dense"))];
         Ok((name, Value::Section(Section::from_iter(of))))
     });
     let input = Value::Section(streams.collect::<Result<_, ConfigError>>()?);
-    let file = text(&options.text("file")?.expect("it is required"));
+    let file = text(&options.text("file")?);
     let section = Section::from_iter([("file", file), ("input", input)]);
     let format = tesson::registry().find("CNTKTextFormatDeserializer", "")?;
     (format.open)(&Options::new(format.options, &section, "")?, defaults)

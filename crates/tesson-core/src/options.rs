@@ -1,171 +1,12 @@
-//! Options: tables that formats declare, values that configurations give, and the match between them.
+//! Options: values that configurations give, matched with the table that a format declares.
 
 use std::path::PathBuf;
 
 use crate::number::real;
-use crate::{ConfigError, Name, Object, Place, did_you_mean};
 
-/// A value in a configuration, before any option has asked for a type.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Value {
-    /// Text, as written in a BrainScript file or a JSON string.
-    Text(String),
-    /// A whole number.
-    Whole(i128),
-    /// Any other number.
-    Real(f64),
-    /// A truth value.
-    Bool(bool),
-    /// A list.
-    List(Vec<Value>),
-    /// A section.
-    Section(Section),
-    /// Text in another language, such as a network's, of which nothing is kept.
-    Code,
-    /// Something that only a program can put here.
-    Object(Object),
-}
-
-impl Value {
-    /// The value as a person would write it, for messages.
-    pub fn describe(&self) -> String {
-        match self {
-            Value::Text(t) => format!("`{t}`"),
-            Value::Whole(n) => format!("`{n}`"),
-            Value::Real(x) => format!("`{x}`"),
-            Value::Bool(b) => format!("`{b}`"),
-            Value::List(_) => "a list".into(),
-            Value::Section(_) => "a section".into(),
-            Value::Code => "code".into(),
-            Value::Object(o) => format!("an object (`{}`)", o.name()),
-        }
-    }
-}
-
-/// Named values in the order they were written. Names are looked up without regard to case.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Section(pub Vec<(Name, Value)>);
-
-impl Section {
-    /// The last value of this name.
-    pub fn get(&self, name: &str) -> Option<&Value> {
-        self.entry(name).map(|(_, value)| value)
-    }
-
-    /// The last entry of this name.
-    pub fn entry(&self, name: &str) -> Option<(&Name, &Value)> {
-        self.0.iter().rev().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(n, v)| (n, v))
-    }
-
-    /// Adds an entry.
-    pub fn push(&mut self, name: impl Into<Name>, value: Value) {
-        self.0.push((name.into(), value));
-    }
-
-    /// Where the option of a path such as `deserializers[0].input.x.dim` stands: the innermost section or option on the way
-    /// there whose place is known.
-    pub fn place_of(&self, path: &str) -> Option<&Place> {
-        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
-        let (name, places) = first.split_once('[').unwrap_or((first, ""));
-        let (name, mut value) = self.entry(name)?;
-        for item in places.split('[') {
-            let item = item.strip_suffix(']').and_then(|i| i.parse::<usize>().ok());
-            if let (Value::List(items), Some(i)) = (value, item) {
-                value = items.get(i)?;
-            }
-        }
-        // Of an option itself its own place; of what is missing in a section the section's beginning.
-        let inner = match value {
-            Value::Section(section) => section.place_of(rest).or(section.begins()),
-            _ => None,
-        };
-        inner.or(name.place())
-    }
-
-    /// Where the section begins in a text: at its first entry whose place there is known. An argument sets one entry, and
-    /// says nothing of the section.
-    pub fn begins(&self) -> Option<&Place> {
-        self.0.iter().filter_map(|(name, _)| name.place()).find(|place| !place.is_argument())
-    }
-}
-
-impl<N: Into<Name>> FromIterator<(N, Value)> for Section {
-    fn from_iter<I: IntoIterator<Item = (N, Value)>>(entries: I) -> Section {
-        Section(entries.into_iter().map(|(name, value)| (name.into(), value)).collect())
-    }
-}
-
-/// The type of an option's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OptionKind {
-    /// `true`, `false` and their spellings.
-    Bool,
-    /// A whole number from 0.
-    Whole,
-    /// A whole number, also one below 0.
-    Integer,
-    /// A real number.
-    Real,
-    /// One or several numbers, as a list or with `:` between them.
-    Numbers,
-    /// Any text.
-    Text,
-    /// A file name.
-    Path,
-    /// A file name, or a list of them; a name may be a pattern for whoever opens files.
-    Files,
-    /// Several file names as a list or with `:` between them, or one file that lists them.
-    Paths,
-    /// Accepted whatever it is, and read by nobody.
-    Unused,
-    /// A size in bytes: a whole number, or a text with a unit such as `512MB` or `2GiB`.
-    Bytes,
-    /// One of these words, in any case.
-    OneOf(&'static [&'static str]),
-    /// A section with its own table for each entry, such as `input`.
-    Sections(&'static OptionTable),
-    /// The same, where an entry takes what it does not say from the sections around it.
-    Streams(&'static OptionTable),
-    /// A list of sections, each with the table of the transform that its `type` names.
-    Transforms,
-    /// A list of sections, each with the table of the format that its `type` names.
-    Formats,
-    /// Something that only a program can give, not a file.
-    Object,
-}
-
-/// One option: what manuals, parsers, `--help` and stubs say of it.
-#[derive(Debug, PartialEq, Eq)]
-pub struct OptionSpec {
-    /// The name in configurations; Python's is the same in snake case.
-    pub name: &'static str,
-    /// Other spellings that are accepted.
-    pub aliases: &'static [&'static str],
-    /// Its type.
-    pub kind: OptionKind,
-    /// The default as text; `None`: the option is required; `Some("")`: absent.
-    pub default: Option<&'static str>,
-    /// One sentence.
-    pub help: &'static str,
-}
-
-/// The options of a deserializer, transform or section.
-#[derive(Debug, PartialEq, Eq)]
-pub struct OptionTable(pub &'static [OptionSpec]);
-
-impl OptionTable {
-    /// The option of this name or alias, in any case.
-    pub fn find(&self, name: &str) -> Option<&'static OptionSpec> {
-        self.0.iter().find(|o| {
-            o.name.eq_ignore_ascii_case(name) || o.aliases.iter().any(|a| a.eq_ignore_ascii_case(name))
-        })
-    }
-
-    /// Names of options, for "did you mean".
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.0.iter().map(|o| o.name)
-    }
-}
+use crate::{
+    ConfigError, OptionDefault, OptionKind, OptionSpec, OptionTable, Section, Value, Words, did_you_mean,
+};
 
 /// A section matched against its table: typed look-ups with errors that name the option's path.
 #[derive(Clone, Debug)]
@@ -209,10 +50,10 @@ impl<'a> Options<'a> {
         self.table.find(name).expect("formats ask for options of their own table")
     }
 
-    /// What was written for an option, be it `default` or the empty text.
+    /// What was written for an be it `default` or the empty text.
     pub fn written(&self, name: &str) -> Option<&'a Value> {
         let spec = self.spec(name);
-        std::iter::once(spec.name).chain(spec.aliases.iter().copied()).find_map(|n| self.section.get(n))
+        spec.names().find_map(|n| self.section.get(n))
     }
 
     /// What was given for an option; `default` and the empty text mean that nothing was.
@@ -226,9 +67,11 @@ impl<'a> Options<'a> {
     fn value(&self, name: &str) -> Result<Option<Value>, ConfigError> {
         match (self.given(name), self.spec(name).default) {
             (Some(v), _) => Ok(Some(v.clone())),
-            (None, Some("")) => Ok(None),
-            (None, Some(d)) => Ok(Some(Value::Text(d.into()))),
-            (None, None) => Err(ConfigError::new(self.path(name), "required option is missing")),
+            (None, OptionDefault::Absent) => Ok(None),
+            (None, OptionDefault::Value(d)) => Ok(Some(Value::Text(d.into()))),
+            (None, OptionDefault::Required) => {
+                Err(ConfigError::new(self.path(name), "required option is missing"))
+            }
         }
     }
 
@@ -236,30 +79,50 @@ impl<'a> Options<'a> {
         ConfigError::new(self.path(name), format!("found {}, expected {expected}", found.describe()))
     }
 
-    /// A truth value.
+    /// A truth value; false if none is given or defaulted.
+    ///
+    /// # Errors
+    /// As [`Options::bool_if_given`].
+    pub fn bool(&self, name: &str) -> Result<bool, ConfigError> {
+        Ok(self.bool_if_given(name)?.unwrap_or(false))
+    }
+
+    /// A truth value, if given or defaulted.
     ///
     /// # Errors
     /// Anything but the spellings of configurations: `t true T True TRUE 1`, `f false F False FALSE 0` and nothing.
-    pub fn bool(&self, name: &str) -> Result<bool, ConfigError> {
-        let value = self.value(name)?.unwrap_or(Value::Bool(false));
-        match &value {
-            Value::Bool(b) => Ok(*b),
-            Value::Whole(1) => Ok(true),
-            Value::Whole(0) => Ok(false),
+    pub fn bool_if_given(&self, name: &str) -> Result<Option<bool>, ConfigError> {
+        let Some(value) = self.value(name)? else { return Ok(None) };
+        let truth = match &value {
+            Value::Bool(b) => Some(*b),
+            Value::Whole(1) => Some(true),
+            Value::Whole(0) => Some(false),
             Value::Text(t) => match t.as_str() {
-                "t" | "true" | "T" | "True" | "TRUE" | "1" => Ok(true),
-                "f" | "false" | "F" | "False" | "FALSE" | "0" | "" => Ok(false),
-                _ => Err(self.wrong(name, &value, "`true` or `false`")),
+                "t" | "true" | "T" | "True" | "TRUE" | "1" => Some(true),
+                "f" | "false" | "F" | "False" | "FALSE" | "0" | "" => Some(false),
+                _ => None,
             },
-            _ => Err(self.wrong(name, &value, "`true` or `false`")),
-        }
+            _ => None,
+        };
+        truth.map(Some).ok_or_else(|| self.wrong(name, &value, "`true` or `false`"))
+    }
+
+    /// The whole number of an option that is required or has a default.
+    ///
+    /// # Errors
+    /// As [`Options::whole_if_given`].
+    ///
+    /// # Panics
+    /// If the option's table says that it may be absent, and it is.
+    pub fn whole(&self, name: &str) -> Result<u64, ConfigError> {
+        Ok(present(name, self.whole_if_given(name)?))
     }
 
     /// A whole number, if given or defaulted.
     ///
     /// # Errors
     /// Anything that is no whole number from 0 below 2^64.
-    pub fn whole(&self, name: &str) -> Result<Option<u64>, ConfigError> {
+    pub fn whole_if_given(&self, name: &str) -> Result<Option<u64>, ConfigError> {
         let Some(value) = self.value(name)? else { return Ok(None) };
         let expected = "a whole number from 0 to 2^64-1";
         let number = match &value {
@@ -271,11 +134,22 @@ impl<'a> Options<'a> {
         number.map(Some).ok_or_else(|| self.wrong(name, &value, expected))
     }
 
+    /// The number of an option that is required or has a default.
+    ///
+    /// # Errors
+    /// As [`Options::real_if_given`].
+    ///
+    /// # Panics
+    /// If the option's table says that it may be absent, and it is.
+    pub fn real(&self, name: &str) -> Result<f64, ConfigError> {
+        Ok(present(name, self.real_if_given(name)?))
+    }
+
     /// A real number, if given or defaulted.
     ///
     /// # Errors
     /// Anything that is no number.
-    pub fn real(&self, name: &str) -> Result<Option<f64>, ConfigError> {
+    pub fn real_if_given(&self, name: &str) -> Result<Option<f64>, ConfigError> {
         let Some(value) = self.value(name)? else { return Ok(None) };
         let number = match &value {
             Value::Whole(n) => Some(*n as f64),
@@ -286,11 +160,22 @@ impl<'a> Options<'a> {
         number.map(Some).ok_or_else(|| self.wrong(name, &value, "a number"))
     }
 
+    /// The whole number of either sign of an option that is required or has a default.
+    ///
+    /// # Errors
+    /// As [`Options::integer_if_given`].
+    ///
+    /// # Panics
+    /// If the option's table says that it may be absent, and it is.
+    pub fn integer(&self, name: &str) -> Result<i64, ConfigError> {
+        Ok(present(name, self.integer_if_given(name)?))
+    }
+
     /// A whole number of either sign, if given or defaulted.
     ///
     /// # Errors
     /// Anything that is no whole number within 64 bits.
-    pub fn integer(&self, name: &str) -> Result<Option<i64>, ConfigError> {
+    pub fn integer_if_given(&self, name: &str) -> Result<Option<i64>, ConfigError> {
         let Some(value) = self.value(name)? else { return Ok(None) };
         let number = match &value {
             Value::Whole(n) => i64::try_from(*n).ok(),
@@ -305,7 +190,7 @@ impl<'a> Options<'a> {
     ///
     /// # Errors
     /// Repeat counts of 0, and lists of more than a million items.
-    pub fn items(&self, name: &str) -> Result<Option<Vec<Value>>, ConfigError> {
+    pub fn items_if_given(&self, name: &str) -> Result<Option<Vec<Value>>, ConfigError> {
         let Some(value) = self.value(name)? else { return Ok(None) };
         let text = match value {
             Value::List(items) => return Ok(Some(items)),
@@ -345,12 +230,23 @@ impl<'a> Options<'a> {
         files.into_iter().map(file).collect()
     }
 
+    /// The numbers of an option that is required or has a default.
+    ///
+    /// # Errors
+    /// As [`Options::numbers_if_given`].
+    ///
+    /// # Panics
+    /// If the option's table says that it may be absent, and it is.
+    pub fn numbers(&self, name: &str) -> Result<Vec<f64>, ConfigError> {
+        Ok(present(name, self.numbers_if_given(name)?))
+    }
+
     /// The numbers of a list, if given or defaulted.
     ///
     /// # Errors
-    /// As [`Options::items`], and items that are no numbers.
-    pub fn numbers(&self, name: &str) -> Result<Option<Vec<f64>>, ConfigError> {
-        let Some(items) = self.items(name)? else { return Ok(None) };
+    /// As [`Options::items_if_given`], and items that are no numbers.
+    pub fn numbers_if_given(&self, name: &str) -> Result<Option<Vec<f64>>, ConfigError> {
+        let Some(items) = self.items_if_given(name)? else { return Ok(None) };
         let number = |item: Value| match item {
             Value::Whole(n) => Ok(n as f64),
             Value::Real(x) => Ok(x),
@@ -360,11 +256,22 @@ impl<'a> Options<'a> {
         items.into_iter().map(number).collect::<Result<_, _>>().map(Some)
     }
 
+    /// The text of an option that is required or has a default.
+    ///
+    /// # Errors
+    /// As [`Options::text_if_given`].
+    ///
+    /// # Panics
+    /// If the option's table says that it may be absent, and it is.
+    pub fn text(&self, name: &str) -> Result<String, ConfigError> {
+        Ok(present(name, self.text_if_given(name)?))
+    }
+
     /// A text, if given or defaulted. For an option with a list of words, the word as the table spells it.
     ///
     /// # Errors
     /// Sections and lists; words that are not in the table's list.
-    pub fn text(&self, name: &str) -> Result<Option<String>, ConfigError> {
+    pub fn text_if_given(&self, name: &str) -> Result<Option<String>, ConfigError> {
         let Some(value) = self.value(name)? else { return Ok(None) };
         let text = match &value {
             Value::Text(t) => t.clone(),
@@ -385,6 +292,34 @@ impl<'a> Options<'a> {
             },
             _ => Ok(Some(text)),
         }
+    }
+
+    /// What the word stands for of an option that is required or has a default.
+    ///
+    /// # Errors
+    /// As [`Options::word_if_given`].
+    ///
+    /// # Panics
+    /// If the option's table says that it may be absent, and it is.
+    pub fn word<T: Copy, const N: usize>(
+        &self,
+        name: &str,
+        words: &'static Words<T, N>,
+    ) -> Result<T, ConfigError> {
+        Ok(present(name, self.word_if_given(name, words)?))
+    }
+
+    /// What a word stands for, if one is given or defaulted. `words` are those of the option's table.
+    ///
+    /// # Errors
+    /// As [`Options::text_if_given`].
+    pub fn word_if_given<T: Copy, const N: usize>(
+        &self,
+        name: &str,
+        words: &'static Words<T, N>,
+    ) -> Result<Option<T>, ConfigError> {
+        debug_assert_eq!(self.spec(name).kind, words.kind(), "`{name}` has other words in its table");
+        Ok(self.text_if_given(name)?.and_then(|word| words.meaning(&word)))
     }
 
     /// What a program gave, wrapped as this type.
@@ -429,6 +364,10 @@ impl<'a> Options<'a> {
     }
 }
 
+fn present<T>(name: &str, value: Option<T>) -> T {
+    value.unwrap_or_else(|| panic!("`{name}` may be absent: it has to be read by the method `…_if_given`"))
+}
+
 /// Items that a list may have: what a few bytes of text can ask for has to fit into memory.
 const MOST_ITEMS: usize = 1_000_000;
 
@@ -446,36 +385,13 @@ pub fn repeated(item: &str) -> (&str, u64) {
 mod tests {
     use super::*;
 
-    static STREAM: OptionTable = OptionTable(&[OptionSpec {
-        name: "dim",
-        aliases: &[],
-        kind: OptionKind::Whole,
-        default: None,
-        help: "Values in a sample.",
-    }]);
+    static STREAM: OptionTable =
+        OptionTable(&[OptionSpec::required("dim", OptionKind::Whole, "Values in a sample.")]);
     static TABLE: OptionTable = OptionTable(&[
-        OptionSpec {
-            name: "cacheIndex",
-            aliases: &[],
-            kind: OptionKind::Bool,
-            default: Some("false"),
-            help: "",
-        },
-        OptionSpec { name: "maxErrors", aliases: &[], kind: OptionKind::Whole, default: Some("0"), help: "" },
-        OptionSpec {
-            name: "precision",
-            aliases: &[],
-            kind: OptionKind::OneOf(&["float", "double"]),
-            default: Some("float"),
-            help: "",
-        },
-        OptionSpec {
-            name: "input",
-            aliases: &[],
-            kind: OptionKind::Sections(&STREAM),
-            default: Some(""),
-            help: "",
-        },
+        OptionSpec::with_default("cacheIndex", OptionKind::Bool, "false", ""),
+        OptionSpec::with_default("maxErrors", OptionKind::Whole, "0", ""),
+        OptionSpec::with_default("precision", OptionKind::OneOf(&["float", "double"]), "float", ""),
+        OptionSpec::optional("input", OptionKind::Sections(&STREAM), ""),
     ]);
 
     fn section(entries: &[(&str, Value)]) -> Section {
@@ -498,8 +414,8 @@ mod tests {
         ]);
         let o = Options::new(&TABLE, &s, "").unwrap();
         assert_eq!(o.bool("cacheIndex"), Ok(true));
-        assert_eq!(o.whole("maxErrors"), Ok(Some(7)));
-        assert_eq!(o.text("precision"), Ok(Some("double".into())));
+        assert_eq!(o.whole("maxErrors"), Ok(7));
+        assert_eq!(o.text("precision"), Ok("double".into()));
         let s = section(&[("cacheIndex", Value::Text("yes".into())), ("maxErrors", Value::Whole(-1))]);
         let o = Options::new(&TABLE, &s, "r").unwrap();
         assert_eq!(

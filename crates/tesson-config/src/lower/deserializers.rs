@@ -1,0 +1,136 @@
+//! The list of deserializers, and the options of the reader that a deserializer may have in its stead.
+
+use tesson_core::{ConfigError, Element, KeyType, Options, Registry, Section, Value, split_type};
+
+use crate::inherit;
+use crate::options::PRECISIONS;
+use crate::source::DeserializerConfig;
+
+/// The deserializers of a reader, the primary one first.
+pub(super) fn in_order(
+    options: &Options<'_>,
+    registry: &Registry,
+) -> Result<Vec<DeserializerConfig>, ConfigError> {
+    let mut all = listed(options, registry)?;
+    if let Some(primary) = primary(options, &all)? {
+        all[..=primary].rotate_right(1);
+    }
+    Ok(all)
+}
+
+fn listed(options: &Options<'_>, registry: &Registry) -> Result<Vec<DeserializerConfig>, ConfigError> {
+    let name = "deserializers";
+    let entries: &[Value] = match options.given(name) {
+        Some(Value::List(entries)) => entries,
+        Some(one @ Value::Section(_)) => std::slice::from_ref(one),
+        Some(other) => {
+            let what = format!("found {}, expected a list of sections", other.describe());
+            return Err(ConfigError::new(name, what));
+        }
+        None => return Err(ConfigError::new(name, "required option is missing")),
+    };
+    entries.iter().enumerate().map(|(i, v)| deserializer(v, format!("{name}[{i}]"), registry)).collect()
+}
+
+/// Where in the list the deserializer is that `primary` means: by number, type or one of its streams.
+fn primary(options: &Options<'_>, all: &[DeserializerConfig]) -> Result<Option<usize>, ConfigError> {
+    let name = "primary";
+    let Some(wanted) = options.text_if_given(name)? else { return Ok(None) };
+    let is_meant = |(i, d): (usize, &DeserializerConfig)| {
+        let streams = d.options.get("input");
+        let has_stream = matches!(streams, Some(Value::Section(streams)) if streams.get(&wanted).is_some());
+        (wanted == i.to_string() || wanted == d.format.name || has_stream).then_some(i)
+    };
+    let meant: Vec<usize> = all.iter().enumerate().filter_map(is_meant).collect();
+    let what = match meant[..] {
+        [one] => return Ok(Some(one)),
+        [] => format!("found `{wanted}`, expected the number, type or a stream of a deserializer"),
+        _ => format!("found `{wanted}`, which {} deserializers are; their numbers count from 0", meant.len()),
+    };
+    Err(ConfigError::new(name, what))
+}
+
+fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<DeserializerConfig, ConfigError> {
+    let Value::Section(section) = value else {
+        return Err(ConfigError::new(path, format!("found {}, expected a section", value.describe())));
+    };
+    let (name, options) = split_type(section, &path)?;
+    let format = registry.find(name, &format!("{path}.type")).map_err(|e| of_module(e, section))?;
+    let options = inherit::pushed_down(options, format.options);
+    Options::new(format.options, &options, path.clone())?;
+    Ok(DeserializerConfig { format, options, path })
+}
+
+/// The same, saying who knows more if the section names a module: which types that registers only Python can tell.
+fn of_module(mut e: ConfigError, section: &Section) -> ConfigError {
+    if let Some(Value::Text(module)) = section.get("module") {
+        e.what.push_str(&format!(
+            "; if the Python module `{module}` registers it, read it in Python: `python -m tesson`, `MinibatchSource.from_config`"
+        ));
+    }
+    e
+}
+
+/// The type of values: one for the whole reader, though a deserializer may be where it is written.
+pub(super) fn precision(
+    options: &Options<'_>,
+    deserializers: &[DeserializerConfig],
+) -> Result<Element, ConfigError> {
+    let name = "precision";
+    let reader = element(options, name)?;
+    let mut found = options.given(name).map(|_| reader);
+    for d in deserializers.iter().filter(|d| d.format.options.find(name).is_some()) {
+        let own = Options::new(d.format.options, &d.options, d.path.clone())?;
+        if own.given(name).is_none() {
+            continue;
+        }
+        let own_element = element(&own, name)?;
+        if found.is_some_and(|f| f != own_element) {
+            let what = format!("found {}, the reader has another; one holds for all", own_element.name());
+            return Err(ConfigError::new(own.path(name), what));
+        }
+        found = Some(own_element);
+    }
+    Ok(found.unwrap_or(reader))
+}
+
+fn element(options: &Options<'_>, name: &str) -> Result<Element, ConfigError> {
+    let word = options.text_if_given(name)?;
+    Ok(word.and_then(|word| PRECISIONS.meaning(&word)).unwrap_or(Element::F32))
+}
+
+/// Whether keys are numbers.
+pub(super) fn numeric_keys(
+    options: &Options<'_>,
+    deserializers: &[DeserializerConfig],
+) -> Result<bool, ConfigError> {
+    match options.given("useNumericSequenceKeys") {
+        Some(_) => options.bool("useNumericSequenceKeys"),
+        None => Ok(!deserializers.iter().any(|d| d.format.keys == KeyType::Text)),
+    }
+}
+
+/// The reader's own level, else that of the first deserializer that has one, else warnings.
+pub(super) fn trace_level(
+    options: &Options<'_>,
+    deserializers: &[DeserializerConfig],
+) -> Result<u8, ConfigError> {
+    let name = "traceLevel";
+    if let Some(level) = options.whole_if_given(name)? {
+        return level_of(level, options.path(name));
+    }
+    for d in deserializers.iter().filter(|d| d.format.options.find(name).is_some()) {
+        let own = Options::new(d.format.options, &d.options, d.path.clone())?;
+        if own.given(name).is_some() {
+            return level_of(own.whole(name)?, own.path(name));
+        }
+    }
+    Ok(1)
+}
+
+fn level_of(level: u64, path: String) -> Result<u8, ConfigError> {
+    match level {
+        0..=2 => Ok(level as u8),
+        _ => Err(ConfigError::new(path, format!("found {level}, expected 0, 1 or 2"))),
+    }
+}

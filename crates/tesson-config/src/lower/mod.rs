@@ -1,0 +1,215 @@
+//! From the tree that a user wrote to what it means.
+
+mod deserializers;
+mod order;
+
+use std::path::PathBuf;
+
+use tesson_core::{ConfigError, Options, Registry, Section, Value};
+use tesson_plan::{Ending, Limit, MissingKeys, Sharing};
+
+pub(crate) use order::{WHOLE_SET, missing_window_size, randomize};
+
+use crate::options::{ENDS, EQUAL_STEPS, SHARING, STORES};
+use crate::source::{DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, SourceConfig, Truncation};
+use crate::{READER_OPTIONS, Schedule, bytes, schedule, transforms};
+
+/// What the configuration of a reader means. Options that are left out have their defaults.
+///
+/// Options of deserializers are matched by name against their format's table; their values are looked at when the
+/// format makes the deserializer.
+///
+/// # Errors
+/// Unknown options, values of another kind, options that exclude each other, and what [`SourceConfig::check`] refuses.
+pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, ConfigError> {
+    let config = lower_unchecked(tree, registry)?;
+    config.check()?;
+    Ok(config)
+}
+
+/// The same without [`SourceConfig::check`]: for what is described and not opened.
+pub(crate) fn lower_unchecked(tree: &Section, registry: &Registry) -> Result<SourceConfig, ConfigError> {
+    if let (None, Some((name, _))) = (tree.get("deserializers"), tree.entry("type")) {
+        let what = "found the options of a deserializer, expected those of a reader; write `{\"deserializers\": [ … ]}` around them";
+        return Err(ConfigError::new("type", what).at(name.place().cloned()));
+    }
+    let options = Options::new(&READER_OPTIONS, tree, "")?;
+    resolve(&options, deserializers::in_order(&options, registry)?, registry)
+}
+
+/// The complete configuration of these deserializers. Every option of the reader is read here, and nowhere else.
+pub(crate) fn resolve(
+    options: &Options<'_>,
+    deserializers: Vec<DeserializerConfig>,
+    registry: &Registry,
+) -> Result<SourceConfig, ConfigError> {
+    let (randomize, randomization_window) = order::order(options)?;
+    let epoch_size = options.whole_if_given("epochSize")?.filter(|&samples| samples > 0);
+    let mut config = SourceConfig {
+        randomize,
+        randomization_window,
+        randomization_seed: options.whole("randomizationSeed")?,
+        sharing: options.word_if_given("sharing", &SHARING)?,
+        cross_sweep_ends: options.bool("crossSweepEnds")?,
+        local_timeline: options.bool("localTimeline")?,
+        epoch_size,
+        minibatch_size: minibatch_size(options)?,
+        minibatch_size_in_sequences: options.whole_if_given("minibatchSizeInSequences")?,
+        bucketing: None,
+        equal_steps: options.word("equalSteps", &EQUAL_STEPS)?,
+        limit: limit(options, epoch_size)?,
+        ending: Ending {
+            last_sequence: options.word("maxSamplesEnd", &ENDS)?,
+            drop_last: options.bool("dropLast")?,
+        },
+        frame_mode: options.bool("frameMode")?,
+        transforms: transforms::lower(options)?,
+        registry: registry.clone(),
+        truncation: truncation(options)?,
+        precision: deserializers::precision(options, &deserializers)?,
+        use_numeric_sequence_keys: deserializers::numeric_keys(options, &deserializers)?,
+        hash_sequence_keys: options.bool("hashSequenceKeys")?,
+        missing_keys: missing_keys(options)?,
+        unique_keys: options.bool("uniqueKeys")?,
+        max_errors: options.whole("maxErrors")?,
+        max_error_share: max_error_share(options)?,
+        quarantine: options.text_if_given("quarantine")?.map(PathBuf::from),
+        cache_index: options.bool("cacheIndex")?,
+        trace_level: deserializers::trace_level(options, &deserializers)?,
+        prefetch: options.bool("prefetch")?,
+        memory_limit: memory_limit(options)?,
+        threads: threads(options)?,
+        store: options.word("store", &STORES)?,
+        deserializers,
+    };
+    config.bucketing = bucketing(options, &config)?;
+    if options.given("crossSweepEnds").is_none() && config.equal_steps.is_some() {
+        config.cross_sweep_ends = config.resolved_sharing() == Sharing::Position;
+    }
+    check_options_without_effect(options)?;
+    Ok(config)
+}
+
+fn missing_keys(options: &Options<'_>) -> Result<MissingKeys, ConfigError> {
+    match (options.bool("strictKeys")?, options.bool("outerJoin")?) {
+        (false, false) => Ok(MissingKeys::LeaveOut),
+        (false, true) => Ok(MissingKeys::Empty),
+        (true, false) => Ok(MissingKeys::Refuse),
+        (true, true) => {
+            let what = "sequences with missing keys are kept by `outerJoin`; only one of the two may be set";
+            Err(ConfigError::new("strictKeys", what))
+        }
+    }
+}
+
+fn minibatch_size(options: &Options<'_>) -> Result<Option<Schedule>, ConfigError> {
+    let name = "minibatchSize";
+    let text = match options.given(name) {
+        None => return Ok(None),
+        Some(Value::List(items)) => {
+            let items: Vec<String> =
+                items.iter().map(|i| i.describe().trim_matches('`').to_string()).collect();
+            items.join(":")
+        }
+        Some(_) => options.text(name)?,
+    };
+    schedule::parse(&text).map(Some)
+}
+
+/// Samples of a bucket.
+fn bucketing(options: &Options<'_>, config: &SourceConfig) -> Result<Option<u64>, ConfigError> {
+    let name = "bucketing";
+    let text = options.text(name)?;
+    match text.to_ascii_lowercase().as_str() {
+        "false" => Ok(None),
+        "true" => Ok(Some(config.default_sizes().at(0))),
+        number => number.parse().map(Some).map_err(|_| {
+            let what = format!("found `{text}`, expected `true`, `false` or a number of samples");
+            ConfigError::new(options.path(name), what)
+        }),
+    }
+}
+
+fn limit(options: &Options<'_>, epoch_size: Option<u64>) -> Result<Limit, ConfigError> {
+    let (sweeps, samples) = (options.whole("maxSweeps")?, options.whole("maxSamples")?);
+    if let Some(epochs) = options.whole_if_given("maxEpochs")? {
+        if (sweeps, samples) != (INFINITELY_REPEAT, INFINITELY_REPEAT) {
+            let what = "`maxSweeps` or `maxSamples` is given, too; only one of the three may be";
+            return Err(ConfigError::new("maxEpochs", what));
+        }
+        return Ok(match epoch_size {
+            None => Limit::Sweeps(epochs),
+            Some(_) if epochs == 0 => Limit::Sweeps(0),
+            Some(samples) => Limit::Samples(samples.saturating_mul(epochs)),
+        });
+    }
+    match (sweeps, samples) {
+        (INFINITELY_REPEAT, INFINITELY_REPEAT) => Ok(Limit::Endless),
+        (INFINITELY_REPEAT, FULL_DATA_SWEEP) => Ok(Limit::Sweeps(1)),
+        (INFINITELY_REPEAT, samples) => Ok(Limit::Samples(samples)),
+        (sweeps, INFINITELY_REPEAT) => Ok(Limit::Sweeps(sweeps)),
+        (sweeps, samples) => {
+            let what =
+                format!("found {samples} beside `maxSweeps` {sweeps}; only one of the two may be given");
+            Err(ConfigError::new("maxSamples", what))
+        }
+    }
+}
+
+fn truncation(options: &Options<'_>) -> Result<Option<Truncation>, ConfigError> {
+    let length = options.whole("truncationLength")?;
+    let right_splice = options.whole("rightSplice")?;
+    // Python says only how long (0 is off), BrainScript says whether; then the length alone means nothing.
+    let on = if options.given("truncated").is_some() { options.bool("truncated")? } else { length > 0 };
+    let keep_sparse = options.bool("keepSparse")?;
+    Ok(on.then_some(Truncation { length, right_splice, keep_sparse }))
+}
+
+fn memory_limit(options: &Options<'_>) -> Result<Option<u64>, ConfigError> {
+    let name = "memoryLimit";
+    let Some(text) = options.text_if_given(name)? else { return Ok(None) };
+    match bytes::parse(&text) {
+        Some(bytes) if bytes > 0 => Ok(Some(bytes)),
+        _ => {
+            let what = format!("found `{text}`, expected a size in bytes such as `2GiB` or `512MB`");
+            Err(ConfigError::new(options.path(name), what))
+        }
+    }
+}
+
+fn threads(options: &Options<'_>) -> Result<usize, ConfigError> {
+    let name = "threads";
+    let n = options.whole(name)?;
+    match usize::try_from(n) {
+        Ok(n) if n <= MOST_THREADS => Ok(n),
+        _ => Err(ConfigError::new(options.path(name), format!("found {n}, expected at most {MOST_THREADS}"))),
+    }
+}
+
+fn max_error_share(options: &Options<'_>) -> Result<f64, ConfigError> {
+    let name = "maxErrorShare";
+    let share = options.real(name)?;
+    match share {
+        0.0..=1.0 => Ok(share),
+        _ => {
+            Err(ConfigError::new(options.path(name), format!("found {share}, expected a share from 0 to 1")))
+        }
+    }
+}
+
+/// More threads than any machine has cores: a larger number is a slip of the pen, and would take all memory for stacks.
+const MOST_THREADS: usize = 4096;
+
+/// Options without effect still have to be of their kind.
+fn check_options_without_effect(options: &Options<'_>) -> Result<(), ConfigError> {
+    options.bool("multiThreadedDeserialization")?;
+    options.bool("checkData")?;
+    options.text_if_given("module")?;
+    // Whoever reads the file knows where it lies.
+    options.text_if_given("pathsRelativeTo")?;
+    let verbosity = options.whole("verbosity")?;
+    if verbosity > 3 {
+        return Err(ConfigError::new("verbosity", format!("found {verbosity}, expected 0 to 3")));
+    }
+    Ok(())
+}

@@ -1,0 +1,76 @@
+//! The order of each sweep, and the window it is shuffled within.
+
+use tesson_core::{ConfigError, Options, Value};
+use tesson_plan::Window;
+
+use crate::options::ORDERS;
+use crate::source::{DEFAULT_WINDOW, Randomize};
+
+/// The window that is the whole corpus, in samples, as the reference writes it.
+pub(crate) const WHOLE_SET: u64 = (1 << 62) - 1;
+
+/// The order, and the window of an order that has one.
+pub(super) fn order(options: &Options<'_>) -> Result<(Randomize, Window), ConfigError> {
+    let window = window(options)?;
+    Ok(match (randomize(options)?, window) {
+        (Randomize::Window, None) => (Randomize::Off, DEFAULT_WINDOW),
+        (order, window) => (order, window.unwrap_or(DEFAULT_WINDOW)),
+    })
+}
+
+/// The order. The window may still turn it off.
+pub(crate) fn randomize(options: &Options<'_>) -> Result<Randomize, ConfigError> {
+    let name = "randomize";
+    let given = options.given(name);
+    if let Some(Value::Text(word)) = given
+        && let Some(order) = ORDERS.meaning(word)
+    {
+        return Ok(order);
+    }
+    // Other spellings of truth values.
+    match options.bool(name) {
+        Ok(true) => Ok(Randomize::Window),
+        Ok(false) => Ok(Randomize::Off),
+        Err(e) => {
+            let found = given.map(Value::describe).unwrap_or_default();
+            let what = format!("found {found}, expected `true`, `false` or `global`");
+            Err(ConfigError::new(e.path, what))
+        }
+    }
+}
+
+/// The window; `None` if its size is 0, which turns shuffling off.
+fn window(options: &Options<'_>) -> Result<Option<Window>, ConfigError> {
+    let size = options.whole_if_given("randomizationWindow")?;
+    let in_samples = options.bool("sampleBasedRandomizationWindow")?;
+    let (chunks, samples) = (
+        options.whole_if_given("randomizationWindowInChunks")?,
+        options.whole_if_given("randomizationWindowInSamples")?,
+    );
+    let window = match (size, chunks, samples) {
+        (None, None, None) if in_samples => return Err(missing_window_size()),
+        (None, None, None) => DEFAULT_WINDOW,
+        (Some(n), None, None) if in_samples => Window::Samples(n),
+        (Some(n), None, None) => Window::Chunks(n),
+        (None, Some(1..), Some(1..)) => {
+            let what = "the window is given in chunks and in samples; one of the two must be 0";
+            return Err(ConfigError::new("randomizationWindowInSamples", what));
+        }
+        (None, None | Some(0), Some(n)) => Window::Samples(n),
+        (None, Some(n), _) => Window::Chunks(n),
+        (Some(_), _, _) => {
+            let what = "the window is given twice; leave out `randomizationWindowInChunks` and `…InSamples`";
+            return Err(ConfigError::new("randomizationWindow", what));
+        }
+    };
+    Ok(Some(window).filter(|w| !matches!(w, Window::Chunks(0) | Window::Samples(0))))
+}
+
+/// What is wrong with a window in samples without their number. The documents call it the whole set, CNTK 2.7 refuses it
+/// beside text: taking it for either would surprise those who know the other.
+pub(crate) fn missing_window_size() -> ConfigError {
+    let what = format!(
+        "the window counts samples, but `randomizationWindow` does not say how many; for the whole set give it as {WHOLE_SET}"
+    );
+    ConfigError::new("sampleBasedRandomizationWindow", what)
+}

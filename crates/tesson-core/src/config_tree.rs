@@ -1,0 +1,93 @@
+//! The tree of a configuration: named values, before any option has asked for a type.
+
+use crate::{Name, Object, Place};
+
+/// A value in a configuration, before any option has asked for a type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// Text, as written in a BrainScript file or a JSON string.
+    Text(String),
+    /// A whole number.
+    Whole(i128),
+    /// Any other number.
+    Real(f64),
+    /// A truth value.
+    Bool(bool),
+    /// A list.
+    List(Vec<Value>),
+    /// A section.
+    Section(Section),
+    /// Text in another language, such as a network's, of which nothing is kept.
+    Code,
+    /// Something that only a program can put here.
+    Object(Object),
+}
+
+impl Value {
+    /// The value as a person would write it, for messages.
+    pub fn describe(&self) -> String {
+        match self {
+            Value::Text(t) => format!("`{t}`"),
+            Value::Whole(n) => format!("`{n}`"),
+            Value::Real(x) => format!("`{x}`"),
+            Value::Bool(b) => format!("`{b}`"),
+            Value::List(_) => "a list".into(),
+            Value::Section(_) => "a section".into(),
+            Value::Code => "code".into(),
+            Value::Object(o) => format!("an object (`{}`)", o.name()),
+        }
+    }
+}
+
+/// Named values in the order they were written. Names are looked up without regard to case.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Section(pub Vec<(Name, Value)>);
+
+impl Section {
+    /// The last value of this name.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.entry(name).map(|(_, value)| value)
+    }
+
+    /// The last entry of this name.
+    pub fn entry(&self, name: &str) -> Option<(&Name, &Value)> {
+        self.0.iter().rev().find(|(n, _)| n.eq_ignore_ascii_case(name)).map(|(n, v)| (n, v))
+    }
+
+    /// Adds an entry.
+    pub fn push(&mut self, name: impl Into<Name>, value: Value) {
+        self.0.push((name.into(), value));
+    }
+
+    /// Where the option of a path such as `deserializers[0].input.x.dim` stands: the innermost section or option on the way
+    /// there whose place is known.
+    pub fn place_of(&self, path: &str) -> Option<&Place> {
+        let (first, rest) = path.split_once('.').unwrap_or((path, ""));
+        let (name, places) = first.split_once('[').unwrap_or((first, ""));
+        let (name, mut value) = self.entry(name)?;
+        for item in places.split('[') {
+            let item = item.strip_suffix(']').and_then(|i| i.parse::<usize>().ok());
+            if let (Value::List(items), Some(i)) = (value, item) {
+                value = items.get(i)?;
+            }
+        }
+        // Of an option itself its own place; of what is missing in a section the section's beginning.
+        let inner = match value {
+            Value::Section(section) => section.place_of(rest).or(section.begins()),
+            _ => None,
+        };
+        inner.or(name.place())
+    }
+
+    /// Where the section begins in a text: at its first entry whose place there is known. An argument sets one entry, and
+    /// says nothing of the section.
+    pub fn begins(&self) -> Option<&Place> {
+        self.0.iter().filter_map(|(name, _)| name.place()).find(|place| !place.is_argument())
+    }
+}
+
+impl<N: Into<Name>> FromIterator<(N, Value)> for Section {
+    fn from_iter<I: IntoIterator<Item = (N, Value)>>(entries: I) -> Section {
+        Section(entries.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    }
+}

@@ -1,0 +1,146 @@
+//! Option tables: what the options of a deserializer, transform or section are.
+
+/// The type of an option's value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionKind {
+    /// `true`, `false` and their spellings.
+    Bool,
+    /// A whole number from 0.
+    Whole,
+    /// A whole number, also one below 0.
+    Integer,
+    /// A real number.
+    Real,
+    /// One or several numbers, as a list or with `:` between them.
+    Numbers,
+    /// Any text.
+    Text,
+    /// A file name.
+    Path,
+    /// A file name, or a list of them; a name may be a pattern.
+    Files,
+    /// Several file names as a list or with `:` between them, or one file that lists them.
+    Paths,
+    /// Accepted whatever it is, without effect.
+    Unused,
+    /// A size in bytes: a whole number, or a text with a unit such as `512MB` or `2GiB`.
+    Bytes,
+    /// One of these words, in any case.
+    OneOf(&'static [&'static str]),
+    /// A section with its own table for each entry, such as `input`.
+    Sections(&'static OptionTable),
+    /// The same, where an entry takes what it does not say from the sections around it.
+    Streams(&'static OptionTable),
+    /// A list of sections, each with the table of the transform that its `type` names.
+    Transforms,
+    /// A list of sections, each with the table of the format that its `type` names.
+    Formats,
+    /// An object that a program gives; no file can hold it.
+    Object,
+}
+
+/// One option: what manuals, parsers, `--help` and stubs say of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionSpec {
+    /// The name in configurations; Python's is the same in snake case.
+    pub name: &'static str,
+    /// Other spellings that are accepted.
+    pub aliases: &'static [&'static str],
+    /// Its type.
+    pub kind: OptionKind,
+    /// Its value where a configuration gives none.
+    pub default: OptionDefault,
+    /// One sentence.
+    pub help: &'static str,
+}
+
+/// The value of an option that a configuration does not give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OptionDefault {
+    /// The option has to be given.
+    Required,
+    /// The option has no value.
+    Absent,
+    /// This value, as a configuration would spell it.
+    Value(&'static str),
+}
+
+impl OptionSpec {
+    /// An option that has to be given.
+    pub const fn required(name: &'static str, kind: OptionKind, help: &'static str) -> OptionSpec {
+        OptionSpec { name, aliases: &[], kind, default: OptionDefault::Required, help }
+    }
+
+    /// An option that has no value unless one is given.
+    pub const fn optional(name: &'static str, kind: OptionKind, help: &'static str) -> OptionSpec {
+        OptionSpec { name, aliases: &[], kind, default: OptionDefault::Absent, help }
+    }
+
+    /// An option with a default, which is spelt as in configurations.
+    pub const fn with_default(
+        name: &'static str,
+        kind: OptionKind,
+        default: &'static str,
+        help: &'static str,
+    ) -> OptionSpec {
+        OptionSpec { name, aliases: &[], kind, default: OptionDefault::Value(default), help }
+    }
+
+    /// The same option under further names.
+    #[must_use]
+    pub const fn also_named(self, aliases: &'static [&'static str]) -> OptionSpec {
+        OptionSpec { aliases, ..self }
+    }
+
+    /// The name, then the aliases.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+}
+
+/// The words that an option may be, and what each means. Several words may mean the same.
+#[derive(Debug)]
+pub struct Words<T, const N: usize> {
+    words: [&'static str; N],
+    meanings: [T; N],
+}
+
+impl<T: Copy, const N: usize> Words<T, N> {
+    /// These words, at least one.
+    pub const fn new(pairs: [(&'static str, T); N]) -> Words<T, N> {
+        let mut words = [""; N];
+        let mut meanings = [pairs[0].1; N];
+        let mut i = 0;
+        while i < N {
+            (words[i], meanings[i]) = pairs[i];
+            i += 1;
+        }
+        Words { words, meanings }
+    }
+
+    /// The kind of an option that is one of them.
+    pub const fn kind(&'static self) -> OptionKind {
+        OptionKind::OneOf(&self.words)
+    }
+
+    /// What a word means, in any case.
+    pub fn meaning(&self, word: &str) -> Option<T> {
+        self.words.iter().position(|w| w.eq_ignore_ascii_case(word)).map(|i| self.meanings[i])
+    }
+}
+
+/// The options of a deserializer, transform or section.
+#[derive(Debug, PartialEq, Eq)]
+pub struct OptionTable(pub &'static [OptionSpec]);
+
+impl OptionTable {
+    /// The option of this name or alias, in any case.
+    pub fn find(&self, name: &str) -> Option<&'static OptionSpec> {
+        self.0.iter().find(|o| o.names().any(|n| n.eq_ignore_ascii_case(name)))
+    }
+
+    /// Names of options, for "did you mean".
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.0.iter().map(|o| o.name)
+    }
+}
