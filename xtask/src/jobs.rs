@@ -7,12 +7,17 @@ use crate::run::{answer, cargo, has_cargo_command, program, root, target, tee};
 
 /// Writes the pages of documentation that are made from tables in the code; tests compare them.
 pub(crate) fn manual(_: &[String]) -> ExitCode {
-    let example = ["run", "--quiet", "--package", "tesson", "--example", "option_manual"];
-    let Some(page) = answer(&mut cargo(&example)) else {
-        eprintln!("the tables cannot be printed; `cargo {}` says why", example.join(" "));
-        return ExitCode::FAILURE;
-    };
-    exit(std::fs::write(root().join("docs/options.md"), page).is_ok())
+    for (example, page) in [("option_manual", "options.md"), ("error_manual", "errors.md")] {
+        let example = ["run", "--quiet", "--package", "tesson", "--example", example];
+        let Some(text) = answer(&mut cargo(&example)) else {
+            eprintln!("the tables cannot be printed; `cargo {}` says why", example.join(" "));
+            return ExitCode::FAILURE;
+        };
+        if std::fs::write(root().join("docs").join(page), text).is_err() {
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
 }
 
 /// The crates whose unit tests Miri runs, and the tests of each: kernels, pools and packed rows, where unsafe code is, and the

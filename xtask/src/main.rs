@@ -57,7 +57,7 @@ const JOBS: &[Job] = &[
     Job {
         name: "manual",
         arguments: "",
-        help: "Write docs/options.md from the option tables; a test compares them.",
+        help: "Write docs/options.md and docs/errors.md from the tables in the code; a test compares them.",
         run: jobs::manual,
     },
     Job {

@@ -45,8 +45,9 @@ pub use deserializer::{
 };
 pub use draw::Draw;
 pub use error::{
-    Cause, ConfigError, DataError, DataErrorKind, Error, ErrorCodes, ErrorInfo, FormatFault, FormatFaults,
-    Location, ResumeError, SEQUENCES_IN_MEMORY, StoreError, UsageError, UserError,
+    Cause, ConfigError, DataError, DataErrorKind, Error, ErrorCodes, ErrorEntry, ErrorInfo, FormatFault,
+    FormatFaults, Location, ResumeError, SEQUENCES_IN_MEMORY, StoreError, UsageError, UserError,
+    error_entries, error_manual,
 };
 pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceId, Unlimited};
 pub use index::{ChunkSpan, Index};

@@ -3,5 +3,13 @@
 //! [`DataError::code`](crate::DataError::code) gives the code of an error;
 //! [`DataErrorKind::of_format`](crate::DataErrorKind::of_format) gives the fault of one format as that format's enum.
 
-pub use tesson_core::{ErrorCodes, ErrorInfo, FormatFault, FormatFaults};
+pub use tesson_core::{ErrorCodes, ErrorEntry, ErrorInfo, FormatFault, FormatFaults};
 pub use tesson_formats::ctf::CtfFault;
+
+use tesson_core::{DataErrorKind, error_entries};
+
+/// The manual's page of errors: each kind with its code, meaning, remedy and an example of its text.
+pub fn manual() -> String {
+    let entries = [error_entries::<DataErrorKind>(), error_entries::<CtfFault>()];
+    tesson_core::error_manual(entries.concat())
+}

@@ -4,6 +4,7 @@ mod codes;
 mod config;
 mod data;
 mod data_kind;
+mod manual;
 mod store;
 
 use std::fmt;
@@ -13,6 +14,7 @@ pub use codes::{ErrorCodes, ErrorInfo};
 pub use config::ConfigError;
 pub use data::{DataError, Location};
 pub use data_kind::{DataErrorKind, FormatFault, FormatFaults, SEQUENCES_IN_MEMORY};
+pub use manual::{ErrorEntry, error_entries, error_manual};
 pub use store::StoreError;
 
 /// Any error of a user's code. An [`Error`] in it is passed on as it is; any other becomes a [`DataError`] that says where
