@@ -73,7 +73,7 @@ impl Reading {
         let mut at = 0;
         while at < block.len() {
             if let Some(fault) = block.fault(at) {
-                each(Step::Bad(Bad { at, offset: fault.offset, why: Why::Record(fault.kind()) }))?;
+                each(Step::Bad(Bad { at, offset: fault.offset, why: Why::Record(fault.clone().into()) }))?;
                 at += 1;
                 continue;
             }
@@ -98,7 +98,7 @@ impl Reading {
     /// Why it cannot be decoded.
     pub fn one(&mut self, block: &record::Records, at: usize) -> Result<&Batch, Why> {
         if let Some(fault) = block.fault(at) {
-            return Err(Why::Record(fault.kind()));
+            return Err(Why::Record(fault.clone().into()));
         }
         match self.decode(block, at..at + 1) {
             Some((path, what)) => Err(Why::Example(path, what)),

@@ -104,14 +104,13 @@ fn append(raw: Raw<'_>, limit: u64, bench: &mut Bench, bytes: &mut Vec<u8>) -> R
     match header.kind {
         b'r' => {}
         b't' => {
-            return Err(Problem::Malformed(
-                "the chunk is transposed, a simple one is expected; write the file with `transpose:false`"
-                    .into(),
-            ));
+            let what =
+                "the chunk is transposed, expected a simple one; write the file with `transpose:false`";
+            return Err(Problem::BadChunk { what: what.into() });
         }
         other => {
-            let what = format!("the chunk is of kind `{}`, records are expected", other.escape_ascii());
-            return Err(Problem::Malformed(what));
+            let what = format!("the chunk is of kind `{}`, expected records", other.escape_ascii());
+            return Err(Problem::BadChunk { what });
         }
     }
     if header.decoded_size > limit {
@@ -123,7 +122,8 @@ fn append(raw: Raw<'_>, limit: u64, bench: &mut Bench, bytes: &mut Vec<u8>) -> R
         return Err(Problem::Hash { of: "chunk data", found, expected: header.data_hash, chunk });
     }
     let begin = bytes.len();
-    let malformed = |what: String| Problem::Malformed(format!("{what}, in the chunk at byte {chunk}"));
+    let malformed =
+        |what: String| Problem::BadChunk { what: format!("{what}, in the chunk at byte {chunk}") };
     let (compression, size_part, values) =
         parts(data).ok_or_else(|| malformed("the chunk is shorter than its parts".into()))?;
     sizes.clear();

@@ -98,17 +98,20 @@ impl ArrayRecordFile {
                 let Records { bytes: block, bench, .. } = &mut *into;
                 match chunk::records(Raw { bytes, base, chunk: offset }, limit, bench, block) {
                     Ok(header) if header.n_records == in_chunk => Ok(()),
-                    Ok(header) => Err(Problem::Malformed(format!(
-                        "the chunk at byte {offset} has {} records, {in_chunk} by the file's index",
-                        header.n_records
-                    ))),
+                    Ok(header) => {
+                        let found = header.n_records;
+                        let what = format!(
+                            "the chunk at byte {offset} has {found} records, {in_chunk} by the file's index"
+                        );
+                        Err(Problem::BadChunk { what })
+                    }
                     Err(problem) => Err(problem),
                 }
             }
         };
         match read {
             // In a block of its own it may fit.
-            Err(Problem::TooLarge { .. } | Problem::Malformed(_)) if start > 0 => {
+            Err(Problem::TooLarge { .. } | Problem::BadChunk { .. }) if start > 0 => {
                 into.bytes.truncate(start);
                 return false;
             }

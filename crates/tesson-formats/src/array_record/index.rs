@@ -56,14 +56,16 @@ impl Index {
         }
         let footer = match footer_offset(&bytes, &bench.places, postscript) {
             Ok(footer) => footer,
-            Err(what) => return fault(postscript, Problem::Malformed(what)),
+            Err(what) => return fault(postscript, Problem::BadIndex { what }),
         };
         if let Err(problem) = simple_chunk(resource, footer, postscript, fetch, bench, &mut bytes)? {
             return fault(footer, problem);
         }
         match Index::parse(&bytes, &bench.places, footer) {
             Ok(index) => Ok(Ok(index)),
-            Err(what) => fault(footer, Problem::Malformed(format!("the file's index is wrong: {what}"))),
+            Err(what) => {
+                fault(footer, Problem::BadIndex { what: format!("the file's index is wrong: {what}") })
+            }
         }
     }
 
@@ -144,16 +146,16 @@ fn step(bytes: u64, records: u64) -> Result<u32, String> {
 }
 
 fn no_signature() -> Problem {
-    Problem::Malformed("the file does not begin as ArrayRecord files do".into())
+    Problem::BadIndex { what: "the file does not begin as ArrayRecord files do".into() }
 }
 
 fn check_size(size: u64) -> Result<(), Problem> {
     if size >= 2 * BLOCK && size.is_multiple_of(BLOCK) {
         return Ok(());
     }
-    Err(Problem::Malformed(format!(
-        "the file has {size} bytes, a multiple of 65536 and 131072 or more is expected: it has been cut"
-    )))
+    let what =
+        format!("the file has {size} bytes, expected a multiple of 65536, at least 131072: it was cut off");
+    Err(Problem::BadIndex { what })
 }
 
 /// The place of the footer, of which all records of the postscript say the same.

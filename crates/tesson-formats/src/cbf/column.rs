@@ -7,6 +7,7 @@
 
 use tesson_core::{Data, DataErrorKind, Offsets, StreamColumn};
 
+use super::fault::CbfFault;
 use super::order::ascend;
 use super::record::{Broken, Form, Head};
 use super::value::{Real, value};
@@ -307,24 +308,19 @@ impl<E: Real> Column<E> {
     fn find_wrong(&self, record: &[u8], head: Head) -> Option<(DataErrorKind, usize)> {
         let [_, columns, counts] = self.parts(record, head);
         let (columns_at, counts_at) = self.places(head);
-        let malformed = |what| DataErrorKind::Malformed { what };
         let counts = counts.as_chunks().0.iter().map(|&b| i32::from_le_bytes(b));
         if let Some((i, n)) = counts.clone().enumerate().find(|&(_, n)| n < 0) {
-            return Some((
-                malformed(format!("a sample has {n} entries, expected 0 or more")),
-                counts_at + 4 * i,
-            ));
+            return Some((CbfFault::NegativeCount { found: n }.into(), counts_at + 4 * i));
         }
         let sum: i64 = counts.map(i64::from).sum();
         if sum != i64::from(head.entries) {
-            let what = format!("its samples have {sum} entries in all, the sequence has {}", head.entries);
-            return Some((malformed(what), counts_at));
+            return Some((CbfFault::CountsDisagree { sum, declared: head.entries }.into(), counts_at));
         }
         let dim = self.form.dim;
         let columns = columns.as_chunks().0.iter().map(|&b| i32::from_le_bytes(b));
         let (i, index) = columns.enumerate().find(|&(_, c)| c < 0 || c as u32 >= dim)?;
         let kind = match index {
-            ..0 => malformed(format!("index {index} is negative, expected one from 0 and below dim {dim}")),
+            ..0 => CbfFault::NegativeIndex { found: index, dim }.into(),
             _ => DataErrorKind::IndexOutOfRange { index: index.to_string(), dim: dim.into() },
         };
         Some((kind, columns_at + 4 * i))

@@ -2,9 +2,10 @@
 
 use std::ops::Range;
 
-use tesson_core::{Chunk, Damage, DataErrorKind, DecodeWarnings, Error, Fault, Keys, Scratch};
+use tesson_core::{Chunk, Damage, DecodeWarnings, Error, Fault, Keys, Scratch};
 
 use super::column::{Column, Mark, Spare, Wrong};
+use super::fault::CbfFault;
 use super::layout::ChunkPlace;
 use super::record::{Broken, Form};
 use super::value::Real;
@@ -234,10 +235,9 @@ impl<'r, E: Real> Decoder<'r, E> {
 }
 
 fn other_length(sequence: u32, counted: u32, longest: u32, offset: u64) -> Fault {
-    let what = format!("the sequence counts as {counted} samples, the longest of its streams has {longest}");
     Fault {
         sequence,
-        kind: DataErrorKind::Malformed { what },
+        kind: CbfFault::OtherLength { counted, longest }.into(),
         stream: None,
         resource: FILE,
         offset,

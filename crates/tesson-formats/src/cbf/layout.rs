@@ -6,6 +6,7 @@ use std::sync::Arc;
 use tesson_core::{DataError, DataErrorKind, Error, Fetch, Location};
 
 use super::FILE;
+use super::fault::CbfFault;
 use super::record::Form;
 
 /// The first eight bytes of a file, and of its header.
@@ -21,7 +22,7 @@ pub(super) const PREAMBLE: u64 = 12;
 pub(super) const TRAILER: u64 = 8;
 
 /// Streams that a file may have: faults name them by 16 bits.
-const MOST_STREAMS: u32 = u16::MAX as u32;
+pub(super) const MOST_STREAMS: u32 = u16::MAX as u32;
 
 /// Bytes of the header and of the table that are read at once.
 const READ: u64 = 64 << 10;
@@ -72,7 +73,7 @@ impl Layout {
     /// Reads and checks the file's ends. Nothing of the chunks is read.
     ///
     /// # Errors
-    /// What §3 lists for opening: [`DataErrorKind::Malformed`] with its place, or a file without sequences.
+    /// What §3 lists for opening: [`CbfFault`] with its place, or a file without sequences.
     pub(super) fn read(file: &Arc<Path>, fetch: &dyn Fetch) -> Result<Layout, Error> {
         let mut reader = Reader { file, fetch, at: 0, end: fetch.size(FILE)?, bytes: Vec::new(), used: 0 };
         let size = reader.end;
@@ -83,10 +84,7 @@ impl Layout {
         let header = header_offset(&mut reader, size)?;
         reader.go(header, size - TRAILER);
         if reader.u64("the header")? != MAGIC {
-            return Err(reader.malformed(
-                header,
-                "no header begins here, the file is no CNTK binary format file or was changed",
-            ));
+            return Err(reader.error(header, CbfFault::NoHeader));
         }
         let n_chunks = reader.u32("the number of chunks")?;
         let n_streams = reader.u32("the number of streams")?;
@@ -100,17 +98,11 @@ fn check_preamble(reader: &mut Reader<'_>) -> Result<(), Error> {
     let found = reader.u64("the magic number")?;
     if found != MAGIC {
         let [first, ..] = found.to_le_bytes();
-        let hint = match first {
-            b'|' | b'0'..=b'9' => "; text is read with `CNTKTextFormatDeserializer`",
-            _ => "",
-        };
-        let what = format!("the file does not begin with the magic number of CNTK's binary format{hint}");
-        return Err(reader.malformed(0, what));
+        return Err(reader.error(0, CbfFault::NoMagic { text: matches!(first, b'|' | b'0'..=b'9') }));
     }
     match reader.u32("the version")? {
         VERSION => Ok(()),
-        found => Err(reader
-            .malformed(8, format!("version {found} of the binary format, only version {VERSION} is known"))),
+        found => Err(reader.error(8, CbfFault::UnknownVersion { found })),
     }
 }
 
@@ -121,19 +113,14 @@ fn header_offset(reader: &mut Reader<'_>, size: u64) -> Result<u64, Error> {
     let header = reader.u64("the header's offset")?;
     // A negative offset is a large one here.
     if header < PREAMBLE || header > trailer {
-        let found = header as i64;
-        let what = format!(
-            "the header is said to begin at byte {found}, expected one from {PREAMBLE} to {trailer}; the file was cut off or changed"
-        );
-        return Err(reader.malformed(trailer, what));
+        return Err(reader.error(trailer, CbfFault::HeaderOffset { found: header as i64, most: trailer }));
     }
     Ok(header)
 }
 
 fn streams(reader: &mut Reader<'_>, n: u32) -> Result<Vec<Declared>, Error> {
     if n == 0 || n > MOST_STREAMS {
-        let what = format!("the header declares {n} streams, expected 1 to {MOST_STREAMS}");
-        return Err(reader.malformed(reader.at - 4, what));
+        return Err(reader.error(reader.at - 4, CbfFault::StreamCount { found: n }));
     }
     (0..n).map(|_| stream(reader)).collect()
 }
@@ -156,15 +143,14 @@ fn stream(reader: &mut Reader<'_>) -> Result<Declared, Error> {
     } else {
         return Ok(Declared { name, form: Form { sparse, double: element == 1, dim } });
     };
-    Err(reader.malformed(at, format!("stream `{name}` {problem}")))
+    Err(reader.error(at, CbfFault::BadStream { name, problem }))
 }
 
 fn table(reader: &mut Reader<'_>, n: u32, header: u64) -> Result<(Vec<ChunkPlace>, Vec<u32>), Error> {
     let (start, needed) = (reader.at, 16 * u64::from(n));
     if needed > reader.end - start {
-        let what =
-            format!("the table of {n} chunks takes {needed} bytes, {} are left for it", reader.end - start);
-        return Err(reader.malformed(start, what));
+        let left = reader.end - start;
+        return Err(reader.error(start, CbfFault::TableTooLarge { chunks: n, needed, left }));
     }
     let mut chunks = Vec::with_capacity(n as usize);
     let (mut first_sequence, mut samples) = (0, 0);
@@ -173,11 +159,8 @@ fn table(reader: &mut Reader<'_>, n: u32, header: u64) -> Result<(Vec<ChunkPlace
         let offset = reader.u64("the chunk table")?;
         let (n_sequences, n_samples) = (reader.u32("the chunk table")?, reader.u32("the chunk table")?);
         if offset < PREAMBLE || offset > header {
-            let what = format!(
-                "chunk {chunk} is said to begin at byte {}, expected one from {PREAMBLE} to {header}",
-                offset as i64
-            );
-            return Err(reader.malformed(at, what));
+            let fault = CbfFault::ChunkOffset { chunk, found: offset as i64, most: header };
+            return Err(reader.error(at, fault));
         }
         chunks.push(ChunkPlace { offset, end: header, first_sequence, n_sequences, n_samples });
         first_sequence += u64::from(n_sequences);
@@ -187,9 +170,7 @@ fn table(reader: &mut Reader<'_>, n: u32, header: u64) -> Result<(Vec<ChunkPlace
         return Err(reader.error(start, DataErrorKind::NoSequences));
     }
     if samples == 0 {
-        return Err(
-            reader.malformed(start, format!("the table counts {first_sequence} sequences without a sample"))
-        );
+        return Err(reader.error(start, CbfFault::NoSamples { sequences: first_sequence }));
     }
     let by_offset = bound(reader, start, &mut chunks)?;
     Ok((chunks, by_offset))
@@ -211,16 +192,12 @@ fn bound(reader: &Reader<'_>, table: u64, chunks: &mut [ChunkPlace]) -> Result<V
             chunk.end = chunk.offset;
         }
         if chunk.prefix_bytes() > chunk.bytes() {
-            let what = format!(
-                "chunk {number} of {} sequences has {} bytes until the next chunk or the header begins: the table is wrong, or chunks lie over each other",
-                chunk.n_sequences,
-                chunk.bytes()
-            );
-            return Err(reader.malformed(at, what));
+            let (sequences, bytes) = (chunk.n_sequences, chunk.bytes());
+            return Err(reader.error(at, CbfFault::ChunkTooSmall { chunk: number as u32, sequences, bytes }));
         }
         if chunk.n_sequences == 0 && chunk.n_samples != 0 {
-            let what = format!("chunk {number} is said to have {} samples in no sequence", chunk.n_samples);
-            return Err(reader.malformed(at, what));
+            let fault = CbfFault::SamplesWithoutSequence { chunk: number as u32, samples: chunk.n_samples };
+            return Err(reader.error(at, fault));
         }
     }
     Ok(order)
@@ -247,10 +224,9 @@ impl Reader<'_> {
     }
 
     /// The next `n` bytes, which are part of `what`.
-    fn take(&mut self, n: usize, what: &str) -> Result<&[u8], Error> {
+    fn take(&mut self, n: usize, what: &'static str) -> Result<&[u8], Error> {
         if n as u64 > self.end - self.at {
-            let problem = format!("the file ends within {what}");
-            return Err(self.malformed(self.at, problem));
+            return Err(self.error(self.at, CbfFault::EndsWithin { part: what }));
         }
         if self.bytes.len() - self.used < n {
             let more = READ.max(n as u64).min(self.end - self.at);
@@ -263,35 +239,31 @@ impl Reader<'_> {
         Ok(&self.bytes[self.used - n..self.used])
     }
 
-    fn u8(&mut self, what: &str) -> Result<u8, Error> {
+    fn u8(&mut self, what: &'static str) -> Result<u8, Error> {
         Ok(self.take(1, what)?[0])
     }
 
-    fn u32(&mut self, what: &str) -> Result<u32, Error> {
+    fn u32(&mut self, what: &'static str) -> Result<u32, Error> {
         let mut bytes = [0; 4];
         bytes.copy_from_slice(self.take(4, what)?);
         Ok(u32::from_le_bytes(bytes))
     }
 
-    fn u64(&mut self, what: &str) -> Result<u64, Error> {
+    fn u64(&mut self, what: &'static str) -> Result<u64, Error> {
         let mut bytes = [0; 8];
         bytes.copy_from_slice(self.take(8, what)?);
         Ok(u64::from_le_bytes(bytes))
     }
 
     /// A text behind its length.
-    fn text(&mut self, what: &str) -> Result<String, Error> {
+    fn text(&mut self, what: &'static str) -> Result<String, Error> {
         let n = self.u32(what)?;
         let at = self.at;
         let text = String::from_utf8(self.take(n as usize, what)?.to_vec());
-        text.map_err(|_| self.malformed(at, format!("{what} is not UTF-8")))
+        text.map_err(|_| self.error(at, CbfFault::NotUtf8 { part: what }))
     }
 
-    fn malformed(&self, offset: u64, what: impl Into<String>) -> Error {
-        self.error(offset, DataErrorKind::Malformed { what: what.into() })
-    }
-
-    fn error(&self, offset: u64, kind: DataErrorKind) -> Error {
+    fn error(&self, offset: u64, kind: impl Into<DataErrorKind>) -> Error {
         DataError::new(kind, Location { file: Arc::clone(self.file), offset, line: None }).into()
     }
 }

@@ -7,6 +7,7 @@
 //! | `record` | one sequence of one stream: its size |
 //! | `column`, `value` | records to columns, numbers to the type asked for |
 //! | `decode` | chunks to columns, with what is wrong with them |
+//! | `fault` | the kinds of faults, their codes and texts |
 //! | `index` | the lengths in front of the chunks |
 //! | `directory` | where a chunk's sequences lie, for reading some of them |
 //! | `corpus` | loading parts of an indexed file |
@@ -24,6 +25,7 @@ mod corpus;
 mod decode;
 mod directory;
 mod encode;
+mod fault;
 mod index;
 mod layout;
 mod options;
@@ -50,6 +52,7 @@ use tesson_core::{
 };
 
 use crate::files::{DataFile, Files};
+pub use fault::CbfFault;
 use layout::{ChunkPlace, Layout};
 use options::{CbfOptions, OPTIONS};
 use record::{Broken, Form};
@@ -147,27 +150,20 @@ impl Rules {
         if sum == u64::from(place.n_samples) {
             return Ok(());
         }
-        let what = format!(
-            "the lengths in front of chunk {number} add up to {sum} samples, the chunk table says {}",
-            place.n_samples
-        );
-        Err(self.error(DataErrorKind::Malformed { what }, place.offset))
+        let fault = CbfFault::LengthsDisagree { chunk: number, sum, listed: place.n_samples };
+        Err(self.error(fault, place.offset))
     }
 
     /// The error of a chunk whose records do not lie where they must. `sequence` is counted within the chunk.
     fn damage(&self, number: u32, sequence: u32, stream: usize, offset: u64, why: Broken) -> DataError {
         let place = &self.chunks[number as usize];
-        let what = format!(
-            "chunk {number} is damaged: sequence {sequence} of {} {}; the whole chunk is refused",
-            place.n_sequences,
-            why.describe()
-        );
+        let (sequences, why) = (place.n_sequences, why.describe());
+        let fault = CbfFault::DamagedChunk { chunk: number, sequence, sequences, why };
         let key = Key::Number(place.first_sequence + u64::from(sequence));
-        self.error(DataErrorKind::Malformed { what }, offset)
-            .within(Some(self.streams[stream].name.clone()), Some(key))
+        self.error(fault, offset).within(Some(self.streams[stream].name.clone()), Some(key))
     }
 
-    fn error(&self, kind: DataErrorKind, offset: u64) -> DataError {
+    fn error(&self, kind: impl Into<DataErrorKind>, offset: u64) -> DataError {
         DataError::new(kind, Location { file: Arc::clone(&self.file), offset, line: None })
     }
 }
@@ -201,8 +197,7 @@ impl Cbf {
             let input = self.options.inputs.iter().find(|input| input.alias == declared.name);
             let (name, skip) = input.map_or((&declared.name, false), |input| (&input.name, input.skip));
             if !skip && streams.iter().any(|stream| !stream.skip && stream.name == *name) {
-                let what = format!("two streams have the name `{name}`, give one of them another in `input`");
-                return Err(self.rules.error(DataErrorKind::Malformed { what }, 0).into());
+                return Err(self.rules.error(CbfFault::RepeatedStream { name: name.clone() }, 0).into());
             }
             streams.push(Stream { name: name.clone(), form: declared.form, skip });
         }

@@ -58,7 +58,7 @@ fn append(index: &Index, group: &Group, row: u64, limit: u64, into: &mut Records
             }
             Some(_) if start > 0 => return false,
             Some(data) => Problem::TooLarge { found: data.len() as u64, limit },
-            None => Problem::Malformed("the row holds no example".into()),
+            None => Problem::NoExample,
         },
     };
     into.begin_chunk(row, group.offset);

@@ -48,8 +48,7 @@ impl Group {
         let mut bytes = Vec::new();
         fetch.read(resource, offset..end, &mut bytes)?;
         let rows = decode(index, number, Slice { base: offset, bytes: bytes.into() });
-        let what = |e| Problem::Malformed(format!("row group {number} cannot be read: {e}"));
-        Ok(group(rows.map_err(what)))
+        Ok(group(rows.map_err(|e| Problem::BadRowGroup { group: number as u64, what: e.to_string() })))
     }
 
     /// Bytes of memory held.

@@ -26,8 +26,9 @@ pub(super) struct Index {
 impl Index {
     /// Reads a file's end; what is wrong with it is a fault of its first record.
     pub(super) fn read(resource: ResourceId, fetch: &dyn Fetch) -> Result<Result<Index, Fault>, Error> {
-        let fault =
-            |offset, what: String| Ok(Err(Fault { record: 0, offset, problem: Problem::Malformed(what) }));
+        let fault = |offset, what: String| {
+            Ok(Err(Fault { record: 0, offset, problem: Problem::BadDescription { what } }))
+        };
         let size = fetch.size(resource)?;
         let ends = 2 * MAGIC.len() as u64 + 4;
         if size < ends {

@@ -193,11 +193,7 @@ impl Stream {
     /// What comes instead of a record that takes so many bytes, if the stream has fewer.
     fn end(&self, needed: u64) -> End {
         match &self.problem {
-            Some(what) => {
-                let what =
-                    format!("the file cannot be decompressed beyond byte {} or so: {what}", self.taken);
-                self.damaged(Problem::Malformed(what))
-            }
+            Some(what) => self.damaged(Problem::Decompression { taken: self.taken, what: what.to_string() }),
             None if self.ahead().is_empty() => End::File,
             None => self.damaged(Problem::Truncated { needed, left: self.ahead().len() as u64 }),
         }

@@ -85,7 +85,7 @@ fn lengths_that_do_not_add_up_to_the_table_are_an_error() {
     put(&mut file, 16, 7);
     let cbf = opened("", &file).unwrap();
     let expected =
-        "f.cbf (byte 12): the lengths in front of chunk 0 add up to 9 samples, the chunk table says 4";
+        "f.cbf (byte 12): the lengths in front of chunk 0 add up to 9 samples, the chunk table lists 4";
     assert_eq!(by_index(&cbf, &file).unwrap_err(), expected);
     assert_eq!(by_pieces(&cbf, &file, 1).unwrap_err(), expected);
 }

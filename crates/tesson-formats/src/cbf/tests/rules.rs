@@ -65,7 +65,7 @@ fn streams_are_renamed_and_left_out() {
     );
     assert_eq!(
         error("a=b"),
-        "f.cbf (byte 0): two streams have the name `a`, give one of them another in `input`"
+        "f.cbf (byte 0): two streams have the name `a`; give one of them another in `input`"
     );
     assert!(error("X=a Y=a").contains("`a` of the file is `X` already"));
 }
@@ -148,10 +148,10 @@ fn what_is_wrong_with_a_header_is_said_with_its_place() {
         b"|a 1 2 3 4",
         "f.cbf (byte 0): the file does not begin with the magic number of CNTK's binary format; text is read with `CNTKTextFormatDeserializer`",
     );
-    refused(&with(8, 2), "f.cbf (byte 8): version 2 of the binary format, only version 1 is known");
+    refused(&with(8, 2), "f.cbf (byte 8): found version 2 of the binary format, expected version 1");
     refused(
         &with(52, 0),
-        "f.cbf (byte 52): no header begins here, the file is no CNTK binary format file or was changed",
+        "f.cbf (byte 52): no header begins here; the file is not in CNTK's binary format, or was changed",
     );
     refused(&with(60, 2), "f.cbf (byte 79): the table of 2 chunks takes 32 bytes, 16 are left for it");
     refused(&with(60, 0), "f.cbf (byte 79): the file holds no sequence under the given options");
@@ -161,13 +161,10 @@ fn what_is_wrong_with_a_header_is_said_with_its_place() {
     refused(&with(73, 0xff), "f.cbf (byte 73): a stream's name is not UTF-8");
     refused(&with(74, 2), "f.cbf (byte 68): stream `a` has element type 2, expected 0 (float) or 1 (double)");
     refused(&with(75, 0), "f.cbf (byte 68): stream `a` is dense with dim 0, expected at least 1");
-    refused(
-        &with(79, 11),
-        "f.cbf (byte 79): chunk 0 is said to begin at byte 11, expected one from 12 to 52",
-    );
+    refused(&with(79, 11), "f.cbf (byte 79): the table lists chunk 0 at byte 11, expected one from 12 to 52");
     refused(
         &with(86, 0x80),
-        "f.cbf (byte 79): chunk 0 is said to begin at byte -9223372036854775796, expected one from 12 to 52",
+        "f.cbf (byte 79): the table lists chunk 0 at byte -9223372036854775796, expected one from 12 to 52",
     );
     refused(&with(91, 0), "f.cbf (byte 79): the table counts 2 sequences without a sample");
     refused(
@@ -176,11 +173,11 @@ fn what_is_wrong_with_a_header_is_said_with_its_place() {
     );
     refused(
         &with(102, 0x80),
-        "f.cbf (byte 95): the header is said to begin at byte -9223372036854775756, expected one from 12 to 95; the file was cut off or changed",
+        "f.cbf (byte 95): the file declares that its header begins at byte -9223372036854775756, expected one from 12 to 95; the file was cut off or changed",
     );
     refused(
         &EXAMPLE[..94],
-        "f.cbf (byte 86): the header is said to begin at byte 3298534883840, expected one from 12 to 86; the file was cut off or changed",
+        "f.cbf (byte 86): the file declares that its header begins at byte 3298534883840, expected one from 12 to 86; the file was cut off or changed",
     );
 }
 
