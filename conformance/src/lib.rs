@@ -25,6 +25,7 @@ mod rust_api;
 mod tables;
 pub mod tfds;
 mod user;
+pub mod ways;
 
 pub use case::{Case, From, Request, Rules, Step, Times};
 pub use cli::Cli;

@@ -1,0 +1,173 @@
+//! The ways in which a source can deliver the test corpus, and how they are read.
+
+use std::sync::{Arc, LazyLock};
+
+use tesson::Source;
+use tesson::store::Store;
+
+use crate::corpus::{
+    self, BINARY, BINARY_JOINED, BINARY_TRUNCATED, Delivered, FAULTY_ROWS, FAULTY_ROWS_JOINED, JOINED, LOCAL,
+    PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, SEVERAL, TRUNCATED, config, rest,
+};
+
+/// The orders, as options of a source; and joins and formats, which are options here too.
+pub static ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let orders = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3"#,
+        r#""randomizationWindow": 128"#,
+        r#""randomizationWindow": 150, "sampleBasedRandomizationWindow": true, "randomizationSeed": 9"#,
+        r#""randomize": "global", "randomizationSeed": 5"#,
+        r#""randomizationWindow": 4, "minibatchSizeInSequences": 5"#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "bucketing": 20"#,
+    ];
+    let in_order_shuffled_and_global = || [0, 1, 4].map(|i| orders[i]).into_iter();
+    let joined = in_order_shuffled_and_global().map(|order| format!("{JOINED}, {order}"));
+    let binary = in_order_shuffled_and_global().map(|order| format!("{BINARY}, {order}"));
+    orders.iter().map(|order| order.to_string()).chain(joined).chain(binary).collect()
+});
+
+/// Three of the orders, of a prepared dataset.
+pub static PREPARED_ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let orders = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3"#,
+        r#""randomize": "global", "randomizationSeed": 5"#,
+    ];
+    orders.iter().map(|order| format!("{PREPARED}, {order}")).collect()
+});
+
+/// All that a source can be asked for, as options: the orders, and what does not hold whole sequences of a timeline of all
+/// ranks.
+pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let truncated = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3"#,
+        r#""randomize": "global", "rightSplice": 2"#,
+        r#""randomizationWindow": 4, "sharing": "position", "transforms": {"x": [7, 8], "x2": [7]}"#,
+        r#""randomize": false, "maxSamples": 2000, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#,
+        r#""randomizationWindow": 4, "rightSplice": 1, "maxSamples": 2003, "maxSamplesEnd": "inside""#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "drop", "transforms": {"x": [7]}"#,
+        r#""randomizationWindow": 4, "equalSteps": "repeat", "rightSplice": 1, "transforms": {"x": [7]}"#,
+        r#""randomize": false, "equalSteps": "repeat", "maxSamples": 2003, "maxSamplesEnd": "inside""#,
+        r#""randomize": "global", "equalSteps": "empty", "sharing": "chunk""#,
+        r#""randomizationWindow": 4, "equalSteps": "drop", "sharing": "position""#,
+    ];
+    let local = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 3, "randomizationSeed": 3"#,
+        r#""randomizationWindow": 90, "sampleBasedRandomizationWindow": true"#,
+        r#""randomizationWindow": 3, "truncationLength": 4"#,
+        r#""randomizationWindow": 3, "truncationLength": 4, "maxSamples": 1999, "maxSamplesEnd": "inside",
+            "transforms": {"x": [5]}"#,
+        r#""randomize": false, "sharing": "position""#,
+    ];
+    let binary = [
+        format!(r#"{BINARY_TRUNCATED}, "randomizationWindow": 4"#),
+        format!(r#"{BINARY_JOINED}, "randomize": false"#),
+        format!(r#"{BINARY_JOINED}, "randomizationWindow": 4"#),
+        format!(r#"{PREPARED_TRUNCATED}, "randomizationWindow": 4"#),
+        format!(r#"{PREPARED_JOINED}, "randomize": false"#),
+        format!(r#"{PREPARED_JOINED}, "randomizationWindow": 4"#),
+    ];
+    let several = ORDERS[..5].iter().map(|order| format!("{SEVERAL}, {order}"));
+    let equal = [
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "drop""#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "repeat""#,
+        r#""randomizationWindow": 4, "randomizationSeed": 3, "equalSteps": "empty""#,
+        r#""randomize": false, "equalSteps": "repeat""#,
+        r#""randomize": "global", "equalSteps": "drop", "minibatchSizeInSequences": 7"#,
+    ];
+    let faulty = [FAULTY_ROWS, FAULTY_ROWS_JOINED]
+        .into_iter()
+        .flat_map(|rows| [0, 1, 2, 4].map(|i| format!("{rows}, {}", ORDERS[i])));
+    let whole = [
+        r#""randomizationWindow": 4, "maxSamples": 2001, "maxSamplesEnd": "inside", "transforms": {"x": [1]}"#,
+    ];
+    let truncated = truncated.iter().map(|order| format!("{TRUNCATED}, {order}"));
+    let local = local.iter().map(|order| format!("{LOCAL}, {order}"));
+    let equal = equal.iter().map(|order| order.to_string());
+    let prepared = PREPARED_ORDERS.iter().cloned();
+    let whole = whole.iter().map(|order| order.to_string());
+    let others = several
+        .chain(faulty)
+        .chain(whole)
+        .chain(truncated)
+        .chain(local)
+        .chain(equal)
+        .chain(binary)
+        .chain(prepared);
+    ORDERS.iter().cloned().chain(others).collect()
+});
+
+/// The name of a way in the names of tests: which corpus, and its options without JSON's punctuation.
+pub fn label(way: &str) -> String {
+    let corpora = [
+        (JOINED, "joined"),
+        (SEVERAL, "several"),
+        (FAULTY_ROWS, "faulty"),
+        (FAULTY_ROWS_JOINED, "faulty joined"),
+        (TRUNCATED, "truncated"),
+        (LOCAL, "local"),
+        (BINARY, "binary"),
+        (BINARY_TRUNCATED, "binary truncated"),
+        (BINARY_JOINED, "binary joined"),
+        (PREPARED, "prepared"),
+        (PREPARED_TRUNCATED, "prepared truncated"),
+        (PREPARED_JOINED, "prepared joined"),
+    ];
+    let of_corpus = corpora.iter().find_map(|(start, name)| Some((*name, way.strip_prefix(start)?)));
+    let (corpus, options) = of_corpus.unwrap_or(("text, ", way));
+    let plain = format!("{corpus}{options}").replace('"', "").replace(": ", "=");
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Less than the decoded corpus takes, so that blocks are evicted and loaded again.
+pub const LITTLE_MEMORY: &str = r#""memoryLimit": 40000"#;
+
+/// The corpus in memory.
+pub fn corpus_store() -> Arc<dyn Store> {
+    corpus::store(&corpus::text(&corpus::lengths()))
+}
+
+/// A source of the corpus.
+pub fn open(options: &str, store: &dyn Store) -> Source {
+    Source::open_in(&config(options), store).expect("the data are right")
+}
+
+/// An order until the data end: after so many sweeps, unless it says something else.
+pub fn ending(order: &str, sweeps: u32) -> String {
+    match order.contains("maxSamples") {
+        true => order.into(),
+        false => format!(r#"{order}, "maxSweeps": {sweeps}"#),
+    }
+}
+
+/// All minibatches until the data end, read plainly: one thread, nothing ahead, all in memory.
+pub fn plainly(order: &str, samples: u64, workers: u64, rank: u64) -> Vec<Delivered> {
+    let options = format!(r#"{}, "threads": 1, "prefetch": false"#, ending(order, 2));
+    rest(&mut open(&options, &*corpus_store()), samples, workers, rank)
+}
+
+/// A way until the data end, with so little memory that blocks are evicted and loaded again, and with more options.
+pub fn busy(order: &str, more: &str) -> String {
+    format!("{}, {LITTLE_MEMORY}, {more}", ending(order, 2))
+}
+
+/// All keys, in the order of delivery.
+pub fn keys(all: &[Delivered]) -> Vec<String> {
+    all.iter().flat_map(|m| m.keys.iter().cloned()).collect()
+}
+
+/// The same keys in ascending order.
+pub fn sorted(mut keys: Vec<String>) -> Vec<String> {
+    keys.sort();
+    keys
+}
+
+/// The keys of a corpus of `n` sequences, each `times` times.
+pub fn all_keys(order: &str, n: usize, times: usize) -> Vec<String> {
+    // The binary format numbers its sequences.
+    let step = if order.contains(BINARY) { 1 } else { 3 };
+    sorted((0..n * times).map(|i| (i / times * step).to_string()).collect())
+}
