@@ -13,12 +13,12 @@ pub struct Cursor {
     pub sequence: u64,
     /// On local timelines: where the window was begun.
     pub window: WindowStart,
-    /// Where ranks are kept together: the steps they share.
+    /// With equal steps: those in progress.
     pub steps: Steps,
 }
 
 /// Minibatches that all ranks give the same number of, from one place of the data to another
-/// ([`EqualSteps`](crate::EqualSteps)). All zero while none are under way.
+/// ([`EqualSteps`](crate::EqualSteps)). All zero while none are in progress.
 #[derive(Copy, Clone, PartialEq, Eq, Debug, Default)]
 pub struct Steps {
     /// Samples of a minibatch, of all ranks.
@@ -43,7 +43,7 @@ pub struct Steps {
     pub again_sequence: u64,
     /// The position at which they end.
     pub end_position: u64,
-    /// The sequence of the sweep behind their last, `n_sequences` if they end with the sweep.
+    /// The sequence of the sweep after their last, `n_sequences` if they end with the sweep.
     pub end_sequence: u64,
     /// Sequences in a sweep.
     pub n_sequences: u64,
@@ -67,18 +67,18 @@ impl Steps {
         self.cursor(self.again_position, self.again_sequence)
     }
 
-    /// Makes the rank repeat from a cursor, or from the beginning if that stands at none of the sequences.
+    /// Makes the rank repeat from a cursor, or from the beginning if the cursor is at none of the sequences.
     pub fn repeat_from(&mut self, again: Cursor) {
         let from = if self.hold(again) { again } else { self.begin() };
         (self.again_position, self.again_sequence) = (from.position, from.sequence);
     }
 
-    /// Whether a cursor stands at one of their sequences.
+    /// Whether a cursor is at one of their sequences.
     pub fn hold(&self, at: Cursor) -> bool {
         at.sweep == self.sweep && at.position < self.end_position
     }
 
-    /// Where all ranks go on afterwards.
+    /// Where all ranks continue afterwards.
     pub fn end(&self) -> Cursor {
         if self.end_sequence < self.n_sequences {
             return self.cursor(self.end_position, self.end_sequence);
@@ -101,7 +101,7 @@ pub struct WindowStart {
 }
 
 impl Cursor {
-    /// A position whose sequence nobody has looked up: that of a rank without data.
+    /// A position whose sequence is not known: that of a rank without data.
     pub(crate) fn unplaced(position: u64) -> Cursor {
         Cursor { position, sweep: u64::MAX, sequence: u64::MAX, ..Cursor::default() }
     }

@@ -1,10 +1,10 @@
 //! Which sequence comes when: orders, sharing, cutting and resume states of Tesson.
 //!
 //! The plan is a pure function of (index, options, seed, position). It never sees data, threads, files or time, so
-//! it can be tested at a billion sequences, printed without reading, and gone on with from a handful of integers.
+//! it can be tested at a billion sequences, printed without reading, and resumed from a handful of integers.
 //! Rules and numbers in brackets, such as §6.2, are those of the specification of the engine.
 //!
-//! Start reading at [`Planner`]; `cut` forms minibatches, `order` says what follows what, `resume` keeps states.
+//! Start reading at [`Planner`]; `cut` forms minibatches, `order` has the orders, `resume` the states.
 //! This crate follows the `tesson` façade and has no stability promise of its own.
 
 #![forbid(unsafe_code)]

@@ -45,7 +45,7 @@ impl Consumed {
     }
 }
 
-/// Combines the states of all ranks, in any order, under sharing by chunk. Any number of workers may go on from the
+/// Combines the states of all ranks, in any order, under sharing by chunk. Any number of workers may resume from the
 /// result, sharing by chunk or by position: what was consumed is left out, everything else comes.
 ///
 /// Faults are added up, as a single worker would have charged them.

@@ -35,7 +35,7 @@ pub struct ResumeState {
     pub share: Option<(u64, u64)>,
     /// Faults charged so far.
     pub faults: u64,
-    /// In truncated reading: what waits in the rows.
+    /// In truncated reading: the sequences pending in the rows.
     pub rows: Option<Arc<RowsState>>,
     /// In merged states: what was consumed beyond the position.
     pub consumed: Option<Arc<Consumed>>,

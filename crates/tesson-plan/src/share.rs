@@ -1,4 +1,4 @@
-//! Whose sequence it is.
+//! How ranks share the sequences of a minibatch.
 
 use tesson_core::UsageError;
 

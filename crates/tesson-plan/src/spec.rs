@@ -15,15 +15,15 @@ pub enum Limit {
     Samples(u64),
 }
 
-/// What becomes of the sequence in which [`Limit::Samples`] ends.
+/// How the sequence is treated in which [`Limit::Samples`] ends.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum LastSequence {
-    /// It is given whole, as the reference does: the data end after their limit.
+    /// It is delivered whole, as in the reference: the data end after their limit.
     #[default]
     Whole,
-    /// It is not given: the data end before their limit.
+    /// It is left out: the data end before their limit.
     LeftOut,
-    /// Its first samples are given: the data end exactly there.
+    /// Its first samples are delivered: the data end exactly there.
     Cut,
 }
 
@@ -32,34 +32,34 @@ pub enum LastSequence {
 pub struct Ending {
     /// The sequence that the limit cuts through.
     pub last_sequence: LastSequence,
-    /// Whether a last minibatch with room left is not given.
+    /// Whether a last minibatch with room left is dropped.
     pub drop_last: bool,
 }
 
-/// What becomes of ranks that would run out before others: all of them give the same number of minibatches.
+/// How ranks that would run out before others are treated, so that all deliver the same number of minibatches.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum EqualSteps {
-    /// None gives a minibatch that not every rank has data for.
+    /// Minibatches that not every rank has data for are dropped.
     Drop,
-    /// A rank that has run out is given sequences of its own again, from where the sweep began; by position a rank whose
-    /// share is empty is given that of another.
+    /// A rank that has run out repeats its own sequences, from where the sweep began; by position a rank whose share is
+    /// empty gets that of another.
     Repeat,
-    /// A rank that has run out gives empty minibatches.
+    /// A rank that has run out delivers empty minibatches.
     Empty,
 }
 
 /// Everything that decides which sequence comes when, beside the index and what each call asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanSpec {
-    /// What follows what.
+    /// The order of the sequences.
     pub order: OrderSpec,
-    /// Whose sequence it is.
+    /// How ranks share them.
     pub sharing: Sharing,
     /// Where the data end.
     pub limit: Limit,
     /// How they end there.
     pub ending: Ending,
-    /// Whether a minibatch goes on with the next sweep when one ends.
+    /// Whether a minibatch continues with the next sweep when one ends.
     pub cross_sweep_ends: bool,
     /// Samples of all ranks in an epoch, whose end ends a minibatch, too (§14). A sequence that lies across it belongs to the
     /// earlier epoch. `None`: there are no epochs but sweeps.
@@ -73,8 +73,8 @@ pub struct PlanSpec {
     /// Whether sequences of similar length are put together, within what a window takes in. Only in shuffled orders on
     /// the timeline of all ranks.
     pub bucketing: Option<Bucketing>,
-    /// Whether all ranks give the same number of minibatches of each sweep, or of what an epoch or the end of the data leaves
-    /// of it. Under sharing by chunk for minibatches that end with their sweep.
+    /// Whether all ranks deliver the same number of minibatches of each sweep, or of what an epoch or the end of the data
+    /// leaves of it. Under sharing by chunk for minibatches that end with their sweep.
     pub equal_steps: Option<EqualSteps>,
 }
 
@@ -111,7 +111,7 @@ impl PlanSpec {
         self.most_sequences.unwrap_or(u64::MAX)
     }
 
-    /// What becomes of the sequence that the next end lies in: one that lies across the end of an epoch belongs to the
+    /// How the sequence is treated that the next end lies in: one that lies across the end of an epoch belongs to the
     /// earlier epoch, whole.
     pub(crate) fn last_sequence_before(&self, epoch_end: Option<u64>) -> LastSequence {
         match epoch_end {
@@ -164,7 +164,7 @@ impl PlanSpec {
         Some(n / workers + u64::from(rank < n % workers))
     }
 
-    /// Whether this is the first time that this rank (sharing by chunk) or anybody (sharing by position) meets a
+    /// Whether this is the first time that this rank (sharing by chunk) or any rank (sharing by position) meets a
     /// sequence, had it run with this demand from the start: what is charged once is charged then.
     ///
     /// Meant for the few sequences that have faults. In shuffled orders shared by chunk it works out the chunk

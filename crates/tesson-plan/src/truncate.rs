@@ -1,18 +1,18 @@
-//! Truncated reading (§9.3, §9.4): rows of sequences laid end to end, a piece of equal length of each a minibatch.
+//! Truncated reading (§9.3, §9.4): rows of sequences laid end to end; a minibatch takes as many samples of each.
 //!
-//! A pure fold: rows ask for sequences, are told how long they turned out to be (the plan knows counted lengths, rows are
-//! filled by parsed ones), and say which samples make the next minibatch. What waits in them is part of the state.
+//! A pure fold: the caller fills rows with sequences and their parsed lengths (the plan knows only counted ones), and takes
+//! the samples of the next minibatch from them. The sequences pending in rows are part of the state.
 
 use std::collections::VecDeque;
 
-/// A sequence that waits in a row, or lies in it partly delivered.
+/// A sequence in a row that has not been delivered to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PendingSequence {
     /// Number of the sequence in the corpus, below 2^63.
     pub sequence: u64,
-    /// Whether a sweep ended when it was fetched: told when it has been delivered to its end.
+    /// Whether a sweep ended when it was fetched: reported once it has been delivered to its end.
     pub sweep_end: bool,
-    /// The sweep that brought it, below 2^63: what is drawn for it depends on that.
+    /// Its sweep, below 2^63: random draws for it depend on that.
     pub sweep: u64,
     /// Its first samples, of which it has no more where the data end inside it.
     pub keep: Option<u32>,
@@ -27,7 +27,7 @@ pub struct RowState {
     pub waiting: Vec<PendingSequence>,
 }
 
-/// What waits in all rows of a source, in a state.
+/// The rows of a source, in a state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowsState {
     /// The rows, in order.
@@ -35,13 +35,13 @@ pub struct RowsState {
 }
 
 impl RowsState {
-    /// Whether nothing waits.
+    /// Whether no sequence is pending.
     pub fn is_empty(&self) -> bool {
         self.rows.iter().all(|row| row.waiting.is_empty())
     }
 }
 
-/// Samples that lie together in a minibatch: a place of its layout, and which samples of which sequence they are.
+/// Samples of a sequence that lie together in a minibatch, and where.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment<T> {
     /// The sequence.
@@ -50,17 +50,17 @@ pub struct Segment<T> {
     pub row: u32,
     /// The step at which the sequence begins; negative if that was in an earlier minibatch.
     pub begin: i64,
-    /// The step behind its last; beyond the minibatch if it goes on.
+    /// The step after its last; beyond the minibatch if it continues in the next.
     pub end: i64,
     /// The samples, counted within the sequence.
     pub samples: (u32, u32),
 }
 
-/// A sequence in a row: what it is to the caller, and its length.
+/// A sequence in a row: the caller's name for it, and its length.
 #[derive(Clone)]
 struct Held<T> {
     what: T,
-    waits: PendingSequence,
+    pending: PendingSequence,
     length: u32,
 }
 
@@ -68,7 +68,7 @@ struct Held<T> {
 struct Row<T> {
     held: VecDeque<Held<T>>,
     cursor: u32,
-    /// Samples behind the cursor.
+    /// Samples after the cursor.
     left: u64,
 }
 
@@ -77,7 +77,7 @@ struct Row<T> {
 pub struct RowsShape {
     /// How many there are, at least 1.
     pub n: u64,
-    /// Samples of a piece, at least 1.
+    /// Samples of a row in a minibatch, at least 1.
     pub length: u32,
     /// The last samples that a row repeats which holds one sequence only, fewer than `length` (§9.4).
     pub right_splice: u32,
@@ -95,18 +95,18 @@ impl RowsShape {
     }
 }
 
-/// The rows of one worker. `T` is what its caller calls a sequence.
+/// The rows of one worker. `T` is the caller's name for a sequence.
 #[derive(Clone)]
 pub struct Rows<T> {
     length: u32,
     right_splice: u32,
     rows: Vec<Row<T>>,
-    /// A sweep ended in a fetch that brought nothing: told with the next sequence.
+    /// A sweep ended in a fetch that brought nothing: reported with the next sequence.
     pending_end: bool,
 }
 
 impl<T: Clone> Rows<T> {
-    /// `n` empty rows for pieces of `length` samples, at least 1, of which a row that holds one sequence only repeats the
+    /// `n` empty rows for minibatches of `length` samples, at least 1, of which a row that holds one sequence only repeats the
     /// last `right_splice`, fewer than `length`.
     pub fn new(n: usize, length: u32, right_splice: u32) -> Rows<T> {
         let row = Row { held: VecDeque::new(), cursor: 0, left: 0 };
@@ -118,7 +118,7 @@ impl<T: Clone> Rows<T> {
         self.rows.len()
     }
 
-    /// Whether nothing waits in any row.
+    /// Whether no sequence is pending in any row.
     pub fn is_empty(&self) -> bool {
         self.rows.iter().all(|row| row.held.is_empty())
     }
@@ -140,15 +140,15 @@ impl<T: Clone> Rows<T> {
         self.rows.iter().all(|row| row.left >= u64::from(self.length))
     }
 
-    /// Gives a row a sequence of so many samples. One without samples only leaves its end of a sweep behind.
-    pub fn push(&mut self, row: usize, what: T, mut waits: PendingSequence, length: u32) {
+    /// Gives a row a sequence of so many samples. Of one without samples only its end of a sweep is kept.
+    pub fn push(&mut self, row: usize, what: T, mut pending: PendingSequence, length: u32) {
         if length == 0 {
-            self.pending_end |= waits.sweep_end;
+            self.pending_end |= pending.sweep_end;
             return;
         }
-        waits.sweep_end |= std::mem::take(&mut self.pending_end);
+        pending.sweep_end |= std::mem::take(&mut self.pending_end);
         self.rows[row].left += u64::from(length);
-        self.rows[row].held.push_back(Held { what, waits, length });
+        self.rows[row].held.push_back(Held { what, pending, length });
     }
 
     /// Says that a sweep ended without a sequence.
@@ -184,11 +184,11 @@ impl<T: Clone> Rows<T> {
         self.rows.iter().flat_map(|row| &row.held).map(|held| &held.what)
     }
 
-    /// What waits, for a state.
+    /// The pending sequences, for a state.
     pub fn state(&self) -> RowsState {
         let row = |row: &Row<T>| RowState {
             cursor: row.cursor,
-            waiting: row.held.iter().map(|held| held.waits).collect(),
+            waiting: row.held.iter().map(|held| held.pending).collect(),
         };
         RowsState { rows: self.rows.iter().map(row).collect() }
     }
@@ -220,7 +220,7 @@ impl<T: Clone> Row<T> {
                 self.left += u64::from(splice);
             }
             if self.cursor == front.length {
-                sweep_end |= front.waits.sweep_end;
+                sweep_end |= front.pending.sweep_end;
                 self.held.pop_front();
                 self.cursor = 0;
             }

@@ -54,7 +54,7 @@ pub(super) struct Shuffle {
     places: Vec<Place>,
     table: IntervalTable,
     generator: Mt19937_64,
-    /// Which sequence stands at positions `base`, `base + 1`, …, by its position before the shuffle.
+    /// The sequence at positions `base`, `base + 1`, …, by its position before the shuffle.
     list: Vec<u32>,
     base: u32,
     /// The position that the pass has come to, and its place.
@@ -194,7 +194,7 @@ impl Shuffle {
         from >= self.base.into()
     }
 
-    /// Drops what stands before a position, when that is worth the move.
+    /// Drops the sequences before a position, if they are enough to be worth the move.
     fn forget(&mut self, before: u32) {
         let before = before.min(self.places[self.place].begin).saturating_sub(self.base) as usize;
         if before > 1024 && before * 2 > self.list.len() {

@@ -1,8 +1,8 @@
 //! A few sequences of a shuffled sweep before the whole sweep is shuffled (§5).
 //!
-//! The shuffle swaps the item at each position with any other, so what stands at the first positions is known only after its
+//! The shuffle swaps the item at each position with any other, so the sequences at the first positions are known only after its
 //! last swap. But a few positions can be followed backwards: from where their items are at the end, swap by swap, to where
-//! they were at the beginning. That takes all draws too, and hardly any memory, where the shuffle itself waits for memory at
+//! they were at the beginning. That takes all draws too, and hardly any memory, while the shuffle itself waits for memory at
 //! every swap. It takes a third of the time, so the first minibatch need not wait for the whole order.
 
 use std::collections::BTreeMap;
@@ -22,7 +22,7 @@ const WORD: usize = u64::BITS as usize;
 /// Draws that are made again at a time, backwards: whole renewals of the generator, and whole words of bits.
 const DRAWS: usize = WORD * Mt19937_64::AT_ONCE;
 
-/// Which sequences stand at some positions once the sweep is shuffled.
+/// The sequences at some positions once the sweep is shuffled.
 pub(super) struct SweepPreview {
     first: u32,
     /// By their positions before the shuffle.

@@ -139,8 +139,8 @@ impl RowsTally {
             }
         };
         // No state is made of it.
-        let waits = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep: None };
-        self.rows.push(row, (), waits, u32::try_from(length).unwrap_or(u32::MAX));
+        let pending = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep: None };
+        self.rows.push(row, (), pending, u32::try_from(length).unwrap_or(u32::MAX));
     }
 
     fn take(&mut self) {

@@ -1,4 +1,4 @@
-//! Equal steps: all ranks get the same number of minibatches, so that none waits for another for ever.
+//! Equal steps: all ranks get the same number of minibatches, so that no rank waits for another for ever.
 //!
 //! Under sharing by chunk each rank cuts its own sequences, so ranks run out at different times. Where that is not
 //! wanted, the data are divided into *stretches*, each a sweep, or what an epoch or the end of the data leave of it. When a

@@ -1,7 +1,7 @@
 //! The binary form of states: `TSNR`, the version of the writer, [tagged sections](tesson_core::sections), and a checksum of
 //! all before (8 bytes). At most 128 bytes, but for merged states, truncated minibatches and equal steps.
 //!
-//! Numbers have 64 bits, little endian, where nothing else is said.
+//! Numbers have 64 bits, little endian, unless stated otherwise.
 //!
 //! | tag | section | payload |
 //! |---|---|---|
@@ -74,10 +74,10 @@ impl ResumeState {
             let mut numbers = vec![state.rows.len() as u64];
             for row in &state.rows {
                 numbers.extend([row.cursor.into(), row.waiting.len() as u64]);
-                for waits in &row.waiting {
-                    numbers.push(waits.sequence << 1 | u64::from(waits.sweep_end));
-                    numbers.push(waits.sweep << 1 | u64::from(waits.keep.is_some()));
-                    numbers.extend(waits.keep.map(u64::from));
+                for pending in &row.waiting {
+                    numbers.push(pending.sequence << 1 | u64::from(pending.sweep_end));
+                    numbers.push(pending.sweep << 1 | u64::from(pending.keep.is_some()));
+                    numbers.extend(pending.keep.map(u64::from));
                 }
             }
             put(ROWS, &bytes_of(numbers));
@@ -90,7 +90,7 @@ impl ResumeState {
     /// The state of its binary form.
     ///
     /// # Errors
-    /// [`ResumeError`] for anything else, and for states of other versions that are not understood.
+    /// [`ResumeError`] for anything else, and for states of later versions that need more than this one knows.
     pub fn from_bytes(bytes: &[u8]) -> Result<ResumeState, ResumeError> {
         let body =
             bytes.strip_prefix(MAGIC).ok_or_else(|| refusal("the beginning", "something else", "`TSNR`"))?;

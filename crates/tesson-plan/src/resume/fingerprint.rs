@@ -17,7 +17,7 @@ pub struct Fingerprint {
     pub index: Option<u64>,
     /// The order, with its seed and window.
     pub order: OrderSpec,
-    /// Whether minibatches go on over sweep ends.
+    /// Whether minibatches cross sweep ends.
     pub cross_sweep_ends: bool,
     /// A hash of the deserializers' identities and of the options that change values.
     pub options: u64,

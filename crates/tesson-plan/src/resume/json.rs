@@ -251,18 +251,18 @@ impl<'a> Fields<'a> {
 }
 
 fn row_to_json(row: &RowState) -> Value {
-    let waits = |w: &PendingSequence| {
+    let pending = |w: &PendingSequence| {
         let fields = [w.sequence.into(), w.sweep_end.into(), w.sweep.into()];
         Value::Array(fields.into_iter().chain(w.keep.map(Value::from)).collect())
     };
-    let waiting: Vec<Value> = row.waiting.iter().map(waits).collect();
+    let waiting: Vec<Value> = row.waiting.iter().map(pending).collect();
     Value::Array(vec![row.cursor.into(), waiting.into()])
 }
 
 fn row_of_json(json: &Value, version: u64) -> Option<RowState> {
     let has_sweeps = version != u64::from(WITHOUT_SWEEPS);
     let [cursor, waiting] = json.as_array()?.as_slice() else { return None };
-    let waits = |json: &Value| {
+    let pending = |json: &Value| {
         let [sequence, sweep_end, more @ ..] = json.as_array()?.as_slice() else { return None };
         let number = |json: &Value| json.as_u64().filter(|&n| n < 1 << 63);
         let (sweep, keep) = match more {
@@ -273,6 +273,6 @@ fn row_of_json(json: &Value, version: u64) -> Option<RowState> {
         };
         Some(PendingSequence { sequence: number(sequence)?, sweep_end: sweep_end.as_bool()?, sweep, keep })
     };
-    let waiting = waiting.as_array()?.iter().map(waits).collect::<Option<Vec<_>>>()?;
+    let waiting = waiting.as_array()?.iter().map(pending).collect::<Option<Vec<_>>>()?;
     Some(RowState { cursor: u32::try_from(cursor.as_u64()?).ok()?, waiting })
 }

@@ -42,13 +42,13 @@ impl Numbers<'_> {
         for _ in 0..n_rows {
             let [cursor, n] = self.array()?;
             let cursor = u32::try_from(cursor).map_err(|_| refusal("the cursor of a row", cursor, "less"))?;
-            let waiting = (0..n).map(|_| self.waits(version)).collect::<Result<Vec<_>, _>>()?;
+            let waiting = (0..n).map(|_| self.pending(version)).collect::<Result<Vec<_>, _>>()?;
             rows.push(RowState { cursor, waiting });
         }
         Ok(RowsState { rows })
     }
 
-    fn waits(&mut self, version: u8) -> Result<PendingSequence, ResumeError> {
+    fn pending(&mut self, version: u8) -> Result<PendingSequence, ResumeError> {
         let number = self.take()?;
         let sweep = if version == WITHOUT_SWEEPS { 0 } else { self.take()? };
         let keep = if sweep & 1 == 1 { Some(self.take()?) } else { None };
@@ -70,7 +70,7 @@ impl Numbers<'_> {
         let mut layers = Vec::new();
         for _ in 0..n_layers {
             let ranks = self.take()?;
-            // Collecting stops where the bytes do, so a wild number of ranks allocates nothing.
+            // Collecting stops where the bytes do, so a huge number of ranks allocates nothing.
             let positions = (0..ranks).map(|_| self.take()).collect::<Result<Vec<u64>, _>>()?;
             layers.push(layer(positions)?);
         }

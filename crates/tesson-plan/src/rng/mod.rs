@@ -1,4 +1,4 @@
-//! Generators and permutations of our own: nobody else's release changes an order.
+//! Generators and permutations of our own: a release of another crate cannot change an order.
 
 mod feistel;
 mod mt19937;

@@ -23,8 +23,8 @@ impl Words {
         Words { key: halves(s), high: halves(t), block: 0, ready: [0; AHEAD], used: AHEAD }
     }
 
-    /// The words behind so many.
-    pub(crate) fn behind(self, drawn: u64) -> Words {
+    /// The words after so many.
+    pub(crate) fn after(self, drawn: u64) -> Words {
         let ahead = AHEAD as u64;
         let mut words = Words { block: drawn / ahead * (ahead / 4), used: AHEAD, ..self };
         let over = (drawn % ahead) as usize;
@@ -55,7 +55,7 @@ impl Words {
         self.ready[self.used - 1]
     }
 
-    /// The block so many blocks behind the first. The counter has 128 bits: the carry into the second seed never
+    /// The block at this distance from the first. The counter has 128 bits: the carry into the second seed never
     /// comes in 2^64 blocks.
     #[inline(always)]
     fn block(&self, n: u64) -> [u32; 4] {
@@ -82,12 +82,12 @@ mod tests {
     }
 
     #[test]
-    fn words_behind_others_are_found() {
+    fn words_after_others_are_found() {
         let mut words = Words::new((5, 6));
         for drawn in 0..70 {
-            let mut other = Words::new((5, 6)).behind(drawn);
+            let mut other = Words::new((5, 6)).after(drawn);
             assert_eq!((words.drawn(), other.drawn()), (drawn, drawn));
-            assert_eq!(words.draw(), other.draw(), "behind {drawn}");
+            assert_eq!(words.draw(), other.draw(), "after {drawn}");
         }
     }
 

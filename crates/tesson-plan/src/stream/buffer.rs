@@ -21,7 +21,7 @@ impl Buffer {
 
     /// The buffer after so many draws, holding these items, the front first.
     pub(super) fn after(size: u64, words: Words, drawn: u64, items: Vec<u64>) -> Buffer {
-        Buffer { size, front: 0, held: items.len() as u64, items, words: words.behind(drawn) }
+        Buffer { size, front: 0, held: items.len() as u64, items, words: words.after(drawn) }
     }
 
     /// Items that have been drawn.

@@ -6,7 +6,7 @@ use super::files::{Files, Taken};
 use super::interleave::Interleave;
 use super::operators::{Below, Count, CountMismatch, Layer, Source, Stop};
 use super::passes::{Facts, sum};
-use super::ring::{Ring, Way};
+use super::ring::{Ring, SkipControl};
 use super::{Span, StreamOp, StreamSpec};
 use crate::Demand;
 
@@ -151,8 +151,8 @@ impl Stream {
         self.begin_traversal_with(n, &mut || true).map(|_| ())
     }
 
-    /// The same, if `keep_going` agrees, which is asked every few milliseconds where the traversals before have to be followed.
-    /// Whether it has; the stream is at some other place if not.
+    /// The same, interruptibly: `keep_going` is called every few milliseconds where the traversals before have to be followed.
+    /// Returns `false` if it did; the stream is at some other position then.
     ///
     /// # Errors
     /// As [`Stream::begin_traversal`].
@@ -171,10 +171,10 @@ impl Stream {
             let len = self.len().ok_or_else(|| {
                 UsageError(format!("traversal {n} never begins, those before it have no end"))
             })?;
-            let mut way = Way::new(Vec::new(), keep_going);
+            let mut control = SkipControl::new(Vec::new(), keep_going);
             for _ in 0..followed {
                 // A count that is wrong ends every traversal at the same place.
-                self.skip_along(len.saturating_add(1), &mut way);
+                self.skip_along(len.saturating_add(1), &mut control);
                 if self.stopped == Some(Stop::Interrupted) {
                     return Ok(false);
                 }
@@ -291,7 +291,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Goes past the next minibatch, of `demand.samples` examples over all workers, and appends the share of the demand's
+    /// Passes over the next minibatch, of `demand.samples` examples over all workers, and appends the share of the demand's
     /// rank: every `workers`-th example from `rank` on (§12.5). Returns how many examples the minibatch has; 0 at the end.
     ///
     /// The order is that of one worker, and all ranks are at the same position after it, so a run may be resumed with any
@@ -314,7 +314,7 @@ impl Stream {
         Ok(n)
     }
 
-    /// Goes past `n` examples and says how many there were; fewer at the end. Without shuffle of examples that takes a
+    /// Passes over `n` examples; returns how many there were, fewer at the end. Without shuffle of examples that takes a
     /// time that depends on the number of files only; a shuffle costs a draw for each example of its pass.
     ///
     /// # Errors
@@ -326,12 +326,12 @@ impl Stream {
         if let Some(stop) = self.stopped {
             return stop.answer().map(|()| 0);
         }
-        let skipped = self.skip_along(n, &mut Way::new(Vec::new(), &mut || true));
+        let skipped = self.skip_along(n, &mut SkipControl::new(Vec::new(), &mut || true));
         self.stopped.map_or(Ok(()), Stop::answer).map(|()| skipped)
     }
 
-    fn skip_along(&mut self, n: u64, way: &mut Way<'_>) -> u64 {
-        let (skipped, stop) = self.top().skip(n, way);
+    fn skip_along(&mut self, n: u64, control: &mut SkipControl<'_>) -> u64 {
+        let (skipped, stop) = self.top().skip(n, control);
         self.delivered += skipped;
         self.stopped = stop;
         skipped
@@ -352,7 +352,7 @@ impl Stream {
     }
 
     /// Goes to a position of the traversal before which shuffles had begun these numbers of passes, by [`Stream::rings`] of
-    /// that place or none. A stream that gets nowhere is left at some other place.
+    /// that place or none. On failure the stream is left at some other position.
     pub(super) fn go_along(
         &mut self,
         started: &[u64],
@@ -361,14 +361,14 @@ impl Stream {
         keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<(), Stray> {
         let rings = Ring::read_all(rings, self.source().files().spans()).ok_or(Stray::Rings)?;
-        let mut way = Way::new(rings, keep_going);
+        let mut control = SkipControl::new(rings, keep_going);
         self.begin_at(started);
-        self.skip_along(place, &mut way);
+        self.skip_along(place, &mut control);
         match self.stopped {
             Some(Stop::Interrupted) => Err(Stray::Interrupted),
             Some(Stop::WrongRing) => Err(Stray::Rings),
             _ if self.delivered != place => Err(Stray::Beyond),
-            _ if !way.rings.is_empty() => Err(Stray::Rings),
+            _ if !control.rings.is_empty() => Err(Stray::Rings),
             _ => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! The order in which a shuffle gives items that a plan cannot number: batches, results of a user's function.
 //!
 //! The caller holds the items, pushes their numbers and receives the number that comes next. The algorithm and its
-//! generator are those of [`super::StreamOp::Shuffle`], and where a pass stands is two counts.
+//! generator are those of [`super::StreamOp::Shuffle`], and the position in a pass is two counts.
 
 use std::num::NonZeroU64;
 
@@ -10,8 +10,8 @@ use tesson_core::ResumeError;
 use super::Seeding;
 use super::buffer::Buffer;
 
-/// Items between two questions whether to continue.
-const BETWEEN_QUESTIONS: u64 = 1 << 20;
+/// Items between two calls of `keep_going`.
+const CALL_INTERVAL: u64 = 1 << 20;
 
 /// One pass of a shuffle over items numbered from 0 in the order in which they are pushed.
 #[derive(Clone, Debug)]
@@ -58,11 +58,11 @@ impl ItemShuffle {
         self.buffer.items().collect()
     }
 
-    /// Goes from the beginning of the pass to where so many items had been pushed and drawn. `keep_going` is asked every few
-    /// milliseconds of a long way; it stays at the beginning if not.
+    /// Goes from the beginning of the pass to where so many items had been pushed and drawn. `keep_going` is called
+    /// every few milliseconds of a long skip; if it returns `false` the shuffle stays at the beginning.
     ///
     /// # Errors
-    /// Counts that no pass has; `keep_going` has said no.
+    /// Counts that no pass has; `keep_going` has returned `false`.
     pub fn go_to(
         &mut self,
         pushed: u64,
@@ -82,7 +82,7 @@ impl ItemShuffle {
             if there.draw().is_none() {
                 return Err(error("more drawn than pushed"));
             }
-            if there.drawn().is_multiple_of(BETWEEN_QUESTIONS) && !keep_going() {
+            if there.drawn().is_multiple_of(CALL_INTERVAL) && !keep_going() {
                 return Err(error("interrupted on the way"));
             }
         }

@@ -1,4 +1,4 @@
-//! What the buffers of shuffles hold, kept so that going to a place costs no draws (§12.3).
+//! What the buffers of shuffles hold, kept so that going to a position costs no draws (§12.3).
 
 use super::Span;
 
@@ -100,20 +100,20 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
 }
 
 /// What a long skip may use, and how it is interrupted.
-pub(super) struct Way<'a> {
+pub(super) struct SkipControl<'a> {
     /// Rings that the skip has not reached.
     pub(super) rings: Vec<Ring>,
     keep_going: &'a mut dyn FnMut() -> bool,
-    /// Steps since that was asked.
+    /// Steps since the last call.
     steps: u64,
 }
 
-impl<'a> Way<'a> {
-    /// Steps between two questions: some milliseconds.
-    pub(super) const PATIENCE: u64 = 1 << 20;
+impl<'a> SkipControl<'a> {
+    /// Steps between two calls of `keep_going`: some milliseconds.
+    pub(super) const INTERVAL: u64 = 1 << 20;
 
-    pub(super) fn new(rings: Vec<Ring>, keep_going: &'a mut dyn FnMut() -> bool) -> Way<'a> {
-        Way { rings, keep_going, steps: 0 }
+    pub(super) fn new(rings: Vec<Ring>, keep_going: &'a mut dyn FnMut() -> bool) -> SkipControl<'a> {
+        SkipControl { rings, keep_going, steps: 0 }
     }
 
     /// The ring of a pass, if it is among the next `n` draws after so many.
@@ -129,7 +129,7 @@ impl<'a> Way<'a> {
     /// Whether to continue after so many steps.
     pub(super) fn continues(&mut self, steps: u64) -> bool {
         self.steps += steps;
-        if self.steps < Way::PATIENCE {
+        if self.steps < SkipControl::INTERVAL {
             return true;
         }
         self.steps = 0;

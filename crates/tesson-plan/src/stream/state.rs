@@ -1,4 +1,4 @@
-//! Where a stream stands, in a handful of integers (§12.1).
+//! The state of a stream: a handful of integers (§12.1).
 
 use serde_json::{Value, json};
 use tesson_core::ResumeError;
@@ -6,7 +6,7 @@ use tesson_core::ResumeError;
 use super::Stream;
 use super::chain::Stray;
 
-/// Where a stream stands: everything else follows from what it is made of.
+/// The position of a stream: everything else follows from its specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamState {
     /// Passes that each shuffle had begun before this traversal, the files' first.
@@ -41,12 +41,12 @@ impl StreamState {
 }
 
 impl Stream {
-    /// Where the stream stands.
+    /// The state at the present position.
     pub fn state(&self) -> StreamState {
         StreamState { started: self.started().to_vec(), delivered: self.delivered(), ended: self.has_ended() }
     }
 
-    /// Goes to where a state of this stream was taken. Nothing is read for it; the buffer of a shuffle is found from
+    /// Goes to the position of a state of this stream. Nothing is read for it; the buffer of a shuffle is found from
     /// its random words (§12.3).
     ///
     /// # Errors
@@ -56,10 +56,10 @@ impl Stream {
     }
 
     /// Passes that each shuffle had begun where a state of this stream was taken, the files' first: those that the next
-    /// traversal comes after. The stream stays where it stands; `keep_going` is asked every few milliseconds of a long way.
+    /// traversal comes after. The stream itself does not move; `keep_going` is called every few milliseconds of a long skip.
     ///
     /// # Errors
-    /// As [`Stream::restore`]; `keep_going` has said no.
+    /// As [`Stream::restore`]; `keep_going` has returned `false`.
     pub fn passes_at(
         &self,
         state: &StreamState,
@@ -75,10 +75,10 @@ impl Stream {
     }
 
     /// The same by what the buffers held there ([`Stream::rings`]; no bytes if that was not kept), without a draw. `keep_going`
-    /// is asked every few milliseconds of a long way. Where it fails the stream stays where it stood.
+    /// is called every few milliseconds of a long skip. If it fails the stream does not move.
     ///
     /// # Errors
-    /// As [`Stream::restore`]; rings of something else; `keep_going` has said no.
+    /// As [`Stream::restore`]; rings of something else; `keep_going` has returned `false`.
     pub fn restore_with(
         &mut self,
         state: &StreamState,

@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn any_minibatch_is_gone_on_from_and_any_position_sought(
+    fn any_minibatch_is_resumed_from_and_any_position_sought(
         chunks in any_chunks(), order in any_shuffled_order(), bucket in 1u64..40, samples in 1u64..30, calls in 2usize..25,
     ) {
         let index = index_of(&chunks);

@@ -33,7 +33,7 @@ fn read(spec: &PlanSpec, index: &Index, demand: Demand) -> Vec<Step> {
     steps_of(&mut planner, index, demand)
 }
 
-fn kept_together(order: OrderSpec, mode: EqualSteps) -> PlanSpec {
+fn with_equal_steps(order: OrderSpec, mode: EqualSteps) -> PlanSpec {
     PlanSpec { cross_sweep_ends: false, equal_steps: Some(mode), limit: Limit::Sweeps(3), ..spec(order) }
 }
 
@@ -65,7 +65,7 @@ proptest! {
             let ending = Ending { last_sequence, drop_last: false };
             // Epochs so short that no step of them has data for all are an error where steps are dropped.
             let epoch_size = epoch_size.filter(|_| mode != EqualSteps::Drop);
-            let spec = PlanSpec { limit, epoch_size, ending, most_sequences: most, ..kept_together(order.clone(), mode) };
+            let spec = PlanSpec { limit, epoch_size, ending, most_sequences: most, ..with_equal_steps(order.clone(), mode) };
             let alone = PlanSpec { equal_steps: None, ..spec.clone() };
             let ranks: Vec<Vec<Step>> = (0..workers).map(|rank| read(&spec, &index, demand(samples, workers, rank))).collect();
             let ends = |steps: &[Step]| steps.iter().map(|(_, end, _)| *end).collect::<Vec<_>>();
@@ -86,7 +86,7 @@ proptest! {
             prop_assert!(mode == EqualSteps::Empty || !empty || epoch_size.is_some() || limit != Limit::Sweeps(3));
             let repeats = ranks.iter().flatten().any(|(.., repeated)| *repeated);
             prop_assert!(mode == EqualSteps::Repeat || !repeats);
-            // No step is one that nobody needs.
+            // Every step is needed by some rank.
             for i in 0..ranks[0].len() {
                 prop_assert!(ranks.iter().any(|steps| !steps[i].2 && !steps[i].0.is_empty()));
             }
@@ -99,7 +99,7 @@ proptest! {
     ) {
         let index = index_of(&chunks);
         let workers = workers.min(index.n_chunks() as u64);
-        let one = |mode| PlanSpec { limit: Limit::Sweeps(1), ..kept_together(order.clone(), mode) };
+        let one = |mode| PlanSpec { limit: Limit::Sweeps(1), ..with_equal_steps(order.clone(), mode) };
         let count = |spec: PlanSpec| {
             (0..workers).map(|rank| read(&spec, &index, demand(samples, workers, rank)).len()).collect::<Vec<_>>()
         };
@@ -117,7 +117,7 @@ proptest! {
     }
 
     #[test]
-    fn every_step_can_be_gone_on_from(
+    fn every_step_can_be_resumed_from(
         chunks in any_chunks(), order in any_order(), end in any_end(), samples in 1u64..40, workers in 2u64..5, rank in 0u64..5,
         mode in 0usize..3,
     ) {
@@ -126,11 +126,11 @@ proptest! {
         let demand = demand(samples, workers, rank % workers);
         let (limit, epoch_size) = end;
         let epoch_size = epoch_size.filter(|_| MODES[mode] != EqualSteps::Drop);
-        let spec = PlanSpec { limit, epoch_size, ..kept_together(order, MODES[mode]) };
+        let spec = PlanSpec { limit, epoch_size, ..with_equal_steps(order, MODES[mode]) };
         let mut planner = Planner::new(spec.clone());
         let expected = read(&spec, &index, demand);
         let mut plan = BatchPlan::default();
-        for behind in 1..=expected.len() {
+        for passed in 1..=expected.len() {
             planner.next_batch(&index, demand, &mut plan).unwrap();
             let state = ResumeState { cursor: plan.after, share: Some((workers, demand.rank)), ..states::full() };
             prop_assert_eq!(&ResumeState::from_bytes(&state.to_bytes()).unwrap(), &state);
@@ -138,19 +138,19 @@ proptest! {
             let mut fresh = Planner::new(spec.clone());
             fresh.restore(&index, &state, Some(demand)).unwrap().unwrap();
             if !plan.data_end {
-                prop_assert_eq!(&steps_of(&mut fresh, &index, demand)[..], &expected[behind..]);
+                prop_assert_eq!(&steps_of(&mut fresh, &index, demand)[..], &expected[passed..]);
             }
         }
     }
 
     #[test]
     fn other_workers_go_on_from_the_states_of_all_ranks(
-        chunks in any_chunks(), order in any_order(), samples in 1u64..40, workers in 1u64..5, then in 1u64..5, behind in 0usize..9,
+        chunks in any_chunks(), order in any_order(), samples in 1u64..40, workers in 1u64..5, then in 1u64..5, passed in 0usize..9,
     ) {
         let index = index_of(&chunks);
         let n = index.n_chunks() as u64;
         let (workers, then) = (workers.min(n), then.min(n));
-        let spec = kept_together(order, EqualSteps::Empty);
+        let spec = with_equal_steps(order, EqualSteps::Empty);
         let mut states = Vec::new();
         let mut delivered = Vec::new();
         for rank in 0..workers {
@@ -158,7 +158,7 @@ proptest! {
             let mut planner = Planner::new(spec.clone());
             planner.start(&index, demand).unwrap();
             let mut plan = BatchPlan::default();
-            for _ in 0..behind {
+            for _ in 0..passed {
                 planner.next_batch(&index, demand, &mut plan).unwrap();
                 delivered.extend(plan.own_slots().map(|p| (p.sweep, p.planned)));
             }
@@ -187,7 +187,7 @@ proptest! {
             sharing: Sharing::Position,
             cross_sweep_ends: true,
             limit: Limit::Sweeps(2),
-            ..kept_together(order.clone(), mode)
+            ..with_equal_steps(order.clone(), mode)
         };
         let whole = read(&by_position(EqualSteps::Empty), &index, demand(samples, 1, 0));
         let share = |mode, rank| read(&by_position(mode), &index, demand(samples, workers, rank));
@@ -214,7 +214,7 @@ proptest! {
 #[test]
 fn sizes_change_where_a_sweep_ends_only() {
     let index = index_of(&vec![vec![2; 6]; 4]);
-    let mut planner = Planner::new(kept_together(chunk_window(2, 1), EqualSteps::Drop));
+    let mut planner = Planner::new(with_equal_steps(chunk_window(2, 1), EqualSteps::Drop));
     let mut plan = BatchPlan::default();
     planner.next_batch(&index, demand(8, 2, 0), &mut plan).unwrap();
     let cursor = plan.after;
@@ -235,12 +235,13 @@ fn sizes_change_where_a_sweep_ends_only() {
 #[test]
 fn ranks_that_never_get_anything_are_refused_where_steps_are_dropped() {
     let index = index_of(&[vec![1, 1], vec![1, 1]]);
-    let start = |mode| Planner::new(kept_together(chunk_window(1, 0), mode)).start(&index, demand(4, 3, 2));
+    let start =
+        |mode| Planner::new(with_equal_steps(chunk_window(1, 0), mode)).start(&index, demand(4, 3, 2));
     assert!(start(EqualSteps::Drop).unwrap_err().0.starts_with("3 workers share 2 chunks"));
-    let empty = read(&kept_together(chunk_window(1, 0), EqualSteps::Repeat), &index, demand(4, 3, 2));
+    let empty = read(&with_equal_steps(chunk_window(1, 0), EqualSteps::Repeat), &index, demand(4, 3, 2));
     assert!(empty.len() == 3 * 2 && empty.iter().all(|(own, ..)| own.is_empty()), "{empty:?}");
     let crossing =
-        PlanSpec { cross_sweep_ends: true, ..kept_together(chunk_window(1, 0), EqualSteps::Empty) };
+        PlanSpec { cross_sweep_ends: true, ..with_equal_steps(chunk_window(1, 0), EqualSteps::Empty) };
     let e = Planner::new(crossing).start(&index, demand(4, 2, 0)).unwrap_err().0;
     assert!(e.starts_with("equal steps are for minibatches that end with their sweep"), "{e}");
 }
@@ -248,7 +249,7 @@ fn ranks_that_never_get_anything_are_refused_where_steps_are_dropped() {
 #[test]
 fn a_state_of_steps_that_cannot_be_of_the_corpus_is_refused() {
     let index = index_of(&vec![vec![2; 6]; 4]);
-    let mut planner = Planner::new(kept_together(chunk_window(2, 1), EqualSteps::Drop));
+    let mut planner = Planner::new(with_equal_steps(chunk_window(2, 1), EqualSteps::Drop));
     let mut plan = BatchPlan::default();
     planner.next_batch(&index, demand(8, 2, 0), &mut plan).unwrap();
     let mut cursor = plan.after;

@@ -56,9 +56,9 @@ fn state(name: &str) -> ResumeState {
             };
         }
         "rows" => {
-            let waits =
+            let pending =
                 |sequence, sweep_end, sweep, keep| PendingSequence { sequence, sweep_end, sweep, keep };
-            let waiting = vec![waits(9, false, 1, None), waits(4, true, 2, Some(3))];
+            let waiting = vec![pending(9, false, 1, None), pending(4, true, 2, Some(3))];
             let rows = vec![RowState { cursor: 2, waiting }, RowState::default()];
             state.rows = Some(Arc::new(RowsState { rows }));
         }

@@ -63,7 +63,7 @@ fn timeline(
     all
 }
 
-/// §8, `read`, on a timeline that is long enough: sequences, the end of a sweep and of the data, samples behind it.
+/// §8, `read`, on a timeline that is long enough: sequences, the end of a sweep and of the data, samples after it.
 type Read = (Vec<Planned>, bool, bool, u64);
 
 fn reads(chunks: &[Vec<u32>], spec: &PlanSpec, demand: Demand) -> Vec<Read> {
@@ -123,7 +123,7 @@ fn read(plan: &BatchPlan, workers: u64, rank: u64) -> Read {
 
 proptest! {
     #[test]
-    fn local_timelines_are_read_as_the_specification_says_and_gone_on_with_from_anywhere(
+    fn local_timelines_are_read_as_the_specification_says_and_resumed_from_anywhere(
         chunks in any_chunks(), order in any_local(), sharing in any_sharing(), demand in any_demand(),
         limit in prop_oneof![(0u64..3).prop_map(Limit::Sweeps), (1u64..60).prop_map(Limit::Samples)],
     ) {

@@ -9,7 +9,7 @@ use crate::{BatchPlan, ResumeState, merge_states};
 
 const SWEEPS: u64 = 3;
 
-/// A rank of a run: its planner, where it stands, and what it has delivered.
+/// A rank of a run: its planner, its cursor, and what it has delivered.
 struct Rank {
     planner: Planner,
     demand: Demand,
@@ -39,7 +39,7 @@ impl Rank {
     }
 }
 
-/// Ranks that go on from a state, each for as many calls as `calls` says, in turn.
+/// Ranks that resume from a state, each for as many calls as `calls` says, in turn.
 fn read_on(
     spec: &PlanSpec,
     index: &Index,
@@ -95,7 +95,7 @@ proptest! {
     }
 
     #[test]
-    fn a_state_shared_by_position_is_gone_on_from_by_chunk(
+    fn a_state_shared_by_position_is_resumed_by_chunk(
         chunks in any_chunks(), order in any_order(), samples in 1u64..40, workers in prop::collection::vec(1u64..5, 2), calls in 0usize..9,
     ) {
         let index = index_of(&chunks);

@@ -85,7 +85,7 @@ proptest! {
     }
 
     #[test]
-    fn every_minibatch_can_be_gone_on_from(
+    fn every_minibatch_can_be_resumed_from(
         chunks in any_chunks(), spec in any_spec(), demand in any_demand(), calls in 1usize..25,
     ) {
         let index = index_of(&chunks);

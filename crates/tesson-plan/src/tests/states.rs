@@ -273,9 +273,9 @@ fn a_ranks_state_goes_on_as_that_rank_only() {
 /// Version 1 knew neither the sweeps of waiting sequences nor data that end inside one.
 #[test]
 fn rows_of_version_1_are_read() {
-    let waits = |sequence, sweep_end| PendingSequence { sequence, sweep_end, sweep: 0, keep: None };
+    let pending = |sequence, sweep_end| PendingSequence { sequence, sweep_end, sweep: 0, keep: None };
     let rows = vec![
-        RowState { cursor: 2, waiting: vec![waits(9, false), waits(4, true)] },
+        RowState { cursor: 2, waiting: vec![pending(9, false), pending(4, true)] },
         RowState { cursor: 0, waiting: vec![] },
     ];
     let expected = ResumeState { rows: Some(Arc::new(RowsState { rows })), ..full() };

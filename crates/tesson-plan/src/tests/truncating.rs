@@ -63,7 +63,7 @@ fn place(piece: &Segment<usize>) -> Place {
     (piece.sequence, piece.row, piece.begin, piece.end, (from..to).collect())
 }
 
-fn waits(sequence: usize, sweep: usize) -> PendingSequence {
+fn pending(sequence: usize, sweep: usize) -> PendingSequence {
     PendingSequence {
         sequence: sequence as u64,
         sweep_end: (sequence + 1).is_multiple_of(sweep),
@@ -86,7 +86,7 @@ fn restored(state: &RowsState, lengths: &[u32], t: u32, k: u32) -> Rows<usize> {
 
 proptest! {
     #[test]
-    fn rows_deliver_the_pieces_of_the_specification_and_are_gone_on_with_from_any_state(
+    fn rows_deliver_the_segments_of_the_specification_and_resume_from_any_state(
         lengths in prop::collection::vec(1u32..14, 1..40),
         n_rows in 1usize..5, t in 1u32..7, k in 0u32..6, sweep in 1usize..9,
     ) {
@@ -96,7 +96,7 @@ proptest! {
         for expected in plainly(&lengths, n_rows, t, k, sweep) {
             rows = restored(&rows.state(), &lengths, t, k);
             while let Some(row) = rows.hungry().filter(|_| next < lengths.len()) {
-                rows.push(row, next, waits(next, sweep), lengths[next]);
+                rows.push(row, next, pending(next, sweep), lengths[next]);
                 next += 1;
             }
             let mut pieces = Vec::new();
@@ -110,8 +110,8 @@ proptest! {
 #[test]
 fn a_sequence_without_samples_leaves_its_end_of_a_sweep_to_the_next() {
     let mut rows = Rows::new(1, 2, 0);
-    rows.push(0, 0, waits(0, 1), 0);
-    rows.push(0, 1, waits(1, 3), 2);
+    rows.push(0, 0, pending(0, 1), 0);
+    rows.push(0, 1, pending(1, 3), 2);
     assert!(rows.take(&mut Vec::new()));
 }
 
@@ -119,7 +119,7 @@ fn a_sequence_without_samples_leaves_its_end_of_a_sweep_to_the_next() {
 fn a_cursor_beyond_its_sequence_is_refused() {
     let mut rows = Rows::new(1, 2, 0);
     assert!(!rows.set_cursor(0, 1));
-    rows.push(0, 1, waits(1, 3), 2);
+    rows.push(0, 1, pending(1, 3), 2);
     assert!(!rows.set_cursor(0, 2));
     assert!(rows.set_cursor(0, 1));
 }

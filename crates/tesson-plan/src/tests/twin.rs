@@ -13,7 +13,7 @@ enum Call {
     /// Goes back to the cursor after the call so many calls ago.
     Resume(usize, Demand),
     Seek(u64, Option<Demand>),
-    /// Promises not to go back behind the cursor so many calls ago; the test keeps that promise.
+    /// Promises not to go back before the cursor so many calls ago; the test keeps that promise.
     Release(usize),
 }
 

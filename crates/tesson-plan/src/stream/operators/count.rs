@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::{Below, Operator, Skipped, Stop};
 use crate::stream::passes::Facts;
-use crate::stream::ring::Way;
+use crate::stream::ring::SkipControl;
 
 /// The files do not give as many examples as the plan says (§8.11).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -70,8 +70,8 @@ impl Operator for Count {
         answer
     }
 
-    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
-        let (skipped, stop) = below.skip(n.min(self.left()), way);
+    fn skip(&mut self, n: u64, mut below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
+        let (skipped, stop) = below.skip(n.min(self.left()), control);
         self.found += skipped;
         match stop {
             None if skipped == n => (n, None),

@@ -14,7 +14,7 @@ use tesson_core::UsageError;
 
 use super::StreamOp;
 use super::passes::Facts;
-use super::ring::Way;
+use super::ring::SkipControl;
 
 pub(super) use count::Count;
 pub use count::CountMismatch;
@@ -58,7 +58,7 @@ trait Operator {
     fn next(&mut self, below: Below<'_>) -> Result<u64, Stop>;
 
     /// Passes over `n` records, at least one.
-    fn skip(&mut self, n: u64, below: Below<'_>, way: &mut Way<'_>) -> Skipped;
+    fn skip(&mut self, n: u64, below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped;
 
     /// How long a traversal is and which passes it begins, on top of an operator of which that is known.
     fn facts(&self, below: &Facts) -> Facts;
@@ -148,17 +148,17 @@ impl Below<'_> {
     }
 
     /// Passes over `n` records of the uppermost layer.
-    pub(super) fn skip(&mut self, n: u64, way: &mut Way<'_>) -> Skipped {
+    pub(super) fn skip(&mut self, n: u64, control: &mut SkipControl<'_>) -> Skipped {
         if n == 0 {
             return (0, None);
         }
         let (top, below) = self.split();
-        each!(top, operator => operator.skip(n, below, way))
+        each!(top, operator => operator.skip(n, below, control))
     }
 
     /// Passes over what is left to be left out. An end within is the end.
     fn leave_out(&mut self, left: &mut u64) -> Result<(), Stop> {
-        let (skipped, stop) = self.skip(*left, &mut Way::new(Vec::new(), &mut || true));
+        let (skipped, stop) = self.skip(*left, &mut SkipControl::new(Vec::new(), &mut || true));
         *left -= skipped;
         stop.map_or(Ok(()), Err)
     }

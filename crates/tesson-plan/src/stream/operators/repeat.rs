@@ -2,7 +2,7 @@
 
 use super::{Below, Operator, Skipped, Stop};
 use crate::stream::passes::{Facts, sum};
-use crate::stream::ring::Way;
+use crate::stream::ring::SkipControl;
 
 /// A repeat.
 #[derive(Clone, Debug)]
@@ -72,8 +72,8 @@ impl Repeat {
     }
 
     /// Passes over at most `n` records, up to the end of the current pass, and begins the next.
-    fn skip_within_pass(&mut self, n: u64, below: &mut Below<'_>, way: &mut Way<'_>) -> Skipped {
-        let (skipped, stop) = below.skip(n, way);
+    fn skip_within_pass(&mut self, n: u64, below: &mut Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
+        let (skipped, stop) = below.skip(n, control);
         self.fresh &= skipped == 0;
         match stop {
             Some(Stop::End) => (skipped, self.end_pass(below).err()),
@@ -106,16 +106,16 @@ impl Operator for Repeat {
         }
     }
 
-    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
+    fn skip(&mut self, n: u64, mut below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
         let mut skipped = self.skip_passes(n, &mut below);
         while skipped < n {
             if self.over {
                 return (skipped, Some(Stop::End));
             }
-            if !way.continues(1) {
+            if !control.continues(1) {
                 return (skipped, Some(Stop::Interrupted));
             }
-            let (more, stop) = self.skip_within_pass(n - skipped, &mut below, way);
+            let (more, stop) = self.skip_within_pass(n - skipped, &mut below, control);
             skipped += more;
             if stop.is_some() {
                 return (skipped, stop);

@@ -6,7 +6,7 @@ use tesson_core::UsageError;
 
 use super::{Below, Operator, Skipped, Stop};
 use crate::stream::passes::Facts;
-use crate::stream::ring::Way;
+use crate::stream::ring::SkipControl;
 
 /// Gives every `count`-th example, from `index` on.
 #[derive(Clone, Debug)]
@@ -44,9 +44,9 @@ impl Operator for Shard {
         Ok(record)
     }
 
-    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
+    fn skip(&mut self, n: u64, mut below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
         let wanted = (n - 1).saturating_mul(self.count).saturating_add(self.before).saturating_add(1);
-        let (found, stop) = below.skip(wanted, way);
+        let (found, stop) = below.skip(wanted, control);
         let own = found.saturating_sub(self.before).div_ceil(self.count);
         self.before = if own == n { self.count - 1 } else { 0 };
         (own, stop)

@@ -6,7 +6,7 @@ use super::{Below, Operator, Skipped, Stop};
 use crate::stream::Seeding;
 use crate::stream::buffer::Buffer;
 use crate::stream::passes::{Facts, sum};
-use crate::stream::ring::{Ring, Way};
+use crate::stream::ring::{Ring, SkipControl};
 
 /// A shuffle: gives examples of a buffer in random order, and fills the buffer from below.
 #[derive(Clone, Debug)]
@@ -82,21 +82,26 @@ impl Shuffle {
     }
 
     /// Brings the input to where a ring was kept.
-    fn skip_input_to(&mut self, ring: &Ring, below: &mut Below<'_>, way: &mut Way<'_>) -> Result<(), Stop> {
+    fn skip_input_to(
+        &mut self,
+        ring: &Ring,
+        below: &mut Below<'_>,
+        control: &mut SkipControl<'_>,
+    ) -> Result<(), Stop> {
         self.begin_input(below);
         let taken = self.buffer.drawn() + self.buffer.items().len() as u64;
         let more = ring.taken().checked_sub(taken).filter(|_| ring.fits(self.size)).ok_or(Stop::WrongRing)?;
         if self.input == Input::Ended {
             return if more == 0 && ring.ended { Ok(()) } else { Err(Stop::WrongRing) };
         }
-        match below.skip(more, way) {
+        match below.skip(more, control) {
             (_, Some(Stop::Interrupted)) => return Err(Stop::Interrupted),
             (found, None) if found == more => {}
             _ => return Err(Stop::WrongRing),
         }
         if ring.ended {
             // Looking for one more begins what a read to the end begins, and may come to another ring.
-            match below.skip(1, way) {
+            match below.skip(1, control) {
                 (0, Some(Stop::End)) => self.input = Input::Ended,
                 (_, Some(Stop::Interrupted)) => return Err(Stop::Interrupted),
                 _ => return Err(Stop::WrongRing),
@@ -121,18 +126,18 @@ impl Operator for Shuffle {
     }
 
     /// Draws, unless a ring tells what the buffer holds further on.
-    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
+    fn skip(&mut self, n: u64, mut below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
         let mut skipped = 0;
         let pass = below.passes[self.source].wrapping_sub(1);
-        if let Some(ring) = way.ring(self.source, pass, self.buffer.drawn(), n) {
+        if let Some(ring) = control.ring(self.source, pass, self.buffer.drawn(), n) {
             skipped = ring.drawn - self.buffer.drawn();
-            if let Err(stop) = self.skip_input_to(&ring, &mut below, way) {
+            if let Err(stop) = self.skip_input_to(&ring, &mut below, control) {
                 return (0, Some(stop));
             }
             self.buffer = Buffer::after(self.size, self.seeding.words(pass), ring.drawn, ring.items);
         }
         while skipped < n {
-            if !way.continues(1) {
+            if !control.continues(1) {
                 return (skipped, Some(Stop::Interrupted));
             }
             if let Err(stop) = self.next(below.reborrow()) {

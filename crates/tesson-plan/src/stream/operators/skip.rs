@@ -2,7 +2,7 @@
 
 use super::{Below, Operator, Skipped, Stop};
 use crate::stream::passes::Facts;
-use crate::stream::ring::Way;
+use crate::stream::ring::SkipControl;
 
 /// Leaves out the first `n` examples; all of them if `n` is negative.
 #[derive(Clone, Debug)]
@@ -35,12 +35,12 @@ impl Operator for Skip {
         below.next()
     }
 
-    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
+    fn skip(&mut self, n: u64, mut below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
         if self.n < 0 {
             return (0, Some(Stop::End));
         }
         // In one go: a ring may lie after those that are left out.
-        let (found, stop) = below.skip(self.left.saturating_add(n), way);
+        let (found, stop) = below.skip(self.left.saturating_add(n), control);
         let out = found.min(self.left);
         self.left -= out;
         (found - out, stop)

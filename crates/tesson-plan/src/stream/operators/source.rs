@@ -4,7 +4,7 @@ use super::{Below, Operator, Skipped, Stop};
 use crate::stream::files::Files;
 use crate::stream::interleave::Interleave;
 use crate::stream::passes::Facts;
-use crate::stream::ring::Way;
+use crate::stream::ring::SkipControl;
 use crate::stream::{Span, Taken};
 
 /// The files and what interleaves them: the lowest layer.
@@ -59,7 +59,7 @@ impl Operator for Source {
         self.interleave.next(&mut self.files, &mut below.passes[0]).ok_or(Stop::End)
     }
 
-    fn skip(&mut self, n: u64, below: Below<'_>, way: &mut Way<'_>) -> Skipped {
+    fn skip(&mut self, n: u64, below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
         let mut skipped = 0;
         while skipped < n {
             // Where files are repeated, each of them is passed: that may take long.
@@ -69,7 +69,7 @@ impl Operator for Source {
             if found < stride {
                 return (skipped, Some(Stop::End));
             }
-            if stride == STRIDE && !way.continues(Way::PATIENCE) {
+            if stride == STRIDE && !control.continues(SkipControl::INTERVAL) {
                 return (skipped, Some(Stop::Interrupted));
             }
         }

@@ -2,7 +2,7 @@
 
 use super::{Below, Operator, Skipped, Stop};
 use crate::stream::passes::Facts;
-use crate::stream::ring::Way;
+use crate::stream::ring::SkipControl;
 
 /// Gives the first `n` examples.
 #[derive(Clone, Debug)]
@@ -36,8 +36,8 @@ impl Operator for Take {
         Ok(record)
     }
 
-    fn skip(&mut self, n: u64, mut below: Below<'_>, way: &mut Way<'_>) -> Skipped {
-        let (skipped, stop) = below.skip(n.min(self.left), way);
+    fn skip(&mut self, n: u64, mut below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
+        let (skipped, stop) = below.skip(n.min(self.left), control);
         self.left -= skipped;
         (skipped, stop.or((skipped < n).then_some(Stop::End)))
     }
