@@ -14,14 +14,18 @@ pub fn is_optional(tag: u8) -> bool {
 
 /// Appends a section.
 pub fn put(tag: u8, payload: &[u8], out: &mut Vec<u8>) {
+    put_head(tag, payload.len(), out);
+    out.extend_from_slice(payload);
+}
+
+/// Appends the beginning of a section whose payload, of so many bytes, is written after it.
+pub fn put_head(tag: u8, mut len: usize, out: &mut Vec<u8>) {
     out.push(tag);
-    let mut len = payload.len();
     while len >= 0x80 {
         out.push(len as u8 | 0x80);
         len >>= 7;
     }
     out.push(len as u8);
-    out.extend_from_slice(payload);
 }
 
 /// Takes the first section off the bytes: its tag and its payload. `None`: the bytes are cut off, or are none.

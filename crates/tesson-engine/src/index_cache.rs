@@ -3,18 +3,9 @@
 //! A cache is bound to the corpus (sizes, modification time in nanoseconds, a hash of both ends of the file) and to
 //! all options that change the index. One that does not fit is ignored and written anew; writing is best effort.
 //!
-//! Layout, little-endian:
-//!
-//! | bytes | what |
-//! |---|---|
-//! | 8 | magic `TESSIDX\0` |
-//! | 4 | version |
-//! | 8 | hash of the corpus |
-//! | 16 | modification time, nanoseconds since 1970; 0 where unknown |
-//! | 8 | hash of the options |
-//! | 8 | size of the payload |
-//! | 8 | XXH3 of the payload |
-//! | … | payload: the format's own |
+//! Layout: `cache_file`, of kind `TESSIDX\0`. What it belongs to, little-endian: 8 bytes, the hash of the corpus; 16 bytes, the
+//! modification time, nanoseconds since 1970, or 0 where it is unknown; 8 bytes, the hash of the options. The payload is the
+//! format's own.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,11 +13,11 @@ use std::sync::Arc;
 
 use tesson_core::{Deserializer, Indexed};
 
+use crate::cache_file::{self, Binding};
+use crate::fingerprint;
 use crate::store::Resource;
-use crate::{cache_file, fingerprint};
 
-const MAGIC: &[u8; 8] = b"TESSIDX\0";
-const VERSION: u32 = 1;
+const KIND: &[u8; 8] = b"TESSIDX\0";
 
 /// A name and the open file.
 type File = (Arc<Path>, Box<dyn Resource>);
@@ -47,15 +38,13 @@ fn place(deserializer: &dyn Deserializer, files: &[File]) -> Option<PathBuf> {
     }
 }
 
-/// The header that a cache of this corpus must have, up to the payload's size.
-fn header(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Vec<u8> {
+/// What a cache of this corpus belongs to.
+fn binding(deserializer: &dyn Deserializer, files: &[File], corpus: u64) -> Binding {
     let modified = files.iter().filter_map(|(_, f)| f.modified_ns()).max().unwrap_or(0);
-    let mut h = MAGIC.to_vec();
-    h.extend(VERSION.to_le_bytes());
-    h.extend(corpus.to_le_bytes());
-    h.extend(modified.to_le_bytes());
-    h.extend(fingerprint::text(&deserializer.facts().identity).to_le_bytes());
-    h
+    let mut belongs_to = corpus.to_le_bytes().to_vec();
+    belongs_to.extend(modified.to_le_bytes());
+    belongs_to.extend(fingerprint::text(&deserializer.facts().identity).to_le_bytes());
+    Binding { kind: KIND, belongs_to }
 }
 
 /// The cached index, if there is one that fits.
@@ -65,7 +54,7 @@ pub(crate) fn read(deserializer: &dyn Deserializer, files: &[File], corpus: u64)
         return None;
     }
     let most = cache_file::most_bytes(files.iter().map(|(_, f)| f.size()).sum());
-    let payload = cache_file::read(&file, &header(deserializer, files, corpus), most);
+    let payload = cache_file::read(&file, &binding(deserializer, files, corpus), most);
     let indexed = payload.and_then(|payload| deserializer.restore(&payload));
     if indexed.is_none() {
         tracing::info!(file = %file.display(), "index cache does not fit the input or the options, it is made anew");
@@ -91,6 +80,6 @@ pub(crate) fn write(
     if let Some(folder) = &deserializer.facts().index_folder {
         std::fs::create_dir_all(folder)?;
     }
-    cache_file::write(&target, &header(deserializer, files, corpus), &payload)?;
+    cache_file::write(&target, &binding(deserializer, files, corpus), &payload)?;
     Ok(target)
 }

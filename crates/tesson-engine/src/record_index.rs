@@ -3,27 +3,18 @@
 //! An index is bound to its file by size and modification time: reading both costs nothing, and a dataset may have a
 //! thousand shards. One that does not fit is ignored.
 //!
-//! Layout, little-endian:
-//!
-//! | bytes | what |
-//! |---|---|
-//! | 8 | magic `TESSREC\0` |
-//! | 4 | version |
-//! | 8 | size of the file |
-//! | 16 | its modification time, nanoseconds since 1970; 0 where unknown |
-//! | 8 | size of the payload |
-//! | 8 | XXH3 of the payload |
-//! | … | payload: the format's own, beginning with the number of records |
+//! Layout: `cache_file`, of kind `TESSREC\0`. What it belongs to, little-endian: 8 bytes, the size of the file; 16 bytes, its
+//! modification time, nanoseconds since 1970, or 0 where it is unknown. The payload is the format's own, beginning with the
+//! number of records.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::cache_file;
+use crate::cache_file::{self, Binding};
 
-const MAGIC: &[u8; 8] = b"TESSREC\0";
-const VERSION: u32 = 1;
+const KIND: &[u8; 8] = b"TESSREC\0";
 
 /// What a file of records looked like when it was indexed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +26,10 @@ pub struct Stamp {
 }
 
 impl Stamp {
-    fn header(self) -> Vec<u8> {
-        let mut header = MAGIC.to_vec();
-        header.extend(VERSION.to_le_bytes());
-        header.extend(self.size.to_le_bytes());
-        header.extend(self.modified_ns.unwrap_or(0).to_le_bytes());
-        header
+    fn binding(self) -> Binding {
+        let mut belongs_to = self.size.to_le_bytes().to_vec();
+        belongs_to.extend(self.modified_ns.unwrap_or(0).to_le_bytes());
+        Binding { kind: KIND, belongs_to }
     }
 }
 
@@ -60,9 +49,9 @@ pub fn path(file: &Path, cache_dir: Option<&Path>) -> PathBuf {
 
 /// The index of a file, if there is one that fits: beside the file, or in the folder for caches.
 pub fn read(file: &Path, cache_dir: Option<&Path>, stamp: Stamp) -> Option<Vec<u8>> {
-    let (header, most) = (stamp.header(), cache_file::most_bytes(stamp.size));
-    let beside = cache_file::read(&path(file, None), &header, most);
-    beside.or_else(|| cache_file::read(&path(file, Some(cache_dir?)), &header, most))
+    let (binding, most) = (stamp.binding(), cache_file::most_bytes(stamp.size));
+    let beside = cache_file::read(&path(file, None), &binding, most);
+    beside.or_else(|| cache_file::read(&path(file, Some(cache_dir?)), &binding, most))
 }
 
 /// Writes the index of a file into the folder for caches, or beside the file if there is none; returns where it is.
@@ -74,6 +63,6 @@ pub fn write(file: &Path, cache_dir: Option<&Path>, stamp: Stamp, payload: &[u8]
         std::fs::create_dir_all(folder)?;
     }
     let target = path(file, cache_dir);
-    cache_file::write(&target, &stamp.header(), payload)?;
+    cache_file::write(&target, &stamp.binding(), payload)?;
     Ok(target)
 }
