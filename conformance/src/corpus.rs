@@ -46,7 +46,7 @@ pub const TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
     {"type": "CNTKTextFormatDeserializer", "file": "other.ctf", "chunkSizeInBytes": 700,
         "input": {"x2": {"alias": "x", "dim": 2, "format": "dense"}}}]"#;
 
-/// As [`JOINED`]: the dense stream by a deserializer of one's own, which has a timeline of its own.
+/// As [`JOINED`]: the dense stream by a custom deserializer, which has a timeline of its own.
 pub const LOCAL: &str = r#""deserializers": [{"type": "UserDeserializer", "file": "chunks.json"}]"#;
 
 /// As [`JOINED`]: both streams of the same sequences in CNTK's binary format, where a sequence's key is its number.

@@ -1,5 +1,5 @@
 //! Every case of a prepared dataset as a test, through the Rust API and the program; those with an
-//! order are stopped and gone on with, too.
+//! order are interrupted and resumed, too.
 
 #![forbid(unsafe_code)]
 

@@ -1,4 +1,4 @@
-"""A deserializer of one's own in Python: a table of comma-separated numbers, a chunk for every four rows.
+"""A custom deserializer in Python: a table of comma-separated numbers, a chunk for every four rows.
 
 Order, workers, saving and going on, and joining with other files are not its business. Prints:
 

@@ -1,4 +1,4 @@
-//! A deserializer of one's own in Rust: a text whose lines are sequences of words, and whose samples are letter counts.
+//! A custom deserializer in Rust: a text whose lines are sequences of words, and whose samples are letter counts.
 //!
 //! Order, workers, resuming and joining are not its business. Try it:
 //!

@@ -18,6 +18,7 @@ mod source_text;
 mod suite;
 mod tally;
 mod tidy;
+mod words;
 
 use std::process::ExitCode;
 

@@ -6,6 +6,7 @@ use crate::links;
 use crate::manifest::dependencies;
 use crate::source_text::{File, files, numbered};
 use crate::tally::Tally;
+use crate::words;
 
 /// A rule: what it says, and where it is broken.
 struct Rule {
@@ -27,6 +28,9 @@ const RULES: &[Rule] = &[
     Rule { says: "crates depend on each other as the table of layers says", check: layers },
     Rule { says: "crates that need no unsafe code forbid it", check: unsafe_code },
     Rule { says: "links between documents lead somewhere", check: links::broken },
+    Rule { says: "every term of the glossary is used", check: words::unused_terms },
+    Rule { says: "every word of an option is in the glossary or common", check: words::unknown_words },
+    Rule { says: "prose is plain where it has been roundabout", check: words::replaced_phrases },
 ];
 
 /// Runs all rules.

@@ -1,4 +1,4 @@
-//! Every order of a case, stopped and gone on with (§12.6): at places of all kinds, and by other numbers of workers.
+//! Every order of a case, interrupted and resumed (§12.6): at positions of all kinds, and by other numbers of workers.
 
 use tesson::Demand;
 use tesson::tfds::{Stream, StreamState};
@@ -12,7 +12,7 @@ const AHEAD: usize = 3000;
 /// Examples of the minibatches that workers share.
 const MINIBATCH: u64 = 7;
 
-/// Whether a case has an order that can be gone on with.
+/// Whether a case has an order that can be resumed.
 pub fn has_order(case: &Case) -> bool {
     matches!(case.query, Query::Ids | Query::TfdsIds) && stream(case).is_ok()
 }

@@ -17,7 +17,7 @@ pub(crate) enum Failure {
     File(String),
     /// Faults were found, and have been shown already.
     FaultsFound,
-    /// Nobody reads the answer any more.
+    /// The reader of the output has closed it.
     Closed,
 }
 

@@ -133,7 +133,7 @@ pub struct SourceConfig {
     pub use_numeric_sequence_keys: bool,
     /// Whether text keys are kept as hashes. Default false.
     pub hash_sequence_keys: bool,
-    /// What becomes of sequences that not all deserializers have; by default they are left out.
+    /// How sequences are handled that not all deserializers have; by default they are left out.
     pub missing_keys: MissingKeys,
     /// Whether a key may occur only once in each deserializer behind the first.
     pub unique_keys: bool,

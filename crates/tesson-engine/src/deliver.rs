@@ -323,7 +323,7 @@ struct Shared {
     home: Condvar,
 }
 
-/// What there is for a caller.
+/// The result of waiting for the next minibatch.
 #[expect(
     clippy::large_enum_variant,
     reason = "it is looked into at once, and boxing would allocate for each minibatch"
@@ -553,7 +553,7 @@ impl Shared {
         self.pools.idle_bytes() + self.depot.idle_bytes()
     }
 
-    /// How many minibatches may be planned and packed ahead of the caller.
+    /// How many minibatches may be planned and packed in advance.
     fn depth(&self, state: &State) -> usize {
         if !self.setup.prefetch {
             return 1;

@@ -3,7 +3,7 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-/// Bytes kept for reuse, at most: what is made ahead of the caller, and some.
+/// Bytes kept for reuse, at most: what is made in advance, and some.
 pub(crate) const KEPT_BYTES: usize = 16 << 20;
 
 /// A few buffers are kept whatever their size, as long as this part of the memory limit has room for them.

@@ -203,7 +203,7 @@ impl BlockCache {
         Ok(block)
     }
 
-    /// Reads a block that was planned ahead, if there is one that nobody reads; false if not.
+    /// Reads a block that was planned ahead, if there is one that no thread reads; false if not.
     pub(super) fn read_ahead(&self) -> bool {
         let mut state = self.lock();
         let Some(task) = state.ahead.pop_front() else { return false };

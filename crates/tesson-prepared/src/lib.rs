@@ -1,4 +1,4 @@
-//! Datasets prepared by TensorFlow Datasets, as files: found, read ahead of the caller, checked, written.
+//! Datasets prepared by TensorFlow Datasets, as files: found, prefetched, checked, written.
 //!
 //! | file | subject |
 //! |---|---|

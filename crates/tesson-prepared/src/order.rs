@@ -21,7 +21,7 @@ pub(super) struct Order {
     pub(super) lengths: Lengths,
     /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
     to_the_end: bool,
-    /// Whether it takes records that nobody reads, or not yet: then files are looked into before examples are given that
+    /// Whether it takes records that are never read, or not yet: then files are looked into before examples are given that
     /// depend on how many records they hold.
     checks: bool,
     /// Where the last state was saved with what buffers hold: the next one is not far from there.

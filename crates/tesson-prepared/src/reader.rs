@@ -22,7 +22,7 @@ use crate::prefetcher::{AfterBatch, PendingExamples, Prefetcher, ShardEnd};
 use crate::shards::Shards;
 use crate::stretches::{LoadedStretch, Stretch, StretchEnd};
 
-/// What becomes of records that cannot be read or decoded (§13).
+/// How records are handled that cannot be read or decoded (§13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDamage {
     /// The traversal fails there, and stays failed.
@@ -71,7 +71,7 @@ impl ExampleBatch {
 /// What a reader may use. What it gives does not depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReaderLimits {
-    /// Threads that load and decode ahead of the caller; 0 is one a core. With one the caller's own does it.
+    /// Threads that load and decode in advance; 0 is one a core. With 1 the caller's own thread does it.
     pub threads: usize,
     /// Bytes for all that is read ahead together; what the caller is given is its own. A record that is larger comes alone.
     pub memory_limit: u64,

@@ -72,7 +72,7 @@ impl Reader {
             }
             let number = |files: &str| files.split(',').next().map(str::to_owned);
             if how.force && name == "files" && saved[name].as_str().and_then(number) == number(&what) {
-                tracing::warn!("the state was taken of files with other names, and is gone on with in these");
+                tracing::warn!("resuming from a state saved for differently named files");
                 continue;
             }
             return Err(differs(&format!("the {name}"), &saved[name], what));

@@ -409,7 +409,7 @@ fn begin(path: &Path, identity: &Value) -> Result<(), Error> {
     }
 }
 
-/// What must be the same when a dataset is gone on with: what examples mean, and where they go.
+/// What must be the same when writing a dataset is resumed: what examples mean, and where they go.
 fn identity(new: &NewDataset) -> Value {
     let splits: Vec<&str> = new.splits.iter().map(|split| split.name.as_str()).collect();
     json!({

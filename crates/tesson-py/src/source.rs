@@ -283,7 +283,7 @@ impl Source {
     /// The state behind the last minibatch handed out.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.owner.check_caller(py)?;
-        // A look is enough while nobody reads; it also works behind a fork.
+        // A look is enough while no call is in progress; it also works behind a fork.
         let state: ResumeState = match self.turn.peek(|source| source.state().clone()) {
             Some(state) => state,
             None => self.with(py, |source, _| Ok(source.state().clone()))?,

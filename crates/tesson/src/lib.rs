@@ -64,7 +64,7 @@ pub mod plan {
     };
 }
 
-/// The format traits, for deserializers of one's own.
+/// The format traits, for custom deserializers.
 pub mod deserializer {
     pub use tesson_core::{
         ByteRun, Cause, Chunk, ChunkAccess, CompactLengths, Corpus, CorpusFacts, Damage, Data, Defects,
@@ -75,14 +75,14 @@ pub mod deserializer {
         Value, Values, Words, describe_from_table,
     };
 
-    /// Transforms of one's own.
+    /// Custom transforms.
     pub mod transform {
         pub use tesson_core::{
             Draw, Flow, OpenTransformFn, ReadFile, SparseFlow, Transform, TransformFormat,
         };
     }
 
-    /// Deserializers that hand over decoded chunks: the short way to one of one's own.
+    /// Deserializers that hand over decoded chunks: the short way to a custom one.
     pub mod user {
         pub use tesson_formats::user::{ChunkSource, FORMAT, UserDeserializer, UserError, checked, instance};
     }

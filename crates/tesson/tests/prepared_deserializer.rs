@@ -1,4 +1,4 @@
-//! A split of a prepared dataset as a deserializer: in every order, joined, gone on with, and damaged.
+//! A split of a prepared dataset as a deserializer: in every order, joined, resumed, and damaged.
 
 // What tests share is not known as a test to clippy.
 #![allow(clippy::unwrap_used)]

@@ -1,4 +1,4 @@
-//! A format of one's own, complete: raw 32-bit floats, `dim` of them a record, every record a sequence of one sample.
+//! A complete custom format: raw 32-bit floats, `dim` of them a record, every record a sequence of one sample.
 //!
 //! The smallest format there can be, and the one that CONTRIBUTING.md walks through. It uses nothing but the public
 //! parts of the façade, so it also shows what a user's own deserializer looks like.

@@ -29,7 +29,7 @@ pub(crate) struct DatasetArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) global_seed: Option<i128>,
 
-    /// What becomes of damaged records: `fail`, `skip` (left out) or `stop_shard` (the file ends there)
+    /// How damaged records are handled: `fail`, `skip` (left out) or `stop_shard` (the file ends there)
     #[arg(long, value_name = "POLICY", value_parser = ["fail", "skip", "stop_shard"], default_value = "fail")]
     pub(crate) on_damage: String,
 

@@ -74,8 +74,8 @@ Examples:
   tesson index mnist/3.0.1";
 
 pub(super) const CONFIG_EXAMPLES: &str = "\
-The answer is {\"tree\": …, \"readers\": {path: …}}: variables replaced, options typed, defaults filled in. Options that
-nobody reads are told on standard error.
+The answer is {\"tree\": …, \"readers\": {path: …}}: variables replaced, options typed, defaults filled in. Unused options
+are listed on standard error.
 
 Examples:
   tesson config train.cntk

@@ -19,7 +19,7 @@ impl DatasetArgs {
         })
     }
 
-    /// What becomes of damaged records.
+    /// How damaged records are handled.
     pub(crate) fn on_damage(&self) -> OnDamage {
         match self.on_damage.as_str() {
             "skip" => OnDamage::Skip,

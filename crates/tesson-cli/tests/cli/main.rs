@@ -565,7 +565,7 @@ fn a_brainscript_file_is_read_with_its_arguments() {
     let output = tesson(&folder, "read train.cntk --json");
     assert_eq!(output.status.code(), Some(1));
     let e = stderr(&output);
-    assert!(e.contains("nobody reads `shufle`") && e.contains("nowhere/two.ctf: No such file"), "{e}");
+    assert!(e.contains("unused option `shufle`") && e.contains("nowhere/two.ctf: No such file"), "{e}");
     let e = refused(&folder, "read train.cntk --section Trian", 2);
     assert!(e.contains("there is no such reader") && e.contains("Train/reader, Test/reader"), "{e}");
     assert!(e.contains("did you mean `Train`?"), "{e}");
@@ -607,7 +607,7 @@ fn help_is_an_answer() {
 #[test]
 fn a_closed_pipe_ends_the_command_quietly() {
     let folder = many("pipe");
-    // Far more than a pipe holds, so that the command is still writing when nobody reads any more.
+    // Far more than a pipe holds, so that the command is still writing when its reader is gone.
     let mut child = command(&folder, "read many.json --json --minibatch-size 1 --sweeps 2000")
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())

@@ -61,7 +61,7 @@ fn stand_in() -> Value {
 }
 
 impl Reader {
-    /// What the reader means: every option of it and of its deserializers, typed, and the options that nobody reads.
+    /// What the reader means: every option of it and of its deserializers, typed, and the unused options.
     ///
     /// # Errors
     /// Values that are not of their option's type, and options that exclude each other.

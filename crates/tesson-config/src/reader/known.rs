@@ -1,4 +1,4 @@
-//! Options that a table knows, and those that nobody reads.
+//! Options that a table knows, and those that are unused.
 
 use tesson_core::{Name, OptionKind, OptionTable, Registry, Section, Value, nearest};
 

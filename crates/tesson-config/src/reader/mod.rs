@@ -8,7 +8,7 @@
 //! | `composite`, `lone`, `speech`, `image` | each kind as a reader of deserializers |
 //! | `window` | the defaults of the randomization window |
 //! | `training` | sizes of minibatches and epochs, which stand beside a reader |
-//! | `known` | options that a table knows, and those that nobody reads |
+//! | `known` | options that a table knows, and those that are unused |
 //! | `describe` | what a reader means, typed, as JSON |
 //!
 //! Every reader becomes a section in the form of [`crate::lower`]: the same tree that JSON and keywords are, complete
@@ -45,7 +45,7 @@ pub struct Reader {
     pub kind: Kind,
     /// The same as the options of a source, in the form of dictionaries.
     pub section: Section,
-    /// Options that nobody reads.
+    /// Unused options.
     pub ignored: Vec<Ignored>,
     /// What is passed over although the reference knew it.
     pub warnings: Vec<String>,
@@ -53,7 +53,7 @@ pub struct Reader {
     pub parallel_sequences: Option<Vec<u64>>,
 }
 
-/// An option that nobody reads.
+/// An unused option.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ignored {
     /// Its path within the reader's section.
@@ -76,7 +76,7 @@ impl Reader {
         Ok(reader)
     }
 
-    /// The error, saying if nobody reads an option beside it that may have been meant by it.
+    /// The error, naming an unused option beside it that may have been meant by it.
     fn with_likeness(&self, mut e: ConfigError) -> ConfigError {
         let outside = format!("{}.", self.path.replace('/', "."));
         let path = e.path.strip_prefix(&outside).unwrap_or(&e.path);
@@ -87,7 +87,7 @@ impl Reader {
         };
         if let Some(ignored) = self.ignored.iter().find(is_meant) {
             let misspelt = ignored.path.rsplit('.').next().unwrap_or_default();
-            e.what.push_str(&format!("; nobody reads `{misspelt}`, is that what it is meant to be?"));
+            e.what.push_str(&format!("; `{misspelt}` is unused, is that what it is meant to be?"));
         }
         e
     }
@@ -129,10 +129,10 @@ impl Reader {
         lower(&self.section, registry).map_err(|e| self.located(e))
     }
 
-    /// What to warn of: options that nobody reads, and what is passed over.
+    /// What to warn of: unused options, and what is passed over.
     pub fn complaints(&self) -> Vec<String> {
         let near = |i: &Ignored| i.near.map_or(String::new(), |near| format!(", did you mean `{near}`?"));
-        let ignored = self.ignored.iter().map(|i| format!("nobody reads `{}`{}", i.path, near(i)));
+        let ignored = self.ignored.iter().map(|i| format!("unused option `{}`{}", i.path, near(i)));
         let all = ignored.chain(self.warnings.iter().cloned());
         all.map(|what| format!("{}: {what}", self.path)).collect()
     }

@@ -135,7 +135,7 @@ impl Ticket {
         Some((work.items.len(), *missing))
     }
 
-    /// Takes the work and what there is for it, to make the minibatch.
+    /// Takes the work and its inputs, to make the minibatch.
     pub(super) fn start(&mut self) -> Option<Box<Work>> {
         match std::mem::replace(&mut self.stage, Stage::Making) {
             Stage::Waiting(work, _) => Some(work),

@@ -33,7 +33,7 @@ pub(crate) use part::{Parts, files};
 /// How several deserializers go together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinRules {
-    /// What becomes of sequences that not all of them have.
+    /// How sequences are handled that not all of them have.
     pub missing: MissingKeys,
     /// Whether a key may be repeated, in the only part or in another one than the first; which of its sequences is joined is
     /// the part's to say ([`Deserializer::repeated_keys`]).

@@ -19,7 +19,7 @@ const BLOCK_BYTES: u64 = 8 << 20;
 /// Blocks that a corpus is divided into at least, where they are larger than what is decoded at once.
 const BLOCKS: u64 = 16;
 
-/// Packed minibatches ahead of the caller take this much at most.
+/// Minibatches packed in advance take this much at most.
 const PREFETCH_BYTES: u64 = 8 << 20;
 
 /// How memory is divided, in bytes.

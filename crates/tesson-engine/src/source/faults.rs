@@ -9,7 +9,7 @@ use tesson_plan::{Demand, Sharing};
 use super::Source;
 use crate::fault::Charge;
 
-/// What becomes of faults in the data.
+/// How faults in the data are handled.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FaultRules {
     /// As many faults are forgiven as this share of the sequences passed so far, if the deserializers forgive fewer.

@@ -41,7 +41,7 @@ pub struct SourceSpec {
     pub threads: usize,
     /// Whether minibatches are made before they are asked for.
     pub prefetch: bool,
-    /// What becomes of faults beyond what deserializers say.
+    /// How faults are handled beyond what deserializers say.
     pub faults: FaultRules,
 }
 

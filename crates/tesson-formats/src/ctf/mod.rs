@@ -99,7 +99,7 @@ pub(crate) struct Rules {
 }
 
 /// Faults that are kept of one sequence, if the budget does not ask for more: a megabyte of `|` is a million faults, and
-/// nobody reads so many.
+/// no user reads so many.
 const MOST_FAULTS: u64 = 1000;
 
 /// A stream's name, ready to be looked for.

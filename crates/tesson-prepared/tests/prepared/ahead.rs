@@ -240,7 +240,7 @@ fn threads_change_nothing_of_shares_and_places() {
     }
 }
 
-/// What becomes of a dataset of which one byte of a shard is changed, or the last bytes are cut off.
+/// How a dataset is read of which one byte of a shard is changed, or the last bytes are cut off.
 fn damaged(test: &str, damage: impl Fn(&mut Vec<u8>)) {
     let folder = dataset(test, FileFormat::TfRecord);
     let shard = folder.join("some-train.tfrecord-00003-of-00007");

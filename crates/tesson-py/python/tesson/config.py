@@ -38,7 +38,7 @@ def resolve_config(
     -------
     dict
         ``{"tree": …, "readers": {path: …}}``: the configuration with its variables replaced, and each reader in it with
-        all options typed and all defaults filled in. ``ignored`` lists the options that nobody reads.
+        all options typed and all defaults filled in. ``ignored`` lists the unused options.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Transforms of one's own: a function from sample to sample, applied on worker threads."""
+"""Custom transforms: a function from sample to sample, applied on worker threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Deserializers of one's own: chunks of data from Python, ordered, shared and resumed like any other."""
+"""Custom deserializers: chunks of data from Python, ordered, shared and resumed like any other."""
 
 from __future__ import annotations
 

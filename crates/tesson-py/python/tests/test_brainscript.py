@@ -102,7 +102,7 @@ def test_errors_say_where() -> None:
 def test_options_that_nobody_reads_are_told(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "tesson"):
         MinibatchSource.from_config(TRAIN, arguments=["Train=[reader=[skipSequenceId=true]]"])
-    assert "nobody reads `skipSequenceId`, did you mean `skipSequenceIds`?" in caplog.text
+    assert "unused option `skipSequenceId`, did you mean `skipSequenceIds`?" in caplog.text
 
 
 def test_what_cannot_be_read_yet_says_so() -> None:
@@ -127,7 +127,7 @@ def test_older_readers_mean_the_same_in_a_dictionary(files: Path, caplog: pytest
         assert source.streams.keys() == in_file.streams.keys()
     with caplog.at_level(logging.WARNING, "tesson"):
         MinibatchSource.from_config(config, section="Train/reader", overrides={"skipSequenceId": np.int64(1)})
-    assert "nobody reads `skipSequenceId`, did you mean `skipSequenceIds`?" in caplog.text
+    assert "unused option `skipSequenceId`, did you mean `skipSequenceIds`?" in caplog.text
     with pytest.raises(ConfigError, match="did you mean `CNTKTextFormatReader`"):
         MinibatchSource.from_config({"readerType": "CNTKTextFormatReaders"})
 

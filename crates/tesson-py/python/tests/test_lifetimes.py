@@ -57,7 +57,7 @@ def test_memory_is_used_again_when_the_last_view_dies(ctf: Callable[[str], str])
         samples = source.next_minibatch(10)["x"].samples
         addresses.add(samples.ctypes.data)
         del samples
-    # Some are in use ahead of the caller, some wait in the pool; none is lost.
+    # Some hold prefetched minibatches, some wait in the pool; none is lost.
     assert len(addresses) < 300
 
 

@@ -153,7 +153,7 @@ fn part(py: Python<'_>, node: &Node, steps: &mut Vec<Step>) -> Part {
     }
 }
 
-/// What becomes of a column. Where rows are parts of one array it gives its memory away.
+/// How a column is handed over. Where rows are parts of one array it gives its memory away.
 fn form(py: Python<'_>, kit: &Kit, plan: &Plan, column: &mut Column) -> PyResult<Form> {
     let rows = column.rows();
     let is_flat =

@@ -1,4 +1,4 @@
-//! What is read, and what becomes of it: the request of `tesson.tfds`, opened.
+//! What is read, and how it is delivered: the request of `tesson.tfds`, opened.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -72,7 +72,7 @@ impl Request<'_> {
         }
     }
 
-    /// What becomes of an example.
+    /// How an example is delivered.
     pub(super) fn shape(&self) -> PyResult<Shaped> {
         Shaped::new(&self.supervised)
     }

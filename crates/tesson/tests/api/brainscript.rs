@@ -238,7 +238,7 @@ fn options_of_speech_may_stand_around_their_stream() {
     assert_eq!(described["ignored"], serde_json::json!(["deserializers[0].input.f.dimm"]));
     assert_eq!(
         reader.complaints(),
-        ["reader: nobody reads `deserializers[0].input.f.dimm`, did you mean `dim`?"]
+        ["reader: unused option `deserializers[0].input.f.dimm`, did you mean `dim`?"]
     );
 }
 
@@ -247,7 +247,7 @@ fn a_misspelt_option_is_told_where_the_one_that_was_meant_is_missing() {
     let text = "reader = [ deserializers = ([ type = CNTKTextFormatDeserializer ; file = f\n input = [ x = [ dim = 1 ; fromat = dense ] ] ]) ]";
     assert_eq!(
         refused(text),
-        "configuration:2:18: reader.deserializers[0].input.x.format: required option is missing; nobody reads `fromat`, is that what it is meant to be?"
+        "configuration:2:18: reader.deserializers[0].input.x.format: required option is missing; `fromat` is unused, is that what it is meant to be?"
     );
     assert!(refused(&text.replace("fromat", "colour")).ends_with("format: required option is missing"));
 }
@@ -262,7 +262,7 @@ fn what_a_module_registers_is_described_as_it_was_written() {
     let ours = serde_json::json!({"type": "Ours", "module": "ours.readers", "rowsInChunk": "3"});
     assert_eq!(described["deserializers"][0], ours);
     assert_eq!(described["deserializers"][1]["file"], "f");
-    assert_eq!(reader.complaints(), ["reader: nobody reads `randomise`, did you mean `randomize`?"]);
+    assert_eq!(reader.complaints(), ["reader: unused option `randomise`, did you mean `randomize`?"]);
     // Without a module nobody may know the type.
     assert!(refused(&text.replace("module = ours.readers ;", "")).contains("unknown type `Ours`"));
 }
@@ -279,7 +279,7 @@ fn what_older_readers_knew_is_passed_over_with_a_warning() {
         "reader = [ readerType = HTKMLFReader ; f = [ scpFile = s ; dim = 3 ] ; g = [ phoneFile = p ] ]";
     assert!(refused(sequences).contains("sequence training inside of the reader is not supported"));
     let text = "reader = [ file = f ; numChunksToCache = 5 ; input = [ x = [ dim = 1 ; format = dense ] ] ]";
-    assert_eq!(reader_of(text).unwrap().complaints(), ["reader: nobody reads `numChunksToCache`"]);
+    assert_eq!(reader_of(text).unwrap().complaints(), ["reader: unused option `numChunksToCache`"]);
 }
 
 /// The error of a configuration that includes `included`.

@@ -187,7 +187,7 @@ class Builder:
         features, raw : iterable of str, optional
             Paths of the features that are read (others are not even parsed), and of those that are not decoded.
         on_damage : {"fail", "skip", "stop_shard"}
-            What becomes of records that cannot be read.
+            How records are handled that cannot be read.
         absent : {"fill", "none"}
             What stands for optional features that an example has not: the value that TFDS puts there, its type's smallest,
             or ``None``. In batches, arrays of optional features are then :class:`numpy.ma.MaskedArray`, masked where absent.

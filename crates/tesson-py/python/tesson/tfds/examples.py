@@ -25,7 +25,7 @@ WORTH_SEEKING = 256
 
 @dataclass(frozen=True)
 class Request:
-    """What is read, and how: the form that is understood below, and what becomes of examples."""
+    """What is read, and how: the form that is understood below, and how examples are delivered."""
 
     split: Any
     shuffle_files: bool

@@ -1,0 +1,244 @@
+//! The vocabulary: every word of an option is in docs/glossary.md or common, every term is used, and phrases that the style of
+//! this repository replaces by plain ones do not come back.
+
+use std::collections::BTreeSet;
+
+use crate::source_text::{File, numbered};
+
+const GLOSSARY: &str = "docs/glossary.md";
+
+/// The page that the option tables make.
+const OPTIONS: &str = "docs/options.md";
+
+/// Words of options that need no explanation.
+const COMMON: &[&str] = &[
+    "area",
+    "aspect",
+    "base",
+    "based",
+    "boundaries",
+    "brightness",
+    "bytes",
+    "cache",
+    "category",
+    "center",
+    "channels",
+    "check",
+    "color",
+    "contrast",
+    "crop",
+    "cross",
+    "data",
+    "define",
+    "deserialization",
+    "dev",
+    "dir",
+    "directory",
+    "drop",
+    "dtype",
+    "effect",
+    "empty",
+    "end",
+    "equal",
+    "error",
+    "expand",
+    "file",
+    "fill",
+    "flip",
+    "first",
+    "grayscale",
+    "hash",
+    "height",
+    "hflip",
+    "in",
+    "instance",
+    "keep",
+    "label",
+    "last",
+    "length",
+    "level",
+    "limit",
+    "list",
+    "local",
+    "max",
+    "memory",
+    "mode",
+    "module",
+    "multi",
+    "multithreaded",
+    "name",
+    "num",
+    "number",
+    "numeric",
+    "outer",
+    "pad",
+    "path",
+    "position",
+    "prefix",
+    "prob",
+    "radius",
+    "ratio",
+    "reader",
+    "relative",
+    "right",
+    "saturation",
+    "scale",
+    "share",
+    "side",
+    "size",
+    "skip",
+    "source",
+    "std",
+    "step",
+    "thread",
+    "threaded",
+    "to",
+    "type",
+    "unique",
+    "use",
+    "value",
+    "verbosity",
+    "width",
+];
+
+/// Phrases, and what to write.
+const REPLACED: &[(&str, &str)] = &[
+    (concat!("of one\u{27}s ", "own"), "custom, user-defined"),
+    (concat!("gone on ", "with"), "resumed"),
+    (concat!("what becomes ", "of"), "how it is handled"),
+    (concat!("nobody ", "reads"), "unused"),
+    (concat!("what there is ", "for"), "the result, the input"),
+    (concat!("ahead of the ", "caller"), "in advance, prefetched"),
+];
+
+/// The terms of the glossary, in lower case.
+fn terms(files: &[File]) -> Vec<(usize, String)> {
+    let glossary = files.iter().find(|file| file.path == GLOSSARY).map_or("", |file| &file.text);
+    let term = |(n, line): (usize, &str)| {
+        let term = line.strip_prefix("| ")?.split(" | ").next()?.trim().to_lowercase();
+        (term != "term").then_some((n, term))
+    };
+    numbered(glossary).filter_map(term).collect()
+}
+
+/// Terms that occur nowhere else.
+pub(crate) fn unused_terms(files: &[File]) -> Vec<String> {
+    let others: Vec<String> =
+        files.iter().filter(|file| file.path != GLOSSARY).map(|file| file.text.to_lowercase()).collect();
+    let is_used = |term: &str| {
+        let joined = [term.replace(' ', ""), term.replace(' ', "_")];
+        others
+            .iter()
+            .any(|text| text.contains(term) || joined.iter().any(|form| text.contains(form.as_str())))
+    };
+    let unused = terms(files).into_iter().filter(|(_, term)| !is_used(term));
+    unused.map(|(n, term)| format!("{GLOSSARY}:{n}: `{term}` occurs nowhere else")).collect()
+}
+
+/// Words of options that are no terms and not common.
+pub(crate) fn unknown_words(files: &[File]) -> Vec<String> {
+    let known: BTreeSet<String> = terms(files)
+        .iter()
+        .flat_map(|(_, term)| term.split([' ', '_']).map(singular).collect::<Vec<_>>())
+        .chain(COMMON.iter().map(|word| singular(word)))
+        .collect();
+    let page = files.iter().find(|file| file.path == OPTIONS).map_or("", |file| &file.text);
+    let mut found = Vec::new();
+    for (n, line) in numbered(page).filter(|(_, line)| line.starts_with("| `") && !line.starts_with("| `T")) {
+        let names = line.split(" | ").next().unwrap_or_default();
+        let words = names.split(|c: char| !c.is_ascii_alphabetic()).flat_map(parts);
+        let unknown = words.map(|word| singular(&word)).filter(|word| !known.contains(word));
+        let what = "neither in docs/glossary.md nor in COMMON (xtask/src/words.rs)";
+        found.extend(unknown.map(|word| format!("{OPTIONS}:{n}: `{word}` is {what}")));
+    }
+    found
+}
+
+/// The parts of a name in camel case, in lower case; a run of capitals is one part.
+fn parts(name: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    let letters: Vec<char> = name.chars().collect();
+    for (i, &letter) in letters.iter().enumerate() {
+        let after_small = i > 0 && letters[i - 1].is_lowercase();
+        let before_small = letters.get(i + 1).is_some_and(|next| next.is_lowercase());
+        if i == 0 || (letter.is_uppercase() && (after_small || before_small)) {
+            parts.push(String::new());
+        }
+        if let Some(part) = parts.last_mut() {
+            part.push(letter.to_ascii_lowercase());
+        }
+    }
+    parts
+}
+
+fn singular(word: &str) -> String {
+    word.strip_suffix('s').filter(|stem| stem.len() > 1).unwrap_or(word).to_owned()
+}
+
+/// Phrases that have a plain replacement.
+pub(crate) fn replaced_phrases(files: &[File]) -> Vec<String> {
+    let prose = files
+        .iter()
+        .filter(|f| [".rs", ".py", ".pyi", ".md", ".toml"].iter().any(|end| f.path.ends_with(end)));
+    prose.flat_map(phrases_in).collect()
+}
+
+fn phrases_in(file: &File) -> Vec<String> {
+    let mut found = Vec::new();
+    for (n, line) in numbered(&file.text) {
+        let line = line.to_lowercase();
+        let phrases = REPLACED.iter().filter(|(phrase, _)| line.contains(phrase));
+        found.extend(phrases.map(|(phrase, plain)| format!("{}:{n}: `{phrase}`; write: {plain}", file.path)));
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, text: &str) -> File {
+        File { path: path.into(), text: text.into() }
+    }
+
+    fn glossary() -> File {
+        file(GLOSSARY, "| term | meaning |\n|---|---|\n| sweep | One pass. |\n| index cache | A file. |\n")
+    }
+
+    #[test]
+    fn a_term_that_nothing_uses_is_found() {
+        let code = file("crates/a/src/b.rs", "// the cacheIndex of a Sweep\n");
+        assert_eq!(
+            unused_terms(&[glossary(), code]),
+            ["docs/glossary.md:4: `index cache` occurs nowhere else"]
+        );
+        let code = file("crates/a/src/b.rs", "fn index_cache() {} // sweep\n");
+        assert!(unused_terms(&[glossary(), code]).is_empty());
+    }
+
+    #[test]
+    fn an_option_of_unknown_words_is_found() {
+        let page = file(OPTIONS, "| `maxSweeps`, `cacheIndex` | text |\n| `maxBananas` | text |\n");
+        let found = unknown_words(&[glossary(), page]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(
+            found[0].starts_with("docs/options.md:2: `banana` is neither in docs/glossary.md"),
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn names_are_split_where_a_word_begins() {
+        assert_eq!(parts("prefixPathInSCP"), ["prefix", "path", "in", "scp"]);
+        assert_eq!(parts("definesMBSize"), ["defines", "mb", "size"]);
+    }
+
+    #[test]
+    fn a_roundabout_phrase_is_found() {
+        let phrase = format!("// {} wins\n", concat!("Nobody ", "reads it, so the caller"));
+        assert_eq!(
+            replaced_phrases(&[file("a.rs", &phrase)]),
+            [concat!("a.rs:1: `nobody ", "reads`; write: unused")]
+        );
+    }
+}
