@@ -16,7 +16,6 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use tesson_core::{
@@ -26,6 +25,7 @@ use tesson_plan::{Cursor, Demand, PlanSpec, Planner};
 
 use crate::arrays::Depot;
 use crate::block::{BlockTable, Resident, Spares};
+use crate::executor::{Canceller, Workers};
 use crate::fetch::Resources;
 use crate::pack::Pools;
 use crate::stats::Counters;
@@ -125,7 +125,7 @@ pub(crate) struct Setup {
     pub(crate) transforms: Arc<Transforms>,
     pub(crate) resources: Arc<Resources>,
     pub(crate) counters: Arc<Counters>,
-    pub(crate) cancelled: Arc<AtomicBool>,
+    pub(crate) canceller: Canceller,
     pub(crate) threads: usize,
     /// Bytes that everything together may take.
     pub(crate) memory_limit: usize,
@@ -339,7 +339,7 @@ pub(crate) enum Taken {
 /// The threads that make minibatches.
 pub(crate) struct Pipeline {
     shared: Arc<Shared>,
-    workers: Vec<JoinHandle<()>>,
+    workers: Workers,
     /// How many minibatches the caller waits for if it has to.
     together: usize,
 }
@@ -406,7 +406,7 @@ impl Pipeline {
             done: Condvar::new(),
             home: Condvar::new(),
         });
-        Pipeline { shared, workers: Vec::new(), together: 1 }
+        Pipeline { shared, workers: Workers::default(), together: 1 }
     }
 
     /// Gives up what was planned, lets `seek` move the planner, and goes on from there for `demand` (or waits for one).
@@ -502,9 +502,8 @@ impl Pipeline {
     fn start_workers(&mut self) -> Result<(), UsageError> {
         while self.workers.len() < self.shared.setup.threads {
             let shared = self.shared.clone();
-            let name = format!("tesson-{}", self.workers.len());
-            match std::thread::Builder::new().name(name).spawn(move || shared.work()) {
-                Ok(worker) => self.workers.push(worker),
+            match self.workers.start("tesson", move || shared.work()) {
+                Ok(()) => {}
                 Err(_) if !self.workers.is_empty() => break,
                 Err(e) => {
                     return Err(UsageError(format!(
@@ -518,15 +517,12 @@ impl Pipeline {
 }
 
 impl Drop for Pipeline {
+    /// Tells the workers to end, which dropping them waits for.
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::SeqCst);
         // Under the lock, so that no worker is between looking for work and waiting for it.
         drop(self.shared.lock());
         self.shared.work.notify_all();
-        for worker in self.workers.drain(..) {
-            // A worker that panicked has said so through `broken`.
-            let _ = worker.join();
-        }
     }
 }
 
@@ -542,10 +538,7 @@ impl Shared {
             )
             .into());
         }
-        match self.setup.cancelled.load(Ordering::SeqCst) {
-            true => Err(Error::Cancelled),
-            false => Ok(()),
-        }
+        self.setup.canceller.check()
     }
 
     /// Bytes of former minibatches that wait to be used again.

@@ -5,24 +5,21 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use tesson_core::{
     ByteRun, DataError, DataErrorKind, Error, Fetch, LOOKAHEAD, Location, ReadContext, ResourceId,
     StoreError, StreamingDecoder,
 };
 
+use crate::executor::{Canceller, RetryingRead};
 use crate::stats::Counters;
 use crate::store::{Resource, Store};
-
-/// How long reads that fail for passing reasons are tried again.
-const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The open resources of a source.
 pub(crate) struct Resources {
     files: Vec<(Arc<Path>, Box<dyn Resource>)>,
     counters: Arc<Counters>,
-    cancelled: Arc<AtomicBool>,
+    canceller: Canceller,
     /// Whether what is being read is called off, though the source is not.
     interrupted: AtomicBool,
     /// Bytes of the largest sequence. Formats read what they look at in small parts, and a sequence as a whole: a longer
@@ -36,7 +33,7 @@ impl Resources {
         paths: impl Iterator<Item = Arc<Path>>,
         store: &dyn Store,
         counters: Arc<Counters>,
-        cancelled: Arc<AtomicBool>,
+        canceller: Canceller,
         largest: u64,
     ) -> Result<Resources, Error> {
         let (mut files, mut missing) = (Vec::new(), Vec::new());
@@ -53,7 +50,7 @@ impl Resources {
         if !missing.is_empty() {
             return Err(not_found(missing, &files, store).into());
         }
-        Ok(Resources { files, counters, cancelled, interrupted: AtomicBool::new(false), largest })
+        Ok(Resources { files, counters, canceller, interrupted: AtomicBool::new(false), largest })
     }
 
     /// Names and open files.
@@ -87,39 +84,6 @@ impl Resources {
             true => Ok(()),
             false => self.read_after(run.resource, run.offset..run.offset + run.bytes, 0, into),
         }
-    }
-
-    fn read_fully(&self, resource: ResourceId, offset: u64, mut into: &mut [u8]) -> Result<(), Error> {
-        let (path, file) = &self.files[resource.0 as usize];
-        let mut at = offset;
-        let mut since: Option<Instant> = None;
-        while !into.is_empty() {
-            if self.cancelled() {
-                return Err(Error::Cancelled);
-            }
-            let failure = match file.read_at(at, into) {
-                Ok(0) => io::Error::new(
-                    io::ErrorKind::UnexpectedEof,
-                    format!("the file ends here, {} bytes were there when it was opened", file.size()),
-                ),
-                Ok(n) => {
-                    into = &mut into[n..];
-                    at += n as u64;
-                    since = None;
-                    continue;
-                }
-                Err(e) if e.kind() == io::ErrorKind::Interrupted => continue,
-                Err(e) => e,
-            };
-            let passing = matches!(failure.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
-            let first = *since.get_or_insert_with(Instant::now);
-            if !passing || first.elapsed() > PATIENCE {
-                return Err(StoreError::new(path.clone(), Some(at), failure).into());
-            }
-            self.counters.retries.fetch_add(1, Ordering::Relaxed);
-            std::thread::sleep(Duration::from_millis(1).max(first.elapsed() / 4));
-        }
-        Ok(())
     }
 }
 
@@ -168,7 +132,16 @@ impl Fetch for Resources {
             return Err(DataError::new(kind, at).into());
         }
         into.resize(keep + n, 0);
-        self.read_fully(resource, range.start, &mut into[keep..])?;
+        let read = RetryingRead {
+            path,
+            file: &**file,
+            size: file.size(),
+            is_cancelled: &|| self.cancelled(),
+            retries: &|| {
+                self.counters.retries.fetch_add(1, Ordering::Relaxed);
+            },
+        };
+        read.fill(range.start, &mut into[keep..])?;
         self.counters.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
         Ok(())
     }
@@ -200,6 +173,6 @@ impl ReadContext for Resources {
     }
 
     fn cancelled(&self) -> bool {
-        self.cancelled.load(Ordering::Relaxed) || self.interrupted.load(Ordering::Relaxed)
+        self.canceller.is_cancelled() || self.interrupted.load(Ordering::Relaxed)
     }
 }

@@ -10,6 +10,7 @@ mod block;
 mod cache_file;
 mod check;
 mod deliver;
+pub mod executor;
 mod fault;
 mod fetch;
 mod fingerprint;
@@ -32,6 +33,7 @@ mod threads;
 mod transform;
 
 pub use check::{Checked, Severity};
+pub use executor::{Canceller, ProcessGuard};
 pub use join::JoinRules;
 pub use kernels::kernels_from_environment;
 pub use layout::{Layout, Place};
@@ -40,8 +42,8 @@ pub use open_files::OpenFiles;
 pub use pool::Buffer;
 pub use report::fault_facts;
 pub use source::{
-    Canceller, DEFAULT_MEMORY_LIMIT, FaultRules, PiecesPlan, Shown, ShownKey, Source, SourceSpec,
-    StatsReader, TruncationSpec,
+    DEFAULT_MEMORY_LIMIT, FaultRules, PiecesPlan, Shown, ShownKey, Source, SourceSpec, StatsReader,
+    TruncationSpec,
 };
 pub use stats::Stats;
 pub use transform::StreamTransforms;

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tesson_core::{Error, Fetch, ReadContext, ResourceId};
 
+use crate::executor::Canceller;
 use crate::fetch::Resources;
-use crate::source::Canceller;
 use crate::store::Store;
 
 /// Open files, read as a source reads its own: short reads are put together, passing failures tried again.
@@ -25,7 +25,7 @@ impl OpenFiles {
         canceller: &Canceller,
     ) -> Result<OpenFiles, Error> {
         let paths = paths.iter().map(|path| Arc::from(path.as_ref()));
-        Ok(OpenFiles(Resources::open(paths, store, Arc::default(), canceller.0.clone(), largest)?))
+        Ok(OpenFiles(Resources::open(paths, store, Arc::default(), canceller.clone(), largest)?))
     }
 
     /// The size of a file when it was opened, in bytes.

@@ -13,12 +13,13 @@ mod truncated;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
-use tesson_core::{Error, Index, StreamInfo, UsageError};
+use tesson_core::{Error, Index, StreamInfo};
 use tesson_plan::{Bucketing, Cursor, Demand, Fingerprint, Limit, PlanSpec, Planner, ResumeState, Sharing};
 
 use crate::deliver::{Packed, Pipeline, Taken};
+use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
 use crate::join::{JoinRules, Joint, Parts};
 use crate::minibatch::Minibatch;
@@ -43,7 +44,7 @@ pub struct Source {
     transforms: Arc<Transforms>,
     resources: Arc<Resources>,
     counters: Arc<Counters>,
-    cancelled: Arc<AtomicBool>,
+    canceller: Canceller,
     plan: PlanSpec,
     frame_mode: bool,
     memory_limit: u64,
@@ -62,7 +63,7 @@ pub struct Source {
     /// that is shown is what it was to the rank of the last call, which may have no data at all.
     restored: Option<Box<ResumeState>>,
     failed: Option<Error>,
-    process: u32,
+    process: ProcessGuard,
     /// Share of the sequences that may be faulty.
     fault_share: f64,
     report: Option<Report>,
@@ -71,22 +72,6 @@ pub struct Source {
 impl Drop for Source {
     fn drop(&mut self) {
         self.close();
-    }
-}
-
-/// Ends a blocked call from another thread, and the source with it.
-#[derive(Clone, Default)]
-pub struct Canceller(pub(crate) Arc<AtomicBool>);
-
-impl Canceller {
-    /// For a source that is yet to be opened, with [`Source::open_with`].
-    pub fn new() -> Canceller {
-        Canceller::default()
-    }
-
-    /// Calls the source off: the call that waits, and all later ones, end with [`Error::Cancelled`].
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::SeqCst);
     }
 }
 
@@ -129,7 +114,7 @@ impl Source {
 
     /// Something that ends a blocked call from another thread.
     pub fn canceller(&self) -> Canceller {
-        Canceller(self.cancelled.clone())
+        self.canceller.clone()
     }
 
     /// The state behind the last minibatch handed out.
@@ -258,24 +243,12 @@ impl Source {
 
     /// Ends all threads and closes all files. Minibatches already handed out stay valid.
     pub fn close(&mut self) {
-        self.cancelled.store(true, Ordering::SeqCst);
-        if self.process == std::process::id() {
-            self.pipeline = None;
-        } else {
-            // The threads did not come along into this process: nobody can wait for them, nor need what they hold.
-            std::mem::forget(self.pipeline.take());
-        }
+        self.canceller.cancel();
+        self.process.end(self.pipeline.take());
     }
 
     fn check_process(&self) -> Result<(), Error> {
-        if self.process == std::process::id() {
-            return Ok(());
-        }
-        Err(UsageError(
-            "the source was opened in another process and its threads did not survive the fork; open a new one here and restore the state"
-                .into(),
-        )
-        .into())
+        Ok(self.process.check("the source")?)
     }
 
     /// Makes the pipeline work for a demand, from behind the last minibatch handed out.

@@ -128,7 +128,7 @@ impl Prefetcher {
         if self.threads > 1 && self.loaders.is_none() && self.each.is_some() && left == n {
             self.start(loader);
         }
-        let Some(mut loaders) = self.loaders.take() else {
+        let Some(loaders) = self.loaders.take() else {
             let stretch = self.plan(left, 1, order, loader);
             return self.load(stretch, loader);
         };
@@ -167,7 +167,7 @@ impl Prefetcher {
         if self.loaders.is_none() {
             self.start(loader);
         }
-        let Some(mut loaders) = self.loaders.take_if(|loaders| loaders.under_way() == 0) else {
+        let Some(loaders) = self.loaders.take_if(|loaders| loaders.under_way() == 0) else {
             return Vec::new();
         };
         // Some more than threads, because not all take as long.
@@ -185,7 +185,7 @@ impl Prefetcher {
 
     /// The first piece that was handed out and not taken.
     pub(super) fn take_piece(&mut self) -> Option<LoadedStretch> {
-        self.loaders.as_mut().map(LoaderThreads::take)
+        self.loaders.as_ref().map(LoaderThreads::take)
     }
 
     /// Loads a stretch here and now.
@@ -240,7 +240,7 @@ impl Prefetcher {
     /// Gives up all that was planned.
     pub(super) fn discard(&mut self) {
         self.over = None;
-        if let Some(loaders) = &mut self.loaders {
+        if let Some(loaders) = &self.loaders {
             loaders.discard();
         }
     }

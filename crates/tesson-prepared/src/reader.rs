@@ -6,7 +6,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tesson_core::{DataError, DataErrorKind, Error, Key, Location, ResumeError, UsageError};
-use tesson_engine::{DEFAULT_MEMORY_LIMIT, kernels_from_environment};
+use tesson_engine::store::FileStore;
+use tesson_engine::{Canceller, DEFAULT_MEMORY_LIMIT, ProcessGuard, kernels_from_environment};
 use tesson_plan::{CountMismatch, Stream, StreamState};
 use tesson_tfds::features::{Batch, Schema};
 use tesson_tfds::ids::Ids;
@@ -83,6 +84,13 @@ impl Default for ReaderLimits {
     }
 }
 
+/// Whoever waits for the threads waits for no read that is tried again.
+impl Drop for Reader {
+    fn drop(&mut self) {
+        self.canceller.cancel();
+    }
+}
+
 /// Reads the examples of a plan: in its order, pass after pass, or by their places in the split.
 ///
 /// A reader is at some place of some traversal. What is delivered depends on that alone, so [`Reader::state`] is all
@@ -105,8 +113,8 @@ pub struct Reader {
     /// What ended the traversal.
     failed: Option<Error>,
     skipped: u64,
-    /// The process that made it: threads do not survive a fork.
-    process: u32,
+    canceller: Canceller,
+    process: ProcessGuard,
 }
 
 impl Reader {
@@ -141,7 +149,14 @@ impl Reader {
         // A file may stand in the plan several times.
         let by_first: BTreeMap<u64, &Shard> =
             plan.files.iter().map(|f| f.shard(&dataset)).map(|shard| (shard.first, shard)).collect();
-        let shards = Shards::new(&dataset, &by_first.values().copied().collect::<Vec<_>>(), plan.lazy)?;
+        let canceller = Canceller::new();
+        let shards = Shards::new(
+            Arc::new(FileStore),
+            canceller.clone(),
+            &dataset,
+            &by_first.values().copied().collect::<Vec<_>>(),
+            plan.lazy,
+        )?;
         let place: BTreeMap<u64, usize> = by_first.keys().enumerate().map(|(i, first)| (*first, i)).collect();
         let files = plan.files.iter().map(|f| place[&f.shard(&dataset).first]).collect();
         let ids = Ids::new(&dataset, &plan.files);
@@ -171,8 +186,14 @@ impl Reader {
             cut: None,
             failed: None,
             skipped: 0,
-            process: std::process::id(),
+            canceller,
+            process: ProcessGuard::here(),
         })
+    }
+
+    /// Something that ends a blocked call from another thread, and the reader with it.
+    pub fn canceller(&self) -> Canceller {
+        self.canceller.clone()
     }
 
     /// What is read of each example.
@@ -229,17 +250,13 @@ impl Reader {
     }
 
     fn check(&self) -> Result<(), Error> {
-        self.check_process()?;
+        self.check_usable()?;
         self.failed.clone().map_or(Ok(()), Err)
     }
 
-    fn check_process(&self) -> Result<(), Error> {
-        if self.process == std::process::id() {
-            return Ok(());
-        }
-        let what = "the reader was opened before a fork, and its threads did not come along: open a new one in this \
-            process, and restore the state";
-        Err(UsageError(what.into()).into())
+    fn check_usable(&self) -> Result<(), Error> {
+        self.process.check("the reader")?;
+        self.canceller.check()
     }
 
     fn read_on(&mut self, n: usize, examples: &mut ExampleBatch) -> Result<(), Error> {
@@ -452,7 +469,7 @@ impl Reader {
     /// A place that is not there, or in a file that is compressed as a whole; a record that cannot be read or decoded, behind
     /// those before it.
     pub fn read_at(&mut self, places: &[u64], examples: &mut ExampleBatch) -> Result<(), Error> {
-        self.check_process()?;
+        self.check_usable()?;
         let numbers = places.iter().map(|place| self.number_at(*place));
         let numbers: Vec<u64> = numbers.collect::<Result<_, _>>()?;
         self.check_places(&numbers)?;
@@ -674,7 +691,7 @@ impl Reader {
         examples: &mut ExampleBatch,
         go_on: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
-        self.check_process()?;
+        self.check_usable()?;
         let goal = SeekTarget { traversal: Some(traversal), place, with_next: true };
         let probe = self.prefetcher.probe(&self.loader);
         let number = self.order.find(goal, probe, go_on).map(|(_, number)| number);

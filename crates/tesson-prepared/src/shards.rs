@@ -8,8 +8,10 @@ use std::time::UNIX_EPOCH;
 use std::{fs, io, slice};
 
 use tesson_core::{Error, Fetch, ReadContext, ResourceId, StoreError};
+use tesson_engine::Canceller;
+use tesson_engine::executor::RetryingRead;
 use tesson_engine::record_index::Stamp;
-use tesson_engine::store::{FileStore, Resource, Store};
+use tesson_engine::store::{Resource, Store};
 use tesson_formats::record::{Fault, Problem, RecordFile, Records, Want};
 use tesson_tfds::info::{Dataset, FileFormat, Shard};
 use tesson_tfds::records;
@@ -32,6 +34,8 @@ pub(super) struct ShardFile {
 
 /// The shards of a plan: resource `i` is the `i`-th of them.
 pub(super) struct Shards {
+    store: Arc<dyn Store>,
+    canceller: Canceller,
     files: Vec<ShardFile>,
     /// The one that was read last is at the back.
     open: Mutex<VecDeque<(usize, Arc<dyn Resource>)>>,
@@ -42,7 +46,13 @@ impl Shards {
     ///
     /// # Errors
     /// Files that are not there, all of them by name; a format that is not read.
-    pub(super) fn new(dataset: &Dataset, shards: &[&Shard], lazy: bool) -> Result<Shards, Error> {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        canceller: Canceller,
+        dataset: &Dataset,
+        shards: &[&Shard],
+        lazy: bool,
+    ) -> Result<Shards, Error> {
         let format = dataset.file_format;
         let path = |shard: &Shard| PathBuf::from(&dataset.directories[shard.directory]).join(&shard.file);
         let (mut files, mut missing) = (Vec::with_capacity(shards.len()), Vec::new());
@@ -67,7 +77,7 @@ impl Shards {
         }
         match missing.first() {
             Some(first) => Err(StoreError::new(Arc::clone(first), None, absent(&missing)).into()),
-            None => Ok(Shards { files, open: Mutex::new(VecDeque::new()) }),
+            None => Ok(Shards { store, canceller, files, open: Mutex::new(VecDeque::new()) }),
         }
     }
 
@@ -83,7 +93,7 @@ impl Shards {
         // Without the lock, also for closing: others read meanwhile. Two may open the same file, which harms nobody.
         let path = &self.files[i].path;
         let resource =
-            FileStore.open(path).map_err(|error| StoreError::new(Arc::clone(path), None, error))?;
+            self.store.open(path).map_err(|error| StoreError::new(Arc::clone(path), None, error))?;
         let resource: Arc<dyn Resource> = resource.into();
         let mut open = self.open();
         let closed = if open.len() == OPEN { open.pop_front() } else { None };
@@ -187,25 +197,10 @@ impl Fetch for Shards {
         let i = resource.0 as usize;
         let file = self.opened(i)?;
         into.resize(keep + (range.end - range.start) as usize, 0);
-        let (mut at, mut rest) = (range.start, &mut into[keep..]);
-        while !rest.is_empty() {
-            let error = match file.read_at(at, rest) {
-                Ok(0) => {
-                    let what =
-                        format!("the file ends here, it had {} bytes when it was opened", self.files[i].size);
-                    io::Error::new(io::ErrorKind::UnexpectedEof, what)
-                }
-                Ok(n) => {
-                    rest = &mut rest[n..];
-                    at += n as u64;
-                    continue;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => error,
-            };
-            return Err(StoreError::new(Arc::clone(&self.files[i].path), Some(at), error).into());
-        }
-        Ok(())
+        let (path, size) = (&self.files[i].path, self.files[i].size);
+        let is_cancelled = || self.canceller.is_cancelled();
+        let read = RetryingRead { path, file: &*file, size, is_cancelled: &is_cancelled, retries: &|| () };
+        read.fill(range.start, &mut into[keep..])
     }
 
     fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
@@ -227,12 +222,14 @@ impl ReadContext for Shards {
     fn progress(&self, _: u64) {}
 
     fn cancelled(&self) -> bool {
-        false
+        self.canceller.is_cancelled()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use tesson_engine::store::{FakeStore, MemoryStore, Mishap};
+
     use super::*;
 
     #[test]
@@ -244,5 +241,43 @@ mod tests {
         let nine = "shard-1, shard-2, shard-3, shard-4, shard-5, shard-6, shard-7, shard-8, shard-9";
         check(10, &format!("the shard is missing, and 9 more: {nine}"));
         check(100_000, &format!("the shard is missing, and 99999 more, the first of them {nine}"));
+    }
+
+    /// One shard of ten bytes under a schedule of mishaps.
+    fn shard(fate: impl Fn(u64) -> Mishap + Send + Sync + 'static, canceller: Canceller) -> Shards {
+        let path: Arc<Path> = Path::new("shard").into();
+        let store = MemoryStore::new().with("shard", b"0123456789".to_vec());
+        let format = FileFormat::TfRecord;
+        let records = records::open(format, ResourceId(0)).expect("the format is read");
+        Shards {
+            store: Arc::new(FakeStore::new(Arc::new(store), fate)),
+            canceller,
+            files: vec![ShardFile { path, size: 10, format, records }],
+            open: Mutex::default(),
+        }
+    }
+
+    #[test]
+    fn reads_of_a_shard_that_fail_for_passing_reasons_are_tried_again() {
+        let fate = |n| if n < 3 { Mishap::Error(io::ErrorKind::TimedOut) } else { Mishap::Short(4) };
+        let mut into = b"ab".to_vec();
+        shard(fate, Canceller::new())
+            .read_after(ResourceId(0), 1..9, 2, &mut into)
+            .expect("the failures pass");
+        assert_eq!(into, b"ab12345678");
+    }
+
+    #[test]
+    fn a_read_of_a_shard_that_is_tried_again_ends_when_the_reader_is_cancelled() {
+        let canceller = Canceller::new();
+        let end = canceller.clone();
+        let fate = move |n| {
+            if n == 2 {
+                end.cancel();
+            }
+            Mishap::Error(io::ErrorKind::WouldBlock)
+        };
+        let read = shard(fate, canceller).read_after(ResourceId(0), 0..10, 0, &mut Vec::new());
+        assert!(matches!(read, Err(Error::Cancelled)));
     }
 }

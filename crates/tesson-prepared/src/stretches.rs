@@ -1,12 +1,9 @@
 //! Stretches of an order, loaded side by side and taken in their order.
 
-use std::any::Any;
-use std::collections::{BTreeMap, VecDeque};
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 
 use tesson_core::Error;
+use tesson_engine::executor::{OrderedJobs, ProcessGuard, Workers};
 use tesson_plan::CountMismatch;
 use tesson_tfds::features::Batch;
 
@@ -79,163 +76,67 @@ pub(super) fn load(loader: &mut Loader, stretch: Stretch, mut batch: Batch, byte
     LoadedStretch { stretch, batch, stop, tails }
 }
 
+/// A stretch to be loaded, the batch that it is loaded into, and how many bytes that may have.
+type Job = (Stretch, Batch, usize);
+
 /// Threads that load stretches. They end with it.
 pub(super) struct LoaderThreads {
-    shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
-    /// The ticket that is given next, and the one that is taken next.
-    next: u64,
-    taken: u64,
-    /// The process that has the threads: they do not survive a fork.
-    process: u32,
-}
-
-struct Shared {
-    state: Mutex<State>,
+    jobs: Arc<OrderedJobs<Job, LoadedStretch>>,
     cache: Arc<BlockCache>,
-    /// There is something to do; something is done.
-    work: Condvar,
-    ready: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    jobs: VecDeque<(u64, Stretch, Batch, usize)>,
-    done: BTreeMap<u64, LoadedStretch>,
-    /// Tickets before this one are not wanted any more.
-    wanted: u64,
-    closing: bool,
-    /// What a thread panicked with.
-    panicked: Option<Box<dyn Any + Send>>,
+    process: ProcessGuard,
+    /// Dropped last: it waits for the threads.
+    _threads: Workers,
 }
 
 impl LoaderThreads {
     /// One thread for each loader.
     pub(super) fn new(loaders: Vec<Loader>, cache: &Arc<BlockCache>) -> std::io::Result<LoaderThreads> {
-        let shared = Arc::new(Shared {
-            state: Mutex::default(),
-            cache: Arc::clone(cache),
-            work: Condvar::new(),
-            ready: Condvar::new(),
-        });
-        let process = std::process::id();
-        let mut running = LoaderThreads { shared, threads: Vec::new(), next: 0, taken: 0, process };
-        for loader in loaders {
-            let shared = Arc::clone(&running.shared);
-            let thread = std::thread::Builder::new().name("tesson-tfds".into());
-            running.threads.push(thread.spawn(move || shared.serve(loader))?);
+        let jobs = Arc::new(OrderedJobs::default());
+        let mut threads = Workers::default();
+        for mut loader in loaders {
+            let (served, cache) = (Arc::clone(&jobs), Arc::clone(cache));
+            let work = move || {
+                // Before each stretch the blocks that are needed next.
+                let read_ahead = || while cache.read_ahead() {};
+                served.serve(read_ahead, |(stretch, batch, bytes)| load(&mut loader, stretch, batch, bytes));
+            };
+            if let Err(e) = threads.start("tesson-tfds", work) {
+                jobs.close();
+                return Err(e);
+            }
         }
-        Ok(running)
+        Ok(LoaderThreads { jobs, cache: Arc::clone(cache), process: ProcessGuard::here(), _threads: threads })
     }
 
     /// Stretches that are being loaded, or wait to be loaded or taken.
     pub(super) fn under_way(&self) -> usize {
-        (self.next - self.taken) as usize
+        self.jobs.under_way()
     }
 
     /// Hands a stretch to the threads.
-    pub(super) fn give(&mut self, stretch: Stretch, batch: Batch, bytes: usize) {
-        self.shared.lock().jobs.push_back((self.next, stretch, batch, bytes));
-        self.next += 1;
-        self.shared.work.notify_one();
+    pub(super) fn give(&self, stretch: Stretch, batch: Batch, bytes: usize) {
+        self.jobs.give((stretch, batch, bytes));
     }
 
     /// The first stretch that was given and not taken; there is one.
-    pub(super) fn take(&mut self) -> LoadedStretch {
-        let mut state = self.shared.lock();
-        loop {
-            if let Some(panic) = state.panicked.take() {
-                drop(state);
-                std::panic::resume_unwind(panic);
-            }
-            if let Some(loaded) = state.done.remove(&self.taken) {
-                self.taken += 1;
-                return loaded;
-            }
-            state = self.shared.ready.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+    pub(super) fn take(&self) -> LoadedStretch {
+        self.jobs.take()
     }
 
-    /// Whether this is a copy of it behind a fork. What threads were about to do then stays locked for ever.
-    fn is_forked(&self) -> bool {
-        self.process != std::process::id()
-    }
-
-    /// Gives up all that was given and not taken.
-    pub(super) fn discard(&mut self) {
-        if self.is_forked() {
-            return;
+    /// Discards all that was given and not taken.
+    pub(super) fn discard(&self) {
+        // In a copy made by a fork the threads' locks may stay locked for ever.
+        if !self.process.is_forked() {
+            self.jobs.discard();
+            self.cache.forget_plans();
         }
-        let mut state = self.shared.lock();
-        self.taken = self.next;
-        state.wanted = self.next;
-        state.jobs.clear();
-        state.done.clear();
-        drop(state);
-        self.shared.cache.forget_plans();
     }
 }
 
 impl Drop for LoaderThreads {
     fn drop(&mut self) {
-        if self.is_forked() {
-            std::mem::forget(std::mem::take(&mut self.threads));
-            return;
+        if !self.process.is_forked() {
+            self.jobs.close();
         }
-        let mut state = self.shared.lock();
-        state.closing = true;
-        state.jobs.clear();
-        drop(state);
-        self.shared.work.notify_all();
-        for thread in self.threads.drain(..) {
-            // A thread that panicked has left what it panicked with.
-            let _ = thread.join();
-        }
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What a thread does: stretches in their order, and before each the blocks that are needed next.
-    fn serve(&self, mut loader: Loader) {
-        loop {
-            let read = || while self.cache.read_ahead() {};
-            if let Err(panic) = catch_unwind(AssertUnwindSafe(read)) {
-                return self.fail(panic);
-            }
-            let Some((ticket, stretch, batch, bytes)) = self.next() else { return };
-            match catch_unwind(AssertUnwindSafe(|| load(&mut loader, stretch, batch, bytes))) {
-                Ok(loaded) => {
-                    let mut state = self.lock();
-                    if ticket >= state.wanted {
-                        state.done.insert(ticket, loaded);
-                    }
-                    drop(state);
-                    self.ready.notify_one();
-                }
-                Err(panic) => return self.fail(panic),
-            }
-        }
-    }
-
-    fn next(&self) -> Option<(u64, Stretch, Batch, usize)> {
-        let mut state = self.lock();
-        loop {
-            if state.closing {
-                return None;
-            }
-            if let Some(job) = state.jobs.pop_front() {
-                return Some(job);
-            }
-            state = self.work.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn fail(&self, panic: Box<dyn Any + Send>) {
-        self.lock().panicked = Some(panic);
-        self.ready.notify_one();
     }
 }

@@ -8,8 +8,10 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use tesson::StreamInfo;
-use tesson::{Canceller, ConfigError, Demand, Error, ResumeState, SourceConfig, StatsReader, UsageError};
+use tesson::{
+    Canceller, ConfigError, Demand, Error, ProcessGuard, ResumeState, SourceConfig, StatsReader, StreamInfo,
+    UsageError,
+};
 
 use crate::batch::Batch;
 use crate::calls::{Owner, PATIENCE_WITH_USERS, released};
@@ -49,8 +51,7 @@ pub struct Source {
     user_code: bool,
     /// What that code may not call.
     owner: Owner,
-    /// The process that opened it: threads do not survive a fork.
-    process: u32,
+    process: ProcessGuard,
 }
 
 impl Source {
@@ -61,12 +62,7 @@ impl Source {
         act: impl FnOnce(&mut tesson::Source, &mut dyn FnMut() -> bool) -> Result<R, Error> + Send,
     ) -> PyResult<R> {
         self.owner.check_caller(py)?;
-        if self.is_foreign() {
-            return Err(errors::misuse(
-                py,
-                "the source was opened before a fork, and its threads did not come along: open a new one in this process",
-            ));
-        }
+        self.process.check("the source").map_err(|e| errors::raise(py, e))?;
         let (done, signal) = attentive(py, |interrupted| self.turn.with(interrupted, act))?;
         log::flush_spelt(py, self.trace_level, self.by_keywords);
         match (done, signal) {
@@ -85,16 +81,12 @@ impl Source {
     ) -> PyResult<R> {
         self.with(py, |source, interrupted| or_call_off(interrupted, &self.canceller, || act(source)))
     }
-
-    fn is_foreign(&self) -> bool {
-        self.process != std::process::id()
-    }
 }
 
 impl Drop for Source {
     fn drop(&mut self) {
         let Ok(source) = self.turn.remove(&mut || true) else { return };
-        if self.is_foreign() {
+        if self.process.is_forked() {
             // Ending it would wait for threads that this process does not have.
             std::mem::forget(source);
             return;
@@ -252,7 +244,7 @@ impl Source {
             by_keywords,
             user_code,
             owner,
-            process: std::process::id(),
+            process: ProcessGuard::here(),
         })
     }
 
@@ -372,7 +364,7 @@ impl Source {
     /// Ends all threads and closes all files. A read that waits in another thread ends with an error.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.owner.check_caller(py)?;
-        if self.is_foreign() {
+        if self.process.is_forked() {
             return Ok(());
         }
         self.canceller.cancel();

@@ -48,8 +48,8 @@ pub use tesson_core::{
 };
 pub use tesson_engine::{
     BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, Floats, Layout, Minibatch, PiecesPlan,
-    Place, Samples, Severity, Shown, ShownKey, Stats, StatsReader, StreamBatch, fault_facts, index_cache,
-    pairing, store,
+    Place, ProcessGuard, Samples, Severity, Shown, ShownKey, Stats, StatsReader, StreamBatch, fault_facts,
+    index_cache, pairing, store,
 };
 pub use tesson_plan::{
     BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, merge_states,

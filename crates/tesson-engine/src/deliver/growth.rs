@@ -1,9 +1,9 @@
 //! Reading in order while the index grows: pieces are cut one after the other, decoded side by side, and appended to
 //! the index in their order.
 
-use std::collections::BTreeMap;
-
 use tesson_core::{ByteRun, Chunk, CompactLengths, Error};
+
+use crate::executor::Reorder;
 
 /// The pieces of a corpus, as far as they are known. Piece `k` is block `k` and chunk `k`.
 pub(super) struct Growth {
@@ -12,10 +12,9 @@ pub(super) struct Growth {
     pieces: Vec<(ByteRun, u64)>,
     /// The end of the data has been seen: there are no more pieces.
     ended: bool,
-    /// Decoded, but not all pieces before it are.
-    arrived: BTreeMap<u32, Grown>,
-    /// Number of pieces that the index may be told of, and the line the next one begins at.
-    committed: u32,
+    /// What decoded pieces add to the index; those are taken that the index may be told of.
+    decoded: Reorder<Grown>,
+    /// The line that the next piece begins at.
     line: u64,
     /// Index entries that no planner has taken yet.
     fresh: Vec<Grown>,
@@ -48,8 +47,7 @@ impl Growth {
             cutter: Some(None),
             pieces: Vec::new(),
             ended: false,
-            arrived: BTreeMap::new(),
-            committed: 0,
+            decoded: Reorder::default(),
             line: 0,
             fresh: Vec::new(),
             under_way: 0,
@@ -61,7 +59,7 @@ impl Growth {
 
     /// Whether all pieces are known and decoded once.
     pub(super) fn is_sealed(&self) -> bool {
-        self.ended && self.committed as usize == self.pieces.len()
+        self.ended && self.committed() == self.pieces.len()
     }
 
     /// Whether the planner would find something new.
@@ -71,7 +69,10 @@ impl Growth {
 
     /// Why the index can grow no further, once all that came before the fault has been told.
     pub(super) fn stopped(&self) -> Option<Error> {
-        let (_, e) = self.failed.as_ref().filter(|(at, _)| *at == self.committed && self.fresh.is_empty())?;
+        let (_, e) = self
+            .failed
+            .as_ref()
+            .filter(|(at, _)| *at as usize == self.committed() && self.fresh.is_empty())?;
         Some(match e.clone() {
             // The piece was cut or decoded before anybody knew the line it begins at.
             Error::Data(e) => Error::Data(e.lines_down(self.line_of_next())),
@@ -115,23 +116,26 @@ impl Growth {
     pub(super) fn arrive(&mut self, number: u32, decoded: Result<Grown, Error>) {
         self.under_way -= 1;
         match decoded {
-            Ok(grown) => {
-                self.arrived.insert(number, grown);
-            }
+            Ok(grown) => self.decoded.put(number.into(), grown),
             Err(e) => self.fail(number, e),
         }
-        while let Some(grown) = self.arrived.remove(&self.committed) {
-            self.line = self.line_of_next();
-            self.pieces[self.committed as usize].1 = self.line;
-            self.line += grown.n_lines;
-            self.committed += 1;
+        loop {
+            let (at, line) = (self.committed(), self.line_of_next());
+            let Some(grown) = self.decoded.take() else { return };
+            self.pieces[at].1 = line;
+            self.line = line + grown.n_lines;
             self.fresh.push(grown);
         }
     }
 
+    /// Number of pieces that the index may be told of: they and all before them are decoded.
+    fn committed(&self) -> usize {
+        self.decoded.next() as usize
+    }
+
     /// The line that the next piece to be told of begins at; every resource has lines of its own.
     fn line_of_next(&self) -> u64 {
-        let at = self.committed as usize;
+        let at = self.committed();
         let resource = |at: usize| self.pieces.get(at).map(|(piece, _)| piece.resource);
         match at.checked_sub(1).map(resource) {
             Some(before) if resource(at).is_some_and(|own| before != Some(own)) => 0,

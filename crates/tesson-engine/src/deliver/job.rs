@@ -65,10 +65,7 @@ impl Shared {
         let _alarm = Alarm(self);
         let mut bench = Bench::new(&self.setup);
         let mut state = self.lock();
-        while !self.stop.load(Ordering::SeqCst)
-            && !self.setup.cancelled.load(Ordering::SeqCst)
-            && !state.broken
-        {
+        while !self.stop.load(Ordering::SeqCst) && !self.setup.canceller.is_cancelled() && !state.broken {
             let Some(job) = self.pick(&mut state) else {
                 // It has a core to spare, whatever else the caller would wait for.
                 if state.is_served(1) {
@@ -220,7 +217,7 @@ impl State {
         let in_front = self.tickets.front().filter(|t| t.is_waiting()).map_or(0, |t| t.cost(setup));
         let fits = match number <= self.front {
             true => self.awaited > 0 || cost <= setup.batches_budget(),
-            false => self.made + in_front + cost <= setup.batches_budget(),
+            false => self.taken + self.made + in_front + cost <= setup.batches_budget(),
         };
         self.held_back |= !fits;
         fits

@@ -7,7 +7,8 @@ use tesson_core::{ConfigError, Deserializer, Element, Error, SEQUENCES_IN_MEMORY
 use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, PlanSpec, ResumeState, Sharing};
 
 use super::truncated::Truncated;
-use super::{Canceller, FaultRules, Source, TruncationSpec};
+use super::{FaultRules, Source, TruncationSpec};
+use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
 use crate::fingerprint;
 use crate::join::{self, JoinRules, Parts};
@@ -73,10 +74,9 @@ impl Source {
             faults,
         } = spec;
         let counters = Arc::new(Counters::default());
-        let cancelled = canceller.0.clone();
         let largest = (memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
         let files = join::files(&deserializers);
-        let resources = Resources::open(files, store, counters.clone(), cancelled.clone(), largest)?;
+        let resources = Resources::open(files, store, counters.clone(), canceller.clone(), largest)?;
         let parts = Parts::prepare(deserializers, &resources)?;
         if truncation.is_some() {
             // Rows are filled sequence by sequence, however many samples other ranks pass meanwhile (§9.3).
@@ -132,7 +132,7 @@ impl Source {
             join,
             resources: Arc::new(resources),
             counters,
-            cancelled,
+            canceller: canceller.clone(),
             plan,
             frame_mode,
             memory_limit,
@@ -147,7 +147,7 @@ impl Source {
             ended: false,
             restored: None,
             failed: None,
-            process: std::process::id(),
+            process: ProcessGuard::here(),
             fault_share: faults.share,
             report: faults.report.as_deref().map(Report::open).transpose()?,
         };

@@ -3,9 +3,7 @@
 //!
 //! What comes is what minibatches would hold: the same sequences, the same faults charged, the same errors.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 use tesson_core::{ByteRun, Chunk, DecodeRoom, Error, ResourceId, Scratch, StreamingDecoder, UsageError};
 use tesson_plan::{Cursor, Limit};
@@ -13,6 +11,7 @@ use tesson_plan::{Cursor, Limit};
 use super::Source;
 use super::budget::Budget;
 use crate::deliver::{decode_room, piece_room};
+use crate::executor::OrderedJobs;
 use crate::fault;
 use crate::fetch::Resources;
 use crate::pack;
@@ -59,64 +58,59 @@ impl Source {
     ) -> Result<(), E> {
         self.check_process()?;
         let deserializer = self.parts.primary().clone();
-        let Some(pieces) = deserializer.streaming().filter(|_| self.is_one_pass()) else {
+        let Some(decoder) = deserializer.streaming().filter(|_| self.is_one_pass()) else {
             return Err(Error::from(UsageError(
                 "only data that are read once, as stored and from the beginning, are gone through in one pass".into(),
             ))
             .into());
         };
         let budget = Budget::of(self.memory_limit, self.threads);
-        let (resources, counters) = (self.resources.clone(), self.counters.clone());
-        let mut belt = Belt {
-            pieces,
-            resources: &resources,
-            counters: &counters,
+        let decoding = Decoding {
+            decoder,
+            resources: &self.resources.clone(),
+            counters: &self.counters.clone(),
             room: decode_room(usize::try_from(self.memory_limit).unwrap_or(usize::MAX)),
-            least_room: budget.piece_bytes,
-            piece_bytes: budget.piece_bytes,
-            most_bytes: budget.blocks / COPIES,
-            most_ahead: 2 + 2 * self.threads as u64,
-            state: Mutex::new(State::after(None)),
-            may_cut: Condvar::new(),
-            next: Condvar::new(),
+            least_bytes: budget.piece_bytes,
         };
-        let mut lines = Lines::default();
-        while let Some(after) = self.pass_on(&belt, &mut lines, &make, &mut take)? {
-            belt.piece_bytes = (belt.piece_bytes / SMALLER).max(1);
-            belt.state = Mutex::new(State::after(after));
-        }
-        self.ended = true;
-        Ok(())
-    }
-
-    /// Goes through what is on a belt, up to its end, or to a piece that decoding makes too large: then to what lies before
-    /// that, and returns the piece after which it was cut.
-    fn pass_on<T: Send, E: From<Error>>(
-        &mut self,
-        belt: &Belt<'_, T>,
-        lines: &mut Lines,
-        make: &(impl Fn(&Chunk) -> T + Sync),
-        take: &mut impl FnMut(T) -> Result<(), E>,
-    ) -> Result<Option<Option<ByteRun>>, E> {
+        let most_ahead = 2 + 2 * self.threads;
+        let most_bytes = budget.blocks / COPIES;
+        let jobs = OrderedJobs::default();
         std::thread::scope(|scope| {
             for number in 0..self.threads {
                 let worker = std::thread::Builder::new().name(format!("tesson-{number}"));
-                worker.spawn_scoped(scope, || belt.work(make)).expect("the system gives another thread");
+                let work = || decoding.serve(&jobs, &make);
+                worker.spawn_scoped(scope, work).expect("the system gives another thread");
             }
             // However this ends, so do the workers.
-            let _end = End(belt);
-            while let Some(outcome) = belt.take() {
-                let made = match outcome {
+            let _end = Close(&jobs);
+            let mut cutter = Cutter::new(decoder, budget.piece_bytes);
+            let mut lines = Lines::default();
+            loop {
+                while jobs.under_way() < most_ahead
+                    && (jobs.under_way() == 0 || cutter.bytes_ahead + cutter.piece_bytes <= most_bytes)
+                    && let Some(job) = cutter.next(decoding.resources)
+                {
+                    jobs.give(job);
+                }
+                if jobs.under_way() == 0 {
+                    self.ended = true;
+                    return Ok(());
+                }
+                let made = match jobs.take() {
                     Outcome::Made(made) => made,
-                    Outcome::TooLarge { after } => return Ok(Some(after)),
+                    Outcome::TooLarge { after } => {
+                        jobs.discard();
+                        cutter.cut_smaller(after);
+                        continue;
+                    }
                     Outcome::Failed(Error::Cancelled) => return Err(Error::Cancelled.into()),
                     Outcome::Failed(e) => return Err(self.failed.insert(lines.down(e)).clone().into()),
                 };
+                cutter.bytes_ahead -= made.piece.bytes;
                 self.pass_by(&made, lines.base(made.piece.resource))?;
                 lines.pass(made.n_lines);
                 take(made.made)?;
             }
-            Ok(None)
         })
     }
 
@@ -185,77 +179,76 @@ enum Outcome<T> {
     },
 }
 
-/// Pieces on their way through the workers, back into their order.
-struct Belt<'a, T> {
-    pieces: &'a dyn StreamingDecoder,
+/// A piece to be decoded and the one before it, or why none can be cut there.
+struct Job {
+    piece: Result<ByteRun, Error>,
+    after: Option<ByteRun>,
+}
+
+/// Cuts pieces one after the other.
+struct Cutter<'a> {
+    decoder: &'a dyn StreamingDecoder,
+    /// The piece that was cut last; `None` at the end.
+    last: Option<Option<ByteRun>>,
+    /// Bytes that a piece should have.
+    piece_bytes: u64,
+    /// Bytes of the pieces that have been cut and not taken back.
+    bytes_ahead: u64,
+    scratch: Vec<u8>,
+}
+
+impl<'a> Cutter<'a> {
+    fn new(decoder: &'a dyn StreamingDecoder, piece_bytes: u64) -> Cutter<'a> {
+        Cutter { decoder, last: Some(None), piece_bytes, bytes_ahead: 0, scratch: Vec::new() }
+    }
+
+    /// The next piece; `None` after the last one, and after an error.
+    fn next(&mut self, resources: &Resources) -> Option<Job> {
+        let after = self.last.take()?;
+        let piece = self.decoder.cut(after, self.piece_bytes, resources, &mut self.scratch).transpose()?;
+        if let Ok(piece) = &piece {
+            self.last = Some(Some(*piece));
+            self.bytes_ahead += piece.bytes;
+        }
+        Some(Job { piece, after })
+    }
+
+    /// Goes back to this piece, and cuts smaller ones from there on.
+    fn cut_smaller(&mut self, after: Option<ByteRun>) {
+        self.last = Some(after);
+        self.piece_bytes = (self.piece_bytes / SMALLER).max(1);
+        self.bytes_ahead = 0;
+    }
+}
+
+/// What decoding a piece needs.
+struct Decoding<'a> {
+    decoder: &'a dyn StreamingDecoder,
     resources: &'a Resources,
     counters: &'a Counters,
     /// What may be decoded of one sequence.
     room: DecodeRoom,
     /// Bytes of a piece that has [room](piece_room) for what is decoded of it at least.
-    least_room: u64,
-    /// Bytes that a piece should have.
-    piece_bytes: u64,
-    /// Bytes of pieces that may be under way or wait, and how many of them.
-    most_bytes: u64,
-    most_ahead: u64,
-    state: Mutex<State<T>>,
-    /// There may be something to cut.
-    may_cut: Condvar,
-    /// What is to be taken next may be there.
-    next: Condvar,
+    least_bytes: u64,
 }
 
-struct State<T> {
-    /// Where cutting goes on; `None` while somebody cuts.
-    cutter: Option<Option<ByteRun>>,
-    /// Number of pieces cut, and of pieces taken.
-    cut: u64,
-    taken: u64,
-    /// Bytes of the pieces in between.
-    bytes: u64,
-    /// What has become of them so far.
-    outcomes: BTreeMap<u64, Outcome<T>>,
-    /// Nothing is cut any more.
-    ended: bool,
-    /// A worker has panicked: what it was to make will never come.
-    broken: bool,
-}
-
-impl<T> State<T> {
-    fn after(piece: Option<ByteRun>) -> State<T> {
-        State {
-            cutter: Some(piece),
-            cut: 0,
-            taken: 0,
-            bytes: 0,
-            outcomes: BTreeMap::new(),
-            ended: false,
-            broken: false,
-        }
-    }
-}
-
-impl<T: Send> Belt<'_, T> {
-    fn lock(&self) -> MutexGuard<'_, State<T>> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A worker's life.
-    fn work(&self, make: &(impl Fn(&Chunk) -> T + Sync)) {
-        let _end = End(self);
+impl Decoding<'_> {
+    /// Decodes pieces, and makes something of each.
+    fn serve<T>(&self, jobs: &OrderedJobs<Job, Outcome<T>>, make: &impl Fn(&Chunk) -> T) {
         let mut scratch = Scratch { room: self.room, ..Scratch::default() };
         let (mut bytes, mut chunk) = (Vec::new(), Chunk::empty());
-        while let Some(after) = self.start_cut() {
-            let cut = self.pieces.cut(after, self.piece_bytes, self.resources, &mut bytes);
-            let Some((number, piece)) = self.end_cut(cut) else { return };
-            let read = self.resources.read_run(self.pieces, piece, &mut bytes);
-            scratch.room.all = piece_room(piece.bytes.max(self.least_room)).max(self.room.sequence);
+        let run = |Job { piece, after }: Job| {
+            let piece = match piece {
+                Ok(piece) => piece,
+                Err(e) => return Outcome::Failed(e),
+            };
+            let read = self.resources.read_run(self.decoder, piece, &mut bytes);
+            scratch.room.all = piece_room(piece.bytes.max(self.least_bytes)).max(self.room.sequence);
             let decoded = read
-                .and_then(|()| self.pieces.decode(piece, &bytes, self.resources, &mut scratch, &mut chunk));
+                .and_then(|()| self.decoder.decode(piece, &bytes, self.resources, &mut scratch, &mut chunk));
             self.counters.note_warnings(&mut scratch);
             self.counters.blocks_loaded.fetch_add(1, Ordering::Relaxed);
-            let outcome = match decoded {
+            match decoded {
                 Err(_) if std::mem::take(&mut scratch.outgrown) => Outcome::TooLarge { after },
                 Err(e) => Outcome::Failed(e),
                 Ok(()) => Outcome::Made(Made {
@@ -267,91 +260,17 @@ impl<T: Send> Belt<'_, T> {
                     faulty: (!chunk.faults.is_empty() || !chunk.damaged.is_empty())
                         .then(|| chunk.without_columns()),
                 }),
-            };
-            self.put(number, outcome);
-        }
-    }
-
-    /// Takes the right to cut, when there is room for another piece; `None` when there is nothing left to be cut.
-    fn start_cut(&self) -> Option<Option<ByteRun>> {
-        let mut state = self.lock();
-        loop {
-            if state.ended {
-                return None;
             }
-            let ahead = state.cut - state.taken;
-            let fits = ahead < self.most_ahead && state.bytes + self.piece_bytes <= self.most_bytes;
-            if (fits || ahead == 0)
-                && let Some(after) = state.cutter.take()
-            {
-                return Some(after);
-            }
-            state = self.may_cut.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    /// Gives the right to cut back with what was cut, and a number to that; an end, and an error, end cutting.
-    fn end_cut(&self, cut: Result<Option<ByteRun>, Error>) -> Option<(u64, ByteRun)> {
-        let mut state = self.lock();
-        let number = state.cut;
-        match cut {
-            Ok(Some(piece)) => {
-                state.cutter = Some(Some(piece));
-                state.cut += 1;
-                state.bytes += piece.bytes;
-                self.may_cut.notify_one();
-                return Some((number, piece));
-            }
-            Ok(None) => {}
-            Err(e) => {
-                state.cut += 1;
-                state.outcomes.insert(number, Outcome::Failed(e));
-            }
-        }
-        self.end(&mut state);
-        None
-    }
-
-    fn put(&self, number: u64, outcome: Outcome<T>) {
-        let mut state = self.lock();
-        state.outcomes.insert(number, outcome);
-        if number == state.taken {
-            self.next.notify_one();
-        }
-    }
-
-    /// What has become of the next piece; `None` behind the last, and where a worker has panicked.
-    fn take(&self) -> Option<Outcome<T>> {
-        let mut state = self.lock();
-        loop {
-            let number = state.taken;
-            if let Some(outcome) = state.outcomes.remove(&number) {
-                state.taken += 1;
-                state.bytes -= if let Outcome::Made(made) = &outcome { made.piece.bytes } else { 0 };
-                self.may_cut.notify_one();
-                return Some(outcome);
-            }
-            if state.broken || (state.ended && state.taken == state.cut) {
-                return None;
-            }
-            state = self.next.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-
-    fn end(&self, state: &mut State<T>) {
-        state.ended = true;
-        self.may_cut.notify_all();
-        self.next.notify_all();
+        };
+        jobs.serve(|| (), run);
     }
 }
 
-/// Ends a belt when whoever works on it ends, even by a panic, so that nobody waits for what will never come.
-struct End<'a, 'b, T: Send>(&'a Belt<'b, T>);
+/// Ends the workers when whoever takes their results ends, even by a panic.
+struct Close<'a, T>(&'a OrderedJobs<Job, Outcome<T>>);
 
-impl<T: Send> Drop for End<'_, '_, T> {
+impl<T> Drop for Close<'_, T> {
     fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.broken |= std::thread::panicking();
-        self.0.end(&mut state);
+        self.0.close();
     }
 }

@@ -115,7 +115,7 @@ impl Source {
             transforms: self.transforms.clone(),
             resources: self.resources.clone(),
             counters: self.counters.clone(),
-            cancelled: self.cancelled.clone(),
+            canceller: self.canceller.clone(),
             threads: self.threads,
             memory_limit: usize::try_from(self.memory_limit).unwrap_or(usize::MAX),
             block_budget: budget.blocks as usize,

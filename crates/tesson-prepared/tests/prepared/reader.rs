@@ -60,6 +60,17 @@ fn shuffled() -> Vec<Json> {
 
 /// States that were saved by a version are taken by all later ones. These were saved by the first, behind 55 examples.
 #[test]
+fn a_reader_that_is_cancelled_from_another_thread_reads_no_further() {
+    let dataset = numbered("cancelled");
+    let mut reader = reader(&dataset, &shuffled(), OnDamage::Fail).expect("the dataset is right");
+    assert_eq!(read(&mut reader, 5).0.len(), 5);
+    let canceller = reader.canceller();
+    std::thread::spawn(move || canceller.cancel()).join().expect("it does not panic");
+    let (examples, error) = read(&mut reader, 5);
+    assert!(examples.is_empty() && matches!(error, Some(Error::Cancelled)), "{error:?}");
+}
+
+#[test]
 fn a_state_of_the_first_version_is_gone_on_with() {
     let dataset = numbered("compat");
     let straight = read(&mut reader(&dataset, &shuffled(), OnDamage::Fail).unwrap(), 80).0;

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use tesson::ConfigError;
 use tesson::tfds::features::{Schema, Selection};
 use tesson::tfds::pictures::Scale;
 use tesson::tfds::{OnDamage, Reader, ReaderLimits};
+use tesson::{ConfigError, ProcessGuard};
 
 use super::dataset::PreparedDataset;
 use crate::calls::released;
@@ -136,13 +136,13 @@ pub(crate) fn forked() {
 
 /// Where a reader was opened: what it has under way does not survive a fork.
 pub(super) struct Origin {
-    process: u32,
+    process: ProcessGuard,
     forks: u64,
 }
 
 impl Origin {
     pub(super) fn here() -> Origin {
-        Origin { process: std::process::id(), forks: FORKS.load(Ordering::Relaxed) }
+        Origin { process: ProcessGuard::here(), forks: FORKS.load(Ordering::Relaxed) }
     }
 
     /// Whether Python knows of a fork since: free, where asking the system costs as much as making an example.
@@ -152,7 +152,7 @@ impl Origin {
 
     /// Whether this is another process.
     pub(super) fn is_foreign(&self) -> bool {
-        self.process != std::process::id()
+        self.process.is_forked()
     }
 
     /// Refuses to read in another process.

@@ -1,0 +1,26 @@
+//! What reading ahead is made of, whoever reads: minibatches, one pass over everything, examples of prepared datasets.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `jobs` | jobs for any number of threads, whose results are taken in the order of the jobs |
+//! | `reorder` | results that arrive in any order, taken in theirs |
+//! | `workers` | threads that end with what they work for |
+//! | `canceller` | the one way to end a call from another thread |
+//! | `process` | the process that has the threads: they do not survive a fork |
+//! | `retry` | reads that are put together and tried again |
+//!
+//! What is read when is decided by those who use these parts: see decision 24.
+
+mod canceller;
+mod jobs;
+mod process;
+mod reorder;
+mod retry;
+mod workers;
+
+pub use canceller::Canceller;
+pub use jobs::OrderedJobs;
+pub use process::ProcessGuard;
+pub(crate) use reorder::Reorder;
+pub use retry::RetryingRead;
+pub use workers::Workers;

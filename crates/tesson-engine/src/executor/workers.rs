@@ -1,0 +1,80 @@
+//! Threads that end with what they work for.
+
+use std::io;
+use std::thread::{Builder, JoinHandle};
+
+use super::ProcessGuard;
+
+/// Threads that belong together. Dropping this waits for them, in the process that started them: whoever drops it has told
+/// them to end.
+#[derive(Debug)]
+pub struct Workers {
+    threads: Vec<JoinHandle<()>>,
+    process: ProcessGuard,
+}
+
+impl Default for Workers {
+    fn default() -> Workers {
+        Workers { threads: Vec::new(), process: ProcessGuard::here() }
+    }
+}
+
+impl Workers {
+    /// Starts another thread, with this name and its number.
+    ///
+    /// # Errors
+    /// The system has no thread to give.
+    pub fn start(&mut self, name: &str, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
+        let thread = Builder::new().name(format!("{name}-{}", self.threads.len()));
+        self.threads.push(thread.spawn(work)?);
+        Ok(())
+    }
+
+    /// How many threads have been started.
+    pub fn len(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// Whether none has been started.
+    pub fn is_empty(&self) -> bool {
+        self.threads.is_empty()
+    }
+}
+
+impl Drop for Workers {
+    fn drop(&mut self) {
+        let threads = std::mem::take(&mut self.threads);
+        if self.process.is_forked() {
+            return std::mem::forget(threads);
+        }
+        for thread in threads {
+            // A thread that panicked has told those who wait for it.
+            let _ = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn dropping_waits_for_all_threads_also_those_that_panic() {
+        let done = Arc::new(AtomicUsize::new(0));
+        let mut workers = Workers::default();
+        for number in 0..3 {
+            let done = Arc::clone(&done);
+            let work = move || {
+                done.fetch_add(1, Ordering::SeqCst);
+                assert_ne!(number, 1, "one of them panics");
+            };
+            workers.start("test", work).expect("the system has threads");
+        }
+        assert_eq!(workers.len(), 3);
+        drop(workers);
+        assert_eq!(done.load(Ordering::SeqCst), 3);
+    }
+}
