@@ -348,6 +348,7 @@ fn samples(column: &StreamColumn, dim: usize, i: usize) -> Vec<Vec<(u32, u64)>> 
             let sample = |s: usize| rows.range(s).map(|p| (columns[p], bits(values, p))).collect();
             samples.map(sample).collect()
         }
+        other => panic!("no format stores {other:?}"),
     }
 }
 

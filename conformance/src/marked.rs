@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
-use tesson::deserializer::transform::{Draw, Flow, Transform};
+use tesson::Shape;
+use tesson::deserializer::transform::{
+    Draw, Input, InputValues, Output, OutputValues, SampleType, Transform,
+};
 use tesson::deserializer::user::UserError;
 use tesson::deserializer::{Object, Scratch, Section, Value};
-use tesson::{Shape, StreamInfo};
 
 /// Puts a number that is drawn behind the values of each sample; the last of a sequence is drawn last.
 #[derive(Debug)]
@@ -27,22 +29,24 @@ impl Transform for Marked {
         self.seed
     }
 
-    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
-        match input.shape.dims() {
-            [n @ ..=10] => Ok(StreamInfo { shape: Shape::new([n + 1]), ..input.clone() }),
-            dims => Err(format!("found {dims:?}, expected one dimension of at most 10")),
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
+        match *input.dims {
+            [Some(n @ ..=10)] => Ok(input.clone().with_shape(&Shape::new([n + 1]))),
+            _ => Err(format!("found {input}, expected one dimension of at most 10")),
         }
     }
 
     fn apply(
         &self,
-        samples: Flow<'_>,
-        input: &StreamInfo,
+        input: Input<'_>,
+        output: Output<'_>,
         draw: &mut Draw<'_>,
         _scratch: &mut Scratch,
     ) -> Result<(), UserError> {
-        let Flow::F32 { input: values, output } = samples else { return Err("float32 is expected".into()) };
-        for sample in values.chunks(input.shape.len()) {
+        let (InputValues::F32(values), OutputValues::F32(output)) = (input.values, output.values) else {
+            return Err("float32 is expected".into());
+        };
+        for sample in values.chunks(input.shape[0]) {
             if sample[0] == 1234.0 {
                 return Err("1234 is not transformed".into());
             }

@@ -52,7 +52,7 @@ impl User {
         for (name, samples) in first {
             let dim = samples.get(0)?.as_array()?.len();
             let (name, shape) = (name.clone(), Shape::new([dim]));
-            self.facts.streams.push(StreamInfo { name, shape, element: Element::F32, sparse: false });
+            self.facts.streams.push(StreamInfo::dense(name, shape, Element::F32));
         }
         let sample = |v: &Value| v.as_array()?.iter().map(|x| Some(x.as_f64()? as f32)).collect();
         let stream =

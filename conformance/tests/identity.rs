@@ -166,13 +166,8 @@ impl ChunkSource for Custom {
     }
 
     fn streams(&self) -> Vec<StreamInfo> {
-        let stream = |name: &str, dims: &[usize], sparse| StreamInfo {
-            name: name.into(),
-            shape: Shape::new(dims),
-            element: Element::F32,
-            sparse,
-        };
-        vec![stream("x", &[2, 3], false), stream("y", &[7], true)]
+        let x = StreamInfo::dense("x", Shape::new([2, 3]), Element::F32);
+        vec![x, StreamInfo::sparse("y", 7, Element::F32)]
     }
 
     fn n_chunks(&self) -> u32 {

@@ -124,7 +124,7 @@ fn shapes_are_known_before_data_and_those_that_do_not_fit_are_refused() {
         Source::open_in(config, &*store).err().map(|e| e.to_string()).unwrap_or_default()
     };
     let found = error(&config(ORDERS[0], &[0; 10]));
-    assert_eq!(found, "transforms.x: `marked`: found [11], expected one dimension of at most 10");
+    assert_eq!(found, "transforms.x: `marked`: found float32 11, expected one dimension of at most 10");
     let mut config = config(ORDERS[0], &[1]);
     config.transforms.0[0].0 = "y".into();
     assert_eq!(error(&config), "transforms.y: `marked` transforms dense streams, this one is sparse");

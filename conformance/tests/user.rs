@@ -58,13 +58,8 @@ impl ChunkSource for Twin {
     }
 
     fn streams(&self) -> Vec<StreamInfo> {
-        let stream = |name: &str, dim: usize, sparse| StreamInfo {
-            name: name.into(),
-            shape: Shape::new([dim]),
-            element: Element::F32,
-            sparse,
-        };
-        vec![stream("x", 2, false), stream("y", 10, true)]
+        let x = StreamInfo::dense("x", Shape::new([2]), Element::F32);
+        vec![x, StreamInfo::sparse("y", 10, Element::F32)]
     }
 
     fn n_chunks(&self) -> u32 {
@@ -134,7 +129,7 @@ impl ChunkSource for Labels {
 
     fn streams(&self) -> Vec<StreamInfo> {
         let shape = Shape::new([1]);
-        vec![StreamInfo { name: "label".into(), shape, element: Element::F32, sparse: false }]
+        vec![StreamInfo::dense("label", shape, Element::F32)]
     }
 
     fn n_chunks(&self) -> u32 {
@@ -289,7 +284,7 @@ impl ChunkSource for Broken {
     }
 
     fn streams(&self) -> Vec<StreamInfo> {
-        vec![StreamInfo { name: "x".into(), shape: Shape::new([2]), element: Element::F32, sparse: false }]
+        vec![StreamInfo::dense("x", Shape::new([2]), Element::F32)]
     }
 
     fn n_chunks(&self) -> u32 {

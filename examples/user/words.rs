@@ -17,7 +17,7 @@ use tesson::deserializer::{
     Data, Deserializer, Format, Offsets, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
     StreamColumn, Values,
 };
-use tesson::{ConfigError, Element, Error, Shape, Source, SourceConfig, StreamInfo};
+use tesson::{ConfigError, Element, Error, Source, SourceConfig, StreamInfo};
 
 /// Lines in a chunk, the unit of shuffling and of sharing among workers.
 const LINES: usize = 16;
@@ -54,8 +54,7 @@ impl ChunkSource for Words {
     }
 
     fn streams(&self) -> Vec<StreamInfo> {
-        let (name, shape) = ("letters".into(), Shape::new([26]));
-        vec![StreamInfo { name, shape, element: Element::F32, sparse: true }]
+        vec![StreamInfo::sparse("letters", 26, Element::F32)]
     }
 
     fn n_chunks(&self) -> u32 {

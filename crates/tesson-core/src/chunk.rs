@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{DataError, DataErrorKind, Keys, ResourceId};
+use crate::{DataError, DataErrorKind, EncodedColumn, Frame, FrameColumn, Keys, ResourceId};
 
 /// Where the entries of a column begin.
 ///
@@ -29,6 +29,17 @@ impl Offsets {
     #[inline]
     pub fn range(&self, i: usize) -> std::ops::Range<usize> {
         self.start(i)..self.start(i + 1)
+    }
+
+    /// Appends those of `m` further entries to these of `n`.
+    fn append(&mut self, n: usize, next: &Offsets, m: usize) {
+        if *self == *next && matches!(self, Offsets::Every(_)) {
+            return;
+        }
+        let mut at: Vec<u32> = (0..=n).map(|i| self.start(i) as u32).collect();
+        let end = at[n];
+        at.extend((1..=m).map(|i| end + next.start(i) as u32));
+        *self = Offsets::At(at);
     }
 
     /// Bytes of memory held.
@@ -69,6 +80,35 @@ impl Values {
         self.len() == 0
     }
 
+    /// Appends some of other values, in the narrowest type that holds them and those before.
+    pub fn append(&mut self, from: &Values, range: Range<usize>) {
+        self.widen_for(from);
+        match (self, from) {
+            (Values::Ones(n), _) => *n += range.len(),
+            (Values::Bytes(out), Values::Bytes(v)) => out.extend_from_slice(&v[range]),
+            (Values::Bytes(out), _) => out.resize(out.len() + range.len(), 1),
+            (Values::F32(out), Values::F32(v)) => out.extend_from_slice(&v[range]),
+            (Values::F32(out), Values::Bytes(v)) => out.extend(v[range].iter().map(|&x| f32::from(x))),
+            (Values::F32(out), _) => out.resize(out.len() + range.len(), 1.0),
+            (Values::F64(out), Values::F64(v)) => out.extend_from_slice(&v[range]),
+            (Values::F64(out), Values::F32(v)) => out.extend(v[range].iter().map(|&x| f64::from(x))),
+            (Values::F64(out), Values::Bytes(v)) => out.extend(v[range].iter().map(|&x| f64::from(x))),
+            (Values::F64(out), Values::Ones(_)) => out.resize(out.len() + range.len(), 1.0),
+        }
+    }
+
+    /// Turns these into a type that holds others too.
+    fn widen_for(&mut self, other: &Values) {
+        let mut wider = match other {
+            Values::Bytes(_) if matches!(self, Values::Ones(_)) => Values::Bytes(Vec::new()),
+            Values::F32(_) if matches!(self, Values::Ones(_) | Values::Bytes(_)) => Values::F32(Vec::new()),
+            Values::F64(_) if !matches!(self, Values::F64(_)) => Values::F64(Vec::new()),
+            _ => return,
+        };
+        wider.append(self, 0..self.len());
+        *self = wider;
+    }
+
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
         match self {
@@ -80,8 +120,9 @@ impl Values {
     }
 }
 
-/// The values of one stream in a chunk.
+/// The values of one stream in a chunk. Which of these it is, the stream says ([`Storage`](crate::Storage)).
 #[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
 pub enum Data {
     /// `dim` values a sample, sample after sample.
     Dense {
@@ -97,6 +138,48 @@ pub enum Data {
         /// One value a column number.
         values: Values,
     },
+    /// Samples of encoded bytes, kept as they are.
+    Encoded(EncodedColumn),
+    /// Frames, each a sequence of one sample, kept with those around them.
+    Frames(FrameColumn),
+    /// `dim` values for each sequence: the sample that all of its samples are.
+    Repeated {
+        /// The values.
+        values: Values,
+    },
+}
+
+impl Data {
+    /// Whether a block that stays in memory keeps the column as it is; others are packed.
+    pub fn is_kept(&self) -> bool {
+        !matches!(self, Data::Dense { .. } | Data::Sparse { .. })
+    }
+
+    /// Counts the lines of encoded samples from `first` on: from the beginning of the resource, not of the chunk.
+    pub fn shift_lines(&mut self, first: u64) {
+        if let Data::Encoded(column) = self {
+            column.each_origin(|origin| origin.line = origin.line.map(|line| line + first));
+        }
+    }
+
+    /// Counts the resources of encoded samples from `first` on: those of one deserializer among those of several.
+    pub fn shift_resources(&mut self, first: u32) {
+        if let Data::Encoded(column) = self {
+            column.each_origin(|origin| origin.resource.0 = origin.resource.0.saturating_add(first));
+        }
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Data::Dense { values } | Data::Repeated { values } => values.bytes(),
+            Data::Sparse { rows, columns, values } => rows.bytes() + columns.capacity() * 4 + values.bytes(),
+            Data::Encoded(column) => column.bytes(),
+            Data::Frames(FrameColumn { values, frames, .. }) => {
+                values.bytes() + frames.capacity() * size_of::<Frame>()
+            }
+        }
+    }
 }
 
 /// One stream of a chunk: sequence `i` has the samples `samples.range(i)` of `data`.
@@ -111,13 +194,30 @@ pub struct StreamColumn {
 impl StreamColumn {
     /// Bytes of memory held.
     pub fn bytes(&self) -> usize {
-        self.samples.bytes()
-            + match &self.data {
-                Data::Dense { values } => values.bytes(),
-                Data::Sparse { rows, columns, values } => {
-                    rows.bytes() + columns.capacity() * 4 + values.bytes()
-                }
+        self.samples.bytes() + self.data.bytes()
+    }
+
+    /// The column, if it is kept; else an empty one in its place.
+    fn kept(&self) -> StreamColumn {
+        match self.data.is_kept() {
+            true => self.clone(),
+            false => {
+                StreamColumn { samples: Offsets::Every(0), data: Data::Dense { values: Values::Ones(0) } }
             }
+        }
+    }
+
+    /// Appends to `n` sequences of a kept column those of the chunk that follows, `m` of them, `lines` lines on.
+    fn append(&mut self, n: usize, next: &StreamColumn, m: usize, lines: u64) {
+        match (&mut self.data, &next.data) {
+            (Data::Encoded(column), Data::Encoded(more)) => column.append(more, 0..more.len(), lines),
+            (Data::Frames(column), Data::Frames(more)) => column.append(more),
+            (Data::Repeated { values }, Data::Repeated { values: more }) => {
+                values.append(more, 0..more.len())
+            }
+            _ => return,
+        }
+        self.samples.append(n, &next.samples, m);
     }
 }
 
@@ -164,6 +264,9 @@ pub struct Chunk {
     pub keys: Keys,
     /// Whether `keys` are line numbers, to which `first_line` is to be added.
     pub keys_are_lines: bool,
+    /// Which copy of its sequence each of them is, from 0, where a deserializer gives sequences several times; empty if none
+    /// is a further copy. Copies of one sequence have its key, and draw other random numbers.
+    pub copies: Vec<u32>,
     /// One column a stream, in the deserializer's order.
     pub streams: Vec<StreamColumn>,
     /// What was found wrong, ascending by sequence, within a sequence in the order of the bytes.
@@ -189,6 +292,7 @@ impl Chunk {
             lengths: Vec::new(),
             keys: Keys::Consecutive(0),
             keys_are_lines: false,
+            copies: Vec::new(),
             streams: Vec::new(),
             faults: Vec::new(),
             damaged: Vec::new(),
@@ -197,6 +301,11 @@ impl Chunk {
             first_line: 0,
             n_lines: 0,
         }
+    }
+
+    /// Which copy of its sequence sequence `i` is, from 0.
+    pub fn copy(&self, i: usize) -> u32 {
+        self.copies.get(i).copied().unwrap_or(0)
     }
 
     /// The key of sequence `i`.
@@ -243,6 +352,7 @@ impl Chunk {
             lengths: Vec::new(),
             keys: self.keys.compacted(),
             keys_are_lines: self.keys_are_lines,
+            copies: self.copies.clone(),
             streams: Vec::new(),
             faults: self.faults.clone(),
             damaged: self.damaged.clone(),
@@ -253,10 +363,14 @@ impl Chunk {
         }
     }
 
-    /// Appends [all but the columns](Chunk::without_columns) of a chunk that follows this one in the same storage.
+    /// Appends [all but the columns](Chunk::without_columns) of a chunk that follows this one in the same storage, and
+    /// those columns that are not packed ([`Data::is_kept`]), in their places.
     pub fn append_without_columns(&mut self, next: &Chunk) {
         if self.n_sequences == 0 {
             *self = next.without_columns();
+            if next.streams.iter().any(|column| column.data.is_kept()) {
+                self.streams = next.streams.iter().map(StreamColumn::kept).collect();
+            }
             return;
         }
         let (n, lines) = (self.n_sequences, next.first_line - self.first_line);
@@ -274,6 +388,13 @@ impl Chunk {
         };
         self.damaged.extend(next.damaged.iter().map(moved));
         self.left_out.extend(next.left_out.iter().map(|i| n + i));
+        if !(self.copies.is_empty() && next.copies.is_empty()) {
+            self.copies.resize(n as usize, 0);
+            self.copies.extend((0..next.n_sequences as usize).map(|i| next.copy(i)));
+        }
+        for (column, more) in self.streams.iter_mut().zip(&next.streams) {
+            column.append(n as usize, more, next.n_sequences as usize, lines);
+        }
         self.n_sequences += next.n_sequences;
         self.n_lines += next.n_lines;
     }
@@ -286,6 +407,41 @@ impl Chunk {
             + self.streams.iter().map(|s| size_of::<StreamColumn>() + s.bytes()).sum::<usize>()
             + (self.faults.capacity() + self.notes.capacity()) * size_of::<Fault>()
             + self.damaged.capacity() * size_of::<Damage>()
-            + self.left_out.capacity() * 4
+            + (self.left_out.capacity() + self.copies.capacity()) * 4
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_appended_in_the_narrowest_type_that_holds_all() {
+        let mut values = Values::Ones(2);
+        values.append(&Values::Bytes(vec![7, 8]), 1..2);
+        assert_eq!(values, Values::Bytes(vec![1, 1, 8]));
+        values.append(&Values::F64(vec![0.5]), 0..1);
+        values.append(&Values::Ones(3), 0..1);
+        assert_eq!(values, Values::F64(vec![1.0, 1.0, 8.0, 0.5, 1.0]));
+    }
+
+    #[test]
+    fn what_is_not_packed_stays_beside_what_is() {
+        let chunk = |n: u32, copies: Vec<u32>, data: Data| {
+            let packed = Data::Dense { values: Values::Ones(n as usize) };
+            let streams = [packed, data].map(|data| StreamColumn { samples: Offsets::Every(1), data });
+            Chunk { n_sequences: n, copies, streams: streams.into(), ..Chunk::empty() }
+        };
+        let repeated = |values: &[u8]| Data::Repeated { values: Values::Bytes(values.to_vec()) };
+        let mut all = Chunk::empty();
+        all.append_without_columns(&chunk(2, vec![], repeated(&[1, 2])));
+        all.append_without_columns(&chunk(2, vec![0, 1], repeated(&[3, 4])));
+        assert_eq!((all.copies.as_slice(), all.n_sequences), (&[0, 0, 0, 1][..], 4));
+        assert_eq!(
+            all.streams[1],
+            StreamColumn { samples: Offsets::Every(1), data: repeated(&[1, 2, 3, 4]) }
+        );
+        let without = Chunk { streams: Vec::new(), ..chunk(1, vec![], repeated(&[1])) };
+        assert_eq!(without.without_columns().streams, []);
     }
 }

@@ -27,8 +27,10 @@ mod options;
 mod parallelism;
 mod place;
 mod registry;
+mod sample_type;
 mod scratch;
 pub mod sections;
+mod stored;
 mod stream;
 mod streaming;
 mod suggest;
@@ -61,8 +63,10 @@ pub use place::{Name, Place};
 pub use registry::{
     DescribeFn, Format, KeyType, OpenFn, OpenTransformFn, ReadFile, ReaderDefaults, Registry, TransformFormat,
 };
+pub use sample_type::{SampleType, ValueType};
 pub use scratch::{DecodeRoom, Scratch};
-pub use stream::{Element, Shape, StreamInfo};
+pub use stored::{EncodedColumn, Frame, FrameColumn, Origin};
+pub use stream::{Element, Shape, Storage, StreamInfo};
 pub use streaming::{ByteRun, StreamingDecoder};
 pub use suggest::{did_you_mean, nearest};
-pub use transform::{Flow, SparseFlow, Transform};
+pub use transform::{Input, InputValues, Output, OutputValues, SparseInput, SparseOutput, Transform};

@@ -62,8 +62,25 @@ impl Element {
     }
 }
 
+/// How the samples of a stream lie in the chunks of its deserializer ([`Data`](crate::Data)).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Storage {
+    /// As values, dense or sparse.
+    #[default]
+    Values,
+    /// As bytes of a file format, which the first transform of the stream decodes when a minibatch is made. The shape is
+    /// not looked at.
+    Encoded,
+    /// As frames of longer recordings, each a sequence of its own. Transforms can see the frames around one.
+    Frames,
+    /// As one sample a sequence, which is repeated to the length of the first deserializer's sequence.
+    Repeated,
+}
+
 /// A named channel of samples.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub struct StreamInfo {
     /// The name minibatches deliver it by.
     pub name: String,
@@ -73,9 +90,38 @@ pub struct StreamInfo {
     pub element: Element,
     /// Whether samples are lists of (column, value) pairs.
     pub sparse: bool,
+    /// How a deserializer stores the samples; of no interest in a minibatch.
+    pub storage: Storage,
 }
 
 impl StreamInfo {
+    /// A dense stream, whose samples are stored as values.
+    pub fn dense(name: impl Into<String>, shape: Shape, element: Element) -> StreamInfo {
+        StreamInfo { name: name.into(), shape, element, sparse: false, storage: Storage::Values }
+    }
+
+    /// A sparse stream of so many columns.
+    pub fn sparse(name: impl Into<String>, n_columns: usize, element: Element) -> StreamInfo {
+        StreamInfo { sparse: true, ..StreamInfo::dense(name, Shape::new([n_columns]), element) }
+    }
+
+    /// A stream of encoded samples, which transforms make values of this type of.
+    pub fn encoded(name: impl Into<String>, element: Element) -> StreamInfo {
+        StreamInfo { storage: Storage::Encoded, ..StreamInfo::dense(name, Shape::new([]), element) }
+    }
+
+    /// The same stream, stored in another way.
+    #[must_use]
+    pub fn stored_as(self, storage: Storage) -> StreamInfo {
+        StreamInfo { storage, ..self }
+    }
+
+    /// The same stream, sparse or dense.
+    #[must_use]
+    pub fn with_sparse(self, sparse: bool) -> StreamInfo {
+        StreamInfo { sparse, ..self }
+    }
+
     /// Bytes of a stream's name, at most: it is part of every error, log line and state.
     pub const LONGEST_NAME: usize = 1024;
 

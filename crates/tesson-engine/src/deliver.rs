@@ -10,6 +10,7 @@ mod make;
 mod plan;
 mod residency;
 mod single;
+mod stored;
 mod ticket;
 
 use std::cmp::Reverse;
@@ -27,7 +28,7 @@ use crate::arrays::Depot;
 use crate::block::{BlockTable, Resident, Spares};
 use crate::executor::{Canceller, Workers};
 use crate::fetch::Resources;
-use crate::pack::Pools;
+use crate::pack::{Pools, packed_streams};
 use crate::stats::Counters;
 use crate::transform::Transforms;
 use growth::Growth;
@@ -309,8 +310,8 @@ struct Shared {
     block_bytes: u64,
     pools: Pools,
     depot: Arc<Depot>,
-    /// Values in a sample of each stream.
-    dims: Vec<usize>,
+    /// The streams that blocks in memory have packed, by number, and the values in a sample of each.
+    packed_streams: Vec<(usize, usize)>,
     spares: Arc<Spares>,
     state: Mutex<State>,
     /// The pipeline is given up; its source may go on with another one.
@@ -388,7 +389,8 @@ impl Pipeline {
             broken: false,
         };
         let memory_limit = setup.memory_limit;
-        let dims: Vec<usize> = setup.streams.iter().map(|s| s.shape.len()).collect();
+        let packed_streams = packed_streams(&setup.streams);
+        let pools = Pools::new(setup.streams.len(), memory_limit);
         let shared = Arc::new(Shared {
             spares: Arc::new(Spares::new(setup.spare_bytes)),
             setup,
@@ -397,9 +399,9 @@ impl Pipeline {
             row_storage,
             row_cost: row_storage.max(ROW_COST),
             block_bytes,
-            pools: Pools::new(dims.len(), memory_limit),
+            pools,
             depot: Arc::new(Depot::new(memory_limit)),
-            dims,
+            packed_streams,
             state: Mutex::new(state),
             stop: AtomicBool::new(false),
             work: Condvar::new(),

@@ -49,7 +49,8 @@ pub(crate) fn describe(
     DataError::new(fault.kind.clone(), at).within(stream, Some(key(fault.sequence, source)))
 }
 
-fn key(sequence: u32, source: &Source<'_>) -> Key {
+/// The key of a sequence, line numbers counted from the beginning of the resource.
+pub(crate) fn key(sequence: u32, source: &Source<'_>) -> Key {
     match (source.chunk.key(sequence as usize), source.chunk.keys_are_lines) {
         (Key::Number(n), true) => Key::Number(n + source.line_base),
         (key, _) => key,

@@ -124,7 +124,7 @@ impl StreamArrays {
         let taken_over = PyOnceLock::new();
         let _ = taken_over.set(py, arrays);
         Ok(StreamArrays {
-            info: Arc::new(StreamInfo { name, shape: Shape::new(dims), element, sparse }),
+            info: Arc::new(StreamInfo::dense(name, Shape::new(dims), element).with_sparse(sparse)),
             shape: shape.into(),
             lengths,
             n_samples,

@@ -3,11 +3,15 @@
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use tesson::deserializer::transform::{Draw, Flow, SparseFlow, Transform};
+use tesson::Shape;
+use tesson::deserializer::transform::{
+    Draw, Input, InputValues, Output, OutputValues, SampleType, SparseInput, SparseOutput, Transform,
+    ValueType,
+};
 use tesson::deserializer::user::UserError;
 use tesson::deserializer::{Object, Scratch, Value};
-use tesson::{Shape, StreamInfo};
 
 use crate::calls::{self, Owner};
 
@@ -41,6 +45,9 @@ enum Sparse {
     Rows,
 }
 
+/// What a source never asks of one: streams of other types are refused when it is opened.
+const FLOATS: &str = "functions transform floats, of one type in and out";
+
 /// A user's transform as a value of a configuration.
 pub(crate) fn value(function: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value> {
     let module = function.py().import("tesson.transforming")?;
@@ -68,11 +75,11 @@ pub(crate) fn value(function: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value
 }
 
 impl PythonTransform {
-    fn input_shape<'a>(&'a self, input: &'a StreamInfo) -> &'a [usize] {
-        self.input_shape.as_deref().unwrap_or(input.shape.dims())
+    fn input_shape<'a>(&'a self, input: &'a [usize]) -> &'a [usize] {
+        self.input_shape.as_deref().unwrap_or(input)
     }
 
-    fn shape_of<'a>(&'a self, input: &'a StreamInfo) -> &'a [usize] {
+    fn shape_of<'a>(&'a self, input: &'a [usize]) -> &'a [usize] {
         self.shape.as_deref().unwrap_or(self.input_shape(input))
     }
 
@@ -81,7 +88,7 @@ impl PythonTransform {
         &self,
         py: Python<'py>,
         values: &[T],
-        input: &StreamInfo,
+        input: &[usize],
         words: Option<Vec<u32>>,
     ) -> PyResult<Bound<'py, PyArray1<T>>> {
         let samples = PyArray1::from_slice(py, values);
@@ -95,14 +102,14 @@ impl PythonTransform {
         &self,
         py: Python<'py>,
         (bounds, columns, values): (&[i32], &[i32], &[T]),
-        input: &StreamInfo,
+        dim: usize,
         words: Option<Vec<u32>>,
     ) -> PyResult<(PyReadonlyArray1<'py, T>, PyReadonlyArray1<'py, i32>, Vec<u32>)> {
         let [bounds, columns] = [bounds, columns].map(|numbers| PyArray1::from_slice(py, numbers));
-        let (from, to) = (input.shape.len(), self.shape_of(input).iter().product::<usize>());
+        let to = self.shape_of(&[dim]).iter().product::<usize>();
         let samples = (bounds, columns, PyArray1::from_slice(py, values));
         let answer =
-            self.transformed_rows.bind(py).call1((self.function.bind(py), samples, from, to, words))?;
+            self.transformed_rows.bind(py).call1((self.function.bind(py), samples, dim, to, words))?;
         answer.extract()
     }
 }
@@ -120,8 +127,12 @@ impl Transform for PythonTransform {
         self.seed
     }
 
-    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
-        let (given, found) = (self.input_shape(input), input.shape.len());
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
+        let shape = input.shape().filter(|_| matches!(input.values, ValueType::F32 | ValueType::F64));
+        let Some(shape) = shape else {
+            return Err(format!("found {input}, expected floats of a known shape"));
+        };
+        let (given, found) = (self.input_shape(shape.dims()), shape.len());
         if given.iter().product::<usize>() != found {
             return Err(format!("found {given:?}, samples have {found} values"));
         }
@@ -129,8 +140,8 @@ impl Transform for PythonTransform {
             let what = "it transforms dense samples, this stream is sparse; choose `sparse=\"csr\"` or `sparse=\"dense\"`";
             return Err(what.into());
         }
-        let sparse = input.sparse && self.sparse == Some(Sparse::Rows);
-        Ok(StreamInfo { shape: Shape::new(self.shape_of(input)), sparse, ..input.clone() })
+        let output = input.clone().with_shape(&Shape::new(self.shape_of(shape.dims())));
+        Ok(if self.sparse == Some(Sparse::Rows) { output } else { output.densified() })
     }
 
     fn takes_sparse(&self) -> bool {
@@ -139,49 +150,51 @@ impl Transform for PythonTransform {
 
     fn apply_sparse(
         &self,
-        samples: SparseFlow<'_>,
-        input: &StreamInfo,
+        input: SparseInput<'_>,
+        output: SparseOutput<'_>,
         draw: &mut Draw<'_>,
         _scratch: &mut Scratch,
     ) -> Result<(), UserError> {
         let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
-        let SparseFlow { bounds, columns, values, counts_out, columns_out } = samples;
+        let (bounds, columns, dim) = (input.bounds, input.columns, input.dim);
         calls::call(self.owner, &self.name, |py| {
-            let (columns, counts) = match values {
-                Flow::F32 { input: values, output } => {
-                    let (v, columns, counts) = self.call_rows(py, (bounds, columns, values), input, words)?;
-                    output.extend_from_slice(v.as_slice()?);
+            let (columns, counts) = match (input.values, output.values) {
+                (InputValues::F32(values), OutputValues::F32(out)) => {
+                    let (v, columns, counts) = self.call_rows(py, (bounds, columns, values), dim, words)?;
+                    out.extend_from_slice(v.as_slice()?);
                     (columns, counts)
                 }
-                Flow::F64 { input: values, output } => {
-                    let (v, columns, counts) = self.call_rows(py, (bounds, columns, values), input, words)?;
-                    output.extend_from_slice(v.as_slice()?);
+                (InputValues::F64(values), OutputValues::F64(out)) => {
+                    let (v, columns, counts) = self.call_rows(py, (bounds, columns, values), dim, words)?;
+                    out.extend_from_slice(v.as_slice()?);
                     (columns, counts)
                 }
+                _ => return Err(PyTypeError::new_err(FLOATS)),
             };
-            columns_out.extend_from_slice(columns.as_slice()?);
-            counts_out.extend(counts);
+            output.columns.extend_from_slice(columns.as_slice()?);
+            output.counts.extend(counts);
             Ok(())
         })
     }
 
     fn apply(
         &self,
-        samples: Flow<'_>,
-        input: &StreamInfo,
+        input: Input<'_>,
+        output: Output<'_>,
         draw: &mut Draw<'_>,
         _scratch: &mut Scratch,
     ) -> Result<(), UserError> {
         // As many bits as NumPy's generator has for a key.
         let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
         calls::call(self.owner, &self.name, |py| {
-            match samples {
-                Flow::F32 { input: values, output } => {
-                    output.extend_from_slice(self.call(py, values, input, words)?.readonly().as_slice()?);
+            match (input.values, output.values) {
+                (InputValues::F32(values), OutputValues::F32(out)) => {
+                    out.extend_from_slice(self.call(py, values, input.shape, words)?.readonly().as_slice()?);
                 }
-                Flow::F64 { input: values, output } => {
-                    output.extend_from_slice(self.call(py, values, input, words)?.readonly().as_slice()?);
+                (InputValues::F64(values), OutputValues::F64(out)) => {
+                    out.extend_from_slice(self.call(py, values, input.shape, words)?.readonly().as_slice()?);
                 }
+                _ => return Err(PyTypeError::new_err(FLOATS)),
             }
             Ok(())
         })

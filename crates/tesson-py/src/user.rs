@@ -49,11 +49,8 @@ pub(crate) fn value(object: &Bound<'_, PyAny>, owner: Owner) -> PyResult<Value> 
         identity: get("identity")?.extract()?,
         streams: streams
             .into_iter()
-            .map(|(name, dims, sparse)| StreamInfo {
-                name,
-                shape: Shape::new(dims),
-                element: Element::F32,
-                sparse,
+            .map(|(name, dims, sparse)| {
+                StreamInfo::dense(name, Shape::new(dims), Element::F32).with_sparse(sparse)
             })
             .collect(),
         counted_stream: get("counted_stream")?.extract()?,
@@ -135,7 +132,7 @@ pub(crate) fn batch_of(
     sweep_end: bool,
 ) -> PyResult<Batch> {
     let element = if double { Element::F64 } else { Element::F32 };
-    let stream = StreamInfo { name: "value".into(), shape: Shape::new(shape.clone()), element, sparse };
+    let stream = StreamInfo::dense("value", Shape::new(shape.clone()), element).with_sparse(sparse);
     let chunk = user::checked(vec![column(columns)?], std::slice::from_ref(&stream), None)
         .map_err(PyValueError::new_err)?;
     let minibatch = Minibatch::of_chunk(&[Arc::new(stream)], &chunk, sweep_end);

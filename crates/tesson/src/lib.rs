@@ -44,7 +44,7 @@ pub use source::Source;
 pub use tesson_config::{SourceConfig, StoreKind};
 pub use tesson_core::{
     ConfigError, DataError, DataErrorKind, Element, Error, Format, Key, Location, Registry, ResumeError,
-    Shape, StoreError, StreamInfo, UsageError,
+    Shape, Storage, StoreError, StreamInfo, UsageError,
 };
 pub use tesson_engine::{
     BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, Floats, Layout, Minibatch, PiecesPlan,
@@ -68,17 +68,18 @@ pub mod plan {
 pub mod deserializer {
     pub use tesson_core::{
         ByteRun, Cause, Chunk, ChunkAccess, CompactLengths, Corpus, CorpusFacts, Damage, Data, Defects,
-        DescribeFn, Deserializer, DeserializerFacts, Fault, Fetch, Format, FoundStream, InMemory, Index,
-        IndexCache, Indexed, KeyType, Keys, Name, Object, Offsets, OneCore, OptionDefault, OptionKind,
-        OptionSpec, OptionTable, Options, Parallelism, ReadContext, ReaderDefaults, RepeatedKeys, ResourceId,
-        Scattered, Scratch, Section, SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder,
-        Value, Values, Words, describe_from_table,
+        DescribeFn, Deserializer, DeserializerFacts, EncodedColumn, Fault, Fetch, Format, FoundStream, Frame,
+        FrameColumn, InMemory, Index, IndexCache, Indexed, KeyType, Keys, Name, Object, Offsets, OneCore,
+        OptionDefault, OptionKind, OptionSpec, OptionTable, Options, Origin, Parallelism, ReadContext,
+        ReaderDefaults, RepeatedKeys, ResourceId, Scattered, Scratch, Section, SequenceSelection,
+        StreamColumn, StreamMismatch, StreamingDecoder, Value, Values, Words, describe_from_table,
     };
 
     /// Custom transforms.
     pub mod transform {
         pub use tesson_core::{
-            Draw, Flow, OpenTransformFn, ReadFile, SparseFlow, Transform, TransformFormat,
+            Draw, Input, InputValues, OpenTransformFn, Output, OutputValues, ReadFile, SampleType,
+            SparseInput, SparseOutput, Transform, TransformFormat, ValueType,
         };
     }
 

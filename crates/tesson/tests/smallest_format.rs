@@ -43,7 +43,7 @@ fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Dese
     let dim = at_least_one(options, "dim")?;
     let per_chunk = at_least_one(options, "recordsPerChunk")?;
     let shape = Shape::new([dim as usize]);
-    let stream = StreamInfo { name: "x".into(), shape, element: Element::F32, sparse: false };
+    let stream = StreamInfo::dense("x", shape, Element::F32);
     let file = options.text("file")?.into();
     // All that changes what is delivered, and so what a saved state is good for.
     let identity = format!("{} dim={dim} recordsPerChunk={per_chunk}", FORMAT.name);

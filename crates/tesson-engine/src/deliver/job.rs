@@ -10,6 +10,7 @@ use super::plan::PLANNED_AT_ONCE;
 use super::ticket::{Ticket, Work};
 use super::{Brain, Presence, Setup, Shared, State, Supply, decode_room};
 use crate::arrays::Arrays;
+use crate::transform::ChainMemory;
 
 /// A minibatch that misses this many blocks, or blocks of so many storage bytes, does not wait for them while the
 /// allowance for rows lasts.
@@ -48,6 +49,7 @@ pub(super) struct Bench {
     pub(super) scratch: Scratch,
     pub(super) bytes: Vec<u8>,
     pub(super) chunk: Chunk,
+    pub(super) chains: ChainMemory,
     /// What the next minibatches are packed into.
     pub(super) arrays: Vec<Arrays>,
 }
@@ -55,7 +57,13 @@ pub(super) struct Bench {
 impl Bench {
     pub(super) fn new(setup: &Setup) -> Bench {
         let scratch = Scratch { room: decode_room(setup.memory_limit), ..Scratch::default() };
-        Bench { scratch, bytes: Vec::new(), chunk: Chunk::empty(), arrays: Vec::new() }
+        Bench {
+            scratch,
+            bytes: Vec::new(),
+            chunk: Chunk::empty(),
+            chains: ChainMemory::default(),
+            arrays: Vec::new(),
+        }
     }
 }
 

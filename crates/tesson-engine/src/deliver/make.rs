@@ -9,6 +9,7 @@ use tesson_core::{
 use tesson_plan::{BatchKind, BatchSlot, Planned, Sharing};
 
 use super::job::{Bench, Task};
+use super::stored::{StoredStreams, Undecodable};
 use super::ticket::{Held, Outcome, Packed, Work};
 use super::{LengthRule, Setup, Shared, State, Supply};
 use crate::arrays::Arrays;
@@ -66,28 +67,33 @@ impl Shared {
         let mut arrays = bench.arrays.pop().unwrap_or_else(|| self.depot.fresh());
         // Whoever waits for the blocks' memory is not to wait until the minibatch is taken.
         let mut held = std::mem::take(&mut work.held);
-        let fetched = self.gather(work, &held, &mut arrays, bench)?;
+        let (fetched, mut undecodable) = self.gather(work, &held, &mut arrays, bench)?;
         let sources = sources(&held, &fetched);
-        let charges = self.charges(work, &sources);
-        let is_left_out = |i: &Item| sources[i.held as usize].chunk.is_left_out(i.row);
+        let mut charges = self.charges(work, &sources);
+        self.charge_undecodable(work, &mut undecodable, &mut charges);
+        let is_left_out = |number: usize, i: &Item| {
+            sources[i.held as usize].chunk.is_left_out(i.row) || undecodable.contains(number)
+        };
         let unasked = self.setup.transforms.is_empty() && matches!(self.setup.length_rule, LengthRule::Any);
         let places: Vec<BatchSlot> = match unasked {
             true => Vec::new(),
             false => {
-                let own = work.items.iter().zip(work.plan.own_slots());
-                own.filter(|(item, _)| !is_left_out(item)).map(|(_, place)| place).collect()
+                let own = work.items.iter().zip(work.plan.own_slots()).enumerate();
+                own.filter(|(i, (item, _))| !is_left_out(*i, item)).map(|(_, (_, place))| place).collect()
             }
         };
         // The data may end inside the last sequence; one that is left out leaves nothing to be cut.
-        let last = work.items.last().is_some_and(|i| !is_left_out(i));
-        work.items.retain(|i| !is_left_out(i));
+        let last = work.items.last().is_some_and(|i| !is_left_out(work.items.len() - 1, i));
+        let mut numbers = 0..;
+        work.items.retain(|item| numbers.next().is_some_and(|number| !is_left_out(number, item)));
         let Arrays { streams, keys, .. } = &mut arrays;
         pack::keys(&work.items, &sources, keys);
         let refused = self.refusal(&places, streams, keys);
         if let Some(keep) = work.plan.keep_of_last.filter(|_| last) {
             streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
         }
-        self.setup.transforms.apply(streams, keys, &places, &mut bench.scratch, &self.pools)?;
+        let sequences = (work.items.as_slice(), sources.as_slice(), places.as_slice());
+        self.setup.transforms.apply(streams, keys, sequences, &mut bench.chains, &self.pools)?;
         drop(sources);
         fetched.into_iter().for_each(|chunk| self.spares.give(chunk));
         let counters = &self.setup.counters;
@@ -107,37 +113,52 @@ impl Shared {
             },
             after: work.plan.after,
             passed: work.passed,
-            charges,
+            charges: charges.into_iter().map(|(_, charge)| charge).collect(),
             refused,
         })
     }
 
     /// Packs a minibatch. Sequences that are in no block in memory are fetched, of a large minibatch a part at a time, so
-    /// that they do not lie in memory twice. Returns what was fetched, of parts before the last one without columns.
+    /// that they do not lie in memory twice. Returns what was fetched, of parts before the last one without columns, and
+    /// what could not be decoded.
     fn gather(
         &self,
         work: &mut Work,
         held: &[Option<Held>],
         arrays: &mut Arrays,
         bench: &mut Bench,
-    ) -> Result<Vec<Chunk>, Error> {
+    ) -> Result<(Vec<Chunk>, Undecodable), Error> {
         let n_own = work.items.len();
         let n_all = n_own + work.others.len();
-        let mut packing = Packing::new(&self.setup.streams, n_own, &self.pools, &mut arrays.streams);
+        let mut stored = self.stored_streams(work);
+        let is_made = |number| stored.is_some() && self.setup.transforms.is_stored(number);
+        let streams = &mut arrays.streams;
+        let mut packing = Packing::new(&self.setup.streams, n_own, &self.pools, is_made, streams);
         let mut fetched = Vec::new();
         let mut from = 0;
         loop {
             let to = self.end_of_part(work, held, from);
             let part = work.items.iter_mut().chain(&mut work.others).skip(from).take(to - from);
             self.fetch(&work.blocks, held, part, &mut fetched, bench)?;
-            packing.append(&work.items[from.min(n_own)..to.min(n_own)], &sources(held, &fetched));
-            if packing.bytes() > self.setup.largest_batch() {
-                return Err(self.too_large(work, packing.bytes()));
+            let sources = sources(held, &fetched);
+            let own = &work.items[from.min(n_own)..to.min(n_own)];
+            match &mut stored {
+                None => packing.append(own, &sources),
+                Some(stored) => {
+                    self.append_stored(stored, (work, from..to), &sources, &mut bench.chains)?;
+                    packing.append(&stored.decoded(own, from), &sources);
+                }
+            }
+            let bytes = packing.bytes() + stored.as_ref().map_or(0, StoredStreams::bytes);
+            if bytes > self.setup.largest_batch() {
+                return Err(self.too_large(work, bytes));
             }
             if to == n_all {
-                packing.finish(&self.pools, &mut arrays.streams);
-                return Ok(fetched);
+                let (made, undecodable) = self.finish_stored(stored);
+                packing.finish(&self.pools, made, &mut arrays.streams);
+                return Ok((fetched, undecodable));
             }
+            drop(sources);
             for chunk in &mut fetched {
                 if !chunk.streams.is_empty() {
                     let rest = chunk.without_columns();
@@ -234,8 +255,8 @@ impl Shared {
         .into()
     }
 
-    /// The faults of a minibatch's sequences that count now, in plan order.
-    pub(super) fn charges(&self, work: &Work, sources: &[Source<'_>]) -> Vec<Charge> {
+    /// The faults of a minibatch's sequences that count now, in plan order, each with the number of its sequence in the plan.
+    pub(super) fn charges(&self, work: &Work, sources: &[Source<'_>]) -> Vec<(u64, Charge)> {
         if sources.iter().all(|s| s.chunk.faults.is_empty() && s.chunk.damaged.is_empty()) {
             return Vec::new();
         }
@@ -250,15 +271,16 @@ impl Shared {
             .map(|(item, place)| (place.number, item, place.planned, place.sweep))
             .collect();
         faulty.sort_by_key(|(number, ..)| *number);
-        let mut charges = Vec::new();
-        for (_, item, planned, sweep) in faulty {
+        let (mut charges, mut numbered) = (Vec::new(), Vec::new());
+        for (number, item, planned, sweep) in faulty {
             let source = &sources[item.held as usize];
             let again =
                 work.plan.kind == BatchKind::RepeatedStep || !self.is_first_visit(work, planned, sweep);
             let streams = &self.setup.streams;
             fault::charge(item.row, source, again, streams, &self.setup.resources, &mut charges);
+            numbered.extend(charges.drain(..).map(|charge| (number, charge)));
         }
-        charges
+        numbered
     }
 
     /// Whether a fault of this sequence has not been met before, had its worker read from the start.

@@ -72,7 +72,7 @@ impl Shared {
             );
             let columns = &mut bench.chunk;
             self.corpus().load(chunk, wanted, &*self.setup.resources, &mut bench.scratch, columns)?;
-            if packer.push(columns, &self.dims).is_none() {
+            if packer.push(columns, &self.packed_streams).is_none() {
                 return Ok(None);
             }
             beside.append_without_columns(columns);

@@ -4,12 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, ChunkAccess, Corpus, CorpusFacts, Damage, Error, Fault, Fetch, Index, Indexed, Keys, PartFetch,
-    ResourceId, Scattered, Scratch, SequenceSelection, UsageError,
+    Chunk, ChunkAccess, Corpus, CorpusFacts, Damage, DataErrorKind, Error, Fault, Fetch, Index, Indexed,
+    Keys, PartFetch, ResourceId, Scattered, Scratch, SequenceSelection, UsageError,
 };
 use tesson_plan::JoinedChunk;
 
 use super::gather::{Pick, gather};
+use super::repeated;
 
 /// A corpus made of several.
 pub(super) struct JoinedCorpus {
@@ -51,6 +52,8 @@ pub(super) struct JoinedPart {
     pub(super) strict: bool,
     /// Of each of its streams the values in a dense sample, and whether it is sparse.
     pub(super) streams: Vec<(usize, bool)>,
+    /// Of each of its streams whether its one sample is repeated to the length of the first part's sequence.
+    pub(super) repeated: Vec<bool>,
 }
 
 /// A sequence of one part: its chunk, and its number in it.
@@ -248,6 +251,9 @@ impl JoinedCorpus {
             done = part
                 .load(&wanted, fetch, scratch, chunks)
                 .and_then(|loaded| self.take(part, number == 0, loaded, rows.len(), out));
+            if done.is_ok() && part.repeated.contains(&true) {
+                self.repeat(part, rows, &wanted, out);
+            }
             if done.is_err() {
                 break;
             }
@@ -260,6 +266,35 @@ impl JoinedCorpus {
         bench.scratch.iter_mut().for_each(|s| scratch.warnings.merge(std::mem::take(&mut s.warnings)));
         scratch.format = Some(Box::new(bench));
         done
+    }
+
+    /// Turns columns of one sample a sequence, the last ones, into columns of samples that are repeated to the length of
+    /// the first part's sequence.
+    fn repeat(&self, part: &JoinedPart, rows: &[Row], wanted: &[Option<Row>], out: &mut Chunk) {
+        let length = |&row: &Row| {
+            let (chunk, i) = self.row(0, row).expect("the first part has every sequence");
+            self.parts[0].indexed.index.lengths(chunk as usize).get(i as usize)
+        };
+        let lengths: Vec<u32> = rows.iter().map(length).collect();
+        let first = out.streams.len() - part.streams.len();
+        for number in (0..part.streams.len()).filter(|&number| part.repeated[number]) {
+            let (column, dim) = (&mut out.streams[first + number], part.streams[number].0);
+            for i in repeated::repeat(column, &lengths, dim) {
+                let (chunk, row) = wanted[i as usize].expect("what has samples is there");
+                let (resource, bytes) = part.indexed.corpus.span(chunk, row);
+                out.faults.push(Fault {
+                    sequence: i,
+                    kind: DataErrorKind::Malformed {
+                        what: "the sequence has several samples, expected one that is repeated".into(),
+                    },
+                    stream: Some(part.first_stream + number as u16),
+                    resource: ResourceId(resource.0.saturating_add(part.first_resource)),
+                    offset: bytes.start,
+                    line: None,
+                    fatal: true,
+                });
+            }
+        }
     }
 
     /// What a part has for a joined sequence.
@@ -283,6 +318,10 @@ impl JoinedCorpus {
         if keys {
             let columns = loaded.chunks.iter().map(Chunk::absolute_keys).collect::<Vec<_>>();
             out.keys = Keys::gathered(&columns, (0..n).map(|i| loaded.pick(i).unwrap_or_default()));
+            if loaded.chunks.iter().any(|chunk| !chunk.copies.is_empty()) {
+                let copy = |(chunk, row): (u32, u32)| loaded.chunks[chunk as usize].copy(row as usize);
+                out.copies = (0..n).map(|i| loaded.pick(i).map_or(0, copy)).collect();
+            }
         }
         let marked = |c: &Chunk| {
             !(c.faults.is_empty() && c.damaged.is_empty() && c.notes.is_empty() && c.left_out.is_empty())
@@ -308,14 +347,22 @@ impl JoinedCorpus {
                 }
             }
         }
+        let first = out.streams.len();
         match loaded.picks {
-            None => out.streams.append(&mut loaded.chunks[0].streams),
+            None => {
+                let Chunk { streams, first_line, .. } = &mut loaded.chunks[0];
+                streams.iter_mut().for_each(|column| column.data.shift_lines(*first_line));
+                out.streams.append(streams);
+            }
             Some(picks) => {
                 for (stream, &shape) in part.streams.iter().enumerate() {
                     let column = gather(loaded.chunks, stream, &picks, shape, self.largest);
                     out.streams.push(column.ok_or_else(too_much)?);
                 }
             }
+        }
+        for column in &mut out.streams[first..] {
+            column.data.shift_resources(part.first_resource);
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{Chunk, Data, Offsets, StreamColumn, Values};
+use tesson_core::{Chunk, Data, EncodedColumn, FrameColumn, Offsets, StreamColumn, Values};
 
 /// A sequence of one of several chunks, or none: that has no samples.
 pub(super) type Pick = Option<(u32, u32)>;
@@ -26,7 +26,13 @@ pub(super) fn gather(
     for at in ranges() {
         samples.push(samples_of(at).len())?;
     }
-    let mut values = widest(columns.iter().map(|c| values_of(c)));
+    if let Some(kept) = columns.first().filter(|column| column.data.is_kept()) {
+        let line = |pick: &(u32, u32)| chunks[pick.0 as usize].first_line;
+        let lines = picks.iter().flatten().map(line);
+        let data = gather_kept(&kept.data, ranges().flatten().zip(lines), most)?;
+        return Some(StreamColumn { samples: Offsets::At(samples.0), data });
+    }
+    let mut values = Values::Ones(0);
     if sparse {
         let (mut rows, mut indices) = (Ends::with_capacity(samples.total()), Vec::new());
         for (column, row) in ranges().flatten() {
@@ -36,7 +42,7 @@ pub(super) fn gather(
             let entries = from.start(picked.start)..from.start(picked.end);
             fits(indices.len() + entries.len(), 12, most)?;
             indices.extend_from_slice(&columns[entries.clone()]);
-            append(&mut values, v, entries);
+            values.append(v, entries);
         }
         let data = Data::Sparse { rows: Offsets::At(rows.0), columns: indices, values };
         return Some(StreamColumn { samples: Offsets::At(samples.0), data });
@@ -44,9 +50,37 @@ pub(super) fn gather(
     for (column, row) in ranges().flatten() {
         let picked = column.samples.range(row as usize);
         fits(values.len() + picked.len() * dim, 8, most)?;
-        append(&mut values, values_of(column), picked.start * dim..picked.end * dim);
+        values.append(values_of(column), picked.start * dim..picked.end * dim);
     }
     Some(StreamColumn { samples: Offsets::At(samples.0), data: Data::Dense { values } })
+}
+
+/// Sequences of columns that are kept as they were read, each with the line its chunk begins at; `None` if they take more than `most` bytes.
+fn gather_kept<'a>(
+    like: &Data,
+    sequences: impl Iterator<Item = ((&'a StreamColumn, u32), u64)>,
+    most: usize,
+) -> Option<Data> {
+    let mut encoded = EncodedColumn::default();
+    let mut frames = FrameColumn { values: Values::Ones(0), n_frames: 0, frames: Vec::new() };
+    let mut last: Option<(&FrameColumn, &Range<u32>)> = None;
+    for ((column, row), first_line) in sequences {
+        let samples = column.samples.range(row as usize);
+        match &column.data {
+            Data::Frames(column) => {
+                for i in samples {
+                    let recording = &column.frames[i].recording;
+                    let is_last = last.is_some_and(|(of, r)| std::ptr::eq(of, column) && r == recording);
+                    frames.push(column, i, is_last);
+                    last = Some((column, recording));
+                }
+            }
+            Data::Encoded(column) => encoded.append(column, samples, first_line),
+            _ => {}
+        }
+        (encoded.bytes().max(frames.values.bytes()) <= most).then_some(())?;
+    }
+    Some(if let Data::Frames(_) = like { Data::Frames(frames) } else { Data::Encoded(encoded) })
 }
 
 fn fits(n: usize, bytes: usize, most: usize) -> Option<()> {
@@ -77,38 +111,7 @@ impl Ends {
 fn values_of(column: &StreamColumn) -> &Values {
     match &column.data {
         Data::Dense { values } | Data::Sparse { values, .. } => values,
-    }
-}
-
-/// No values yet, of the narrowest type that takes those of all columns.
-fn widest<'a>(all: impl Iterator<Item = &'a Values>) -> Values {
-    let rank = |values: &Values| match values {
-        Values::Ones(_) => 0,
-        Values::Bytes(_) => 1,
-        Values::F32(_) => 2,
-        Values::F64(_) => 3,
-    };
-    match all.map(rank).max() {
-        None | Some(0) => Values::Ones(0),
-        Some(1) => Values::Bytes(Vec::new()),
-        Some(2) => Values::F32(Vec::new()),
-        Some(_) => Values::F64(Vec::new()),
-    }
-}
-
-/// Appends values to a column that takes them.
-fn append(out: &mut Values, values: &Values, range: Range<usize>) {
-    match (out, values) {
-        (Values::Ones(n), _) => *n += range.len(),
-        (Values::Bytes(out), Values::Bytes(v)) => out.extend_from_slice(&v[range]),
-        (Values::Bytes(out), _) => out.resize(out.len() + range.len(), 1),
-        (Values::F32(out), Values::F32(v)) => out.extend_from_slice(&v[range]),
-        (Values::F32(out), Values::Bytes(v)) => out.extend(v[range].iter().map(|&x| f32::from(x))),
-        (Values::F32(out), _) => out.resize(out.len() + range.len(), 1.0),
-        (Values::F64(out), Values::F64(v)) => out.extend_from_slice(&v[range]),
-        (Values::F64(out), Values::F32(v)) => out.extend(v[range].iter().map(|&x| f64::from(x))),
-        (Values::F64(out), Values::Bytes(v)) => out.extend(v[range].iter().map(|&x| f64::from(x))),
-        (Values::F64(out), Values::Ones(_)) => out.resize(out.len() + range.len(), 1.0),
+        _ => unreachable!("a deserializer keeps to its stream's storage"),
     }
 }
 

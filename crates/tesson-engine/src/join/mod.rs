@@ -6,6 +6,7 @@
 //! | `corpus` | loading joined sequences |
 //! | `gather` | sequences picked out of decoded chunks |
 //! | `hashed` | text keys as hashes |
+//! | `repeated` | samples that are repeated to the length of the first deserializer's sequence |
 //!
 //! Which sequences belong together is decided in `tesson-plan`. What comes out is an index and a corpus like any other,
 //! so nothing else in the engine knows of joins.
@@ -14,11 +15,13 @@ mod corpus;
 mod gather;
 mod hashed;
 mod part;
+mod repeated;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
     Chunk, ConfigError, Defects, Error, Indexed, Key, Keys, Parallelism, PartFetch, ResourceId, Scratch,
+    Storage,
 };
 use tesson_plan::{
     JoinReport, Joined, Joiner, KeyColumns, MissingKeys, PartReport, Secondary, repeated_keys,
@@ -74,6 +77,8 @@ pub(crate) fn index(
     for part in parts.list() {
         let streams: Vec<_> = part.facts().streams.iter().map(|s| (s.shape.len(), s.sparse)).collect();
         let n_streams = streams.len() as u16;
+        let streams_of = &part.facts().streams;
+        let repeated = streams_of.iter().map(|s| s.storage == Storage::Repeated).collect();
         let mut indexed = part.index(resources, threads, defects)?;
         if rules.hash_keys {
             indexed.corpus = Arc::new(Hashed(indexed.corpus));
@@ -83,7 +88,8 @@ pub(crate) fn index(
             first_resource: part.files.start as u32,
             first_stream,
             streams,
-            strict: part.facts().max_errors == 0 && parts.max_errors() > 0,
+            repeated,
+            strict: parts.is_strict(part),
         });
         first_stream += n_streams;
     }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_core::{
-    ConfigError, Defects, Deserializer, DeserializerFacts, Error, IndexCache, Indexed, PartFetch, StoreError,
-    StreamInfo,
+    ConfigError, Defects, Deserializer, DeserializerFacts, Error, IndexCache, Indexed, PartFetch, Storage,
+    StoreError, StreamInfo,
 };
 
 use crate::fetch::Resources;
@@ -45,6 +45,14 @@ impl Parts {
             // Now: some formats find their streams in the file.
             let checked = deserializer.facts().streams.iter().try_for_each(StreamInfo::check_name);
             checked.map_err(|what| ConfigError::new(format!("deserializers[{i}]"), what))?;
+            let mut streams = deserializer.facts().streams.iter();
+            if let Some(stream) = streams.find(|s| s.storage == Storage::Repeated).filter(|_| i == 0) {
+                let what = format!(
+                    "stream `{}` is repeated to the length of the first deserializer's sequences; put another one first",
+                    stream.name
+                );
+                return Err(ConfigError::new("deserializers[0]", what).into());
+            }
             let files = first..first + deserializer.facts().resources.len();
             first = files.end;
             parts.push(Part { deserializer: deserializer.into(), files });
@@ -84,6 +92,17 @@ impl Parts {
     /// Faults that are forgiven, in all parts together.
     pub(crate) fn max_errors(&self) -> u64 {
         self.facts().map(|facts| facts.max_errors).fold(0, u64::saturating_add)
+    }
+
+    /// Whether a part forgives no fault though others do.
+    pub(crate) fn is_strict(&self, part: &Part) -> bool {
+        part.facts().max_errors == 0 && self.max_errors() > 0
+    }
+
+    /// The same of the deserializer of each stream.
+    pub(crate) fn strict_streams(&self) -> Vec<bool> {
+        let of_part = |part: &Part| vec![self.is_strict(part); part.facts().streams.len()];
+        self.0.iter().flat_map(of_part).collect()
     }
 
     pub(crate) fn keep_in_memory(&self) -> bool {

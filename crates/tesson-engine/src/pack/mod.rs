@@ -12,7 +12,7 @@ use crate::minibatch::BatchKeys;
 use crate::packed::{KERNEL_ROOM, PackedRows};
 use crate::pool::{KEPT_SHARE, Pool};
 
-pub(crate) use sequence::{Packing, pack};
+pub(crate) use sequence::{Packing, pack, packed_streams};
 pub(crate) use truncated::{Whole, append_dense, dense_bytes, keys as piece_keys, pack as pack_pieces};
 
 /// A sequence to be packed: the row `row` of block `held`.

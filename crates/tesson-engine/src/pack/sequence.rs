@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson_core::{Chunk, Data, Element, Offsets, StreamColumn, StreamInfo, Values};
+use tesson_core::{Chunk, Data, Element, Offsets, Storage, StreamColumn, StreamInfo, Values};
 
 use super::{Item, Pools, Source};
 use crate::minibatch::{Floats, Samples, StreamBatch};
@@ -40,25 +40,40 @@ pub(crate) fn pack(
     pools: &Pools,
     batches: &mut Vec<StreamBatch>,
 ) {
-    let mut packing = Packing::new(streams, items.len(), pools, batches);
+    let mut packing = Packing::new(streams, items.len(), pools, |_| false, batches);
     packing.append(items, sources);
-    packing.finish(pools, batches);
+    packing.finish(pools, Vec::new(), batches);
 }
 
 /// The streams of a minibatch while sequences are appended to them.
-pub(crate) struct Packing(Vec<Writer>);
+pub(crate) struct Packing {
+    /// Of streams that blocks in memory have packed.
+    packed: Vec<Writer>,
+    /// Of streams whose columns blocks keep.
+    kept: Vec<Writer>,
+}
 
 impl Packing {
-    /// Empty streams for about `n_sequences`, in the memory of those in `batches`.
+    /// Empty streams for about `n_sequences`, in the memory of those in `batches`, but for streams that are `made`
+    /// elsewhere, by number.
     pub(crate) fn new(
         streams: &[Arc<StreamInfo>],
         n_sequences: usize,
         pools: &Pools,
+        made: impl Fn(usize) -> bool,
         batches: &mut Vec<StreamBatch>,
     ) -> Packing {
+        let mut packing = Packing { packed: Vec::with_capacity(streams.len()), kept: Vec::new() };
         let mut old = batches.drain(..);
-        let writer = |(number, info)| Writer::new(number, info, n_sequences, pools, old.next());
-        Packing(streams.iter().enumerate().map(writer).collect())
+        for (number, info) in streams.iter().enumerate() {
+            let old = old.next();
+            if is_packed(info) {
+                packing.packed.push(Writer::new(number, info, n_sequences, pools, old));
+            } else if !made(number) {
+                packing.kept.push(Writer::new(number, info, n_sequences, pools, old));
+            }
+        }
+        packing
     }
 
     /// Appends the items, in order, without those that are left out.
@@ -67,21 +82,50 @@ impl Packing {
         (0..2 * AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch_place));
         (0..AHEAD).for_each(|i| prefetch(runs.get(i), sources, PackedRows::prefetch));
         match Best::detect() {
-            Best::Plain(kernel) => append(kernel, &mut self.0, &runs, sources),
+            Best::Plain(kernel) => append(kernel, &mut self.packed, &runs, sources),
             #[cfg(target_arch = "x86_64")]
-            Best::Avx512(kernel) => kernel.run(|| append(kernel, &mut self.0, &runs, sources)),
+            Best::Avx512(kernel) => kernel.run(|| append(kernel, &mut self.packed, &runs, sources)),
+        }
+        if !self.kept.is_empty() {
+            for run in &runs {
+                append_columns(&mut self.kept, sources[run.held as usize].chunk, run.rows.clone());
+            }
         }
     }
 
     /// Bytes of what has been appended.
     pub(crate) fn bytes(&self) -> usize {
-        self.0.iter().map(|writer| writer.lengths.len() * size_of::<u32>() + writer.samples.bytes()).sum()
+        let writers = self.packed.iter().chain(&self.kept);
+        writers.map(|writer| writer.lengths.len() * size_of::<u32>() + writer.samples.bytes()).sum()
     }
 
-    /// Puts the streams into `batches`.
-    pub(crate) fn finish(self, pools: &Pools, batches: &mut Vec<StreamBatch>) {
-        batches.extend(self.0.into_iter().map(|writer| writer.finish(pools)));
+    /// Puts the streams into `batches`, with those that were made elsewhere, each with its number.
+    pub(crate) fn finish(
+        self,
+        pools: &Pools,
+        made: Vec<(usize, StreamBatch)>,
+        batches: &mut Vec<StreamBatch>,
+    ) {
+        batches.extend(self.packed.into_iter().map(|writer| writer.finish(pools)));
+        if self.kept.is_empty() && made.is_empty() {
+            return;
+        }
+        let kept = self.kept.into_iter().map(|writer| (writer.number, writer.finish(pools)));
+        let mut others: Vec<(usize, StreamBatch)> = kept.chain(made).collect();
+        others.sort_by_key(|(number, _)| *number);
+        others.into_iter().for_each(|(number, batch)| batches.insert(number, batch));
     }
+}
+
+/// Whether a block that stays in memory has the samples of a stream packed; others it keeps as they were read.
+fn is_packed(stream: &StreamInfo) -> bool {
+    stream.storage == Storage::Values
+}
+
+/// The streams whose samples are packed, by number, with the number of values in a dense sample.
+pub(crate) fn packed_streams(streams: &[Arc<StreamInfo>]) -> Vec<(usize, usize)> {
+    let packed = streams.iter().enumerate().filter(|(_, stream)| is_packed(stream));
+    packed.map(|(number, stream)| (number, stream.shape.len())).collect()
 }
 
 /// Packed runs lie all over memory. So many runs ahead they are asked for, twice as many ahead their places, while the
@@ -109,8 +153,8 @@ fn append(kernel: impl Kernel, writers: &mut [Writer], runs: &[Run], sources: &[
 }
 
 fn append_columns(writers: &mut [Writer], chunk: &Chunk, rows: Range<u32>) {
-    for (writer, column) in writers.iter_mut().zip(&chunk.streams) {
-        writer.columns(column, rows.clone());
+    for writer in writers {
+        writer.columns(&chunk.streams[writer.number], rows.clone());
     }
 }
 
@@ -203,7 +247,8 @@ impl Writer {
                 self.lengths.extend(at.windows(2).map(|w| w[1] - w[0]));
             }
         }
-        let samples = column.samples.start(rows.start as usize)..column.samples.start(rows.end as usize);
+        let lengths = &column.samples;
+        let samples = lengths.start(rows.start as usize)..lengths.start(rows.end as usize);
         self.n_samples += samples.len();
         match (&mut self.samples, &column.data) {
             (Samples::Dense { values }, Data::Dense { values: column }) => {
@@ -224,6 +269,18 @@ impl Writer {
                 }
                 indices.items().extend(columns[entries.clone()].iter().map(|&c| c as i32));
                 values.append(column, entries);
+            }
+            (Samples::Dense { values }, Data::Frames(column)) => {
+                for frame in &column.frames[samples] {
+                    let at = frame.at as usize;
+                    values.append(&column.values, at * self.dim..(at + 1) * self.dim);
+                }
+            }
+            (Samples::Dense { values }, Data::Repeated { values: column }) => {
+                for row in rows {
+                    let sample = row as usize * self.dim..(row as usize + 1) * self.dim;
+                    lengths.range(row as usize).for_each(|_| values.append(column, sample.clone()));
+                }
             }
             _ => unreachable!("deserializers keep to their stream's storage"),
         }
@@ -297,7 +354,7 @@ mod tests {
     use tesson_core::Shape;
 
     fn stream(sparse: bool, dim: usize) -> Arc<StreamInfo> {
-        Arc::new(StreamInfo { name: "s".into(), shape: Shape::new([dim]), element: Element::F32, sparse })
+        Arc::new(StreamInfo::dense("s", Shape::new([dim]), Element::F32).with_sparse(sparse))
     }
 
     fn chunk(n: u32, samples: Offsets, data: Data) -> Chunk {
@@ -312,7 +369,7 @@ mod tests {
             .map(|chunk| {
                 let mut scratch = Vec::new();
                 let mut packer = Packer::new(0, &mut scratch);
-                packer.push(chunk, &[info.shape.len()]).expect("less than 4 GiB");
+                packer.push(chunk, &[(0, info.shape.len())]).expect("less than 4 GiB");
                 packer.finish()
             })
             .collect();

@@ -175,21 +175,21 @@ impl<'a> Packer<'a> {
         Packer { kernel, bytes: scratch, used: 0, starts }
     }
 
-    /// Packs the sequences of a chunk behind those before; `dims[s]` is the number of values of a dense sample of
-    /// stream `s`. `None` if all together take 4 GiB or more.
-    pub(crate) fn push(&mut self, chunk: &Chunk, dims: &[usize]) -> Option<()> {
+    /// Packs the sequences of a chunk after those before, of these streams: each by its number, with the number of values
+    /// in a dense sample. `None` if all together take 4 GiB or more.
+    pub(crate) fn push(&mut self, chunk: &Chunk, streams: &[(usize, usize)]) -> Option<()> {
         match self.kernel {
-            Best::Plain(kernel) => self.push_by(kernel, chunk, dims),
+            Best::Plain(kernel) => self.push_by(kernel, chunk, streams),
             #[cfg(target_arch = "x86_64")]
-            Best::Avx512(kernel) => kernel.run(|| self.push_by(kernel, chunk, dims)),
+            Best::Avx512(kernel) => kernel.run(|| self.push_by(kernel, chunk, streams)),
         }
     }
 
     #[inline]
-    fn push_by(&mut self, kernel: impl Kernel, chunk: &Chunk, dims: &[usize]) -> Option<()> {
+    fn push_by(&mut self, kernel: impl Kernel, chunk: &Chunk, streams: &[(usize, usize)]) -> Option<()> {
         for sequence in 0..chunk.n_sequences as usize {
-            for (stream, &dim) in chunk.streams.iter().zip(dims) {
-                self.push_stream(kernel, stream, sequence, dim);
+            for &(number, dim) in streams {
+                self.push_stream(kernel, &chunk.streams[number], sequence, dim);
             }
             self.starts.push(u32::try_from(self.used).ok()?);
         }
@@ -239,6 +239,7 @@ impl<'a> Packer<'a> {
                 at += bytes;
                 at
             }
+            _ => unreachable!("streams of this storage are not packed"),
         };
     }
 

@@ -1,6 +1,8 @@
 //! How a source's memory is divided.
 
-use tesson_core::{ConfigError, Error, Indexed, ReadContext};
+use std::sync::Arc;
+
+use tesson_core::{ConfigError, Error, Indexed, ReadContext, Storage, StreamInfo};
 use tesson_plan::Bucketing;
 
 use super::Source;
@@ -51,17 +53,21 @@ impl Budget {
 }
 
 impl Source {
-    /// Bytes of dense values that a sample has in all streams together.
+    /// Bytes of dense values that a sample has in all streams of a minibatch together while it is made.
     pub(super) fn sample_bytes(&self) -> u64 {
-        let dense = self.stored.iter().filter(|stream| !stream.sparse);
-        dense
-            .map(|s| (s.shape.len() as u64).saturating_mul(s.element.size() as u64))
-            .fold(0, u64::saturating_add)
+        let of = |(stored, delivered)| dense_bytes(if is_encoded(stored) { delivered } else { stored });
+        self.stored.iter().zip(&self.streams).map(of).fold(0, u64::saturating_add)
+    }
+
+    /// Bytes of dense values that a sample has in all streams of a block together.
+    fn stored_sample_bytes(&self) -> u64 {
+        let values = self.stored.iter().filter(|stored| !is_encoded(stored));
+        values.map(dense_bytes).fold(0, u64::saturating_add)
     }
 
     /// How a corpus is divided into blocks.
     pub(super) fn block_sizes(&self, block: u64, at_once: u64) -> BlockSizes {
-        BlockSizes { block, at_once, sample: self.sample_bytes(), largest: self.resources.largest() }
+        BlockSizes { block, at_once, sample: self.stored_sample_bytes(), largest: self.resources.largest() }
     }
 
     /// Divides the memory that index and plan leave.
@@ -83,4 +89,14 @@ impl Source {
         }
         Ok(Budget::of(rest, self.threads))
     }
+}
+
+fn is_encoded(stream: &Arc<StreamInfo>) -> bool {
+    stream.storage == Storage::Encoded
+}
+
+/// Bytes of a sample of a dense stream.
+fn dense_bytes(stream: &Arc<StreamInfo>) -> u64 {
+    let values = if stream.sparse { 0 } else { stream.shape.len() };
+    (values as u64).saturating_mul(stream.element.size() as u64)
 }

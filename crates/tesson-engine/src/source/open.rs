@@ -109,7 +109,8 @@ impl Source {
         }
         options = options.flag("hashed", join.hash_keys);
         let stored = parts.streams();
-        let transforms = Transforms::new(&transforms, &stored, parts.primary().facts().name)?;
+        let name = parts.primary().facts().name;
+        let transforms = Transforms::new(&transforms, &stored, &parts.strict_streams(), name)?;
         let fingerprint = Fingerprint {
             corpus,
             index: None,
@@ -123,8 +124,8 @@ impl Source {
             .map(|t| Truncated::new(t, (parts.streams().len(), memory_limit), drops_last_rows, together));
         let mut source = Source {
             streams: match truncation {
-                Some(t) => transforms.outputs(&stored).iter().map(|stream| t.deliver(stream)).collect(),
-                None => transforms.outputs(&stored),
+                Some(t) => transforms.outputs().iter().map(|stream| t.deliver(stream)).collect(),
+                None => transforms.outputs(),
             },
             transforms: Arc::new(transforms),
             stored,

@@ -68,7 +68,7 @@ impl TruncationSpec {
     /// A stream as truncated minibatches have it.
     pub(super) fn deliver(&self, stream: &Arc<StreamInfo>) -> Arc<StreamInfo> {
         match stream.sparse && !self.keep_sparse {
-            true => Arc::new(StreamInfo { sparse: false, ..StreamInfo::clone(stream) }),
+            true => Arc::new(StreamInfo::clone(stream).with_sparse(false)),
             false => stream.clone(),
         }
     }

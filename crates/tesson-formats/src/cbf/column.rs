@@ -86,6 +86,7 @@ impl<E: Real> Column<E> {
                     columns = memory;
                     values
                 }
+                _ => tesson_core::Values::Ones(0),
             };
             values = E::memory(memory).unwrap_or_default();
         }

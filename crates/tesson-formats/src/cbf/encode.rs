@@ -143,6 +143,10 @@ impl<'a> Part<'a> {
                 };
                 (bounds, entries)
             }
+            _ => {
+                let what = "samples are encoded, expected values".into();
+                return Err(WriteError::Refused { sequence: None, what });
+            }
         };
         Ok(Part { column, lengths, samples, bounds, entries })
     }
@@ -162,6 +166,7 @@ impl<'a> Part<'a> {
                 columns: bytemuck::cast_slice(&columns[self.entries.clone()]),
                 values: numbers(values).part(self.entries.clone()),
             },
+            _ => unreachable!("parts are of values"),
         };
         Column { lengths: &self.lengths, data }
     }

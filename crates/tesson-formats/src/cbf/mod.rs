@@ -228,11 +228,9 @@ impl DataFile for Cbf {
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
         let layout = Layout::read(&self.rules.file, fetch)?;
         let streams = self.name_streams(&layout)?;
-        let info = |stream: &Stream| StreamInfo {
-            name: stream.name.clone(),
-            shape: Shape::new([stream.form.dim as usize]),
-            element: self.options.element,
-            sparse: stream.form.sparse,
+        let info = |stream: &Stream| {
+            let shape = Shape::new([stream.form.dim as usize]);
+            StreamInfo::dense(&stream.name, shape, self.options.element).with_sparse(stream.form.sparse)
         };
         self.streams = streams.iter().filter(|stream| !stream.skip).map(info).collect();
         let largest = streaming::LARGEST.min(fetch.largest() / streaming::AT_ONCE);

@@ -248,12 +248,8 @@ impl CtfOptions {
             }
             self.main = Some(self.inputs.len());
         }
-        self.streams.push(StreamInfo {
-            name: name.to_string(),
-            shape: Shape::new([dim as usize]),
-            element: self.element,
-            sparse,
-        });
+        let shape = Shape::new([dim as usize]);
+        self.streams.push(StreamInfo::dense(name, shape, self.element).with_sparse(sparse));
         self.inputs.push(Input { alias, dim, sparse });
         Ok(())
     }

@@ -882,6 +882,7 @@ fn recycled<E: Real>(old: Option<StreamColumn>, spare: &mut Spare) -> Column<E> 
                 column.columns = columns;
                 values
             }
+            _ => tesson_core::Values::Ones(0),
         };
         column.values = E::unwrap(values).unwrap_or_default();
         column.columns.clear();

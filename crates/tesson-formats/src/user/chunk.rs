@@ -2,7 +2,10 @@
 
 use std::ops::Range;
 
-use tesson_core::{Chunk, Data, Element, Keys, Offsets, StreamColumn, StreamInfo, Values};
+use tesson_core::{
+    Chunk, Data, Element, EncodedColumn, Frame, FrameColumn, Keys, Offsets, Storage, StreamColumn,
+    StreamInfo, Values,
+};
 
 /// The columns of a chunk, checked: sizes that fit, sparse samples sorted, values of the stream's type. Keys count from 0.
 ///
@@ -54,6 +57,9 @@ fn n_samples(column: &StreamColumn, stream: &StreamInfo) -> usize {
         Data::Dense { values } => values.len() / stream.shape.len().max(1),
         Data::Sparse { rows: Offsets::At(at), .. } => at.len().saturating_sub(1),
         Data::Sparse { rows: Offsets::Every(n), columns, .. } => columns.len() / (*n).max(1) as usize,
+        Data::Encoded(column) => column.len(),
+        Data::Frames(column) => column.frames.len(),
+        _ => 0,
     }
 }
 
@@ -64,6 +70,11 @@ fn checked_column(column: StreamColumn, n: u32, stream: &StreamInfo) -> Result<S
         return Err(format!("{samples} samples, {} in sequences", column.samples.start(n as usize)));
     }
     let data = match (column.data, stream.sparse) {
+        (data @ Data::Encoded(_), _) if stream.storage == Storage::Encoded => data,
+        (Data::Frames(column), _) if stream.storage == Storage::Frames => {
+            check_frames(&column, stream)?;
+            Data::Frames(column)
+        }
         (Data::Dense { values }, false) => {
             if values.len() != samples * stream.shape.len() {
                 return Err(format!(
@@ -92,8 +103,27 @@ fn checked_column(column: StreamColumn, n: u32, stream: &StreamInfo) -> Result<S
         }
         (Data::Dense { .. }, true) => return Err("dense samples, expected sparse ones".into()),
         (Data::Sparse { .. }, false) => return Err("sparse samples, expected dense ones".into()),
+        _ => return Err(format!("samples in another storage than the stream's, {:?}", stream.storage)),
     };
     Ok(StreamColumn { samples: column.samples, data })
+}
+
+/// Makes sure that frames lie in their recordings, and those in the column.
+fn check_frames(column: &FrameColumn, stream: &StreamInfo) -> Result<(), String> {
+    let (n, dim) = (column.n_frames, stream.shape.len());
+    if !matches!(
+        (&column.values, stream.element),
+        (Values::F32(_), Element::F32) | (Values::F64(_), Element::F64)
+    ) {
+        return Err(format!("frames of another type than {}", stream.element.name()));
+    }
+    if column.values.len() != n as usize * dim {
+        return Err(format!("{} values, expected {n} frames of {dim}", column.values.len()));
+    }
+    match column.frames.iter().find(|f| !f.recording.contains(&f.at) || f.recording.end > n) {
+        Some(Frame { recording, at }) => Err(format!("frame {at} of {recording:?}, there are {n} frames")),
+        None => Ok(()),
+    }
 }
 
 fn check_offsets(offsets: &Offsets, all: usize, what: &str) -> Result<(), String> {
@@ -219,6 +249,17 @@ fn select_data(
                 values: gather(values, pairs),
             }
         }
+        Data::Encoded(column) => {
+            let mut selected = EncodedColumn::default();
+            samples.for_each(|range| selected.append(column, range, 0));
+            Data::Encoded(selected)
+        }
+        Data::Frames(FrameColumn { values, n_frames, frames }) => Data::Frames(FrameColumn {
+            values: values.clone(),
+            n_frames: *n_frames,
+            frames: samples.flatten().map(|i| frames[i].clone()).collect(),
+        }),
+        other => other.clone(),
     }
 }
 

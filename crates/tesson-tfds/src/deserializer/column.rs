@@ -255,7 +255,6 @@ impl Stream {
             Data::Dense { values: Values::Bytes(to) } => to.extend_from_slice(bytes),
             Data::Dense { values: Values::F32(to) } => each(self.dtype, bytes, |x| to.push(x as f32)),
             Data::Dense { values: Values::F64(to) } => each(self.dtype, bytes, |x| to.push(x)),
-            Data::Dense { values: Values::Ones(_) } => {}
             Data::Sparse { rows, columns, values } => {
                 let Offsets::At(ends) = rows else { return };
                 each(self.dtype, bytes, |class| {
@@ -265,6 +264,8 @@ impl Stream {
                 });
                 *values = Values::Ones(columns.len());
             }
+            // Ones stand for no values yet.
+            _ => {}
         }
     }
 
@@ -279,12 +280,12 @@ impl Stream {
             Data::Dense { values: Values::Bytes(v) } => v.resize(v.len() + values, 0),
             Data::Dense { values: Values::F32(v) } => v.resize(v.len() + values, 0.0),
             Data::Dense { values: Values::F64(v) } => v.resize(v.len() + values, 0.0),
-            Data::Dense { values: Values::Ones(_) } => {}
             Data::Sparse { rows, columns, .. } => {
                 if let Offsets::At(ends) = rows {
                     ends.extend(std::iter::repeat_n(columns.len() as u32, samples));
                 }
             }
+            _ => {}
         }
     }
 }

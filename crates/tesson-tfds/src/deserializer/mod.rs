@@ -126,11 +126,9 @@ impl TfdsDeserializer {
         let schema = Arc::new(Schema::new(spec.features, &selection)?);
         let columns = streams.iter().map(|stream| column::Stream::new(stream, &schema));
         let columns: Vec<column::Stream> = columns.collect::<Result<_, _>>()?;
-        let info = |(stream, column): (&StreamOf, &column::Stream)| StreamInfo {
-            name: stream.name.clone(),
-            shape: Shape::new(column.shape.clone()),
-            element: spec.element,
-            sparse: stream.one_hot,
+        let info = |(stream, column): (&StreamOf, &column::Stream)| {
+            let shape = Shape::new(column.shape.clone());
+            StreamInfo::dense(&stream.name, shape, spec.element).with_sparse(stream.one_hot)
         };
         let infos = streams.iter().zip(&columns).map(info).collect();
         let numeric = spec.numeric_keys;

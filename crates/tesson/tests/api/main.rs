@@ -10,6 +10,8 @@ mod index_cache;
 mod join;
 mod named_transforms;
 mod preparing;
+mod scans;
+mod stored;
 mod transforms;
 mod truncated_steps;
 mod truncation;

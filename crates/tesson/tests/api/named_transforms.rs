@@ -4,14 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tesson::config::{Choices, json, load, lower, reader_of};
-use tesson::deserializer::transform::{Draw, Flow, ReadFile, Transform, TransformFormat};
+use tesson::deserializer::transform::{
+    Draw, Input, InputValues, Output, OutputValues, ReadFile, SampleType, Transform, TransformFormat,
+};
 use tesson::deserializer::user::UserError;
 use tesson::deserializer::{
     Deserializer, Format, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Scratch, Section,
     Value,
 };
 use tesson::store::MemoryStore;
-use tesson::{ConfigError, Error, Registry, Source, SourceConfig, StreamInfo};
+use tesson::{ConfigError, Error, Registry, Source, SourceConfig};
 
 use crate::common::values;
 
@@ -67,19 +69,21 @@ impl Transform for Scatter {
         self.seed
     }
 
-    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
         Ok(input.clone())
     }
 
     fn apply(
         &self,
-        samples: Flow<'_>,
-        _: &StreamInfo,
+        input: Input<'_>,
+        output: Output<'_>,
         draw: &mut Draw<'_>,
         _: &mut Scratch,
     ) -> Result<(), UserError> {
-        let Flow::F32 { input, output } = samples else { return Err("float32 is expected".into()) };
-        output.extend(input.iter().map(|value| self.factor * value + draw.integer(0, 3) as f32 / 8.0));
+        let (InputValues::F32(values), OutputValues::F32(output)) = (input.values, output.values) else {
+            return Err("float32 is expected".into());
+        };
+        output.extend(values.iter().map(|value| self.factor * value + draw.integer(0, 3) as f32 / 8.0));
         Ok(())
     }
 }

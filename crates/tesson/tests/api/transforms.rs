@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use tesson::config::{Transforms, from_json};
-use tesson::deserializer::transform::{Draw, Flow, SparseFlow, Transform};
+use tesson::deserializer::transform::{
+    Draw, Input, InputValues, Output, OutputValues, SampleType, SparseInput, SparseOutput, Transform,
+};
 use tesson::deserializer::{Scratch, user::UserError};
 use tesson::store::MemoryStore;
-use tesson::{Error, Floats, Samples, Shape, Source, StreamInfo};
+use tesson::{Error, Floats, Samples, Shape, Source};
 
 /// Moves each entry to the column that follows, and doubles it.
 struct Shift {
@@ -22,11 +24,12 @@ impl Transform for Shift {
         self.by.to_string()
     }
 
-    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
-        Ok(StreamInfo { shape: Shape::new([input.shape.len() + 1]), ..input.clone() })
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
+        let dim = input.dims[0].expect("columns are counted");
+        Ok(input.clone().with_shape(&Shape::new([dim + 1])))
     }
 
-    fn apply(&self, _: Flow<'_>, _: &StreamInfo, _: &mut Draw<'_>, _: &mut Scratch) -> Result<(), UserError> {
+    fn apply(&self, _: Input<'_>, _: Output<'_>, _: &mut Draw<'_>, _: &mut Scratch) -> Result<(), UserError> {
         Err("its samples are sparse".into())
     }
 
@@ -36,16 +39,17 @@ impl Transform for Shift {
 
     fn apply_sparse(
         &self,
-        samples: SparseFlow<'_>,
-        _: &StreamInfo,
+        input: SparseInput<'_>,
+        output: SparseOutput<'_>,
         _: &mut Draw<'_>,
         _: &mut Scratch,
     ) -> Result<(), UserError> {
-        let SparseFlow { bounds, columns, values, counts_out, columns_out } = samples;
-        let Flow::F32 { input, output } = values else { return Err("float32 is expected".into()) };
-        counts_out.extend(bounds.windows(2).map(|pair| (pair[1] - pair[0]) as u32));
-        columns_out.extend(columns.iter().map(|column| column + self.by));
-        output.extend(input.iter().map(|value| 2.0 * value));
+        let (InputValues::F32(values), OutputValues::F32(doubled)) = (input.values, output.values) else {
+            return Err("float32 is expected".into());
+        };
+        output.counts.extend(input.bounds.windows(2).map(|pair| (pair[1] - pair[0]) as u32));
+        output.columns.extend(input.columns.iter().map(|column| column + self.by));
+        doubled.extend(values.iter().map(|value| 2.0 * value));
         Ok(())
     }
 }
@@ -62,19 +66,21 @@ impl Transform for Sum {
         String::new()
     }
 
-    fn output(&self, input: &StreamInfo) -> Result<StreamInfo, String> {
-        Ok(StreamInfo { shape: Shape::new([1]), sparse: false, ..input.clone() })
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
+        Ok(input.clone().densified().with_shape(&Shape::new([1])))
     }
 
     fn apply(
         &self,
-        samples: Flow<'_>,
-        input: &StreamInfo,
+        input: Input<'_>,
+        output: Output<'_>,
         _: &mut Draw<'_>,
         _: &mut Scratch,
     ) -> Result<(), UserError> {
-        let Flow::F32 { input: values, output } = samples else { return Err("float32 is expected".into()) };
-        output.extend(values.chunks(input.shape.len()).map(|sample| sample.iter().sum::<f32>()));
+        let (InputValues::F32(values), OutputValues::F32(sums)) = (input.values, output.values) else {
+            return Err("float32 is expected".into());
+        };
+        sums.extend(values.chunks(input.shape[0]).map(|sample| sample.iter().sum::<f32>()));
         Ok(())
     }
 }

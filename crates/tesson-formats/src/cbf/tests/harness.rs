@@ -269,6 +269,7 @@ fn samples(column: &StreamColumn, dim: usize, i: usize) -> String {
         Data::Sparse { rows, columns, .. } => {
             rows.range(s).map(|at| format!("{}:{}", columns[at], value(at))).collect::<Vec<_>>().join(" ")
         }
+        other => panic!("the format stores no {other:?}"),
     };
     format!("[{}]", column.samples.range(i).map(sample).collect::<Vec<_>>().join(", "))
 }

@@ -104,6 +104,7 @@ fn sample(column: &StreamColumn, dim: usize, s: usize) -> Json {
             .filter(|(_, v)| v.as_f64() != Some(0.0))
             .map(|(c, v)| Json::from(vec![Json::from(c), v]))
             .collect(),
+        other => panic!("the format stores no {other:?}"),
     }
 }
 

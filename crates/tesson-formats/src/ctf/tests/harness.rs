@@ -183,6 +183,7 @@ fn samples(stream: &StreamColumn, dim: usize, i: usize) -> Vec<String> {
                 pairs.collect::<Vec<_>>().join(" ")
             })
             .collect(),
+        other => panic!("the format stores no {other:?}"),
     }
 }
 

@@ -1,0 +1,228 @@
+//! Columns that stay in memory as they were read, until a minibatch is made of them.
+
+use std::ops::Range;
+
+use crate::{ResourceId, Values};
+
+/// Samples that are encoded bytes, such as files of pictures.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct EncodedColumn {
+    bytes: Vec<u8>,
+    /// Where each sample lies in `bytes`. Several may be the same bytes.
+    spans: Vec<Range<usize>>,
+    origins: Vec<Origin>,
+}
+
+/// Where an encoded sample comes from, for the error if it cannot be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The file.
+    pub resource: ResourceId,
+    /// Byte offset in the file, from 0.
+    pub offset: u64,
+    /// Physical line, counted from 0; relative to the chunk's `first_line`. `None` in binary formats.
+    pub line: Option<u64>,
+}
+
+impl EncodedColumn {
+    /// Number of samples.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there are no samples.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The bytes of a sample.
+    pub fn get(&self, sample: usize) -> &[u8] {
+        &self.bytes[self.spans[sample].clone()]
+    }
+
+    /// Where a sample comes from.
+    pub fn origin(&self, sample: usize) -> Origin {
+        self.origins[sample]
+    }
+
+    /// Removes all samples and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.spans.clear();
+        self.origins.clear();
+    }
+
+    /// Appends a sample.
+    pub fn push(&mut self, bytes: &[u8], origin: Origin) {
+        let appended: Result<(), ()> = self.push_with(origin, |into| {
+            into.extend_from_slice(bytes);
+            Ok(())
+        });
+        appended.expect("appending to a vector succeeds");
+    }
+
+    /// Appends a sample whose bytes `append` appends to what it is given, such as a read of a file.
+    ///
+    /// # Errors
+    /// What `append` answers; the column is as before then.
+    pub fn push_with<E>(
+        &mut self,
+        origin: Origin,
+        append: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let start = self.bytes.len();
+        if let Err(e) = append(&mut self.bytes) {
+            self.bytes.truncate(start);
+            return Err(e);
+        }
+        self.spans.push(start..self.bytes.len());
+        self.origins.push(origin);
+        Ok(())
+    }
+
+    /// Appends the last sample once more, without its bytes: another copy of the same picture.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn repeat_last(&mut self) {
+        self.spans.push(self.spans.last().expect("there is a last sample").clone());
+        self.origins.push(self.origins[self.origins.len() - 1]);
+    }
+
+    /// Appends samples of another column, whose lines count `lines` more here.
+    pub fn append(&mut self, from: &EncodedColumn, samples: Range<usize>, lines: u64) {
+        for i in samples {
+            let origin = from.origins[i];
+            let origin = Origin { line: origin.line.map(|line| line + lines), ..origin };
+            // Copies of one sample stay one run of bytes.
+            let is_copy = i > 0
+                && from.spans[i] == from.spans[i - 1]
+                && self.origins.last() == Some(&origin)
+                && self.get(self.len() - 1) == from.get(i);
+            match is_copy {
+                true => self.repeat_last(),
+                false => self.push(from.get(i), origin),
+            }
+        }
+    }
+
+    /// Changes where samples come from.
+    pub(crate) fn each_origin(&mut self, change: impl FnMut(&mut Origin)) {
+        self.origins.iter_mut().for_each(change);
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        self.bytes.capacity()
+            + self.spans.capacity() * size_of::<Range<usize>>()
+            + self.origins.capacity() * size_of::<Origin>()
+    }
+}
+
+/// Frames of recordings, each frame once, of which every one is a sequence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FrameColumn {
+    /// All frames of the recordings, one after the other, in the type of the stream.
+    pub values: Values,
+    /// Number of these frames.
+    pub n_frames: u32,
+    /// The frame that each sequence is.
+    pub frames: Vec<Frame>,
+}
+
+impl FrameColumn {
+    /// Appends a frame of another column with its recording, unless that `is_last`: the recording of the frame that was
+    /// appended last.
+    pub fn push(&mut self, from: &FrameColumn, i: usize, is_last: bool) {
+        let Frame { recording, at } = &from.frames[i];
+        let dim = from.values.len().checked_div(from.n_frames as usize).unwrap_or(0);
+        let start = match self.frames.last().filter(|_| is_last) {
+            Some(frame) => frame.recording.start,
+            None => {
+                let values = recording.start as usize * dim..recording.end as usize * dim;
+                self.values.append(&from.values, values);
+                let start = self.n_frames;
+                self.n_frames += recording.len() as u32;
+                start
+            }
+        };
+        let end = start + recording.len() as u32;
+        self.frames.push(Frame { recording: start..end, at: start + at - recording.start });
+    }
+
+    /// Appends all of another column.
+    pub fn append(&mut self, next: &FrameColumn) {
+        let shift = self.n_frames;
+        self.n_frames += next.n_frames;
+        self.values.append(&next.values, 0..next.values.len());
+        let moved = |frame: &Frame| Frame {
+            recording: frame.recording.start + shift..frame.recording.end + shift,
+            at: frame.at + shift,
+        };
+        self.frames.extend(next.frames.iter().map(moved));
+    }
+}
+
+/// A frame within its recording, by number among the frames of a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Frame {
+    /// The frames of the recording.
+    pub recording: Range<u32>,
+    /// The frame itself, one of them.
+    pub at: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(line: u64) -> Origin {
+        Origin { resource: ResourceId(0), offset: 10 * line, line: Some(line) }
+    }
+
+    #[test]
+    fn copies_of_a_sample_are_one_run_of_bytes_also_where_columns_are_put_together() {
+        let mut column = EncodedColumn::default();
+        column.push(b"abc", origin(0));
+        column.repeat_last();
+        column.push(b"de", origin(1));
+        assert!(
+            column
+                .push_with(origin(2), |bytes| {
+                    bytes.push(7);
+                    Err(())
+                })
+                .is_err()
+        );
+        assert_eq!((column.len(), column.bytes.len()), (3, 5));
+        let mut all = EncodedColumn::default();
+        // One sequence at a time, as joins do.
+        (0..3).for_each(|i| all.append(&column, i..i + 1, 0));
+        all.append(&column, 0..3, 100);
+        let samples: Vec<&[u8]> = (0..6).map(|i| all.get(i)).collect();
+        assert_eq!(samples, [&b"abc"[..], b"abc", b"de", b"abc", b"abc", b"de"]);
+        assert_eq!(
+            (all.bytes.len(), all.origin(4), all.origin(2)),
+            (10, Origin { offset: 0, ..origin(100) }, origin(1))
+        );
+    }
+
+    #[test]
+    fn frames_keep_their_recordings() {
+        let frame = |recording: Range<u32>, at| Frame { recording, at };
+        let values = Values::F32((0..10).map(|i| i as f32).collect());
+        let frames = vec![frame(0..2, 0), frame(0..2, 1), frame(2..5, 3)];
+        let column = FrameColumn { values, n_frames: 5, frames };
+        let mut picked = FrameColumn { values: Values::Ones(0), n_frames: 0, frames: Vec::new() };
+        picked.push(&column, 2, false);
+        picked.push(&column, 0, false);
+        picked.push(&column, 1, true);
+        assert_eq!(picked.frames, [frame(0..3, 1), frame(3..5, 3), frame(3..5, 4)]);
+        assert_eq!(picked.values, Values::F32(vec![4., 5., 6., 7., 8., 9., 0., 1., 2., 3.]));
+        picked.append(&column);
+        assert_eq!(
+            (picked.n_frames, &picked.frames[3..]),
+            (10, &[frame(5..7, 5), frame(5..7, 6), frame(7..10, 8)][..])
+        );
+    }
+}

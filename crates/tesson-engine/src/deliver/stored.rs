@@ -1,0 +1,129 @@
+//! Streams that blocks keep as they were read: decoded and transformed while a minibatch is gathered.
+
+use std::ops::Range;
+
+use tesson_core::Error;
+use tesson_plan::{BatchKind, BatchSlot};
+
+use super::Shared;
+use super::ticket::Work;
+use crate::fault::Charge;
+use crate::minibatch::StreamBatch;
+use crate::pack::{Item, Source};
+use crate::transform::{ChainMemory, StoredBatches};
+
+/// These streams of a minibatch that is being gathered.
+pub(super) struct StoredStreams {
+    batches: StoredBatches,
+    /// What is made of other workers' sequences, to see their faults.
+    dropped: StoredBatches,
+    /// The places of the own sequences in the plan, then of those of others.
+    slots: Vec<BatchSlot>,
+    n_own: usize,
+    /// Own sequences that could not be decoded, by number among them, ascending.
+    undecodable: Vec<usize>,
+    faults: Vec<(BatchSlot, Charge)>,
+}
+
+/// The sequences of a minibatch that could not be decoded.
+#[derive(Default)]
+pub(super) struct Undecodable {
+    /// By number among the minibatch's own, ascending.
+    items: Vec<usize>,
+    faults: Vec<(BatchSlot, Charge)>,
+}
+
+impl Shared {
+    /// The streams of a minibatch that are made before others are packed, empty; `None` if it has none.
+    pub(super) fn stored_streams(&self, work: &Work) -> Option<StoredStreams> {
+        let transforms = &self.setup.transforms;
+        let n_own = work.items.len();
+        transforms.has_stored().then(|| StoredStreams {
+            batches: transforms.stored_batches(n_own, &self.pools),
+            dropped: transforms.stored_batches(0, &self.pools),
+            slots: work.plan.own_slots().chain(work.plan.foreign_slots()).collect(),
+            n_own,
+            undecodable: Vec::new(),
+            faults: Vec::new(),
+        })
+    }
+
+    /// Appends a part of a minibatch to these streams: items by number, other workers' after its own.
+    ///
+    /// # Errors
+    /// What transforms answer that do not decode.
+    pub(super) fn append_stored(
+        &self,
+        streams: &mut StoredStreams,
+        (work, part): (&Work, Range<usize>),
+        sources: &[Source<'_>],
+        memory: &mut ChainMemory,
+    ) -> Result<(), Error> {
+        let items = work.items.iter().chain(&work.others).enumerate();
+        for (number, &item) in items.skip(part.start).take(part.len()) {
+            let (source, slot) = (&sources[item.held as usize], streams.slots[number]);
+            if source.chunk.is_left_out(item.row) {
+                continue;
+            }
+            let is_own = number < streams.n_own;
+            let into = if is_own { &mut streams.batches } else { &mut streams.dropped };
+            let resources = &self.setup.resources;
+            let fault = self.setup.transforms.append_stored((item, slot), source, resources, into, memory)?;
+            streams.dropped.clear();
+            if let Some(charge) = fault {
+                streams.faults.push((slot, charge));
+                streams.undecodable.extend(is_own.then_some(number));
+            }
+        }
+        Ok(())
+    }
+
+    /// The batches, each with the number of its stream, and what could not be decoded.
+    pub(super) fn finish_stored(
+        &self,
+        streams: Option<StoredStreams>,
+    ) -> (Vec<(usize, StreamBatch)>, Undecodable) {
+        let Some(StoredStreams { batches, undecodable, faults, .. }) = streams else {
+            return (Vec::new(), Undecodable::default());
+        };
+        (batches.finish(&self.setup.transforms), Undecodable { items: undecodable, faults })
+    }
+
+    /// Adds to the faults of a minibatch those of decoding that count now, in plan order.
+    pub(super) fn charge_undecodable(
+        &self,
+        work: &Work,
+        undecodable: &mut Undecodable,
+        charges: &mut Vec<(u64, Charge)>,
+    ) {
+        for (slot, charge) in undecodable.faults.drain(..) {
+            let again = work.plan.kind == BatchKind::RepeatedStep
+                || !self.is_first_visit(work, slot.planned, slot.sweep);
+            if charge.fatal || !again {
+                charges.push((slot.number, charge));
+            }
+        }
+        charges.sort_by_key(|(number, _)| *number);
+    }
+}
+
+impl StoredStreams {
+    /// Bytes of the samples so far.
+    pub(super) fn bytes(&self) -> usize {
+        self.batches.bytes()
+    }
+
+    /// Of own items, which begin with number `first`, those that could be decoded.
+    pub(super) fn decoded(&self, items: &[Item], first: usize) -> Vec<Item> {
+        let is_there =
+            |(number, _): &(usize, &Item)| self.undecodable.binary_search(&(first + number)).is_err();
+        items.iter().enumerate().filter(is_there).map(|(_, item)| *item).collect()
+    }
+}
+
+impl Undecodable {
+    /// Whether an own item of the minibatch is one of these, by number.
+    pub(super) fn contains(&self, number: usize) -> bool {
+        !self.items.is_empty() && self.items.binary_search(&number).is_ok()
+    }
+}

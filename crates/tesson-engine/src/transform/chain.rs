@@ -1,0 +1,335 @@
+//! The transforms of one stream, one after the other, on one sequence.
+//!
+//! A sequence goes through all of them before the next one does, so that what lies between two of them is one sequence,
+//! in memory that is used again.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tesson_core::{
+    Draw, EncodedColumn, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, UserError,
+    ValueType,
+};
+use tesson_plan::{DrawKey, Philox};
+
+use crate::minibatch::Floats;
+
+/// One transform of a stream, and what is known before any data of what goes in and comes out.
+pub(super) struct Step {
+    pub(super) transform: Arc<dyn Transform>,
+    pub(super) input: SampleType,
+    pub(super) output: SampleType,
+    /// The shape of what goes in, if it is known.
+    input_shape: Option<Vec<usize>>,
+    /// Values in a sample that comes out, if they are known.
+    output_len: Option<usize>,
+}
+
+impl Step {
+    /// Works out what comes out of a transform, and makes sure that it may.
+    ///
+    /// # Errors
+    /// A sentence without the transform's name.
+    pub(super) fn new(transform: &Arc<dyn Transform>, input: SampleType) -> Result<Step, String> {
+        let output = transform.output(&input)?;
+        if output.values == ValueType::Encoded
+            || output.sparse && (!input.sparse || output.values != input.values)
+            || output.dims.contains(&Some(0))
+        {
+            return Err(format!("gives {output} for {input}, which no transform may"));
+        }
+        let input_shape = input.shape().map(|shape| shape.dims().to_vec());
+        let output_len = output.shape().map(|shape| shape.len());
+        Ok(Step { transform: transform.clone(), input, output, input_shape, output_len })
+    }
+
+    /// Whether samples are transformed one at a time, as they differ in size.
+    fn is_by_sample(&self) -> bool {
+        self.input_shape.is_none() || self.output_len.is_none()
+    }
+}
+
+/// Samples of one sequence on their way into a step.
+pub(super) enum Feed<'a> {
+    /// Samples of one known shape, of which these are the sequence's own.
+    Even(InputValues<'a>, Range<usize>),
+    /// Samples of a column.
+    Encoded(&'a EncodedColumn, Range<usize>),
+    /// Samples that each have their own dimensions, one after the other.
+    Open(InputValues<'a>, &'a [usize]),
+}
+
+/// Why a sequence could not be transformed.
+pub(super) struct Failure {
+    /// The number of the transform.
+    pub(super) step: usize,
+    /// The sample of the sequence, if it is one.
+    pub(super) sample: usize,
+    pub(super) error: UserError,
+}
+
+/// What one worker keeps for all chains of a source.
+#[derive(Default)]
+pub(crate) struct ChainMemory {
+    /// What goes into a step, and what comes out of it.
+    between: [Between; 2],
+    /// Of each step that has been applied, by number among those of all streams.
+    scratch: Vec<Scratch>,
+    /// The shape of the sample that comes out of a step, where it is open.
+    shape: Vec<usize>,
+}
+
+impl ChainMemory {
+    /// The scratch memory of a step.
+    pub(super) fn scratch(&mut self, number: usize) -> &mut Scratch {
+        if self.scratch.len() <= number {
+            self.scratch.resize_with(number + 1, Scratch::default);
+        }
+        &mut self.scratch[number]
+    }
+}
+
+/// Samples between two transforms.
+#[derive(Default)]
+struct Between {
+    u8s: Vec<u8>,
+    f32s: Vec<f32>,
+    f64s: Vec<f64>,
+    /// The dimensions of each sample, where they are open.
+    dims: Vec<usize>,
+}
+
+impl Between {
+    fn clear(&mut self) {
+        self.u8s.clear();
+        self.f32s.clear();
+        self.f64s.clear();
+        self.dims.clear();
+    }
+
+    fn values(&self, of: ValueType) -> InputValues<'_> {
+        match of {
+            ValueType::F32 => InputValues::F32(&self.f32s),
+            ValueType::F64 => InputValues::F64(&self.f64s),
+            _ => InputValues::U8(&self.u8s),
+        }
+    }
+}
+
+/// Where the samples that come out of a step go.
+enum Target<'a> {
+    Between(&'a mut Between),
+    /// The minibatch.
+    Batch(&'a mut Floats),
+}
+
+impl Target<'_> {
+    fn values(&mut self, of: ValueType) -> OutputValues<'_> {
+        match self {
+            Target::Batch(Floats::F32(out)) => OutputValues::F32(out.items()),
+            Target::Batch(Floats::F64(out)) => OutputValues::F64(out.items()),
+            Target::Between(between) => match of {
+                ValueType::F32 => OutputValues::F32(&mut between.f32s),
+                ValueType::F64 => OutputValues::F64(&mut between.f64s),
+                _ => OutputValues::U8(&mut between.u8s),
+            },
+        }
+    }
+
+    /// Takes in the shape that a transform said; returns the number of values in the sample.
+    fn open_sample(&mut self, of: &SampleType, shape: &[usize]) -> Result<usize, UserError> {
+        let fits = |(dim, &found): (&Option<usize>, &usize)| dim.is_none_or(|dim| dim == found);
+        if shape.len() != of.dims.len() || !of.dims.iter().zip(shape).all(fits) {
+            return Err(format!("gave a sample of shape {shape:?}, expected {of}").into());
+        }
+        if let Target::Between(between) = self {
+            between.dims.extend_from_slice(shape);
+        }
+        Ok(shape.iter().product())
+    }
+
+    fn len(&self, of: ValueType) -> usize {
+        match self {
+            Target::Batch(out) => out.len(),
+            Target::Between(between) => match of {
+                ValueType::F32 => between.f32s.len(),
+                ValueType::F64 => between.f64s.len(),
+                _ => between.u8s.len(),
+            },
+        }
+    }
+}
+
+/// The sequence that goes through steps, and the place of the first of them.
+pub(super) struct Passage {
+    /// The key of its random numbers in the first step.
+    pub(super) key: DrawKey,
+    /// The number of the first step among those of all streams.
+    pub(super) number: usize,
+}
+
+/// Takes a sequence through steps, and appends what comes out to `out` in its type.
+pub(super) fn run(
+    steps: &[Step],
+    first: Feed<'_>,
+    passage: &Passage,
+    memory: &mut ChainMemory,
+    out: &mut Floats,
+) -> Result<(), Failure> {
+    let ChainMemory { between: [from, to], scratch, shape } = memory;
+    if scratch.len() < passage.number + steps.len() {
+        scratch.resize_with(passage.number + steps.len(), Scratch::default);
+    }
+    let (mut from, mut to) = (from, to);
+    let n = match &first {
+        Feed::Even(_, samples) | Feed::Encoded(_, samples) => samples.len(),
+        Feed::Open(..) => unreachable!("streams are stored as values or encoded"),
+    };
+    let mut first = Some(first);
+    for (number, step) in steps.iter().enumerate() {
+        let feed = first.take().unwrap_or_else(|| match step.input_shape {
+            Some(_) => Feed::Even(from.values(step.input.values), 0..n),
+            None => Feed::Open(from.values(step.input.values), &from.dims),
+        });
+        to.clear();
+        let target = match number + 1 == steps.len() && step.output.values == out.value_type() {
+            true => Target::Batch(out),
+            false => Target::Between(to),
+        };
+        let key = DrawKey {
+            transform_seed: step.transform.seed(),
+            step: passage.key.step + number as u64,
+            ..passage.key
+        };
+        let mut words = Philox::new(key);
+        let call = Call {
+            step,
+            copy: key.copy as u32,
+            draw: Draw::from_words(&mut words),
+            scratch: &mut scratch[passage.number + number],
+        };
+        let applied = if step.is_by_sample() {
+            call.each(&feed, n, target, shape)
+        } else {
+            call.whole(&feed, n, target).map_err(|error| (0, error))
+        };
+        applied.map_err(|(sample, error)| Failure { step: number, sample, error })?;
+        std::mem::swap(&mut from, &mut to);
+    }
+    match steps.last().map(|step| step.output.values) {
+        Some(values) if values == out.value_type() => {}
+        Some(values) => out.append_cast(from.values(values)),
+        None => {}
+    }
+    Ok(())
+}
+
+/// One step on its way through a sequence.
+struct Call<'a> {
+    step: &'a Step,
+    copy: u32,
+    draw: Draw<'a>,
+    scratch: &'a mut Scratch,
+}
+
+impl Call<'_> {
+    /// Transforms all samples of a sequence at once.
+    fn whole(mut self, feed: &Feed<'_>, n: usize, mut target: Target<'_>) -> Result<(), UserError> {
+        let Step { transform, input_shape, output, output_len, .. } = self.step;
+        let (Feed::Even(values, own), Some(shape)) = (feed, input_shape) else {
+            unreachable!("samples of other shapes go one by one")
+        };
+        let (values, own) = match transform.sees_context() {
+            true => (*values, own.clone()),
+            false => (part(*values, own, shape.iter().product()), 0..n),
+        };
+        let before = target.len(output.values);
+        let input = Input::new(values, shape).with_own(own).with_copy(self.copy);
+        let values = Output::new(target.values(output.values));
+        transform.apply(input, values, &mut self.draw, self.scratch)?;
+        check(target.len(output.values) - before, n * output_len.unwrap_or(0))
+    }
+
+    /// Transforms the samples one at a time.
+    fn each(
+        mut self,
+        feed: &Feed<'_>,
+        n: usize,
+        mut target: Target<'_>,
+        shape: &mut Vec<usize>,
+    ) -> Result<(), (usize, UserError)> {
+        let Step { transform, input, output, output_len, .. } = self.step;
+        let rank = input.dims.len();
+        let mut begin = 0;
+        for i in 0..n {
+            let (values, dims): (_, &[usize]) = match feed {
+                Feed::Encoded(column, samples) => (InputValues::Encoded(column.get(samples.start + i)), &[]),
+                Feed::Even(values, own) => {
+                    let dims = self.step.input_shape.as_deref().unwrap_or_default();
+                    (part(*values, &(own.start + i..own.start + i + 1), dims.iter().product()), dims)
+                }
+                Feed::Open(values, dims) => {
+                    let dims = &dims[i * rank..(i + 1) * rank];
+                    let len = dims.iter().product::<usize>();
+                    begin += len;
+                    (part(*values, &(begin - len..begin), 1), dims)
+                }
+            };
+            let before = target.len(output.values);
+            shape.clear();
+            let of = target.values(output.values);
+            let out = if output_len.is_some() { Output::new(of) } else { Output::open(of, shape) };
+            let input = Input::new(values, dims).with_own(0..1).with_copy(self.copy);
+            transform.apply(input, out, &mut self.draw, self.scratch).map_err(|e| (i, e))?;
+            let expected = match output_len {
+                Some(len) => *len,
+                None => target.open_sample(output, shape).map_err(|e| (i, e))?,
+            };
+            check(target.len(output.values) - before, expected).map_err(|e| (i, e))?;
+        }
+        Ok(())
+    }
+}
+
+/// Makes sure that as many values came out as there have to be.
+fn check(found: usize, expected: usize) -> Result<(), UserError> {
+    if found == expected { Ok(()) } else { Err(format!("gave {found} values, expected {expected}").into()) }
+}
+
+/// Samples `range` of values, of which each has `len`.
+fn part<'a>(values: InputValues<'a>, range: &Range<usize>, len: usize) -> InputValues<'a> {
+    let range = range.start * len..range.end * len;
+    match values {
+        InputValues::U8(v) => InputValues::U8(&v[range]),
+        InputValues::F32(v) => InputValues::F32(&v[range]),
+        InputValues::F64(v) => InputValues::F64(&v[range]),
+        other => other,
+    }
+}
+
+impl Floats {
+    fn value_type(&self) -> ValueType {
+        match self {
+            Floats::F32(_) => ValueType::F32,
+            Floats::F64(_) => ValueType::F64,
+        }
+    }
+
+    pub(super) fn slice(&self, range: Range<usize>) -> InputValues<'_> {
+        match self {
+            Floats::F32(v) => InputValues::F32(&v[range]),
+            Floats::F64(v) => InputValues::F64(&v[range]),
+        }
+    }
+
+    /// Appends values of another type.
+    fn append_cast(&mut self, values: InputValues<'_>) {
+        match (self, values) {
+            (Floats::F32(out), InputValues::U8(v)) => out.items().extend(v.iter().map(|&x| f32::from(x))),
+            (Floats::F32(out), InputValues::F64(v)) => out.items().extend(v.iter().map(|&x| x as f32)),
+            (Floats::F64(out), InputValues::U8(v)) => out.items().extend(v.iter().map(|&x| f64::from(x))),
+            (Floats::F64(out), InputValues::F32(v)) => out.items().extend(v.iter().map(|&x| f64::from(x))),
+            _ => unreachable!("values of the same type are appended where they are made"),
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! Transforms of streams: applied where a minibatch is made, sequence by sequence.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `chain` | the transforms of a stream, one after the other, on one sequence |
+//! | `sparse` | those of samples that are sparse and stay so |
+//! | `stored` | streams whose blocks keep them as they were read: encoded samples, frames of recordings |
+//!
+//! A sequence's random numbers are keyed by the sequence, so no thread, size or worker changes what comes out. Blocks in
+//! memory hold what was stored, never what came out.
+
+mod chain;
+mod sparse;
+mod stored;
+
+use std::sync::Arc;
+
+use tesson_core::identity::Identity;
+use tesson_core::{
+    Cause, ConfigError, DataError, DataErrorKind, Error, Key, SampleType, Storage, StreamInfo, Transform,
+    UserError, ValueType,
+};
+use tesson_plan::{BatchSlot, DrawKey, Philox};
+
+use crate::fingerprint;
+use crate::minibatch::{BatchKeys, Floats, Samples, StreamBatch};
+use crate::pack::{self, Item, Pools, Source};
+pub(crate) use chain::ChainMemory;
+use chain::{Feed, Passage, Step};
+pub(crate) use stored::StoredBatches;
+
+/// The transforms of a source's streams.
+#[derive(Clone, Default)]
+pub struct StreamTransforms {
+    /// Streams by name, and what is done with each, in order.
+    pub streams: Vec<(String, Vec<Arc<dyn Transform>>)>,
+    /// The seed of their random numbers.
+    pub seed: u64,
+}
+
+/// The same, matched with the streams there are.
+pub(crate) struct Transforms {
+    chains: Vec<Chain>,
+    seed: u64,
+    /// What errors say where a sequence comes from.
+    deserializer: &'static str,
+}
+
+/// The transforms of one stream.
+struct Chain {
+    steps: Vec<Step>,
+    /// Of these so many leave sparse samples sparse.
+    n_sparse: usize,
+    /// Number of the first one among those of all streams.
+    first: usize,
+    stored: Arc<StreamInfo>,
+    delivered: Arc<StreamInfo>,
+    /// Whether its deserializer forgives no fault, whatever others do.
+    is_strict: bool,
+}
+
+impl Transforms {
+    /// Matches transforms with streams and works out the types and shapes that come out. `strict` says of each stream
+    /// whether its deserializer forgives no fault.
+    ///
+    /// # Errors
+    /// Streams that do not exist, samples that a transform does not take, and streams whose samples have no known shape
+    /// in the end.
+    pub(crate) fn new(
+        given: &StreamTransforms,
+        streams: &[Arc<StreamInfo>],
+        strict: &[bool],
+        deserializer: &'static str,
+    ) -> Result<Transforms, ConfigError> {
+        let mut steps: Vec<Vec<Step>> = streams.iter().map(|_| Vec::new()).collect();
+        let wrong = |name: &str, what: String| ConfigError::new(format!("transforms.{name}"), what);
+        for (name, transforms) in &given.streams {
+            let at = streams.iter().position(|s| s.name == *name).ok_or_else(|| {
+                let known: Vec<&str> = streams.iter().map(|s| s.name.as_str()).collect();
+                wrong(name, format!("there is no such stream, there are {}", known.join(", ")))
+            })?;
+            for transform in transforms {
+                let step =
+                    next_step(&steps[at], transform, &streams[at]).map_err(|what| wrong(name, what))?;
+                steps[at].push(step);
+            }
+        }
+        let mut first = 0;
+        let mut chains = Vec::with_capacity(streams.len());
+        for ((steps, stored), &is_strict) in steps.into_iter().zip(streams).zip(strict) {
+            let n_steps = steps.len();
+            let chain = Chain::new(steps, stored).map_err(|what| wrong(&stored.name, what))?;
+            chains.push(Chain { first, is_strict, ..chain });
+            first += n_steps;
+        }
+        Ok(Transforms { chains, seed: given.seed, deserializer })
+    }
+
+    /// Whether nothing is transformed.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.chains.iter().all(|chain| chain.steps.is_empty())
+    }
+
+    /// The streams that come out.
+    pub(crate) fn outputs(&self) -> Vec<Arc<StreamInfo>> {
+        self.chains.iter().map(|chain| chain.delivered.clone()).collect()
+    }
+
+    /// Writes what changes values: nothing where nothing is transformed.
+    pub(crate) fn write(&self, identity: Identity) -> Identity {
+        if self.is_empty() {
+            return identity;
+        }
+        let steps = self.chains.iter().flat_map(|chain| chain.steps.iter().map(move |step| (chain, step)));
+        let all = steps.fold(identity.field("transforms", ""), |text, (chain, step)| {
+            let t = &step.transform;
+            let text = text
+                .word(format_args!("{}:", chain.stored.name))
+                .word(t.name())
+                .word(t.identity())
+                .field("seed", t.seed())
+                .word("to");
+            match step.output.shape() {
+                Some(shape) if step.output.values == chain.stored.element.into() => text.word(&shape),
+                _ => text.word(&step.output),
+            }
+        });
+        all.field("seed", self.seed)
+    }
+
+    /// Transforms the streams of a minibatch that are packed as values. `items` are its sequences, whose places in the plan
+    /// are given.
+    ///
+    /// # Errors
+    /// What a transform answers, with stream, sequence and chunk.
+    pub(crate) fn apply(
+        &self,
+        batches: &mut [StreamBatch],
+        keys: &BatchKeys,
+        (items, sources, places): (&[Item], &[Source<'_>], &[BatchSlot]),
+        memory: &mut ChainMemory,
+        pools: &Pools,
+    ) -> Result<(), Error> {
+        let packed = |chain: &Chain| !chain.steps.is_empty() && !chain.is_stored();
+        for (chain, batch) in self.chains.iter().zip(batches).filter(|(chain, _)| packed(chain)) {
+            let copy = |i: usize| sources[items[i].held as usize].chunk.copy(items[i].row as usize);
+            let key = |i: usize| self.key(places[i].sweep, &keys.get(i), copy(i));
+            chain.apply(batch, key, memory, pools).map_err(|(i, step, e)| {
+                let chunk = places.get(i).map_or(0, |place| place.planned.chunk);
+                let kind = match wrapped(&chain.steps[step], e) {
+                    Ok(kind) => kind,
+                    Err(ours) => return ours,
+                };
+                DataError::in_chunk(kind, self.deserializer, chunk)
+                    .within(Some(chain.stored.name.clone()), Some(keys.get(i)))
+                    .into()
+            })?;
+        }
+        Ok(())
+    }
+
+    /// The key of the random numbers of a stream's first transform, but for its seed.
+    fn key(&self, sweep: u64, key: &Key, copy: u32) -> DrawKey {
+        DrawKey {
+            seed: self.seed,
+            transform_seed: 0,
+            step: 0,
+            copy: copy.into(),
+            sweep,
+            sequence: key_hash(key),
+        }
+    }
+}
+
+/// The step that a transform is after these.
+fn next_step(before: &[Step], transform: &Arc<dyn Transform>, stream: &StreamInfo) -> Result<Step, String> {
+    let name = transform.name();
+    let input = before.last().map_or_else(|| SampleType::of(stream), |step| step.output.clone());
+    let step = Step::new(transform, input).map_err(|e| format!("`{name}`: {e}"))?;
+    if step.output.sparse && !transform.takes_sparse() {
+        return Err(format!("`{name}` transforms dense streams, this one is sparse"));
+    }
+    if transform.sees_context() && !before.is_empty() && stream.storage == Storage::Frames {
+        return Err(format!("`{name}` looks at the frames around each one and has to come first"));
+    }
+    Ok(step)
+}
+
+impl Chain {
+    fn new(steps: Vec<Step>, stored: &Arc<StreamInfo>) -> Result<Chain, String> {
+        let (stored, delivered) = (stored.clone(), stored.clone());
+        let chain = Chain { steps, n_sparse: 0, first: 0, stored, delivered, is_strict: false };
+        let (Some(last), stored) = (chain.steps.last(), &chain.stored) else {
+            return match chain.stored.storage {
+                Storage::Encoded => Err("samples are encoded, and no transform decodes them".into()),
+                _ => Ok(chain),
+            };
+        };
+        let shape = last.output.shape().ok_or_else(|| {
+            let name = last.transform.name();
+            format!("`{name}` gives {} at last, expected a known shape", last.output)
+        })?;
+        if last.output.sparse && last.output.values != ValueType::from(stored.element) {
+            return Err(format!(
+                "sparse samples are {} at last, expected {}",
+                last.output,
+                stored.element.name()
+            ));
+        }
+        let delivered =
+            StreamInfo::dense(&stored.name, shape, stored.element).with_sparse(last.output.sparse);
+        let n_sparse = chain.steps.iter().take_while(|step| step.output.sparse).count();
+        Ok(Chain { n_sparse, delivered: Arc::new(delivered), ..chain })
+    }
+
+    /// Whether transforms take the samples from the blocks that keep them, before minibatches are packed.
+    fn is_stored(&self) -> bool {
+        !self.steps.is_empty() && matches!(self.stored.storage, Storage::Encoded | Storage::Frames)
+    }
+
+    /// Transforms all sequences of a packed stream. An error comes with the numbers of the sequence and the step.
+    fn apply(
+        &self,
+        batch: &mut StreamBatch,
+        key: impl Fn(usize) -> DrawKey,
+        memory: &mut ChainMemory,
+        pools: &Pools,
+    ) -> Result<(), (usize, usize, UserError)> {
+        for (number, step) in self.steps[..self.n_sparse].iter().enumerate() {
+            let of_step = |i: usize| {
+                let transform_seed = step.transform.seed();
+                DrawKey { transform_seed, step: number as u64, ..key(i) }
+            };
+            let words = |i: usize| Philox::new(of_step(i));
+            let copy = |i: usize| key(i).copy as u32;
+            sparse::apply(step, batch, words, copy, self.first + number, memory, pools)
+                .map_err(|(i, e)| (i, number, e))?;
+        }
+        if self.n_sparse < self.steps.len() {
+            self.apply_dense(batch, key, memory, pools)?;
+        }
+        batch.info = self.delivered.clone();
+        Ok(())
+    }
+
+    /// Takes all sequences through the steps from which samples come out dense.
+    fn apply_dense(
+        &self,
+        batch: &mut StreamBatch,
+        key: impl Fn(usize) -> DrawKey,
+        memory: &mut ChainMemory,
+        pools: &Pools,
+    ) -> Result<(), (usize, usize, UserError)> {
+        let steps = &self.steps[self.n_sparse..];
+        let dim = steps[0].input.shape().map_or(0, |shape| shape.len());
+        let element = self.delivered.element;
+        let mut out = Floats::with_capacity(element, batch.n_samples * self.delivered.shape.len(), pools);
+        // Of a sparse stream one sequence at a time is dense.
+        let mut dense = Floats::with_capacity(element, 0, pools);
+        let mut sample = 0;
+        for (i, &n) in batch.lengths.iter().enumerate() {
+            let samples = sample..sample + n as usize;
+            sample = samples.end;
+            let (values, range) = match &batch.samples {
+                Samples::Dense { values } => (values, samples.start * dim..samples.end * dim),
+                sparse @ Samples::Sparse { .. } => {
+                    dense.truncate(0);
+                    pack::append_dense(&mut dense, sparse, samples, dim);
+                    (&dense, 0..dense.len())
+                }
+            };
+            let key = DrawKey { step: self.n_sparse as u64, ..key(i) };
+            let passage = Passage { key, number: self.first + self.n_sparse };
+            let feed = Feed::Even(values.slice(range), 0..n as usize);
+            chain::run(steps, feed, &passage, memory, &mut out)
+                .map_err(|e| (i, self.n_sparse + e.step, e.error))?;
+        }
+        batch.samples = Samples::Dense { values: out };
+        Ok(())
+    }
+}
+
+/// The hash of a key: of its text, numbers in decimal.
+fn key_hash(key: &Key) -> u64 {
+    match key {
+        Key::Number(n) => fingerprint::text(&n.to_string()),
+        Key::Text(text) => fingerprint::text(text),
+    }
+}
+
+/// What a step answered as an error of the data; errors of ours that it handed on are what they are.
+#[cold]
+fn wrapped(step: &Step, e: UserError) -> Result<DataErrorKind, Error> {
+    match e.downcast::<Error>() {
+        Ok(ours) => Err(*ours),
+        Err(e) => {
+            let what = format!("transform `{}`: {e}", step.transform.name());
+            Ok(DataErrorKind::User { what, cause: Cause(e.into()) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

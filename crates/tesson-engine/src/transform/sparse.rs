@@ -1,0 +1,109 @@
+//! Transforms of samples that are sparse and stay so.
+
+use tesson_core::{InputValues, OutputValues, SparseInput, SparseOutput, UserError};
+
+use super::chain::{ChainMemory, Step};
+use crate::minibatch::{Floats, Samples, StreamBatch};
+use crate::pack::Pools;
+use crate::pool::Buffer;
+
+/// Sparse samples as they are made.
+struct Made {
+    bounds: Buffer<i32>,
+    columns: Buffer<i32>,
+    values: Floats,
+}
+
+/// Transforms all sequences of a stream; an error comes with the number of its sequence. `words` gives the random numbers of
+/// a sequence, `copy` says which copy it is.
+pub(super) fn apply<W: Iterator<Item = u32>>(
+    step: &Step,
+    batch: &mut StreamBatch,
+    words: impl Fn(usize) -> W,
+    copy: impl Fn(usize) -> u32,
+    number: usize,
+    memory: &mut ChainMemory,
+    pools: &Pools,
+) -> Result<(), (usize, UserError)> {
+    let Samples::Sparse { indptr, indices, values } = &batch.samples else {
+        unreachable!("a dense stream stays dense")
+    };
+    let mut made = Made {
+        bounds: pools.i32s.take(batch.n_samples + 1),
+        columns: pools.i32s.take(indices.len()),
+        values: Floats::with_capacity(batch.info.element, values.len(), pools),
+    };
+    made.bounds.items().push(0);
+    let mut counts = Vec::new();
+    let mut sample = 0;
+    let dim = step.input.shape().map_or(0, |shape| shape.len());
+    for (i, &n) in batch.lengths.iter().enumerate() {
+        let bounds = &indptr[sample..=sample + n as usize];
+        sample += n as usize;
+        let entries = bounds[0] as usize..bounds[n as usize] as usize;
+        let input = match values {
+            Floats::F32(v) => InputValues::F32(&v[entries.clone()]),
+            Floats::F64(v) => InputValues::F64(&v[entries.clone()]),
+        };
+        let input = SparseInput::new(bounds, &indices[entries], input, dim).with_copy(copy(i));
+        counts.clear();
+        let before = made.columns.len();
+        let mut words = words(i);
+        let mut draw = tesson_core::Draw::from_words(&mut words);
+        let scratch = memory.scratch(number);
+        let output = made.output(&mut counts);
+        step.transform.apply_sparse(input, output, &mut draw, scratch).map_err(|e| (i, e))?;
+        made.end_sequence(step, n, &counts, before).map_err(|what| (i, what.into()))?;
+    }
+    batch.samples = Samples::Sparse { indptr: made.bounds, indices: made.columns, values: made.values };
+    Ok(())
+}
+
+impl Made {
+    fn output<'a>(&'a mut self, counts: &'a mut Vec<u32>) -> SparseOutput<'a> {
+        let values = match &mut self.values {
+            Floats::F32(out) => OutputValues::F32(out.items()),
+            Floats::F64(out) => OutputValues::F64(out.items()),
+        };
+        SparseOutput::new(counts, self.columns.items(), values)
+    }
+
+    /// Checks the `n` samples of a sequence, whose columns lie after the first `before`, and notes where they end.
+    fn end_sequence(&mut self, step: &Step, n: u32, counts: &[u32], before: usize) -> Result<(), String> {
+        let columns = self.columns.get(before..).unwrap_or_default();
+        check(step, n, counts, columns)?;
+        let (columns, values) = (self.columns.len(), self.values.len());
+        if columns != values || columns > i32::MAX as usize {
+            return Err(format!("{columns} columns and {values} values so far"));
+        }
+        let mut end = before as i32;
+        self.bounds.items().extend(counts.iter().map(|&count| {
+            end += count as i32;
+            end
+        }));
+        Ok(())
+    }
+}
+
+/// Whether these are `n` samples with columns as they have to be; if not, what is wrong.
+fn check(step: &Step, n: u32, counts: &[u32], mut columns: &[i32]) -> Result<(), String> {
+    let all: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+    if counts.len() != n as usize || all != columns.len() as u64 {
+        let (samples, entries) = (counts.len(), columns.len());
+        return Err(format!(
+            "{samples} samples of {all} entries with {entries} columns, expected {n} samples"
+        ));
+    }
+    let dim = step.output.shape().map_or(0, |shape| shape.len());
+    for &count in counts {
+        let (sample, rest) = columns.split_at(count as usize);
+        columns = rest;
+        let in_order = sample.windows(2).all(|pair| pair[0] < pair[1]);
+        let within =
+            sample.first().is_none_or(|&c| c >= 0) && sample.last().is_none_or(|&c| (c as usize) < dim);
+        if !in_order || !within {
+            return Err(format!("a sample has the columns {sample:?}, expected ascending ones below {dim}"));
+        }
+    }
+    Ok(())
+}

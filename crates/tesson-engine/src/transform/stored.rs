@@ -1,0 +1,165 @@
+//! Streams whose blocks keep them as they were read: transforms take the samples from there.
+
+use tesson_core::{
+    Data, DataError, Error, FrameColumn, InputValues, Key, Location, Origin, ResourceId, Values,
+};
+use tesson_plan::BatchSlot;
+
+use super::chain::{self, ChainMemory, Failure, Feed, Passage};
+use super::{Chain, Transforms, wrapped};
+use crate::fault::{self, Charge};
+use crate::fetch::Resources;
+use crate::minibatch::{Floats, Samples, StreamBatch};
+use crate::pack::{Item, Pools, Source};
+
+/// The batches of the streams that are made before others are packed.
+pub(crate) struct StoredBatches(Vec<StoredBatch>);
+
+struct StoredBatch {
+    /// The stream's number.
+    stream: usize,
+    lengths: Vec<u32>,
+    n_samples: usize,
+    values: Floats,
+}
+
+impl StoredBatches {
+    /// The batches, each with the number of its stream.
+    pub(crate) fn finish(self, transforms: &Transforms) -> Vec<(usize, StreamBatch)> {
+        let finish = |StoredBatch { stream, lengths, n_samples, values }: StoredBatch| {
+            let info = transforms.chains[stream].delivered.clone();
+            let samples = Samples::Dense { values };
+            (stream, StreamBatch { info, lengths, samples, n_samples, layout: None })
+        };
+        self.0.into_iter().map(finish).collect()
+    }
+
+    /// Bytes of the samples so far.
+    pub(crate) fn bytes(&self) -> usize {
+        self.0.iter().map(|batch| batch.values.bytes()).sum()
+    }
+
+    /// Forgets all sequences.
+    pub(crate) fn clear(&mut self) {
+        self.truncate(0);
+    }
+
+    /// Keeps the first `n` sequences.
+    fn truncate(&mut self, n: usize) {
+        for batch in self.0.iter_mut().filter(|batch| batch.lengths.len() > n) {
+            let dropped: u32 = batch.lengths.drain(n..).sum();
+            let len = batch.values.len() / batch.n_samples.max(1);
+            batch.n_samples -= dropped as usize;
+            batch.values.truncate(batch.n_samples * len);
+        }
+    }
+}
+
+impl Transforms {
+    /// Whether any stream is made before others are packed.
+    pub(crate) fn has_stored(&self) -> bool {
+        self.chains.iter().any(Chain::is_stored)
+    }
+
+    /// Whether this stream is.
+    pub(crate) fn is_stored(&self, stream: usize) -> bool {
+        self.chains[stream].is_stored()
+    }
+
+    /// Empty batches for so many sequences.
+    pub(crate) fn stored_batches(&self, n_sequences: usize, pools: &Pools) -> StoredBatches {
+        let stored = self.chains.iter().enumerate().filter(|(_, chain)| chain.is_stored());
+        let batch = |(stream, chain): (usize, &Chain)| {
+            let n_values = n_sequences * chain.delivered.shape.len();
+            let values = Floats::with_capacity(chain.delivered.element, n_values, pools);
+            StoredBatch { stream, lengths: Vec::with_capacity(n_sequences), n_samples: 0, values }
+        };
+        StoredBatches(stored.map(batch).collect())
+    }
+
+    /// Transforms a sequence of all stored streams, and appends what comes out to `batches`. A sequence that cannot be
+    /// decoded is a fault, and nothing is appended.
+    ///
+    /// # Errors
+    /// What transforms that do not decode answer, with stream, sequence and chunk.
+    pub(crate) fn append_stored(
+        &self,
+        (item, place): (Item, BatchSlot),
+        source: &Source<'_>,
+        resources: &Resources,
+        batches: &mut StoredBatches,
+        memory: &mut ChainMemory,
+    ) -> Result<Option<Charge>, Error> {
+        let row = item.row as usize;
+        let key = fault::key(item.row, source);
+        let before = batches.0.first().map_or(0, |batch| batch.lengths.len());
+        let first = self.key(place.sweep, &key, source.chunk.copy(row));
+        for batch in &mut batches.0 {
+            let chain = &self.chains[batch.stream];
+            let column = &source.chunk.streams[batch.stream];
+            let samples = column.samples.range(row);
+            let (feed, n) = match &column.data {
+                Data::Encoded(column) => (Feed::Encoded(column, samples.clone()), samples.len()),
+                Data::Frames(column) => (frame(column, samples.start, chain.stored.shape.len()), 1),
+                _ => unreachable!("deserializers keep to their stream's storage"),
+            };
+            let passage = Passage { key: first, number: chain.first };
+            let Err(failure) = chain::run(&chain.steps, feed, &passage, memory, &mut batch.values) else {
+                batch.lengths.push(n as u32);
+                batch.n_samples += n;
+                continue;
+            };
+            // What came out of its first samples is cut off with it.
+            batch.lengths.push(0);
+            batch.values.truncate(batch.n_samples * chain.delivered.shape.len());
+            let stream = batch.stream;
+            batches.truncate(before);
+            let origin = match &column.data {
+                Data::Encoded(column) => Some(column.origin(samples.start + failure.sample)),
+                _ => None,
+            };
+            let decodes = failure.step == 0 && origin.is_some();
+            let error = self.stored_error(stream, failure, (origin, place, key), source, resources)?;
+            return match decodes {
+                true => Ok(Some(Charge { error, fatal: self.chains[stream].is_strict })),
+                false => Err(error.into()),
+            };
+        }
+        Ok(None)
+    }
+
+    /// What a step answered, with the place that the sample comes from.
+    fn stored_error(
+        &self,
+        stream: usize,
+        failure: Failure,
+        (origin, place, key): (Option<Origin>, BatchSlot, Key),
+        source: &Source<'_>,
+        resources: &Resources,
+    ) -> Result<DataError, Error> {
+        let chain = &self.chains[stream];
+        let kind = wrapped(&chain.steps[failure.step], failure.error)?;
+        let error = match origin.filter(|origin| origin.resource != ResourceId::NONE) {
+            Some(Origin { resource, offset, line }) => {
+                let file = resources.files()[resource.0 as usize].0.clone();
+                let line = line.map(|line| line + source.chunk.first_line + source.line_base + 1);
+                DataError::new(kind, Location { file, offset, line })
+            }
+            None => DataError::in_chunk(kind, self.deserializer, place.planned.chunk),
+        };
+        Ok(error.within(Some(chain.stored.name.clone()), Some(key)))
+    }
+}
+
+/// A frame with the recording around it.
+fn frame<'a>(column: &'a FrameColumn, i: usize, dim: usize) -> Feed<'a> {
+    let frame = &column.frames[i];
+    let range = frame.recording.start as usize * dim..frame.recording.end as usize * dim;
+    let at = (frame.at - frame.recording.start) as usize;
+    let values = match &column.values {
+        Values::F32(v) => InputValues::F32(&v[range]),
+        Values::F64(v) => InputValues::F64(&v[range]),
+        _ => unreachable!("frames are of their stream's type"),
+    };
+    Feed::Even(values, at..at + 1)
+}

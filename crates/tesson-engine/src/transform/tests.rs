@@ -1,0 +1,190 @@
+use std::sync::Arc;
+
+use tesson_core::{
+    Draw, EncodedColumn, Input, InputValues, Origin, Output, OutputValues, ResourceId, SampleType, Scratch,
+    StreamInfo, Transform, UserError, ValueType,
+};
+use tesson_plan::DrawKey;
+
+use super::chain::{self, ChainMemory, Feed, Passage, Step};
+use super::{Chain, next_step};
+use crate::minibatch::Floats;
+use crate::pack::Pools;
+use tesson_core::{Element, Shape};
+
+/// What a function makes of a sample, for tests.
+struct Test<F> {
+    name: &'static str,
+    output: SampleType,
+    apply: F,
+}
+
+impl<F> Transform for Test<F>
+where
+    F: Fn(Input<'_>, Output<'_>, &mut Draw<'_>, &mut Scratch) -> Result<(), UserError> + Send + Sync,
+{
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn identity(&self) -> String {
+        String::new()
+    }
+
+    fn output(&self, _: &SampleType) -> Result<SampleType, String> {
+        Ok(self.output.clone())
+    }
+
+    fn apply(
+        &self,
+        input: Input<'_>,
+        output: Output<'_>,
+        draw: &mut Draw<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), UserError> {
+        (self.apply)(input, output, draw, scratch)
+    }
+}
+
+fn test<F>(name: &'static str, output: SampleType, apply: F) -> Arc<dyn Transform>
+where
+    F: Fn(Input<'_>, Output<'_>, &mut Draw<'_>, &mut Scratch) -> Result<(), UserError>
+        + Send
+        + Sync
+        + 'static,
+{
+    Arc::new(Test { name, output, apply })
+}
+
+/// The bytes of a sample as numbers of one row.
+fn decode() -> Arc<dyn Transform> {
+    test("decode", SampleType::dense(ValueType::U8, [None]), |input, mut output, _, _| {
+        let InputValues::Encoded(bytes) = input.values else { return Err("bytes".into()) };
+        output.set_shape(&[bytes.len()]);
+        let OutputValues::U8(out) = output.values else { return Err("8 bit".into()) };
+        out.extend_from_slice(bytes);
+        Ok(())
+    })
+}
+
+/// The sum of a sample, and how often the step has been called on this thread.
+fn sum() -> Arc<dyn Transform> {
+    test("sum", SampleType::dense(ValueType::F64, [Some(2)]), |input, output, _, scratch| {
+        scratch.bytes.push(0);
+        let InputValues::U8(values) = input.values else { return Err("8 bit".into()) };
+        let OutputValues::F64(out) = output.values else { return Err("64 bit".into()) };
+        let sum: u32 = values.iter().map(|&x| u32::from(x)).sum();
+        out.extend([f64::from(sum), scratch.bytes.len() as f64]);
+        Ok(())
+    })
+}
+
+/// Numbers that are drawn.
+fn drawn() -> Arc<dyn Transform> {
+    test("drawn", SampleType::dense(ValueType::F32, [Some(1)]), |input, output, draw, _| {
+        let OutputValues::F32(out) = output.values else { return Err("32 bit".into()) };
+        out.extend(input.own.map(|_| draw.integer(0, 1 << 20) as f32));
+        Ok(())
+    })
+}
+
+fn steps(transforms: &[Arc<dyn Transform>], stream: &StreamInfo) -> Result<Vec<Step>, String> {
+    let mut steps = Vec::new();
+    for transform in transforms {
+        steps.push(next_step(&steps, transform, stream)?);
+    }
+    Ok(steps)
+}
+
+fn key(copy: u64) -> DrawKey {
+    DrawKey { seed: 1, transform_seed: 0, step: 0, copy, sweep: 0, sequence: 5 }
+}
+
+/// What comes out of a sequence as 32-bit floats, or the step, the sample and the sentence.
+fn run(steps: &[Step], feed: Feed<'_>, copy: u64, memory: &mut ChainMemory) -> Result<Vec<f32>, String> {
+    let pools = Pools::new(1, usize::MAX);
+    let mut out = Floats::with_capacity(Element::F32, 0, &pools);
+    let passage = Passage { key: key(copy), number: 0 };
+    chain::run(steps, feed, &passage, memory, &mut out)
+        .map_err(|e| format!("{} {}: {}", e.step, e.sample, e.error))?;
+    let Floats::F32(values) = out else { panic!("the type was chosen above") };
+    Ok(values.to_vec())
+}
+
+fn column(samples: &[&[u8]]) -> EncodedColumn {
+    let mut column = EncodedColumn::default();
+    let origin = Origin { resource: ResourceId(0), offset: 0, line: None };
+    samples.iter().for_each(|bytes| column.push(bytes, origin));
+    column
+}
+
+#[test]
+fn samples_of_each_size_go_through_all_steps_and_come_out_in_the_streams_type() {
+    let steps = steps(&[decode(), sum()], &StreamInfo::encoded("x", Element::F32)).unwrap();
+    let column = column(&[&[9], &[1, 2, 3], &[], &[4, 5]]);
+    let mut memory = ChainMemory::default();
+    let found = run(&steps, Feed::Encoded(&column, 1..4), 0, &mut memory).unwrap();
+    // What a step leaves in its scratch memory is there in the next call.
+    assert_eq!(found, [6.0, 1.0, 0.0, 2.0, 9.0, 3.0]);
+    assert_eq!(run(&steps, Feed::Encoded(&column, 0..1), 0, &mut memory).unwrap(), [9.0, 4.0]);
+}
+
+#[test]
+fn copies_and_steps_draw_their_own_numbers() {
+    let info = StreamInfo::dense("x", Shape::new([1]), Element::F32);
+    let steps = steps(&[drawn(), drawn()], &info).unwrap();
+    let values = [0.0; 3];
+    let mut memory = ChainMemory::default();
+    let mut of = |steps: &[Step], copy| {
+        run(steps, Feed::Even(InputValues::F32(&values), 0..3), copy, &mut memory).unwrap()
+    };
+    assert_eq!(of(&steps, 0), of(&steps, 0));
+    assert_ne!(of(&steps, 0), of(&steps, 1));
+    assert_ne!(of(&steps, 0), of(&steps[..1], 0));
+}
+
+#[test]
+fn a_step_that_gives_another_size_than_it_said_is_an_error_with_its_sample() {
+    let odd = |output: SampleType, dims: &'static [usize]| {
+        test("odd", output, move |_, mut output, _, _| {
+            output.set_shape(dims);
+            let OutputValues::U8(out) = output.values else { return Err("8 bit".into()) };
+            out.extend([1, 2]);
+            Ok(())
+        })
+    };
+    let info = StreamInfo::encoded("x", Element::F32);
+    let column = column(&[&[7], &[8]]);
+    let mut memory = ChainMemory::default();
+    for (output, dims, expected) in [
+        (SampleType::dense(ValueType::U8, [Some(3)]), &[][..], "0 0: gave 2 values, expected 3"),
+        (SampleType::dense(ValueType::U8, [None]), &[3], "0 0: gave 2 values, expected 3"),
+        (
+            SampleType::dense(ValueType::U8, [None, Some(3)]),
+            &[1, 2],
+            "0 0: gave a sample of shape [1, 2], expected uint8 ?x3",
+        ),
+        (SampleType::dense(ValueType::U8, [None]), &[], "0 0: gave a sample of shape [], expected uint8 ?"),
+    ] {
+        let steps = steps(&[odd(output, dims)], &info).unwrap();
+        assert_eq!(run(&steps, Feed::Encoded(&column, 0..2), 0, &mut memory).unwrap_err(), expected);
+    }
+}
+
+#[test]
+fn types_are_worked_out_step_by_step() {
+    let stream = |info: StreamInfo, transforms: &[Arc<dyn Transform>]| {
+        let chain = Chain::new(steps(transforms, &info)?, &Arc::new(info))?;
+        Ok::<_, String>((chain.delivered.shape.to_string(), chain.delivered.element, chain.delivered.sparse))
+    };
+    let encoded = || StreamInfo::encoded("x", Element::F32);
+    assert_eq!(stream(encoded(), &[decode(), sum()]).unwrap(), ("2".into(), Element::F32, false));
+    let sparse = StreamInfo::sparse("x", 7, Element::F64);
+    assert_eq!(stream(sparse, &[sum()]).unwrap(), ("2".into(), Element::F64, false));
+    assert_eq!(stream(encoded(), &[]).unwrap_err(), "samples are encoded, and no transform decodes them");
+    let error = stream(encoded(), &[decode()]).unwrap_err();
+    assert_eq!(error, "`decode` gives uint8 ? at last, expected a known shape");
+    let encode = test("encode", SampleType::of(&encoded()), |_, _, _, _| Ok(()));
+    let error = stream(encoded(), &[decode(), encode]).unwrap_err();
+    assert_eq!(error, "`encode`: gives encoded bytes for uint8 ?, which no transform may");
+}
