@@ -7,10 +7,20 @@ use crate::run::{answer, cargo, has_cargo_command, program, root, target, tee};
 
 /// Writes the pages of documentation that are made from tables in the code; tests compare them.
 pub(crate) fn manual(_: &[String]) -> ExitCode {
-    for (example, page) in [("option_manual", "options.md"), ("error_manual", "errors.md")] {
+    write_printed(&[("option_manual", "options.md"), ("error_manual", "errors.md")])
+}
+
+/// Writes the listing of public items; a test compares it.
+pub(crate) fn api(_: &[String]) -> ExitCode {
+    write_printed(&[("public_api", "public-api.txt")])
+}
+
+/// Writes to files in `docs` what examples of the façade print.
+fn write_printed(pages: &[(&str, &str)]) -> ExitCode {
+    for (example, page) in pages {
         let example = ["run", "--quiet", "--package", "tesson", "--example", example];
         let Some(text) = answer(&mut cargo(&example)) else {
-            eprintln!("the tables cannot be printed; `cargo {}` says why", example.join(" "));
+            eprintln!("docs/{page} cannot be made; `cargo {}` says why", example.join(" "));
             return ExitCode::FAILURE;
         };
         if std::fs::write(root().join("docs").join(page), text).is_err() {

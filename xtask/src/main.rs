@@ -62,6 +62,12 @@ const JOBS: &[Job] = &[
         run: jobs::manual,
     },
     Job {
+        name: "api",
+        arguments: "",
+        help: "Write docs/public-api.txt, the public items of the façade; a test compares them.",
+        run: jobs::api,
+    },
+    Job {
         name: "bench",
         arguments: "[MEGABYTES]",
         help: "Make the corpora of bench/ and measure them all (release build); not part of CI.",

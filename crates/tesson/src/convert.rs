@@ -9,6 +9,7 @@ pub use tesson_convert::{
     Sequences, StreamColumns, StreamSpec, Svm, TableOptions, TakeEncoded, Written, binary_elements,
     check_output, write,
 };
+pub use tesson_formats::write::{Batch, Column, WriteError};
 
 use crate::{Source, registry};
 

@@ -1,6 +1,6 @@
 //! Feeds training jobs: minibatches from datasets on disk, deterministic, exactly resumable, fast.
 //!
-//! The order and the values are those of CNTK 2.7's readers, bit for bit; a state saved behind any minibatch goes on
+//! The order and the values are those of CNTK 2.7's readers, bit for bit; a state saved after any minibatch resumes
 //! exactly there, on any machine and any number of threads.
 //!
 //! ```
@@ -19,7 +19,7 @@
 //! let first = source.next_minibatch(2)?.expect("there are three sequences");
 //! assert_eq!(first.n_sequences(), 2);
 //!
-//! // Another source goes on exactly where this one stands.
+//! // Another source resumes exactly where this one stands.
 //! let state = source.state().clone();
 //! let mut other = tesson::Source::resume(&config, &state)?;
 //! assert_eq!(other.next_minibatch(2)?.expect("one is left").n_sequences(), 1);
@@ -58,21 +58,23 @@ pub use tesson_plan::{
 /// Plans: which sequences each minibatch holds.
 pub mod plan {
     pub use tesson_plan::{
-        BatchKind, BatchPlan, BatchSlot, Bucketing, ChunkWindow, Cursor, Demand, Ending, EqualSteps, Global,
-        JoinReport, LastSequence, Limit, MissingKeys, OrderSpec, PartReport, PlanSpec, Planned, Segment,
-        Sharing, Steps, Tumbling, Window, WindowStart,
+        BatchKind, BatchPlan, BatchSlot, Bucketing, ChunkWindow, Consumed, Cursor, Demand, Ending,
+        EqualSteps, Fingerprint, Global, JoinReport, LastSequence, Layer, Limit, MissingKeys, OrderSpec,
+        PartReport, PendingSequence, PlanSpec, Planned, RowState, RowsState, Segment, Sharing, Steps,
+        Tumbling, Window, WindowStart,
     };
 }
 
 /// The format traits, for custom deserializers.
 pub mod deserializer {
     pub use tesson_core::{
-        ByteRun, Cause, Chunk, ChunkAccess, CompactLengths, Corpus, CorpusFacts, Damage, Data, Defects,
-        DescribeFn, Deserializer, DeserializerFacts, EncodedColumn, Fault, Fetch, Format, FoundStream, Frame,
-        FrameColumn, InMemory, Index, IndexCache, Indexed, KeyType, Keys, Name, Object, Offsets, OneCore,
-        OptionDefault, OptionKind, OptionSpec, OptionTable, Options, Origin, Parallelism, ReadContext,
-        ReaderDefaults, RepeatedKeys, ResourceId, Scattered, Scratch, Section, SequenceSelection,
-        StreamColumn, StreamMismatch, StreamingDecoder, Value, Values, Words, describe_from_table,
+        ByteRun, Cause, Chunk, ChunkAccess, ChunkSpan, CompactLengths, Corpus, CorpusFacts, Damage, Data,
+        DecodeRoom, DecodeWarnings, Defects, DescribeFn, Deserializer, DeserializerFacts, EncodedColumn,
+        Fault, Fetch, Format, FoundStream, Frame, FrameColumn, InMemory, Index, IndexCache, Indexed, KeyType,
+        Keys, Name, Object, Offsets, OneCore, OpenFn, OptionDefault, OptionKind, OptionSpec, OptionTable,
+        Options, Origin, Parallelism, ReadContext, ReaderDefaults, RepeatedKeys, ResourceId, Scattered,
+        Scratch, Section, SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Value, Values,
+        Words, describe_from_table,
     };
 
     /// Custom transforms.

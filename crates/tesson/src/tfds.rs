@@ -58,7 +58,10 @@
 
 pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_image::decode as pictures;
-pub use tesson_plan::{CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Stream, StreamState};
+pub use tesson_plan::{
+    CountMismatch, GlobalSeeds, ItemShuffle, SeedPair, Seeding, Span, Stream, StreamOp, StreamSpec,
+    StreamState, Taken,
+};
 pub use tesson_prepared::{
     CheckedDataset, DatasetWriter, ExampleBatch, FORMAT, NewDataset, NewSplit, OnDamage, Reader,
     ReaderLimits, Restoring, Unwritable, check, default_data_dir, describe, feature_classes, features_of,
