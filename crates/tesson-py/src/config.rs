@@ -143,6 +143,12 @@ pub(crate) fn resolve_config(
     Ok(described.to_string())
 }
 
+/// The name among these that a misspelt one was probably meant to be.
+#[pyfunction]
+pub(crate) fn nearest_name(name: &str, among: Vec<String>) -> Option<String> {
+    tesson::config::nearest(name, among.iter().map(String::as_str)).map(str::to_owned)
+}
+
 /// The options of a type of deserializer, or of the source itself for the empty name: for each its name, kind, default
 /// (None: required) and a sentence.
 #[pyfunction]

@@ -32,7 +32,7 @@ mod _tesson {
     #[pymodule_export]
     use crate::calls::end_calls;
     #[pymodule_export]
-    use crate::config::{Schedule, load_reader, option_table, resolve_config};
+    use crate::config::{Schedule, load_reader, nearest_name, option_table, resolve_config};
     #[pymodule_export]
     use crate::source::Source;
     #[pymodule_export]
@@ -57,6 +57,7 @@ mod _tesson {
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         PyArray1::<u8>::zeros(module.py(), 0, false).try_readonly()?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))?;
         Ok(())
     }
 }

@@ -12,6 +12,7 @@
 """
 
 from . import transforms
+from ._tesson import __version__
 from .config import resolve_config
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UnavailableError, UsageError
@@ -71,6 +72,7 @@ __all__ = [
     "UserDeserializer",
     "UserMinibatchSource",
     "UserTransform",
+    "__version__",
     "merge_states",
     "register_deserializer",
     "sequence_to_cntk_text_format",

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import disjoint_base
 
+__version__: str
+
 __all__ = [
     "Batch",
     "DatasetWriter",
@@ -30,6 +32,7 @@ __all__ = [
     "load_reader",
     "main",
     "merge_states",
+    "nearest_name",
     "option_table",
     "parse_split",
     "resolve_config",
@@ -139,6 +142,7 @@ def load_reader(
 ) -> tuple[str, str | None, list[str]]: ...
 def main(arguments: Sequence[str]) -> int: ...
 def merge_states(states: Sequence[Mapping[str, Any]]) -> dict[str, Any]: ...
+def nearest_name(name: str, among: Sequence[str]) -> str | None: ...
 def option_table(name: str) -> list[dict[str, Any]]: ...
 def resolve_config(config: str, arguments: Sequence[str], extended_variables: bool) -> str: ...
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, SupportsIndex, cast
 
 from .errors import ConfigError
+from .keywords import suggests_keywords
 from .paths import AnyPath, optional_text_of, text_of
 from .streams import StreamConfiguration, StreamDef, StreamDefs
 
@@ -37,6 +38,7 @@ class Deserializer:
         return config
 
 
+@suggests_keywords
 class CTFDeserializer(Deserializer):
     """Reads CNTK's text format: rows of ``|name values``, sequences by id.
 
@@ -162,6 +164,7 @@ class CTFDeserializer(Deserializer):
         return f"CTFDeserializer({', '.join(arguments)})"
 
 
+@suggests_keywords
 class CBFDeserializer(Deserializer):
     """Reads CNTK's binary format. The file says what its streams are; they need no definition.
 
@@ -233,6 +236,7 @@ class CBFDeserializer(Deserializer):
         return f"CBFDeserializer({', '.join(arguments)})"
 
 
+@suggests_keywords
 class TFDSDeserializer(Deserializer):
     """Reads a split of a dataset prepared by TensorFlow Datasets; each example is a sequence.
 

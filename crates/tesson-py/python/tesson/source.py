@@ -13,8 +13,9 @@ from numpy.typing import DTypeLike
 
 from . import _tesson
 from .config import copied, load_reader
-from .deserializers import Deserializer
+from .deserializers import Deserializer, camel_case
 from .errors import ConfigError, ResumeError, UsageError
+from .keywords import suggests_keywords
 from .memory import MemoryDeserializer
 from .minibatch import Minibatch
 from .paths import AnyPath, optional_text_of, text_of
@@ -41,11 +42,15 @@ FULL_DATA_SWEEP = 2**64 - 2
 DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS = 128
 
 
+#: The options whose keyword is another word.
+_OTHER_NAMES = {"dtype": "precision", "multithreaded_deserializer": "multiThreadedDeserialization"}
+
 #: What to do about something that is no state, and about the state of another source.
 _STATE = "a state is what get_checkpoint_state() returned, or CNTK's {'minibatchSourcePosition': samples}"
 _SAME_RUN = "open the source with the data and options that the state was saved with"
 
 
+@suggests_keywords
 class MinibatchSource(Source):
     """Reads a corpus in minibatches: in an order that depends on nothing but the data and these arguments.
 
@@ -203,42 +208,21 @@ class MinibatchSource(Source):
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
     ) -> None:
+        given = _given(locals())
         parts = _parts(deserializers)
         transformed = _transforms(parts, transforms or {})
-        windows = (randomization_window_in_chunks, randomization_window_in_samples)
-        by_default = windows == (DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS, 0)
-        options = {
+        special: dict[str, Any] = {
             "deserializers": [_section(part) for part in parts],
             "randomize": randomize,
-            "randomizationSeed": randomization_seed or None,
-            "randomizationWindowInChunks": None if by_default else windows[0],
-            "randomizationWindowInSamples": None if by_default else windows[1],
-            "maxSamples": None if max_samples == INFINITELY_REPEAT else max_samples,
-            "maxSweeps": None if max_sweeps == INFINITELY_REPEAT else max_sweeps,
-            "traceLevel": trace_level,
-            "multiThreadedDeserialization": multithreaded_deserializer,
-            "frameMode": frame_mode or None,
-            "truncationLength": truncation_length or None,
-            "maxErrors": max_errors or None,
-            "maxErrorShare": max_error_share,
             "quarantine": optional_text_of(quarantine),
-            "primary": primary,
-            "strictKeys": strict_keys or None,
-            "outerJoin": outer_join or None,
-            "uniqueKeys": unique_keys or None,
-            "keepSparse": keep_sparse or None,
-            "maxSamplesEnd": None if max_samples_end == "after" else max_samples_end,
-            "dropLast": drop_last or None,
-            "minibatchSizeInSequences": minibatch_size_in_sequences,
-            "bucketing": None if bucketing is False else bucketing,
-            "equalSteps": equal_steps,
-            "sharing": sharing,
-            "memoryLimit": memory_limit,
-            "threads": threads,
             "precision": None if dtype is None else _precision(dtype),
-            "store": store,
             "transforms": transformed or None,
         }
+        if (randomization_window_in_chunks, randomization_window_in_samples) != (DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS, 0):
+            # Each of them decides what the other means.
+            special["randomizationWindowInChunks"] = randomization_window_in_chunks
+            special["randomizationWindowInSamples"] = randomization_window_in_samples
+        options = given | special
         shapes = {
             name: stream.shape
             for part in parts
@@ -753,6 +737,20 @@ def _transforms(
             # Files know a number of values only; the function takes the shape that was defined.
             all_of[name][0] = as_transform(all_of[name][0]).taking(stream.shape)
     return {name: functions for name, functions in all_of.items() if functions}
+
+
+def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The options among the arguments of a source that are not as by default, under their names in configurations."""
+    parameters = inspect.signature(MinibatchSource).parameters
+    names = {_OTHER_NAMES.get(name, camel_case(name)): name for name in parameters}
+    options = {row["name"]: names[row["name"]] for row in _tesson.option_table("") if row["name"] in names}
+
+    def is_default(value: Any, default: Any) -> bool:
+        # 0 is no False: it may be refused.
+        return value is default or (type(value) is type(default) and bool(value == default))
+
+    given = {option: arguments[name] for option, name in options.items()}
+    return {option: value for option, value in given.items() if not is_default(value, parameters[options[option]].default)}
 
 
 def _section(part: Deserializer | UserDeserializer) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import re
 from . import deserializers
 from .deserializers import camel_case
 
-__all__ = ["respell"]
+__all__ = ["keywords_of", "respell"]
 
 #: Options of streams, and those whose keyword is another word.
 _STREAM = {"dim": "shape", "alias": "field", "feature": "field", "format": "is_sparse", "definesMBSize": "defines_mb_size"}
@@ -32,6 +32,12 @@ def _keywords() -> dict[str, str]:
     names = {name for maker in makers for name in inspect.signature(maker).parameters}
     _known.update({camel_case(name): name for name in names}, definesMBSize="defines_mb_size")
     return _known
+
+
+def keywords_of(option: str) -> list[str]:
+    """The keywords that stand for an option of configurations, of the source, its deserializers and their streams."""
+    found = [names.get(option) for names in (_keywords(), _SOURCE, _SECTION, _STREAM)]
+    return [keyword for keyword in found if keyword is not None]
 
 
 def respell(error: Exception) -> None:

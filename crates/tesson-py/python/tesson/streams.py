@@ -13,10 +13,12 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from .errors import ConfigError
+from .keywords import suggests_keywords
 
 __all__ = ["StreamConfiguration", "StreamDef", "StreamDefs", "StreamInformation", "Streams"]
 
 
+@suggests_keywords
 @dataclass(frozen=True, init=False)
 class StreamDef:
     """One input of a deserializer.

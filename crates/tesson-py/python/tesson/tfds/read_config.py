@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from ..keywords import suggests_keywords
 from .info import FileInstruction
 
 
@@ -31,6 +32,7 @@ class _Missing:
 MISSING = _Missing()
 
 
+@suggests_keywords
 @dataclass
 class ReadConfig:
     """How a split is read.
