@@ -8,7 +8,7 @@ use tesson::config::reader::{Reader, check_before_modules};
 use tesson::config::{
     Choices, Loaded, SourceConfig, assignment, bytes, load as load_config, lower, set_value,
 };
-use tesson::config::{Name, Place, nearest};
+use tesson::config::{ConfigSpan, Name, nearest};
 use tesson::deserializer::FoundStream;
 use tesson::deserializer::{Section, Value};
 use tesson::{ConfigError, DEFAULT_MEMORY_LIMIT, Error, Source};
@@ -38,7 +38,7 @@ pub(crate) fn config(
         put_order(&mut tree, order)?;
     }
     for (path, value) in assignments(&input.choice)?.iter().filter(|_| !is_config) {
-        let given = Place::argument(format!("--set {path}"));
+        let given = ConfigSpan::argument(format!("--set {path}"));
         set_value(&mut tree, path, value.clone(), Some(&given))?;
     }
     let registry = extensions.registry();
@@ -144,8 +144,9 @@ pub(crate) fn load(path: &Path, arguments: &[String], choice: &ChoiceArgs) -> Re
 
 /// The paths and values of `--set`.
 fn assignments(choice: &ChoiceArgs) -> Result<Vec<(String, Value)>, Failure> {
-    let one =
-        |text: &String| assignment(text).map_err(|e| e.at(Some(Place::argument(format!("--set {text}")))));
+    let one = |text: &String| {
+        assignment(text).map_err(|e| e.at(Some(ConfigSpan::argument(format!("--set {text}")))))
+    };
     Ok(choice.set.iter().map(one).collect::<Result<_, _>>()?)
 }
 
@@ -164,7 +165,7 @@ pub(crate) fn explained(e: Error, input: &InputArgs) -> Failure {
     }
     match e {
         Error::Config(e) if e.path == "memoryLimit" && input.memory_limit.is_some() => {
-            e.at(Some(Place::argument("--memory-limit"))).into()
+            e.at(Some(ConfigSpan::argument("--memory-limit"))).into()
         }
         other => other.into(),
     }
@@ -260,8 +261,10 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
             let what = format!("found two streams `{name}`, expected each once; leave one out");
             return Err(Failure::Usage(format!("--stream {text}: {what}")));
         }
-        streams
-            .push(Name::at(name, Some(Place::argument(format!("--stream {text}")))), Value::Section(stream));
+        streams.push(
+            Name::at(name, Some(ConfigSpan::argument(format!("--stream {text}")))),
+            Value::Section(stream),
+        );
     }
     for text in &input.aliases {
         alias(&mut streams, text)?;
@@ -397,7 +400,7 @@ fn put_all<const N: usize>(
 ) -> Result<(), Failure> {
     for (option, path, value) in given {
         if let Some(value) = value {
-            set_value(tree, path, value, Some(&Place::argument(option)))?;
+            set_value(tree, path, value, Some(&ConfigSpan::argument(option)))?;
         }
     }
     Ok(())

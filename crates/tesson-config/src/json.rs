@@ -3,7 +3,7 @@
 use serde_json::Value as Json;
 use tesson_core::{ConfigError, Section, Value};
 
-use crate::places::{Offsets, joined};
+use crate::name_spans::{Offsets, joined};
 
 /// Parses a configuration in JSON. Names keep the order they are written in; of equal names the later one wins.
 /// `null` means that nothing was given.
@@ -249,7 +249,7 @@ mod tests {
     fn names_know_where_they_stand_in_a_file() {
         let text = "{\"a\": {\"é\": \"\\\\\", \"b\": 1},\n \"l\": [[1, 2], {\"x\": \"y\\\":\"}],\n\t\"\\u006c2\" : [\"t\", {\"z\": 0}]}";
         let tree = parse_file(text, "f.json").unwrap();
-        let place = |path: &str| tree.place_of(path).map(ToString::to_string).unwrap_or_default();
+        let place = |path: &str| tree.span_of(path).map(ToString::to_string).unwrap_or_default();
         assert_eq!(place("a.b"), "f.json:1:19");
         assert_eq!(place("l[1].x"), "f.json:2:17");
         assert_eq!(place("l2[1].z"), "f.json:3:21");

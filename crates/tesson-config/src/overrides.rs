@@ -1,6 +1,6 @@
 //! Values set from outside into a configuration: `--set path.to.option=value`.
 
-use tesson_core::{ConfigError, Name, Place, Section, Value};
+use tesson_core::{ConfigError, ConfigSpan, Name, Section, Value};
 
 use crate::json;
 
@@ -26,7 +26,7 @@ pub fn set_value(
     tree: &mut Section,
     path: &str,
     value: Value,
-    given: Option<&Place>,
+    given: Option<&ConfigSpan>,
 ) -> Result<(), ConfigError> {
     let put = steps(path).and_then(|steps| put(tree, &steps, value, path, given));
     put.map_err(|e| e.at(given.cloned()))
@@ -68,12 +68,12 @@ fn put(
     steps: &[Step<'_>],
     new: Value,
     path: &str,
-    given: Option<&Place>,
+    given: Option<&ConfigSpan>,
 ) -> Result<(), ConfigError> {
     let (step, rest) = steps.split_first().expect("a path has a step");
     let (name, mut target) = entry(section, step.name, given);
     if let (Some(given), []) = (given, rest) {
-        *name = name.clone().placed(given.clone());
+        *name = name.clone().with_span(given.clone());
     }
     for &place in &step.places {
         target = list_place(target, place, step.name, path)?;
@@ -95,7 +95,11 @@ fn put(
 }
 
 /// The last entry of this name in any case, or a new empty section.
-fn entry<'a>(section: &'a mut Section, name: &str, given: Option<&Place>) -> (&'a mut Name, &'a mut Value) {
+fn entry<'a>(
+    section: &'a mut Section,
+    name: &str,
+    given: Option<&ConfigSpan>,
+) -> (&'a mut Name, &'a mut Value) {
     let at = section.0.iter().rposition(|(n, _)| n.eq_ignore_ascii_case(name)).unwrap_or_else(|| {
         section.push(Name::at(name, given.cloned()), Value::Section(Section::default()));
         section.0.len() - 1
@@ -158,7 +162,7 @@ mod tests {
     #[test]
     fn errors_of_a_value_are_reported_where_it_was_given() {
         let mut tree = json::parse_file("{\n\"maxErrors\": 1,\n\"d\": [{\"n\": 2}]}", "f.json").unwrap();
-        let given = Place::argument("--set maxErrors=few");
+        let given = ConfigSpan::argument("--set maxErrors=few");
         set_value(&mut tree, "maxerrors", Value::Text("few".into()), Some(&given)).unwrap();
         let e = ConfigError::new("maxErrors", "found `few`").located_in(&tree).to_string();
         assert_eq!(e, "--set maxErrors=few: found `few`");
@@ -167,8 +171,8 @@ mod tests {
         // What is missing in the section is nothing that the argument has to do with.
         let e = ConfigError::new("missing", "required").located_in(&tree);
         assert_eq!(e.to_string(), "missing: required");
-        let e =
-            set_value(&mut tree, "d[3].n", Value::Whole(1), Some(&Place::argument("--number"))).unwrap_err();
+        let e = set_value(&mut tree, "d[3].n", Value::Whole(1), Some(&ConfigSpan::argument("--number")))
+            .unwrap_err();
         assert_eq!(e.to_string(), "--number: d[3].n: `d` has 1 entries, found place 3, counted from 0");
     }
 

@@ -80,7 +80,7 @@ impl Arguments {
         &self.directory
     }
 
-    /// Names that arguments give values to, that stand nowhere in the files and that nobody asks for, each with the variable
+    /// Names that arguments give values to, that stand nowhere in the files and that no variable asks for, each with the variable
     /// that the files do ask for and that may have been meant. What is like no variable may be an option of other programs.
     ///
     /// # Errors

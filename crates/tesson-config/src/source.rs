@@ -14,7 +14,7 @@ use crate::{READER_OPTIONS, Schedule, Transforms, lower, paths};
 /// The window where none is given, as in CNTK's Python interface.
 pub const DEFAULT_WINDOW: Window = Window::Chunks(128);
 
-/// Samples of a minibatch where nobody says (§14).
+/// Samples of a minibatch where neither a call nor the configuration gives a size (§14).
 const DEFAULT_MINIBATCH: u64 = 256;
 
 /// "No end", as a value of `maxSamples` and `maxSweeps`.
@@ -39,7 +39,7 @@ impl DeserializerConfig {
     #[must_use]
     pub fn located(&self, e: ConfigError) -> ConfigError {
         let inner = e.path.strip_prefix(&self.path).and_then(|path| path.strip_prefix('.'));
-        let place = inner.and_then(|path| self.options.place_of(path)).or(self.options.begins()).cloned();
+        let place = inner.and_then(|path| self.options.span_of(path)).or(self.options.begins()).cloned();
         e.at(place)
     }
 }

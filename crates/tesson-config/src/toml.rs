@@ -5,7 +5,7 @@ use tesson_core::{ConfigError, Section};
 use toml::de::{DeTable, DeValue};
 
 use crate::json;
-use crate::places::{Offsets, joined};
+use crate::name_spans::{Offsets, joined};
 
 /// Parses a configuration in TOML.
 ///

@@ -1,6 +1,6 @@
 //! The tree of a configuration: named values, before any option has asked for a type.
 
-use crate::{Name, Object, Place};
+use crate::{ConfigSpan, Name, Object};
 
 /// A value in a configuration, before any option has asked for a type.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +61,7 @@ impl Section {
 
     /// Where the option of a path such as `deserializers[0].input.x.dim` stands: the innermost section or option on the way
     /// there whose place is known.
-    pub fn place_of(&self, path: &str) -> Option<&Place> {
+    pub fn span_of(&self, path: &str) -> Option<&ConfigSpan> {
         let (first, rest) = path.split_once('.').unwrap_or((path, ""));
         let (name, places) = first.split_once('[').unwrap_or((first, ""));
         let (name, mut value) = self.entry(name)?;
@@ -73,16 +73,16 @@ impl Section {
         }
         // Of an option itself its own place; of what is missing in a section the section's beginning.
         let inner = match value {
-            Value::Section(section) => section.place_of(rest).or(section.begins()),
+            Value::Section(section) => section.span_of(rest).or(section.begins()),
             _ => None,
         };
-        inner.or(name.place())
+        inner.or(name.span())
     }
 
     /// Where the section begins in a text: at its first entry whose place there is known. An argument sets one entry, and
     /// says nothing of the section.
-    pub fn begins(&self) -> Option<&Place> {
-        self.0.iter().filter_map(|(name, _)| name.place()).find(|place| !place.is_argument())
+    pub fn begins(&self) -> Option<&ConfigSpan> {
+        self.0.iter().filter_map(|(name, _)| name.span()).find(|place| !place.is_argument())
     }
 }
 

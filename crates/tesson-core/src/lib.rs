@@ -20,12 +20,12 @@ pub mod identity;
 mod index;
 mod kernels;
 mod key;
-mod number;
+mod name;
 mod object;
 mod option_table;
 mod options;
 mod parallelism;
-mod place;
+mod real_number;
 mod registry;
 mod sample_type;
 mod scratch;
@@ -55,11 +55,11 @@ pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceId, 
 pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;
 pub use key::{Key, Keys};
+pub use name::{ConfigSpan, Name};
 pub use object::Object;
 pub use option_table::{OptionDefault, OptionKind, OptionSpec, OptionTable, Words};
 pub use options::{Options, repeated};
 pub use parallelism::{OneCore, Parallelism};
-pub use place::{Name, Place};
 pub use registry::{
     DescribeFn, Format, KeyType, OpenFn, OpenTransformFn, ReadFile, ReaderDefaults, Registry, TransformFormat,
 };

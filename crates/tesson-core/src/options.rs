@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::number::real;
+use crate::real_number::real;
 
 use crate::{
     ConfigError, OptionDefault, OptionKind, OptionSpec, OptionTable, Section, Value, Words, did_you_mean,
@@ -30,7 +30,7 @@ impl<'a> Options<'a> {
         for (name, _) in &section.0 {
             if table.find(name).is_none() {
                 let what = format!("unknown option `{name}`{}", did_you_mean(name, table.names()));
-                return Err(ConfigError::new(path, what).at(name.place().cloned()));
+                return Err(ConfigError::new(path, what).at(name.span().cloned()));
             }
         }
         Ok(Options { table, section, path })

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 pub use tesson_config::*;
-pub use tesson_core::{Name, OptionDefault, OptionKind, Place, Section, Value, nearest};
+pub use tesson_core::{ConfigSpan, Name, OptionDefault, OptionKind, Section, Value, nearest};
 
 use tesson_core::ConfigError;
 
 use crate::files::read_text;
 use crate::{Error, registry};
 use brainscript::Variables;
-use reader::{Found, Kind, Reader};
+use reader::{Found, Reader, ReaderType};
 
 /// What a JSON configuration means, with the built-in formats.
 ///
@@ -36,11 +36,11 @@ pub struct Choices {
 
 impl Choices {
     /// Where an override stands, for errors.
-    fn place_of(&self, path: &str, value: &Value) -> Place {
+    fn span_of(&self, path: &str, value: &Value) -> ConfigSpan {
         match (self.override_option, spelt(value)) {
-            (Some(option), Some(value)) => Place::argument(format!("{option} {path}={value}")),
-            (Some(option), None) => Place::argument(format!("{option} {path}=…")),
-            (None, _) => Place::argument(format!("override `{path}`")),
+            (Some(option), Some(value)) => ConfigSpan::argument(format!("{option} {path}={value}")),
+            (Some(option), None) => ConfigSpan::argument(format!("{option} {path}=…")),
+            (None, _) => ConfigSpan::argument(format!("override `{path}`")),
         }
     }
 }
@@ -84,7 +84,7 @@ pub fn load(config: &str, choices: &Choices) -> Result<Loaded, Error> {
     let parsed = if is_toml { toml::parse_file(&text, &name) } else { json::parse_file(&text, &name) };
     let mut tree = parsed.map_err(|e| e.within(&name))?;
     for (path, value) in &choices.overrides {
-        set_value(&mut tree, path, value.clone(), Some(&choices.place_of(path, value)))?;
+        set_value(&mut tree, path, value.clone(), Some(&choices.span_of(path, value)))?;
     }
     let folder = if is_text { None } else { folder(path) };
     Ok(Loaded { tree, is_brainscript: false, folder, directory: String::new(), warnings: Vec::new() })
@@ -141,13 +141,13 @@ fn parse_brainscript(
     let variables = Variables { extended: choices.extended_variables, environment: Some(&environment) };
     let mut tree = arguments.tree(&variables)?;
     for (path, value) in places {
-        let given = choices.place_of(path, value);
+        let given = choices.span_of(path, value);
         set_value(&mut tree, &path.replace('/', "."), value.clone(), Some(&given))?;
     }
     let unread = arguments.unread()?;
-    let warnings = unread.iter().map(|(name, near)| {
-        format!("nobody asks for the variable `{name}` that an argument defines, did you mean `{near}`?")
-    });
+    let warnings = unread
+        .iter()
+        .map(|(name, near)| format!("unused variable `{name}` of an argument, did you mean `{near}`?"));
     Ok(Loaded {
         tree,
         warnings: warnings.collect(),
@@ -189,7 +189,7 @@ fn dictionary(tree: &Section, path: Option<&str>) -> Result<Reader, ConfigError>
     }
     Ok(Reader {
         path,
-        kind: Kind::Composite,
+        kind: ReaderType::Composite,
         section: section.clone(),
         ignored: Vec::new(),
         warnings: Vec::new(),

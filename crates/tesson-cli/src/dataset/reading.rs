@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tesson::ConfigError;
-use tesson::config::Place;
+use tesson::config::ConfigSpan;
 use tesson::tfds::{OnDamage, Op, ReadConfig, Reading, Selection};
 
 use crate::args::DatasetArgs;
@@ -33,7 +33,7 @@ impl DatasetArgs {
         let mut config = ReadConfig::default();
         for field in &self.read_config {
             let (name, value) = pair("--read-config", field)?;
-            let given = || Place::argument(format!("--read-config {field}"));
+            let given = || ConfigSpan::argument(format!("--read-config {field}"));
             config.set(name, &value).map_err(|e| e.at(Some(given())))?;
         }
         Ok(config)
@@ -58,7 +58,7 @@ impl DatasetArgs {
 /// An error of a split at the option that gave it.
 pub(super) fn of_split(e: ConfigError) -> ConfigError {
     let is_split = e.path == "split";
-    e.at(is_split.then(|| Place::argument("--split")))
+    e.at(is_split.then(|| ConfigSpan::argument("--split")))
 }
 
 /// A split as text, or as the JSON form of an object.

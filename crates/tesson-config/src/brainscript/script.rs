@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use tesson_core::{ConfigError, Place};
+use tesson_core::{ConfigError, ConfigSpan};
 
 use super::comment::without_comment;
 
@@ -104,7 +104,7 @@ impl Script {
             };
             for included in without_comment(included).split('+').map(|i| i.trim().trim_matches('"')) {
                 if !self.files.iter().any(|f| f == included) {
-                    let place = Place { file: Arc::clone(&file), line: number, column: 1 };
+                    let place = ConfigSpan { file: Arc::clone(&file), line: number, column: 1 };
                     self.read(included, read, depth + 1).map_err(|e| e.at(Some(place)))?;
                 }
             }
@@ -123,10 +123,10 @@ impl Script {
     }
 
     /// Where a byte of the text comes from.
-    pub(super) fn place(&self, offset: usize) -> Option<Place> {
+    pub(super) fn place(&self, offset: usize) -> Option<ConfigSpan> {
         let line = &self.lines[self.lines.partition_point(|l| l.start <= offset).checked_sub(1)?];
         let column = self.text.get(Range { start: line.start, end: offset })?.chars().count() as u32 + 1;
-        Some(Place { file: Arc::clone(&line.file), line: line.number, column })
+        Some(ConfigSpan { file: Arc::clone(&line.file), line: line.number, column })
     }
 
     /// An error at a byte of the text.

@@ -220,7 +220,7 @@ fn undefined(name: &str, levels: Levels<'_, '_>) -> String {
         levels.iter().flat_map(|record| record.entries.iter().map(|e| e.name.as_str())).collect();
     match nearest(name, names) {
         Some(near) => format!("no variable `${name}$`, did you mean `${near}$`?"),
-        None => format!("no variable `${name}$`; give it as `{name}=…` behind the file"),
+        None => format!("no variable `${name}$`; give it as `{name}=…` after the file"),
     }
 }
 

@@ -31,7 +31,7 @@ pub fn lower(tree: &Section, registry: &Registry) -> Result<SourceConfig, Config
 pub(crate) fn lower_unchecked(tree: &Section, registry: &Registry) -> Result<SourceConfig, ConfigError> {
     if let (None, Some((name, _))) = (tree.get("deserializers"), tree.entry("type")) {
         let what = "found the options of a deserializer, expected those of a reader; write `{\"deserializers\": [ … ]}` around them";
-        return Err(ConfigError::new("type", what).at(name.place().cloned()));
+        return Err(ConfigError::new("type", what).at(name.span().cloned()));
     }
     let options = Options::new(&READER_OPTIONS, tree, "")?;
     resolve(&options, deserializers::in_order(&options, registry)?, registry)

@@ -5,8 +5,8 @@ use tesson_core::{
 };
 
 use super::Draft;
-use super::known::typed;
 use super::scope::Scope;
+use super::unused_options::typed;
 use super::window::{self, Rule, WINDOW};
 use crate::{READER_OPTIONS, format_names};
 
@@ -39,7 +39,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
         }
         let mut kept = typed(&own, &path, &mut draft.ignored, registry, table);
         if let (Some((name, level)), true) = (trace_level, has_level) {
-            kept.push(Name::at("traceLevel", name.place().cloned()), level.clone());
+            kept.push(Name::at("traceLevel", name.span().cloned()), level.clone());
         }
         deserializers.push(kept);
     }

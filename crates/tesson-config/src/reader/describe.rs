@@ -7,7 +7,7 @@ use tesson_core::{
 };
 use tesson_plan::Window;
 
-use super::{Kind, Reader};
+use super::{Reader, ReaderType};
 use crate::READER_OPTIONS;
 use crate::json::section_to_json;
 use crate::lower::{WHOLE_SET, lower_unchecked};
@@ -20,7 +20,7 @@ fn not_opened(_: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserialize
     Err(ConfigError::new("", "what is only described is not opened"))
 }
 
-/// The section of a deserializer, if it is of a type that nobody knows and names the module that registers it.
+/// The section of a deserializer, if its type is unknown and it names the module that registers it.
 fn plug_in<'v>(part: &'v Value, registry: &Registry) -> Option<&'v Section> {
     let Value::Section(section) = part else { return None };
     let (Some(Value::Text(name)), Some(_)) = (section.get("type"), section.get("module")) else {
@@ -70,7 +70,7 @@ impl Reader {
     }
 
     fn described(&self, registry: &Registry) -> Result<Json, ConfigError> {
-        // By position, what is told as it was written.
+        // By position: sections that are shown as they were written.
         let mut plug_ins = Vec::new();
         let mut section = self.section.clone();
         if let Some((_, Value::List(parts))) =
@@ -89,7 +89,7 @@ impl Reader {
         let truncated = source.truncation.is_some();
         let length = options.whole("truncationLength")?;
         // Readers of speech take the size of the minibatch for a length of 0.
-        let is_open = self.kind == Kind::Speech && truncated && length == 0 && !source.frame_mode;
+        let is_open = self.kind == ReaderType::Speech && truncated && length == 0 && !source.frame_mode;
         if !is_open {
             source.check()?;
         }

@@ -1,6 +1,6 @@
 //! Which records are readers: those called `reader` or `cvReader`, at any depth.
 
-use tesson_core::{Name, Place, Section, Value, nearest};
+use tesson_core::{ConfigSpan, Name, Section, Value, nearest};
 
 /// A reader's section, and the sections around it.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ fn within<'t>(section: &'t Section, path: &str, outer: &mut Vec<&'t Section>, fo
 }
 
 /// What to say of a tree without a reader: which section was probably meant to be one, with its place.
-pub(crate) fn without_reader(tree: &Section) -> (Option<Place>, String) {
+pub(crate) fn without_reader(tree: &Section) -> (Option<ConfigSpan>, String) {
     let expected = "found no section `reader`";
     if tree.0.is_empty() {
         return (
@@ -53,7 +53,7 @@ pub(crate) fn without_reader(tree: &Section) -> (Option<Place>, String) {
             format!("{expected}, the configuration is empty; expected `reader = [ deserializers = ( … ) ]`"),
         );
     }
-    let place = |name: &Name| name.place().cloned();
+    let place = |name: &Name| name.span().cloned();
     if let Some((name, _)) = tree.entry("deserializers").or(tree.entry("readerType")) {
         let what = format!(
             "{expected}, but `{name}` outside of one; write `reader = [ {name} = … ]` around the reader's options"

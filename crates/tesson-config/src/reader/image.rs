@@ -3,8 +3,8 @@
 use tesson_core::{ConfigError, Name, OptionKind, OptionSpec, OptionTable, Registry, Section, Value};
 
 use super::composite::{Facts, NOT_COPIED, finish};
-use super::lone::global_timeline;
 use super::scope::Scope;
+use super::single_file::global_timeline;
 use super::window::Rule;
 use super::{Draft, Ignored};
 use crate::{READER_OPTIONS, format_names};
@@ -80,7 +80,7 @@ fn transforms(scope: &Scope<'_>, registry: &Registry) -> Result<Vec<Value>, Conf
         if name == "Crop" && options.get("sideRatio").is_none() {
             // What older releases called it.
             if let Some((name, value)) = scope.own("cropRatio") {
-                options.push(Name::at("sideRatio", name.place().cloned()), value.clone());
+                options.push(Name::at("sideRatio", name.span().cloned()), value.clone());
             }
         }
         let is_given = options.0.iter().any(|(name, _)| !name.eq_ignore_ascii_case("seed"));

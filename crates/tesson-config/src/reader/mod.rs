@@ -4,11 +4,11 @@
 //! |---|---|
 //! | `find` | which records are readers |
 //! | `scope` | where options are looked up |
-//! | `kind` | which reader a section is |
-//! | `composite`, `lone`, `speech`, `image` | each kind as a reader of deserializers |
+//! | `reader_type` | which reader a section is |
+//! | `composite`, `single_file`, `speech`, `image` | each kind as a reader of deserializers |
 //! | `window` | the defaults of the randomization window |
 //! | `training` | sizes of minibatches and epochs, which stand beside a reader |
-//! | `known` | options that a table knows, and those that are unused |
+//! | `unused_options` | options that a table knows, and those that are unused |
 //! | `describe` | what a reader means, typed, as JSON |
 //!
 //! Every reader becomes a section in the form of [`crate::lower`]: the same tree that JSON and keywords are, complete
@@ -18,12 +18,12 @@ mod composite;
 mod describe;
 mod find;
 mod image;
-mod kind;
-mod known;
-mod lone;
+mod reader_type;
 mod scope;
+mod single_file;
 mod speech;
 mod training;
+mod unused_options;
 mod window;
 
 use tesson_core::{ConfigError, Registry, Section, nearest};
@@ -34,7 +34,7 @@ pub use describe::check_before_modules;
 pub(crate) use describe::resolved;
 pub(crate) use find::without_reader;
 pub use find::{Found, find};
-pub use kind::Kind;
+pub use reader_type::ReaderType;
 
 /// A reader section and what it means.
 #[derive(Clone, Debug)]
@@ -42,7 +42,7 @@ pub struct Reader {
     /// Where it stands: `Train/reader`.
     pub path: String,
     /// Which reader it is.
-    pub kind: Kind,
+    pub kind: ReaderType,
     /// The same as the options of a source, in the form of dictionaries.
     pub section: Section,
     /// Unused options.
@@ -94,13 +94,13 @@ impl Reader {
 
     fn read(found: &Found<'_>, registry: &Registry) -> Result<Reader, ConfigError> {
         let scope = scope::Scope::new(found);
-        let kind = Kind::of(&scope)?;
+        let kind = ReaderType::of(&scope)?;
         let mut draft = Draft::default();
         match kind {
-            Kind::Composite => composite::read(&scope, registry, &mut draft)?,
-            Kind::Text | Kind::Binary => lone::read(kind, &scope, registry, &mut draft)?,
-            Kind::Speech => speech::read(&scope, registry, &mut draft)?,
-            Kind::Image => image::read(&scope, registry, &mut draft)?,
+            ReaderType::Composite => composite::read(&scope, registry, &mut draft)?,
+            ReaderType::Text | ReaderType::Binary => single_file::read(kind, &scope, registry, &mut draft)?,
+            ReaderType::Speech => speech::read(&scope, registry, &mut draft)?,
+            ReaderType::Image => image::read(&scope, registry, &mut draft)?,
         }
         training::read(&scope, found.validates(), &mut draft.section);
         let known: Vec<&'static str> = kind.options(registry);
@@ -140,7 +140,7 @@ impl Reader {
     /// The error with its place, and with its path as seen from outside of the reader.
     fn located(&self, e: ConfigError) -> ConfigError {
         let mut e = e.located_in(&self.section);
-        if matches!(self.kind, Kind::Text | Kind::Binary) {
+        if matches!(self.kind, ReaderType::Text | ReaderType::Binary) {
             // Options of the only deserializer stand in the reader's own section.
             let inner = e.path.strip_prefix("deserializers[0]");
             e.path = inner.map_or(e.path.clone(), |p| p.trim_start_matches('.').to_string());

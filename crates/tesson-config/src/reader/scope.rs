@@ -61,7 +61,7 @@ impl<'t> Scope<'t> {
         self.read.borrow_mut().insert(name.to_ascii_lowercase());
     }
 
-    /// The section's own entries that nobody has asked for.
+    /// The section's own entries that have not been read.
     pub(super) fn unread(&self) -> impl Iterator<Item = &'t Name> + '_ {
         let read = self.read.borrow();
         let unread = self.own.0.iter().map(|(name, _)| name);
@@ -72,7 +72,7 @@ impl<'t> Scope<'t> {
     pub(super) fn copy(&self, table: &OptionTable, wanted: impl Fn(&str) -> bool, into: &mut Section) {
         for spec in table.0.iter().filter(|spec| spec.kind != OptionKind::Unused && wanted(spec.name)) {
             if let Some((name, value)) = self.find(spec) {
-                into.push(Name::at(spec.name, name.place().cloned()), value.clone());
+                into.push(Name::at(spec.name, name.span().cloned()), value.clone());
             }
         }
     }

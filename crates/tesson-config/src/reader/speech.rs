@@ -5,8 +5,8 @@ use tesson_core::{
 };
 
 use super::composite::{Facts, NOT_COPIED, remove, writes};
-use super::lone::global_timeline;
 use super::scope::Scope;
+use super::single_file::global_timeline;
 use super::window::Rule;
 use super::{Draft, Ignored, composite};
 use crate::lower::WHOLE_SET;
@@ -160,10 +160,10 @@ fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<(), ConfigError> {
             let what = format!(
                 "found `{text}`, expected `auto`, or a window in frames; `none` wants `readMethod = none`"
             );
-            return Err(ConfigError::new("randomize", what).at(name.place().cloned()));
+            return Err(ConfigError::new("randomize", what).at(name.span().cloned()));
         }
     };
-    let place = name.place().cloned();
+    let place = name.span().cloned();
     draft.section.push(name, Value::Bool(true));
     draft.section.push(Name::at("randomizationWindow", place), Value::Whole(window.into()));
     Ok(())

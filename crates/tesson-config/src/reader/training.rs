@@ -25,7 +25,7 @@ pub(super) fn read(scope: &Scope<'_>, validates: bool, section: &mut Section) {
         // An end that the reader itself is given wins over the trainer's.
         let is_ended = || ["maxSweeps", "maxSamples"].iter().any(|n| section.get(n).is_some());
         if let Some((at, value)) = found.filter(|_| name != "maxEpochs" || !is_ended()) {
-            section.push(Name::at(name, at.place().cloned()), value.clone());
+            section.push(Name::at(name, at.span().cloned()), value.clone());
         }
     }
 }

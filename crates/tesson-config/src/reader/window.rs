@@ -49,13 +49,13 @@ pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Resul
         Rule::Pictures => Window::Samples(1),
     };
     if let (Rule::Text { .. }, None, Some(true)) = (rule, size, in_samples) {
-        return Err(missing_window_size().at(given.place_of("sampleBasedRandomizationWindow").cloned()));
+        return Err(missing_window_size().at(given.span_of("sampleBasedRandomizationWindow").cloned()));
     }
     let (default_size, default_in_samples) = match by_default {
         Window::Samples(n) => (n, true),
         Window::Chunks(n) => (n, false),
     };
-    let place = |name: &str| Name::at(name, given.place_of(name).cloned());
+    let place = |name: &str| Name::at(name, given.span_of(name).cloned());
     let size = size.unwrap_or(default_size);
     section.push(place("randomizationWindow"), Value::Whole(size.into()));
     let in_samples = in_samples.unwrap_or(default_in_samples);

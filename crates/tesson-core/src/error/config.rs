@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Place, Section};
+use crate::{ConfigSpan, Section};
 
 /// A configuration that means nothing, or nothing that can be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct ConfigError {
     /// What is wrong, with the value found, what is expected, and the repair.
     pub what: String,
     /// Where it is written, if that is in a text and known.
-    pub at: Option<Place>,
+    pub at: Option<ConfigSpan>,
 }
 
 impl ConfigError {
@@ -23,7 +23,7 @@ impl ConfigError {
 
     /// The same at a place, unless it has one already.
     #[must_use]
-    pub fn at(mut self, place: Option<Place>) -> ConfigError {
+    pub fn at(mut self, place: Option<ConfigSpan>) -> ConfigError {
         self.at = self.at.or(place);
         self
     }
@@ -31,7 +31,7 @@ impl ConfigError {
     /// The same at the place of its path in the section that the path starts from.
     #[must_use]
     pub fn located_in(self, section: &Section) -> ConfigError {
-        let place = section.place_of(&self.path).cloned();
+        let place = section.span_of(&self.path).cloned();
         self.at(place)
     }
 
@@ -52,7 +52,7 @@ impl fmt::Display for ConfigError {
         // An argument such as `--set maxErrors=3` or `--randomize` names the option itself.
         let option = self.path.rsplit('.').next().unwrap_or_default();
         let names =
-            |place: &Place| place.file.split(|c: char| !c.is_alphanumeric()).any(|word| word == option);
+            |place: &ConfigSpan| place.file.split(|c: char| !c.is_alphanumeric()).any(|word| word == option);
         let is_named = self.at.as_ref().is_some_and(|place| place.is_argument() && names(place));
         if !self.path.is_empty() && !is_named {
             write!(f, "{}: ", self.path)?;

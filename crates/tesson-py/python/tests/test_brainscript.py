@@ -99,7 +99,7 @@ def test_errors_say_where() -> None:
     assert (missing.value.file, missing.value.errno) == ("none.cntk", 2)
 
 
-def test_options_that_nobody_reads_are_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_unused_options_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, "tesson"):
         MinibatchSource.from_config(TRAIN, arguments=["Train=[reader=[skipSequenceId=true]]"])
     assert "unused option `skipSequenceId`, did you mean `skipSequenceIds`?" in caplog.text

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use tesson::config::reader::Kind;
+use tesson::config::reader::ReaderType;
 use tesson::config::{Choices, Loaded, json, load, lower, toml};
 use tesson::deserializer::Value;
 use tesson::{Error, Source, registry};
@@ -153,10 +153,10 @@ fn the_kind_of_a_reader_is_found_by_its_words() {
             .unwrap()
             .kind
     };
-    assert_eq!(kind(""), Kind::Text);
-    assert_eq!(kind("readerType = cntktextformatreader"), Kind::Text);
-    assert_eq!(kind("readerType = Cntk.Deserializers.TextFormat"), Kind::Text);
-    assert_eq!(kind("readerType = Cntk.Deserializers.Binary"), Kind::Binary);
+    assert_eq!(kind(""), ReaderType::Text);
+    assert_eq!(kind("readerType = cntktextformatreader"), ReaderType::Text);
+    assert_eq!(kind("readerType = Cntk.Deserializers.TextFormat"), ReaderType::Text);
+    assert_eq!(kind("readerType = Cntk.Deserializers.Binary"), ReaderType::Binary);
     assert_eq!(
         refused("T = [ reader = [ readerType = UCIFastReader ] ]"),
         "configuration:1:18: T.reader.readerType: `UCIFastReader` is not supported, convert the data to CNTK's text format"

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tesson_core::{Name, Place, Section, Value};
+use tesson_core::{ConfigSpan, Name, Section, Value};
 
 /// Bytes before names, by the names' paths: `deserializers[0].input.x`. Of names that a text has twice the last one.
 #[derive(Debug, Default)]
@@ -24,7 +24,7 @@ impl Offsets {
             let line = lines.partition_point(|&start| start <= offset);
             let column = text.get(lines[line - 1]..offset)?.chars().count() + 1;
             let number = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-            Some(Place { file: file.clone(), line: number(line), column: number(column) })
+            Some(ConfigSpan { file: file.clone(), line: number(line), column: number(column) })
         };
         in_section(tree, "", &place);
     }
@@ -35,7 +35,7 @@ pub(crate) fn joined(path: &str, name: &str) -> String {
     if path.is_empty() { name.to_owned() } else { format!("{path}.{name}") }
 }
 
-fn in_section(section: &mut Section, path: &str, place: &dyn Fn(&str) -> Option<Place>) {
+fn in_section(section: &mut Section, path: &str, place: &dyn Fn(&str) -> Option<ConfigSpan>) {
     for (name, value) in &mut section.0 {
         let path = joined(path, name);
         *name = Name::at(name.as_str(), place(&path));
@@ -43,7 +43,7 @@ fn in_section(section: &mut Section, path: &str, place: &dyn Fn(&str) -> Option<
     }
 }
 
-fn in_value(value: &mut Value, path: &str, place: &dyn Fn(&str) -> Option<Place>) {
+fn in_value(value: &mut Value, path: &str, place: &dyn Fn(&str) -> Option<ConfigSpan>) {
     match value {
         Value::Section(section) => in_section(section, path, place),
         Value::List(items) => {

@@ -96,6 +96,6 @@ pub(super) fn typed(
     let own = |name: &Name| !["type", "module"].iter().any(|n| n.eq_ignore_ascii_case(name));
     let options = Section(section.0.iter().filter(|(name, _)| own(name)).cloned().collect());
     let mut kept = known(&options, table, registry, path, ignored);
-    kept.0.insert(0, (Name::at("type", name.place().cloned()), Value::Text(kind.clone())));
+    kept.0.insert(0, (Name::at("type", name.span().cloned()), Value::Text(kind.clone())));
     kept
 }

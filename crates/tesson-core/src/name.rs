@@ -1,4 +1,4 @@
-//! Where something stands in a configuration.
+//! Names in a configuration, and where each was written.
 
 use std::fmt;
 use std::ops::Deref;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// A place in the text of a configuration, or an argument that stands in no text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct ConfigSpan {
     /// The file as it was named, or what else the text is, such as `argument 2`.
     pub file: Arc<str>,
     /// Line, from 1; 0 for an argument, which has no lines.
@@ -15,10 +15,10 @@ pub struct Place {
     pub column: u32,
 }
 
-impl Place {
+impl ConfigSpan {
     /// The place of what was given by an argument, such as the option `--seed` of a command line.
-    pub fn argument(argument: impl Into<Arc<str>>) -> Place {
-        Place { file: argument.into(), line: 0, column: 0 }
+    pub fn argument(argument: impl Into<Arc<str>>) -> ConfigSpan {
+        ConfigSpan { file: argument.into(), line: 0, column: 0 }
     }
 
     /// Whether it is an argument.
@@ -27,7 +27,7 @@ impl Place {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ConfigSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_argument() {
             return f.write_str(&self.file);
@@ -40,13 +40,13 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug)]
 pub struct Name {
     text: String,
-    place: Option<Place>,
+    span: Option<ConfigSpan>,
 }
 
 impl Name {
-    /// A name that stands at a place.
-    pub fn at(text: impl Into<String>, place: Option<Place>) -> Name {
-        Name { text: text.into(), place }
+    /// A name that was written there.
+    pub fn at(text: impl Into<String>, span: Option<ConfigSpan>) -> Name {
+        Name { text: text.into(), span }
     }
 
     /// The name.
@@ -54,15 +54,15 @@ impl Name {
         &self.text
     }
 
-    /// The same name at a place.
+    /// The same name, written elsewhere.
     #[must_use]
-    pub fn placed(self, place: Place) -> Name {
-        Name { place: Some(place), ..self }
+    pub fn with_span(self, span: ConfigSpan) -> Name {
+        Name { span: Some(span), ..self }
     }
 
-    /// Where it stands.
-    pub fn place(&self) -> Option<&Place> {
-        self.place.as_ref()
+    /// Where it was written, if it was.
+    pub fn span(&self) -> Option<&ConfigSpan> {
+        self.span.as_ref()
     }
 }
 

@@ -4,15 +4,15 @@ use tesson_core::{ConfigError, Options, Registry, Section, Value};
 
 use super::Draft;
 use super::composite::{Facts, NOT_COPIED, finish};
-use super::kind::Kind;
-use super::known::known;
+use super::reader_type::ReaderType;
 use super::scope::Scope;
+use super::unused_options::known;
 use super::window::Rule;
 use crate::READER_OPTIONS;
 
 /// Reads the section of a reader of text or of a binary file.
 pub(super) fn read(
-    kind: Kind,
+    kind: ReaderType,
     scope: &Scope<'_>,
     registry: &Registry,
     draft: &mut Draft,
@@ -30,7 +30,7 @@ pub(super) fn read(
     }));
     let typed = Options::new(format.options, &options, "")?;
     let rule = match kind {
-        Kind::Binary => Rule::Binary,
+        ReaderType::Binary => Rule::Binary,
         _ => Rule::Text { chunk_bytes: typed.whole("chunkSizeInBytes")? },
     };
     options.0.insert(0, ("type".into(), Value::Text(name.into())));

@@ -7,7 +7,7 @@ use crate::{READER_OPTIONS, format_names};
 
 /// The readers of CNTK, as far as Tesson knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReaderType {
     /// A list of deserializers.
     Composite,
     /// One text file.
@@ -21,19 +21,19 @@ pub enum Kind {
 }
 
 /// Values of `readerType` in any case, and what they are.
-const TYPES: &[(&str, Kind)] = &[
-    ("CNTKTextFormatReader", Kind::Text),
-    ("Cntk.Deserializers.TextFormat", Kind::Text),
-    ("CNTKBinaryReader", Kind::Binary),
-    ("Cntk.Deserializers.Binary", Kind::Binary),
-    ("HTKMLFReader", Kind::Speech),
-    ("HTKDeserializers", Kind::Speech),
-    ("Cntk.Reader.HTKMLF", Kind::Speech),
-    ("Cntk.Deserializers.HTK", Kind::Speech),
-    ("ImageReader", Kind::Image),
-    ("Cntk.Deserializers.Image", Kind::Image),
-    ("CompositeDataReader", Kind::Composite),
-    ("Cntk.Composite", Kind::Composite),
+const TYPES: &[(&str, ReaderType)] = &[
+    ("CNTKTextFormatReader", ReaderType::Text),
+    ("Cntk.Deserializers.TextFormat", ReaderType::Text),
+    ("CNTKBinaryReader", ReaderType::Binary),
+    ("Cntk.Deserializers.Binary", ReaderType::Binary),
+    ("HTKMLFReader", ReaderType::Speech),
+    ("HTKDeserializers", ReaderType::Speech),
+    ("Cntk.Reader.HTKMLF", ReaderType::Speech),
+    ("Cntk.Deserializers.HTK", ReaderType::Speech),
+    ("ImageReader", ReaderType::Image),
+    ("Cntk.Deserializers.Image", ReaderType::Image),
+    ("CompositeDataReader", ReaderType::Composite),
+    ("Cntk.Composite", ReaderType::Composite),
 ];
 
 /// Readers of CNTK that Tesson has nothing for.
@@ -48,18 +48,18 @@ const UNSUPPORTED: &[&str] = &[
     "DSSMReader",
 ];
 
-impl Kind {
+impl ReaderType {
     /// The kind of a reader's section.
-    pub(super) fn of(scope: &Scope<'_>) -> Result<Kind, ConfigError> {
+    pub(super) fn of(scope: &Scope<'_>) -> Result<ReaderType, ConfigError> {
         let name = scope.find_text("readerType");
         if scope.own("deserializers").is_some() {
-            return Ok(Kind::Composite);
+            return Ok(ReaderType::Composite);
         }
         if scope.own("readers").is_some() {
             let what = "several readers side by side are not supported, list them in `deserializers` instead";
             return Err(ConfigError::new("readers", what));
         }
-        let Some(name) = name else { return Ok(Kind::Text) };
+        let Some(name) = name else { return Ok(ReaderType::Text) };
         if let Some((_, kind)) = TYPES.iter().find(|(n, _)| n.eq_ignore_ascii_case(name)) {
             return Ok(*kind);
         }
@@ -76,19 +76,19 @@ impl Kind {
     /// What descriptions call it.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Composite => "composite",
-            Kind::Text => "CNTKTextFormatReader",
-            Kind::Binary => "CNTKBinaryReader",
-            Kind::Speech => "HTKMLFReader",
-            Kind::Image => "ImageReader",
+            ReaderType::Composite => "composite",
+            ReaderType::Text => "CNTKTextFormatReader",
+            ReaderType::Binary => "CNTKBinaryReader",
+            ReaderType::Speech => "HTKMLFReader",
+            ReaderType::Image => "ImageReader",
         }
     }
 
     /// The type of the deserializer whose options stand in the reader's own section.
     pub(super) fn own_deserializer(self) -> Option<&'static str> {
         match self {
-            Kind::Text => Some(format_names::TEXT),
-            Kind::Binary => Some(format_names::BINARY),
+            ReaderType::Text => Some(format_names::TEXT),
+            ReaderType::Binary => Some(format_names::BINARY),
             _ => None,
         }
     }
