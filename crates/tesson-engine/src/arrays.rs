@@ -13,7 +13,7 @@ use crate::pool::{KEPT_BYTES, KEPT_SHARE};
 pub(crate) struct Arrays {
     pub(crate) streams: Vec<StreamBatch>,
     pub(crate) keys: BatchKeys,
-    home: Weak<Depot>,
+    home: Weak<ArraysPool>,
 }
 
 impl Arrays {
@@ -45,7 +45,7 @@ impl Drop for Arrays {
 
 /// Where the arrays of one pipeline's minibatches wait to be used again.
 #[derive(Debug)]
-pub(crate) struct Depot {
+pub(crate) struct ArraysPool {
     idle: Mutex<Idle>,
     /// Bytes kept, at most.
     kept: usize,
@@ -57,10 +57,10 @@ struct Idle {
     bytes: usize,
 }
 
-impl Depot {
+impl ArraysPool {
     /// A place for no more than a part of the memory limit.
-    pub(crate) fn new(memory_limit: usize) -> Depot {
-        Depot { idle: Mutex::default(), kept: KEPT_BYTES.min(memory_limit / KEPT_SHARE) }
+    pub(crate) fn new(memory_limit: usize) -> ArraysPool {
+        ArraysPool { idle: Mutex::default(), kept: KEPT_BYTES.min(memory_limit / KEPT_SHARE) }
     }
 
     /// Takes as many as are there, up to `most`; the latest ones, which are the likeliest to be in the cache.

@@ -145,7 +145,7 @@ impl BlockTable {
 }
 
 /// Decoded blocks' memory, waiting to be decoded into again.
-pub(crate) struct Spares {
+pub(crate) struct ChunkPool {
     idle: Mutex<Idle>,
     /// Bytes kept, at most.
     limit: usize,
@@ -158,9 +158,9 @@ struct Idle {
     bytes: usize,
 }
 
-impl Spares {
-    pub(crate) fn new(limit: usize) -> Spares {
-        Spares { idle: Mutex::default(), limit }
+impl ChunkPool {
+    pub(crate) fn new(limit: usize) -> ChunkPool {
+        ChunkPool { idle: Mutex::default(), limit }
     }
 
     pub(crate) fn take(&self) -> Chunk {
@@ -206,11 +206,11 @@ impl Decoded {
 /// A decoded block in memory. When its last user lets go, its memory goes home, if it has one.
 pub(crate) struct Resident {
     block: Decoded,
-    home: Weak<Spares>,
+    home: Weak<ChunkPool>,
 }
 
 impl Resident {
-    pub(crate) fn new(block: Decoded, home: Weak<Spares>) -> Resident {
+    pub(crate) fn new(block: Decoded, home: Weak<ChunkPool>) -> Resident {
         Resident { block, home }
     }
 
@@ -236,9 +236,9 @@ mod tests {
     #[test]
     fn idle_memory_is_kept_up_to_the_limit() {
         let chunk = || Chunk { lengths: vec![0; 1000], ..Chunk::empty() };
-        let spares = Spares::new(2 * chunk().bytes());
+        let spares = ChunkPool::new(2 * chunk().bytes());
         (0..3).for_each(|_| spares.give(chunk()));
-        let kept = |spares: &Spares| (0..3).filter(|_| spares.take().lengths.capacity() > 0).count();
+        let kept = |spares: &ChunkPool| (0..3).filter(|_| spares.take().lengths.capacity() > 0).count();
         assert_eq!(kept(&spares), 2);
         // What was taken makes room again.
         (0..3).for_each(|_| spares.give(chunk()));

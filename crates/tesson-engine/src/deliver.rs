@@ -24,8 +24,8 @@ use tesson_core::{
 };
 use tesson_plan::{Cursor, Demand, PlanSpec, Planner};
 
-use crate::arrays::Depot;
-use crate::block::{BlockTable, Resident, Spares};
+use crate::arrays::ArraysPool;
+use crate::block::{BlockTable, ChunkPool, Resident};
 use crate::executor::{Canceller, Workers};
 use crate::fetch::Resources;
 use crate::pack::{Pools, packed_streams};
@@ -67,7 +67,7 @@ pub(crate) enum LengthRule {
     Equal,
 }
 
-impl Setup {
+impl PipelineConfig {
     /// Bytes that minibatches may take that are made before their caller waits for them.
     fn batches_budget(&self) -> usize {
         self.memory_limit / BATCHES_SHARE
@@ -119,7 +119,7 @@ const SMALL_LIMIT: usize = 4 * SEQUENCE_AT_LEAST;
 const PARTS: usize = 32;
 
 /// What a pipeline needs to know and never changes.
-pub(crate) struct Setup {
+pub(crate) struct PipelineConfig {
     pub(crate) deserializer: Arc<dyn Deserializer>,
     pub(crate) spec: PlanSpec,
     pub(crate) streams: Vec<Arc<StreamInfo>>,
@@ -153,7 +153,7 @@ pub(crate) struct Setup {
 
 /// What the corpus is read from.
 #[derive(Clone)]
-pub(crate) enum Supply {
+pub(crate) enum CorpusIndex {
     /// An index is complete.
     Indexed { index: Arc<Index>, corpus: Arc<dyn Corpus>, table: Arc<BlockTable> },
     /// The index grows with what is decoded, in order.
@@ -161,9 +161,9 @@ pub(crate) enum Supply {
 }
 
 /// The planner and what it plans on: taken out of the state by whoever plans.
-pub(crate) struct Brain {
+pub(crate) struct PlanningContext {
     pub(crate) planner: Planner,
-    pub(crate) supply: Supply,
+    pub(crate) corpus_index: CorpusIndex,
     /// The index while it grows.
     grown: Index,
     demand: Demand,
@@ -177,12 +177,12 @@ pub(crate) struct Brain {
     works: Vec<Box<Work>>,
 }
 
-impl Brain {
-    pub(crate) fn new(planner: Planner, supply: Supply) -> Brain {
+impl PlanningContext {
+    pub(crate) fn new(planner: Planner, corpus_index: CorpusIndex) -> PlanningContext {
         let demand = Demand { samples: 1, workers: 1, rank: 0 };
-        Brain {
+        PlanningContext {
             planner,
-            supply,
+            corpus_index,
             grown: Index::new(),
             demand,
             stamps: Vec::new(),
@@ -194,17 +194,17 @@ impl Brain {
 
     /// The planner beside the index it plans on.
     pub(crate) fn parts(&mut self) -> (&mut Planner, &Index) {
-        match &self.supply {
-            Supply::Indexed { index, .. } => (&mut self.planner, index),
-            Supply::Growing => (&mut self.planner, &self.grown),
+        match &self.corpus_index {
+            CorpusIndex::Indexed { index, .. } => (&mut self.planner, index),
+            CorpusIndex::Growing => (&mut self.planner, &self.grown),
         }
     }
 
     /// The block that holds a sequence, and where it lies in it.
     fn find(&self, chunk: u32, sequence: u32) -> (u32, u32) {
-        match &self.supply {
-            Supply::Indexed { table, .. } => table.find(chunk, sequence),
-            Supply::Growing => (chunk, sequence),
+        match &self.corpus_index {
+            CorpusIndex::Indexed { table, .. } => table.find(chunk, sequence),
+            CorpusIndex::Growing => (chunk, sequence),
         }
     }
 }
@@ -247,7 +247,7 @@ impl Block {
 /// What all threads share.
 struct State {
     /// The planner, unless somebody is planning.
-    brain: Option<Box<Brain>>,
+    planning: Option<Box<PlanningContext>>,
     /// Changes whenever what was planned is given up.
     generation: u64,
     /// Whether planning may go on: a demand is known.
@@ -298,8 +298,8 @@ struct State {
 }
 
 struct Shared {
-    setup: Setup,
-    supply: Supply,
+    setup: PipelineConfig,
+    corpus_index: CorpusIndex,
     /// What may be spent at most on fetching sequences by themselves, ahead of their blocks.
     row_allowance: i64,
     /// Storage bytes of a sequence, on the average.
@@ -309,10 +309,10 @@ struct Shared {
     /// Storage bytes of a block, on the average.
     block_bytes: u64,
     pools: Pools,
-    depot: Arc<Depot>,
+    depot: Arc<ArraysPool>,
     /// The streams that blocks in memory have packed, by number, and the values in a sample of each.
     packed_streams: Vec<(usize, usize)>,
-    spares: Arc<Spares>,
+    spares: Arc<ChunkPool>,
     state: Mutex<State>,
     /// The pipeline is given up; its source may go on with another one.
     stop: AtomicBool,
@@ -320,7 +320,7 @@ struct Shared {
     work: Condvar,
     /// The ticket in front is done, or there will be none.
     done: Condvar,
-    /// The brain is back.
+    /// The planning context is back.
     home: Condvar,
 }
 
@@ -346,22 +346,22 @@ pub(crate) struct Pipeline {
 }
 
 impl Pipeline {
-    pub(crate) fn new(setup: Setup, brain: Brain) -> Pipeline {
-        let supply = brain.supply.clone();
-        let blocks = match &supply {
-            Supply::Indexed { table, .. } => (0..table.len()).map(|_| Block::absent()).collect(),
-            Supply::Growing => Vec::new(),
+    pub(crate) fn new(setup: PipelineConfig, planning: PlanningContext) -> Pipeline {
+        let corpus_index = planning.corpus_index.clone();
+        let blocks = match &corpus_index {
+            CorpusIndex::Indexed { table, .. } => (0..table.len()).map(|_| Block::absent()).collect(),
+            CorpusIndex::Growing => Vec::new(),
         };
-        let growth = matches!(supply, Supply::Growing).then(Growth::new);
-        let (storage, n_sequences) = match &supply {
-            Supply::Indexed { index, .. } => (storage_bytes(index), index.n_sequences()),
-            Supply::Growing => (0, 0),
+        let growth = matches!(corpus_index, CorpusIndex::Growing).then(Growth::new);
+        let (storage, n_sequences) = match &corpus_index {
+            CorpusIndex::Indexed { index, .. } => (storage_bytes(index), index.n_sequences()),
+            CorpusIndex::Growing => (0, 0),
         };
         let row_storage = storage / n_sequences.max(1);
         let block_bytes = storage / blocks.len().max(1) as u64;
         let row_allowance = (storage / ROW_SHARE + 1).min(ROW_ALLOWANCE) as i64;
         let state = State {
-            brain: Some(Box::new(brain)),
+            planning: Some(Box::new(planning)),
             generation: 0,
             running: false,
             plan_over: false,
@@ -392,15 +392,15 @@ impl Pipeline {
         let packed_streams = packed_streams(&setup.streams);
         let pools = Pools::new(setup.streams.len(), memory_limit);
         let shared = Arc::new(Shared {
-            spares: Arc::new(Spares::new(setup.spare_bytes)),
+            spares: Arc::new(ChunkPool::new(setup.spare_bytes)),
             setup,
-            supply,
+            corpus_index,
             row_allowance,
             row_storage,
             row_cost: row_storage.max(ROW_COST),
             block_bytes,
             pools,
-            depot: Arc::new(Depot::new(memory_limit)),
+            depot: Arc::new(ArraysPool::new(memory_limit)),
             packed_streams,
             state: Mutex::new(state),
             stop: AtomicBool::new(false),
@@ -422,25 +422,25 @@ impl Pipeline {
         let mut state = shared.lock();
         state.give_up();
         state.row_allowance = state.row_allowance.max(shared.row_allowance / 4);
-        let mut brain = loop {
+        let mut planning = loop {
             shared.check(&state)?;
-            match state.brain.take() {
-                Some(brain) => break brain,
+            match state.planning.take() {
+                Some(planning) => break planning,
                 None => {
                     state = shared.home.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0
                 }
             }
         };
         drop(state);
-        shared.lock().tell(&mut brain);
-        let (planner, index) = brain.parts();
+        shared.lock().tell(&mut planning);
+        let (planner, index) = planning.parts();
         let result = seek(planner, index);
         let stands = planner.cursor();
         if let Some(demand) = demand {
-            brain.demand = demand;
+            planning.demand = demand;
         }
         let mut state = shared.lock();
-        state.brain = Some(brain);
+        state.planning = Some(planning);
         state.delivered = stands;
         state.running = demand.is_some() && result.is_ok();
         drop(state);

@@ -21,7 +21,7 @@ use tesson_plan::{Bucketing, Cursor, Demand, Fingerprint, Limit, PlanSpec, Plann
 use crate::deliver::{Packed, Pipeline, Taken};
 use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
-use crate::join::{JoinRules, Joint, Parts};
+use crate::join::{IndexedSource, JoinRules, Parts};
 use crate::minibatch::Minibatch;
 use crate::report::Report;
 use crate::stats::{Counters, Stats};
@@ -51,7 +51,7 @@ pub struct Source {
     threads: usize,
     prefetch: bool,
     fingerprint: Arc<Fingerprint>,
-    joint: Option<Joint>,
+    joint: Option<IndexedSource>,
     truncated: Option<Truncated>,
     pipeline: Option<Pipeline>,
     /// What the last call asked for, if the pipeline works on it.
@@ -162,7 +162,7 @@ impl Source {
         }
         loop {
             if self.demand != Some(demand) {
-                self.aim(demand, interrupted)?;
+                self.retarget(demand, interrupted)?;
             }
             let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
             return match pipeline.take(interrupted) {
@@ -252,7 +252,7 @@ impl Source {
     }
 
     /// Makes the pipeline work for a demand, from behind the last minibatch handed out.
-    fn aim(&mut self, demand: Demand, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Error> {
+    fn retarget(&mut self, demand: Demand, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Error> {
         if let Some(state) = &self.restored {
             state.check_share(demand)?;
         }
@@ -288,8 +288,8 @@ impl Source {
     }
 
     /// The same where the index is there, so that nothing takes long.
-    fn aim_indexed(&mut self, demand: Demand) -> Result<(), Error> {
-        self.aim(demand, &mut || false)
+    fn retarget_indexed(&mut self, demand: Demand) -> Result<(), Error> {
+        self.retarget(demand, &mut || false)
     }
 
     /// Says so if minibatches are not those that buckets are made for.

@@ -8,7 +8,7 @@ use tesson_core::{ByteRun, Chunk, ChunkAccess, Scratch};
 
 use super::plan::PLANNED_AT_ONCE;
 use super::ticket::{Ticket, Work};
-use super::{Brain, Presence, Setup, Shared, State, Supply, decode_room};
+use super::{CorpusIndex, PipelineConfig, PlanningContext, Presence, Shared, State, decode_room};
 use crate::arrays::Arrays;
 use crate::transform::ChainMemory;
 
@@ -23,9 +23,9 @@ const MADE_AT_ONCE_BYTES: usize = 256 << 10;
 
 /// What a worker has taken on.
 pub(super) enum Job {
-    Plan(Box<Brain>, usize),
+    Plan(Box<PlanningContext>, usize),
     /// A block, and what it is made of; the bytes reserved for it.
-    Load(u32, Stock, usize),
+    Load(u32, BlockSource, usize),
     /// The next piece behind this one.
     Cut(Option<ByteRun>),
     /// Minibatches, with the blocks that are there.
@@ -39,13 +39,13 @@ pub(super) struct Task {
 }
 
 /// What a block is loaded from.
-pub(super) enum Stock {
+pub(super) enum BlockSource {
     Rows(u32, std::ops::Range<u32>),
     Piece(ByteRun),
 }
 
 /// Memory of one worker, kept from job to job.
-pub(super) struct Bench {
+pub(super) struct WorkerScratch {
     pub(super) scratch: Scratch,
     pub(super) bytes: Vec<u8>,
     pub(super) chunk: Chunk,
@@ -54,10 +54,10 @@ pub(super) struct Bench {
     pub(super) arrays: Vec<Arrays>,
 }
 
-impl Bench {
-    pub(super) fn new(setup: &Setup) -> Bench {
+impl WorkerScratch {
+    pub(super) fn new(setup: &PipelineConfig) -> WorkerScratch {
         let scratch = Scratch { room: decode_room(setup.memory_limit), ..Scratch::default() };
-        Bench {
+        WorkerScratch {
             scratch,
             bytes: Vec::new(),
             chunk: Chunk::empty(),
@@ -71,7 +71,7 @@ impl Shared {
     /// A worker's life.
     pub(super) fn work(&self) {
         let _alarm = Alarm(self);
-        let mut bench = Bench::new(&self.setup);
+        let mut worker = WorkerScratch::new(&self.setup);
         let mut state = self.lock();
         while !self.stop.load(Ordering::SeqCst) && !self.setup.canceller.is_cancelled() && !state.broken {
             let Some(job) = self.pick(&mut state) else {
@@ -91,17 +91,17 @@ impl Shared {
                 self.work.notify_one();
             }
             state = match job {
-                Job::Plan(brain, room) => self.plan(brain, room, generation),
-                Job::Load(block, stock, reserved) => self.load(block, &stock, reserved, &mut bench),
-                Job::Cut(after) => self.cut(after, &mut bench),
-                Job::Make(tasks) => self.make(tasks, generation, &mut bench),
+                Job::Plan(planning, room) => self.plan(planning, room, generation),
+                Job::Load(block, source, reserved) => self.load(block, &source, reserved, &mut worker),
+                Job::Cut(after) => self.cut(after, &mut worker),
+                Job::Make(tasks) => self.make(tasks, generation, &mut worker),
             };
         }
     }
 
     /// Whether another worker would probably find something to do.
     fn has_more(&self, state: &State) -> bool {
-        let planning = state.brain.is_some() && state.running && !state.plan_over;
+        let planning = state.planning.is_some() && state.running && !state.plan_over;
         !state.ready.is_empty()
             || !state.queue.is_empty()
             || (planning && state.tickets.len() < self.depth(state))
@@ -115,7 +115,7 @@ impl Shared {
         }
         let front = state.front;
         if let Some((items, missing)) = state.tickets.front().and_then(Ticket::wait) {
-            let by_row = matches!(&self.supply, Supply::Indexed { corpus, table, .. }
+            let by_row = matches!(&self.corpus_index, CorpusIndex::Indexed { corpus, table, .. }
                 if corpus.facts().access != ChunkAccess::WholeOnly && !table.has_large_whole());
             let many = missing >= MANY_BLOCKS || missing as u64 * self.block_bytes >= MANY_BYTES;
             if by_row && many && state.row_allowance > 0 && state.fits(front, &self.setup) {
@@ -132,9 +132,9 @@ impl Shared {
                 state.queue.pop_front();
                 continue;
             }
-            let (stock, reserved) = self.stock(state, block);
+            let (source, reserved) = self.source(state, block);
             // Growing corpora are read in order and have no other way to a sequence than its block.
-            let forced = matches!(stock, Stock::Piece(_)) && state.loading == 0;
+            let forced = matches!(source, BlockSource::Piece(_)) && state.loading == 0;
             if !state.make_room(reserved, self.idle_bytes(), &self.setup) && !forced {
                 blocked = true;
                 break;
@@ -143,12 +143,12 @@ impl Shared {
             state.used += reserved;
             state.loading += 1;
             state.blocks[block as usize].presence = Presence::Loading;
-            return Some(Job::Load(block, stock, reserved));
+            return Some(Job::Load(block, source, reserved));
         }
         if let Some(job) = self.pick_cut(state) {
             return Some(job);
         }
-        if blocked && matches!(self.supply, Supply::Indexed { .. }) {
+        if blocked && matches!(self.corpus_index, CorpusIndex::Indexed { .. }) {
             let at = state.tickets.iter().position(Ticket::is_waiting)?;
             if !state.fits(front + at as u64, &self.setup) {
                 return None;
@@ -183,10 +183,10 @@ impl Shared {
             return None;
         }
         let room = (depth - state.tickets.len()).min(PLANNED_AT_ONCE);
-        let mut brain = state.brain.take()?;
-        state.tell(&mut brain);
-        brain.planner.released(state.delivered);
-        Some(Job::Plan(brain, room))
+        let mut planning = state.planning.take()?;
+        state.tell(&mut planning);
+        planning.planner.released(state.delivered);
+        Some(Job::Plan(planning, room))
     }
 
     fn pick_cut(&self, state: &mut State) -> Option<Job> {
@@ -204,7 +204,7 @@ impl Shared {
             return None;
         }
         // All that is in memory belongs to the one minibatch that the planner cannot finish yet.
-        let stuck = forced && !growth.has_news() && state.brain.is_some();
+        let stuck = forced && !growth.has_news() && state.planning.is_some();
         // Its arrays will take as much again.
         if stuck && state.used > self.setup.largest_batch() / 2 {
             state.outgrown = true;
@@ -220,7 +220,7 @@ impl Shared {
 impl State {
     /// Whether there is memory for making a minibatch. There is for the one in front if its caller waits for it: then it
     /// has most likely let the last one go.
-    fn fits(&mut self, number: u64, setup: &Setup) -> bool {
+    fn fits(&mut self, number: u64, setup: &PipelineConfig) -> bool {
         let cost = self.ticket(number).map_or(0, |ticket| ticket.cost(setup));
         let in_front = self.tickets.front().filter(|t| t.is_waiting()).map_or(0, |t| t.cost(setup));
         let fits = match number <= self.front {
@@ -232,7 +232,7 @@ impl State {
     }
 
     /// Takes a ticket's work on, with the blocks that are there. It does not wait for the others any more.
-    fn start(&mut self, number: u64, setup: &Setup) -> Option<Task> {
+    fn start(&mut self, number: u64, setup: &PipelineConfig) -> Option<Task> {
         let ticket = self.ticket(number)?;
         let cost = ticket.cost(setup);
         let work = ticket.start()?;

@@ -8,10 +8,10 @@ use tesson_core::{
 };
 use tesson_plan::{BatchKind, BatchSlot, Planned, Sharing};
 
-use super::job::{Bench, Task};
+use super::job::{Task, WorkerScratch};
 use super::stored::{StoredStreams, Undecodable};
 use super::ticket::{Held, Outcome, Packed, Work};
-use super::{LengthRule, Setup, Shared, State, Supply};
+use super::{CorpusIndex, LengthRule, PipelineConfig, Shared, State};
 use crate::arrays::Arrays;
 use crate::fault::{self, Charge};
 use crate::minibatch::{BatchKeys, StreamBatch};
@@ -22,10 +22,15 @@ const WHOLE_CHUNK_PARTS: usize = 8;
 
 impl Shared {
     /// Makes minibatches and puts them where their caller finds them.
-    pub(super) fn make(&self, tasks: Vec<Task>, generation: u64, bench: &mut Bench) -> MutexGuard<'_, State> {
-        self.depot.take(tasks.len().saturating_sub(bench.arrays.len()), &mut bench.arrays);
+    pub(super) fn make(
+        &self,
+        tasks: Vec<Task>,
+        generation: u64,
+        worker: &mut WorkerScratch,
+    ) -> MutexGuard<'_, State> {
+        self.depot.take(tasks.len().saturating_sub(worker.arrays.len()), &mut worker.arrays);
         let made = tasks.into_iter().map(|mut task| {
-            let packed = self.assemble(&mut task.work, bench);
+            let packed = self.assemble(&mut task.work, worker);
             (task.number, task.work, packed)
         });
         let made: Vec<_> = made.collect();
@@ -62,12 +67,12 @@ impl Shared {
     }
 
     /// Makes a minibatch: gathers its sequences, packs them, and transforms its samples.
-    pub(super) fn assemble(&self, work: &mut Work, bench: &mut Bench) -> Result<Packed, Error> {
+    pub(super) fn assemble(&self, work: &mut Work, worker: &mut WorkerScratch) -> Result<Packed, Error> {
         self.pools.set_batch_bytes(work.bytes);
-        let mut arrays = bench.arrays.pop().unwrap_or_else(|| self.depot.fresh());
+        let mut arrays = worker.arrays.pop().unwrap_or_else(|| self.depot.fresh());
         // Whoever waits for the blocks' memory is not to wait until the minibatch is taken.
         let mut held = std::mem::take(&mut work.held);
-        let (fetched, mut undecodable) = self.gather(work, &held, &mut arrays, bench)?;
+        let (fetched, mut undecodable) = self.gather(work, &held, &mut arrays, worker)?;
         let sources = sources(&held, &fetched);
         let mut charges = self.charges(work, &sources);
         self.charge_undecodable(work, &mut undecodable, &mut charges);
@@ -93,7 +98,7 @@ impl Shared {
             streams.iter_mut().for_each(|stream| stream.shorten_last(keep));
         }
         let sequences = (work.items.as_slice(), sources.as_slice(), places.as_slice());
-        self.setup.transforms.apply(streams, keys, sequences, &mut bench.chains, &self.pools)?;
+        self.setup.transforms.apply(streams, keys, sequences, &mut worker.chains, &self.pools)?;
         drop(sources);
         fetched.into_iter().for_each(|chunk| self.spares.give(chunk));
         let counters = &self.setup.counters;
@@ -126,7 +131,7 @@ impl Shared {
         work: &mut Work,
         held: &[Option<Held>],
         arrays: &mut Arrays,
-        bench: &mut Bench,
+        worker: &mut WorkerScratch,
     ) -> Result<(Vec<Chunk>, Undecodable), Error> {
         let n_own = work.items.len();
         let n_all = n_own + work.others.len();
@@ -139,13 +144,13 @@ impl Shared {
         loop {
             let to = self.end_of_part(work, held, from);
             let part = work.items.iter_mut().chain(&mut work.others).skip(from).take(to - from);
-            self.fetch(&work.blocks, held, part, &mut fetched, bench)?;
+            self.fetch(&work.blocks, held, part, &mut fetched, worker)?;
             let sources = sources(held, &fetched);
             let own = &work.items[from.min(n_own)..to.min(n_own)];
             match &mut stored {
                 None => packing.append(own, &sources),
                 Some(stored) => {
-                    self.append_stored(stored, (work, from..to), &sources, &mut bench.chains)?;
+                    self.append_stored(stored, (work, from..to), &sources, &mut worker.chains)?;
                     packing.append(&stored.decoded(own, from), &sources);
                 }
             }
@@ -170,11 +175,11 @@ impl Shared {
     }
 
     /// Where the part of a minibatch ends that begins with item `from`, other ranks' items following its own: what has to
-    /// be fetched for it takes about [`Setup::part_bytes`] at most.
+    /// be fetched for it takes about [`PipelineConfig::part_bytes`] at most.
     fn end_of_part(&self, work: &Work, held: &[Option<Held>], from: usize) -> usize {
         let items = work.items.iter().chain(&work.others);
         let planned = work.plan.own.iter().chain(&work.plan.foreign);
-        let Supply::Indexed { index, corpus, .. } = &self.supply else { return items.count() };
+        let CorpusIndex::Indexed { index, corpus, .. } = &self.corpus_index else { return items.count() };
         // A chunk that is loaded as a whole should not be loaded for each part.
         let only_whole = corpus.facts().access == ChunkAccess::WholeOnly;
         let parts = if only_whole { WHOLE_CHUNK_PARTS } else { 1 };
@@ -203,7 +208,7 @@ impl Shared {
         held: &[Option<Held>],
         items: impl Iterator<Item = &'a mut Item>,
         fetched: &mut Vec<Chunk>,
-        bench: &mut Bench,
+        worker: &mut WorkerScratch,
     ) -> Result<(), Error> {
         let is_missing = |i: &&mut Item| held.get(i.held as usize).is_some_and(Option::is_none);
         let mut named: Vec<&mut Item> = items.filter(is_missing).collect();
@@ -220,8 +225,8 @@ impl Shared {
             // In plan order, so that packing copies them in one go.
             let rows: Vec<(u32, u32)> = named.iter().map(|item| place(item)).collect();
             let mut out = self.spares.take();
-            scattered.load_scattered(&rows, resources, &mut bench.scratch, &mut out)?;
-            self.note_warnings(bench);
+            scattered.load_scattered(&rows, resources, &mut worker.scratch, &mut out)?;
+            self.note_warnings(worker);
             for (row, item) in (0..).zip(named) {
                 *item = Item { held: (held.len() + fetched.len()) as u32, row };
             }
@@ -238,8 +243,8 @@ impl Shared {
                 **item = Item { held: (held.len() + fetched.len()) as u32, row };
             }
             let mut out = self.spares.take();
-            corpus.load(chunk, SequenceSelection::List(&rows), resources, &mut bench.scratch, &mut out)?;
-            self.note_warnings(bench);
+            corpus.load(chunk, SequenceSelection::List(&rows), resources, &mut worker.scratch, &mut out)?;
+            self.note_warnings(worker);
             fetched.push(out);
         }
         Ok(())
@@ -248,7 +253,7 @@ impl Shared {
     /// The refusal of a minibatch of at least so many bytes.
     fn too_large(&self, work: &Work, bytes: usize) -> Error {
         let (bytes, most) = ((bytes as u64).max(work.bytes), self.setup.largest_batch());
-        let limit = Setup::limit_for(bytes);
+        let limit = PipelineConfig::limit_for(bytes);
         UsageError(format!(
             "the minibatch takes {bytes} bytes, at most {most} fit into this `memoryLimit`; choose a smaller size, or a `memoryLimit` of {limit}"
         ))
@@ -285,10 +290,12 @@ impl Shared {
 
     /// Whether a fault of this sequence has not been met before, had its worker read from the start.
     pub(super) fn is_first_visit(&self, work: &Work, planned: Planned, sweep: u64) -> bool {
-        match &self.supply {
-            Supply::Indexed { index, .. } => self.setup.spec.first_visit(index, planned, sweep, work.demand),
+        match &self.corpus_index {
+            CorpusIndex::Indexed { index, .. } => {
+                self.setup.spec.first_visit(index, planned, sweep, work.demand)
+            }
             // While the index grows the first sweep is on its way; later ones are asked of the finished index.
-            Supply::Growing => sweep == 0,
+            CorpusIndex::Growing => sweep == 0,
         }
     }
 

@@ -7,7 +7,7 @@ use tesson_core::{Error, Fetch};
 use tesson_plan::{Planned, Progress};
 
 use super::ticket::{Held, Outcome, Ticket, Work};
-use super::{Brain, Presence, Setup, Shared, State, Supply};
+use super::{CorpusIndex, PipelineConfig, PlanningContext, Presence, Shared, State};
 use crate::pack::Item;
 
 /// Minibatches planned in one go, at most.
@@ -19,7 +19,7 @@ const SMALL_BATCH: u64 = 256 << 10;
 impl Shared {
     /// Tells the store of blocks whose sequences will be read one by one from now on.
     fn announce(&self, blocks: &[u32]) {
-        let Supply::Indexed { corpus, table, .. } = &self.supply else { return };
+        let CorpusIndex::Indexed { corpus, table, .. } = &self.corpus_index else { return };
         for &block in blocks {
             let (chunk, range) = table.place(block);
             let (resource, first) = corpus.span(chunk, range.start);
@@ -29,24 +29,29 @@ impl Shared {
     }
 
     /// Plans up to `room` minibatches.
-    pub(super) fn plan(&self, mut brain: Box<Brain>, room: usize, generation: u64) -> MutexGuard<'_, State> {
+    pub(super) fn plan(
+        &self,
+        mut planning: Box<PlanningContext>,
+        room: usize,
+        generation: u64,
+    ) -> MutexGuard<'_, State> {
         let mut planned = Vec::with_capacity(room);
         let mut over = false;
         let mut wanted = false;
         while planned.len() < room && !over && !wanted {
-            let demand = brain.demand;
-            let mut work = brain.works.pop().unwrap_or_else(|| Box::new(Work::new(demand)));
-            let (planner, index) = brain.parts();
+            let demand = planning.demand;
+            let mut work = planning.works.pop().unwrap_or_else(|| Box::new(Work::new(demand)));
+            let (planner, index) = planning.parts();
             match planner.next_batch(index, demand, &mut work.plan) {
                 Ok(Progress::Planned) => {
                     over = work.plan.data_end;
-                    brain.prepare(&mut work, self.setup.charge_foreign);
-                    work.bytes = brain.batch_bytes(&work, &self.setup);
+                    planning.prepare(&mut work, self.setup.charge_foreign);
+                    work.bytes = planning.batch_bytes(&work, &self.setup);
                     planned.push(Ok(work));
                 }
                 Ok(Progress::NeedIndex) => {
                     wanted = true;
-                    brain.works.push(work);
+                    planning.works.push(work);
                 }
                 Err(e) => {
                     over = true;
@@ -54,7 +59,7 @@ impl Shared {
                 }
             }
         }
-        let fresh = std::mem::take(&mut brain.fresh);
+        let fresh = std::mem::take(&mut planning.fresh);
         if self.setup.by_row {
             self.announce(&fresh);
         }
@@ -72,7 +77,7 @@ impl Shared {
                 }
             }
         }
-        state.brain = Some(brain);
+        state.planning = Some(planning);
         self.home.notify_all();
         if state.plan_over && state.awaited > 0 {
             self.done.notify_all();
@@ -81,7 +86,7 @@ impl Shared {
     }
 }
 
-impl Brain {
+impl PlanningContext {
     /// Finds the blocks of a plan.
     fn prepare(&mut self, work: &mut Work, charge_foreign: bool) {
         self.serial += 1;
@@ -96,7 +101,7 @@ impl Brain {
         let after = work.plan.after;
         work.passed = after.sweep.saturating_mul(index.n_sequences()).saturating_add(after.sequence);
         planner.take_retired(index, &mut work.retired);
-        if let Supply::Indexed { table, .. } = &self.supply {
+        if let CorpusIndex::Indexed { table, .. } = &self.corpus_index {
             work.retired = work.retired.iter().flat_map(|&chunk| table.blocks(chunk)).collect();
         }
         for &block in &work.retired {
@@ -108,7 +113,7 @@ impl Brain {
 
     /// Bytes of values in a minibatch, about. Where there are few dense ones whatever it holds, what it may have at most;
     /// sparse ones take about as much as their storage.
-    fn batch_bytes(&mut self, work: &Work, setup: &Setup) -> u64 {
+    fn batch_bytes(&mut self, work: &Work, setup: &PipelineConfig) -> u64 {
         let own = &work.plan.own;
         let (_, index) = self.parts();
         let most = work.demand.samples.saturating_mul(setup.sample_bytes);
@@ -144,19 +149,19 @@ impl Brain {
 
 impl State {
     /// Tells the planner's index what has been decoded since.
-    pub(super) fn tell(&mut self, brain: &mut Brain) {
-        brain.works.append(&mut self.works);
+    pub(super) fn tell(&mut self, planning: &mut PlanningContext) {
+        planning.works.append(&mut self.works);
         let Some(growth) = &mut self.growth else { return };
         for grown in growth.take_fresh() {
-            brain.grown.push(grown.lengths, grown.bytes);
+            planning.grown.push(grown.lengths, grown.bytes);
         }
-        if growth.is_sealed() && !brain.grown.is_complete() {
-            brain.grown.seal();
+        if growth.is_sealed() && !planning.grown.is_complete() {
+            planning.grown.seal();
         }
     }
 
     /// Takes a planned minibatch in: what it needs is looked up, queued and waited for.
-    fn admit(&mut self, work: Result<Box<Work>, Error>, setup: &Setup) {
+    fn admit(&mut self, work: Result<Box<Work>, Error>, setup: &PipelineConfig) {
         let number = self.front + self.tickets.len() as u64;
         let mut work = match work {
             Ok(work) => work,

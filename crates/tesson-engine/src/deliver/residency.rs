@@ -8,9 +8,9 @@ use std::sync::{Arc, MutexGuard, Weak};
 use tesson_core::{ByteRun, Chunk, Corpus, Error, SequenceSelection, StreamingDecoder};
 
 use super::growth::Grown;
-use super::job::{Bench, Stock};
+use super::job::{BlockSource, WorkerScratch};
 use super::ticket::{Held, Outcome, Ticket};
-use super::{Block, Presence, ROW_SHARE, Resident, Setup, Shared, State, Supply, piece_room};
+use super::{Block, CorpusIndex, PipelineConfig, Presence, ROW_SHARE, Resident, Shared, State, piece_room};
 use crate::block::{BlockTable, Decoded};
 use crate::packed::Packer;
 
@@ -19,11 +19,11 @@ impl Shared {
     pub(super) fn load(
         &self,
         block: u32,
-        stock: &Stock,
+        source: &BlockSource,
         reserved: usize,
-        bench: &mut Bench,
+        worker: &mut WorkerScratch,
     ) -> MutexGuard<'_, State> {
-        let loaded = self.decode(stock, bench);
+        let loaded = self.decode(source, worker);
         let mut state = self.lock();
         state.loading -= 1;
         state.used -= reserved;
@@ -38,21 +38,21 @@ impl Shared {
     }
 
     /// Decodes what a block is made of.
-    pub(super) fn decode(&self, stock: &Stock, bench: &mut Bench) -> Result<Decoded, Error> {
+    pub(super) fn decode(&self, source: &BlockSource, worker: &mut WorkerScratch) -> Result<Decoded, Error> {
         let resources = &*self.setup.resources;
-        match stock {
-            Stock::Rows(chunk, range) => {
-                let packed = if self.passes_by() { None } else { self.decode_packed(*chunk, range, bench)? };
+        match source {
+            BlockSource::Rows(chunk, range) => {
+                let packed = if self.passes_by() { None } else { self.decode_packed(*chunk, range, worker)? };
                 if let Some(packed) = packed {
                     return Ok(packed);
                 }
                 let mut columns = self.spares.take();
                 let wanted = SequenceSelection::Range(range.clone());
-                self.corpus().load(*chunk, wanted, resources, &mut bench.scratch, &mut columns)?;
-                self.note_warnings(bench);
+                self.corpus().load(*chunk, wanted, resources, &mut worker.scratch, &mut columns)?;
+                self.note_warnings(worker);
                 Ok(Decoded::columns(columns))
             }
-            Stock::Piece(piece) => self.decode_piece(*piece, bench).map(Decoded::columns),
+            BlockSource::Piece(piece) => self.decode_piece(*piece, worker).map(Decoded::columns),
         }
     }
 
@@ -62,50 +62,51 @@ impl Shared {
         &self,
         chunk: u32,
         range: &Range<u32>,
-        bench: &mut Bench,
+        worker: &mut WorkerScratch,
     ) -> Result<Option<Decoded>, Error> {
-        let mut packer = Packer::new(range.len(), &mut bench.bytes);
+        let mut packer = Packer::new(range.len(), &mut worker.bytes);
         let mut beside = Chunk::empty();
         for from in range.clone().step_by(self.table().at_once(chunk) as usize) {
             let wanted = SequenceSelection::Range(
                 from..range.end.min(from.saturating_add(self.table().at_once(chunk))),
             );
-            let columns = &mut bench.chunk;
-            self.corpus().load(chunk, wanted, &*self.setup.resources, &mut bench.scratch, columns)?;
+            let columns = &mut worker.chunk;
+            self.corpus().load(chunk, wanted, &*self.setup.resources, &mut worker.scratch, columns)?;
             if packer.push(columns, &self.packed_streams).is_none() {
                 return Ok(None);
             }
             beside.append_without_columns(columns);
         }
         let packed = Decoded::packed(packer.finish(), beside);
-        self.note_warnings(bench);
-        if bench.chunk.bytes() > 8 * self.setup.piece_bytes as usize {
+        self.note_warnings(worker);
+        if worker.chunk.bytes() > 8 * self.setup.piece_bytes as usize {
             // Memory of a chunk that was loaded whole: there is none for one in each thread.
-            bench.chunk = Chunk::empty();
+            worker.chunk = Chunk::empty();
         }
         Ok(Some(packed))
     }
 
-    pub(super) fn decode_piece(&self, piece: ByteRun, bench: &mut Bench) -> Result<Chunk, Error> {
+    pub(super) fn decode_piece(&self, piece: ByteRun, worker: &mut WorkerScratch) -> Result<Chunk, Error> {
         let mut chunk = self.spares.take();
         let resources = &*self.setup.resources;
-        resources.read_run(self.decoder(), piece, &mut bench.bytes)?;
-        bench.scratch.room.all = piece_room(piece.bytes.max(self.setup.piece_bytes));
-        let decoded = self.decoder().decode(piece, &bench.bytes, resources, &mut bench.scratch, &mut chunk);
-        bench.scratch.room.all = usize::MAX;
+        resources.read_run(self.decoder(), piece, &mut worker.bytes)?;
+        worker.scratch.room.all = piece_room(piece.bytes.max(self.setup.piece_bytes));
+        let decoded = self.decoder().decode(piece, &worker.bytes, resources, &mut worker.scratch, &mut chunk);
+        worker.scratch.room.all = usize::MAX;
         decoded?;
-        self.note_warnings(bench);
+        self.note_warnings(worker);
         Ok(chunk)
     }
 
     /// Counts what decoding found worth mentioning.
-    pub(super) fn note_warnings(&self, bench: &mut Bench) {
-        self.setup.counters.note_warnings(&mut bench.scratch);
+    pub(super) fn note_warnings(&self, worker: &mut WorkerScratch) {
+        self.setup.counters.note_warnings(&mut worker.scratch);
     }
 
     /// Cuts the next piece and decodes it.
-    pub(super) fn cut(&self, after: Option<ByteRun>, bench: &mut Bench) -> MutexGuard<'_, State> {
-        let cut = self.decoder().cut(after, self.setup.piece_bytes, &*self.setup.resources, &mut bench.bytes);
+    pub(super) fn cut(&self, after: Option<ByteRun>, worker: &mut WorkerScratch) -> MutexGuard<'_, State> {
+        let cut =
+            self.decoder().cut(after, self.setup.piece_bytes, &*self.setup.resources, &mut worker.bytes);
         let piece = cut.as_ref().ok().copied().flatten();
         let mut state = self.lock();
         let growth = state.growth.as_mut().expect("only growing corpora are cut");
@@ -122,8 +123,8 @@ impl Shared {
             self.work.notify_one();
         }
         let piece = piece.expect("a number is given to a piece");
-        let decoded = self.decode_piece(piece, bench);
-        let outgrown = std::mem::take(&mut bench.scratch.outgrown);
+        let decoded = self.decode_piece(piece, worker);
+        let outgrown = std::mem::take(&mut worker.scratch.outgrown);
         let mut state = self.lock();
         state.loading -= 1;
         if outgrown {
@@ -145,10 +146,10 @@ impl Shared {
     /// Puts a decoded block into memory and tells who waits for it.
     pub(super) fn settle(&self, state: &mut State, block: u32, decoded: Decoded) {
         let bytes = decoded.bytes();
-        let home = match &self.supply {
+        let home = match &self.corpus_index {
             // A narrowed copy is of no use to decode into.
-            Supply::Indexed { .. } if !self.passes_by() => Weak::new(),
-            Supply::Indexed { .. } | Supply::Growing => Arc::downgrade(&self.spares),
+            CorpusIndex::Indexed { .. } if !self.passes_by() => Weak::new(),
+            CorpusIndex::Indexed { .. } | CorpusIndex::Growing => Arc::downgrade(&self.spares),
         };
         let resident = Arc::new(Resident::new(decoded, home));
         state.used += bytes;
@@ -175,17 +176,17 @@ impl Shared {
     }
 
     /// What a block is loaded from, and the bytes to reserve for it.
-    pub(super) fn stock(&self, state: &State, block: u32) -> (Stock, usize) {
-        match &self.supply {
-            Supply::Indexed { table, .. } => {
+    pub(super) fn source(&self, state: &State, block: u32) -> (BlockSource, usize) {
+        match &self.corpus_index {
+            CorpusIndex::Indexed { table, .. } => {
                 let (chunk, range) = table.place(block);
                 let bytes = usize::try_from(table.bytes(chunk)).unwrap_or(usize::MAX);
-                (Stock::Rows(chunk, range), bytes)
+                (BlockSource::Rows(chunk, range), bytes)
             }
-            Supply::Growing => {
+            CorpusIndex::Growing => {
                 let growth = state.growth.as_ref().expect("growing corpora have pieces");
                 let piece = growth.piece(block).0;
-                (Stock::Piece(piece), 2 * piece.bytes as usize)
+                (BlockSource::Piece(piece), 2 * piece.bytes as usize)
             }
         }
     }
@@ -201,16 +202,16 @@ impl Shared {
     }
 
     pub(super) fn corpus(&self) -> &dyn Corpus {
-        match &self.supply {
-            Supply::Indexed { corpus, .. } => &**corpus,
-            Supply::Growing => unreachable!("growing corpora are read in pieces"),
+        match &self.corpus_index {
+            CorpusIndex::Indexed { corpus, .. } => &**corpus,
+            CorpusIndex::Growing => unreachable!("growing corpora are read in pieces"),
         }
     }
 
     pub(super) fn table(&self) -> &BlockTable {
-        match &self.supply {
-            Supply::Indexed { table, .. } => table,
-            Supply::Growing => unreachable!("growing corpora are read in pieces"),
+        match &self.corpus_index {
+            CorpusIndex::Indexed { table, .. } => table,
+            CorpusIndex::Growing => unreachable!("growing corpora are read in pieces"),
         }
     }
 }
@@ -232,7 +233,7 @@ impl State {
     }
 
     /// The sweep does not come back to a block after this ticket.
-    pub(super) fn retire(&mut self, number: u32, ticket: u64, setup: &Setup) {
+    pub(super) fn retire(&mut self, number: u32, ticket: u64, setup: &PipelineConfig) {
         let block = &mut self.blocks[number as usize];
         if block.last_ticket.is_some_and(|last| last > ticket) {
             return;
@@ -262,7 +263,7 @@ impl State {
     }
 
     /// Nobody needs a block for now: it stays while there is room, or goes at once.
-    fn leave(&mut self, number: u32, setup: &Setup) {
+    fn leave(&mut self, number: u32, setup: &PipelineConfig) {
         if !setup.retain {
             return self.evict(number, setup);
         }
@@ -273,7 +274,7 @@ impl State {
         }
     }
 
-    pub(super) fn evict(&mut self, number: u32, setup: &Setup) {
+    pub(super) fn evict(&mut self, number: u32, setup: &PipelineConfig) {
         let block = &mut self.blocks[number as usize];
         self.used -= block.bytes;
         block.bytes = 0;
@@ -284,7 +285,7 @@ impl State {
 
     /// Bytes that minibatches will take of the room for blocks, as they are larger than what is set aside for them. `idle`
     /// bytes of former minibatches wait to be used again.
-    pub(super) fn reserved(&self, idle: usize, setup: &Setup) -> usize {
+    pub(super) fn reserved(&self, idle: usize, setup: &PipelineConfig) -> usize {
         let front = self.tickets.front().map_or(0, |ticket| ticket.cost(setup));
         let others = self.planned.max(self.made).min(setup.batches_budget());
         (self.taken + front + others + idle).saturating_sub(2 * setup.prefetch_bytes)
@@ -292,7 +293,7 @@ impl State {
 
     /// Whether there is room for this many more bytes of blocks, beside what is [reserved](Self::reserved); idle blocks
     /// make way.
-    pub(super) fn make_room(&mut self, bytes: usize, idle: usize, setup: &Setup) -> bool {
+    pub(super) fn make_room(&mut self, bytes: usize, idle: usize, setup: &PipelineConfig) -> bool {
         let bytes = bytes.saturating_add(self.reserved(idle, setup));
         while self.used.saturating_add(bytes) > setup.block_budget {
             let Some(number) = self.idle.pop_front() else { return false };

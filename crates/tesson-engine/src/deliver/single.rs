@@ -4,15 +4,15 @@
 use tesson_core::Error;
 use tesson_plan::{BatchPlan, Demand, Planned};
 
-use super::job::Bench;
+use super::job::WorkerScratch;
 use super::ticket::{Packed, Work};
-use super::{Pipeline, Supply};
+use super::{CorpusIndex, Pipeline};
 use crate::pack::Item;
 
 impl Pipeline {
     /// Whether the index still grows, so that no sequence can be looked up.
     pub(crate) fn is_growing(&self) -> bool {
-        matches!(self.shared.supply, Supply::Growing)
+        matches!(self.shared.corpus_index, CorpusIndex::Growing)
     }
 
     /// Makes a minibatch of one sequence, as it is in a sweep, at once; of `keep` samples of it, where the data end inside
@@ -28,6 +28,6 @@ impl Pipeline {
         work.items.push(Item { held: 0, row });
         work.blocks.push(block);
         work.held.push(None);
-        self.shared.assemble(&mut work, &mut Bench::new(&self.shared.setup))
+        self.shared.assemble(&mut work, &mut WorkerScratch::new(&self.shared.setup))
     }
 }

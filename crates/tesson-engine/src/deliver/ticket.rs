@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tesson_core::Error;
 use tesson_plan::{BatchPlan, BatchSlot, Cursor, Demand};
 
-use super::Setup;
+use super::PipelineConfig;
 use crate::arrays::Arrays;
 use crate::block::Resident;
 use crate::fault::Charge;
@@ -86,7 +86,7 @@ pub(super) struct Ticket {
 }
 
 impl Ticket {
-    pub(super) fn waiting(work: Box<Work>, setup: &Setup) -> Ticket {
+    pub(super) fn waiting(work: Box<Work>, setup: &PipelineConfig) -> Ticket {
         let missing = work.held.iter().filter(|h| h.is_none()).count();
         let bytes = work.bytes.min(setup.memory_limit as u64) as usize;
         Ticket { bytes, charged: 0, stage: Stage::Waiting(work, missing) }
@@ -122,7 +122,7 @@ impl Ticket {
     }
 
     /// Bytes that it will take while it is made: what is not in memory is decoded beside it, part by part.
-    pub(super) fn cost(&self, setup: &Setup) -> usize {
+    pub(super) fn cost(&self, setup: &PipelineConfig) -> usize {
         match &self.stage {
             Stage::Waiting(_, 1..) => self.bytes + self.bytes.min(setup.part_bytes()),
             _ => self.bytes,

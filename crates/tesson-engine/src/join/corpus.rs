@@ -64,7 +64,7 @@ const DENSE: usize = 2;
 
 /// What one worker keeps for joined corpora.
 #[derive(Default)]
-struct Bench {
+struct WorkerScratch {
     /// One a part.
     scratch: Vec<Scratch>,
     chunks: Vec<Vec<Chunk>>,
@@ -234,15 +234,15 @@ impl JoinedCorpus {
         scratch: &mut Scratch,
         out: &mut Chunk,
     ) -> Result<(), Error> {
-        let mut bench = take_bench(scratch, self.parts.len());
-        bench.scratch.iter_mut().for_each(|own| own.notes = scratch.notes);
+        let mut worker = take_worker_scratch(scratch, self.parts.len());
+        worker.scratch.iter_mut().for_each(|own| own.notes = scratch.notes);
         let mut streams = std::mem::take(&mut out.streams).into_iter();
         *out = Chunk { n_sequences: rows.len() as u32, ..Chunk::empty() };
         let lengths = rows.iter().map(|&(c, i)| self.index.lengths(c as usize).get(i as usize));
         out.lengths = lengths.collect();
-        let benches = bench.scratch.iter_mut().zip(&mut bench.chunks);
+        let workers = worker.scratch.iter_mut().zip(&mut worker.chunks);
         let mut done = Ok(());
-        for (number, (part, (scratch, chunks))) in self.parts.iter().zip(benches).enumerate() {
+        for (number, (part, (scratch, chunks))) in self.parts.iter().zip(workers).enumerate() {
             if let Some(chunk) = chunks.first_mut() {
                 // Memory of columns that were handed on comes back with the chunk they were handed on in.
                 chunk.streams = streams.by_ref().take(part.streams.len()).collect();
@@ -263,8 +263,8 @@ impl JoinedCorpus {
         out.damaged.sort_by_key(|damage| damage.sequences.start);
         out.left_out.sort_unstable();
         out.left_out.dedup();
-        bench.scratch.iter_mut().for_each(|s| scratch.warnings.merge(std::mem::take(&mut s.warnings)));
-        scratch.format = Some(Box::new(bench));
+        worker.scratch.iter_mut().for_each(|s| scratch.warnings.merge(std::mem::take(&mut s.warnings)));
+        scratch.format = Some(Box::new(worker));
         done
     }
 
@@ -378,10 +378,10 @@ fn too_much() -> Error {
 }
 
 /// What the worker has kept, for this many parts.
-fn take_bench(scratch: &mut Scratch, n_parts: usize) -> Box<Bench> {
-    let kept = scratch.format.take().and_then(|any| any.downcast::<Bench>().ok());
-    let mut bench = kept.unwrap_or_default();
-    bench.scratch.resize_with(n_parts, Scratch::default);
-    bench.chunks.resize_with(n_parts, Vec::new);
-    bench
+fn take_worker_scratch(scratch: &mut Scratch, n_parts: usize) -> Box<WorkerScratch> {
+    let kept = scratch.format.take().and_then(|any| any.downcast::<WorkerScratch>().ok());
+    let mut worker = kept.unwrap_or_default();
+    worker.scratch.resize_with(n_parts, Scratch::default);
+    worker.chunks.resize_with(n_parts, Vec::new);
+    worker
 }

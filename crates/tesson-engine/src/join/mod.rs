@@ -52,7 +52,7 @@ const MOST_SEQUENCES: u64 = u32::MAX as u64 - 1;
 
 /// What indexing and joining gives.
 #[derive(Clone)]
-pub(crate) struct Joint {
+pub(crate) struct IndexedSource {
     /// The corpus that is read.
     pub(crate) indexed: Indexed,
     /// The corpora that it is made of.
@@ -71,7 +71,7 @@ pub(crate) fn index(
     threads: &Threads,
     rules: JoinRules,
     defects: &mut Defects<'_>,
-) -> Result<Joint, Error> {
+) -> Result<IndexedSource, Error> {
     let mut joined: Vec<JoinedPart> = Vec::new();
     let mut first_stream = 0;
     for part in parts.list() {
@@ -98,10 +98,10 @@ pub(crate) fn index(
         if !rules.repeated {
             refuse_repeated(&joined[0], resources, threads)?;
         }
-        return Ok(Joint { indexed: only.clone(), parts: all, report: None });
+        return Ok(IndexedSource { indexed: only.clone(), parts: all, report: None });
     }
     let (indexed, report) = join(parts, joined, resources, threads, rules)?;
-    Ok(Joint { indexed, parts: all, report: Some(report) })
+    Ok(IndexedSource { indexed, parts: all, report: Some(report) })
 }
 
 /// The keys of a whole part.
@@ -173,8 +173,8 @@ fn each_keys(
         let wave = threads.n.min(n_chunks - from);
         let found: Vec<Found> = (0..wave).map(|_| Mutex::new(None)).collect();
         threads.run(wave, &|i| {
-            let mut bench = benches[i].lock().unwrap_or_else(PoisonError::into_inner);
-            let (scratch, chunk) = &mut *bench;
+            let mut worker = benches[i].lock().unwrap_or_else(PoisonError::into_inner);
+            let (scratch, chunk) = &mut *worker;
             let n: u32 = part.indexed.index.chunk(from + i).n_sequences;
             let fetch = PartFetch { fetch: resources, first: part.first_resource };
             let keys = part.indexed.corpus.keys_of_chunk((from + i) as u32, n, &fetch, scratch, chunk);

@@ -10,7 +10,7 @@ use super::budget::Budget;
 use crate::block::BlockTable;
 use crate::check::{self, Checked, Severity};
 use crate::deliver::decode_room;
-use crate::join::{self, Joint};
+use crate::join::{self, IndexedSource};
 use crate::threads::Threads;
 
 impl Source {
@@ -98,14 +98,14 @@ impl Source {
         cached.map(|(part, indexed)| part.write_index_cache(indexed, &self.resources)).collect()
     }
 
-    fn joint(&mut self) -> Result<&Joint, Error> {
+    fn joint(&mut self) -> Result<&IndexedSource, Error> {
         if self.joint.is_none() {
             self.joint = Some(self.index(&mut Defects::Refuse)?);
         }
         Ok(self.joint.as_ref().expect("made above"))
     }
 
-    fn index(&self, defects: &mut Defects<'_>) -> Result<Joint, Error> {
+    fn index(&self, defects: &mut Defects<'_>) -> Result<IndexedSource, Error> {
         let threads = Threads { n: self.threads, memory: self.memory_limit / 2 };
         join::index(&self.parts, &self.resources, &threads, self.join, defects)
     }

@@ -10,7 +10,7 @@ use tesson_plan::{Planner, Sharing};
 use super::Source;
 use super::budget::Budget;
 use crate::block::BlockTable;
-use crate::deliver::{Brain, LengthRule, POLL, Pipeline, Setup, Supply};
+use crate::deliver::{CorpusIndex, LengthRule, POLL, Pipeline, PipelineConfig, PlanningContext};
 
 /// Corpora of up to this many bytes stay in memory once they are decoded: it is less than one would notice.
 const SMALL: u64 = 16 << 20;
@@ -46,8 +46,8 @@ impl Source {
         let kept = shuffled || retain;
         let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.piece_bytes };
         let table = Arc::new(BlockTable::of(&indexed, self.block_sizes(block_bytes, budget.piece_bytes)));
-        let supply = Supply::Indexed { index: indexed.index, corpus: indexed.corpus, table };
-        self.pipeline = Some(self.pipeline_of(supply, &budget, retain, by_row));
+        let corpus_index = CorpusIndex::Indexed { index: indexed.index, corpus: indexed.corpus, table };
+        self.pipeline = Some(self.pipeline_of(corpus_index, &budget, retain, by_row));
         Ok(())
     }
 
@@ -99,16 +99,22 @@ impl Source {
         let budget = Budget::of(self.memory_limit, self.threads);
         let storage = self.resources.bytes();
         let retain = self.parts.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
-        self.pipeline_of(Supply::Growing, &budget, retain, false)
+        self.pipeline_of(CorpusIndex::Growing, &budget, retain, false)
     }
 
-    fn pipeline_of(&self, supply: Supply, budget: &Budget, retain: bool, by_row: bool) -> Pipeline {
+    fn pipeline_of(
+        &self,
+        corpus_index: CorpusIndex,
+        budget: &Budget,
+        retain: bool,
+        by_row: bool,
+    ) -> Pipeline {
         let mut spec = self.plan.clone();
         if self.truncated.is_some() {
             // It delivers sequences, and steps are made of rows.
             spec.equal_steps = None;
         }
-        let setup = Setup {
+        let setup = PipelineConfig {
             deserializer: self.parts.primary().clone(),
             spec: spec.clone(),
             streams: self.stored.clone(),
@@ -135,6 +141,6 @@ impl Source {
         };
         let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
         let planner = Planner::new(spec).with_most_sequences(most);
-        Pipeline::new(setup, Brain::new(planner, supply))
+        Pipeline::new(setup, PlanningContext::new(planner, corpus_index))
     }
 }

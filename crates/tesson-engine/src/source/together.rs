@@ -19,19 +19,19 @@ pub(super) struct Together {
     pub(super) steps: Steps,
     /// It owns no chunk: nothing is ever fetched.
     pub(super) idle: bool,
-    again: Option<Again>,
+    again: Option<Replay>,
 }
 
 /// The sequences of a rank once more.
-struct Again {
+struct Replay {
     planner: Planner,
     plan: BatchPlan,
     begun: bool,
 }
 
-impl Again {
-    fn new(spec: PlanSpec) -> Again {
-        Again { planner: Planner::new(spec), plan: BatchPlan::default(), begun: false }
+impl Replay {
+    fn new(spec: PlanSpec) -> Replay {
+        Replay { planner: Planner::new(spec), plan: BatchPlan::default(), begun: false }
     }
 
     /// The next own sequence from a cursor on, and how much is kept of it; `None` if the steps hold none from there. The
@@ -82,14 +82,14 @@ impl Source {
     }
 
     /// The same for a rank that is kept together with others: steps that are under way stay so.
-    pub(super) fn aim_together(&mut self, demand: Demand, share: &Share) -> Result<(), Error> {
+    pub(super) fn retarget_steps(&mut self, demand: Demand, share: &Share) -> Result<(), Error> {
         let from = self.restored.as_deref().unwrap_or(&self.state).clone();
         let steps = from.cursor.steps;
         if steps.is_running() {
             // Refuses another demand than that of the steps.
             self.steps_from(from.cursor, demand)?;
         }
-        self.aim_indexed(share.fetch)?;
+        self.retarget_indexed(share.fetch)?;
         let idle = self.state.cursor.is_unplaced();
         if idle {
             // Its steps are still those of the others, who stand somewhere.
@@ -112,7 +112,7 @@ impl Source {
         // A stretch without steps may have been passed over.
         if !self.together_mut().idle && self.truncated().fetched != at {
             self.state.cursor = at;
-            self.aim_indexed(share.fetch)?;
+            self.retarget_indexed(share.fetch)?;
         }
         self.truncated_mut().fetched = at;
         self.together_mut().steps = begun.steps;
@@ -155,7 +155,7 @@ impl Source {
     pub(super) fn repeat(&mut self, share: &Share) -> Result<(), Error> {
         let index = self.indexed()?.index.clone();
         let spec = PlanSpec { equal_steps: None, ..self.plan.clone() };
-        let mut again = self.together_mut().again.take().unwrap_or_else(|| Again::new(spec));
+        let mut again = self.together_mut().again.take().unwrap_or_else(|| Replay::new(spec));
         let mut useless_since = None;
         while let Some(row) = self.truncated().rows.hungry() {
             let mut steps = self.together_mut().steps;
@@ -195,7 +195,7 @@ impl Source {
         let shape = self.rows_shape(demand);
         let repeats = plan.equal_steps == Some(EqualSteps::Repeat);
         let own = PlanSpec { equal_steps: None, ..plan.clone() };
-        let (mut counting, mut own) = (Planner::new(plan), Again::new(own));
+        let (mut counting, mut own) = (Planner::new(plan), Replay::new(own));
         let mut planned = PiecesPlan::default();
         let push = |rows: &mut Rows<Planned>, row: usize, (sequence, keep): (Planned, Option<u32>)| {
             let counted = index.lengths(sequence.chunk as usize).get(sequence.sequence as usize);

@@ -168,7 +168,7 @@ impl Source {
     ) -> Result<Option<Minibatch>, Error> {
         let share = self.share_of_rows(demand)?;
         if self.truncated().demand != Some(demand) || self.demand.is_none() {
-            self.aim_rows(demand, &share)?;
+            self.retarget_rows(demand, &share)?;
         }
         if self.is_kept_together() && !self.begin_steps(demand, &share)? {
             self.ended = true;
@@ -338,7 +338,7 @@ impl Source {
 
     /// Makes the pipeline deliver sequences from behind the last minibatch handed out, and fills the rows with what waited
     /// there.
-    fn aim_rows(&mut self, demand: Demand, share: &Share) -> Result<(), Error> {
+    fn retarget_rows(&mut self, demand: Demand, share: &Share) -> Result<(), Error> {
         let saved = self.state.rows.clone().unwrap_or_default();
         let n = saved.rows.len() as u64;
         if !saved.is_empty() && n != share.filled {
@@ -349,9 +349,9 @@ impl Source {
             .into());
         }
         if self.is_kept_together() {
-            self.aim_together(demand, share)?;
+            self.retarget_steps(demand, share)?;
         } else {
-            self.aim_indexed(share.fetch)?;
+            self.retarget_indexed(share.fetch)?;
         }
         let mut rows = self.empty_rows(share);
         self.fetch_again(&saved, &mut rows)?;
