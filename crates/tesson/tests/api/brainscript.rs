@@ -106,16 +106,16 @@ fn a_converted_reader_is_the_same_reader() {
             let as_toml = toml::parse(&toml::print(&reader.section).unwrap()).unwrap();
             for tree in [as_json, as_toml] {
                 let found = format!("{:?}", lower(&tree, &registry()).unwrap());
-                assert_eq!(without_places(&found), without_places(&wanted), "{file} {}", reader.path);
+                assert_eq!(without_spans(&found), without_spans(&wanted), "{file} {}", reader.path);
             }
         }
     }
 }
 
-/// Debug output without the places of names, which only one form has, and without the order of names.
-fn without_places(text: &str) -> Vec<String> {
+/// Debug output without the spans of names, which only one form has, and without the order of names.
+fn without_spans(text: &str) -> Vec<String> {
     let mut words: Vec<String> = Vec::new();
-    for part in text.split("place: ") {
+    for part in text.split("span: ") {
         let kept = part.strip_prefix("None").or_else(|| Some(part.split_once("})")?.1)).unwrap_or(part);
         words.extend(kept.split(&[',', ' ', '(', ')', '[', ']', '{', '}'][..]).map(str::to_string));
     }
