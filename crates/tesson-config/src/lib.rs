@@ -1,8 +1,9 @@
 //! Configurations of Tesson: from text or dictionaries to a complete description of a source.
 //!
 //! What the user wrote is a tree ([`tesson_core::Section`], from JSON by [`json::parse`] or made by a front end),
-//! overrides are set in it, and [`lower`] makes of it what it means: a [`SourceConfig`]. Nothing here opens a file; which
-//! formats there are is known only from the [`Registry`](tesson_core::Registry) that is lent.
+//! overrides are set in it, and [`lower`] makes of it what it means: a [`SourceConfig`]. Nothing here opens a file
+//! or reads the environment: [`load`] is given a [`ConfigAccess`]. Which formats there are is known only from the
+//! [`Registry`](tesson_core::Registry) that is given.
 
 #![forbid(unsafe_code)]
 
@@ -11,6 +12,8 @@ pub mod bytes;
 mod format_names;
 mod inherit;
 pub mod json;
+mod load;
+mod loaded;
 mod lower;
 mod manual;
 mod name_spans;
@@ -24,6 +27,8 @@ mod source;
 pub mod toml;
 mod transforms;
 
+pub use load::{Choices, ConfigAccess, load};
+pub use loaded::{Loaded, from_json};
 pub use lower::lower;
 pub use manual::{ENVIRONMENT, option_manual};
 pub use options::READER_OPTIONS;
