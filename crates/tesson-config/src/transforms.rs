@@ -13,6 +13,9 @@ use crate::SourceConfig;
 #[derive(Clone, Debug, Default)]
 pub struct Transforms(pub Vec<(String, Vec<TransformConfig>)>);
 
+/// Streams by name, each with its transforms in the order in which they run.
+pub type OpenTransforms = Vec<(String, Vec<Arc<dyn Transform>>)>;
+
 impl Transforms {
     /// A program's own transforms of one stream.
     pub fn of(stream: &str, transforms: impl IntoIterator<Item = Arc<dyn Transform>>) -> Transforms {
@@ -89,10 +92,7 @@ impl SourceConfig {
     ///
     /// # Errors
     /// Transforms that are unknown or not available yet, and what their options and files are refused for.
-    pub fn open_transforms(
-        &self,
-        read: &ReadFile<'_>,
-    ) -> Result<Vec<(String, Vec<Arc<dyn Transform>>)>, Error> {
+    pub fn open_transforms(&self, read: &ReadFile<'_>) -> Result<OpenTransforms, Error> {
         let mut all = Vec::new();
         for deserializer in &self.deserializers {
             let (format, path) = (deserializer.format, deserializer.path.as_str());

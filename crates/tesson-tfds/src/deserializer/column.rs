@@ -280,10 +280,8 @@ impl Stream {
             Data::Dense { values: Values::Bytes(v) } => v.resize(v.len() + values, 0),
             Data::Dense { values: Values::F32(v) } => v.resize(v.len() + values, 0.0),
             Data::Dense { values: Values::F64(v) } => v.resize(v.len() + values, 0.0),
-            Data::Sparse { rows, columns, .. } => {
-                if let Offsets::At(ends) = rows {
-                    ends.extend(std::iter::repeat_n(columns.len() as u32, samples));
-                }
+            Data::Sparse { rows: Offsets::At(ends), columns, .. } => {
+                ends.extend(std::iter::repeat_n(columns.len() as u32, samples));
             }
             _ => {}
         }

@@ -188,7 +188,7 @@ fn lay_out(dataset: &Dataset, plan: &[FileInstruction]) -> Layout {
         paths: Vec::new(),
         slices: Vec::new(),
         identity: Identity::of(&*info.name)
-            .word(&info.version)
+            .word(info.version)
             .word(Maybe(info.config.as_deref().map(Quoted))),
     };
     let mut known: Vec<(u64, u32)> = Vec::new();

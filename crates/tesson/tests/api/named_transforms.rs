@@ -130,7 +130,8 @@ fn lowered(transforms: &str, options: &str) -> SourceConfig {
         r#"{{"deserializers": [{{"type": "Lines", "file": "f", "input": {{"x": {{"dim": 1,
             "transforms": {transforms}}}}}}}], "maxSweeps": 2 {options}}}"#
     );
-    lower(&json::parse(&text).unwrap(), &registry()).unwrap()
+    let tree = json::parse(&text).expect("the text is JSON");
+    lower(&tree, &registry()).expect("the options are right")
 }
 
 fn open(config: &SourceConfig) -> Result<Source, Error> {
