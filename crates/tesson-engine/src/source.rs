@@ -134,7 +134,7 @@ impl Source {
     ///
     /// # Errors
     /// Faults of data and storage are repeated by every call until a state is restored or [`Source::skip_failed`] is
-    /// called. A demand that can never be met ([`UsageError`]) changes nothing.
+    /// called. A demand that can never be met ([`Error::Usage`]) changes nothing.
     pub fn next(&mut self, demand: Demand) -> Result<Option<Minibatch>, Error> {
         self.next_interruptible(demand, &mut || false)
     }

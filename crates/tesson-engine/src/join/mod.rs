@@ -39,9 +39,9 @@ pub struct JoinRules {
     /// How sequences are handled that not all of them have.
     pub missing: MissingKeys,
     /// Whether a key may be repeated, in the only part or in another one than the first; which of its sequences is joined is
-    /// the part's to say ([`Deserializer::repeated_keys`]).
+    /// the part's to say ([`DeserializerFacts::repeated_keys`]).
     ///
-    /// [`Deserializer::repeated_keys`]: tesson_core::Deserializer::repeated_keys
+    /// [`DeserializerFacts::repeated_keys`]: tesson_core::DeserializerFacts::repeated_keys
     pub repeated: bool,
     /// Whether text keys are kept as 64-bit hashes.
     pub hash_keys: bool,
