@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tesson_core::{Index, UsageError};
 
 use crate::cut::{Cut, Fill};
-use crate::order::{Bucketed, Order};
+use crate::order::{Bucketed, Order, OrderInfo};
 use crate::share::Share;
 use crate::size::{Room, Size};
 use crate::{
@@ -30,6 +30,8 @@ pub enum Progress {
 /// complete ([`OrderSpec::plans_while_indexing`](crate::OrderSpec::plans_while_indexing)).
 pub struct Planner {
     spec: PlanSpec,
+    /// Facts about the order, looked up once.
+    info: &'static OrderInfo,
     order: Box<dyn Order>,
     cursor: Cursor,
     consumed: Option<Arc<Consumed>>,
@@ -53,9 +55,10 @@ fn order_of(spec: &PlanSpec) -> Box<dyn Order> {
 impl Planner {
     /// A planner at the start of the data. [`Planner::start`] applies the rules of a demand to that.
     pub fn new(spec: PlanSpec) -> Planner {
-        let order = order_of(&spec);
+        let (info, order) = (spec.order.info(), order_of(&spec));
         Planner {
             spec,
+            info,
             order,
             cursor: Cursor::default(),
             consumed: None,
@@ -116,14 +119,14 @@ impl Planner {
             let found = self.find(index, cursor.position, demand)?;
             return Ok(found.map(|cursor| self.set_cursor(cursor)));
         }
-        if !self.can_plan(index) || !self.order.accepts(index, cursor)? {
+        if !self.can_plan(index) || !self.order.accepts(index, &cursor)? {
             return Ok(None);
         }
         self.check_steps(index, cursor, demand)?;
-        let cursor = self.without_data(index, demand)?.unwrap_or(cursor);
-        if !cursor.is_unplaced() {
-            self.order.rewind(index, cursor);
+        if let Some(end) = self.end_without_data(index, demand)? {
+            return Ok(Some(self.set_cursor(Cursor::unplaced(end))));
         }
+        self.order.rewind(index, &cursor);
         Ok(Some(self.set_cursor(cursor)))
     }
 
@@ -143,7 +146,7 @@ impl Planner {
                 "the state is that of rank {rank} of {workers} under sharing by chunk; sharing by position resumes from all ranks' states together, see `merge_states`"
             )));
         }
-        let found = if state.is_bare() && !self.spec.order.is_local() {
+        let found = if state.is_bare() && !self.info.is_local {
             self.seek(index, state.cursor.position, demand)?
         } else {
             self.resume(index, state.cursor, demand)?
@@ -191,10 +194,10 @@ impl Planner {
         out: &mut BatchPlan,
     ) -> Result<Progress, UsageError> {
         // Applied at every call: such a rank would look for an own sequence for ever.
-        if let Some(nowhere) = self.without_data(index, Some(demand))? {
-            self.cursor = nowhere;
+        if let Some(end) = self.end_without_data(index, Some(demand))? {
+            self.cursor = Cursor::unplaced(end);
         }
-        let local = self.spec.local_timeline || self.spec.order.is_local();
+        let local = self.spec.local_timeline || self.info.is_local;
         let room = Room::of(demand, self.spec.most_sequences(), local);
         self.advance(index, demand, (Share::new(demand.workers, demand.rank), room), out)
     }
@@ -307,13 +310,13 @@ impl Planner {
     /// Drops what only [`Planner::resume`] at a cursor before this one would need. Until the first call about a window is
     /// held.
     pub fn released(&mut self, oldest: Cursor) {
-        self.order.release(oldest);
+        self.order.release(&oldest);
     }
 
     /// Appends chunks that their sweep does not come back to after the last minibatch planned, each once a sweep.
     /// The `global` order may come back to any chunk and never appends one.
     pub fn take_retired(&mut self, index: &Index, into: &mut Vec<u32>) {
-        self.order.take_retired(index, self.retired, self.cursor, into);
+        self.order.take_retired(index, &self.retired, &self.cursor, into);
         self.retired = self.cursor;
     }
 
@@ -338,7 +341,7 @@ impl Planner {
 
     /// Whether the index reaches far enough for this order to plan anything.
     fn can_plan(&self, index: &Index) -> bool {
-        index.is_complete() || self.spec.order.plans_while_indexing()
+        index.is_complete() || self.info.plans_while_indexing
     }
 
     /// What must hold for anything to be read.
@@ -353,8 +356,8 @@ impl Planner {
             return Err(UsageError("the corpus has no samples".into()));
         }
         // The windows of such a rank would never be full.
-        if let (true, Some(demand), Sharing::Chunk) = (self.spec.order.is_local(), demand, self.spec.sharing)
-            && demand.rank >= self.spec.order.n_shared(index)
+        if let (true, Some(demand), Sharing::Chunk) = (self.info.is_local, demand, self.spec.sharing)
+            && demand.rank >= self.info.n_shared(index)
         {
             return Err(UsageError(format!(
                 "rank {} of {} gets no data: there are {} chunks with {} sequences; take fewer workers or smaller chunks",
@@ -369,16 +372,16 @@ impl Planner {
         self.spec.order.definition().check(index)
     }
 
-    /// The cursor of a rank without data: its position is the end (§6.3).
-    fn without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<Cursor>, UsageError> {
+    /// The position of a rank without data: the end (§6.3). `None`: the rank has data.
+    fn end_without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<u64>, UsageError> {
         let Some(demand) = demand.filter(|&demand| self.equal_steps(demand).is_none()) else {
             return Ok(None);
         };
-        let by_chunk = self.spec.sharing == Sharing::Chunk && self.spec.order.shares_chunks();
+        let by_chunk = self.spec.sharing == Sharing::Chunk && self.info.shares_chunks();
         if !by_chunk || demand.rank < index.n_chunks() as u64 {
             return Ok(None);
         }
-        Ok(self.spec.end(index)?.map(Cursor::unplaced))
+        self.spec.end(index)
     }
 
     /// The cursor of a position. `None`: more of the index is needed.
@@ -395,8 +398,8 @@ impl Planner {
         if !self.can_plan(index) {
             return Ok(None);
         }
-        if let Some(cursor) = self.without_data(index, demand)? {
-            return Ok(Some(cursor));
+        if let Some(end) = self.end_without_data(index, demand)? {
+            return Ok(Some(Cursor::unplaced(end)));
         }
         if position == 0 {
             return Ok(Some(Cursor::default()));

@@ -80,7 +80,7 @@ impl Order for AsStored {
         Ok(Some(fill))
     }
 
-    fn visit(&mut self, index: &Index, from: Cursor, each: SequenceVisitor<'_>) {
+    fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
         let n = index.n_sequences();
         let mut walk = Walk::new(index, from.sequence);
         let mut sequence = from.sequence;
@@ -111,8 +111,8 @@ impl Order for AsStored {
         Ok((span.first_sequence + sequence as u64, start))
     }
 
-    fn take_retired(&mut self, index: &Index, since: Cursor, until: Cursor, into: &mut Vec<u32>) {
-        let chunk_at = |cursor: Cursor| {
+    fn take_retired(&mut self, index: &Index, since: &Cursor, until: &Cursor, into: &mut Vec<u32>) {
+        let chunk_at = |cursor: &Cursor| {
             if cursor.sequence < index.n_sequences() {
                 index.chunk_of_sequence(cursor.sequence)
             } else {

@@ -73,7 +73,7 @@ impl Bucketed {
     }
 
     /// The first sequence of a cursor's pool; of a sweep that is not the current one, the first of all.
-    fn pool_of(&self, cursor: Cursor) -> u64 {
+    fn pool_of(&self, cursor: &Cursor) -> u64 {
         if cursor.sweep == self.pools.0 { self.pool_around(cursor.sequence).start } else { 0 }
     }
 
@@ -95,7 +95,7 @@ impl Bucketed {
         let pool = &mut self.pool;
         let from = Cursor { sweep: self.pools.0, sequence: range.start, ..Cursor::default() };
         let len = (range.end - range.start) as usize;
-        self.inner.visit(index, from, &mut |run| {
+        self.inner.visit(index, &from, &mut |run| {
             pool.extend_from_slice(&run[..run.len().min(len - pool.len())]);
             pool.len() < len
         });
@@ -168,7 +168,7 @@ impl Order for Bucketed {
         Ok(Some(sweep::cut(self, cut, at, out)))
     }
 
-    fn visit(&mut self, index: &Index, from: Cursor, each: SequenceVisitor<'_>) {
+    fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
         sweep::visit(self, index, from, each);
     }
 
@@ -179,28 +179,28 @@ impl Order for Bucketed {
         sweep: u64,
         sample: u64,
     ) -> Result<(u64, u64), UsageError> {
-        self.rewind(index, Cursor { position, sweep, ..Cursor::default() });
+        self.rewind(index, &Cursor { position, sweep, ..Cursor::default() });
         Ok(sweep::find(self, index, sweep, sample))
     }
 
-    fn release(&mut self, oldest: Cursor) {
+    fn release(&mut self, oldest: &Cursor) {
         let sequence = self.pool_of(oldest);
-        self.inner.release(Cursor { sequence, ..oldest });
+        self.inner.release(&Cursor { sequence, ..*oldest });
     }
 
     /// Makes a cursor's sweep current, and its pool one that can be worked out.
-    fn rewind(&mut self, index: &Index, cursor: Cursor) {
+    fn rewind(&mut self, index: &Index, cursor: &Cursor) {
         self.enter(index, cursor.sweep);
         if !self.range().contains(&cursor.sequence) {
             let sequence = self.pool_of(cursor);
-            self.inner.rewind(index, Cursor { sequence, ..cursor });
+            self.inner.rewind(index, &Cursor { sequence, ..*cursor });
         }
     }
 
     /// Reports the chunks that are needed no more after the pool of `until`.
-    fn take_retired(&mut self, index: &Index, since: Cursor, until: Cursor, into: &mut Vec<u32>) {
+    fn take_retired(&mut self, index: &Index, since: &Cursor, until: &Cursor, into: &mut Vec<u32>) {
         let sequence = self.pool_of(until);
-        self.inner.take_retired(index, since, Cursor { sequence, ..until }, into);
+        self.inner.take_retired(index, since, &Cursor { sequence, ..*until }, into);
     }
 
     fn bytes(&self) -> usize {

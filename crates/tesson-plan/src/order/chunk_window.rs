@@ -168,7 +168,7 @@ impl Order for ChunkWindowOrder {
         Ok(Some(sweep::cut(self, cut, at, out)))
     }
 
-    fn visit(&mut self, index: &Index, from: Cursor, each: SequenceVisitor<'_>) {
+    fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
         sweep::visit(self, index, from, each);
     }
 
@@ -179,26 +179,26 @@ impl Order for ChunkWindowOrder {
         sweep: u64,
         sample: u64,
     ) -> Result<(u64, u64), UsageError> {
-        self.rewind(index, Cursor { position, sweep, ..Cursor::default() });
+        self.rewind(index, &Cursor { position, sweep, ..Cursor::default() });
         Ok(sweep::find(self, index, sweep, sample))
     }
 
-    fn release(&mut self, oldest: Cursor) {
-        self.oldest = Some(oldest);
+    fn release(&mut self, oldest: &Cursor) {
+        self.oldest = Some(*oldest);
         if self.previous.as_ref().is_some_and(|p| p.sweep < oldest.sweep) {
             self.previous = None;
         }
     }
 
     /// Makes a cursor's sweep current and, if its sequence has been dropped, starts that sweep anew.
-    fn rewind(&mut self, index: &Index, cursor: Cursor) {
+    fn rewind(&mut self, index: &Index, cursor: &Cursor) {
         self.enter(index, cursor.sweep);
         if let Some(current) = self.current.as_mut().filter(|c| !c.holds(cursor.sequence)) {
             current.restart(index, self.window, self.seed, cursor.sweep);
         }
     }
 
-    fn take_retired(&mut self, _: &Index, _: Cursor, until: Cursor, into: &mut Vec<u32>) {
+    fn take_retired(&mut self, _: &Index, _: &Cursor, until: &Cursor, into: &mut Vec<u32>) {
         if let Some(current) = &mut self.current {
             let done = if current.sweep < until.sweep { u64::MAX } else { until.sequence };
             current.retire(done, &mut self.retired);

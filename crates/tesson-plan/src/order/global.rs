@@ -143,7 +143,7 @@ impl Order for GlobalOrder {
         Ok(Some(sweep::cut(self, cut, at, out)))
     }
 
-    fn visit(&mut self, index: &Index, from: Cursor, each: SequenceVisitor<'_>) {
+    fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
         sweep::visit(self, index, from, each);
     }
 
@@ -155,7 +155,7 @@ impl Order for GlobalOrder {
     }
 
     /// It may come back to any chunk.
-    fn take_retired(&mut self, _: &Index, _: Cursor, _: Cursor, _: &mut Vec<u32>) {}
+    fn take_retired(&mut self, _: &Index, _: &Cursor, _: &Cursor, _: &mut Vec<u32>) {}
 
     fn bytes(&self) -> usize {
         self.firsts.capacity() * size_of::<u64>() + self.table.bytes() + self.permutation.bytes()

@@ -136,7 +136,7 @@ impl<F: FillWindow> Order for LocalOrder<F> {
     }
 
     /// There is no sweep of all ranks to visit.
-    fn visit(&mut self, _: &Index, _: Cursor, _: SequenceVisitor<'_>) {}
+    fn visit(&mut self, _: &Index, _: &Cursor, _: SequenceVisitor<'_>) {}
 
     fn find(&mut self, _: &Index, position: u64, _: u64, _: u64) -> Result<(u64, u64), UsageError> {
         Err(UsageError(format!(
@@ -144,7 +144,7 @@ impl<F: FillWindow> Order for LocalOrder<F> {
         )))
     }
 
-    fn accepts(&self, index: &Index, cursor: Cursor) -> Result<bool, UsageError> {
+    fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool, UsageError> {
         let (place, n) = (cursor.window.place, index.n_chunks() as u64);
         if index.is_complete() && place >= n {
             return Err(UsageError(format!(
@@ -154,7 +154,7 @@ impl<F: FillWindow> Order for LocalOrder<F> {
         Ok(index.is_complete())
     }
 
-    fn take_retired(&mut self, _: &Index, _: Cursor, _: Cursor, into: &mut Vec<u32>) {
+    fn take_retired(&mut self, _: &Index, _: &Cursor, _: &Cursor, into: &mut Vec<u32>) {
         into.append(&mut self.retired);
     }
 

@@ -90,6 +90,21 @@ pub(crate) struct OrderInfo {
     pub(crate) with: fn(Parameters) -> Option<OrderSpec>,
 }
 
+impl OrderInfo {
+    /// [`OrderSpec::n_shared`].
+    pub(crate) fn n_shared(&self, index: &Index) -> u64 {
+        match self.shared_unit {
+            SharedUnit::Chunks => index.n_chunks() as u64,
+            SharedUnit::Sequences => index.n_sequences(),
+        }
+    }
+
+    /// [`OrderSpec::shares_chunks`].
+    pub(crate) fn shares_chunks(&self) -> bool {
+        self.shared_unit == SharedUnit::Chunks && !self.is_local
+    }
+}
+
 /// The names of the fields of a [`WindowStart`](crate::WindowStart) in the reference's states.
 pub(crate) struct WindowStartFields {
     pub(crate) place: &'static str,
@@ -202,16 +217,13 @@ impl OrderSpec {
 
     /// How many ranks can get anything under [`Sharing::Chunk`](crate::Sharing::Chunk): chunks or sequences of the corpus.
     pub fn n_shared(&self, index: &Index) -> u64 {
-        match self.info().shared_unit {
-            SharedUnit::Chunks => index.n_chunks() as u64,
-            SharedUnit::Sequences => index.n_sequences(),
-        }
+        self.info().n_shared(index)
     }
 
     /// Whether ranks share whole chunks, on the timeline of all of them, under [`Sharing::Chunk`](crate::Sharing::Chunk).
     /// A rank without a chunk is at the end of the data then (§6.3).
     pub fn shares_chunks(&self) -> bool {
-        self.info().shared_unit == SharedUnit::Chunks && !self.is_local()
+        self.info().shares_chunks()
     }
 
     /// Bytes that planning takes, at most, beside the index and [`Bucketing::bytes`].
@@ -259,7 +271,7 @@ pub(crate) trait Order: Send + Sync {
     ) -> Result<Option<Fill>, UsageError>;
 
     /// Visits the sequences of a sweep from a cursor on, in runs, until the visitor returns `false`.
-    fn visit(&mut self, index: &Index, from: Cursor, each: SequenceVisitor<'_>);
+    fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>);
 
     /// The first sequence of a sweep that starts at or after a sample of it, and the sample at which that starts.
     ///
@@ -277,7 +289,7 @@ pub(crate) trait Order: Send + Sync {
     ///
     /// # Errors
     /// [`UsageError`] if it cannot.
-    fn accepts(&self, index: &Index, cursor: Cursor) -> Result<bool, UsageError> {
+    fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool, UsageError> {
         let n = index.n_sequences();
         if !index.is_complete() && (cursor.sweep > 0 || cursor.sequence > n) {
             return Ok(false);
@@ -290,14 +302,14 @@ pub(crate) trait Order: Send + Sync {
     }
 
     /// Makes the order ready to resume at a cursor.
-    fn rewind(&mut self, _index: &Index, _cursor: Cursor) {}
+    fn rewind(&mut self, _index: &Index, _cursor: &Cursor) {}
 
     /// Drops what only [`Order::rewind`] to a cursor before this one would need. Until the first call about a window is held.
-    fn release(&mut self, _oldest: Cursor) {}
+    fn release(&mut self, _oldest: &Cursor) {}
 
     /// Appends chunks that their sweep does not come back to after a cursor, each once a sweep. `since` is the cursor of the
     /// last call.
-    fn take_retired(&mut self, index: &Index, since: Cursor, until: Cursor, into: &mut Vec<u32>);
+    fn take_retired(&mut self, index: &Index, since: &Cursor, until: &Cursor, into: &mut Vec<u32>);
 
     /// Where the runs of sequences of a sweep begin that are put into buckets together; the last one is where the sweep ends.
     fn pools(&mut self, index: &Index, _sweep: u64) -> Vec<u64> {

@@ -27,7 +27,7 @@ pub(super) trait SweepOrder {
 }
 
 /// Visits the sequences of a sweep from a cursor on, in runs, until the visitor returns `false`.
-pub(super) fn visit<O: SweepOrder>(order: &mut O, index: &Index, from: Cursor, each: SequenceVisitor<'_>) {
+pub(super) fn visit<O: SweepOrder>(order: &mut O, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
     order.enter(index, from.sweep);
     let mut sequence = from.sequence;
     while sequence < index.n_sequences() {
@@ -43,7 +43,7 @@ pub(super) fn visit<O: SweepOrder>(order: &mut O, index: &Index, from: Cursor, e
 /// The first sequence of a sweep that starts at or after a sample, and the sample at which it starts.
 pub(super) fn find<O: SweepOrder>(order: &mut O, index: &Index, sweep: u64, sample: u64) -> (u64, u64) {
     let (mut sequence, mut start) = (0, 0);
-    visit(order, index, Cursor { sweep, ..Cursor::default() }, &mut |run| {
+    visit(order, index, &Cursor { sweep, ..Cursor::default() }, &mut |run| {
         let before = run.iter().take_while(|next| {
             let is_before = start < sample;
             start += if is_before { u64::from(next.length) } else { 0 };

@@ -23,7 +23,7 @@ impl Planner {
         demand: Demand,
         rows: Option<RowsShape>,
     ) -> Result<Stretch, UsageError> {
-        let stops_when_full = self.spec.order.info().stops_when_full;
+        let stops_when_full = self.info.stops_when_full;
         let tally = |rank| match rows {
             Some(shape) => Tally::Rows(RowsTally { rows: shape.rows_of(demand.workers, rank), steps: 0 }),
             None => {
@@ -41,7 +41,7 @@ impl Planner {
             at: Cursor { steps: Steps::default(), ..self.cursor },
             is_cut: false,
         };
-        order_of(&self.spec).visit(index, self.cursor, &mut |run| run.iter().all(|next| counter.add(next)));
+        order_of(&self.spec).visit(index, &self.cursor, &mut |run| run.iter().all(|next| counter.add(next)));
         let mut end = counter.at;
         if end.sequence == index.n_sequences() {
             end = Cursor { position: end.position, sweep: end.sweep + 1, ..Cursor::default() };

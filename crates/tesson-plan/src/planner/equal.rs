@@ -31,7 +31,7 @@ impl Planner {
     pub(super) fn check_equal_steps(&self, index: &Index, demand: Demand) -> Result<(), UsageError> {
         let Some(mode) = self.equal_steps(demand) else { return Ok(()) };
         let workers = demand.workers;
-        if self.spec.order.is_local() || !self.spec.local_timeline || self.spec.cross_sweep_ends {
+        if self.info.is_local || !self.spec.local_timeline || self.spec.cross_sweep_ends {
             return Err(UsageError(
                 "equal steps are for minibatches that end with their sweep, on the timeline of all ranks; share by position"
                     .into(),
@@ -42,7 +42,7 @@ impl Planner {
                 "{workers} workers are to take equal steps, at most {MOST_WORKERS} are possible"
             )));
         }
-        let owners = self.spec.order.n_shared(index);
+        let owners = self.info.n_shared(index);
         if mode == EqualSteps::Drop && workers > owners {
             return Err(UsageError(format!(
                 "{workers} workers share {owners} chunks or sequences: some get none, and no step has data for all; take fewer workers, or share by position"
@@ -111,11 +111,11 @@ impl Planner {
         if out.own.is_empty() && mode == EqualSteps::Repeat {
             out.kind = BatchKind::RepeatedStep;
             let mut again = steps.again();
-            self.order.rewind(index, again);
+            self.order.rewind(index, &again);
             self.cut_within(index, demand, &mut again, out)?;
             if out.own.is_empty() && again != steps.begin() {
                 again = steps.begin();
-                self.order.rewind(index, again);
+                self.order.rewind(index, &again);
                 self.cut_within(index, demand, &mut again, out)?;
             }
             steps.repeat_from(again);
