@@ -55,7 +55,7 @@ impl Buffer {
     }
 
     /// Draws an item; `None` when the buffer is empty.
-    #[inline]
+    #[inline(always)]
     pub(super) fn draw(&mut self) -> Option<u64> {
         if self.held == 0 {
             return None;

@@ -282,11 +282,12 @@ impl Stream {
     /// # Errors
     /// As [`Stream::next`], after the records that come before it.
     pub fn fill(&mut self, n: usize, into: &mut Vec<u64>) -> Result<(), CountMismatch> {
-        for _ in 0..n {
-            match self.next()? {
-                Some(record) => into.push(record),
-                None => break,
-            }
+        let mut left = n as u64;
+        while left > 0
+            && let Some(run) = self.next_run(left)?
+        {
+            into.extend(run.first..run.first + run.len);
+            left -= run.len;
         }
         Ok(())
     }

@@ -121,14 +121,9 @@ pub(super) struct Below<'a> {
     pub(super) passes: &'a mut [u64],
 }
 
+// Every layer calls these for each example, so they hand on the two slices, in registers: a `Below` that is borrowed as a whole
+// would be written to memory each time.
 impl Below<'_> {
-    /// The uppermost layer, and what is below that.
-    #[inline]
-    fn split(&mut self) -> (&mut Layer, Below<'_>) {
-        let (top, layers) = self.layers.split_last_mut().expect("there is always a layer: the files");
-        (top, Below { layers, passes: self.passes })
-    }
-
     /// The same layers for a shorter time.
     #[inline]
     fn reborrow(&mut self) -> Below<'_> {
@@ -136,30 +131,50 @@ impl Below<'_> {
     }
 
     /// Begins a traversal of the uppermost layer.
+    #[inline]
     pub(super) fn begin(&mut self) {
-        let (top, below) = self.split();
-        each!(top, operator => operator.begin(below));
+        begin(self.layers, self.passes);
     }
 
     /// The next record of the uppermost layer.
+    #[inline]
     pub(super) fn next(&mut self) -> Result<u64, Stop> {
-        let (top, below) = self.split();
-        each!(top, operator => operator.next(below))
+        next(self.layers, self.passes)
     }
 
     /// Passes over `n` records of the uppermost layer.
+    #[inline]
     pub(super) fn skip(&mut self, n: u64, control: &mut SkipControl<'_>) -> Skipped {
-        if n == 0 {
-            return (0, None);
-        }
-        let (top, below) = self.split();
-        each!(top, operator => operator.skip(n, below, control))
+        if n == 0 { (0, None) } else { skip(self.layers, self.passes, n, control) }
     }
 
     /// Passes over what is left to be left out. An end within is the end.
+    #[inline]
     fn leave_out(&mut self, left: &mut u64) -> Result<(), Stop> {
-        let (skipped, stop) = self.skip(*left, &mut SkipControl::new(Vec::new(), &mut || true));
-        *left -= skipped;
-        stop.map_or(Ok(()), Err)
+        if *left == 0 { Ok(()) } else { leave_out(self.layers, self.passes, left) }
     }
 }
+
+fn begin(layers: &mut [Layer], passes: &mut [u64]) {
+    let (top, layers) = layers.split_last_mut().expect(TOP);
+    each!(top, operator => operator.begin(Below { layers, passes }));
+}
+
+fn next(layers: &mut [Layer], passes: &mut [u64]) -> Result<u64, Stop> {
+    let (top, layers) = layers.split_last_mut().expect(TOP);
+    each!(top, operator => operator.next(Below { layers, passes }))
+}
+
+fn skip(layers: &mut [Layer], passes: &mut [u64], n: u64, control: &mut SkipControl<'_>) -> Skipped {
+    let (top, layers) = layers.split_last_mut().expect(TOP);
+    each!(top, operator => operator.skip(n, Below { layers, passes }, control))
+}
+
+#[inline(never)]
+fn leave_out(layers: &mut [Layer], passes: &mut [u64], left: &mut u64) -> Result<(), Stop> {
+    let (skipped, stop) = skip(layers, passes, *left, &mut SkipControl::new(Vec::new(), &mut || true));
+    *left -= skipped;
+    stop.map_or(Ok(()), Err)
+}
+
+const TOP: &str = "there is always a layer: the files";

@@ -68,7 +68,7 @@ impl Shuffle {
     }
 
     /// Takes in as much of the input as the buffer has room for.
-    #[inline]
+    #[inline(always)]
     fn fill(&mut self, below: &mut Below<'_>) -> Result<(), Stop> {
         self.begin_input(below);
         while self.input == Input::Flows && self.buffer.has_room() {
@@ -119,7 +119,7 @@ impl Operator for Shuffle {
         *pass = pass.wrapping_add(1);
     }
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self, mut below: Below<'_>) -> Result<u64, Stop> {
         self.fill(&mut below)?;
         self.buffer.draw().ok_or(Stop::End)
