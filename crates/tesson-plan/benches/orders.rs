@@ -40,7 +40,7 @@ fn planner(order: OrderSpec) -> Planner {
 
 /// Orders a sweep; returns seconds to the first minibatch and to the end.
 fn sweep(order: &OrderSpec, index: &Index) -> (f64, f64) {
-    let mut planner = planner(order.clone());
+    let mut planner = planner(*order);
     let mut plan = BatchPlan::default();
     let start = Instant::now();
     let (mut first, mut sequences) = (0.0, 0);

@@ -45,7 +45,7 @@ proptest! {
         let index = index_of(&chunks);
         let read = |last_sequence| {
             let ending = Ending { last_sequence, drop_last: false };
-            let spec = PlanSpec { limit: Limit::Samples(limit), ending, ..spec(order.clone()) };
+            let spec = PlanSpec { limit: Limit::Samples(limit), ending, ..spec(order) };
             lengths_of(&spec, &index, demand(samples, 1, 0)).concat()
         };
         let (whole, before, inside) =
@@ -65,7 +65,7 @@ proptest! {
         let index = index_of(&chunks);
         let read = |drop_last| {
             let ending = Ending { drop_last, ..Ending::default() };
-            let spec = PlanSpec { limit: Limit::Sweeps(sweeps), ending, sharing, ..spec(order.clone()) };
+            let spec = PlanSpec { limit: Limit::Sweeps(sweeps), ending, sharing, ..spec(order) };
             lengths_of(&spec, &index, demand(samples, 1, 0))
         };
         let (all, full) = (read(false), read(true));

@@ -65,7 +65,7 @@ proptest! {
             let ending = Ending { last_sequence, drop_last: false };
             // Epochs so short that no step of them has data for all are an error where steps are dropped.
             let epoch_size = epoch_size.filter(|_| mode != EqualSteps::Drop);
-            let spec = PlanSpec { limit, epoch_size, ending, most_sequences: most, ..with_equal_steps(order.clone(), mode) };
+            let spec = PlanSpec { limit, epoch_size, ending, most_sequences: most, ..with_equal_steps(order, mode) };
             let alone = PlanSpec { equal_steps: None, ..spec.clone() };
             let ranks: Vec<Vec<Step>> = (0..workers).map(|rank| read(&spec, &index, demand(samples, workers, rank))).collect();
             let ends = |steps: &[Step]| steps.iter().map(|(_, end, _)| *end).collect::<Vec<_>>();
@@ -99,7 +99,7 @@ proptest! {
     ) {
         let index = index_of(&chunks);
         let workers = workers.min(index.n_chunks() as u64);
-        let one = |mode| PlanSpec { limit: Limit::Sweeps(1), ..with_equal_steps(order.clone(), mode) };
+        let one = |mode| PlanSpec { limit: Limit::Sweeps(1), ..with_equal_steps(order, mode) };
         let count = |spec: PlanSpec| {
             (0..workers).map(|rank| read(&spec, &index, demand(samples, workers, rank)).len()).collect::<Vec<_>>()
         };
@@ -187,7 +187,7 @@ proptest! {
             sharing: Sharing::Position,
             cross_sweep_ends: true,
             limit: Limit::Sweeps(2),
-            ..with_equal_steps(order.clone(), mode)
+            ..with_equal_steps(order, mode)
         };
         let whole = read(&by_position(EqualSteps::Empty), &index, demand(samples, 1, 0));
         let share = |mode, rank| read(&by_position(mode), &index, demand(samples, workers, rank));

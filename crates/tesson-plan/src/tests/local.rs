@@ -128,7 +128,7 @@ proptest! {
         limit in prop_oneof![(0u64..3).prop_map(Limit::Sweeps), (1u64..60).prop_map(Limit::Samples)],
     ) {
         let index = index_of(&chunks);
-        let spec = PlanSpec { sharing, limit, ..spec(order.clone()) };
+        let spec = PlanSpec { sharing, limit, ..spec(order) };
         let n = if order == OrderSpec::LocalPlain { index.n_sequences() } else { index.n_chunks() as u64 };
         let mut planner = Planner::new(spec.clone());
         let mut plan = BatchPlan::default();

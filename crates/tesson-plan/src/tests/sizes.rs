@@ -49,7 +49,7 @@ proptest! {
         let index = index_of(&chunks);
         for rank in 0..workers.min(index.n_chunks() as u64) {
             let share = (most / workers + u64::from(rank < most % workers)).max(1);
-            let found = lengths_of(&two_sweeps(order.clone(), most), &index, demand(Demand::ANY_SAMPLES, workers, rank));
+            let found = lengths_of(&two_sweeps(order, most), &index, demand(Demand::ANY_SAMPLES, workers, rank));
             prop_assert!(found.iter().all(|batch| batch.len() as u64 <= share), "{:?}", found);
             // Only where the data end, or a sweep does that is followed by none of its own, is a minibatch not full.
             let full = found.iter().rev().skip(1).filter(|batch| batch.len() as u64 == share).count();

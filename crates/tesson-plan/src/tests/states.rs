@@ -200,8 +200,8 @@ fn states_of_an_order_that_has_changed_are_refused_and_those_of_others_read() {
         (json, version_1(&state, 0x0e))
     };
     for order in [OrderSpec::AsStored, OrderSpec::LocalPlain, chunk_window(1, 0)] {
-        let (json, bytes) = of_version_1(order.clone());
-        assert_eq!(ResumeState::from_json(&json).unwrap(), in_order(order.clone()));
+        let (json, bytes) = of_version_1(order);
+        assert_eq!(ResumeState::from_json(&json).unwrap(), in_order(order));
         assert_eq!(ResumeState::from_bytes(&bytes).unwrap(), in_order(order));
     }
     let (json, bytes) = of_version_1(OrderSpec::Global(Global { seed: 3 }));
