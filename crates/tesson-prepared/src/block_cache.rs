@@ -1,6 +1,6 @@
 //! Blocks of records that all threads of a reader share.
 //!
-//! Streams jump from file to file and go on in each where they left it. So the blocks that were used last are kept, and
+//! Streams jump from file to file and resume in each where they left it. So the blocks that were used last are kept, and
 //! blocks grow where a file is read on; where there are threads, the next one is read before it is asked for. What is
 //! delivered depends on none of this.
 
@@ -45,7 +45,7 @@ impl Block {
         self.first + self.records.len() as u64
     }
 
-    /// The first record behind which the next block should be read.
+    /// The first record after which the next block should be read.
     fn half(&self) -> u64 {
         self.first + (self.records.len() as u64).div_ceil(2)
     }
@@ -63,9 +63,9 @@ impl Block {
     }
 }
 
-/// What a file is read for.
+/// A block to be read: which records of a file, and how far.
 #[derive(Clone, Copy, Debug)]
-struct Task {
+struct BlockRead {
     file: usize,
     first: u64,
     /// At most so many records.
@@ -101,9 +101,9 @@ struct State {
     /// Counts uses.
     clock: u64,
     /// What is being read, and what should be read next.
-    under_way: Vec<Task>,
-    ahead: VecDeque<Task>,
-    /// Memory of blocks that were given up, which counts, too.
+    under_way: Vec<BlockRead>,
+    ahead: VecDeque<BlockRead>,
+    /// Memory of evicted blocks, which counts, too.
     idle: Vec<Block>,
 }
 
@@ -171,13 +171,13 @@ impl BlockCache {
         let before = state.ending_at(id).map(|before| (self.next_of(&before), (before.file, before.first)));
         let task = match before {
             Some((task, before)) => {
-                // Without threads nobody comes back to what has been passed, and its memory is still in the cache.
+                // Without threads, blocks that were passed are not used again, and its memory is still in the cache.
                 if !self.threads {
                     state.evict(before);
                 }
                 task
             }
-            None => Task { file: id.file, first: id.record, most: run, ahead: 0, likely: run },
+            None => BlockRead { file: id.file, first: id.record, most: run, ahead: 0, likely: run },
         };
         self.read(state, task)
     }
@@ -221,7 +221,7 @@ impl BlockCache {
         self.lock().ending_at(id).is_some_and(|block| *block.records.end() == End::File)
     }
 
-    /// Forgets what should be read ahead: the order goes on elsewhere.
+    /// Forgets what should be read ahead: the order continues elsewhere.
     pub(super) fn forget_plans(&self) {
         self.lock().ahead.clear();
     }
@@ -232,11 +232,11 @@ impl BlockCache {
     }
 
     /// What follows a block.
-    fn next_of(&self, block: &Block) -> Task {
+    fn next_of(&self, block: &Block) -> BlockRead {
         let ahead = (block.ahead * 4).clamp(READ_ON.start, READ_ON.end).min(self.largest);
         let bytes = block.records.bytes().len() as u64;
         let likely = block.records.len() as u64 * ahead / bytes.max(1) + 1;
-        Task { file: block.file, first: block.end(), most: u64::MAX, ahead, likely }
+        BlockRead { file: block.file, first: block.end(), most: u64::MAX, ahead, likely }
     }
 
     /// Sees that the next block will be there when half of this one has been used.
@@ -246,7 +246,7 @@ impl BlockCache {
             return;
         }
         let task = self.next_of(block);
-        let is_known = |other: &Task| other.file == task.file && other.first == task.first;
+        let is_known = |other: &BlockRead| other.file == task.file && other.first == task.first;
         if state.blocks.contains_key(&(task.file, task.first))
             || state.under_way.iter().any(is_known)
             || state.ahead.iter().any(is_known)
@@ -258,12 +258,12 @@ impl BlockCache {
     }
 
     /// Reads a block without the lock and puts it on the cache.
-    fn read(&self, mut state: MutexGuard<'_, State>, task: Task) -> Result<Arc<Block>, Error> {
+    fn read(&self, mut state: MutexGuard<'_, State>, task: BlockRead) -> Result<Arc<Block>, Error> {
         state.under_way.push(task);
         let mut block = state.idle_block().unwrap_or_default();
         drop(state);
-        // Whatever happens, nobody waits for it longer than it is read.
-        let _over = Over { cache: self, task };
+        // Whatever happens, no thread waits for the block after this read has ended.
+        let _in_progress = ReadInProgress { cache: self, task };
         let bytes = if task.ahead > 0 { task.ahead } else { READ_ON.end.min(self.largest) };
         let want = Want { first: task.first, most: task.most, bytes };
         (block.file, block.first, block.ahead) = (task.file, task.first, task.ahead);
@@ -275,8 +275,7 @@ impl BlockCache {
         Ok(block)
     }
 
-    /// Puts a block on the cache. Those of its file that lie behind, and those that were used longest ago, are given up for
-    /// it.
+    /// Puts a block into the cache. Earlier blocks of its file, and those least recently used, are evicted for it.
     fn put(&self, block: &Arc<Block>) {
         let mut state = self.lock();
         if block.ahead > 0 {
@@ -329,7 +328,7 @@ impl State {
         }
     }
 
-    /// Gives up the block that was used longest ago; false if there is none.
+    /// Evicts the least recently used block; false if there is none.
     fn evict_oldest(&mut self) -> bool {
         let oldest = self.blocks.iter().min_by_key(|(_, kept)| kept.used).map(|(key, _)| *key);
         oldest.is_some_and(|key| {
@@ -338,7 +337,7 @@ impl State {
         })
     }
 
-    /// Memory of a block that was given up.
+    /// The memory of an evicted block.
     fn idle_block(&mut self) -> Option<Block> {
         let block = self.idle.pop()?;
         self.bytes -= block.records.memory() as u64;
@@ -346,22 +345,22 @@ impl State {
     }
 }
 
-impl Task {
+impl BlockRead {
     fn may_hold(&self, id: RecordId) -> bool {
         id.file == self.file && (self.first..self.first.saturating_add(self.likely)).contains(&id.record)
     }
 }
 
-/// Says that a block is not being read any more.
-struct Over<'a> {
+/// Removes a read from those in progress when it ends, also by a panic, and wakes those that wait for it.
+struct ReadInProgress<'a> {
     cache: &'a BlockCache,
-    task: Task,
+    task: BlockRead,
 }
 
-impl Drop for Over<'_> {
+impl Drop for ReadInProgress<'_> {
     fn drop(&mut self) {
         let mut state = self.cache.lock();
-        let is_it = |other: &Task| (other.file, other.first) == (self.task.file, self.task.first);
+        let is_it = |other: &BlockRead| (other.file, other.first) == (self.task.file, self.task.first);
         if let Some(at) = state.under_way.iter().position(is_it) {
             state.under_way.swap_remove(at);
         }

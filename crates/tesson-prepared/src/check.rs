@@ -36,8 +36,8 @@ pub struct CheckedDataset {
 }
 
 /// Looks at all shards of all splits: whether they are there, hold as many records as the dataset says, every checksum, and
-/// whether each feature of each example can be decoded, and whether class labels are those of classes. `each` is told all that is wrong, in the order of the files; of a
-/// record every feature that is. `progress` is told how many records have been looked at.
+/// whether each feature of each example can be decoded, and whether class labels are those of classes. `each` is called with all that is wrong, in the order of the files; of a
+/// record every feature that is. `progress` is called with the number of records looked at.
 ///
 /// Reading takes `memory_limit` bytes at most; records larger than an eighth of it are faults.
 ///

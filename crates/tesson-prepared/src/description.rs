@@ -79,7 +79,7 @@ fn undescribed(directory: &Path, file: &Path, error: io::Error) -> StoreError {
 /// guessing is warned of.
 ///
 /// # Errors
-/// A file that cannot be read, or features that nobody knows.
+/// A file that cannot be read, or unknown features.
 pub fn features_of(dataset: &Dataset) -> Result<Feature, Error> {
     let directory = Path::new(&dataset.directories[0]);
     let parsed = features_in(directory, &dataset.info)?;

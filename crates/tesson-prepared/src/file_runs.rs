@@ -1,7 +1,7 @@
 //! What a stretch takes of each file, read by the thread that loads the stretch and used by no other.
 //!
 //! Where files are read in turns a stretch takes some records of each, in many turns, but in one run. A thread that reads
-//! just those runs shares nothing with the threads that load the stretches before and behind: nobody waits for a block that
+//! just those runs shares nothing with the threads that load the stretches before and after: none waits for a block that
 //! another reads, and what has been read is in the cache of the core that decodes it. It is for files whose records stand
 //! there as they are ([`RecordFile::is_plain`]); what lies in chunks is read once, for all threads, by way of the cache.
 //!
@@ -32,7 +32,7 @@ struct Part {
     /// What of it has been read and not yet used up, and the numbers of the records in that.
     block: Option<Arc<Block>>,
     held: Range<u64>,
-    /// The part that came behind it the last time.
+    /// The part that followed it the last time.
     next: usize,
     /// How many records the file has, if its end was seen.
     ended: Option<u64>,
@@ -47,9 +47,9 @@ pub(super) struct Parts {
     last: usize,
 }
 
-/// Memory of blocks that were used up.
+/// Memory of blocks that were used up, to be reused.
 #[derive(Default)]
-pub(super) struct Spare(Vec<Block>);
+pub(super) struct BlockPool(Vec<Block>);
 
 impl Parts {
     pub(super) fn of(stretch: &Stretch) -> Parts {
@@ -58,11 +58,11 @@ impl Parts {
         while let Some(first) = rest.first() {
             let len = run_of(rest);
             rest = &rest[len..];
-            let goes_on = |run: &Range<u64>| run.end == *first;
-            // As a rule it is the turn of the one behind the last.
-            let at = match runs.get(turn).is_some_and(goes_on) {
+            let continues = |run: &Range<u64>| run.end == *first;
+            // As a rule it is the turn of the run after the last one.
+            let at = match runs.get(turn).is_some_and(continues) {
                 true => Some(turn),
-                false => runs.iter().position(goes_on),
+                false => runs.iter().position(continues),
             };
             match at {
                 Some(at) => {
@@ -118,27 +118,27 @@ impl Parts {
         &mut self,
         id: RecordId,
         cache: &BlockCache,
-        spare: &mut Spare,
+        pool: &mut BlockPool,
     ) -> Result<Option<(usize, Arc<Block>)>, Error> {
         let number = id.number();
         let Some(at) = self.find(number) else { return Ok(None) };
         let part = &mut self.parts[at];
         match part.block.take() {
             Some(block) if part.held.contains(&number) => return Ok(Some((at, block))),
-            Some(other) => spare.keep(other),
+            Some(other) => pool.keep(other),
             None => {}
         }
         if !cache.is_plain(id.file) {
             return Ok(None);
         }
-        if self.bytes() + spare.bytes() > cache.own_bytes() {
+        if self.bytes() + pool.bytes() > cache.own_bytes() {
             // What is needed again is read again.
-            *spare = Spare::default();
+            *pool = BlockPool::default();
             self.parts.iter_mut().for_each(|part| part.block = None);
         }
         let part = &mut self.parts[at];
         let most = if part.to_the_end { u64::MAX } else { part.numbers.end - number };
-        let block = cache.read_own(id, most, spare.take())?;
+        let block = cache.read_own(id, most, pool.take())?;
         part.held = number..number + block.records.len() as u64;
         if *block.records.end() == End::File {
             part.ended = Some(block.end());
@@ -147,11 +147,11 @@ impl Parts {
     }
 
     /// Puts a block back whose records before `next` have been used.
-    pub(super) fn put_back(&mut self, at: usize, block: Arc<Block>, next: RecordId, spare: &mut Spare) {
+    pub(super) fn put_back(&mut self, at: usize, block: Arc<Block>, next: RecordId, pool: &mut BlockPool) {
         let (part, next) = (&mut self.parts[at], next.number());
         if next == part.held.end || next == part.numbers.end {
             part.held = 0..0;
-            spare.keep(block);
+            pool.keep(block);
         } else {
             part.block = Some(block);
         }
@@ -168,12 +168,12 @@ impl Parts {
     }
 
     /// Takes back the memory of what has not been used up.
-    pub(super) fn recycle(self, spare: &mut Spare) {
-        self.parts.into_iter().filter_map(|part| part.block).for_each(|block| spare.keep(block));
+    pub(super) fn recycle(self, pool: &mut BlockPool) {
+        self.parts.into_iter().filter_map(|part| part.block).for_each(|block| pool.keep(block));
     }
 }
 
-impl Spare {
+impl BlockPool {
     /// Keeps a block's memory, unless there is enough of it or it is larger than most blocks.
     fn keep(&mut self, block: Arc<Block>) {
         if let Some(block) = Arc::into_inner(block)

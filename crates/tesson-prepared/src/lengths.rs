@@ -1,7 +1,7 @@
 //! How many records the files of an order hold: what the dataset says, until the order depends on it.
 //!
 //! Whoever reads all that an order takes sees where files end, and needs nothing of this. Where an order passes over
-//! records, or takes them into a buffer, or deals them to workers, it depends on counts that nobody has seen. So what it has
+//! records, or takes them into a buffer, or deals them to workers, it depends on counts that have not been seen. So what it has
 //! taken of each file is compared with the file, before any example is given that depends on it: with the table of an
 //! ArrayRecord file, or along the lengths of a TFRecord file's records, no further than the order has come.
 
@@ -22,7 +22,7 @@ use crate::loader::RecordId;
 /// Records beyond those that an order has taken that are looked for at once, so that it is not done for each stretch.
 const BEYOND: u64 = 1 << 10;
 
-/// What stands behind the last whole record of a file.
+/// What follows the last whole record of a file.
 #[derive(Clone, Debug)]
 enum Tail {
     Nothing,
@@ -61,7 +61,7 @@ pub(super) struct ShardProbe<'a> {
 pub(super) struct Lengths {
     /// By place in the plan, where it has been seen; it may be another number than the dataset says.
     pub(super) known: BTreeMap<usize, u64>,
-    /// Those of them that are needed behind so many examples of this traversal, and were seen earlier: states before do not
+    /// Those of them that are needed after so many examples of this traversal, and were seen earlier: states before do not
     /// hold them, so that a state does not depend on how far ahead the order was made.
     foreseen: BTreeMap<usize, u64>,
     holds: BTreeMap<usize, Holds>,
@@ -69,18 +69,18 @@ pub(super) struct Lengths {
     cuts: BTreeMap<usize, Error>,
 }
 
-/// What decides whether an order and its files agree.
+/// How the lengths of files are checked against what an order has taken of them.
 #[derive(Clone, Copy)]
-pub(super) struct Rule<'a> {
+pub(super) struct LengthPolicy<'a> {
     pub(super) plan: &'a Plan,
     pub(super) on_damage: OnDamage,
     /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
     pub(super) to_the_end: bool,
-    /// Whether what stands behind a file's last record counts when that is taken, not only when the order has come to the end.
-    pub(super) looks_behind: bool,
+    /// Whether what follows a file's last record counts when that is taken, not only when the order has come to the end.
+    pub(super) probes_tail: bool,
 }
 
-impl Rule<'_> {
+impl LengthPolicy<'_> {
     fn fails(&self) -> bool {
         self.on_damage == OnDamage::Fail
     }
@@ -95,16 +95,16 @@ impl Lengths {
     /// Compares what an order has taken of files since it was asked last with what they hold.
     pub(super) fn check(
         &mut self,
-        rule: Rule<'_>,
+        policy: LengthPolicy<'_>,
         order: &mut Stream,
         probe: ShardProbe<'_>,
     ) -> Result<(), LengthMismatch> {
         let taken: Vec<(usize, Taken)> =
-            order.taken().into_iter().map(|(place, taken)| (rule.plan.own[place], taken)).collect();
-        self.ask(rule, &taken, probe)?;
+            order.taken().into_iter().map(|(place, taken)| (policy.plan.own[place], taken)).collect();
+        self.ask(policy, &taken, probe)?;
         let (mut other, mut failed) = (Vec::new(), None);
         for (file, taken) in taken {
-            match self.compare(rule, file, taken) {
+            match self.compare(policy, file, taken) {
                 Err(LengthMismatch::Lengths(lengths)) => other.extend(lengths),
                 Err(unexpected) => failed = failed.or(Some(unexpected)),
                 Ok(()) => {}
@@ -117,14 +117,14 @@ impl Lengths {
         }
     }
 
-    fn compare(&mut self, rule: Rule<'_>, file: usize, taken: Taken) -> Result<(), LengthMismatch> {
+    fn compare(&mut self, policy: LengthPolicy<'_>, file: usize, taken: Taken) -> Result<(), LengthMismatch> {
         let Some(Holds::Ends { records, tail }) = self.holds.get(&file) else { return Ok(()) };
-        let of = &rule.plan.files[file];
+        let of = &policy.plan.files[file];
         let wanted = of.skip + taken.records;
-        let to_its_end = self.to_its_end(rule, file, taken);
+        let to_its_end = self.to_its_end(policy, file, taken);
         let holds = match tail {
-            Tail::Damage(error) if rule.fails() => {
-                // Damage counts as a record, which nobody gets beyond.
+            Tail::Damage(error) if policy.fails() => {
+                // Damage counts as a record, which no order gets beyond.
                 if wanted > *records && (taken.records > 0 || taken.ended) {
                     let at = RecordId { file, record: *records };
                     return Err(LengthMismatch::Failed(error.clone(), at));
@@ -132,7 +132,7 @@ impl Lengths {
                 records + 1
             }
             // A file that ends earlier than it should, and with a few bytes, has been cut.
-            Tail::Cut(error) if rule.fails() && wanted > *records && (taken.records > 0 || taken.ended) => {
+            Tail::Cut(error) if policy.fails() && wanted > *records && (taken.records > 0 || taken.ended) => {
                 return Err(LengthMismatch::Failed(error.clone(), RecordId { file, record: *records }));
             }
             _ => *records,
@@ -141,29 +141,29 @@ impl Lengths {
         if (wanted > holds && taken.records > 0) || (to_its_end && is_other) {
             return Err(LengthMismatch::Lengths(vec![(file, holds)]));
         }
-        if let (Tail::Cut(error), true, true) = (tail, to_its_end, rule.fails()) {
+        if let (Tail::Cut(error), true, true) = (tail, to_its_end, policy.fails()) {
             self.cuts.insert(file, error.clone());
         }
         Ok(())
     }
 
     /// Whether it matters where exactly a file ends.
-    fn to_its_end(&self, rule: Rule<'_>, file: usize, taken: Taken) -> bool {
-        let of = &rule.plan.files[file];
-        let is_last = rule.looks_behind && of.skip + taken.records == self.of(file, of);
-        rule.to_the_end && (taken.ended || is_last)
+    fn to_its_end(&self, policy: LengthPolicy<'_>, file: usize, taken: Taken) -> bool {
+        let of = &policy.plan.files[file];
+        let is_last = policy.probes_tail && of.skip + taken.records == self.of(file, of);
+        policy.to_the_end && (taken.ended || is_last)
     }
 
     /// Looks into the files of which not enough is known.
     fn ask(
         &mut self,
-        rule: Rule<'_>,
+        policy: LengthPolicy<'_>,
         taken: &[(usize, Taken)],
         probe: ShardProbe<'_>,
     ) -> Result<(), LengthMismatch> {
         let question = |(file, taken): &(usize, Taken)| {
-            let of = &rule.plan.files[*file];
-            let (wanted, to_its_end) = (of.skip + taken.records, self.to_its_end(rule, *file, *taken));
+            let of = &policy.plan.files[*file];
+            let (wanted, to_its_end) = (of.skip + taken.records, self.to_its_end(policy, *file, *taken));
             match self.holds.get(file) {
                 Some(Holds::Ends { .. }) => return None,
                 Some(Holds::AtLeast(n)) if wanted <= *n && !to_its_end => return None,
@@ -184,11 +184,11 @@ impl Lengths {
     }
 
     /// Takes it for granted that files hold what an order has taken of them: a state says so.
-    pub(super) fn trust(&mut self, rule: Rule<'_>, order: &mut Stream) {
+    pub(super) fn trust(&mut self, policy: LengthPolicy<'_>, order: &mut Stream) {
         for (place, taken) in order.taken() {
-            let file = rule.plan.own[place];
-            let of = &rule.plan.files[file];
-            let holds = match taken.ended && rule.to_the_end {
+            let file = policy.plan.own[place];
+            let of = &policy.plan.files[file];
+            let holds = match taken.ended && policy.to_the_end {
                 true => Holds::Ends { records: self.of(file, of), tail: Tail::Nothing },
                 false => Holds::AtLeast(of.skip + taken.records),
             };
@@ -212,27 +212,27 @@ impl Lengths {
     ///
     /// # Errors
     /// Files that cannot be read.
-    pub(super) fn count_all(&mut self, rule: Rule<'_>, probe: ShardProbe<'_>) -> Result<(), Error> {
+    pub(super) fn count_all(&mut self, policy: LengthPolicy<'_>, probe: ShardProbe<'_>) -> Result<(), Error> {
         let is_unknown = |file: &&usize| !matches!(self.holds.get(file), Some(Holds::Ends { .. }));
         let questions: Vec<(usize, Option<u64>)> =
-            rule.plan.own.iter().filter(is_unknown).map(|file| (*file, None)).collect();
+            policy.plan.own.iter().filter(is_unknown).map(|file| (*file, None)).collect();
         for ((file, _), answer) in questions.iter().zip(probe.all(&questions)) {
             self.holds.insert(*file, answer?);
         }
-        for file in &rule.plan.own {
+        for file in &policy.plan.own {
             let Some(Holds::Ends { records, tail }) = self.holds.get(file) else { continue };
-            let damaged = matches!(tail, Tail::Damage(_)) && rule.fails();
+            let damaged = matches!(tail, Tail::Damage(_)) && policy.fails();
             self.known.insert(*file, records + u64::from(damaged));
         }
         Ok(())
     }
 
-    /// Learns what files hold, which an order needs behind so many examples, or at once.
-    pub(super) fn learn(&mut self, lengths: Vec<(usize, u64)>, behind: Option<u64>) {
+    /// Learns what files hold, which an order needs after so many examples, or at once.
+    pub(super) fn learn(&mut self, lengths: Vec<(usize, u64)>, after: Option<u64>) {
         for (file, records) in lengths {
             let is_news = self.known.insert(file, records) != Some(records);
-            match behind {
-                Some(behind) if is_news => drop(self.foreseen.insert(file, behind)),
+            match after {
+                Some(after) if is_news => drop(self.foreseen.insert(file, after)),
                 Some(_) => {}
                 None => drop(self.foreseen.remove(&file)),
             }
@@ -243,21 +243,21 @@ impl Lengths {
     pub(super) fn found(&self, plan: &Plan, state: &StreamState) -> Vec<(usize, u64)> {
         let is_other = |(file, n): &(&usize, &u64)| plan.files[**file].examples_in_shard != **n;
         let is_needed =
-            |(file, _): &(&usize, &u64)| self.foreseen.get(file).is_none_or(|at| is_behind(state, *at));
+            |(file, _): &(&usize, &u64)| self.foreseen.get(file).is_none_or(|at| depends_on(state, *at));
         self.known.iter().filter(is_other).filter(is_needed).map(|(file, n)| (*file, *n)).collect()
     }
 
     /// Leaves a traversal at a place, and forgets what that does not depend on. Whether there was anything.
-    pub(super) fn leave(&mut self, rule: Rule<'_>, state: &StreamState) -> bool {
+    pub(super) fn leave(&mut self, policy: LengthPolicy<'_>, state: &StreamState) -> bool {
         let before = self.known.len();
         for (file, at) in std::mem::take(&mut self.foreseen) {
-            if !is_behind(state, at) {
+            if !depends_on(state, at) {
                 self.known.remove(&file);
             }
         }
         self.cuts.clear();
         // What was taken for granted is not, for another traversal. Files do not have to be read again for it.
-        if rule.on_damage != OnDamage::StopShard {
+        if policy.on_damage != OnDamage::StopShard {
             self.holds.clear();
         }
         self.known.len() != before
@@ -278,16 +278,16 @@ impl Lengths {
         Some((error, RecordId { file: *file, record: records.unwrap_or(0) }))
     }
 
-    /// Ends a file where it is damaged, whatever it holds behind that.
-    pub(super) fn stop(&mut self, file: usize, records: u64, behind: Option<u64>) {
-        self.learn(vec![(file, records)], behind);
+    /// Ends a file where it is damaged, whatever it holds after that.
+    pub(super) fn stop(&mut self, file: usize, records: u64, after: Option<u64>) {
+        self.learn(vec![(file, records)], after);
         self.holds.insert(file, Holds::Ends { records, tail: Tail::Nothing });
     }
 
     /// Takes the lengths that a state holds in the place of all others.
-    pub(super) fn restore(&mut self, rule: Rule<'_>, known: BTreeMap<usize, u64>) {
+    pub(super) fn restore(&mut self, policy: LengthPolicy<'_>, known: BTreeMap<usize, u64>) {
         *self = Lengths::default();
-        match rule.on_damage {
+        match policy.on_damage {
             OnDamage::StopShard => {
                 known.into_iter().for_each(|(file, records)| self.stop(file, records, None))
             }
@@ -296,8 +296,8 @@ impl Lengths {
     }
 }
 
-/// Whether a place depends on what is needed behind so many examples: for another example, or for the end.
-fn is_behind(state: &StreamState, at: u64) -> bool {
+/// Whether a place depends on what is needed after so many examples: for another example, or for the end.
+fn depends_on(state: &StreamState, at: u64) -> bool {
     state.delivered > at || (state.ended && state.delivered == at)
 }
 

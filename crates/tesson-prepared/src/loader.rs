@@ -10,7 +10,7 @@ use tesson_formats::record::{End, Fault};
 use tesson_tfds::features::{Batch, Decoder, FeatureError, Limits, Schema};
 
 use crate::block_cache::{Block, BlockCache};
-use crate::file_runs::{Parts, Spare};
+use crate::file_runs::{BlockPool, Parts};
 use crate::shards::ShardFile;
 use crate::stretches::Stretch;
 
@@ -49,7 +49,7 @@ pub(super) enum LoadStop {
 /// What stands where a file should end.
 pub(super) enum TailProbe {
     Nothing,
-    /// More records, so that these are all; damage behind them counts as one.
+    /// More records, so that these are all; damage after them counts as one.
     Records(u64),
     /// Nothing but damage.
     Damage,
@@ -70,8 +70,8 @@ const HELD: usize = 16;
 /// A block, and the records that may be taken from it without asking the cache.
 type Held = (Arc<Block>, Range<u64>);
 
-/// Whose block it is that a record is taken from.
-enum Of {
+/// Where a block belongs that records are taken from.
+enum BlockOwner {
     BlockCache { known: Range<u64> },
     Part(usize),
 }
@@ -84,13 +84,13 @@ pub(super) struct Loader {
     held: [Option<Held>; HELD],
     /// Whether it reads parts of stretches for itself, and memory for that.
     reads_parts: bool,
-    spare: Spare,
+    pool: BlockPool,
 }
 
 impl Loader {
     pub(super) fn new(cache: Arc<BlockCache>, schema: &Arc<Schema>) -> Loader {
         let decoder = Decoder::new(Arc::clone(schema), Limits::default());
-        Loader { cache, decoder, held: Default::default(), reads_parts: false, spare: Spare::default() }
+        Loader { cache, decoder, held: Default::default(), reads_parts: false, pool: BlockPool::default() }
     }
 
     /// One for a thread beside others.
@@ -105,7 +105,7 @@ impl Loader {
 
     /// Takes memory back.
     pub(super) fn recycle(&mut self, parts: Parts) {
-        parts.recycle(&mut self.spare);
+        parts.recycle(&mut self.pool);
     }
 
     pub(super) fn cache(&self) -> &Arc<BlockCache> {
@@ -128,7 +128,7 @@ impl Loader {
         bytes: usize,
     ) -> Result<(), (usize, LoadStop)> {
         let loaded = self.load_on(numbers, parts, batch, bytes);
-        // What the cache gives up meanwhile is to be free.
+        // What the cache evicts meanwhile is to be freed.
         self.held = Default::default();
         loaded
     }
@@ -147,7 +147,7 @@ impl Loader {
             }
             let first = RecordId::of(numbers[done]);
             let run = run_of(&numbers[done..]);
-            let (block, of) = self.take(first, run, parts).map_err(|stop| (done, stop))?;
+            let (block, owner) = self.take(first, run, parts).map_err(|stop| (done, stop))?;
             let from = (first.record - block.first) as usize;
             let to = few_bytes(&block, from, from + run);
             // Records up to a damaged one are decoded: one of them may be wrong in itself.
@@ -166,12 +166,12 @@ impl Loader {
             if let Some((_, fault)) = fault {
                 return Err((done, LoadStop::Failed(self.record_error(block.file, fault))));
             }
-            match of {
-                Of::BlockCache { known } if known.is_empty() => {}
-                Of::BlockCache { known } => self.held[first.file % HELD] = Some((block, known)),
-                Of::Part(part) => {
+            match owner {
+                BlockOwner::BlockCache { known } if known.is_empty() => {}
+                BlockOwner::BlockCache { known } => self.held[first.file % HELD] = Some((block, known)),
+                BlockOwner::Part(part) => {
                     let next = RecordId { record: block.first + to as u64, ..first };
-                    parts.put_back(part, block, next, &mut self.spare);
+                    parts.put_back(part, block, next, &mut self.pool);
                 }
             }
         }
@@ -214,20 +214,25 @@ impl Loader {
     ///
     /// It is moved, there and back: threads that take records from the same block would wait for each other if each
     /// counted its pointer at every run.
-    fn take(&mut self, id: RecordId, run: usize, parts: &mut Parts) -> Result<(Arc<Block>, Of), LoadStop> {
-        if let Some((part, block)) = parts.take(id, &self.cache, &mut self.spare).map_err(LoadStop::Failed)? {
-            return Ok((self.with_records(block, id)?, Of::Part(part)));
+    fn take(
+        &mut self,
+        id: RecordId,
+        run: usize,
+        parts: &mut Parts,
+    ) -> Result<(Arc<Block>, BlockOwner), LoadStop> {
+        if let Some((part, block)) = parts.take(id, &self.cache, &mut self.pool).map_err(LoadStop::Failed)? {
+            return Ok((self.with_records(block, id)?, BlockOwner::Part(part)));
         }
         // One that does not do is dropped here, and the cache may use its memory for the next one.
         if let Some((block, known)) = self.held[id.file % HELD].take()
             && block.file == id.file
             && known.contains(&id.record)
         {
-            return Ok((block, Of::BlockCache { known }));
+            return Ok((block, BlockOwner::BlockCache { known }));
         }
         let block = self.block(id, run)?;
         let known = block.known_from(id);
-        Ok((block, Of::BlockCache { known }))
+        Ok((block, BlockOwner::BlockCache { known }))
     }
 
     /// The block that holds a record. `run` records from there on are wanted.
@@ -256,7 +261,7 @@ impl Loader {
         }
     }
 
-    /// How many records a file has, and what is wrong behind them.
+    /// How many records a file has, and what is wrong after them.
     fn count(&self, file: usize) -> Result<(u64, Option<Fault>), Error> {
         self.shard(file).records.count(self.cache.shards())
     }

@@ -122,7 +122,7 @@ pub fn default_data_dir() -> PathBuf {
     env::var_os("TFDS_DATA_DIR").filter(|dir| !dir.is_empty()).map_or_else(home, PathBuf::from)
 }
 
-/// Random bits for seeds that nobody gave; what is drawn is told in [`Plan::drawn`](tesson_tfds::reading::Plan::drawn).
+/// Random bits for seeds that were not given; what is drawn is listed in [`Plan::drawn`](tesson_tfds::reading::Plan::drawn).
 pub fn random_seed() -> u64 {
     // Each `RandomState` has new keys that came from the system.
     RandomState::new().hash_one(0u8)

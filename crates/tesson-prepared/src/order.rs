@@ -9,7 +9,7 @@ use tesson_tfds::reading::Plan;
 use tesson_tfds::split::FileInstruction;
 
 use crate::OnDamage;
-use crate::lengths::{LengthMismatch, Lengths, Rule, ShardProbe};
+use crate::lengths::{LengthMismatch, LengthPolicy, Lengths, ShardProbe};
 use crate::loader::RecordId;
 use crate::stretches::{Stretch, StretchEnd};
 
@@ -94,12 +94,13 @@ impl Order {
 
     /// Compares the files with what the order has taken of them.
     fn check(&mut self, probe: ShardProbe<'_>) -> Result<(), LengthMismatch> {
-        let rule = Rule { looks_behind: !self.checks, ..rule(&self.plan, self.on_damage, self.to_the_end) };
-        self.lengths.check(rule, &mut self.stream, probe)
+        let policy =
+            LengthPolicy { probes_tail: !self.checks, ..policy(&self.plan, self.on_damage, self.to_the_end) };
+        self.lengths.check(policy, &mut self.stream, probe)
     }
 
-    /// As much of a stretch as is right, behind `over` examples, where all of its `planned` numbers and what comes behind
-    /// them are not. The order goes on there with what is known then.
+    /// As much of a stretch as is right, after `over` examples, where all of its `planned` numbers and what follows
+    /// them are not. The order continues there with what is known then.
     fn shortened(
         &mut self,
         (over, planned): (u64, usize),
@@ -124,9 +125,9 @@ impl Order {
         match unexpected {
             LengthMismatch::Failed(error, at) => stretch.last = StretchEnd::Failed(error, at),
             LengthMismatch::Lengths(lengths) => {
-                let behind = over + right as u64;
-                self.lengths.learn(lengths, Some(behind));
-                self.resume_at(behind)?;
+                let after = over + right as u64;
+                self.lengths.learn(lengths, Some(after));
+                self.resume_at(after)?;
             }
         }
         Ok(stretch)
@@ -138,7 +139,7 @@ impl Order {
         let (numbers, over) = (Vec::with_capacity(room), self.stream.delivered());
         let mut stretch = Stretch { numbers, over, ends: Vec::new(), last: StretchEnd::More };
         // Where damage is left out all places are kept, whatever a file has in the end.
-        let looks_behind = self.to_the_end && self.on_damage != OnDamage::Skip && !self.checks;
+        let probes_tail = self.to_the_end && self.on_damage != OnDamage::Skip && !self.checks;
         while stretch.numbers.len() < n {
             let run = match self.stream.next_run((n - stretch.numbers.len()) as u64) {
                 Ok(Some(run)) => run,
@@ -155,10 +156,10 @@ impl Order {
             // A run lies in one file.
             let id = RecordId::of(run.first + run.len - 1);
             let is_last = id.record + 1 == self.lengths.of(id.file, &self.plan.files[id.file]);
-            // A file that was ended where it is damaged goes on behind that.
+            // A file that was ended where it is damaged continues after that.
             let is_stopped =
                 self.on_damage == OnDamage::StopShard && self.lengths.known.contains_key(&id.file);
-            if looks_behind && is_last && !is_stopped {
+            if probes_tail && is_last && !is_stopped {
                 stretch.ends.push((stretch.numbers.len(), id));
             }
         }
@@ -194,8 +195,8 @@ impl Order {
         // Who has saved what buffers hold will do so again.
         self.trail = self.trail.take().map(|_| stream.clone());
         self.stream = stream;
-        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
-        self.lengths.restore(rule, lengths);
+        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
+        self.lengths.restore(policy, lengths);
         self.trust();
     }
 
@@ -204,17 +205,17 @@ impl Order {
         &mut self,
         from: &StreamState,
         state: &StreamState,
-        go_on: &mut dyn FnMut() -> bool,
+        keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<(), ResumeError> {
         self.stream.follow_passes(false);
-        let gone = self.stream.restore_with(state, &[], go_on);
+        let gone = self.stream.restore_with(state, &[], keep_going);
         self.stream.follow_passes(self.checks);
         gone?;
-        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
-        if self.lengths.leave(rule, from) {
+        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
+        if self.lengths.leave(policy, from) {
             let stream = self.with(&self.lengths.known);
             let mut stream = stream.expect("the same order was made before");
-            stream.restore_with(state, &[], go_on)?;
+            stream.restore_with(state, &[], keep_going)?;
             self.stream = stream;
         }
         self.trust();
@@ -222,15 +223,15 @@ impl Order {
     }
 
     fn trust(&mut self) {
-        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
-        self.lengths.trust(rule, &mut self.stream);
+        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
+        self.lengths.trust(policy, &mut self.stream);
         self.stream.follow_passes(self.checks);
     }
 
     /// Begins the next traversal, where the reader stands at this place of the present one.
     pub(super) fn begin(&mut self, from: &StreamState) -> Result<(), Error> {
-        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
-        if self.lengths.leave(rule, from) {
+        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
+        if self.lengths.leave(policy, from) {
             self.resume_at(from.delivered)?;
         }
         self.stream.begin();
@@ -240,8 +241,8 @@ impl Order {
 
     /// Begins the traversal before which shuffles have begun these numbers of passes.
     pub(super) fn begin_after(&mut self, from: &StreamState, passes: &[u64]) -> Result<(), UsageError> {
-        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
-        if self.lengths.leave(rule, from) {
+        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
+        if self.lengths.leave(policy, from) {
             let stream = self.with(&self.lengths.known);
             self.stream = stream.expect("the same order was made before");
             self.stream.follow_passes(self.checks);
@@ -251,7 +252,7 @@ impl Order {
         Ok(())
     }
 
-    /// Goes to a place that nobody has been at; files that the order takes records of on the way are looked into.
+    /// Goes to a place that it has not been at; files that the order takes records of on the way are looked into.
     ///
     /// # Errors
     /// A place that does not exist, and why; the order stays where it was.
@@ -259,47 +260,48 @@ impl Order {
         &mut self,
         goal: SeekTarget,
         probe: ShardProbe<'_>,
-        go_on: &mut dyn FnMut() -> bool,
+        keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<(), SeekError> {
-        self.stream = self.find(goal, probe, go_on)?.0;
+        self.stream = self.find(goal, probe, keep_going)?.0;
         self.stream.follow_passes(self.checks);
         self.trail = None;
         Ok(())
     }
 
-    /// The order at a place that nobody has been at, and the number there, if it is wanted and there is one.
+    /// The order at a place that it has not been at, and the number there, if it is wanted and there is one.
     pub(super) fn find(
         &mut self,
         goal: SeekTarget,
         probe: ShardProbe<'_>,
-        go_on: &mut dyn FnMut() -> bool,
+        keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<(Stream, Option<u64>), SeekError> {
         // Who reads on from there sees no end of a file whose last record is before it.
-        let rule = Rule { looks_behind: !self.checks, ..rule(&self.plan, self.on_damage, self.to_the_end) };
+        let policy =
+            LengthPolicy { probes_tail: !self.checks, ..policy(&self.plan, self.on_damage, self.to_the_end) };
         let checks = self.on_damage != OnDamage::Skip;
         let mut is_counted = !checks;
         let is_interrupted = Cell::new(false);
-        let go_on = &mut || {
-            let goes_on = go_on();
-            is_interrupted.set(!goes_on);
-            goes_on
+        let keep_going = &mut || {
+            let continues = keep_going();
+            is_interrupted.set(!continues);
+            continues
         };
         loop {
             let mut stream = self.with(&self.lengths.known)?;
             stream.follow_passes(checks);
             let started = match goal.traversal {
                 None => self.stream.started().to_vec(),
-                Some(n) if !stream.begin_traversal_with(n, go_on)? => return Err(interrupted(n).into()),
+                Some(n) if !stream.begin_traversal_with(n, keep_going)? => return Err(interrupted(n).into()),
                 Some(_) => stream.started().to_vec(),
             };
             let state = StreamState { started, delivered: goal.place, ended: false };
-            let gone = stream.restore_with(&state, &[], go_on);
+            let gone = stream.restore_with(&state, &[], keep_going);
             if is_interrupted.get() {
                 return Ok((stream, gone.map(|()| None)?));
             }
             let next = if gone.is_ok() && goal.with_next { stream.next() } else { Ok(None) };
             let unexpected = match checks {
-                true => self.lengths.check(rule, &mut stream, probe).err(),
+                true => self.lengths.check(policy, &mut stream, probe).err(),
                 false => None,
             };
             match (unexpected, gone, next) {
@@ -309,7 +311,7 @@ impl Order {
                 (None, ..) if !is_counted => {
                     // What is said of all files decides, those among them that the order has not come to.
                     is_counted = true;
-                    self.lengths.count_all(rule, probe)?;
+                    self.lengths.count_all(policy, probe)?;
                 }
                 (None, _, Err(mismatch)) => return Err(SeekError::Count(mismatch)),
                 (None, Err(error), _) => {
@@ -337,8 +339,8 @@ impl Order {
         if is_checked || said.is_none() || self.on_damage == OnDamage::Skip {
             return Ok(said);
         }
-        let rule = rule(&self.plan, self.on_damage, self.to_the_end);
-        self.lengths.count_all(rule, probe)?;
+        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
+        self.lengths.count_all(policy, probe)?;
         Ok(self.with(&self.lengths.known)?.len())
     }
 
@@ -377,8 +379,8 @@ impl Order {
 }
 
 /// Beside the lengths, which change while it is used.
-fn rule(plan: &Plan, on_damage: OnDamage, to_the_end: bool) -> Rule<'_> {
-    Rule { plan, on_damage, to_the_end, looks_behind: false }
+fn policy(plan: &Plan, on_damage: OnDamage, to_the_end: bool) -> LengthPolicy<'_> {
+    LengthPolicy { plan, on_damage, to_the_end, probes_tail: false }
 }
 
 fn interrupted(traversal: u64) -> ResumeError {
@@ -386,7 +388,7 @@ fn interrupted(traversal: u64) -> ResumeError {
     ResumeError { what: "the way to the traversal".to_owned(), state: traversal.to_string(), source }
 }
 
-/// Whether a file may end where it is damaged. Not below a shuffle of examples: it has taken what lies behind the damage
+/// Whether a file may end where it is damaged. Not below a shuffle of examples: it has taken what lies after the damage
 /// before that is found.
 fn can_stop(spec: &StreamSpec) -> Result<(), ConfigError> {
     match spec.ops.iter().any(|op| matches!(op, StreamOp::Shuffle { .. })) {

@@ -54,7 +54,7 @@ pub(super) enum AfterBatch {
     Unreadable(Error, RecordId),
 }
 
-/// How many records a file has, seen behind so many examples, and a few bytes behind the last one.
+/// How many records a file has, seen after so many examples, and a few bytes after the last one.
 pub(super) struct ShardEnd {
     pub(super) at: usize,
     pub(super) file: usize,
@@ -237,7 +237,7 @@ impl Prefetcher {
         }
     }
 
-    /// Gives up all that was planned.
+    /// Discards all that was planned.
     pub(super) fn discard(&mut self) {
         self.over = None;
         if let Some(loaders) = &self.loaders {
@@ -259,7 +259,7 @@ impl PendingExamples {
         PendingExamples { at: 0, upto: batch.rows(), stretch, batch, tails, found: VecDeque::new(), then }
     }
 
-    /// Files that should end among the examples, behind how many of them, and what stands there.
+    /// Files that should end among the examples, after how many of them, and what stands there.
     pub(super) fn ends(&mut self) -> Vec<((usize, RecordId), Result<TailProbe, Error>)> {
         let ends = std::mem::take(&mut self.stretch.ends);
         let (reached, tails) = (self.tails.len(), std::mem::take(&mut self.tails));

@@ -1,27 +1,31 @@
 //! Examples in the order of a plan.
 
+mod errors;
+mod example_batch;
+mod position;
+mod random_access;
+mod share;
+
 use std::collections::BTreeMap;
-use std::ops::Range;
-use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{DataError, DataErrorKind, Error, Key, Location, ResumeError, UsageError};
+use tesson_core::{DataError, Error, ResumeError};
 use tesson_engine::store::FileStore;
 use tesson_engine::{Canceller, DEFAULT_MEMORY_LIMIT, ProcessGuard, kernels_from_environment};
-use tesson_plan::{CountMismatch, Stream, StreamState};
-use tesson_tfds::features::{Batch, Schema};
+use tesson_tfds::features::Schema;
 use tesson_tfds::ids::Ids;
 use tesson_tfds::info::{Dataset, Shard};
 use tesson_tfds::reading::Plan;
 use tesson_tfds::split::FileInstruction;
 
 use crate::block_cache::BlockCache;
-use crate::file_runs::Parts;
 use crate::loader::{LoadStop, Loader, RecordId, TailProbe};
-use crate::order::{Order, SeekError, SeekTarget, order_text};
+use crate::order::{Order, order_text};
 use crate::prefetcher::{AfterBatch, PendingExamples, Prefetcher, ShardEnd};
 use crate::shards::Shards;
-use crate::stretches::{LoadedStretch, Stretch, StretchEnd};
+use crate::stretches::{LoadedStretch, Stretch};
+
+pub use example_batch::ExampleBatch;
 
 /// How records are handled that cannot be read or decoded (§13).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,39 +38,6 @@ pub enum OnDamage {
     Skip,
     /// The file ends there.
     StopShard,
-}
-
-/// Examples, and what a reader knows of each.
-pub struct ExampleBatch {
-    /// The examples.
-    pub batch: Batch,
-    pub(super) numbers: Vec<u64>,
-    /// For each example, how many of its traversal are over with it.
-    pub(super) positions: Vec<u64>,
-}
-
-impl ExampleBatch {
-    /// Room for examples.
-    pub fn new(schema: &Schema) -> ExampleBatch {
-        ExampleBatch { batch: Batch::new(schema), numbers: Vec::new(), positions: Vec::new() }
-    }
-
-    /// Number of examples.
-    pub fn len(&self) -> usize {
-        self.numbers.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.numbers.is_empty()
-    }
-
-    /// Forgets all examples and keeps the memory.
-    pub fn clear(&mut self) {
-        self.batch.clear();
-        self.numbers.clear();
-        self.positions.clear();
-    }
 }
 
 /// What a reader may use. What it gives does not depend on it.
@@ -94,7 +65,7 @@ impl Drop for Reader {
 /// Reads the examples of a plan: in its order, pass after pass, or by their places in the split.
 ///
 /// A reader is at some place of some traversal. What is delivered depends on that alone, so [`Reader::state`] is all
-/// that has to be kept to go on, in this process or another. Its threads end with it.
+/// that has to be kept to resume, in this process or another. Its threads end with it.
 pub struct Reader {
     dataset: Arc<Dataset>,
     schema: Arc<Schema>,
@@ -108,7 +79,7 @@ pub struct Reader {
     /// How many of the traversal are over with what was given, and whether its end was seen.
     delivered: u64,
     ended: bool,
-    /// Some bytes behind the last record of a file, which the traversal fails on when all examples are given.
+    /// Some bytes after the last record of a file, which the traversal fails on when all examples are given.
     cut: Option<Error>,
     /// What ended the traversal.
     failed: Option<Error>,
@@ -225,7 +196,7 @@ impl Reader {
         self.order.stream.len()
     }
 
-    /// The same, of files that are counted where nobody checks what the dataset says (`assert_cardinality`, shares of files).
+    /// Examples of a traversal, of files that are counted where what the dataset says is not checked (`assert_cardinality`, shares of files).
     ///
     /// # Errors
     /// Files that cannot be read.
@@ -300,10 +271,10 @@ impl Reader {
     /// Sees how much of what was loaded is right: files may be longer than was thought.
     fn settle(&mut self, loaded: LoadedStretch) {
         let mut taken = PendingExamples::new(loaded);
-        for ((at, id), behind) in taken.ends() {
+        for ((at, id), tail) in taken.ends() {
             let next = RecordId { record: id.record + 1, ..id };
             let fails = self.order.on_damage == OnDamage::Fail;
-            let (records, cut) = match behind {
+            let (records, cut) = match tail {
                 // Where damage is left out there is nothing, else it is met in its place.
                 Ok(TailProbe::Damage) if fails => (next.record + 1, None),
                 Ok(TailProbe::Nothing | TailProbe::Damage) => (next.record, None),
@@ -332,124 +303,78 @@ impl Reader {
         let Some(taken) = &mut self.taken else { return };
         self.delivered = taken.give(n, examples).unwrap_or(self.delivered);
         while let Some((over, ShardEnd { file, records, cut, .. })) = taken.reached() {
-            // Without the example before the file's end nobody depends on that.
+            // Without the example before the file's end nothing depends on that.
             self.order.lengths.learn(vec![(file, records)], over.checked_sub(1));
             self.cut = self.cut.take().or(cut);
         }
     }
 
-    /// The first record of a stretch could not be loaded.
+    /// Handles a stretch whose first record could not be loaded.
     fn stopped(&mut self, stop: LoadStop, rest: Stretch) -> Result<(), Error> {
-        let bad = RecordId::of(rest.numbers[0]);
-        let records = match (stop, self.order.on_damage) {
-            (LoadStop::Full, _) => {
+        let first = RecordId::of(rest.numbers[0]);
+        let on_damage = self.order.on_damage;
+        let error = match stop {
+            LoadStop::Full => {
                 self.load(rest);
                 return Ok(());
             }
-            (LoadStop::Short { records }, OnDamage::Skip) => {
-                // All of the stretch that the file does not have: each by itself would be looked for.
-                let absent = |number: &&u64| {
-                    let id = RecordId::of(**number);
-                    id.file == bad.file && id.record >= records
-                };
-                let n = rest.numbers.iter().take_while(absent).count().max(1);
-                for number in &rest.numbers[..n] {
-                    let error = self.absent(RecordId::of(*number), records);
-                    self.leave_out(&error);
-                }
-                self.delivered = rest.over + n as u64;
-                self.load(rest.after(n));
+            LoadStop::Short { records } if on_damage == OnDamage::Skip => {
+                self.leave_out_absent(rest, first, records);
                 return Ok(());
             }
-            (LoadStop::Short { records }, _) => records,
-            (LoadStop::Failed(Error::Data(error)) | LoadStop::Cut(Error::Data(error)), OnDamage::Skip) => {
-                self.leave_out(&error);
-                self.delivered = rest.over + 1;
-                self.load(rest.after(1));
-                return Ok(());
-            }
-            (
-                LoadStop::Failed(Error::Data(error)) | LoadStop::Cut(Error::Data(error)),
-                OnDamage::StopShard,
-            ) => {
-                tracing::warn!("the file ends here: {error}");
-                bad.record
-            }
-            (LoadStop::Failed(error) | LoadStop::Cut(error), _) => return Err(self.with_id(error, bad)),
+            LoadStop::Short { records } => return self.end_file(first.file, records),
+            LoadStop::Failed(error) | LoadStop::Cut(error) => error,
         };
-        self.order.lengths.stop(bad.file, records, Some(self.delivered));
+        match (error, on_damage) {
+            (Error::Data(error), OnDamage::Skip) => {
+                self.leave_out(&error);
+                self.load_after(rest, 1);
+                Ok(())
+            }
+            (Error::Data(error), OnDamage::StopShard) => {
+                tracing::warn!("the file ends here: {error}");
+                self.end_file(first.file, first.record)
+            }
+            (error, _) => Err(self.with_id(error, first)),
+        }
+    }
+
+    /// Leaves out the records at the front of a stretch that their file, which has so many, does not have. All at once: each
+    /// by itself would be looked for.
+    fn leave_out_absent(&mut self, rest: Stretch, first: RecordId, records: u64) {
+        let is_absent = |id: &RecordId| id.file == first.file && id.record >= records;
+        let ids = rest.numbers.iter().map(|number| RecordId::of(*number));
+        let n = ids.take_while(is_absent).count().max(1);
+        for number in &rest.numbers[..n] {
+            let error = self.absent(RecordId::of(*number), records);
+            self.leave_out(&error);
+        }
+        self.load_after(rest, n);
+    }
+
+    /// Continues with a file that ends after so many records.
+    fn end_file(&mut self, file: usize, records: u64) -> Result<(), Error> {
+        self.order.lengths.stop(file, records, Some(self.delivered));
         self.replan()
     }
 
-    /// Loads what is left of a stretch. What was planned behind it stays as it is.
+    /// Loads what is left of a stretch after `n` examples that were left out.
+    fn load_after(&mut self, rest: Stretch, n: usize) {
+        self.delivered = rest.over + n as u64;
+        self.load(rest.after(n));
+    }
+
+    /// Loads what is left of a stretch. What was planned after it stays as it is.
     fn load(&mut self, rest: Stretch) {
         let loaded = self.prefetcher.load(rest, &mut self.loader);
         self.settle(loaded);
     }
 
-    /// Goes on in this traversal with what is known of the files now.
+    /// Plans the rest of this traversal anew, with what is known of the files now.
     fn replan(&mut self) -> Result<(), Error> {
         self.prefetcher.discard();
         self.taken = None;
         self.order.resume_at(self.delivered)
-    }
-
-    /// Appends one worker's share of the next `n` examples of all workers: those at places `i` with `i mod workers = rank`
-    /// (§12.5). Every worker goes through the same order and reads its own records alone. Returns how many examples all
-    /// workers together get: fewer than `n` at the end. A damaged record that is left out counts there, since only its
-    /// own worker sees it.
-    ///
-    /// # Errors
-    /// As [`Reader::read`]; files that end where they are damaged, which one worker alone would know of.
-    pub fn read_share(
-        &mut self,
-        n: usize,
-        workers: usize,
-        rank: usize,
-        examples: &mut ExampleBatch,
-    ) -> Result<usize, Error> {
-        self.check()?;
-        if self.order.on_damage == OnDamage::StopShard && workers > 1 {
-            let what = "`stop_shard` is for one worker: the others do not see where a file is damaged; `skip` leaves out \
-                damaged records alone";
-            return Err(UsageError(what.into()).into());
-        }
-        self.discard_prefetch()?;
-        if workers > 1 {
-            self.order.is_shared();
-        }
-        let result = self.share(n, (workers, rank), examples);
-        self.failed = result.as_ref().err().cloned();
-        result
-    }
-
-    fn share(
-        &mut self,
-        n: usize,
-        (workers, rank): (usize, usize),
-        examples: &mut ExampleBatch,
-    ) -> Result<usize, Error> {
-        let (start, mut all, mut failed) = (examples.len(), 0, None);
-        while all < n {
-            let Stretch { numbers, last, .. } =
-                self.order.stretch(n - all, self.prefetcher.probe(&self.loader));
-            // Of each stretch those whose place in all of them is the rank's.
-            let first = (rank + workers - all % workers) % workers;
-            examples.numbers.extend(numbers.iter().skip(first).step_by(workers));
-            all += numbers.len();
-            self.stands_at_order();
-            examples.positions.resize(examples.numbers.len(), self.delivered);
-            failed = match last {
-                StretchEnd::More => continue,
-                StretchEnd::End if all == 0 => self.cut(),
-                StretchEnd::End => None,
-                StretchEnd::Wrong(mismatch) => Some(self.count_error(mismatch)),
-                StretchEnd::Failed(error, at) => Some(self.with_id(error, at)),
-            };
-            break;
-        }
-        self.load_known(start, examples, self.order.on_damage)?;
-        failed.map_or(Ok(all), Err)
     }
 
     /// Makes the order stand where the reader does, with nothing ahead.
@@ -463,204 +388,9 @@ impl Reader {
         (self.delivered, self.ended) = (self.order.stream.delivered(), self.order.stream.has_ended());
     }
 
-    /// Appends the examples at these places of the split, files in the order of the plan.
-    ///
-    /// # Errors
-    /// A place that is not there, or in a file that is compressed as a whole; a record that cannot be read or decoded, behind
-    /// those before it.
-    pub fn read_at(&mut self, places: &[u64], examples: &mut ExampleBatch) -> Result<(), Error> {
-        self.check_usable()?;
-        let numbers = places.iter().map(|place| self.number_at(*place));
-        let numbers: Vec<u64> = numbers.collect::<Result<_, _>>()?;
-        self.check_places(&numbers)?;
-        let start = examples.len();
-        examples.numbers.extend(numbers);
-        examples.positions.resize(examples.numbers.len(), 0);
-        self.load_known(start, examples, OnDamage::Fail)
-    }
-
-    /// Refuses places in files that are compressed as a whole: those are streams, and each place would cost all before it (§2).
-    fn check_places(&self, numbers: &[u64]) -> Result<(), Error> {
-        let mut files: Vec<usize> = numbers.iter().map(|number| RecordId::of(*number).file).collect();
-        files.dedup();
-        for file in files {
-            if !self.loader.random_access(file)? {
-                let what = "the file is compressed as a whole, so its records are had in their order alone: read the split \
-                    as a stream, or write the file anew without compression";
-                return Err(self.error_in(self.loader.path(file), what.to_owned()).into());
-            }
-        }
-        Ok(())
-    }
-
-    /// Loads records that are known to be there, those of the examples from `start` on; side by side if that is worth it.
-    fn load_known(
-        &mut self,
-        mut start: usize,
-        examples: &mut ExampleBatch,
-        on_damage: OnDamage,
-    ) -> Result<(), Error> {
-        let pieces = self.prefetcher.share_out(&examples.numbers[start..], &self.loader);
-        for len in pieces {
-            let Some(LoadedStretch { mut batch, stop, .. }) = self.prefetcher.take_piece() else { break };
-            let (loaded, end) = (start + batch.rows(), start + len);
-            if examples.batch.rows() == 0 {
-                std::mem::swap(&mut examples.batch, &mut batch);
-            } else {
-                examples.batch.append(&batch, 0..batch.rows());
-            }
-            self.prefetcher.keep(batch);
-            let here =
-                stop.map_or(Ok(end), |stop| self.load_on(loaded..end, Some(stop), examples, on_damage));
-            if here.is_err() {
-                self.prefetcher.discard();
-            }
-            start = here?;
-        }
-        self.load_on(start..examples.numbers.len(), None, examples, on_damage)?;
-        self.prefetcher.learn(&examples.batch);
-        Ok(())
-    }
-
-    /// Loads some of the examples by itself, the first of which could not be loaded if there is a `stop` already. Returns where
-    /// they end: earlier if some are left out.
-    fn load_on(
-        &mut self,
-        Range { mut start, mut end }: Range<usize>,
-        mut stop: Option<LoadStop>,
-        examples: &mut ExampleBatch,
-        on_damage: OnDamage,
-    ) -> Result<usize, Error> {
-        loop {
-            let stop = match stop.take() {
-                Some(stop) => stop,
-                None => {
-                    let (numbers, parts) = (&examples.numbers[start..end], &mut Parts::default());
-                    match self.loader.load(numbers, parts, &mut examples.batch, usize::MAX) {
-                        Ok(()) => return Ok(end),
-                        Err((done, stop)) => {
-                            start += done;
-                            stop
-                        }
-                    }
-                }
-            };
-            let bad = RecordId::of(examples.numbers[start]);
-            let error = match stop {
-                LoadStop::Full => continue,
-                LoadStop::Failed(error) | LoadStop::Cut(error) => error,
-                LoadStop::Short { records } => self.absent(bad, records).into(),
-            };
-            if let (Error::Data(error), OnDamage::Skip) = (&error, on_damage) {
-                self.leave_out(error);
-                examples.numbers.remove(start);
-                examples.positions.remove(start);
-                end -= 1;
-                continue;
-            }
-            examples.numbers.truncate(start);
-            examples.positions.truncate(start);
-            return Err(self.with_id(error, bad));
-        }
-    }
-
     fn leave_out(&mut self, error: &DataError) {
         tracing::warn!("left out: {error}");
         self.skipped += 1;
-    }
-
-    fn number_at(&self, place: u64) -> Result<u64, Error> {
-        let mut left = place;
-        for (file, of) in self.plan().files.iter().enumerate() {
-            if left < of.take {
-                return Ok(RecordId { file, record: of.skip + left }.number());
-            }
-            left -= of.take;
-        }
-        let what = format!("place {place} is not below the {} examples of the split", self.split_len());
-        Err(UsageError(what).into())
-    }
-
-    /// Begins the next traversal: the next pass of every shuffle in it.
-    pub fn begin(&mut self) {
-        // Shuffles have begun no more passes than those that examples were given of.
-        let begun =
-            self.discard_prefetch().map_err(Error::from).and_then(|()| self.order.begin(&self.state()));
-        debug_assert!(begun.is_ok(), "the reader has been there");
-        self.stands_at_order();
-        (self.failed, self.cut) = (None, None);
-    }
-
-    /// Begins the traversal before which shuffles have begun these numbers of passes, the files' first.
-    ///
-    /// # Errors
-    /// Another number of shuffles.
-    pub fn begin_after(&mut self, passes: &[u64]) -> Result<(), UsageError> {
-        self.order.begin_after(&self.state(), passes)?;
-        self.prefetcher.discard();
-        (self.taken, self.failed, self.cut) = (None, None, None);
-        self.stands_at_order();
-        Ok(())
-    }
-
-    /// Passes that each shuffle had begun where a state of this reader was taken, the files' first: those that the next
-    /// traversal comes after. `go_on` is asked every few milliseconds of a long way.
-    ///
-    /// # Errors
-    /// A state of something else; an interruption.
-    pub fn passes_at(
-        &self,
-        state: &StreamState,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<Vec<u64>, ResumeError> {
-        self.order.stream.passes_at(state, go_on)
-    }
-
-    /// Where the reader stands, behind all that it has given.
-    pub fn state(&self) -> StreamState {
-        let started = self.order.stream.started().to_vec();
-        StreamState { started, delivered: self.delivered, ended: self.ended }
-    }
-
-    /// Where it stood behind the example of a row, of those that it has given in this traversal.
-    pub fn state_behind(&self, examples: &ExampleBatch, row: usize) -> StreamState {
-        StreamState { delivered: examples.positions[row], ended: false, ..self.state() }
-    }
-
-    /// Goes to where a state was taken, of this reader or another of the same plan.
-    ///
-    /// # Errors
-    /// A state of something else.
-    pub fn restore(&mut self, state: &StreamState) -> Result<(), ResumeError> {
-        self.restore_with(state, &mut || true)
-    }
-
-    /// The same, if `go_on` agrees, which is asked every few milliseconds of a long way. The reader stays where it stood if
-    /// not.
-    ///
-    /// # Errors
-    /// As [`Reader::restore`]; an interruption.
-    pub fn restore_with(
-        &mut self,
-        state: &StreamState,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<(), ResumeError> {
-        // Until it is there, what was planned and loaded ahead holds.
-        self.order.restore(&self.state(), state, go_on)?;
-        self.prefetcher.discard();
-        self.taken = None;
-        self.failed = None;
-        self.stands_at_order();
-        Ok(())
-    }
-
-    /// The same where files have these lengths, with the stream already there.
-    pub(super) fn adopt_stream(&mut self, lengths: BTreeMap<usize, u64>, stream: Stream) {
-        self.prefetcher.discard();
-        self.taken = None;
-        self.failed = None;
-        self.order.adopt_stream(lengths, stream);
-        self.stands_at_order();
     }
 
     /// What the order depends on, a name and a text each: states belong to readers of which all are the same.
@@ -678,86 +408,4 @@ impl Reader {
             ("order", order_text(self.plan().spec())),
         ]
     }
-
-    /// The example at a place of a traversal, both counted from 0, appended. `go_on` is asked every few milliseconds of the
-    /// way there.
-    ///
-    /// # Errors
-    /// A place that is not there, an interruption, and as [`Reader::read_at`].
-    pub fn read_nth(
-        &mut self,
-        traversal: u64,
-        place: u64,
-        examples: &mut ExampleBatch,
-        go_on: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Error> {
-        self.check_usable()?;
-        let goal = SeekTarget { traversal: Some(traversal), place, with_next: true };
-        let probe = self.prefetcher.probe(&self.loader);
-        let number = self.order.find(goal, probe, go_on).map(|(_, number)| number);
-        let absent = || UsageError(format!("there is no example {place}"));
-        let number = number.map_err(|astray| self.led_astray(astray))?.ok_or_else(absent)?;
-        self.check_places(&[number])?;
-        let start = examples.len();
-        examples.numbers.push(number);
-        examples.positions.push(0);
-        self.load_known(start, examples, OnDamage::Fail)
-    }
-
-    pub(super) fn led_astray(&self, astray: SeekError) -> Error {
-        match astray {
-            SeekError::Count(mismatch) => self.count_error(mismatch),
-            SeekError::Record(error, at) => self.with_id(error, at),
-            SeekError::Other(error) => error,
-        }
-    }
-
-    /// Goes to a place that it may never have been at.
-    pub(super) fn seek_to(&mut self, goal: SeekTarget, go_on: &mut dyn FnMut() -> bool) -> Result<(), Error> {
-        let probe = self.prefetcher.probe(&self.loader);
-        let gone = self.order.seek(goal, probe, go_on);
-        gone.map_err(|astray| self.led_astray(astray))?;
-        self.prefetcher.discard();
-        (self.taken, self.failed, self.cut) = (None, None, None);
-        self.stands_at_order();
-        Ok(())
-    }
-
-    fn with_id(&self, error: Error, id: RecordId) -> Error {
-        match error {
-            Error::Data(error) => {
-                let stream = error.stream().map(str::to_owned);
-                error.within(stream, Some(Key::Text(self.id_of(id)))).into()
-            }
-            other => other,
-        }
-    }
-
-    /// The files do not hold what the dataset says: which ones, and how many records they have.
-    fn count_error(&self, mismatch: CountMismatch) -> Error {
-        let expected = |file: usize| self.plan().files[file].examples_in_shard;
-        let wrong = self.order.lengths.known.iter().filter(|(file, found)| expected(**file) != **found);
-        let named: Vec<String> = wrong
-            .map(|(file, found)| format!("{}: {}", self.prefixes[*file], of_file(*found, expected(*file))))
-            .collect();
-        let dot = if named.is_empty() { "" } else { "; " };
-        let what = format!("{mismatch}{dot}{}", named.join(", "));
-        self.error_in(Path::new(&self.dataset.directories[0]), what).into()
-    }
-
-    /// A record that its file, which has so many, ends before.
-    fn absent(&self, id: RecordId, records: u64) -> DataError {
-        let expected = self.plan().files[id.file].examples_in_shard;
-        let what = format!("record {} is not there: {}", id.record, of_file(records, expected));
-        self.error_in(self.loader.path(id.file), what)
-    }
-
-    fn error_in(&self, file: &Path, what: String) -> DataError {
-        let at = Location { file: file.into(), offset: 0, line: None };
-        DataError::new(DataErrorKind::Malformed { what }, at)
-    }
-}
-
-fn of_file(found: u64, expected: u64) -> String {
-    format!("the file holds {found} records, dataset_info.json says {expected}")
 }

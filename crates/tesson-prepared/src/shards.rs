@@ -90,7 +90,7 @@ impl Shards {
         if let Some(resource) = self.again(i) {
             return Ok(resource);
         }
-        // Without the lock, also for closing: others read meanwhile. Two may open the same file, which harms nobody.
+        // Without the lock, also for closing: others read meanwhile. Two may open the same file, which does no harm.
         let path = &self.files[i].path;
         let resource =
             self.store.open(path).map_err(|error| StoreError::new(Arc::clone(path), None, error))?;
@@ -117,7 +117,7 @@ impl Shards {
     }
 }
 
-/// A file that is not there, which is told to whoever reads it.
+/// A missing file, which is an error for whoever reads it.
 struct Missing(Arc<Path>);
 
 impl Missing {

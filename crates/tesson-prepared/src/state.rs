@@ -55,7 +55,7 @@ impl Reader {
     /// Something else, or a state of another dataset, split or order; the error says what differs. The reader stays where it
     /// stood.
     pub fn restore_json(&mut self, saved: &Value) -> Result<(), ResumeError> {
-        self.restore_json_with(saved, Restoring { force: false, go_on: &mut || true })
+        self.restore_json_with(saved, Restoring { force: false, keep_going: &mut || true })
     }
 
     /// The same, and how.
@@ -83,7 +83,7 @@ impl Reader {
         let stream = self.order.with(&lengths);
         let mut stream =
             stream.map_err(|error| differs("the lengths of files", &saved["lengths"], error.to_string()))?;
-        stream.restore_with(&state, &buffers, how.go_on)?;
+        stream.restore_with(&state, &buffers, how.keep_going)?;
         self.adopt_stream(lengths, stream);
         Ok(())
     }
@@ -106,13 +106,13 @@ impl Reader {
     /// over then, as if each had been read to its end. Without a number it is the traversal that the reader is in.
     ///
     /// # Errors
-    /// A traversal behind one that has no end; a place behind the end.
+    /// A traversal after one that has no end; a place past the end.
     pub fn seek(&mut self, traversal: Option<u64>, place: u64) -> Result<(), Error> {
         self.seek_with(traversal, place, &mut || true)
     }
 
-    /// The same, if `go_on` agrees, which is asked every few milliseconds of a long way: behind many examples of a shuffle.
-    /// The reader stays where it stood if not.
+    /// Goes to a place as [`Reader::seek`]. `keep_going` is asked every few milliseconds of a long way, past many examples of
+    /// a shuffle; if it says no, the reader stays where it stood.
     ///
     /// # Errors
     /// As [`Reader::seek`]; an interruption.
@@ -120,18 +120,18 @@ impl Reader {
         &mut self,
         traversal: Option<u64>,
         place: u64,
-        go_on: &mut dyn FnMut() -> bool,
+        keep_going: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
         if self.traversal_len().is_some_and(|len| place > len)
             && let Some(len) = self.counted_len()?.filter(|len| place > *len)
         {
             return Err(UsageError(format!("found place {place}, the traversal has {len}")).into());
         }
-        self.seek_to(SeekTarget { traversal, place, with_next: false }, go_on)
+        self.seek_to(SeekTarget { traversal, place, with_next: false }, keep_going)
     }
 
     /// Files that hold another number of records than the dataset says, as far as that has been seen: their places in the
-    /// plan, and the number. The order behind such a file is another one.
+    /// plan, and the number. The order after such a file is another one.
     fn found_lengths(&self, state: &StreamState) -> Vec<Value> {
         let found = self.order.lengths.found(self.plan(), state);
         found.into_iter().map(|(file, records)| json!([file, records])).collect()
@@ -151,13 +151,13 @@ impl Reader {
     }
 }
 
-/// How a saved state is gone to.
+/// How a saved state is restored.
 pub struct Restoring<'a> {
     /// Files may have other names than those it was taken of (§12.4); their number and the dataset's name and version are
     /// compared, and that they hold the same is the caller's word.
     pub force: bool,
-    /// Whether to go on, asked every few milliseconds of a long way: behind many examples of a shuffle.
-    pub go_on: &'a mut dyn FnMut() -> bool,
+    /// Whether to continue, asked every few milliseconds of a long way, past many examples of a shuffle.
+    pub keep_going: &'a mut dyn FnMut() -> bool,
 }
 
 fn hex(bytes: &[u8]) -> String {

@@ -10,7 +10,7 @@ use tesson_tfds::features::Batch;
 use crate::block_cache::BlockCache;
 use crate::loader::{LoadStop, Loader, RecordId, TailProbe};
 
-/// What is said behind the last number of a stretch.
+/// What follows the last number of a stretch.
 #[derive(Clone, Debug)]
 pub(super) enum StretchEnd {
     /// There are more.
@@ -28,13 +28,13 @@ pub(super) struct Stretch {
     pub(super) numbers: Vec<u64>,
     /// Records of the traversal before it.
     pub(super) over: u64,
-    /// Files that should end within: behind so many of the numbers, with which record.
+    /// Files that should end within: after so many of the numbers, with which record.
     pub(super) ends: Vec<(usize, RecordId)>,
     pub(super) last: StretchEnd,
 }
 
 impl Stretch {
-    /// What is left of it behind so many numbers.
+    /// What is left of it after so many numbers.
     pub(super) fn after(mut self, n: usize) -> Stretch {
         self.numbers.drain(..n);
         self.over += n as u64;

@@ -5,73 +5,26 @@
 //! say after a kill which examples are whole. At the end shards are cut from it, the folder gets the dataset's name in one
 //! step, and what was kept is removed.
 
-use std::fmt;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufWriter, Seek, SeekFrom, Write};
+mod new_dataset;
+mod unfinished_split;
+
+use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use tesson_convert::records::{ArrayRecordOptions, RecordForm};
 use tesson_core::{ConfigError, Error, ResumeError, StoreError, UsageError};
-use tesson_engine::DEFAULT_MEMORY_LIMIT;
-use tesson_engine::atomic_file::{self, Existing};
+use tesson_engine::atomic_file;
 use tesson_engine::store::read_small;
-use tesson_formats::{example, tfrecord};
-use tesson_tfds::features::{self, Encoder, FeatureError, FeatureFault, Given, Limits, Schema};
+use tesson_formats::example;
+use tesson_tfds::features::{Encoder, FeatureError, FeatureFault, Given, Schema};
 use tesson_tfds::info::{
-    About, Dataset, DatasetInfo, FileFormat, Nest, SplitInfo, Template, Version, label_file, rounded_lengths,
+    About, Dataset, DatasetInfo, FileFormat, SplitInfo, Template, label_file, rounded_lengths,
 };
 
-use tesson_convert::records::{
-    ArrayRecordOptions, End, RecordForm, RecordKind, RecordOutput, Records, RecordsFile, undamaged,
-};
-
-/// A split that is to be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct NewSplit {
-    /// Its name.
-    pub name: String,
-    /// How many shards it has, from 1 to [`NewSplit::MAX_SHARDS`]; `None` for one each 256 MiB.
-    pub shards: Option<usize>,
-}
-
-impl NewSplit {
-    /// Names of shard files count them with five digits.
-    pub const MAX_SHARDS: usize = 99_999;
-
-    /// The error for a number of shards that no split can have, as it was found.
-    pub fn wrong_shards(name: &str, found: impl fmt::Display) -> ConfigError {
-        let most = NewSplit::MAX_SHARDS;
-        let what = format!(
-            "split `{name}` has {found} shards, expected a whole number from 1 to {most}, or none for one each 256 MiB"
-        );
-        ConfigError::new("splits", what)
-    }
-}
-
-/// A dataset that is to be.
-#[derive(Clone, Debug, PartialEq)]
-pub struct NewDataset {
-    /// Its name, as in file names.
-    pub name: String,
-    /// The variant.
-    pub config: Option<String>,
-    /// The version.
-    pub version: Version,
-    /// What the files are: TFRecord or ArrayRecord.
-    pub file_format: FileFormat,
-    /// Says that the order in which examples are written means something.
-    pub disable_shuffling: bool,
-    /// What `as_supervised` hands out.
-    pub supervised_keys: Option<Nest>,
-    /// What the dataset is, for people.
-    pub description: String,
-    /// The content of features.json.
-    pub features: Value,
-    /// Names of classes: the keys from the root to a feature, and its names in their order.
-    pub labels: Vec<(Vec<String>, Vec<String>)>,
-    /// The splits, in the order in which `all` goes through them.
-    pub splits: Vec<NewSplit>,
-}
+pub use new_dataset::{NewDataset, NewSplit};
+use unfinished_split::UnfinishedSplit;
 
 /// Bytes of a shard where their number is not given.
 const SHARD_BYTES: u64 = 256 << 20;
@@ -85,7 +38,7 @@ pub struct DatasetWriter {
     /// The folder that the dataset will be, and the one that it is made in.
     target: PathBuf,
     folder: PathBuf,
-    splits: Vec<Kept>,
+    splits: Vec<UnfinishedSplit>,
     encoder: Encoder,
     /// Memory for an example.
     example: Vec<u8>,
@@ -120,23 +73,14 @@ impl From<Unwritable> for Error {
     }
 }
 
-/// The examples of a split so far.
-struct Kept {
-    path: PathBuf,
-    writer: tfrecord::write::Writer<BufWriter<File>>,
-    /// Examples from before, and the bytes of all.
-    before: u64,
-    bytes: u64,
-}
-
 impl DatasetWriter {
-    /// Begins a dataset below a data directory, or goes on with one that was begun and not finished.
+    /// Begins a dataset below a data directory, or resumes one that was begun and not finished.
     ///
     /// # Errors
     /// A description that means nothing; a dataset that is there already ([`UsageError`]); one that was begun with another
     /// description ([`ResumeError`]); what the file system answers.
     pub fn open(data_dir: impl AsRef<Path>, new: NewDataset) -> Result<DatasetWriter, Error> {
-        let encoder = check(&new)?;
+        let encoder = new.encoder()?;
         let parent =
             new.config.iter().fold(data_dir.as_ref().join(&new.name), |path, config| path.join(config));
         let target = parent.join(new.version.to_string());
@@ -147,8 +91,8 @@ impl DatasetWriter {
         let folder = parent.join(format!("{}.incomplete", new.version));
         let kept = folder.join(KEPT);
         fs::create_dir_all(&kept).map_err(|e| failed(&kept, e))?;
-        begin(&kept.join("dataset.json"), &identity(&new))?;
-        let splits = new.splits.iter().map(|split| Kept::open(&kept.join(&split.name)));
+        begin(&kept.join("dataset.json"), &new.identity())?;
+        let splits = new.splits.iter().map(|split| UnfinishedSplit::open(&kept.join(&split.name)));
         let splits = splits.collect::<Result<_, _>>()?;
         Ok(DatasetWriter { new, target, folder, splits, encoder, example: Vec::new() })
     }
@@ -265,7 +209,7 @@ impl DatasetWriter {
 
     fn info(&self) -> Result<DatasetInfo, Error> {
         let template = || Template::parse("").map_err(|what| ConfigError::new("splits", what));
-        let split = |(split, kept): (&NewSplit, &Kept)| {
+        let split = |(split, kept): (&NewSplit, &UnfinishedSplit)| {
             let n = kept.before + kept.writer.records();
             let by_size = usize::try_from(kept.bytes.div_ceil(SHARD_BYTES)).unwrap_or(usize::MAX);
             let shards = split.shards.unwrap_or(by_size).max(1);
@@ -297,70 +241,6 @@ impl DatasetWriter {
     }
 }
 
-impl Kept {
-    /// Opens the examples of a split behind the last whole one.
-    fn open(path: &Path) -> Result<Kept, Error> {
-        let answer = |e| failed(path, e);
-        let mut file = open_own(path).map_err(answer)?;
-        let (mut before, mut bytes) = (0, 0);
-        let records = RecordsFile::open(path, RecordKind::TfRecord, DEFAULT_MEMORY_LIMIT)?;
-        let mut block = Records::new();
-        loop {
-            records.read(before, u64::MAX, &mut block)?;
-            // A record that was cut, or bytes that never reached the disk: nothing from there on counts.
-            let good = block.faults().first().map_or(block.len(), |(at, _)| *at);
-            before += good as u64;
-            bytes += block.places()[..good].iter().map(|place| u64::from(place.size)).sum::<u64>();
-            if good < block.len() || *block.end() != End::More {
-                break;
-            }
-        }
-        let end = bytes + before * tfrecord::write::AROUND;
-        file.set_len(end).and_then(|()| file.seek(SeekFrom::Start(end))).map_err(answer)?;
-        let writer = tfrecord::write::Writer::new(BufWriter::with_capacity(1 << 20, file));
-        Ok(Kept { path: path.into(), writer, before, bytes })
-    }
-
-    /// Cuts shards of so many examples each.
-    fn cut(&self, shards: impl Iterator<Item = (PathBuf, u64)>, form: RecordForm) -> Result<(), Error> {
-        let file = RecordsFile::open(&self.path, RecordKind::TfRecord, DEFAULT_MEMORY_LIMIT)?;
-        let (mut block, mut next) = (Records::new(), 0);
-        for (path, len) in shards {
-            let answer = |e| failed(&path, e);
-            let mut out = RecordOutput::create(&path, form).map_err(answer)?;
-            let end = next + len;
-            while next < end {
-                file.read(next, end - next, &mut block)?;
-                undamaged(&file, &block)?;
-                if block.is_empty() {
-                    let what = "an example that was written is not there any more";
-                    return Err(failed(&self.path, io::Error::other(what)).into());
-                }
-                block.iter().try_for_each(|record| out.record(record)).map_err(answer)?;
-                next += block.len() as u64;
-            }
-            out.finish(Existing::Replace).map_err(answer)?;
-        }
-        Ok(())
-    }
-}
-
-/// Opens a file that the writer made, or makes it. A link or a pipe in its place is not the writer's, and nothing is read
-/// or written through it.
-fn open_own(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    match fs::symlink_metadata(path) {
-        Ok(found) if found.is_file() => options.open(path),
-        Ok(_) => {
-            let what = "is no regular file, expected one that this writer has made; remove it";
-            Err(io::Error::new(io::ErrorKind::InvalidInput, what))
-        }
-        Err(e) if e.kind() == io::ErrorKind::NotFound => options.create_new(true).open(path),
-        Err(e) => Err(e),
-    }
-}
-
 fn form(format: FileFormat) -> RecordForm {
     match format {
         FileFormat::ArrayRecord => RecordForm::ArrayRecord(ArrayRecordOptions::TFDS),
@@ -381,6 +261,19 @@ fn clear(folder: &Path) -> io::Result<()> {
 
 fn failed(path: &Path, e: io::Error) -> StoreError {
     StoreError::new(path.into(), None, e)
+}
+
+/// How a value that is refused can be repaired, as the end of a sentence.
+fn remedy(fault: &FeatureFault) -> &'static str {
+    match fault {
+        FeatureFault::Missing { .. } => "; give a value, or declare the feature as optional",
+        FeatureFault::Picture(_) => "; give the bytes of a PNG, JPEG, GIF or BMP file, or an array of pixels",
+        FeatureFault::Shape { .. } | FeatureFault::Count { .. } => {
+            "; give values of the declared shape, or declare dimensions that vary as unknown"
+        }
+        FeatureFault::Range { .. } => "; declare a type that holds it",
+        _ => "",
+    }
 }
 
 /// Keeps what a dataset is to be, or compares it with what was kept.
@@ -407,105 +300,4 @@ fn begin(path: &Path, identity: &Value) -> Result<(), Error> {
         }
         Err(e) => Err(failed(path, e).into()),
     }
-}
-
-/// What must be the same when writing a dataset is resumed: what examples mean, and where they go.
-fn identity(new: &NewDataset) -> Value {
-    let splits: Vec<&str> = new.splits.iter().map(|split| split.name.as_str()).collect();
-    json!({
-        "name": new.name, "config": new.config, "version": new.version.to_string(), "features": new.features,
-        "splits": splits,
-    })
-}
-
-/// How a value that is refused can be repaired, as the end of a sentence.
-fn remedy(fault: &FeatureFault) -> &'static str {
-    match fault {
-        FeatureFault::Missing { .. } => "; give a value, or declare the feature as optional",
-        FeatureFault::Picture(_) => "; give the bytes of a PNG, JPEG, GIF or BMP file, or an array of pixels",
-        FeatureFault::Shape { .. } | FeatureFault::Count { .. } => {
-            "; give values of the declared shape, or declare dimensions that vary as unknown"
-        }
-        FeatureFault::Range { .. } => "; declare a type that holds it",
-        _ => "",
-    }
-}
-
-/// Whether a dataset can be made of this description, and what encodes its examples.
-fn check(new: &NewDataset) -> Result<Encoder, ConfigError> {
-    let wrong = |path: &str, what: String| Err(ConfigError::new(path, what));
-    let is_word = |text: &str| {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || "_-+.".contains(c);
-        text.starts_with(|c: char| c.is_ascii_alphanumeric()) && text.chars().all(allowed)
-    };
-    for (path, name) in [("name", Some(&new.name)), ("config", new.config.as_ref())] {
-        if let Some(name) = name.filter(|name| !is_word(name)) {
-            return wrong(
-                path,
-                format!("`{name}` is no name of a folder made of letters, digits, `_`, `-`, `+` and `.`"),
-            );
-        }
-    }
-    if ![FileFormat::TfRecord, FileFormat::ArrayRecord].contains(&new.file_format) {
-        return wrong(
-            "file_format",
-            format!("`{}` cannot be written, expected `tfrecord` or `array_record`", new.file_format),
-        );
-    }
-    for (i, split) in new.splits.iter().enumerate() {
-        if !is_word(&split.name) || split.name.contains(['.', '+']) || split.name == "all" {
-            return wrong("splits", format!("`{}` is no name of a split", split.name));
-        }
-        if new.splits[..i].iter().any(|other| other.name == split.name) {
-            return wrong("splits", format!("split `{}` stands there twice", split.name));
-        }
-        if let Some(shards) = split.shards.filter(|n| !(1..=NewSplit::MAX_SHARDS).contains(n)) {
-            return Err(NewSplit::wrong_shards(&split.name, shards));
-        }
-    }
-    if new.splits.is_empty() {
-        return wrong("splits", "there is none, at least one is expected".into());
-    }
-    encoder(new).map_err(|e| e.within("features"))
-}
-
-fn encoder(new: &NewDataset) -> Result<Encoder, ConfigError> {
-    let root = features::json::from_value(&new.features)?.root;
-    for (keys, classes) in root.classes() {
-        let path = keys.join("/");
-        let Some((_, names)) = new.labels.iter().find(|(of, _)| *of == keys) else { continue };
-        if classes > 0 && names.len() as u64 != classes {
-            let what = format!("found {} names for {classes} classes, expected one for each", names.len());
-            return Err(ConfigError::new(path, what));
-        }
-        for (n, name) in names.iter().enumerate() {
-            // A label file has a name in each line, without white space around it.
-            if name.trim() != name || name.is_empty() || name.contains(['\n', '\r']) {
-                let what = format!(
-                    "`{}` is no name of a class: one line of text, without white space around it",
-                    name.escape_debug()
-                );
-                return Err(ConfigError::new(path, what));
-            }
-            if names[..n].contains(name) {
-                return Err(ConfigError::new(
-                    path,
-                    format!("two classes have the name `{name}`, expected different names"),
-                ));
-            }
-        }
-    }
-    let unknown = |keys: &[String]| !root.classes().iter().any(|(known, _)| *known == keys);
-    if let Some((keys, _)) = new.labels.iter().find(|(keys, _)| unknown(keys)) {
-        return Err(ConfigError::new(keys.join("/"), "names of classes for a feature that has none"));
-    }
-    let schema = Schema::new(&root, &features::Selection::default())?;
-    let names = |path: &str| {
-        let of = new.labels.iter().find(|(keys, _)| keys.join("/") == path);
-        of.map(|(_, names)| names.clone()).unwrap_or_default()
-    };
-    // Readers refuse values beyond an eighth of their memory limit.
-    let most = Limits::default().value_bytes;
-    let value_bytes = usize::try_from(DEFAULT_MEMORY_LIMIT / 8).map_or(most, |bytes| bytes.min(most));
-    Ok(Encoder::new(schema, Limits { value_bytes }, names))
 }

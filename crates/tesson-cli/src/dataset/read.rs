@@ -28,7 +28,7 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     args.save_state.as_deref().map_or(Ok(()), state_file::check)?;
     let mut reader = reader(args)?;
     if let Some(path) = &args.state {
-        let how = Restoring { force: args.force, go_on: &mut || true };
+        let how = Restoring { force: args.force, keep_going: &mut || true };
         let saved = state_file::load(path, |json| match json["tfds"].is_null() {
             true => Err("`tfds` is missing".to_owned()),
             false => Ok(json),

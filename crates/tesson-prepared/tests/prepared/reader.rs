@@ -128,7 +128,7 @@ fn files_that_moved_are_gone_on_with_by_force() {
     let mut moved = reader(&other, &shuffled(), OnDamage::Fail).unwrap();
     assert!(moved.restore_json(&saved).is_err());
     let mut force = |saved: &Json| {
-        moved.restore_json_with(saved, Restoring { force: true, go_on: &mut || true })?;
+        moved.restore_json_with(saved, Restoring { force: true, keep_going: &mut || true })?;
         Ok::<_, tesson_core::ResumeError>(read(&mut moved, 80).0)
     };
     assert_eq!(force(&saved).unwrap(), straight[33..]);

@@ -73,7 +73,7 @@ where
 
 /// Goes to where a state was taken, until a signal comes.
 fn restore(py: Python<'_>, reader: &mut Reader, state: &Value, force: bool) -> PyResult<()> {
-    until_signal(py, |go_on| reader.restore_json_with(state, Restoring { force, go_on }))
+    until_signal(py, |go_on| reader.restore_json_with(state, Restoring { force, keep_going: go_on }))
 }
 
 /// Passes that each shuffle had begun where a state of a reader was taken.

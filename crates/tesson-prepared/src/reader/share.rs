@@ -1,0 +1,66 @@
+//! One worker's share of the examples.
+
+use tesson_core::{Error, UsageError};
+
+use super::{ExampleBatch, OnDamage, Reader};
+use crate::stretches::{Stretch, StretchEnd};
+
+impl Reader {
+    /// Appends one worker's share of the next `n` examples of all workers: those at places `i` with `i mod workers = rank`
+    /// (§12.5). Every worker goes through the same order and reads its own records alone. Returns how many examples all
+    /// workers together get: fewer than `n` at the end. A damaged record that is left out counts there, since only its
+    /// own worker sees it.
+    ///
+    /// # Errors
+    /// As [`Reader::read`]; files that end where they are damaged, which one worker alone would know of.
+    pub fn read_share(
+        &mut self,
+        n: usize,
+        workers: usize,
+        rank: usize,
+        examples: &mut ExampleBatch,
+    ) -> Result<usize, Error> {
+        self.check()?;
+        if self.order.on_damage == OnDamage::StopShard && workers > 1 {
+            let what = "`stop_shard` is for one worker: the others do not see where a file is damaged; `skip` leaves out \
+                damaged records alone";
+            return Err(UsageError(what.into()).into());
+        }
+        self.discard_prefetch()?;
+        if workers > 1 {
+            self.order.is_shared();
+        }
+        let result = self.share(n, (workers, rank), examples);
+        self.failed = result.as_ref().err().cloned();
+        result
+    }
+
+    fn share(
+        &mut self,
+        n: usize,
+        (workers, rank): (usize, usize),
+        examples: &mut ExampleBatch,
+    ) -> Result<usize, Error> {
+        let (start, mut all, mut failed) = (examples.len(), 0, None);
+        while all < n {
+            let Stretch { numbers, last, .. } =
+                self.order.stretch(n - all, self.prefetcher.probe(&self.loader));
+            // Of each stretch those whose place in all of them is the rank's.
+            let first = (rank + workers - all % workers) % workers;
+            examples.numbers.extend(numbers.iter().skip(first).step_by(workers));
+            all += numbers.len();
+            self.stands_at_order();
+            examples.positions.resize(examples.numbers.len(), self.delivered);
+            failed = match last {
+                StretchEnd::More => continue,
+                StretchEnd::End if all == 0 => self.cut(),
+                StretchEnd::End => None,
+                StretchEnd::Wrong(mismatch) => Some(self.count_error(mismatch)),
+                StretchEnd::Failed(error, at) => Some(self.with_id(error, at)),
+            };
+            break;
+        }
+        self.load_known(start, examples, self.order.on_damage)?;
+        failed.map_or(Ok(all), Err)
+    }
+}
