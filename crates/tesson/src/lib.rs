@@ -103,3 +103,8 @@ pub fn registry() -> Registry {
         tesson_formats::FORMATS.iter().copied().chain([&tfds::FORMAT]).collect();
     Registry::new(&formats).with_planned(tesson_formats::PLANNED).with_transforms(tesson_image::TRANSFORMS)
 }
+
+/// The example of the crate's page is tested.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct ReadmeExample;
