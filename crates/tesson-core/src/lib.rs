@@ -49,7 +49,7 @@ pub use draw::Draw;
 pub use error::{
     Cause, ConfigError, DataError, DataErrorKind, Error, ErrorCodes, ErrorEntry, ErrorInfo, FormatFault,
     FormatFaults, Location, ResumeError, SEQUENCES_IN_MEMORY, StoreError, UsageError, UserError,
-    error_entries, error_manual,
+    error_entries, error_manual, general_entries,
 };
 pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceId, Unlimited};
 pub use index::{ChunkSpan, Index};

@@ -508,7 +508,7 @@ impl Pipeline {
                 Ok(()) => {}
                 Err(_) if !self.workers.is_empty() => break,
                 Err(e) => {
-                    return Err(UsageError(format!(
+                    return Err(UsageError::new(format!(
                         "no worker thread can be started: {e}; end other threads, or raise the limit of threads"
                     )));
                 }
@@ -535,7 +535,7 @@ impl Shared {
 
     fn check(&self, state: &State) -> Result<(), Error> {
         if state.broken {
-            return Err(UsageError(
+            return Err(UsageError::new(
                 "a worker thread of Tesson panicked; this is a defect, please report it".into(),
             )
             .into());

@@ -15,6 +15,7 @@ mod join;
 mod merge;
 mod order;
 mod planner;
+mod refusal;
 mod resume;
 mod rng;
 mod share;
@@ -33,6 +34,7 @@ pub use join::{
 pub use merge::{Consumed, Layer, merge_states};
 pub use order::{Bucketing, ChunkWindow, Global, OrderSpec, Tumbling, Window};
 pub use planner::{Planner, Progress};
+pub use refusal::PlanRefusal;
 pub use resume::{Fingerprint, ResumeState, STATE_VERSION, index_shape};
 pub use rng::{DrawKey, Philox};
 pub use share::{Demand, Sharing};

@@ -5,8 +5,9 @@ mod equal;
 
 use std::sync::Arc;
 
-use tesson_core::{Index, UsageError};
+use tesson_core::Index;
 
+use crate::PlanRefusal;
 use crate::cut::{Cut, Fill};
 use crate::order::{Bucketed, Order, OrderInfo};
 use crate::share::Share;
@@ -77,8 +78,8 @@ impl Planner {
     /// Goes to the start of the data. `None`: more of the index is needed.
     ///
     /// # Errors
-    /// [`UsageError`] for a demand, a limit or a corpus that nothing can be read with.
-    pub fn start(&mut self, index: &Index, demand: Demand) -> Result<Option<Cursor>, UsageError> {
+    /// [`PlanRefusal`] for a demand, a limit or a corpus that nothing can be read with.
+    pub fn start(&mut self, index: &Index, demand: Demand) -> Result<Option<Cursor>, PlanRefusal> {
         self.seek(index, 0, Some(demand))
     }
 
@@ -95,7 +96,7 @@ impl Planner {
         index: &Index,
         position: u64,
         demand: Option<Demand>,
-    ) -> Result<Option<Cursor>, UsageError> {
+    ) -> Result<Option<Cursor>, PlanRefusal> {
         self.check(index, demand)?;
         let Some(cursor) = self.find(index, position, demand)? else { return Ok(None) };
         self.consumed = None;
@@ -113,7 +114,7 @@ impl Planner {
         index: &Index,
         cursor: Cursor,
         demand: Option<Demand>,
-    ) -> Result<Option<Cursor>, UsageError> {
+    ) -> Result<Option<Cursor>, PlanRefusal> {
         self.check(index, demand)?;
         if cursor.is_unplaced() {
             let found = self.find(index, cursor.position, demand)?;
@@ -140,11 +141,9 @@ impl Planner {
         index: &Index,
         state: &ResumeState,
         demand: Option<Demand>,
-    ) -> Result<Option<Cursor>, UsageError> {
+    ) -> Result<Option<Cursor>, PlanRefusal> {
         if let (Sharing::Position, Some((workers @ 2.., rank))) = (self.spec.sharing, state.share) {
-            return Err(UsageError(format!(
-                "the state is that of rank {rank} of {workers} under sharing by chunk; sharing by position resumes from all ranks' states together, see `merge_states`"
-            )));
+            return Err(PlanRefusal::StateOfOneRank { rank, workers });
         }
         let found = if state.is_bare() && !self.info.is_local {
             self.seek(index, state.cursor.position, demand)?
@@ -168,7 +167,7 @@ impl Planner {
         index: &Index,
         demand: Demand,
         out: &mut BatchPlan,
-    ) -> Result<Progress, UsageError> {
+    ) -> Result<Progress, PlanRefusal> {
         self.check(index, Some(demand))?;
         out.clear();
         if !self.can_plan(index) {
@@ -192,7 +191,7 @@ impl Planner {
         index: &Index,
         demand: Demand,
         out: &mut BatchPlan,
-    ) -> Result<Progress, UsageError> {
+    ) -> Result<Progress, PlanRefusal> {
         // Applied at every call: such a rank would look for an own sequence for ever.
         if let Some(end) = self.end_without_data(index, Some(demand))? {
             self.cursor = Cursor::unplaced(end);
@@ -208,7 +207,7 @@ impl Planner {
         index: &Index,
         demand: Demand,
         out: &mut BatchPlan,
-    ) -> Result<Progress, UsageError> {
+    ) -> Result<Progress, PlanRefusal> {
         let room = Room::all(Size { samples: demand.samples, sequences: self.spec.most_sequences() });
         let (first, mut sweep_end) = (self.cursor.sweep, false);
         loop {
@@ -223,10 +222,8 @@ impl Planner {
                 break;
             }
             if self.cursor.sweep > first + 1 {
-                return Err(UsageError(format!(
-                    "no minibatch of {} samples of a whole sweep has a sequence for each of {} workers; choose a larger size",
-                    demand.samples, demand.workers
-                )));
+                let Demand { samples, workers, .. } = demand;
+                return Err(PlanRefusal::NoSequenceForEachWorker { samples, workers });
             }
             sweep_end |= out.sweep_end;
             out.clear();
@@ -254,7 +251,7 @@ impl Planner {
         demand: Demand,
         share_and_room: (Share, Room),
         out: &mut BatchPlan,
-    ) -> Result<Progress, UsageError> {
+    ) -> Result<Progress, PlanRefusal> {
         let mut at = self.cursor;
         let Some(fill) = self.cut(index, demand, share_and_room, &mut at, out)? else {
             return Ok(Progress::NeedIndex);
@@ -274,7 +271,7 @@ impl Planner {
         (share, room): (Share, Room),
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, UsageError> {
+    ) -> Result<Option<Fill>, PlanRefusal> {
         let end = self.spec.end(index)?;
         let epoch_end = self.spec.epoch_end(at.position);
         let cut = Cut {
@@ -294,10 +291,8 @@ impl Planner {
         // The end of an epoch is not the end of the data.
         out.data_end &= epoch_end.is_none() || end.is_some_and(|end| at.position >= end);
         if fill == Fill::TooLarge {
-            return Err(UsageError(format!(
-                "a minibatch of {} samples would hold more than {} sequences, for which memory is too small; choose a smaller size or a larger `memoryLimit`",
-                demand.samples, self.most
-            )));
+            let most = self.most as u64;
+            return Err(PlanRefusal::TooManySequences { samples: demand.samples, most });
         }
         Ok(Some(fill))
     }
@@ -345,7 +340,7 @@ impl Planner {
     }
 
     /// What must hold for anything to be read.
-    fn check(&self, index: &Index, demand: Option<Demand>) -> Result<(), UsageError> {
+    fn check(&self, index: &Index, demand: Option<Demand>) -> Result<(), PlanRefusal> {
         if let Some(demand) = demand {
             demand.validate()?;
         }
@@ -353,19 +348,15 @@ impl Planner {
             return Ok(());
         }
         if index.n_samples() == 0 {
-            return Err(UsageError("the corpus has no samples".into()));
+            return Err(PlanRefusal::NoSamples);
         }
         // The windows of such a rank would never be full.
         if let (true, Some(demand), Sharing::Chunk) = (self.info.is_local, demand, self.spec.sharing)
             && demand.rank >= self.info.n_shared(index)
         {
-            return Err(UsageError(format!(
-                "rank {} of {} gets no data: there are {} chunks with {} sequences; take fewer workers or smaller chunks",
-                demand.rank,
-                demand.workers,
-                index.n_chunks(),
-                index.n_sequences()
-            )));
+            let Demand { rank, workers, .. } = demand;
+            let (chunks, sequences) = (index.n_chunks() as u64, index.n_sequences());
+            return Err(PlanRefusal::RankWithoutData { rank, workers, chunks, sequences });
         }
         self.spec.check()?;
         demand.map_or(Ok(()), |demand| self.check_equal_steps(index, demand))?;
@@ -373,7 +364,7 @@ impl Planner {
     }
 
     /// The position of a rank without data: the end (§6.3). `None`: the rank has data.
-    fn end_without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<u64>, UsageError> {
+    fn end_without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<u64>, PlanRefusal> {
         let Some(demand) = demand.filter(|&demand| self.equal_steps(demand).is_none()) else {
             return Ok(None);
         };
@@ -390,7 +381,7 @@ impl Planner {
         index: &Index,
         position: u64,
         demand: Option<Demand>,
-    ) -> Result<Option<Cursor>, UsageError> {
+    ) -> Result<Option<Cursor>, PlanRefusal> {
         // A state may be restored before anything is read: what reads refuses limits.
         if demand.is_some() {
             self.spec.end(index)?;

@@ -1,6 +1,6 @@
 //! How ranks share the sequences of a minibatch.
 
-use tesson_core::UsageError;
+use crate::PlanRefusal;
 
 /// How ranks share the sequences.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum Sharing {
 }
 
 /// The largest size of a minibatch, in samples.
-const MAX_SAMPLES: u64 = (1 << 63) - 1;
+pub(crate) const MAX_SAMPLES: u64 = (1 << 63) - 1;
 
 /// What one call asks for.
 #[derive(Copy, Clone, PartialEq, Eq, Debug)]
@@ -32,19 +32,18 @@ impl Demand {
     /// Whether the demand makes sense.
     ///
     /// # Errors
-    /// [`UsageError`] with the values if a field is out of its range.
-    pub fn validate(self) -> Result<(), UsageError> {
+    /// [`PlanRefusal`] with the values if a field is out of its range.
+    pub fn validate(self) -> Result<(), PlanRefusal> {
         let Demand { samples, workers, rank } = self;
-        let what = if samples == 0 || samples > MAX_SAMPLES {
-            format!("the minibatch size is {samples} samples, from 1 to {MAX_SAMPLES} are possible")
+        if samples == 0 || samples > MAX_SAMPLES {
+            Err(PlanRefusal::MinibatchSize { samples })
         } else if workers == 0 {
-            "the number of workers is 0, at least 1 is expected".into()
+            Err(PlanRefusal::NoWorkers)
         } else if rank >= workers {
-            format!("the rank is {rank}, expected one below the number of workers, {workers}")
+            Err(PlanRefusal::Rank { rank, workers })
         } else {
-            return Ok(());
-        };
-        Err(UsageError(what))
+            Ok(())
+        }
     }
 }
 
@@ -82,7 +81,7 @@ mod tests {
 
     fn check(samples: u64, workers: u64, rank: u64, expected: &str) {
         let found = Demand { samples, workers, rank }.validate();
-        assert_eq!(found.err().map_or(String::new(), |e| e.0), expected);
+        assert_eq!(found.err().map_or(String::new(), |e| e.to_string()), expected);
     }
 
     #[test]

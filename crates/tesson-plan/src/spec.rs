@@ -1,7 +1,8 @@
 //! What a planner is built from.
 
-use tesson_core::{Index, UsageError};
+use tesson_core::Index;
 
+use crate::PlanRefusal;
 use crate::{Bucketing, Cursor, Demand, OrderSpec, Planned, Sharing};
 
 /// Where the data end (§6.1). Counts the samples of all ranks.
@@ -86,12 +87,12 @@ impl PlanSpec {
     /// all that is known then.
     ///
     /// # Errors
-    /// [`UsageError`] if the limit cannot be met: 0 samples, or more than 2^63 − 1 in a shuffled order.
-    pub(crate) fn end(&self, index: &Index) -> Result<Option<u64>, UsageError> {
+    /// [`PlanRefusal`] if the limit cannot be met: 0 samples, or more than 2^63 − 1 in a shuffled order.
+    pub(crate) fn end(&self, index: &Index) -> Result<Option<u64>, PlanRefusal> {
         let end = match self.limit {
             Limit::Endless => ENDLESS,
             Limit::Samples(0) => {
-                return Err(UsageError("the data are limited to 0 samples, at least 1 is expected".into()));
+                return Err(PlanRefusal::LimitOfNothing);
             }
             Limit::Samples(samples) => samples,
             Limit::Sweeps(0) => 0,
@@ -99,9 +100,7 @@ impl PlanSpec {
             Limit::Sweeps(sweeps) => index.n_samples().saturating_mul(sweeps),
         };
         if end > ENDLESS && self.order.is_shuffled() && !self.order.is_local() {
-            return Err(UsageError(format!(
-                "the data end after {end} samples, at most {ENDLESS} are possible"
-            )));
+            return Err(PlanRefusal::LimitTooLarge { end });
         }
         Ok(Some(end))
     }
@@ -123,23 +122,16 @@ impl PlanSpec {
     /// Refuses sizes that nothing can be read with, and buckets of an order that has none.
     ///
     /// # Errors
-    /// [`UsageError`] with what is expected.
-    pub(crate) fn check(&self) -> Result<(), UsageError> {
+    /// [`PlanRefusal`] with what is expected.
+    pub(crate) fn check(&self) -> Result<(), PlanRefusal> {
         if self.most_sequences == Some(0) {
-            return Err(UsageError(
-                "minibatches of 0 sequences are asked for, at least 1 is expected".into(),
-            ));
+            return Err(PlanRefusal::NoSequences);
         }
         if let Some(Bucketing { samples: 0, .. } | Bucketing { sequences: 0, .. }) = self.bucketing {
-            return Err(UsageError(
-                "buckets are to hold 0 samples or sequences, at least 1 is expected".into(),
-            ));
+            return Err(PlanRefusal::EmptyBuckets);
         }
         if self.bucketing.is_some() && !self.order.can_be_bucketed() {
-            return Err(UsageError(format!(
-                "bucketing is for shuffled orders, this one is {}",
-                self.order.name()
-            )));
+            return Err(PlanRefusal::BucketingNeedsShuffling { order: self.order.name() });
         }
         Ok(())
     }

@@ -436,5 +436,5 @@ fn stream(
     };
     let expected = plan.spec().expected.filter(|_| on_damage == OnDamage::Fail);
     let spec = StreamSpec { files: plan.own.iter().map(span).collect(), expected, ..plan.spec().clone() };
-    Ok(Stream::new(spec).map_err(|error| ConfigError::new("ops", error.0))?)
+    Ok(Stream::new(spec).map_err(|error| ConfigError::refused("ops", &error))?)
 }

@@ -125,7 +125,7 @@ impl Reader {
         if self.traversal_len().is_some_and(|len| place > len)
             && let Some(len) = self.counted_len()?.filter(|len| place > *len)
         {
-            return Err(UsageError(format!("found place {place}, the traversal has {len}")).into());
+            return Err(UsageError::new(format!("found place {place}, the traversal has {len}")).into());
         }
         self.seek_to(SeekTarget { traversal, place, with_next: false }, keep_going)
     }

@@ -67,7 +67,7 @@ impl From<Error> for Unwritable {
 impl From<Unwritable> for Error {
     fn from(error: Unwritable) -> Error {
         match error {
-            Unwritable::Value { what, .. } => UsageError(what).into(),
+            Unwritable::Value { what, .. } => UsageError::new(what).into(),
             Unwritable::Other(error) => error,
         }
     }
@@ -86,7 +86,7 @@ impl DatasetWriter {
         let target = parent.join(new.version.to_string());
         if target.exists() {
             let what = "exists already, remove it or write another version";
-            return Err(UsageError(format!("{}: {what}", target.display())).into());
+            return Err(UsageError::new(format!("{}: {what}", target.display())).into());
         }
         let folder = parent.join(format!("{}.incomplete", new.version));
         let kept = folder.join(KEPT);
@@ -203,7 +203,8 @@ impl DatasetWriter {
         let found = self.new.splits.iter().position(|s| s.name == split);
         found.ok_or_else(|| {
             let names: Vec<&str> = self.new.splits.iter().map(|s| s.name.as_str()).collect();
-            UsageError(format!("there is no split `{split}`, expected one of {}", names.join(", "))).into()
+            UsageError::new(format!("there is no split `{split}`, expected one of {}", names.join(", ")))
+                .into()
         })
     }
 

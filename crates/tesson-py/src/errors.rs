@@ -28,7 +28,7 @@ pub(crate) fn raise_spelt(py: Python<'_>, error: impl Into<Error>, by_keywords: 
 
 /// An exception for a call that can never be right.
 pub(crate) fn misuse(py: Python<'_>, what: impl Into<String>) -> PyErr {
-    raise(py, UsageError(what.into()))
+    raise(py, UsageError::new(what.into()))
 }
 
 /// A whole number from 0 below 2^64, called `what` in errors.
@@ -86,6 +86,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let message = PyString::new(py, &error.to_string());
     let class = py.import("tesson.errors")?.getattr(class)?;
     let exception = PyErr::from_value(class.call((message,), Some(&facts))?);
+    exception.value(py).setattr("code", error.code())?;
     if let Some(raised) = std::error::Error::source(error).and_then(|e| e.downcast_ref::<Raised>()) {
         exception.set_cause(py, Some(raised.exception.clone_ref(py)));
     }
@@ -97,7 +98,6 @@ fn data_facts(facts: &Bound<'_, PyDict>, e: &DataError) -> PyResult<&'static str
     facts.set_item("offset", e.at().offset)?;
     facts.set_item("line", e.at().line)?;
     facts.set_item("chunk", e.chunk())?;
-    facts.set_item("code", e.code())?;
     facts.set_item("stream", e.stream())?;
     e.key().map_or(Ok(()), |key| key_fact(facts, key))?;
     Ok("DataError")

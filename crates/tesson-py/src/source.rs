@@ -148,7 +148,8 @@ fn open_attentively(
         // A source that nobody waits for any more is dropped here.
         let _ = done.send(tesson::Source::open_with(&config, &theirs));
     });
-    let panicked = || Err(UsageError("opening panicked; this is a defect, please report it".into()).into());
+    let panicked =
+        || Err(UsageError::new("opening panicked; this is a defect, please report it".into()).into());
     loop {
         match opened.recv_timeout(PATIENCE) {
             Ok(result) => return result,

@@ -162,7 +162,7 @@ impl Plan {
     }
 
     fn stream_of(&self, spec: StreamSpec) -> Result<Stream, ConfigError> {
-        Stream::new(spec).map_err(|error| ConfigError::new("ops", error.0))
+        Stream::new(spec).map_err(|error| ConfigError::refused("ops", &error))
     }
 
     /// What of each file comes, if it holds so many records. Whether takes are applied is decided for all files

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::ErrorCodes;
 use crate::{ConfigSpan, Section};
 
 /// A configuration that means nothing, or nothing that can be opened.
@@ -11,14 +12,21 @@ pub struct ConfigError {
     pub path: String,
     /// What is wrong, with the value found, what is expected, and the repair.
     pub what: String,
+    /// The stable code of what is wrong.
+    pub code: &'static str,
     /// Where it is written, if that is in a text and known.
     pub at: Option<ConfigSpan>,
 }
 
 impl ConfigError {
-    /// An error of the option at `path`.
+    /// An error of the option at `path`, of the kind `config.invalid-option`.
     pub fn new(path: impl Into<String>, what: impl Into<String>) -> ConfigError {
-        ConfigError { path: path.into(), what: what.into(), at: None }
+        ConfigError { path: path.into(), what: what.into(), code: "config.invalid-option", at: None }
+    }
+
+    /// The option at `path` is refused for a reason that has a code.
+    pub fn refused(path: impl Into<String>, reason: &impl ErrorCodes) -> ConfigError {
+        ConfigError { code: reason.code(), ..ConfigError::new(path, reason.to_string()) }
     }
 
     /// The same at a place, unless it has one already.

@@ -14,7 +14,7 @@ pub use codes::{ErrorCodes, ErrorInfo};
 pub use config::ConfigError;
 pub use data::{DataError, Location};
 pub use data_kind::{DataErrorKind, FormatFault, FormatFaults, SEQUENCES_IN_MEMORY};
-pub use manual::{ErrorEntry, error_entries, error_manual};
+pub use manual::{ErrorEntry, error_entries, error_manual, general_entries};
 pub use store::StoreError;
 
 /// Any error of a user's code. An [`Error`] in it is passed on as it is; any other becomes a [`DataError`] that says where
@@ -56,11 +56,31 @@ impl std::error::Error for ResumeError {}
 
 /// A call that can never be right, such as a minibatch of 0 samples. The source is as it was before the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UsageError(pub String);
+pub struct UsageError {
+    what: String,
+    code: &'static str,
+}
+
+impl UsageError {
+    /// An error of the kind `usage.invalid-call`.
+    pub fn new(what: String) -> UsageError {
+        UsageError { what, code: "usage.invalid-call" }
+    }
+
+    /// The call is refused for a reason that has a code.
+    pub fn refused(reason: &impl ErrorCodes) -> UsageError {
+        UsageError { what: reason.to_string(), code: reason.code() }
+    }
+
+    /// The stable code of what is wrong.
+    pub fn code(&self) -> &'static str {
+        self.code
+    }
+}
 
 impl fmt::Display for UsageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.what)
     }
 }
 
@@ -82,6 +102,20 @@ pub enum Error {
     Usage(UsageError),
     /// Reading was called off: the source was closed, or the caller interrupted it.
     Cancelled,
+}
+
+impl Error {
+    /// The stable code of what is wrong.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Data(e) => e.code(),
+            Error::Store(_) => "store.unreadable",
+            Error::Config(e) => e.code,
+            Error::Resume(_) => "resume.other-source",
+            Error::Usage(e) => e.code(),
+            Error::Cancelled => "usage.cancelled",
+        }
+    }
 }
 
 impl fmt::Display for Error {

@@ -254,7 +254,7 @@ impl Shared {
     fn too_large(&self, work: &Work, bytes: usize) -> Error {
         let (bytes, most) = ((bytes as u64).max(work.bytes), self.setup.largest_batch());
         let limit = PipelineConfig::limit_for(bytes);
-        UsageError(format!(
+        UsageError::new(format!(
             "the minibatch takes {bytes} bytes, at most {most} fit into this `memoryLimit`; choose a smaller size, or a `memoryLimit` of {limit}"
         ))
         .into()

@@ -26,7 +26,7 @@ impl ProcessGuard {
         if !self.is_forked() {
             return Ok(());
         }
-        Err(UsageError(format!(
+        Err(UsageError::new(format!(
             "{subject} was opened before a fork, and its threads did not survive it: open a new one in this process, and restore the state"
         )))
     }
@@ -59,7 +59,7 @@ mod tests {
         elsewhere.end(Ended(&ended));
         assert!(!ended.get());
         let refused = elsewhere.check("the source").expect_err("no process has this number");
-        assert!(refused.0.starts_with("the source was opened before a fork"));
+        assert!(refused.to_string().starts_with("the source was opened before a fork"));
         let here = ProcessGuard::here();
         here.end(Ended(&ended));
         assert!(ended.get() && here.check("the source").is_ok());

@@ -370,7 +370,7 @@ impl JoinedCorpus {
 
 #[cold]
 fn too_much() -> Error {
-    UsageError(
+    UsageError::new(
         "the joined sequences that lie together do not fit into memory, as one key joins large sequences many times; choose a larger `memoryLimit` or a smaller `chunkSizeInBytes`"
             .into(),
     )

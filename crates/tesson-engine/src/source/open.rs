@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{ConfigError, Deserializer, Element, Error, SEQUENCES_IN_MEMORY};
-use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, PlanSpec, ResumeState, Sharing};
+use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, PlanRefusal, PlanSpec, ResumeState, Sharing};
 
 use super::truncated::Truncated;
 use super::{FaultRules, Source, TruncationSpec};
@@ -89,12 +89,10 @@ impl Source {
             plan.order = plan.order.on_local_timeline();
         }
         if plan.bucketing.is_some() && plan.order.is_local() {
-            let what = "sequences of a deserializer that is not composable have an order of their own; make it composable";
-            return Err(ConfigError::new("bucketing", what).into());
+            return Err(ConfigError::refused("bucketing", &PlanRefusal::BucketingNeedsComposable).into());
         }
         if plan.equal_steps.is_some() && plan.order.is_local() && plan.sharing == Sharing::Chunk {
-            let what = "workers of a deserializer that is not composable have timelines of their own; make it composable, or set `sharing = \"position\"`";
-            return Err(ConfigError::new("equalSteps", what).into());
+            return Err(ConfigError::refused("equalSteps", &PlanRefusal::EqualStepsNeedComposable).into());
         }
         let corpus = fingerprint::corpus(&resources, 0..resources.files().len())?;
         let mut options = Identity::of(parts.identity())

@@ -59,7 +59,7 @@ impl Source {
         self.check_process()?;
         let deserializer = self.parts.primary().clone();
         let Some(decoder) = deserializer.streaming().filter(|_| self.is_one_pass()) else {
-            return Err(Error::from(UsageError(
+            return Err(Error::from(UsageError::new(
                 "only data that are read once, as stored and from the beginning, are gone through in one pass".into(),
             ))
             .into());

@@ -223,9 +223,10 @@ impl Source {
     ) -> Result<(), Error> {
         let index = self.indexed()?.index.clone();
         if self.truncated.is_none() {
-            return Err(
-                UsageError("whole sequences are read, there are no pieces to be planned".into()).into()
-            );
+            return Err(UsageError::new(
+                "whole sequences are read, there are no pieces to be planned".into(),
+            )
+            .into());
         }
         self.for_each_rows(self.plan.clone(), &index, demand, each)
     }
@@ -306,7 +307,7 @@ impl Source {
         let shape = self.rows_shape(demand);
         let all = shape.n;
         if workers > all {
-            return Err(UsageError(format!(
+            return Err(UsageError::new(format!(
                 "{workers} workers share the rows of a minibatch, of which a size of {samples} samples in pieces of {length} has {all}; choose a larger size or fewer workers"
             )));
         }
@@ -329,7 +330,7 @@ impl Source {
         // Those of all ranks are filled where their steps are counted.
         let filled = if self.is_kept_together() { all } else { share.filled };
         if filled > self.memory_limit / ROW_BYTES {
-            return Err(UsageError(format!(
+            return Err(UsageError::new(format!(
                 "a minibatch of {samples} samples in pieces of {length} has {all} rows, for which memory is too small; choose a smaller size or a larger `memoryLimit`"
             )));
         }
@@ -342,7 +343,7 @@ impl Source {
         let saved = self.state.rows.clone().unwrap_or_default();
         let n = saved.rows.len() as u64;
         if !saved.is_empty() && n != share.filled {
-            return Err(UsageError(format!(
+            return Err(UsageError::new(format!(
                 "sequences that are not finished wait in {n} rows, the call asks for {}; keep the size and the workers until the data end, or restore a state in which nothing waits",
                 share.filled
             ))
@@ -375,7 +376,7 @@ impl Source {
                 if waits.sequence >= n {
                     let what =
                         format!("the state's rows hold sequence {}, the corpus has {n}", waits.sequence);
-                    return Err(UsageError(what).into());
+                    return Err(UsageError::new(what).into());
                 }
                 let chunk = index.chunk_of_sequence(waits.sequence);
                 let sequence = waits.sequence - index.chunk(chunk).first_sequence;
@@ -389,7 +390,7 @@ impl Source {
                     "row {number} of the state stands at sample {} of a shorter sequence",
                     row.cursor
                 );
-                return Err(UsageError(what).into());
+                return Err(UsageError::new(what).into());
             }
         }
         Ok(())
@@ -427,7 +428,7 @@ impl Source {
                     truncated.rows.len(),
                     truncated.bytes
                 );
-                return Err(self.failed.insert(UsageError(what).into()).clone());
+                return Err(self.failed.insert(UsageError::new(what).into()).clone());
             }
         }
         Ok(())
@@ -458,7 +459,7 @@ impl Source {
                 "the minibatch takes {bytes} bytes, half of `memoryLimit` is {}; choose a smaller size, or `keepSparse` for sparse streams",
                 memory_limit / 2
             );
-            return Err(self.failed.insert(UsageError(what).into()).clone());
+            return Err(self.failed.insert(UsageError::new(what).into()).clone());
         }
         let own = (share.filled + share.workers - 1 - share.rank) / share.workers;
         let steps = u32::try_from(truncated.spec.length).unwrap_or(u32::MAX);

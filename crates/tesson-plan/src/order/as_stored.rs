@@ -3,9 +3,10 @@
 //! Sequence `n` of every sweep is sequence `n` of the corpus. Ranks share by running number, counted over sweep ends. A
 //! minibatch is one run over sweep ends that stops when its room is full. It needs no more of the index than it reads.
 
-use tesson_core::{Index, UsageError};
+use tesson_core::Index;
 
 use super::{Definition, Next, Order, OrderInfo, OrderSpec, Parameters, SequenceVisitor, SharedUnit};
+use crate::PlanRefusal;
 use crate::cut::{Candidate, Cut, Fill, Filling};
 use crate::{BatchPlan, Cursor, Planned};
 
@@ -60,7 +61,7 @@ impl Order for AsStored {
         cut: &Cut<'_>,
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, UsageError> {
+    ) -> Result<Option<Fill>, PlanRefusal> {
         if cut.end.is_some_and(|end| at.position >= end) {
             let samples = cut.index.n_samples();
             out.data_end = true;
@@ -99,7 +100,7 @@ impl Order for AsStored {
         }
     }
 
-    fn find(&mut self, index: &Index, _: u64, _: u64, sample: u64) -> Result<(u64, u64), UsageError> {
+    fn find(&mut self, index: &Index, _: u64, _: u64, sample: u64) -> Result<(u64, u64), PlanRefusal> {
         let chunk = index.chunk_of_sample(sample);
         let span = index.chunk(chunk);
         let lengths = index.lengths(chunk);

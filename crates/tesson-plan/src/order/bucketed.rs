@@ -8,10 +8,11 @@
 
 use std::ops::Range;
 
-use tesson_core::{Index, UsageError};
+use tesson_core::Index;
 
 use super::sweep::{self, SweepOrder};
 use super::{Next, Order, SequenceVisitor};
+use crate::PlanRefusal;
 use crate::cut::{Cut, Fill};
 use crate::rng::{GOLDEN, Mt19937_64, mix};
 use crate::size::Size;
@@ -164,7 +165,7 @@ impl Order for Bucketed {
         cut: &Cut<'_>,
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, UsageError> {
+    ) -> Result<Option<Fill>, PlanRefusal> {
         Ok(Some(sweep::cut(self, cut, at, out)))
     }
 
@@ -178,7 +179,7 @@ impl Order for Bucketed {
         position: u64,
         sweep: u64,
         sample: u64,
-    ) -> Result<(u64, u64), UsageError> {
+    ) -> Result<(u64, u64), PlanRefusal> {
         self.rewind(index, &Cursor { position, sweep, ..Cursor::default() });
         Ok(sweep::find(self, index, sweep, sample))
     }

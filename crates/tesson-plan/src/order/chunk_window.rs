@@ -4,7 +4,7 @@
 //! holds, and ranks share by the place of a sequence's chunk. `shuffle` has one sweep; here are all of them: the current
 //! one, and the one before it while a cursor in it may be resumed.
 
-use tesson_core::{Index, UsageError};
+use tesson_core::Index;
 
 use super::lookahead::Lookahead;
 use super::shuffle::{Shuffle, place_of_chunk};
@@ -12,6 +12,7 @@ use super::sweep::{self, SweepOrder};
 use super::{
     Definition, Next, Order, OrderInfo, OrderSpec, Parameters, SequenceVisitor, SharedUnit, Tumbling, Window,
 };
+use crate::PlanRefusal;
 use crate::cut::{Cut, Fill};
 use crate::{BatchPlan, Cursor, Planned};
 
@@ -62,7 +63,7 @@ impl Definition for ChunkWindow {
         })
     }
 
-    fn check(&self, index: &Index) -> Result<(), UsageError> {
+    fn check(&self, index: &Index) -> Result<(), PlanRefusal> {
         self.window.check(index, 0)
     }
 
@@ -164,7 +165,7 @@ impl Order for ChunkWindowOrder {
         cut: &Cut<'_>,
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, UsageError> {
+    ) -> Result<Option<Fill>, PlanRefusal> {
         Ok(Some(sweep::cut(self, cut, at, out)))
     }
 
@@ -178,7 +179,7 @@ impl Order for ChunkWindowOrder {
         position: u64,
         sweep: u64,
         sample: u64,
-    ) -> Result<(u64, u64), UsageError> {
+    ) -> Result<(u64, u64), PlanRefusal> {
         self.rewind(index, &Cursor { position, sweep, ..Cursor::default() });
         Ok(sweep::find(self, index, sweep, sample))
     }

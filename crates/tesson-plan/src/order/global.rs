@@ -7,12 +7,13 @@
 //!
 //! Version 2: up to 1,024 sequences are drawn into a table, and the first two change places under every other key.
 
-use tesson_core::{CompactLengths, Index, UsageError};
+use tesson_core::{CompactLengths, Index};
 
 use super::interval_table::IntervalTable;
 use super::lookahead::Lookahead;
 use super::sweep::{self, SweepOrder};
 use super::{Definition, Next, Order, OrderInfo, OrderSpec, Parameters, SequenceVisitor, SharedUnit};
+use crate::PlanRefusal;
 use crate::cut::{Cut, Fill};
 use crate::rng::Permutation;
 use crate::{BatchPlan, Cursor, Planned};
@@ -139,7 +140,7 @@ impl Order for GlobalOrder {
         cut: &Cut<'_>,
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, UsageError> {
+    ) -> Result<Option<Fill>, PlanRefusal> {
         Ok(Some(sweep::cut(self, cut, at, out)))
     }
 
@@ -147,7 +148,7 @@ impl Order for GlobalOrder {
         sweep::visit(self, index, from, each);
     }
 
-    fn find(&mut self, index: &Index, _: u64, sweep: u64, sample: u64) -> Result<(u64, u64), UsageError> {
+    fn find(&mut self, index: &Index, _: u64, sweep: u64, sample: u64) -> Result<(u64, u64), PlanRefusal> {
         Ok(match only_length(index) {
             Some(length) => (sample.div_ceil(length), sample.next_multiple_of(length)),
             None => sweep::find(self, index, sweep, sample),

@@ -2,9 +2,10 @@
 //!
 //! What a window holds is the order's ([`FillWindow`]). Positions and sweeps count what this rank alone has delivered.
 
-use tesson_core::{Index, UsageError};
+use tesson_core::Index;
 
 use super::{Order, SequenceVisitor};
+use crate::PlanRefusal;
 use crate::cut::{Cut, Fill};
 use crate::share::Share;
 use crate::size::Size;
@@ -88,11 +89,10 @@ impl<F: FillWindow> Order for LocalOrder<F> {
         cut: &Cut<'_>,
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, UsageError> {
+    ) -> Result<Option<Fill>, PlanRefusal> {
         let window = self.window_len(cut.index, cut.share, at.window);
         if at.sequence > window {
-            let what = format!("the state's next entry is {}, its window has {window}", at.sequence);
-            return Err(UsageError(what));
+            return Err(PlanRefusal::StateEntry { entry: at.sequence, n: window });
         }
         let (workers, rank) = cut.share.workers_and_rank();
         let ends = |at: Cursor| cut.spec.ends_locally(at, workers, rank);
@@ -138,18 +138,14 @@ impl<F: FillWindow> Order for LocalOrder<F> {
     /// There is no sweep of all ranks to visit.
     fn visit(&mut self, _: &Index, _: &Cursor, _: SequenceVisitor<'_>) {}
 
-    fn find(&mut self, _: &Index, position: u64, _: u64, _: u64) -> Result<(u64, u64), UsageError> {
-        Err(UsageError(format!(
-            "position {position} says nothing on a timeline of each rank's own, a whole state is expected"
-        )))
+    fn find(&mut self, _: &Index, position: u64, _: u64, _: u64) -> Result<(u64, u64), PlanRefusal> {
+        Err(PlanRefusal::PositionAlone { position })
     }
 
-    fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool, UsageError> {
+    fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool, PlanRefusal> {
         let (place, n) = (cursor.window.place, index.n_chunks() as u64);
         if index.is_complete() && place >= n {
-            return Err(UsageError(format!(
-                "the state's window begins at chunk {place}, the corpus has {n}"
-            )));
+            return Err(PlanRefusal::StateWindow { place, n });
         }
         Ok(index.is_complete())
     }

@@ -21,8 +21,9 @@ mod sweep_preview;
 mod tumbling;
 mod window;
 
-use tesson_core::{Index, UsageError};
+use tesson_core::Index;
 
+use crate::PlanRefusal;
 use crate::cut::{Cut, Fill};
 use crate::{BatchPlan, Cursor, Planned};
 
@@ -134,8 +135,8 @@ pub(crate) trait Definition {
     /// Refuses parameters that nothing can be read with, and corpora that are too large.
     ///
     /// # Errors
-    /// [`UsageError`] with the value.
-    fn check(&self, _index: &Index) -> Result<(), UsageError> {
+    /// [`PlanRefusal`] with the value.
+    fn check(&self, _index: &Index) -> Result<(), PlanRefusal> {
         Ok(())
     }
 
@@ -262,13 +263,13 @@ pub(crate) trait Order: Send + Sync {
     /// and `out` is incomplete.
     ///
     /// # Errors
-    /// [`UsageError`] for a cursor that cannot be of this corpus.
+    /// [`PlanRefusal`] for a cursor that cannot be of this corpus.
     fn cut(
         &mut self,
         cut: &Cut<'_>,
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, UsageError>;
+    ) -> Result<Option<Fill>, PlanRefusal>;
 
     /// Visits the sequences of a sweep from a cursor on, in runs, until the visitor returns `false`.
     fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>);
@@ -276,27 +277,26 @@ pub(crate) trait Order: Send + Sync {
     /// The first sequence of a sweep that starts at or after a sample of it, and the sample at which that starts.
     ///
     /// # Errors
-    /// [`UsageError`] where positions do not tell which sequence comes next.
+    /// [`PlanRefusal`] where positions do not tell which sequence comes next.
     fn find(
         &mut self,
         index: &Index,
         position: u64,
         sweep: u64,
         sample: u64,
-    ) -> Result<(u64, u64), UsageError>;
+    ) -> Result<(u64, u64), PlanRefusal>;
 
     /// Whether a cursor can be of this corpus. `false`: more of the index is needed to tell.
     ///
     /// # Errors
-    /// [`UsageError`] if it cannot.
-    fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool, UsageError> {
+    /// [`PlanRefusal`] if it cannot.
+    fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool, PlanRefusal> {
         let n = index.n_sequences();
         if !index.is_complete() && (cursor.sweep > 0 || cursor.sequence > n) {
             return Ok(false);
         }
         if cursor.sequence > n {
-            let what = format!("the state's next sequence is {}, the corpus has {n}", cursor.sequence);
-            return Err(UsageError(what));
+            return Err(PlanRefusal::StateSequence { sequence: cursor.sequence, n });
         }
         Ok(true)
     }

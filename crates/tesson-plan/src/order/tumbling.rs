@@ -3,11 +3,12 @@
 //! Ranks share by the place of a chunk in the sweep. A window takes in chunks of the rank until it is full, over sweep ends;
 //! the sequences of each sweep in it are shuffled together.
 
-use tesson_core::{Index, UsageError};
+use tesson_core::Index;
 
 use super::local::{Entry, FillWindow, LocalOrder};
 use super::shuffle::{chunk_places, place_of_chunk};
 use super::{Definition, Order, OrderInfo, OrderSpec, Parameters, SharedUnit, Window, WindowStartFields};
+use crate::PlanRefusal;
 use crate::rng::Mt19937_64;
 use crate::share::Share;
 use crate::{Planned, WindowStart};
@@ -52,7 +53,7 @@ impl Definition for Tumbling {
         Box::new(LocalOrder::new(TumblingWindows { order: *self, places: (0, Vec::new()) }))
     }
 
-    fn check(&self, index: &Index) -> Result<(), UsageError> {
+    fn check(&self, index: &Index) -> Result<(), PlanRefusal> {
         self.window.check(index, 1)
     }
 

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use tesson_core::{Index, UsageError};
+use crate::PlanRefusal;
+
+use tesson_core::Index;
 
 /// Size of the window in which sequences are shuffled.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -38,19 +40,16 @@ impl Window {
     }
 
     /// What every order with windows refuses. Sequences are counted in 32 bits.
-    pub(super) fn check(self, index: &Index, least_samples: u64) -> Result<(), UsageError> {
+    pub(super) fn check(self, index: &Index, least_samples: u64) -> Result<(), PlanRefusal> {
         let (least, unit) = match self {
             Window::Chunks(_) => (1, "chunks"),
             Window::Samples(_) => (least_samples, "samples"),
         };
         if self.size() < least {
-            return Err(UsageError(format!("the randomization window is 0 {unit}, at least 1 is expected")));
+            return Err(PlanRefusal::EmptyWindow { unit });
         }
         if index.n_sequences() > u32::MAX.into() {
-            return Err(UsageError(format!(
-                "{} sequences are too many for a randomization window (`randomize = \"global\"` shuffles any number)",
-                index.n_sequences()
-            )));
+            return Err(PlanRefusal::TooManyForWindow { sequences: index.n_sequences() });
         }
         Ok(())
     }

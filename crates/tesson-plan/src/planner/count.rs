@@ -1,8 +1,9 @@
 //! How many minibatches each rank has in a stretch of the data, counted in one pass over its order.
 
-use tesson_core::{Index, UsageError};
+use tesson_core::Index;
 
 use super::{Planner, order_of};
+use crate::PlanRefusal;
 use crate::order::Next;
 use crate::size::{Room, Size};
 use crate::truncate::{PendingSequence, Rows};
@@ -22,7 +23,7 @@ impl Planner {
         index: &Index,
         demand: Demand,
         rows: Option<RowsShape>,
-    ) -> Result<Stretch, UsageError> {
+    ) -> Result<Stretch, PlanRefusal> {
         let stops_when_full = self.info.stops_when_full;
         let tally = |rank| match rows {
             Some(shape) => Tally::Rows(RowsTally { rows: shape.rows_of(demand.workers, rank), steps: 0 }),

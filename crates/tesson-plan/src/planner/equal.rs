@@ -10,10 +10,11 @@
 //!
 //! Under sharing by position every rank has every step anyway; here shares that are empty are dropped or filled.
 
-use tesson_core::{Index, UsageError};
+use tesson_core::Index;
 
 use super::count::Stretch;
 use super::{Planner, Progress};
+use crate::PlanRefusal;
 use crate::share::Share;
 use crate::size::Room;
 use crate::{BatchKind, BatchPlan, Cursor, Demand, EqualSteps, RowsShape, Sharing, Steps};
@@ -28,25 +29,18 @@ impl Planner {
     }
 
     /// Refuses demands and specifications that equal steps cannot be counted for.
-    pub(super) fn check_equal_steps(&self, index: &Index, demand: Demand) -> Result<(), UsageError> {
+    pub(super) fn check_equal_steps(&self, index: &Index, demand: Demand) -> Result<(), PlanRefusal> {
         let Some(mode) = self.equal_steps(demand) else { return Ok(()) };
         let workers = demand.workers;
         if self.info.is_local || !self.spec.local_timeline || self.spec.cross_sweep_ends {
-            return Err(UsageError(
-                "equal steps are for minibatches that end with their sweep, on the timeline of all ranks; share by position"
-                    .into(),
-            ));
+            return Err(PlanRefusal::EqualStepsNeedSweeps);
         }
         if workers > MOST_WORKERS {
-            return Err(UsageError(format!(
-                "{workers} workers are to take equal steps, at most {MOST_WORKERS} are possible"
-            )));
+            return Err(PlanRefusal::TooManyWorkers { workers, most: MOST_WORKERS });
         }
         let owners = self.info.n_shared(index);
         if mode == EqualSteps::Drop && workers > owners {
-            return Err(UsageError(format!(
-                "{workers} workers share {owners} chunks or sequences: some get none, and no step has data for all; take fewer workers, or share by position"
-            )));
+            return Err(PlanRefusal::MoreWorkersThanData { workers, owners });
         }
         Ok(())
     }
@@ -57,7 +51,7 @@ impl Planner {
         index: &Index,
         at: Cursor,
         demand: Option<Demand>,
-    ) -> Result<(), UsageError> {
+    ) -> Result<(), PlanRefusal> {
         let steps = at.steps;
         if self.spec.equal_steps.is_none() || !steps.is_running() {
             return Ok(());
@@ -69,24 +63,22 @@ impl Planner {
             && (steps.begin_sequence..=steps.end_sequence).contains(&steps.again_sequence)
             && (at.sweep == steps.sweep || steps.sweep.checked_add(1) == Some(at.sweep));
         if index.is_complete() && !is_of_the_corpus {
-            return Err(UsageError(format!(
-                "the state's steps are of sequences {} to {} of {}, the corpus has {n}",
-                steps.begin_sequence, steps.end_sequence, steps.n_sequences
-            )));
+            let (begin, end, of) = (steps.begin_sequence, steps.end_sequence, steps.n_sequences);
+            return Err(PlanRefusal::StateSteps { begin, end, of, n });
         }
         let Some(Demand { samples, workers, .. }) = demand else { return Ok(()) };
         let sequences = self.spec.most_sequences.unwrap_or(0);
         if (samples, sequences, workers) == (steps.samples, steps.sequences, steps.workers) {
             return Ok(());
         }
-        Err(UsageError(format!(
-            "step {} of {} equal ones is due, of {} for {} workers, and the call asks for {} for {workers}; sizes and workers may change where the sweep ends",
-            steps.given + 1,
-            steps.of,
-            size(steps.samples, steps.sequences),
-            steps.workers,
-            size(samples, sequences),
-        )))
+        Err(PlanRefusal::StepsUnderWay {
+            step: steps.given + 1,
+            of: steps.of,
+            size: size(steps.samples, steps.sequences),
+            workers: steps.workers,
+            asked: size(samples, sequences),
+            asked_workers: workers,
+        })
     }
 
     /// Plans the next of equal steps.
@@ -96,7 +88,7 @@ impl Planner {
         demand: Demand,
         mode: EqualSteps,
         out: &mut BatchPlan,
-    ) -> Result<Progress, UsageError> {
+    ) -> Result<Progress, PlanRefusal> {
         if !index.is_complete() {
             return Ok(Progress::NeedIndex);
         }
@@ -144,14 +136,11 @@ impl Planner {
         at: Cursor,
         demand: Demand,
         shape: RowsShape,
-    ) -> Result<Option<Cursor>, UsageError> {
+    ) -> Result<Option<Cursor>, PlanRefusal> {
         self.check(index, Some(demand))?;
         let Some(mode) = self.spec.equal_steps else { return Ok(None) };
         if demand.workers > shape.n {
-            return Err(UsageError(format!(
-                "{} workers share {} rows, each needs one",
-                demand.workers, shape.n
-            )));
+            return Err(PlanRefusal::MoreWorkersThanRows { workers: demand.workers, rows: shape.n });
         }
         self.cursor = at;
         Ok(self.begin_steps(index, demand, mode, Some(shape))?.then_some(self.cursor))
@@ -164,15 +153,12 @@ impl Planner {
         demand: Demand,
         mode: EqualSteps,
         rows: Option<RowsShape>,
-    ) -> Result<bool, UsageError> {
+    ) -> Result<bool, PlanRefusal> {
         self.check_steps(index, self.cursor, Some(demand))?;
         let first = self.cursor.sweep;
         while !self.cursor.steps.is_running() {
             if self.cursor.sweep > first + 1 {
-                return Err(UsageError(format!(
-                    "no step of a whole sweep has data for all {} workers; take fewer, smaller chunks, or share by position",
-                    demand.workers
-                )));
+                return Err(PlanRefusal::NoStepForAll { workers: demand.workers });
             }
             if self.begin_stretch(index, demand, mode, rows)? {
                 return Ok(false);
@@ -188,7 +174,7 @@ impl Planner {
         demand: Demand,
         mode: EqualSteps,
         rows: Option<RowsShape>,
-    ) -> Result<bool, UsageError> {
+    ) -> Result<bool, PlanRefusal> {
         if self.spec.end(index)?.is_some_and(|end| self.cursor.position >= end) {
             return Ok(true);
         }
@@ -226,7 +212,7 @@ impl Planner {
         demand: Demand,
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<(), UsageError> {
+    ) -> Result<(), PlanRefusal> {
         let steps = self.cursor.steps;
         while out.own.is_empty() && steps.hold(*at) {
             out.forget_sweeps();

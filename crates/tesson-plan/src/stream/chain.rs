@@ -1,7 +1,5 @@
 //! A stream: its layers, traversed any number of times.
 
-use tesson_core::UsageError;
-
 use super::files::{Files, Taken};
 use super::interleave::Interleave;
 use super::operators::{Below, Count, CountMismatch, Layer, Source, Stop};
@@ -9,6 +7,7 @@ use super::passes::{Facts, sum};
 use super::ring::{Ring, SkipControl};
 use super::{Span, StreamOp, StreamSpec};
 use crate::Demand;
+use crate::PlanRefusal;
 
 /// Why a position is not reached.
 pub(super) enum Stray {
@@ -38,9 +37,9 @@ impl Stream {
     ///
     /// # Errors
     /// A share that is none of its shares; no files.
-    pub fn new(spec: StreamSpec) -> Result<Stream, UsageError> {
+    pub fn new(spec: StreamSpec) -> Result<Stream, PlanRefusal> {
         if spec.files.is_empty() {
-            return Err(UsageError("the split corresponds to no data".into()));
+            return Err(PlanRefusal::NoData);
         }
         let is_shuffle = |op: &&StreamOp| matches!(op, StreamOp::Shuffle { .. });
         let n_sources = 1 + spec.ops.iter().filter(is_shuffle).count();
@@ -106,12 +105,10 @@ impl Stream {
     ///
     /// # Errors
     /// Another number of shuffles.
-    pub fn begin_after(&mut self, passes: &[u64]) -> Result<(), UsageError> {
+    pub fn begin_after(&mut self, passes: &[u64]) -> Result<(), PlanRefusal> {
         if passes.len() != self.passes.len() {
             let (found, expected) = (passes.len(), self.passes.len());
-            return Err(UsageError(format!(
-                "found the passes of {found} shuffles, the stream has {expected}"
-            )));
+            return Err(PlanRefusal::ShufflePasses { found, expected });
         }
         self.begin_at(passes);
         Ok(())
@@ -147,7 +144,7 @@ impl Stream {
     ///
     /// # Errors
     /// The traversals before it have no end.
-    pub fn begin_traversal(&mut self, n: u64) -> Result<(), UsageError> {
+    pub fn begin_traversal(&mut self, n: u64) -> Result<(), PlanRefusal> {
         self.begin_traversal_with(n, &mut || true).map(|_| ())
     }
 
@@ -160,7 +157,7 @@ impl Stream {
         &mut self,
         n: u64,
         keep_going: &mut dyn FnMut() -> bool,
-    ) -> Result<bool, UsageError> {
+    ) -> Result<bool, PlanRefusal> {
         let none: Box<[u64]> = vec![0; self.passes.len()].into();
         let followed = match self.facts.whole {
             Some(_) => n.min(self.follows.into()),
@@ -168,9 +165,7 @@ impl Stream {
         };
         self.begin_at(&none);
         if followed > 0 {
-            let len = self.len().ok_or_else(|| {
-                UsageError(format!("traversal {n} never begins, those before it have no end"))
-            })?;
+            let len = self.len().ok_or(PlanRefusal::NeverBegins { traversal: n })?;
             let mut control = SkipControl::new(Vec::new(), keep_going);
             for _ in 0..followed {
                 // A count that is wrong ends every traversal at the same place.

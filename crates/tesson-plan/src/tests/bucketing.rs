@@ -181,7 +181,7 @@ fn sequences_limit_a_bucket_too() {
 #[test]
 fn what_is_not_shuffled_is_not_bucketed() {
     let index = index_of(&[vec![1, 2]]);
-    let refused = |spec: PlanSpec| Planner::new(spec).start(&index, demand(4, 1, 0)).unwrap_err().0;
+    let refused = |spec: PlanSpec| Planner::new(spec).start(&index, demand(4, 1, 0)).unwrap_err().to_string();
     assert_eq!(
         refused(bucketed(OrderSpec::AsStored, 4)),
         "bucketing is for shuffled orders, this one is as_stored"

@@ -113,7 +113,7 @@ impl Replay {
             let bare = self.delivered;
             match self.planner.start(&self.index, demand) {
                 Ok(cursor) => self.delivered = cursor.unwrap(),
-                Err(e) => return serde_json::json!({"error": e.0}),
+                Err(e) => return serde_json::json!({"error": e.to_string()}),
             }
             if bare != Cursor::default() {
                 self.delivered = self.planner.resume(&self.index, bare, Some(demand)).unwrap().unwrap();
@@ -122,7 +122,7 @@ impl Replay {
         } else if self.last != Some(demand) {
             match self.planner.resume(&self.index, self.delivered, Some(demand)) {
                 Ok(cursor) => self.delivered = cursor.unwrap(),
-                Err(e) => return serde_json::json!({"error": e.0}),
+                Err(e) => return serde_json::json!({"error": e.to_string()}),
             }
         }
         self.last = Some(demand);

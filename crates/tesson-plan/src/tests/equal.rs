@@ -218,12 +218,12 @@ fn sizes_change_where_a_sweep_ends_only() {
     let mut plan = BatchPlan::default();
     planner.next_batch(&index, demand(8, 2, 0), &mut plan).unwrap();
     let cursor = plan.after;
-    let e = planner.next_batch(&index, demand(4, 2, 0), &mut plan).unwrap_err().0;
+    let e = planner.next_batch(&index, demand(4, 2, 0), &mut plan).unwrap_err().to_string();
     assert_eq!(
         e,
         "step 2 of 6 equal ones is due, of 8 samples for 2 workers, and the call asks for 4 samples for 2; sizes and workers may change where the sweep ends"
     );
-    let e = planner.resume(&index, cursor, Some(demand(8, 3, 0))).unwrap_err().0;
+    let e = planner.resume(&index, cursor, Some(demand(8, 3, 0))).unwrap_err().to_string();
     assert!(e.contains("for 3; sizes and workers"), "{e}");
     while !plan.sweep_end {
         planner.next_batch(&index, demand(8, 2, 0), &mut plan).unwrap();
@@ -237,12 +237,12 @@ fn ranks_that_never_get_anything_are_refused_where_steps_are_dropped() {
     let index = index_of(&[vec![1, 1], vec![1, 1]]);
     let start =
         |mode| Planner::new(with_equal_steps(chunk_window(1, 0), mode)).start(&index, demand(4, 3, 2));
-    assert!(start(EqualSteps::Drop).unwrap_err().0.starts_with("3 workers share 2 chunks"));
+    assert!(start(EqualSteps::Drop).unwrap_err().to_string().starts_with("3 workers share 2 chunks"));
     let empty = read(&with_equal_steps(chunk_window(1, 0), EqualSteps::Repeat), &index, demand(4, 3, 2));
     assert!(empty.len() == 3 * 2 && empty.iter().all(|(own, ..)| own.is_empty()), "{empty:?}");
     let crossing =
         PlanSpec { cross_sweep_ends: true, ..with_equal_steps(chunk_window(1, 0), EqualSteps::Empty) };
-    let e = Planner::new(crossing).start(&index, demand(4, 2, 0)).unwrap_err().0;
+    let e = Planner::new(crossing).start(&index, demand(4, 2, 0)).unwrap_err().to_string();
     assert!(e.starts_with("equal steps are for minibatches that end with their sweep"), "{e}");
 }
 
@@ -254,6 +254,6 @@ fn a_state_of_steps_that_cannot_be_of_the_corpus_is_refused() {
     planner.next_batch(&index, demand(8, 2, 0), &mut plan).unwrap();
     let mut cursor = plan.after;
     cursor.steps.end_sequence = 99;
-    let e = planner.resume(&index, cursor, None).unwrap_err().0;
+    let e = planner.resume(&index, cursor, None).unwrap_err().to_string();
     assert_eq!(e, "the state's steps are of sequences 0 to 99 of 24, the corpus has 24");
 }

@@ -160,5 +160,5 @@ fn a_cursor_that_no_window_has_is_refused() {
     assert!(planner.resume(&index, Cursor { window, ..Cursor::default() }, None).is_err());
     planner.resume(&index, Cursor { sequence: 9, ..Cursor::default() }, None).unwrap();
     let refused = planner.next_batch(&index, demand(1, 1, 0), &mut BatchPlan::default());
-    assert_eq!(refused.unwrap_err().0, "the state's next entry is 9, its window has 2");
+    assert_eq!(refused.unwrap_err().to_string(), "the state's next entry is 9, its window has 2");
 }

@@ -160,6 +160,9 @@ fn a_single_ranks_state_is_no_state_of_all_ranks() {
     let by_position = PlanSpec { sharing: Sharing::Position, ..spec(chunk_window(4, 7)) };
     let mut planner = Planner::new(by_position);
     let error = planner.restore(&index, &state(2, 1, 0), None).unwrap_err();
-    assert!(error.0.contains("rank 1 of 2") && error.0.contains("merge_states"), "{error}");
+    assert!(
+        error.to_string().contains("rank 1 of 2") && error.to_string().contains("merge_states"),
+        "{error}"
+    );
     planner.restore(&index, &state(1, 0, 0), None).unwrap().unwrap();
 }

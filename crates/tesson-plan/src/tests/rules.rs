@@ -148,7 +148,7 @@ fn a_small_window_over_many_sequences_holds_a_few_windows_of_them() {
 
 fn check_refused(spec: PlanSpec, chunks: &[Vec<u32>], demand: Demand, expected: &str) {
     let found = Planner::new(spec).start(&index_of(chunks), demand).unwrap_err();
-    assert_eq!(found.0, expected);
+    assert_eq!(found.to_string(), expected);
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn a_cursor_of_a_larger_corpus_is_refused() {
     let mut planner = Planner::new(spec(chunk_window(1, 0)));
     let cursor = Cursor { position: 9, sequence: 9, ..Cursor::default() };
     let error = planner.resume(&index_of(&[vec![1]]), cursor, None).unwrap_err();
-    assert_eq!(error.0, "the state's next sequence is 9, the corpus has 1");
+    assert_eq!(error.to_string(), "the state's next sequence is 9, the corpus has 1");
 }
 
 #[test]
@@ -240,7 +240,7 @@ fn a_limit_of_no_samples_is_refused_by_reading_and_not_by_a_seek_before_it() {
         for position in [0, 1] {
             planner.seek(&index, position, None).expect("nothing is read yet");
             let e = planner.next_batch(&index, demand(1, 1, 0), &mut BatchPlan::default()).unwrap_err();
-            assert_eq!(e.0, "the data are limited to 0 samples, at least 1 is expected");
+            assert_eq!(e.to_string(), "the data are limited to 0 samples, at least 1 is expected");
         }
     }
 }

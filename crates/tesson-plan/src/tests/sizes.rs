@@ -63,5 +63,5 @@ fn a_minibatch_of_no_sequences_is_refused() {
     let index = index_of(&[vec![1, 2]]);
     let mut planner = Planner::new(two_sweeps(OrderSpec::AsStored, 0));
     let e = planner.start(&index, demand(4, 1, 0)).unwrap_err();
-    assert_eq!(e.0, "minibatches of 0 sequences are asked for, at least 1 is expected");
+    assert_eq!(e.to_string(), "minibatches of 0 sequences are asked for, at least 1 is expected");
 }

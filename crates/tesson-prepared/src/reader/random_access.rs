@@ -128,7 +128,7 @@ impl Reader {
         let goal = SeekTarget { traversal: Some(traversal), place, with_next: true };
         let probe = self.prefetcher.probe(&self.loader);
         let number = self.order.find(goal, probe, keep_going).map(|(_, number)| number);
-        let absent = || UsageError(format!("there is no example {place}"));
+        let absent = || UsageError::new(format!("there is no example {place}"));
         let number = number.map_err(|astray| self.led_astray(astray))?.ok_or_else(absent)?;
         self.check_places(&[number])?;
         let start = examples.len();
@@ -146,6 +146,6 @@ impl Reader {
             left -= of.take;
         }
         let what = format!("place {place} is not below the {} examples of the split", self.split_len());
-        Err(UsageError(what).into())
+        Err(UsageError::new(what).into())
     }
 }

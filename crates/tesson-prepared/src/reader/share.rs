@@ -24,7 +24,7 @@ impl Reader {
         if self.order.on_damage == OnDamage::StopShard && workers > 1 {
             let what = "`stop_shard` is for one worker: the others do not see where a file is damaged; `skip` leaves out \
                 damaged records alone";
-            return Err(UsageError(what.into()).into());
+            return Err(UsageError::new(what.into()).into());
         }
         self.discard_prefetch()?;
         if workers > 1 {

@@ -14,6 +14,11 @@ __all__ = ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError
 class TessonError(Exception):
     """The base of all errors of Tesson.
 
+    Attributes
+    ----------
+    code : str
+        The stable code of what is wrong, such as ``ctf.bad-number``; the manual lists all of them. Empty where there is none.
+
     Examples
     --------
     >>> import tesson
@@ -23,6 +28,8 @@ class TessonError(Exception):
     ...     print(type(e).__name__, isinstance(e, ValueError))
     UsageError True
     """
+
+    code: str = ""
 
 
 class ConfigError(TessonError, ValueError):
@@ -65,8 +72,6 @@ class DataError(TessonError, ValueError):
 
     Attributes
     ----------
-    code : str
-        The stable code of what is wrong, such as ``ctf.bad-number``; the manual lists all of them.
     file : str
         The file, as the configuration names it.
     offset : int
@@ -95,7 +100,6 @@ class DataError(TessonError, ValueError):
         self,
         message: str,
         *,
-        code: str = "",
         file: str = "",
         offset: int = 0,
         line: int | None = None,
@@ -104,7 +108,6 @@ class DataError(TessonError, ValueError):
         key: int | str | None = None,
     ) -> None:
         super().__init__(message)
-        self.code = code
         self.file = file
         self.offset = offset
         self.line = line

@@ -227,12 +227,12 @@ impl Stream {
         until_signal(py, |go_on| {
             let mut goes_on = stream.begin_traversal_with(traversal, go_on)?;
             if stream.len().is_none() {
-                return Err(UsageError("the stream has no end: take some of it".into()));
+                return Err(UsageError::new("the stream has no end: take some of it".into()));
             }
             let mut records = Vec::new();
             // Whoever has said no gets the signal that it came from.
             while goes_on && !stream.has_ended() {
-                stream.fill(AT_ONCE, &mut records).map_err(|e| UsageError(e.to_string()))?;
+                stream.fill(AT_ONCE, &mut records).map_err(|e| UsageError::new(e.to_string()))?;
                 goes_on = go_on();
             }
             Ok(records)

@@ -10,11 +10,10 @@ mod skip;
 mod source;
 mod take;
 
-use tesson_core::UsageError;
-
 use super::StreamOp;
 use super::passes::Facts;
 use super::ring::SkipControl;
+use crate::PlanRefusal;
 
 pub(super) use count::Count;
 pub use count::CountMismatch;
@@ -98,7 +97,7 @@ impl Layer {
         source: usize,
         fused: bool,
         below: &Facts,
-    ) -> Result<Option<Layer>, UsageError> {
+    ) -> Result<Option<Layer>, PlanRefusal> {
         Ok(Some(match op {
             StreamOp::Shuffle { buffer, seeding } => Layer::Shuffle(Shuffle::new(buffer, seeding, source)),
             StreamOp::Repeat(n) => Layer::Repeat(Repeat::new(n, fused, below)),

@@ -2,9 +2,8 @@
 
 use std::num::NonZeroU64;
 
-use tesson_core::UsageError;
-
 use super::{Below, Operator, Skipped, Stop};
+use crate::PlanRefusal;
 use crate::stream::passes::Facts;
 use crate::stream::ring::SkipControl;
 
@@ -20,11 +19,10 @@ pub(in crate::stream) struct Shard {
 impl Shard {
     /// # Errors
     /// A share that is none of `count`.
-    pub(super) fn new(count: NonZeroU64, index: u64) -> Result<Shard, UsageError> {
+    pub(super) fn new(count: NonZeroU64, index: u64) -> Result<Shard, PlanRefusal> {
         let count = count.get();
         if index >= count {
-            let last = count - 1;
-            return Err(UsageError(format!("share {index} is none of the {count} shares 0 … {last}")));
+            return Err(PlanRefusal::NoSuchShare { index, count });
         }
         Ok(Shard { count, index, before: index })
     }
