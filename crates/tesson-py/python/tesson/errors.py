@@ -177,8 +177,7 @@ class StoreError(TessonError, OSError):
 
     def __reduce__(self) -> tuple[object, ...]:
         # OSError keeps errno outside of the instance's dictionary, where pickle would not find it.
-        make = partial(StoreError, file=self.file, offset=self.offset, errno=self.errno)
-        return make, self.args
+        return partial(StoreError, errno=self.errno), self.args, vars(self)
 
 
 class UnavailableError(TessonError, NotImplementedError):

@@ -147,8 +147,10 @@ def test_deserializers_that_cannot_go_together_and_none_are_refused() -> None:
     ],
 )
 def test_errors_pickle_with_their_attributes(error: TessonError) -> None:
+    error.code = "finder.what-was-found"
     again = pickle.loads(pickle.dumps(error))
     assert type(again) is type(error)
+    assert again.code == error.code
     assert (str(again), vars(again)) == (str(error), vars(error))
     assert getattr(again, "errno", None) == getattr(error, "errno", None)
 
