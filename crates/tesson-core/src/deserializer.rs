@@ -5,14 +5,18 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::{Corpus, DataError, Error, Fetch, Index, Parallelism, StreamInfo, StreamingDecoder};
+use crate::{
+    Corpus, DataError, Error, Fetch, Index, ListedAt, NamedResources, Parallelism, ResourceId, StreamInfo,
+    StreamingDecoder,
+};
 
 /// A deserializer: understands one dataset's bytes. Every method is required: one that is made of others cannot forget any.
 pub trait Deserializer: Send + Sync {
     /// What the engine has to know. Final after [`Deserializer::prepare`].
     fn facts(&self) -> &DeserializerFacts;
 
-    /// Looks at the beginning of the data: encoding, mode, shapes that are left open. Called once, before all else.
+    /// Looks at the beginning of the data: encoding, mode, shapes that are left open, and the resources that the data list.
+    /// Called once, before all else.
     ///
     /// # Errors
     /// Data that cannot be this format at all.
@@ -49,8 +53,14 @@ pub trait Deserializer: Send + Sync {
 pub struct DeserializerFacts {
     /// The name of its format, as in configurations.
     pub name: &'static str,
-    /// The files, as the configuration names them.
+    /// The files, as the configuration names them. They are opened before [`Deserializer::prepare`].
     pub resources: Vec<PathBuf>,
+    /// Files and members of archives that these list, as [`Deserializer::prepare`] finds them. They are opened when they are
+    /// first read. By default there are none.
+    pub named: Arc<NamedResources>,
+    /// What tells the corpus from others, if more than sizes and both ends of [`resources`](DeserializerFacts::resources) do:
+    /// a hash of whole lists and of the sizes in them, say. Saved states are bound to it.
+    pub fingerprint: Option<u64>,
     /// The streams, in the order of the configuration.
     pub streams: Vec<StreamInfo>,
     /// All options that change sequences, keys or values, in a stable text form: part of states and index caches.
@@ -87,6 +97,8 @@ impl DeserializerFacts {
         DeserializerFacts {
             name,
             resources,
+            named: Arc::default(),
+            fingerprint: None,
             streams,
             identity: identity.into(),
             max_errors: 0,
@@ -98,6 +110,22 @@ impl DeserializerFacts {
             composable: true,
             smaller_chunks: None,
         }
+    }
+
+    /// Adds a file that the data list, or an archive.
+    pub fn push_file(&mut self, path: &str, at: ListedAt) -> ResourceId {
+        let number = Arc::make_mut(&mut self.named).push_file(path, at);
+        ResourceId(self.resources.len() as u32 + number)
+    }
+
+    /// Adds a member of an archive that has been added as a file.
+    ///
+    /// # Panics
+    /// If there is no such archive.
+    pub fn push_member(&mut self, archive: ResourceId, name: &str, at: ListedAt) -> ResourceId {
+        let n = self.resources.len() as u32;
+        let number = Arc::make_mut(&mut self.named).push_member(archive.0 - n, name, at);
+        ResourceId(n + number)
     }
 }
 

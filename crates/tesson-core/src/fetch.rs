@@ -4,7 +4,8 @@ use std::ops::Range;
 
 use crate::Error;
 
-/// One of a deserializer's resources (files), by position in [`DeserializerFacts::resources`](crate::DeserializerFacts).
+/// One of a deserializer's resources: the files of [`DeserializerFacts`](crate::DeserializerFacts), then those that are
+/// [named](crate::NamedResources) in them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ResourceId(pub u32);
 

@@ -12,12 +12,16 @@ use tesson_core::{
 };
 
 use crate::executor::{Canceller, RetryingRead};
+use crate::named_files::NamedFiles;
 use crate::stats::Counters;
 use crate::store::{Resource, Store};
 
 /// The open resources of a source.
 pub(crate) struct Resources {
+    /// Those that configurations name.
     files: Vec<(Arc<Path>, Box<dyn Resource>)>,
+    /// Those that these list, for each deserializer that has any, ascending by number.
+    named: Vec<NamedFiles>,
     counters: Arc<Counters>,
     canceller: Canceller,
     /// Whether what is being read is called off, though the source is not.
@@ -50,7 +54,35 @@ impl Resources {
         if !missing.is_empty() {
             return Err(not_found(missing, &files, store).into());
         }
-        Ok(Resources { files, counters, canceller, interrupted: AtomicBool::new(false), largest })
+        let interrupted = AtomicBool::new(false);
+        Ok(Resources { files, named: Vec::new(), counters, canceller, interrupted, largest })
+    }
+
+    /// Adds resources that are listed in those of a deserializer, whose numbers they follow.
+    pub(crate) fn push_named(&mut self, named: NamedFiles) {
+        self.named.push(named);
+    }
+
+    /// Whether some are listed: then their sizes are not known.
+    pub(crate) fn are_named(&self) -> bool {
+        !self.named.is_empty()
+    }
+
+    /// Bytes of memory that names take.
+    pub(crate) fn memory(&self) -> usize {
+        self.named.iter().map(NamedFiles::memory).sum()
+    }
+
+    fn located(&self, resource: ResourceId) -> Located<'_> {
+        let before = self.named.partition_point(|named| named.ids.start <= resource.0);
+        let Some(last) = before.checked_sub(1) else { return Located::Root(resource.0 as usize) };
+        match &self.named[last] {
+            named if named.ids.contains(&resource.0) => Located::Named(named, resource.0 - named.ids.start),
+            _ => {
+                let listed: usize = self.named[..before].iter().map(|named| named.ids.len()).sum();
+                Located::Root(resource.0 as usize - listed)
+            }
+        }
     }
 
     /// Names and open files.
@@ -65,10 +97,16 @@ impl Resources {
 
     /// The name of a resource; `None` for one that does not exist.
     pub(crate) fn path(&self, resource: ResourceId) -> Option<Arc<Path>> {
-        self.files.get(resource.0 as usize).map(|(path, _)| path.clone())
+        if resource == ResourceId::NONE {
+            return None;
+        }
+        match self.located(resource) {
+            Located::Root(file) => self.files.get(file).map(|(path, _)| path.clone()),
+            Located::Named(named, number) => Some(named.path(number)),
+        }
     }
 
-    /// Bytes of all files together.
+    /// Bytes of all files that configurations name.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.iter().map(|(_, file)| file.size()).sum()
     }
@@ -85,6 +123,49 @@ impl Resources {
             false => self.read_after(run.resource, run.offset..run.offset + run.bytes, 0, into),
         }
     }
+
+    fn read_from(
+        &self,
+        path: &Arc<Path>,
+        file: &dyn Resource,
+        range: Range<u64>,
+        keep: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        if range.start > range.end || range.end > file.size() {
+            let what = format!("bytes {}..{} of {} are asked for", range.start, range.end, file.size());
+            let e = io::Error::new(io::ErrorKind::UnexpectedEof, what);
+            return Err(StoreError::new(path.clone(), Some(range.start), e).into());
+        }
+        let n = (range.end - range.start) as usize;
+        if (keep + n) as u64 > self.largest.saturating_add(LOOKAHEAD) {
+            let offset = range.start.saturating_sub(keep as u64);
+            let at = Location { file: path.clone(), offset, line: None };
+            let kind = DataErrorKind::SequenceBeyondMemory { found: (keep + n) as u64, limit: self.largest };
+            return Err(DataError::new(kind, at).into());
+        }
+        into.resize(keep + n, 0);
+        let read = RetryingRead {
+            path,
+            file,
+            size: file.size(),
+            is_cancelled: &|| self.cancelled(),
+            retries: &|| {
+                self.counters.retries.fetch_add(1, Ordering::Relaxed);
+            },
+        };
+        read.fill(range.start, &mut into[keep..])?;
+        self.counters.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// Where a resource is found.
+enum Located<'a> {
+    /// One of the files that configurations name.
+    Root(usize),
+    /// One of those that are listed, by its number there.
+    Named(&'a NamedFiles, u32),
 }
 
 /// The error of files that are not there beside those that are.
@@ -108,7 +189,10 @@ fn not_found(
 
 impl Fetch for Resources {
     fn size(&self, resource: ResourceId) -> Result<u64, Error> {
-        Ok(self.files[resource.0 as usize].1.size())
+        match self.located(resource) {
+            Located::Root(file) => Ok(self.files[file].1.size()),
+            Located::Named(named, number) => Ok(named.open(number)?.size()),
+        }
     }
 
     fn read_after(
@@ -118,36 +202,23 @@ impl Fetch for Resources {
         keep: usize,
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let (path, file) = &self.files[resource.0 as usize];
-        if range.start > range.end || range.end > file.size() {
-            let what = format!("bytes {}..{} of {} are asked for", range.start, range.end, file.size());
-            let e = io::Error::new(io::ErrorKind::UnexpectedEof, what);
-            return Err(StoreError::new(path.clone(), Some(range.start), e).into());
+        match self.located(resource) {
+            Located::Root(file) => {
+                let (path, file) = &self.files[file];
+                self.read_from(path, &**file, range, keep, into)
+            }
+            Located::Named(named, number) => {
+                let file = named.open(number)?;
+                let read = self.read_from(&named.path(number), &file, range, keep, into);
+                read.map_err(|e| named.with_line(number, e))
+            }
         }
-        let n = (range.end - range.start) as usize;
-        if (keep + n) as u64 > self.largest.saturating_add(LOOKAHEAD) {
-            let offset = range.start.saturating_sub(keep as u64);
-            let at = Location { file: path.clone(), offset, line: None };
-            let kind = DataErrorKind::SequenceBeyondMemory { found: (keep + n) as u64, limit: self.largest };
-            return Err(DataError::new(kind, at).into());
-        }
-        into.resize(keep + n, 0);
-        let read = RetryingRead {
-            path,
-            file: &**file,
-            size: file.size(),
-            is_cancelled: &|| self.cancelled(),
-            retries: &|| {
-                self.counters.retries.fetch_add(1, Ordering::Relaxed);
-            },
-        };
-        read.fill(range.start, &mut into[keep..])?;
-        self.counters.bytes_read.fetch_add(n as u64, Ordering::Relaxed);
-        Ok(())
     }
 
     fn mapped(&self, resource: ResourceId, range: Range<u64>) -> Option<&[u8]> {
-        let all = self.files[resource.0 as usize].1.mapped()?;
+        // What is listed is closed again.
+        let Located::Root(file) = self.located(resource) else { return None };
+        let all = self.files[file].1.mapped()?;
         // Reading refuses what is too large to be decoded.
         let _fits =
             range.end.checked_sub(range.start).filter(|&n| n <= self.largest.saturating_add(LOOKAHEAD))?;
@@ -155,7 +226,9 @@ impl Fetch for Resources {
     }
 
     fn will_need(&self, resource: ResourceId, range: Range<u64>) {
-        self.files[resource.0 as usize].1.will_need(range);
+        if let Located::Root(file) = self.located(resource) {
+            self.files[file].1.will_need(range);
+        }
     }
 
     fn context(&self) -> &dyn ReadContext {

@@ -4,6 +4,7 @@
 //! memory and how reads are cut changes when a minibatch is ready, never what it holds. This crate follows the `tesson`
 //! façade and has no stability promise of its own.
 
+mod archive;
 mod arrays;
 pub mod atomic_file;
 mod block;
@@ -19,6 +20,7 @@ mod join;
 mod kernels;
 mod layout;
 mod minibatch;
+mod named_files;
 mod open_files;
 mod pack;
 mod packed;

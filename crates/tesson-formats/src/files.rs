@@ -47,6 +47,9 @@ pub(crate) struct Files<F> {
     streaming: bool,
 }
 
+/// The index of one file, and the defects found while indexing it.
+type FileIndex = (Result<Indexed, Error>, Vec<DataError>);
+
 /// One of the files.
 fn only(fetch: &dyn Fetch, file: usize) -> PartFetch<'_> {
     PartFetch { fetch, first: file as u32 }
@@ -87,10 +90,9 @@ impl<F: DataFile> Files<F> {
         fetch: &dyn Fetch,
         parallelism: &dyn Parallelism,
         collect: bool,
-    ) -> impl Iterator<Item = (Result<Indexed, Error>, Vec<DataError>)> {
+    ) -> impl Iterator<Item = FileIndex> {
         let n = self.files.len();
-        let indexed: Vec<OnceLock<(Result<Indexed, Error>, Vec<DataError>)>> =
-            (0..n).map(|_| OnceLock::new()).collect();
+        let indexed: Vec<OnceLock<FileIndex>> = (0..n).map(|_| OnceLock::new()).collect();
         let index = |file: usize, parallelism: &dyn Parallelism| {
             let found = indexed[file].get_or_init(|| {
                 let mut found = Vec::new();

@@ -71,10 +71,10 @@ pub mod deserializer {
         ByteRun, Cause, Chunk, ChunkAccess, ChunkSpan, CompactLengths, Corpus, CorpusFacts, Damage, Data,
         DecodeRoom, DecodeWarnings, Defects, DescribeFn, Deserializer, DeserializerFacts, EncodedColumn,
         Fault, Fetch, Format, FoundStream, Frame, FrameColumn, InMemory, Index, IndexCache, Indexed, KeyType,
-        Keys, Name, Object, Offsets, OneCore, OpenFn, OptionDefault, OptionKind, OptionSpec, OptionTable,
-        Options, Origin, Parallelism, ReadContext, ReaderDefaults, RepeatedKeys, ResourceId, Scattered,
-        Scratch, Section, SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Value, Values,
-        Words, describe_from_table,
+        Keys, ListedAt, Name, NamedResource, NamedResources, Object, Offsets, OneCore, OpenFn, OptionDefault,
+        OptionKind, OptionSpec, OptionTable, Options, Origin, Parallelism, ReadContext, ReaderDefaults,
+        RepeatedKeys, ResourceId, Scattered, Scratch, Section, SequenceSelection, StreamColumn,
+        StreamMismatch, StreamingDecoder, Value, Values, Words, describe_from_table,
     };
 
     /// Custom transforms.

@@ -85,7 +85,7 @@ pub(crate) fn index(
         }
         joined.push(JoinedPart {
             indexed,
-            first_resource: part.files.start as u32,
+            first_resource: part.first,
             first_stream,
             streams,
             repeated,
@@ -167,13 +167,13 @@ fn each_keys(
 ) -> Result<(), Error> {
     type Found = Mutex<Option<Result<Keys, Error>>>;
     let n_chunks = part.indexed.index.n_chunks();
-    let mut benches: Vec<Mutex<(Scratch, Chunk)>> = Vec::new();
-    benches.resize_with(threads.n, || Mutex::new((Scratch::default(), Chunk::empty())));
+    let mut workers: Vec<Mutex<(Scratch, Chunk)>> = Vec::new();
+    workers.resize_with(threads.n, || Mutex::new((Scratch::default(), Chunk::empty())));
     for from in (0..n_chunks).step_by(threads.n) {
         let wave = threads.n.min(n_chunks - from);
         let found: Vec<Found> = (0..wave).map(|_| Mutex::new(None)).collect();
         threads.run(wave, &|i| {
-            let mut worker = benches[i].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut worker = workers[i].lock().unwrap_or_else(PoisonError::into_inner);
             let (scratch, chunk) = &mut *worker;
             let n: u32 = part.indexed.index.chunk(from + i).n_sequences;
             let fetch = PartFetch { fetch: resources, first: part.first_resource };

@@ -10,6 +10,8 @@ use tesson_core::{
 };
 
 use crate::fetch::Resources;
+use crate::named_files::NamedFiles;
+use crate::store::Store;
 use crate::threads::Threads;
 use crate::{fingerprint, index_cache};
 
@@ -17,6 +19,8 @@ use crate::{fingerprint, index_cache};
 pub(crate) struct Part {
     pub(crate) deserializer: Arc<dyn Deserializer>,
     pub(crate) files: Range<usize>,
+    /// Number of its first resource.
+    pub(crate) first: u32,
 }
 
 /// The deserializers of a source. The first one is the primary.
@@ -35,13 +39,14 @@ impl Parts {
     /// define the size.
     pub(crate) fn prepare(
         deserializers: Vec<Box<dyn Deserializer>>,
-        resources: &Resources,
+        resources: &mut Resources,
+        store: &dyn Store,
     ) -> Result<Parts, Error> {
         check(&deserializers)?;
         let mut parts = Vec::with_capacity(deserializers.len());
-        let mut first = 0;
+        let (mut first, mut first_file) = (0, 0);
         for (i, mut deserializer) in deserializers.into_iter().enumerate() {
-            deserializer.prepare(&PartFetch { fetch: resources, first: first as u32 })?;
+            deserializer.prepare(&PartFetch { fetch: resources, first })?;
             // Now: some formats find their streams in the file.
             let checked = deserializer.facts().streams.iter().try_for_each(StreamInfo::check_name);
             checked.map_err(|what| ConfigError::new(format!("deserializers[{i}]"), what))?;
@@ -53,9 +58,18 @@ impl Parts {
                 );
                 return Err(ConfigError::new("deserializers[0]", what).into());
             }
-            let files = first..first + deserializer.facts().resources.len();
-            first = files.end;
-            parts.push(Part { deserializer: deserializer.into(), files });
+            let facts = deserializer.facts();
+            let files = first_file..first_file + facts.resources.len();
+            let first_named = first + facts.resources.len() as u32;
+            let n_named = facts.named.len() as u32;
+            if n_named > 0 {
+                let lists = resources.files()[files.clone()].iter().map(|(path, _)| path.clone()).collect();
+                let named = NamedFiles::new(first_named, facts.named.clone(), lists, store.shared());
+                resources.push_named(named);
+            }
+            first_file = files.end;
+            parts.push(Part { deserializer: deserializer.into(), files, first });
+            first = first_named + n_named;
         }
         Ok(Parts(parts))
     }
@@ -122,12 +136,12 @@ impl Part {
         threads: &Threads,
         defects: &mut Defects<'_>,
     ) -> Result<Indexed, Error> {
-        let fetch = PartFetch { fetch: resources, first: self.files.start as u32 };
+        let fetch = PartFetch { fetch: resources, first: self.first };
         let deserializer = &*self.deserializer;
         if self.facts().index_cache != IndexCache::On {
             return deserializer.index(&fetch, threads, defects);
         }
-        let corpus = fingerprint::corpus(resources, self.files.clone())?;
+        let corpus = fingerprint::corpus([(self.facts(), self.first)].into_iter(), resources)?;
         let files = &resources.files()[self.files.clone()];
         if let Some(indexed) = index_cache::read(deserializer, files, corpus) {
             return Ok(indexed);
@@ -145,7 +159,7 @@ impl Part {
         indexed: &Indexed,
         resources: &Resources,
     ) -> Result<PathBuf, Error> {
-        let corpus = fingerprint::corpus(resources, self.files.clone())?;
+        let corpus = fingerprint::corpus([(self.facts(), self.first)].into_iter(), resources)?;
         let files = &resources.files()[self.files.clone()];
         index_cache::write(&*self.deserializer, files, corpus, indexed).map_err(|e| {
             let input = files.first().map_or(Path::new(""), |(path, _)| path);

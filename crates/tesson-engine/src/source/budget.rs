@@ -72,7 +72,7 @@ impl Source {
 
     /// Divides the memory that index and plan leave.
     pub(super) fn budget(&self, indexed: &Indexed) -> Result<Budget, Error> {
-        let index = (indexed.index.bytes() + indexed.corpus.facts().memory) as u64;
+        let index = (indexed.index.bytes() + indexed.corpus.facts().memory + self.resources.memory()) as u64;
         let buckets = self.plan.bucketing.map_or(0, |_| Bucketing::bytes(indexed.index.n_sequences()));
         // Equal steps are counted in an order of their own.
         let orders = 1 + u64::from(self.plan.equal_steps.is_some());

@@ -30,7 +30,7 @@ impl Source {
     pub fn mismatches(&self) -> Result<Vec<StreamMismatch>, Error> {
         let (mut all, mut first_stream) = (Vec::new(), 0);
         for part in self.parts.list() {
-            let fetch = PartFetch { fetch: &*self.resources, first: part.files.start as u32 };
+            let fetch = PartFetch { fetch: &*self.resources, first: part.first };
             let found = part.deserializer.mismatches(&fetch)?;
             all.extend(found.into_iter().map(|m| StreamMismatch { stream: first_stream + m.stream, ..m }));
             first_stream += part.facts().streams.len();

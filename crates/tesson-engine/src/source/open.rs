@@ -76,8 +76,8 @@ impl Source {
         let counters = Arc::new(Counters::default());
         let largest = (memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
         let files = join::files(&deserializers);
-        let resources = Resources::open(files, store, counters.clone(), canceller.clone(), largest)?;
-        let parts = Parts::prepare(deserializers, &resources)?;
+        let mut resources = Resources::open(files, store, counters.clone(), canceller.clone(), largest)?;
+        let parts = Parts::prepare(deserializers, &mut resources, store)?;
         if truncation.is_some() {
             // Rows are filled sequence by sequence, however many samples other ranks pass meanwhile (§9.3).
             plan.local_timeline = true;
@@ -94,7 +94,8 @@ impl Source {
         if plan.equal_steps.is_some() && plan.order.is_local() && plan.sharing == Sharing::Chunk {
             return Err(ConfigError::refused("equalSteps", &PlanRefusal::EqualStepsNeedComposable).into());
         }
-        let corpus = fingerprint::corpus(&resources, 0..resources.files().len())?;
+        let corpus =
+            fingerprint::corpus(parts.list().iter().map(|part| (part.facts(), part.first)), &resources)?;
         let mut options = Identity::of(parts.identity())
             .field("frame", frame_mode)
             .field("element", element.name())

@@ -36,7 +36,7 @@ impl Source {
         }
         let budget = self.budget(&indexed)?;
         self.pipeline = None;
-        let storage = self.resources.bytes();
+        let storage = self.storage(&indexed);
         let small = storage <= SMALL.min(budget.blocks / 8);
         let keep = self.parts.keep_in_memory();
         let shuffled = self.plan.order.is_shuffled();
@@ -49,6 +49,15 @@ impl Source {
         let corpus_index = CorpusIndex::Indexed { index: indexed.index, corpus: indexed.corpus, table };
         self.pipeline = Some(self.pipeline_of(corpus_index, &budget, retain, by_row));
         Ok(())
+    }
+
+    /// Bytes of the data. What is listed in them is not opened to know its size: the index says it.
+    fn storage(&self, indexed: &Indexed) -> u64 {
+        let index = &indexed.index;
+        match self.resources.are_named() {
+            true => (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes).sum(),
+            false => self.resources.bytes(),
+        }
     }
 
     /// Whether sequences are better fetched one by one than kept ([`LONG`], [`NARROW`]).
@@ -97,7 +106,7 @@ impl Source {
 
     pub(super) fn growing_pipeline(&self) -> Pipeline {
         let budget = Budget::of(self.memory_limit, self.threads);
-        let storage = self.resources.bytes();
+        let storage = if self.resources.are_named() { u64::MAX } else { self.resources.bytes() };
         let retain = self.parts.keep_in_memory() || storage <= SMALL.min(budget.blocks / 8);
         self.pipeline_of(CorpusIndex::Growing, &budget, retain, false)
     }

@@ -42,6 +42,10 @@ impl Store for FakeStore {
         let inner = self.inner.open(path)?;
         Ok(Box::new(Faked { inner, schedule: self.schedule.clone(), reads: AtomicU64::new(0) }))
     }
+
+    fn shared(&self) -> Arc<dyn Store> {
+        Arc::new(self.clone())
+    }
 }
 
 struct Faked {

@@ -7,6 +7,7 @@
 use std::fs::{File, Metadata};
 use std::io::{self, Read};
 use std::path::{self, Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::UNIX_EPOCH;
 #[cfg(target_os = "linux")]
@@ -23,6 +24,10 @@ impl Store for FileStore {
         let (file, meta) = open_regular(path)?;
         let handle = Handle::of(file, path)?;
         Ok(Box::new(LocalFile { handle, size: meta.len(), modified_ns: modified_ns(&meta) }))
+    }
+
+    fn shared(&self) -> Arc<dyn Store> {
+        Arc::new(*self)
     }
 
     fn remedy(&self, path: &Path, error: &io::Error) -> Option<String> {

@@ -35,6 +35,10 @@ impl Store for MemoryStore {
         }
     }
 
+    fn shared(&self) -> Arc<dyn Store> {
+        Arc::new(self.clone())
+    }
+
     fn remedy(&self, path: &Path, _error: &io::Error) -> Option<String> {
         let near = nearest(path.to_str()?, self.0.keys().filter_map(|known| known.to_str()))?;
         Some(format!("did you mean `{near}`?"))

@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use memmap2::Mmap;
 
@@ -20,6 +21,10 @@ impl Store for MmapStore {
         // SAFETY: whoever chooses this store promises that its files stay as they are.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Box::new(Mapped { map, modified_ns: modified_ns(&meta) }))
+    }
+
+    fn shared(&self) -> Arc<dyn Store> {
+        Arc::new(*self)
     }
 
     fn remedy(&self, path: &Path, error: &io::Error) -> Option<String> {

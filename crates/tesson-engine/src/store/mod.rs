@@ -10,6 +10,7 @@ mod text;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Arc;
 
 use tesson_core::StoreError;
 
@@ -27,6 +28,9 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// When there is none of this name, or it cannot be read at random positions.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>>;
+
+    /// The same store, to open more resources while data are read.
+    fn shared(&self) -> Arc<dyn Store>;
 
     /// Half a sentence that says what to do about an error of opening `path`, if anything is known.
     fn remedy(&self, _path: &Path, _error: &io::Error) -> Option<String> {

@@ -343,7 +343,7 @@ fn max_errors(options: &Options<'_>) -> Result<u64, ConfigError> {
                     and `maxErrors = 4294967295` forgives as many as CNTK does for -1";
         return Err(ConfigError::new(options.path("maxErrors"), what));
     }
-    Ok(options.whole("maxErrors")?)
+    options.whole("maxErrors")
 }
 
 /// A stream's dimension; 0 where it is to be taken from the data.

@@ -1,0 +1,158 @@
+//! Files and archive members that data list: opened when they are first read, a bounded number of them at a time.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tesson_core::{Error, ListedAt, NamedResource, NamedResources, StoreError};
+
+use crate::archive::Archive;
+use crate::store::{Resource, Store};
+
+/// Listed files that a deserializer holds open at a time.
+const OPEN_AT_A_TIME: usize = 64;
+
+/// The listed resources of one deserializer.
+pub(crate) struct NamedFiles {
+    /// Their numbers among all resources.
+    pub(crate) ids: Range<u32>,
+    names: Arc<NamedResources>,
+    /// The files that list them.
+    lists: Vec<Arc<Path>>,
+    store: Arc<dyn Store>,
+    /// The one used last is the last.
+    open: Mutex<Vec<(u32, Arc<dyn Resource>)>>,
+    /// Archives whose directory has been read.
+    archives: Mutex<BTreeMap<u32, Arc<Mutex<Option<Arc<Archive>>>>>>,
+}
+
+/// A listed resource that is open.
+pub(crate) enum Opened<'a> {
+    File(Arc<dyn Resource>),
+    Member { archive: Arc<Archive>, name: &'a str, size: u64 },
+}
+
+impl Resource for Opened<'_> {
+    fn size(&self) -> u64 {
+        match self {
+            Opened::File(file) => file.size(),
+            Opened::Member { size, .. } => *size,
+        }
+    }
+
+    fn modified_ns(&self) -> Option<u128> {
+        None
+    }
+
+    fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Opened::File(file) => file.read_at(offset, into),
+            Opened::Member { archive, name, .. } => archive.read(name, offset, into).map(|()| into.len()),
+        }
+    }
+}
+
+impl NamedFiles {
+    pub(crate) fn new(
+        first: u32,
+        names: Arc<NamedResources>,
+        lists: Vec<Arc<Path>>,
+        store: Arc<dyn Store>,
+    ) -> NamedFiles {
+        let ids = first..first + names.len() as u32;
+        NamedFiles { ids, names, lists, store, open: Mutex::default(), archives: Mutex::default() }
+    }
+
+    /// Bytes of memory that names take.
+    pub(crate) fn memory(&self) -> usize {
+        self.names.bytes()
+    }
+
+    /// How a resource is called in errors: a member by its archive's name, `@/` and its own.
+    pub(crate) fn path(&self, number: u32) -> Arc<Path> {
+        match self.names.get(number) {
+            NamedResource::File { path, .. } => Path::new(path).into(),
+            NamedResource::Member { archive, name, .. } => {
+                Path::new(&format!("{}@/{name}", self.path(archive).display())).into()
+            }
+        }
+    }
+
+    /// A resource, opened unless it is open already.
+    pub(crate) fn open(&self, number: u32) -> Result<Opened<'_>, StoreError> {
+        match self.names.get(number) {
+            NamedResource::File { path, at } => self.file(number, path, at).map(Opened::File),
+            NamedResource::Member { archive, name, .. } => {
+                let archive = self.archive(archive)?;
+                let size = archive.size(name).map_err(|e| self.error(number, None, e))?;
+                Ok(Opened::Member { archive, name, size })
+            }
+        }
+    }
+
+    /// The error of reading a resource, with the line that lists it.
+    pub(crate) fn with_line(&self, number: u32, error: Error) -> Error {
+        let Error::Store(error) = error else { return error };
+        let (NamedResource::File { at, .. } | NamedResource::Member { at, .. }) = self.names.get(number);
+        error.with_remedy(Some(self.line(at))).into()
+    }
+
+    /// An error of a resource, with the line that lists it.
+    fn error(&self, number: u32, offset: Option<u64>, error: io::Error) -> StoreError {
+        let (NamedResource::File { at, .. } | NamedResource::Member { at, .. }) = self.names.get(number);
+        self.listed(self.path(number), at, offset, error)
+    }
+
+    fn file(&self, number: u32, path: &str, at: ListedAt) -> Result<Arc<dyn Resource>, StoreError> {
+        let path = Path::new(path);
+        {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Some(found) = open.iter().position(|(other, _)| *other == number) {
+                // To the end: it is the one used last.
+                open[found..].rotate_left(1);
+                return Ok(open[open.len() - 1].1.clone());
+            }
+        }
+        let opened = self.store.open(path);
+        let opened: Arc<dyn Resource> = opened.map_err(|e| self.listed(path.into(), at, None, e))?.into();
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.len() >= OPEN_AT_A_TIME {
+            open.remove(0);
+        }
+        open.push((number, opened.clone()));
+        Ok(opened)
+    }
+
+    /// An archive. Its directory is read once, by the first thread that needs it.
+    fn archive(&self, number: u32) -> Result<Arc<Archive>, StoreError> {
+        let place = {
+            let mut archives = self.archives.lock().unwrap_or_else(PoisonError::into_inner);
+            archives.entry(number).or_default().clone()
+        };
+        let mut known = place.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(archive) = &*known {
+            return Ok(archive.clone());
+        }
+        let NamedResource::File { path, at } = self.names.get(number) else {
+            unreachable!("archives are files")
+        };
+        let file = self.file(number, path, at)?;
+        let archive = Archive::open(file).map_err(|e| self.error(number, None, e))?;
+        Ok(known.insert(Arc::new(archive)).clone())
+    }
+
+    fn listed(&self, path: Arc<Path>, at: ListedAt, offset: Option<u64>, error: io::Error) -> StoreError {
+        let mut remedy = self.line(at);
+        if let Some(more) = self.store.remedy(&path, &error) {
+            remedy.push_str(&format!("; {more}"));
+        }
+        StoreError::new(path, offset, error).with_remedy(Some(remedy))
+    }
+
+    fn line(&self, at: ListedAt) -> String {
+        let list = self.lists.get(at.root.0 as usize).map(|list| list.display().to_string());
+        format!("line {} of {} lists it", at.line, list.unwrap_or_default())
+    }
+}
