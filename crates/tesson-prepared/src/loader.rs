@@ -292,7 +292,7 @@ fn few_bytes(block: &Block, from: usize, to: usize) -> usize {
     let places = block.records.places();
     let to = places.len().min(to);
     let begin = places[from].start as usize;
-    let within = |place: &tesson_formats::record::Place| {
+    let within = |place: &tesson_formats::record::RecordSpan| {
         (place.start as usize + place.size as usize).saturating_sub(begin) <= AT_ONCE
     };
     match places[from..to].last().is_some_and(within) {

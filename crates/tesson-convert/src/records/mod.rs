@@ -22,5 +22,5 @@ pub use tesson_engine::record_index;
 pub use tesson_formats::array_record::write::{
     Compression, Options as ArrayRecordOptions, Writer as ArrayRecordWriter,
 };
-pub use tesson_formats::record::{End, Fault, Place, Problem, RecordFile, Records, Want};
+pub use tesson_formats::record::{End, Fault, Problem, RecordFile, RecordSpan, Records, Want};
 pub use tesson_formats::tfrecord::write::Writer as TfRecordWriter;

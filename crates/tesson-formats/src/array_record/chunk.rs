@@ -1,6 +1,6 @@
 //! A chunk: a header of 40 bytes, then the records' sizes and the records, compressed apart.
 
-use crate::record::{Place, Problem, varint};
+use crate::record::{Problem, RecordSpan, varint};
 
 use super::block::{Cursor, hash};
 use super::compression::Decompressor;
@@ -50,12 +50,12 @@ impl Header {
 
 /// Memory for taking chunks apart.
 #[derive(Debug, Default)]
-pub(crate) struct Bench {
+pub(crate) struct ChunkScratch {
     gather: Vec<u8>,
     sizes: Vec<u8>,
     decompressor: Decompressor,
     /// Where the records of a chunk lie.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<RecordSpan>,
 }
 
 /// A chunk in bytes of the file.
@@ -69,19 +69,19 @@ pub(super) struct Raw<'a> {
 }
 
 /// Appends the records of a simple chunk to `into`, which may then have `limit` bytes, and leaves their places in
-/// [`Bench::places`]. A chunk that is damaged adds nothing.
+/// [`ChunkScratch::places`]. A chunk that is damaged adds nothing.
 pub(super) fn records(
     raw: Raw<'_>,
     limit: u64,
-    bench: &mut Bench,
+    chunk_scratch: &mut ChunkScratch,
     into: &mut Vec<u8>,
 ) -> Result<Header, Problem> {
     let before = into.len();
-    bench.places.clear();
-    let appended = append(raw, limit, bench, into);
+    chunk_scratch.places.clear();
+    let appended = append(raw, limit, chunk_scratch, into);
     if appended.is_err() {
         into.truncate(before);
-        bench.places.clear();
+        chunk_scratch.places.clear();
     }
     appended
 }
@@ -97,8 +97,13 @@ impl<'a> Raw<'a> {
     }
 }
 
-fn append(raw: Raw<'_>, limit: u64, bench: &mut Bench, bytes: &mut Vec<u8>) -> Result<Header, Problem> {
-    let Bench { gather, sizes, decompressor, places } = bench;
+fn append(
+    raw: Raw<'_>,
+    limit: u64,
+    chunk_scratch: &mut ChunkScratch,
+    bytes: &mut Vec<u8>,
+) -> Result<Header, Problem> {
+    let ChunkScratch { gather, sizes, decompressor, places } = chunk_scratch;
     let (chunk, mut cursor) = (raw.chunk, raw.cursor());
     let header = Header::parse(cursor.take(HEADER, gather)?, chunk)?;
     match header.kind {
@@ -137,7 +142,7 @@ fn append(raw: Raw<'_>, limit: u64, bench: &mut Bench, bytes: &mut Vec<u8>) -> R
         if size > bytes.len() as u64 - at {
             return Err(malformed(format!("a record of {size} bytes reaches beyond the chunk's")));
         }
-        places.push(Place { start: at as u32, size: size as u32 });
+        places.push(RecordSpan { start: at as u32, size: size as u32 });
         at += size;
     }
     if !sizes.is_empty() || at != bytes.len() as u64 || at - begin as u64 != header.decoded_size {

@@ -5,9 +5,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tesson_core::{Error, Fetch, ResourceId};
 
-use crate::record::{End, Fault, Place, Problem, RecordFile, Records, Want, block_limit};
+use crate::record::{End, Fault, Problem, RecordFile, RecordSpan, Records, Want, block_limit};
 
-use super::chunk::{self, Bench, Raw};
+use super::chunk::{self, ChunkScratch, Raw};
 use super::index::Index;
 
 /// How much larger than wanted a block may become by using up what has been read for it.
@@ -50,7 +50,7 @@ impl Picked<'_> {
 struct Begun {
     chunk: u64,
     bytes: Vec<u8>,
-    places: Vec<Place>,
+    places: Vec<RecordSpan>,
 }
 
 impl ArrayRecordFile {
@@ -63,7 +63,7 @@ impl ArrayRecordFile {
         if let Some(known) = self.index.get() {
             return Ok(known);
         }
-        let found = Index::read(self.resource, fetch, &mut Bench::default())?;
+        let found = Index::read(self.resource, fetch, &mut ChunkScratch::default())?;
         Ok(self.index.get_or_init(|| found))
     }
 
@@ -87,16 +87,16 @@ impl ArrayRecordFile {
         let read = match self.take_begun(chunk) {
             Some(begun) if (start + begun.bytes.len()) as u64 <= limit => {
                 into.bytes.extend_from_slice(&begun.bytes);
-                let moved = |p: &Place| Place { start: p.start + start as u32, ..*p };
-                into.bench.places.clear();
-                into.bench.places.extend(begun.places.iter().map(moved));
+                let moved = |p: &RecordSpan| RecordSpan { start: p.start + start as u32, ..*p };
+                into.chunk_scratch.places.clear();
+                into.chunk_scratch.places.extend(begun.places.iter().map(moved));
                 Ok(())
             }
             begun => {
                 // It is kept for the block that has room for it.
                 self.keep_begun(begun);
-                let Records { bytes: block, bench, .. } = &mut *into;
-                match chunk::records(Raw { bytes, base, chunk: offset }, limit, bench, block) {
+                let Records { bytes: block, chunk_scratch, .. } = &mut *into;
+                match chunk::records(Raw { bytes, base, chunk: offset }, limit, chunk_scratch, block) {
                     Ok(header) if header.n_records == in_chunk => Ok(()),
                     Ok(header) => {
                         let found = header.n_records;
@@ -122,11 +122,11 @@ impl ArrayRecordFile {
             Ok(()) => {
                 wanted.each(index.group, |row, place| {
                     into.begin_chunk(row, offset);
-                    into.places.push(into.bench.places[place]);
+                    into.places.push(into.chunk_scratch.places[place]);
                 });
                 if wanted.last() + 1 < first + in_chunk {
-                    let moved = |p: &Place| Place { start: p.start - start as u32, ..*p };
-                    let places = into.bench.places.iter().map(moved).collect();
+                    let moved = |p: &RecordSpan| RecordSpan { start: p.start - start as u32, ..*p };
+                    let places = into.chunk_scratch.places.iter().map(moved).collect();
                     self.keep_begun(Some(Begun { chunk, bytes: into.bytes[start..].to_vec(), places }));
                 }
             }
@@ -246,7 +246,7 @@ impl RecordFile for ArrayRecordFile {
     fn memory(&self) -> usize {
         let begun = self.begun.lock().unwrap_or_else(PoisonError::into_inner);
         let begun =
-            begun.as_ref().map_or(0, |b| b.bytes.capacity() + b.places.capacity() * size_of::<Place>());
+            begun.as_ref().map_or(0, |b| b.bytes.capacity() + b.places.capacity() * size_of::<RecordSpan>());
         begun + self.index.get().and_then(|index| index.as_ref().ok()).map_or(0, Index::memory)
     }
 

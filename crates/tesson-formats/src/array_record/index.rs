@@ -2,11 +2,11 @@
 
 use tesson_core::{CompactLengths, Error, Fetch, ResourceId};
 
-use crate::record::{Fault, Place, Problem};
+use crate::record::{Fault, Problem, RecordSpan};
 
 use super::SIGNATURE;
 use super::block::{BLOCK, advance};
-use super::chunk::{self, Bench, HEADER, Raw};
+use super::chunk::{self, ChunkScratch, HEADER, Raw};
 use super::message::{Field, field, numbers};
 
 /// What the postscript's records say beside the footer's place.
@@ -35,7 +35,7 @@ impl Index {
     pub(super) fn read(
         resource: ResourceId,
         fetch: &dyn Fetch,
-        bench: &mut Bench,
+        chunk_scratch: &mut ChunkScratch,
     ) -> Result<Result<Index, Fault>, Error> {
         let fault = |offset, problem| Ok(Err(Fault { record: 0, offset, problem }));
         let size = fetch.size(resource)?;
@@ -51,17 +51,17 @@ impl Index {
         }
         let postscript = size - BLOCK;
         let mut bytes = Vec::new();
-        if let Err(problem) = simple_chunk(resource, postscript, size, fetch, bench, &mut bytes)? {
+        if let Err(problem) = simple_chunk(resource, postscript, size, fetch, chunk_scratch, &mut bytes)? {
             return fault(postscript, problem);
         }
-        let footer = match footer_offset(&bytes, &bench.places, postscript) {
+        let footer = match footer_offset(&bytes, &chunk_scratch.places, postscript) {
             Ok(footer) => footer,
             Err(what) => return fault(postscript, Problem::BadIndex { what }),
         };
-        if let Err(problem) = simple_chunk(resource, footer, postscript, fetch, bench, &mut bytes)? {
+        if let Err(problem) = simple_chunk(resource, footer, postscript, fetch, chunk_scratch, &mut bytes)? {
             return fault(footer, problem);
         }
-        match Index::parse(&bytes, &bench.places, footer) {
+        match Index::parse(&bytes, &chunk_scratch.places, footer) {
             Ok(index) => Ok(Ok(index)),
             Err(what) => {
                 fault(footer, Problem::BadIndex { what: format!("the file's index is wrong: {what}") })
@@ -69,8 +69,8 @@ impl Index {
         }
     }
 
-    fn parse(bytes: &[u8], places: &[Place], footer: u64) -> Result<Index, String> {
-        let message = |place: &Place| &bytes[place.start as usize..][..place.size as usize];
+    fn parse(bytes: &[u8], places: &[RecordSpan], footer: u64) -> Result<Index, String> {
+        let message = |place: &RecordSpan| &bytes[place.start as usize..][..place.size as usize];
         let (head, entries) = places.split_first().ok_or("it has no records")?;
         let [version, n_chunks, n_records] = match field(&mut message(head)) {
             Some((1, Field::Bytes(metadata))) => numbers(metadata).ok_or("its head is no message")?,
@@ -159,7 +159,7 @@ fn check_size(size: u64) -> Result<(), Problem> {
 }
 
 /// The place of the footer, of which all records of the postscript say the same.
-fn footer_offset(bytes: &[u8], places: &[Place], postscript: u64) -> Result<u64, String> {
+fn footer_offset(bytes: &[u8], places: &[RecordSpan], postscript: u64) -> Result<u64, String> {
     let mut said = places.iter().map(|place| numbers(&bytes[place.start as usize..][..place.size as usize]));
     let first = said.next().flatten();
     let Some([footer, MAGIC]) = first else {
@@ -176,13 +176,13 @@ fn footer_offset(bytes: &[u8], places: &[Place], postscript: u64) -> Result<u64,
     Ok(footer)
 }
 
-/// Reads the records of a chunk that ends before `end`; their places are in [`Bench::places`].
+/// Reads the records of a chunk that ends before `end`; their places are in [`ChunkScratch::places`].
 fn simple_chunk(
     resource: ResourceId,
     chunk: u64,
     end: u64,
     fetch: &dyn Fetch,
-    bench: &mut Bench,
+    chunk_scratch: &mut ChunkScratch,
     into: &mut Vec<u8>,
 ) -> Result<Result<(), Problem>, Error> {
     let limit = fetch.largest().min(u64::from(u32::MAX));
@@ -207,5 +207,5 @@ fn simple_chunk(
         fetch.read(resource, first..needed, &mut bytes)?;
     }
     into.clear();
-    Ok(chunk::records(Raw { bytes: &bytes, base: chunk, chunk }, limit, bench, into).map(|_| ()))
+    Ok(chunk::records(Raw { bytes: &bytes, base: chunk, chunk }, limit, chunk_scratch, into).map(|_| ()))
 }

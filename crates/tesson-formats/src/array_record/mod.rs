@@ -20,7 +20,7 @@ pub mod write;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use chunk::Bench;
+pub(crate) use chunk::ChunkScratch;
 pub use file::ArrayRecordFile;
 
 /// The first bytes of every file: a block header, and a chunk that only says what the file is.

@@ -14,12 +14,13 @@
 //! | `streaming` | reading in order without an index |
 //! | `window` | as much of a chunk at once as fits a core's cache |
 //! | `order` | whether entries are in order |
-//! | `write`, `walk`, `outbox` | the way back: chunks put together of encoded sequences |
+//! | `write`, `walk`, `chunk_queue` | the way back: chunks put together of encoded sequences |
 //! | `encode`, `records` | sequences to bytes |
 //!
 //! In a chunk the streams lie one after the other, and nothing tells where a sequence begins but a walk over those before
 //! it. Chunks of moderate size are therefore read whole; of large ones a directory is made when they are first used.
 
+mod chunk_queue;
 mod column;
 mod corpus;
 mod decode;
@@ -30,7 +31,6 @@ mod index;
 mod layout;
 mod options;
 mod order;
-mod outbox;
 mod record;
 mod records;
 mod streaming;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tesson_core::Element;
 
+use super::chunk_queue::Part;
 use super::encode::Encoded;
-use super::outbox::Part;
 use super::record::Form;
 use super::records::Records;
 use crate::write::StreamSpec;

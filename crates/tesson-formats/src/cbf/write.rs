@@ -13,9 +13,9 @@ use std::sync::Arc;
 
 use tesson_core::Element;
 
+use super::chunk_queue::{ChunkQueue, Part};
 use super::encode::{Spares, check_sizes};
 use super::layout::{MAGIC, PREAMBLE, VERSION};
-use super::outbox::{Outbox, Part};
 use super::walk::{Size, Walk};
 use crate::write::{Batch, Column, SequenceData, SequenceWriter, StreamSpec, WriteError};
 
@@ -23,7 +23,7 @@ pub use super::encode::{Encoded, Encoder};
 
 /// Writes a binary file.
 pub struct Writer<W> {
-    outbox: Outbox<W>,
+    chunk_queue: ChunkQueue<W>,
     encoder: Encoder,
     chunk_bytes: u64,
     /// Columns of each stream that have been needed so far.
@@ -118,7 +118,7 @@ impl<W: Write> Writer<W> {
         let spares = Arc::new(Spares::new(streams.len()));
         Ok(Writer {
             gathered: spares.encoded(),
-            outbox: Outbox::new(out, Arc::clone(&spares)),
+            chunk_queue: ChunkQueue::new(out, Arc::clone(&spares)),
             encoder: Encoder { streams: streams.into(), spares },
             chunk_bytes,
             columns: vec![0; streams.len()],
@@ -148,7 +148,7 @@ impl<W: Write> Writer<W> {
         } else {
             self.by_sequence(walk)?;
         }
-        Ok(self.outbox.write(bytes)?)
+        Ok(self.chunk_queue.write(bytes)?)
     }
 
     /// Appends sequences, looking at each whether the chunk ends before or behind it.
@@ -177,9 +177,9 @@ impl<W: Write> Writer<W> {
         let Open { columns, held } = mem::replace(&mut self.open, Open::new(n_streams));
         self.table.push((self.offset, held.sequences as u32, held.samples as u32));
         self.offset += held.bytes;
-        self.outbox.write_all()?;
+        self.chunk_queue.write_all()?;
         for (column, parts) in columns.into_iter().enumerate() {
-            parts.into_iter().for_each(|part| self.outbox.put(column, part));
+            parts.into_iter().for_each(|part| self.chunk_queue.put(column, part));
         }
         Ok(())
     }
@@ -215,15 +215,15 @@ impl<W: Write> SequenceWriter for Writer<W> {
         if self.open.held.sequences > 0 {
             self.end_chunk()?;
         }
-        self.outbox.write_all()?;
+        self.chunk_queue.write_all()?;
         if self.table.iter().all(|(_, _, samples)| *samples == 0) {
             return Err(refused(
                 "there is no sample to be written, a file of the binary format needs one".into(),
             ));
         }
         let header = self.header();
-        self.outbox.out.write_all(&header)?;
-        Ok(self.outbox.out.flush()?)
+        self.chunk_queue.out.write_all(&header)?;
+        Ok(self.chunk_queue.out.flush()?)
     }
 
     fn streams(&self) -> Vec<StreamSpec> {

@@ -1,12 +1,12 @@
 //! What is checked when a sequence has been read: its streams against its rows.
 
+use super::decimal::Real;
 use super::fault::CtfFault;
-use super::number::Real;
 use super::options::EmptyInputs;
 use super::parse::{Decoder, Odd};
 
 /// A fault of the whole sequence: what, in which stream, and whether no budget forgives it.
-pub(crate) type Found = (CtfFault, Option<u16>, bool);
+pub(crate) type RowFault = (CtfFault, Option<u16>, bool);
 
 /// Checks the open sequence of `rows` counted rows, which begins at `offset`; what is to be left out at delivery is noted in
 /// the decoder. `faulty`: whether its rows have faults already.
@@ -15,7 +15,7 @@ pub(crate) fn check<E: Real>(
     rows: u32,
     offset: u64,
     faulty: bool,
-) -> Vec<Found> {
+) -> Vec<RowFault> {
     let samples: Vec<u32> = decoder.columns.iter().map(|c| c.n_open()).collect();
     let mut found = Vec::new();
     if samples.contains(&0) {

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `options` | the option table, and what options mean |
 //! | `prologue` | byte order mark, leading white space, the choice of mode |
-//! | `glance` | names of streams against the first rows |
+//! | `stream_names` | names of streams against the first rows |
 //! | `rows` | which rows make which sequences: one definition for the index and the parser |
 //! | `survey` | declared streams against all rows |
 //! | `scan` | rows of a file, one after the other, in pieces |
@@ -13,22 +13,22 @@
 //! | `streaming` | reading in order without an index |
 //! | `parse`, `checks` | rows to columns, and all faults |
 //! | `fault` | the kinds of faults, their codes and texts |
-//! | `number`, `bytes`, `tag` | numbers, classes of bytes, short texts |
+//! | `decimal`, `bytes`, `tag` | numbers, classes of bytes, short texts |
 //! | `tokens` | fast kernels for ordinary values |
 //! | `write` | the way back |
 
 mod bytes;
 mod checks;
 mod corpus;
+mod decimal;
 mod fault;
-mod glance;
 mod index;
-mod number;
 mod options;
 mod parse;
 mod prologue;
 mod rows;
 mod scan;
+mod stream_names;
 mod streaming;
 mod survey;
 mod tag;
@@ -89,7 +89,7 @@ pub(crate) struct Rules {
     text_keys: bool,
     lenient: bool,
     empty: EmptyInputs,
-    grammar: number::Grammar,
+    grammar: decimal::Grammar,
     rows: RowRules,
     prologue: Prologue,
     /// Faults that are kept of one sequence; fatal ones always are.

@@ -8,7 +8,7 @@ use tesson_core::{
     Shape, StreamInfo, Value, Words,
 };
 
-use super::number::Grammar;
+use super::decimal::Grammar;
 
 use crate::options::PRECISIONS;
 

@@ -9,8 +9,8 @@ use tesson_core::{
 };
 
 use super::bytes::{is_blank, is_end, is_unprintable, quote, skip_blanks, skip_digits, skip_to_input};
+use super::decimal::{Grammar, Real, read};
 use super::fault::CtfFault;
-use super::number::{Grammar, Real, read};
 use super::options::Input;
 use super::rows::{Keying, LastId, RowId, has_input};
 use super::tag::Tag;

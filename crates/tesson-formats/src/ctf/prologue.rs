@@ -6,7 +6,7 @@ use super::bytes::{is_end, is_white};
 use super::fault::CtfFault;
 use super::options::CtfOptions;
 use super::parse::count_values;
-use super::{Rules, glance, located, scan};
+use super::{Rules, located, scan, stream_names};
 
 /// Where the rows begin and what they are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ pub(crate) fn look(rules: &Rules, fetch: &dyn Fetch) -> Result<Prologue, Error> 
         return fail(CtfFault::ExpectedSequenceId { found: first }.into(), at, line);
     }
     let seen = window.bytes.get((at - window.base) as usize..).unwrap_or_default();
-    if let Some(what) = glance::complaint(rules.inputs.iter().map(|input| &*input.alias), seen) {
+    if let Some(what) = stream_names::complaint(rules.inputs.iter().map(|input| &*input.alias), seen) {
         tracing::warn!("{}: {what}", rules.file.display());
     }
     Ok(Prologue { start: at, line, lines })

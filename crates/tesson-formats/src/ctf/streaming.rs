@@ -12,7 +12,7 @@ use super::{Ctf, FILE, Rules, located};
 
 /// Bytes in which a boundary is looked for at first: pieces are cut one after the other, so that little should be read
 /// for it. Tests have small files.
-const GLANCE: u64 = if cfg!(test) { 8 } else { 8 << 10 };
+const FIRST_WINDOW: u64 = if cfg!(test) { 8 } else { 8 << 10 };
 
 impl StreamingDecoder for Ctf {
     fn cut(
@@ -88,9 +88,9 @@ fn last_start(
     fetch: &dyn Fetch,
     scratch: &mut Vec<u8>,
 ) -> Result<Option<u64>, Error> {
-    let mut glance = GLANCE;
+    let mut window = FIRST_WINDOW;
     loop {
-        let from = part.start.max(part.end.saturating_sub(glance));
+        let from = part.start.max(part.end.saturating_sub(window));
         fetch.read_over(FILE, from..part.end, scratch)?;
         // Elsewhere than at the beginning the first byte may be amidst a row.
         let row = match from == part.start {
@@ -103,7 +103,7 @@ fn last_start(
         if from == part.start {
             return Ok(None);
         }
-        glance = glance.saturating_mul(4);
+        window = window.saturating_mul(4);
     }
 }
 

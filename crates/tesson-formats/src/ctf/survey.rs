@@ -3,10 +3,10 @@
 use tesson_core::{Error, Fetch, FoundStream, StreamMismatch};
 
 use super::bytes::{is_blank, is_end, skip_digits};
-use super::glance::{LISTED, inputs};
 use super::options::Input;
 use super::parse::count_values;
 use super::scan::{self, Reads};
+use super::stream_names::{LISTED, inputs};
 use super::{FILE, Rules};
 
 /// Bytes of rows in which samples are measured.

@@ -6,12 +6,12 @@
 //! are, as [`Span`]s of the bytes that were handed in.
 //!
 //! `wire.rs` takes protobuf's wire format apart, `list.rs` the three kinds of lists, `parse.rs` is the message itself,
-//! `mold.rs` the short way for messages that are laid out as one before, `write.rs` the way back.
+//! `layout_cache.rs` the short way for messages that are laid out as one before, `write.rs` the way back.
 
 mod columns;
 mod error;
+mod layout_cache;
 mod list;
-mod mold;
 mod parse;
 mod wire;
 mod write;

@@ -1,8 +1,8 @@
 //! Messages, row by row, into the columns of the wanted keys.
 
 use super::columns::{Columns, Kind};
+use super::layout_cache::LayoutCache;
 use super::list;
-use super::mold::Molds;
 use super::wire::{Tag, Wire, WireType};
 use super::{Column, ExampleError, Fault, Span};
 
@@ -39,7 +39,7 @@ pub struct Parser {
     /// Wanted keys in the order of their bytes.
     sorted: Vec<usize>,
     guesses: Vec<Guess>,
-    molds: Molds,
+    layouts: LayoutCache,
 }
 
 impl Parser {
@@ -48,7 +48,7 @@ impl Parser {
         let mut sorted: Vec<usize> = (0..wanted.len()).collect();
         sorted.sort_by(|a, b| wanted[*a].key.cmp(&wanted[*b].key));
         debug_assert!(sorted.windows(2).all(|w| wanted[w[0]].key != wanted[w[1]].key));
-        Parser { wanted, sorted, guesses: Vec::new(), molds: Molds::new() }
+        Parser { wanted, sorted, guesses: Vec::new(), layouts: LayoutCache::new() }
     }
 
     /// The wanted keys.
@@ -74,7 +74,7 @@ impl Parser {
         record: Span,
         columns: &mut Columns,
     ) -> std::result::Result<(), ExampleError> {
-        if self.molds.take(block, record, columns) {
+        if self.layouts.take(block, record, columns) {
             return Ok(());
         }
         let rows = columns.rows();
@@ -84,8 +84,8 @@ impl Parser {
             error.offset -= record.start;
             error
         })?;
-        let Parser { molds, wanted, sorted, .. } = self;
-        molds.learn(&block[record.range()], wanted, |key| find(wanted, sorted, key));
+        let Parser { layouts, wanted, sorted, .. } = self;
+        layouts.learn(&block[record.range()], wanted, |key| find(wanted, sorted, key));
         Ok(())
     }
 

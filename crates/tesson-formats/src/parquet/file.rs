@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::{Error, Fetch, ResourceId};
 
-use crate::record::{End, Fault, Place, Problem, RecordFile, Records, Want, block_limit};
+use crate::record::{End, Fault, Problem, RecordFile, RecordSpan, Records, Want, block_limit};
 
 use super::group::Group;
 use super::index::Index;
@@ -52,7 +52,7 @@ fn append(index: &Index, group: &Group, row: u64, limit: u64, into: &mut Records
         Ok(rows) => match &rows[(row - index.firsts[group.number]) as usize] {
             Some(data) if (start + data.len()) as u64 <= limit => {
                 into.begin_chunk(row, group.offset);
-                into.places.push(Place { start: start as u32, size: data.len() as u32 });
+                into.places.push(RecordSpan { start: start as u32, size: data.len() as u32 });
                 into.bytes.extend_from_slice(data.data());
                 return true;
             }

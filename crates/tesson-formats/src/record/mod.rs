@@ -19,7 +19,7 @@ pub(crate) mod varint;
 use tesson_core::{Error, Fetch};
 
 pub use problem::{Fault, Problem};
-pub use records::{End, Place, Records};
+pub use records::{End, RecordSpan, Records};
 
 /// Which records are to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! A block of records: one run of bytes and a column of places.
 
 use super::{Fault, Problem};
-use crate::array_record::Bench;
+use crate::array_record::ChunkScratch;
 
 /// Where the data of a record lie in a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordSpan {
     /// Its first byte.
     pub start: u32,
     /// Its size in bytes.
@@ -46,7 +46,7 @@ enum Offset {
 #[derive(Debug, Default)]
 pub struct Records {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<RecordSpan>,
     /// Ascending by index.
     runs: Vec<Run>,
     faults: Vec<(usize, Fault)>,
@@ -54,7 +54,7 @@ pub struct Records {
     /// Memory for looking at the file without keeping what is read.
     pub(crate) scratch: Vec<u8>,
     /// Memory for decompressing.
-    pub(crate) bench: Bench,
+    pub(crate) chunk_scratch: ChunkScratch,
 }
 
 impl Records {
@@ -79,14 +79,14 @@ impl Records {
     }
 
     /// Where each record lies in [`Records::bytes`]; a damaged one has no bytes.
-    pub fn places(&self) -> &[Place] {
+    pub fn places(&self) -> &[RecordSpan] {
         &self.places
     }
 
     /// The data of record `i` of the block.
     #[inline]
     pub fn get(&self, i: usize) -> &[u8] {
-        let Place { start, size } = self.places[i];
+        let RecordSpan { start, size } = self.places[i];
         &self.bytes[start as usize..][..size as usize]
     }
 
@@ -127,7 +127,7 @@ impl Records {
 
     /// Bytes of memory held.
     pub fn memory(&self) -> usize {
-        self.bytes.capacity() + self.places.capacity() * size_of::<Place>() + self.scratch.capacity()
+        self.bytes.capacity() + self.places.capacity() * size_of::<RecordSpan>() + self.scratch.capacity()
     }
 
     pub(crate) fn clear(&mut self) {
@@ -158,7 +158,7 @@ impl Records {
     /// Adds a record that cannot be had, which begins at `start`.
     pub(crate) fn push_damaged(&mut self, start: usize, offset: u64, problem: Problem) {
         let index = self.places.len();
-        self.places.push(Place { start: start as u32, size: 0 });
+        self.places.push(RecordSpan { start: start as u32, size: 0 });
         let record = self.number(index);
         self.faults.push((index, Fault { record, offset, problem }));
     }

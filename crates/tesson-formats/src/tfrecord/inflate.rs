@@ -6,7 +6,7 @@
 use tesson_core::{Error, Fetch, ResourceId};
 
 use crate::codecs::{Inflater, Wrapping};
-use crate::record::{End, Fault, Place, Problem, Records, Want, block_limit};
+use crate::record::{End, Fault, Problem, RecordSpan, Records, Want, block_limit};
 
 use super::crc::masked;
 use super::scan::{AROUND, HEAD, Stop, begins_well, walk};
@@ -183,7 +183,7 @@ impl Stream {
         into.begin_run(self.record, start, self.offset());
         if found == expected {
             into.bytes.extend_from_slice(data);
-            into.places.push(Place { start: start as u32, size: size as u32 });
+            into.places.push(RecordSpan { start: start as u32, size: size as u32 });
         } else {
             let problem = Problem::DataChecksum { found, expected };
             into.push_damaged(start, self.offset() + HEAD as u64, problem);

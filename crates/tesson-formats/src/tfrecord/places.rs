@@ -5,7 +5,7 @@
 //! records, less of large ones.
 
 use crate::record::varint::{put, take};
-use crate::record::{Fault, Place};
+use crate::record::{Fault, RecordSpan};
 
 use super::scan::HEAD;
 
@@ -92,8 +92,8 @@ impl Places {
     }
 
     /// The same for the records of a block that stands at `shift` in the file.
-    pub(super) fn learn_block(&mut self, first: u64, places: &[Place], shift: i64, next: Anchor) {
-        let offset = |place: &Place| (shift + i64::from(place.start)) as u64 - HEAD as u64;
+    pub(super) fn learn_block(&mut self, first: u64, places: &[RecordSpan], shift: i64, next: Anchor) {
+        let offset = |place: &RecordSpan| (shift + i64::from(place.start)) as u64 - HEAD as u64;
         self.learn(first, places.iter().map(offset), next);
     }
 

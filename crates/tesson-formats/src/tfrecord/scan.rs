@@ -1,6 +1,6 @@
 //! From bytes to places of records, both checksums checked: one pass over a block.
 
-use crate::record::Place;
+use crate::record::RecordSpan;
 
 use super::crc::{Kernel, Plain, masked};
 
@@ -49,7 +49,7 @@ pub(super) fn scan(
     bytes: &[u8],
     at: usize,
     most: usize,
-    places: &mut Vec<Place>,
+    places: &mut Vec<RecordSpan>,
     wrong: &mut Vec<Wrong>,
 ) -> (usize, Stop) {
     #[cfg(target_arch = "x86_64")]
@@ -68,7 +68,7 @@ fn scan_sse42(
     bytes: &[u8],
     at: usize,
     most: usize,
-    places: &mut Vec<Place>,
+    places: &mut Vec<RecordSpan>,
     wrong: &mut Vec<Wrong>,
 ) -> (usize, Stop) {
     scan_with(kernel, bytes, at, most, places, wrong)
@@ -80,7 +80,7 @@ pub(super) fn scan_with<K: Kernel>(
     bytes: &[u8],
     mut at: usize,
     most: usize,
-    places: &mut Vec<Place>,
+    places: &mut Vec<RecordSpan>,
     wrong: &mut Vec<Wrong>,
 ) -> (usize, Stop) {
     let before = places.len();
@@ -101,7 +101,7 @@ pub(super) fn scan_with<K: Kernel>(
         if found != expected {
             wrong.push(Wrong { index: places.len(), found, expected });
         }
-        places.push(Place { start: (at + HEAD) as u32, size: size as u32 });
+        places.push(RecordSpan { start: (at + HEAD) as u32, size: size as u32 });
         at += AROUND + size;
     }
     (at, Stop::Enough)

@@ -16,7 +16,7 @@ pub(crate) use word::{Opening, whole_row};
 
 use tesson_core::Kernels;
 
-use super::number::{Grammar, Real};
+use super::decimal::{Grammar, Real};
 
 /// How values are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Sparse pairs, eight bytes at a time in a machine word.
 
 use super::super::bytes::{is_blank, is_end};
-use super::super::number::{Grammar, Real, read};
+use super::super::decimal::{Grammar, Real, read};
 use super::super::tag::Tag;
 use super::Pairs;
 

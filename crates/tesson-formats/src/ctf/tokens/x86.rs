@@ -9,7 +9,7 @@ use std::arch::x86_64::*;
 use tesson_core::Kernels;
 
 use super::super::bytes::is_end;
-use super::super::number::{Grammar, INVERSES, POWERS, Real, read};
+use super::super::decimal::{Grammar, INVERSES, POWERS, Real, read};
 use super::Pairs;
 
 /// Proof that the processor has AVX2 and what comes with it, and that it may be used.

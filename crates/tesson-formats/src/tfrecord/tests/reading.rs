@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::{file_of, new};
 use crate::record::testing::{Memory, read_all, read_every_way, read_rows, some_records};
-use crate::record::{End, Place, Problem};
+use crate::record::{End, Problem, RecordSpan};
 use crate::tfrecord::crc::{Kernel, Plain, masked};
 use crate::tfrecord::scan::{Stop, scan, scan_with};
 
@@ -61,7 +61,7 @@ proptest! {
             bytes[at] ^= 1 << (at % 8);
         }
         bytes.truncate(bytes.len() - cut.index(sizes.len() * 8));
-        let (mut places, mut wrong): (Vec<Place>, _) = (Vec::new(), Vec::new());
+        let (mut places, mut wrong): (Vec<RecordSpan>, _) = (Vec::new(), Vec::new());
         let fast = scan(&bytes, 0, usize::MAX, &mut places, &mut wrong);
         let (mut plain_places, mut plain_wrong) = (Vec::new(), Vec::new());
         let plain = scan_with(Plain, &bytes, 0, usize::MAX, &mut plain_places, &mut plain_wrong);
@@ -74,7 +74,7 @@ fn a_pass_ends_where_it_was_told_to() {
     let bytes = file_of(&["a", "bc", "def"]);
     let (mut places, mut wrong) = (Vec::new(), Vec::new());
     assert_eq!(scan(&bytes, 0, 2, &mut places, &mut wrong), (17 + 18, Stop::Enough));
-    assert_eq!(places, [Place { start: 12, size: 1 }, Place { start: 29, size: 2 }]);
+    assert_eq!(places, [RecordSpan { start: 12, size: 1 }, RecordSpan { start: 29, size: 2 }]);
     assert_eq!(scan(&bytes, 35, 9, &mut places, &mut wrong), (54, Stop::Short { size: None }));
 }
 

@@ -1,35 +1,35 @@
 //! Messages that are laid out as one before: the same keys in the same order, values that take as many bytes.
 //!
-//! What a writer puts around values is the same in all messages of a size, as a rule. A [`Mold`] is made of one message
+//! What a writer puts around values is the same in all messages of a size, as a rule. A [`Layout`] is made of one message
 //! that was parsed: which of its bytes are not values, and where the values are. Another message that has the same bytes
 //! there means the same, so it is compared word by word and its values are taken out. Whatever does not fit is parsed:
-//! what is read never depends on molds.
+//! what is read never depends on layouts.
 
 use super::columns::{Columns, List};
 use super::wire::Wire;
 use super::{FeatureSpec, Kind, Span, list};
 
-/// Molds that are kept: messages of other sizes follow each other.
+/// Layouts that are kept: messages of other sizes follow each other.
 const KEPT: usize = 8;
 
-/// Words and values of a mold, at most: beyond that comparing is not faster than parsing.
+/// Words and values of a layout, at most: beyond that comparing is not faster than parsing.
 const MOST: usize = 64;
 
-/// Molds that may be made before one has fitted, and more of them for each that has fitted: making one costs as much as
+/// Layouts that may be made before one has fitted, and more of them for each that has fitted: making one costs as much as
 /// parsing the message once more.
 const CREDIT: Credit = Credit { first: 16, most: 256, again: 512 };
 
 struct Credit {
     first: u32,
     most: u32,
-    /// With none left, another mold is tried after so many messages.
+    /// With none left, another layout is tried after so many messages.
     again: u32,
 }
 
-/// The molds of the messages that came last.
+/// The layouts of the messages that came last.
 #[derive(Clone, Debug)]
-pub(super) struct Molds {
-    of: Vec<Mold>,
+pub(super) struct LayoutCache {
+    of: Vec<Layout>,
     /// The one that fitted last, and the one that is given up next.
     last: usize,
     oldest: usize,
@@ -37,15 +37,15 @@ pub(super) struct Molds {
     passed: u32,
 }
 
-impl Molds {
-    pub(super) fn new() -> Molds {
-        Molds { of: Vec::new(), last: 0, oldest: 0, credit: CREDIT.first, passed: 0 }
+impl LayoutCache {
+    pub(super) fn new() -> LayoutCache {
+        LayoutCache { of: Vec::new(), last: 0, oldest: 0, credit: CREDIT.first, passed: 0 }
     }
 
-    /// Appends a row if a mold fits the message in these bytes of `block`.
+    /// Appends a row if a layout fits the message in these bytes of `block`.
     #[inline]
     pub(super) fn take(&mut self, block: &[u8], record: Span, columns: &mut Columns) -> bool {
-        let is_of_size = |mold: &Mold| mold.size == record.len;
+        let is_of_size = |layout: &Layout| layout.size == record.len;
         if !self.of.get(self.last).is_some_and(is_of_size) {
             let Some(at) = self.of.iter().position(is_of_size) else { return false };
             self.last = at;
@@ -55,7 +55,7 @@ impl Molds {
         fits
     }
 
-    /// Makes a mold of a message that none has fitted, if that seems worth while.
+    /// Makes a layout of a message that none has fitted, if that seems worth while.
     pub(super) fn learn(
         &mut self,
         message: &[u8],
@@ -70,13 +70,13 @@ impl Molds {
             (self.passed, self.credit) = (0, 1);
         }
         self.credit -= 1;
-        let Some(mold) = Mold::of(message, wanted, column) else { return };
-        let same = self.of.iter().position(|m| m.size == mold.size);
+        let Some(layout) = Layout::of(message, wanted, column) else { return };
+        let same = self.of.iter().position(|m| m.size == layout.size);
         match same {
-            Some(at) => self.of[at] = mold,
-            None if self.of.len() < KEPT => self.of.push(mold),
+            Some(at) => self.of[at] = layout,
+            None if self.of.len() < KEPT => self.of.push(layout),
             None => {
-                self.of[self.oldest] = mold;
+                self.of[self.oldest] = layout;
                 self.oldest = (self.oldest + 1) % KEPT;
             }
         }
@@ -85,7 +85,7 @@ impl Molds {
 
 /// What messages of a size have in common.
 #[derive(Clone, Debug)]
-struct Mold {
+struct Layout {
     size: usize,
     words: Vec<Word>,
     parts: Vec<Part>,
@@ -109,10 +109,10 @@ struct Part {
     ends: bool,
 }
 
-impl Mold {
+impl Layout {
     /// Of a message that is written as writers do it: each wanted key is there once, its numbers are packed. `None` for any
     /// other one.
-    fn of(message: &[u8], wanted: &[FeatureSpec], column: impl Fn(&[u8]) -> Option<usize>) -> Option<Mold> {
+    fn of(message: &[u8], wanted: &[FeatureSpec], column: impl Fn(&[u8]) -> Option<usize>) -> Option<Layout> {
         let mut parts = Vec::new();
         // Values of keys that are not wanted may be anything, too.
         let mut free = Vec::new();
@@ -151,7 +151,7 @@ impl Mold {
             parts.last_mut()?.ends = true;
         }
         let words = seen.iter().all(|seen| *seen).then(|| words(message, &free))??;
-        Some(Mold { size: message.len(), words, parts })
+        Some(Layout { size: message.len(), words, parts })
     }
 
     #[inline]

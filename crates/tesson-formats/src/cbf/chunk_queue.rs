@@ -19,17 +19,17 @@ pub(super) struct Part {
 }
 
 /// The output, and what waits to be written to it.
-pub(super) struct Outbox<W> {
+pub(super) struct ChunkQueue<W> {
     pub(super) out: W,
     /// The finished chunk, as far as it has not been written: parts and the columns that they are of.
     waiting: VecDeque<(usize, Part)>,
     spares: Arc<Spares>,
 }
 
-impl<W: Write> Outbox<W> {
+impl<W: Write> ChunkQueue<W> {
     /// Written records' memory goes to `spares`.
-    pub(super) fn new(out: W, spares: Arc<Spares>) -> Outbox<W> {
-        Outbox { out, waiting: VecDeque::new(), spares }
+    pub(super) fn new(out: W, spares: Arc<Spares>) -> ChunkQueue<W> {
+        ChunkQueue { out, waiting: VecDeque::new(), spares }
     }
 
     /// Puts a part of a column behind those that wait.
