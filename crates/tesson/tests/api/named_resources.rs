@@ -1,4 +1,4 @@
-//! Resources that data list: a million files are neither opened nor read to open a source, members of archives are files
+//! Resources that data list: 100,000 files are neither opened nor read to open a source, members of archives are files
 //! like any other. The format here is as small as one can be: a line a sequence, `path samples`, of raw floats.
 
 use std::io;
@@ -276,7 +276,7 @@ fn few_files_are_open_at_a_time_and_each_is_read() {
 }
 
 #[test]
-fn listed_files_are_shared_among_workers_and_resumed() {
+fn listed_files_are_resumed_after_every_minibatch() {
     let store = Counting::of(300);
     let reader = r#""randomizationWindow": 3, "maxSweeps": 1"#;
     let all = rest(&mut source_in(&store, reader).unwrap());
