@@ -246,11 +246,11 @@ impl Block {
 
 /// What all threads share.
 struct State {
-    /// The planner, unless somebody is planning.
+    /// The planner, unless a thread is planning.
     planning: Option<Box<PlanningContext>>,
-    /// Changes whenever what was planned is given up.
+    /// Changes whenever what was planned is discarded.
     generation: u64,
-    /// Whether planning may go on: a demand is known.
+    /// Whether there is something to plan: a demand is known.
     running: bool,
     /// The plan has come to its end, or to an error.
     plan_over: bool,
@@ -260,7 +260,7 @@ struct State {
     works: Vec<Box<Work>>,
     /// Number of the ticket in front.
     front: u64,
-    /// Where the plan stands behind the last minibatch handed out.
+    /// Where the plan stands after the last minibatch handed out.
     delivered: Cursor,
     /// Tickets whose blocks are all there.
     ready: BinaryHeap<Reverse<u64>>,
@@ -269,7 +269,7 @@ struct State {
     queue: VecDeque<u32>,
     /// Loads and cuts under way.
     loading: usize,
-    /// Blocks that may be given up.
+    /// Blocks that may be evicted.
     idle: VecDeque<u32>,
     /// Bytes of blocks in memory, and of those being loaded.
     used: usize,
@@ -314,14 +314,14 @@ struct Shared {
     packed_streams: Vec<(usize, usize)>,
     spares: Arc<ChunkPool>,
     state: Mutex<State>,
-    /// The pipeline is given up; its source may go on with another one.
+    /// The pipeline is dropped; its source may have another one.
     stop: AtomicBool,
     /// There may be something to do.
     work: Condvar,
     /// The ticket in front is done, or there will be none.
     done: Condvar,
-    /// The planning context is back.
-    home: Condvar,
+    /// The planning context is back in the state.
+    planner_free: Condvar,
 }
 
 /// The result of waiting for the next minibatch.
@@ -341,8 +341,8 @@ pub(crate) enum Taken {
 pub(crate) struct Pipeline {
     shared: Arc<Shared>,
     workers: Workers,
-    /// How many minibatches the caller waits for if it has to.
-    together: usize,
+    /// How many minibatches must be done before a waiting caller is woken.
+    wake_after: usize,
 }
 
 impl Pipeline {
@@ -406,33 +406,34 @@ impl Pipeline {
             stop: AtomicBool::new(false),
             work: Condvar::new(),
             done: Condvar::new(),
-            home: Condvar::new(),
+            planner_free: Condvar::new(),
         });
-        Pipeline { shared, workers: Workers::default(), together: 1 }
+        Pipeline { shared, workers: Workers::default(), wake_after: 1 }
     }
 
-    /// Gives up what was planned, lets `seek` move the planner, and goes on from there for `demand` (or waits for one).
+    /// Discards what was planned, lets `seek` move the planner, and prefetches from there for `demand` (or waits for one).
     pub(crate) fn restart<T>(
         &mut self,
         demand: Option<Demand>,
         seek: impl FnOnce(&mut Planner, &Index) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.together = 1;
+        self.wake_after = 1;
         let shared = &self.shared;
         let mut state = shared.lock();
-        state.give_up();
+        state.discard_prefetch();
         state.row_allowance = state.row_allowance.max(shared.row_allowance / 4);
         let mut planning = loop {
             shared.check(&state)?;
             match state.planning.take() {
                 Some(planning) => break planning,
                 None => {
-                    state = shared.home.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner).0
+                    let waited = shared.planner_free.wait_timeout(state, POLL);
+                    state = waited.unwrap_or_else(PoisonError::into_inner).0;
                 }
             }
         };
         drop(state);
-        shared.lock().tell(&mut planning);
+        shared.lock().sync_index(&mut planning);
         let (planner, index) = planning.parts();
         let result = seek(planner, index);
         let stands = planner.cursor();
@@ -458,20 +459,9 @@ impl Pipeline {
         let mut state = shared.lock();
         loop {
             if let Some(made) = state.pop() {
-                let depth = shared.depth(&state);
-                let held_back = std::mem::take(&mut state.held_back);
-                let wake = state.resting > 0 && (held_back || state.tickets.len() <= depth / 2);
-                shared.setup.counters.queued.store(state.tickets.len() as u64, Ordering::Relaxed);
-                drop(state);
-                if wake {
-                    shared.work.notify_one();
-                }
-                if let Some(stalled) = since.map(|since| since.elapsed()) {
-                    let is_quick = shared.setup.threads > 1 && stalled < QUICK;
-                    self.together = if is_quick { (depth / 2).max(1) } else { 1 };
-                    let us = stalled.as_micros() as u64;
-                    shared.setup.counters.stalls.fetch_add(1, Ordering::Relaxed);
-                    shared.setup.counters.stalled_us.fetch_add(us, Ordering::Relaxed);
+                let depth = shared.request_more(state);
+                if let Some(since) = since {
+                    self.wake_after = shared.count_stall(since.elapsed(), depth);
                 }
                 return made.map(Taken::Made);
             }
@@ -483,20 +473,7 @@ impl Pipeline {
                 return Ok(Taken::Outgrown);
             }
             since.get_or_insert_with(Instant::now);
-            state.awaited = self.together;
-            if state.resting > 0 {
-                shared.work.notify_one();
-            }
-            let waited = shared.done.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner);
-            state = waited.0;
-            state.awaited = 0;
-            if waited.1.timed_out() {
-                drop(state);
-                if interrupted() {
-                    return Err(Error::Cancelled);
-                }
-                state = shared.lock();
-            }
+            state = shared.wait_for_front(state, self.wake_after, interrupted)?;
         }
     }
 
@@ -543,6 +520,46 @@ impl Shared {
         self.setup.canceller.check()
     }
 
+    /// After a minibatch has been taken: wakes a worker if there is room for more of them. Returns how many there may be.
+    fn request_more(&self, mut state: MutexGuard<'_, State>) -> usize {
+        let depth = self.depth(&state);
+        let held_back = std::mem::take(&mut state.held_back);
+        let wake = state.resting > 0 && (held_back || state.tickets.len() <= depth / 2);
+        self.setup.counters.queued.store(state.tickets.len() as u64, Ordering::Relaxed);
+        drop(state);
+        if wake {
+            self.work.notify_one();
+        }
+        depth
+    }
+
+    /// Counts a caller's wait; returns how many minibatches its next one should be for.
+    fn count_stall(&self, stalled: Duration, depth: usize) -> usize {
+        self.setup.counters.stalls.fetch_add(1, Ordering::Relaxed);
+        self.setup.counters.stalled_us.fetch_add(stalled.as_micros() as u64, Ordering::Relaxed);
+        if self.setup.threads > 1 && stalled < QUICK { (depth / 2).max(1) } else { 1 }
+    }
+
+    /// Waits a while for `n` tickets in front. Asks `interrupted` if they have not been done by then.
+    fn wait_for_front<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        n: usize,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<MutexGuard<'a, State>, Error> {
+        state.awaited = n;
+        if state.resting > 0 {
+            self.work.notify_one();
+        }
+        let (mut state, waited) = self.done.wait_timeout(state, POLL).unwrap_or_else(PoisonError::into_inner);
+        state.awaited = 0;
+        if !waited.timed_out() {
+            return Ok(state);
+        }
+        drop(state);
+        if interrupted() { Err(Error::Cancelled) } else { Ok(self.lock()) }
+    }
+
     /// Bytes of former minibatches that wait to be used again.
     fn idle_bytes(&self) -> usize {
         self.pools.idle_bytes() + self.depot.idle_bytes()
@@ -566,8 +583,8 @@ fn storage_bytes(index: &Index) -> u64 {
 }
 
 impl State {
-    /// Forgets all tickets. Blocks stay.
-    fn give_up(&mut self) {
+    /// Drops all tickets. Blocks stay.
+    fn discard_prefetch(&mut self) {
         self.generation += 1;
         self.running = false;
         self.plan_over = false;

@@ -7,12 +7,12 @@ use crate::executor::Reorder;
 
 /// The pieces of a corpus, as far as they are known. Piece `k` is block `k` and chunk `k`.
 pub(super) struct Growth {
-    /// Where cutting goes on; `None` while somebody cuts.
+    /// Where the next piece begins; `None` while a thread cuts it.
     cutter: Option<Option<ByteRun>>,
     pieces: Vec<(ByteRun, u64)>,
     /// The end of the data has been seen: there are no more pieces.
     ended: bool,
-    /// What decoded pieces add to the index; those are taken that the index may be told of.
+    /// What decoded pieces add to the index; taken in the order of the data.
     decoded: Reorder<Grown>,
     /// The line that the next piece begins at.
     line: u64,
@@ -128,12 +128,12 @@ impl Growth {
         }
     }
 
-    /// Number of pieces that the index may be told of: they and all before them are decoded.
+    /// Number of pieces that the index may hold: they and all before them are decoded.
     fn committed(&self) -> usize {
         self.decoded.next() as usize
     }
 
-    /// The line that the next piece to be told of begins at; every resource has lines of its own.
+    /// The line that the next piece of the index begins at; every resource has lines of its own.
     fn line_of_next(&self) -> u64 {
         let at = self.committed();
         let resource = |at: usize| self.pieces.get(at).map(|(piece, _)| piece.resource);

@@ -26,7 +26,7 @@ pub(super) enum Job {
     Plan(Box<PlanningContext>, usize),
     /// A block, and what it is made of; the bytes reserved for it.
     Load(u32, BlockSource, usize),
-    /// The next piece behind this one.
+    /// The piece after this one.
     Cut(Option<ByteRun>),
     /// Minibatches, with the blocks that are there.
     Make(Vec<Task>),
@@ -68,7 +68,7 @@ impl WorkerScratch {
 }
 
 impl Shared {
-    /// A worker's life.
+    /// What a worker does until the pipeline ends.
     pub(super) fn work(&self) {
         let _alarm = Alarm(self);
         let mut worker = WorkerScratch::new(&self.setup);
@@ -110,52 +110,12 @@ impl Shared {
 
     /// Chooses what to do next: what brings the minibatch in front nearer, first.
     fn pick(&self, state: &mut State) -> Option<Job> {
-        if let Some(job) = self.pick_ready(state) {
-            return Some(job);
-        }
-        let front = state.front;
-        if let Some((items, missing)) = state.tickets.front().and_then(Ticket::wait) {
-            let by_row = matches!(&self.corpus_index, CorpusIndex::Indexed { corpus, table, .. }
-                if corpus.facts().access != ChunkAccess::WholeOnly && !table.has_large_whole());
-            let many = missing >= MANY_BLOCKS || missing as u64 * self.block_bytes >= MANY_BYTES;
-            if by_row && many && state.row_allowance > 0 && state.fits(front, &self.setup) {
-                state.row_allowance -= items as i64 * self.row_cost as i64;
-                return state.start(front, &self.setup).map(|task| Job::Make(vec![task]));
-            }
-        }
-        if let Some(job) = self.pick_plan(state) {
-            return Some(job);
-        }
-        let mut blocked = false;
-        while let Some(&block) = state.queue.front() {
-            if !matches!(state.blocks[block as usize].presence, Presence::Queued) {
-                state.queue.pop_front();
-                continue;
-            }
-            let (source, reserved) = self.source(state, block);
-            // Growing corpora are read in order and have no other way to a sequence than its block.
-            let forced = matches!(source, BlockSource::Piece(_)) && state.loading == 0;
-            if !state.make_room(reserved, self.idle_bytes(), &self.setup) && !forced {
-                blocked = true;
-                break;
-            }
-            state.queue.pop_front();
-            state.used += reserved;
-            state.loading += 1;
-            state.blocks[block as usize].presence = Presence::Loading;
-            return Some(Job::Load(block, source, reserved));
-        }
-        if let Some(job) = self.pick_cut(state) {
-            return Some(job);
-        }
-        if blocked && matches!(self.corpus_index, CorpusIndex::Indexed { .. }) {
-            let at = state.tickets.iter().position(Ticket::is_waiting)?;
-            if !state.fits(front + at as u64, &self.setup) {
-                return None;
-            }
-            return state.start(front + at as u64, &self.setup).map(|task| Job::Make(vec![task]));
-        }
-        None
+        self.pick_ready(state)
+            .or_else(|| self.pick_scattered(state))
+            .or_else(|| self.pick_plan(state))
+            .or_else(|| self.pick_load(state))
+            .or_else(|| self.pick_cut(state))
+            .or_else(|| self.pick_without_blocks(state))
     }
 
     /// Takes on what is ready: one minibatch, or several small ones, whose caller is then woken once for all of them.
@@ -173,6 +133,20 @@ impl Shared {
         (!tasks.is_empty()).then_some(Job::Make(tasks))
     }
 
+    /// Makes the minibatch in front of sequences fetched one by one, if it misses many blocks and the allowance lasts.
+    fn pick_scattered(&self, state: &mut State) -> Option<Job> {
+        let (items, missing) = state.tickets.front().and_then(Ticket::wait)?;
+        let by_row = matches!(&self.corpus_index, CorpusIndex::Indexed { corpus, table, .. }
+            if corpus.facts().access != ChunkAccess::WholeOnly && !table.has_large_whole());
+        let many = missing >= MANY_BLOCKS || missing as u64 * self.block_bytes >= MANY_BYTES;
+        let front = state.front;
+        if !by_row || !many || state.row_allowance <= 0 || !state.fits(front, &self.setup) {
+            return None;
+        }
+        state.row_allowance -= items as i64 * self.row_cost as i64;
+        state.start(front, &self.setup).map(|task| Job::Make(vec![task]))
+    }
+
     fn pick_plan(&self, state: &mut State) -> Option<Job> {
         let depth = self.depth(state);
         let news = match &mut state.growth {
@@ -184,9 +158,31 @@ impl Shared {
         }
         let room = (depth - state.tickets.len()).min(PLANNED_AT_ONCE);
         let mut planning = state.planning.take()?;
-        state.tell(&mut planning);
+        state.sync_index(&mut planning);
         planning.planner.released(state.delivered);
         Some(Job::Plan(planning, room))
+    }
+
+    /// Loads the next block of the queue. It stays in the queue where memory has no room for it.
+    fn pick_load(&self, state: &mut State) -> Option<Job> {
+        while let Some(&block) = state.queue.front() {
+            if !matches!(state.blocks[block as usize].presence, Presence::Queued) {
+                state.queue.pop_front();
+                continue;
+            }
+            let (source, reserved) = self.source(state, block);
+            // Growing corpora are read in order and have no other way to a sequence than its block.
+            let forced = matches!(source, BlockSource::Piece(_)) && state.loading == 0;
+            if !state.make_room(reserved, self.idle_bytes(), &self.setup) && !forced {
+                return None;
+            }
+            state.queue.pop_front();
+            state.used += reserved;
+            state.loading += 1;
+            state.blocks[block as usize].presence = Presence::Loading;
+            return Some(Job::Load(block, source, reserved));
+        }
+        None
     }
 
     fn pick_cut(&self, state: &mut State) -> Option<Job> {
@@ -214,6 +210,19 @@ impl Shared {
         let after = growth.start_cut(1 + 2 * self.setup.threads as u32, 1 + self.setup.threads)?;
         state.loading += 1;
         Some(Job::Cut(after))
+    }
+
+    /// Makes the first minibatch that waits for blocks, of which no other can be loaded: it fetches its sequences instead.
+    fn pick_without_blocks(&self, state: &mut State) -> Option<Job> {
+        // Blocks are left in the queue only where there is no room for the next one.
+        if state.queue.is_empty() || !matches!(self.corpus_index, CorpusIndex::Indexed { .. }) {
+            return None;
+        }
+        let number = state.front + state.tickets.iter().position(Ticket::is_waiting)? as u64;
+        if !state.fits(number, &self.setup) {
+            return None;
+        }
+        state.start(number, &self.setup).map(|task| Job::Make(vec![task]))
     }
 }
 
@@ -245,7 +254,7 @@ impl State {
     }
 }
 
-/// Tells everybody when a worker panics: callers get an error instead of waiting for ever.
+/// Marks the pipeline broken when a worker panics: callers get an error instead of waiting for ever.
 struct Alarm<'a>(&'a Shared);
 
 impl Drop for Alarm<'_> {

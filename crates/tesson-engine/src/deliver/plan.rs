@@ -78,7 +78,7 @@ impl Shared {
             }
         }
         state.planning = Some(planning);
-        self.home.notify_all();
+        self.planner_free.notify_all();
         if state.plan_over && state.awaited > 0 {
             self.done.notify_all();
         }
@@ -148,8 +148,8 @@ impl PlanningContext {
 }
 
 impl State {
-    /// Tells the planner's index what has been decoded since.
-    pub(super) fn tell(&mut self, planning: &mut PlanningContext) {
+    /// Brings the planner's index up to date with what has been decoded.
+    pub(super) fn sync_index(&mut self, planning: &mut PlanningContext) {
         planning.works.append(&mut self.works);
         let Some(growth) = &mut self.growth else { return };
         for grown in growth.take_fresh() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tesson_core::identity::Identity;
-use tesson_core::{ConfigError, Deserializer, Element, Error, SEQUENCES_IN_MEMORY};
+use tesson_core::{ConfigError, Deserializer, Element, Error, SEQUENCES_IN_MEMORY, StreamInfo};
 use tesson_plan::{Bucketing, Cursor, Fingerprint, MissingKeys, PlanRefusal, PlanSpec, ResumeState, Sharing};
 
 use super::truncated::Truncated;
@@ -59,88 +59,43 @@ impl Source {
     ///
     /// # Errors
     /// As [`Source::open`], and [`Error::Cancelled`].
-    pub fn open_with(spec: SourceSpec, store: &dyn Store, canceller: &Canceller) -> Result<Source, Error> {
-        let SourceSpec {
-            deserializers,
-            join,
-            mut plan,
-            transforms,
-            frame_mode,
-            truncation,
-            element,
-            memory_limit,
-            threads,
-            prefetch,
-            faults,
-        } = spec;
+    pub fn open_with(
+        mut spec: SourceSpec,
+        store: &dyn Store,
+        canceller: &Canceller,
+    ) -> Result<Source, Error> {
         let counters = Arc::new(Counters::default());
-        let largest = (memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
-        let files = join::files(&deserializers);
+        let largest = (spec.memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
+        let files = join::files(&spec.deserializers);
         let mut resources = Resources::open(files, store, counters.clone(), canceller.clone(), largest)?;
-        let parts = Parts::prepare(deserializers, &mut resources, store)?;
-        if truncation.is_some() {
-            // Rows are filled sequence by sequence, however many samples other ranks pass meanwhile (§9.3).
-            plan.local_timeline = true;
-        }
-        // The last minibatch of truncated reading is one of rows, which are full or not.
-        let drops_last_rows = truncation.is_some() && std::mem::take(&mut plan.ending.drop_last);
-        // Joined to others it is part of a corpus like any other.
-        if parts.list().len() == 1 && !parts.primary().facts().composable {
-            plan.order = plan.order.on_local_timeline();
-        }
-        if plan.bucketing.is_some() && plan.order.is_local() {
-            return Err(ConfigError::refused("bucketing", &PlanRefusal::BucketingNeedsComposable).into());
-        }
-        if plan.equal_steps.is_some() && plan.order.is_local() && plan.sharing == Sharing::Chunk {
-            return Err(ConfigError::refused("equalSteps", &PlanRefusal::EqualStepsNeedComposable).into());
-        }
+        let parts = Parts::prepare(std::mem::take(&mut spec.deserializers), &mut resources, store)?;
+        // The last minibatch of truncated reading is one of slots, which are full or not.
+        let drops_last = spec.truncation.is_some() && std::mem::take(&mut spec.plan.ending.drop_last);
+        spec.fit_plan(&parts)?;
         let corpus =
             fingerprint::corpus(parts.list().iter().map(|part| (part.facts(), part.first)), &resources)?;
-        let mut options = Identity::of(parts.identity())
-            .field("frame", frame_mode)
-            .field("element", element.name())
-            .flag("outer", join.missing == MissingKeys::Empty);
-        if let Some(truncation) = truncation {
-            options = truncation.write(options);
-        }
-        if let Some(Bucketing { samples, sequences }) = plan.bucketing {
-            options = options.field("bucketing", format_args!("{samples}/{sequences}"));
-        }
-        options = options.flag("hashed", join.hash_keys);
         let stored = parts.streams();
         let name = parts.primary().facts().name;
-        let transforms = Transforms::new(&transforms, &stored, &parts.strict_streams(), name)?;
-        let fingerprint = Fingerprint {
-            corpus,
-            index: None,
-            order: plan.order.clone(),
-            cross_sweep_ends: plan.cross_sweep_ends,
-            options: fingerprint::text(&transforms.write(options).text()),
-        };
+        let transforms = Transforms::new(&spec.transforms, &stored, &parts.strict_streams(), name)?;
+        let fingerprint = spec.fingerprint(corpus, &parts, &transforms);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let together = plan.equal_steps.is_some() && plan.sharing == Sharing::Chunk;
-        let truncated = truncation
-            .map(|t| Truncated::new(t, (parts.streams().len(), memory_limit), drops_last_rows, together));
         let mut source = Source {
-            streams: match truncation {
-                Some(t) => transforms.outputs().iter().map(|stream| t.deliver(stream)).collect(),
-                None => transforms.outputs(),
-            },
+            streams: spec.delivered_streams(&transforms),
+            truncated: spec.truncated(stored.len(), drops_last),
             transforms: Arc::new(transforms),
             stored,
             parts,
-            join,
+            join: spec.join,
             resources: Arc::new(resources),
             counters,
             canceller: canceller.clone(),
-            plan,
-            frame_mode,
-            memory_limit,
-            threads: if threads == 0 { cores } else { threads },
-            prefetch,
+            plan: spec.plan,
+            frame_mode: spec.frame_mode,
+            memory_limit: spec.memory_limit,
+            threads: if spec.threads == 0 { cores } else { spec.threads },
+            prefetch: spec.prefetch,
             fingerprint: Arc::new(fingerprint),
             joint: None,
-            truncated,
             pipeline: None,
             demand: None,
             state: ResumeState::default(),
@@ -148,8 +103,8 @@ impl Source {
             restored: None,
             failed: None,
             process: ProcessGuard::here(),
-            fault_share: faults.share,
-            report: faults.report.as_deref().map(Report::open).transpose()?,
+            fault_share: spec.faults.share,
+            report: spec.faults.report.as_deref().map(Report::open).transpose()?,
         };
         if source.may_grow() {
             source.pipeline = Some(source.growing_pipeline());
@@ -171,5 +126,62 @@ impl Source {
             // Steps are counted in the whole of a sweep before its first one.
             && !(self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk)
             && self.parts.growing()
+    }
+}
+
+impl SourceSpec {
+    /// Makes the plan one for these deserializers and for truncation, or refuses what they cannot be read with.
+    fn fit_plan(&mut self, parts: &Parts) -> Result<(), ConfigError> {
+        let plan = &mut self.plan;
+        if self.truncation.is_some() {
+            // Slots are filled sequence by sequence, however many samples other ranks pass meanwhile (§9.3).
+            plan.local_timeline = true;
+        }
+        // Joined to others it is part of a corpus like any other.
+        if parts.list().len() == 1 && !parts.primary().facts().composable {
+            plan.order = plan.order.on_local_timeline();
+        }
+        if plan.bucketing.is_some() && plan.order.is_local() {
+            return Err(ConfigError::refused("bucketing", &PlanRefusal::BucketingNeedsComposable));
+        }
+        if plan.equal_steps.is_some() && plan.order.is_local() && plan.sharing == Sharing::Chunk {
+            return Err(ConfigError::refused("equalSteps", &PlanRefusal::EqualStepsNeedComposable));
+        }
+        Ok(())
+    }
+
+    /// What a state must have been saved with to be resumed from.
+    fn fingerprint(&self, corpus: u64, parts: &Parts, transforms: &Transforms) -> Fingerprint {
+        let mut options = Identity::of(parts.identity())
+            .field("frame", self.frame_mode)
+            .field("element", self.element.name())
+            .flag("outer", self.join.missing == MissingKeys::Empty);
+        if let Some(truncation) = self.truncation {
+            options = truncation.write(options);
+        }
+        if let Some(Bucketing { samples, sequences }) = self.plan.bucketing {
+            options = options.field("bucketing", format_args!("{samples}/{sequences}"));
+        }
+        options = options.flag("hashed", self.join.hash_keys);
+        Fingerprint {
+            corpus,
+            index: None,
+            order: self.plan.order,
+            cross_sweep_ends: self.plan.cross_sweep_ends,
+            options: fingerprint::text(&transforms.write(options).text()),
+        }
+    }
+
+    fn delivered_streams(&self, transforms: &Transforms) -> Vec<Arc<StreamInfo>> {
+        match self.truncation {
+            Some(t) => transforms.outputs().iter().map(|stream| t.deliver(stream)).collect(),
+            None => transforms.outputs(),
+        }
+    }
+
+    fn truncated(&self, n_streams: usize, drops_last: bool) -> Option<Truncated> {
+        let equal_steps = self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk;
+        let memory = (n_streams, self.memory_limit);
+        self.truncation.map(|t| Truncated::new(t, memory, drops_last, equal_steps))
     }
 }

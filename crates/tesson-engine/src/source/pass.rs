@@ -167,7 +167,7 @@ struct Made<T> {
     n_sequences: u64,
     n_samples: u64,
     /// What is known of its sequences beside their columns, if something is wrong with one.
-    faulty: Option<Chunk>,
+    faulty: Option<Box<Chunk>>,
 }
 
 enum Outcome<T> {
@@ -258,7 +258,7 @@ impl Decoding<'_> {
                     n_sequences: u64::from(chunk.n_sequences) - chunk.left_out.len() as u64,
                     n_samples: chunk.lengths.iter().map(|&n| u64::from(n)).sum(),
                     faulty: (!chunk.faults.is_empty() || !chunk.damaged.is_empty())
-                        .then(|| chunk.without_columns()),
+                        .then(|| Box::new(chunk.without_columns())),
                 }),
             }
         };
