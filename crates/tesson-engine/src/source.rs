@@ -16,7 +16,9 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use tesson_core::{Error, Index, StreamInfo};
-use tesson_plan::{Bucketing, Cursor, Demand, Fingerprint, Limit, PlanSpec, Planner, ResumeState, Sharing};
+use tesson_plan::{
+    Bucketing, Cursor, Demand, Fingerprint, Limit, PlanRefusal, PlanSpec, Planner, ResumeState, Sharing,
+};
 
 use crate::deliver::{Packed, Pipeline, Taken};
 use crate::executor::{Canceller, ProcessGuard};
@@ -56,7 +58,7 @@ pub struct Source {
     pipeline: Option<Pipeline>,
     /// What the last call asked for, if the pipeline works on it.
     demand: Option<Demand>,
-    /// The state behind the last minibatch handed out.
+    /// The state after the last minibatch handed out.
     state: ResumeState,
     ended: bool,
     /// The state that was restored, if nothing has been read since: the workers must be those it was saved for. The state
@@ -117,7 +119,7 @@ impl Source {
         self.canceller.clone()
     }
 
-    /// The state behind the last minibatch handed out.
+    /// The state after the last minibatch handed out.
     pub fn state(&self) -> &ResumeState {
         &self.state
     }
@@ -139,7 +141,7 @@ impl Source {
         self.next_interruptible(demand, &mut || false)
     }
 
-    /// The same, giving up with [`Error::Cancelled`] when `interrupted` says so, which is asked every few hundredths
+    /// The same, ending with [`Error::Cancelled`] when `interrupted` says so, which is asked every few hundredths
     /// of a second. Nothing is lost: the next call waits for the same minibatch.
     ///
     /// # Errors
@@ -186,12 +188,12 @@ impl Source {
         }
     }
 
-    /// Goes on behind a minibatch that failed, leaving it out.
+    /// Resumes after a minibatch that failed, leaving it out.
     pub fn skip_failed(&mut self) {
         self.failed = None;
     }
 
-    /// Goes on from a state of this source, or of another one on the same corpus with the same options.
+    /// Resumes from a state of this source, or of another one on the same corpus with the same options.
     ///
     /// # Errors
     /// [`tesson_core::ResumeError`] for a state of another corpus, order or version; the source is then as it was.
@@ -199,7 +201,7 @@ impl Source {
         self.restore_interruptible(state, &mut || false)
     }
 
-    /// The same, giving up with [`Error::Cancelled`] when `interrupted` says so, which is asked every few hundredths of a
+    /// The same, ending with [`Error::Cancelled`] when `interrupted` says so, which is asked every few hundredths of a
     /// second while an index is made; the source is then as it was.
     ///
     /// # Errors
@@ -212,19 +214,7 @@ impl Source {
         self.check_process()?;
         state.check(&self.fingerprint)?;
         let last = self.demand.take();
-        let seek = |planner: &mut Planner, index: &Index| -> Result<Option<Cursor>, Error> {
-            planner.restore(index, state, last).map_err(Error::from)
-        };
-        let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
-        let cursor = match pipeline.restart(None, seek)? {
-            Some(cursor) => cursor,
-            None => {
-                // The position lies beyond what has been read so far.
-                self.stop_growing(interrupted)?;
-                let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
-                pipeline.restart(None, seek)?.expect("a complete index needs no more")
-            }
-        };
+        let cursor = self.seek(None, interrupted, |planner, index| planner.restore(index, state, last))?;
         self.failed = None;
         self.ended = false;
         self.restored = Some(Box::new(state.clone()));
@@ -251,7 +241,7 @@ impl Source {
         Ok(self.process.check("the source")?)
     }
 
-    /// Makes the pipeline work for a demand, from behind the last minibatch handed out.
+    /// Makes the pipeline work for a demand, after the last minibatch handed out.
     fn retarget(&mut self, demand: Demand, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Error> {
         if let Some(state) = &self.restored {
             state.check_share(demand)?;
@@ -260,31 +250,43 @@ impl Source {
             self.stop_growing(interrupted)?;
         }
         let from = self.restored.as_deref().unwrap_or(&self.state).clone();
-        // If the demand is refused nothing is under way, and the next call has to aim again.
+        // If the demand is refused nothing is under way, and the next call retargets again.
         self.demand = None;
         let started = self.counters.read().minibatches > 0 || from.cursor != Cursor::default();
-        let seek = |planner: &mut Planner, index: &Index| -> Result<Option<Cursor>, Error> {
-            if started {
-                planner.restore(index, &from, Some(demand)).map_err(Error::from)
-            } else {
-                planner.start(index, demand).map_err(Error::from)
-            }
-        };
-        let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
-        let cursor = match pipeline.restart(Some(demand), seek)? {
-            Some(cursor) => cursor,
-            None => {
-                self.stop_growing(interrupted)?;
-                let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
-                pipeline.restart(Some(demand), seek)?.expect("a complete index needs no more")
-            }
-        };
+        let cursor = self.seek(Some(demand), interrupted, |planner, index| match started {
+            true => planner.restore(index, &from, Some(demand)),
+            false => planner.start(index, demand),
+        })?;
         self.warn_if_without_data(demand);
         self.warn_of_other_buckets(demand);
         self.demand = Some(demand);
         self.restored = None;
         self.state.cursor = cursor;
         Ok(())
+    }
+
+    /// Moves the planner with `to`, after completing the index if the position is past what has been read so far. Prefetching
+    /// starts there for `demand`.
+    fn seek(
+        &mut self,
+        demand: Option<Demand>,
+        interrupted: &mut dyn FnMut() -> bool,
+        to: impl Fn(&mut Planner, &Index) -> Result<Option<Cursor>, PlanRefusal>,
+    ) -> Result<Cursor, Error> {
+        if let Some(cursor) = self.restart(demand, &to)? {
+            return Ok(cursor);
+        }
+        self.stop_growing(interrupted)?;
+        Ok(self.restart(demand, &to)?.expect("a complete index needs no more"))
+    }
+
+    fn restart(
+        &mut self,
+        demand: Option<Demand>,
+        to: impl Fn(&mut Planner, &Index) -> Result<Option<Cursor>, PlanRefusal>,
+    ) -> Result<Option<Cursor>, Error> {
+        let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
+        pipeline.restart(demand, |planner, index| to(planner, index).map_err(Error::from))
     }
 
     /// The same where the index is there, so that nothing takes long.
@@ -373,7 +375,7 @@ impl Source {
     fn state_at(&self, cursor: Cursor, faults: u64) -> ResumeState {
         let share = match (self.plan.sharing, self.demand) {
             (Sharing::Chunk, Some(Demand { workers: workers @ 2.., rank, .. })) => Some((workers, rank)),
-            // What a single worker has passed is passed for all: any number of workers may go on from there.
+            // What a single worker has passed is passed for all: any number of workers may resume from there.
             _ => None,
         };
         let fingerprint = Some(self.fingerprint.clone());

@@ -1,4 +1,4 @@
-//! The pipeline that fits a corpus: from an index or in order, by block or by row, kept or given up.
+//! The pipeline that fits a corpus: from an index or in order, by block or by row, resident or evicted.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -42,7 +42,7 @@ impl Source {
         let shuffled = self.plan.order.is_shuffled();
         let by_row = shuffled && !small && !keep && self.is_long(&indexed, storage);
         let retain = keep || small || self.plan.order.needs_all_chunks(&indexed.index);
-        // What is read in order is given up at once, and best before it leaves the cache.
+        // What is read in order is evicted at once, and best before it leaves the cache.
         let kept = shuffled || retain;
         let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.piece_bytes };
         let table = Arc::new(BlockTable::of(&indexed, self.block_sizes(block_bytes, budget.piece_bytes)));
@@ -67,8 +67,7 @@ impl Source {
         !narrow && storage >= LONG * indexed.index.n_sequences() && indexed.corpus.scattered().is_some()
     }
 
-    /// The same in the middle of a call, when memory is full of what has been read and somebody may lose patience: then
-    /// the source is as it was.
+    /// The same in the middle of a call, which `interrupted` can end: the source is then as it was.
     pub(super) fn stop_growing(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<(), Error> {
         self.pipeline = None;
         self.demand = None;
