@@ -5,7 +5,7 @@ use std::fmt::Write;
 use serde_json::Value;
 use tesson::deserializer::Index;
 use tesson::plan::Limit;
-use tesson::{BatchPlan, Demand, PiecesPlan, Planned};
+use tesson::{BatchPlan, Demand, Planned, TruncatedPlan};
 
 use crate::args::PlanArgs;
 use crate::extensions::Extensions;
@@ -38,7 +38,7 @@ pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output
         written.is_ok()
     };
     if config.truncation.is_some() {
-        source.plan_pieces(demand, |plan| show(&|| pieces_json(plan), &|n| pieces_row(n, plan)))?;
+        source.plan_truncated(demand, |plan| show(&|| truncated_json(plan), &|n| truncated_row(n, plan)))?;
     } else {
         source.plan(demand, |plan| show(&|| json(plan, &index), &|n| row(n, plan, &index)))?;
     }
@@ -79,12 +79,12 @@ fn heading(number: u64, samples: u64) -> String {
     format!("{number:>9} {samples:>9} {:<8}", inflected(samples, "sample"))
 }
 
-fn n_samples(plan: &PiecesPlan) -> u64 {
-    plan.pieces.iter().map(|piece| u64::from(piece.samples.1 - piece.samples.0)).sum()
+fn n_samples(plan: &TruncatedPlan) -> u64 {
+    plan.segments.iter().map(|piece| u64::from(piece.samples.1 - piece.samples.0)).sum()
 }
 
-fn pieces_json(plan: &PiecesPlan) -> Value {
-    let pieces = plan.pieces.iter().map(|piece| {
+fn truncated_json(plan: &TruncatedPlan) -> Value {
+    let pieces = plan.segments.iter().map(|piece| {
         serde_json::json!({
             "sequence": [piece.sequence.chunk, piece.sequence.sequence],
             "samples": [piece.samples.0, piece.samples.1],
@@ -95,7 +95,7 @@ fn pieces_json(plan: &PiecesPlan) -> Value {
     });
     serde_json::json!({
         "sweepEnd": plan.sweep_end,
-        "numberOfSequences": plan.pieces.len(),
+        "numberOfSequences": plan.segments.len(),
         "numberOfSamples": n_samples(plan),
         "pieces": pieces.collect::<Vec<_>>(),
         "lengths": "counted",
@@ -103,9 +103,9 @@ fn pieces_json(plan: &PiecesPlan) -> Value {
 }
 
 /// Rows one after the other, in each its pieces as `chunk.sequence[from..to]`.
-fn pieces_row(number: u64, plan: &PiecesPlan) -> String {
+fn truncated_row(number: u64, plan: &TruncatedPlan) -> String {
     let mut text = heading(number, n_samples(plan));
-    for (i, row) in plan.pieces.chunk_by(|a, b| a.row == b.row).enumerate() {
+    for (i, row) in plan.segments.chunk_by(|a, b| a.row == b.row).enumerate() {
         text.push_str(if i == 0 { "" } else { " |" });
         for piece in row {
             let (Planned { chunk, sequence }, (from, to)) = (piece.sequence, piece.samples);

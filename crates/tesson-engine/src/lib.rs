@@ -44,7 +44,7 @@ pub use open_files::OpenFiles;
 pub use pool::Buffer;
 pub use report::fault_facts;
 pub use source::{
-    DEFAULT_MEMORY_LIMIT, FaultRules, PiecesPlan, Shown, ShownKey, Source, SourceSpec, StatsReader,
+    DEFAULT_MEMORY_LIMIT, FaultRules, Shown, ShownKey, Source, SourceSpec, StatsReader, TruncatedPlan,
     TruncationSpec,
 };
 pub use stats::Stats;

@@ -2,13 +2,13 @@
 
 mod budget;
 mod corpus;
+mod equal_steps;
 mod faults;
 mod open;
 mod pass;
 mod pipeline;
 mod plan;
 mod show;
-mod together;
 mod truncated;
 
 use std::path::Path;
@@ -33,7 +33,7 @@ pub use faults::FaultRules;
 pub use open::SourceSpec;
 pub use show::{Shown, ShownKey};
 use truncated::Truncated;
-pub use truncated::{PiecesPlan, TruncationSpec};
+pub use truncated::{TruncatedPlan, TruncationSpec};
 
 /// Reads a corpus in minibatches.
 pub struct Source {
@@ -219,7 +219,7 @@ impl Source {
         self.ended = false;
         self.restored = Some(Box::new(state.clone()));
         self.state = ResumeState { cursor, ..self.state_at(cursor, state.faults) };
-        if self.is_kept_together() {
+        if self.has_equal_steps() {
             self.state.cursor.steps = state.cursor.steps;
         }
         self.state.consumed = state.consumed.clone();

@@ -47,9 +47,9 @@ pub use tesson_core::{
     Shape, Storage, StoreError, StreamInfo, UsageError,
 };
 pub use tesson_engine::{
-    BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, Floats, Layout, Minibatch, PiecesPlan,
-    Place, ProcessGuard, Samples, Severity, Shown, ShownKey, Stats, StatsReader, StreamBatch, fault_facts,
-    index_cache, pairing, store,
+    BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, Floats, Layout, Minibatch, Place,
+    ProcessGuard, Samples, Severity, Shown, ShownKey, Stats, StatsReader, StreamBatch, TruncatedPlan,
+    fault_facts, index_cache, pairing, store,
 };
 pub use tesson_plan::{
     BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, merge_states,

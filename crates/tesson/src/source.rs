@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tesson_config::SourceConfig;
 use tesson_core::{Chunk, DataError, Element, Error, Indexed, StreamInfo, StreamMismatch};
 use tesson_engine::store::Store;
-use tesson_engine::{Canceller, Checked, Minibatch, PiecesPlan, Severity, ShownKey, Stats, StatsReader};
+use tesson_engine::{Canceller, Checked, Minibatch, Severity, ShownKey, Stats, StatsReader, TruncatedPlan};
 use tesson_plan::{BatchPlan, Demand, JoinReport, PlanSpec, ResumeState};
 
 use crate::{assemble, convert};
@@ -247,7 +247,7 @@ impl Source {
     }
 
     /// Plans minibatches from the start, without reading data: whole sequences, of which truncated minibatches are made
-    /// ([`Source::plan_pieces`]). `each` says whether to continue.
+    /// ([`Source::plan_truncated`]). `each` says whether to continue.
     ///
     /// # Errors
     /// As [`Source::indexed`], and a demand that can never be met.
@@ -273,12 +273,12 @@ impl Source {
     ///
     /// # Errors
     /// As [`Source::plan`], and a source that does not truncate.
-    pub fn plan_pieces(
+    pub fn plan_truncated(
         &mut self,
         demand: Demand,
-        each: impl FnMut(&PiecesPlan) -> bool,
+        each: impl FnMut(&TruncatedPlan) -> bool,
     ) -> Result<(), Error> {
-        self.0.plan_pieces(demand, each)
+        self.0.plan_truncated(demand, each)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::packed::{KERNEL_ROOM, PackedRows};
 use crate::pool::{KEPT_SHARE, Pool};
 
 pub(crate) use sequence::{Packing, pack, packed_streams};
-pub(crate) use truncated::{Whole, append_dense, dense_bytes, keys as piece_keys, pack as pack_pieces};
+pub(crate) use truncated::{Whole, append_dense, dense_bytes, keys as segment_keys, pack as pack_segments};
 
 /// A sequence to be packed: the row `row` of block `held`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -26,7 +26,7 @@ impl Source {
     }
 
     /// Shows what comes when, from the start, without reading data: whole sequences, from which truncated rows are filled
-    /// ([`Source::plan_pieces`]). `each` says whether to go on.
+    /// ([`Source::plan_truncated`]). `each` returns whether to continue.
     ///
     /// # Errors
     /// As [`Source::indexed`], and a demand that can never be met.

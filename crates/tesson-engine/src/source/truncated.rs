@@ -1,7 +1,7 @@
 //! Truncated reading (§9.3): the pipeline delivers whole sequences, one at a time; rows take pieces of equal length.
 //!
 //! Rows are filled by parsed lengths, which only decoded sequences have, so this happens where minibatches are handed
-//! out, in plan order. What waits in the rows is part of the state behind a minibatch, by number and sweep; a restored
+//! out, in plan order. What waits in the rows is part of the state after a minibatch, by number and sweep; a restored
 //! source fetches it anew, transforms it as before and cuts it where the data end.
 
 use std::sync::Arc;
@@ -15,13 +15,13 @@ use tesson_plan::{
 };
 
 use super::Source;
-use super::together::Together;
+use super::equal_steps::StepProgress;
 use crate::arrays::Arrays;
 use crate::deliver::{Packed, Taken};
 use crate::minibatch::Minibatch;
 use crate::pack::{self, Pools, Whole};
 
-/// How sequences are cut into pieces.
+/// How sequences are cut into segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TruncationSpec {
     /// Samples of a row in one minibatch, at least 1.
@@ -43,11 +43,11 @@ pub(super) struct Truncated {
     /// What the last call asked for.
     pub(super) demand: Option<Demand>,
     pub(super) rows: Rows<Arc<Whole>>,
-    /// Where ranks are kept together: the steps that they share.
-    pub(super) together: Option<Together>,
+    /// Under equal steps: the progress through them.
+    pub(super) progress: Option<StepProgress>,
     /// The plan has come to its end: nothing more is fetched.
     over: bool,
-    /// Behind the sequences that have been fetched.
+    /// The position after the sequences that have been fetched.
     pub(super) fetched: Cursor,
     /// Faults charged so far, those of sequences fetched since the last minibatch included.
     faults: u64,
@@ -75,19 +75,19 @@ impl TruncationSpec {
 }
 
 impl Truncated {
-    /// `together`: whether ranks are kept together that have sequences of their own.
+    /// `equal_steps`: whether each rank has as many steps, although ranks have sequences of their own.
     pub(super) fn new(
         spec: TruncationSpec,
         (n_streams, memory_limit): (usize, u64),
         drops_last: bool,
-        together: bool,
+        equal_steps: bool,
     ) -> Truncated {
         Truncated {
             spec,
             drops_last,
             demand: None,
             rows: Rows::new(0, 1, 0),
-            together: together.then(Together::default),
+            progress: equal_steps.then(StepProgress::default),
             over: false,
             fetched: Cursor::default(),
             faults: 0,
@@ -104,19 +104,19 @@ impl Truncated {
 
     /// Whether there is no further minibatch, as far as is known.
     fn is_over(&self, share: &Share) -> bool {
-        self.together.is_none() && self.over && self.ends_with(&self.rows, share)
+        self.progress.is_none() && self.over && self.ends_with(&self.rows, share)
     }
 
-    /// Behind what has been fetched, with the steps that are under way.
+    /// The position after what has been fetched, with the running steps.
     fn after(&self) -> Cursor {
-        let steps = self.together.as_ref().map_or(Steps::default(), |together| together.steps);
+        let steps = self.progress.as_ref().map_or(Steps::default(), |progress| progress.steps);
         Cursor { steps, ..self.fetched }
     }
 
     /// The row that is to be given another sequence, if there is any for it.
     fn wants(&self) -> Option<usize> {
-        let may_take = match &self.together {
-            Some(together) => !together.idle && together.steps.hold(self.fetched),
+        let may_take = match &self.progress {
+            Some(progress) => !progress.idle && progress.steps.hold(self.fetched),
             None => true,
         };
         self.rows.hungry().filter(|_| may_take && !self.over)
@@ -142,7 +142,7 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Leaves the pieces of other workers' rows out, and numbers the own rows.
+    /// Leaves the segments of other workers' rows out, and numbers the own rows.
     fn keep_own<T>(&self, pieces: &mut Vec<Segment<T>>) {
         let (workers, rank) = (self.workers as u32, self.rank as u32);
         pieces.retain(|piece| piece.row % workers == rank);
@@ -152,9 +152,9 @@ impl Share {
 
 /// A truncated minibatch that nothing has been read for.
 #[derive(Debug, Default)]
-pub struct PiecesPlan {
-    /// The pieces, row by row.
-    pub pieces: Vec<Segment<Planned>>,
+pub struct TruncatedPlan {
+    /// The segments, row by row.
+    pub segments: Vec<Segment<Planned>>,
     /// Whether a sweep ends with one of them.
     pub sweep_end: bool,
 }
@@ -170,7 +170,7 @@ impl Source {
         if self.truncated().demand != Some(demand) || self.demand.is_none() {
             self.retarget_rows(demand, &share)?;
         }
-        if self.is_kept_together() && !self.begin_steps(demand, &share)? {
+        if self.has_equal_steps() && !self.begin_steps(demand, &share)? {
             self.ended = true;
             return Ok(None);
         }
@@ -188,7 +188,7 @@ impl Source {
             self.ended = true;
             return Ok(None);
         }
-        let repeats = self.is_kept_together() && self.plan.equal_steps == Some(EqualSteps::Repeat);
+        let repeats = self.has_equal_steps() && self.plan.equal_steps == Some(EqualSteps::Repeat);
         if repeats && self.truncated().rows.is_empty() {
             self.repeat(&share)?;
         }
@@ -210,21 +210,21 @@ impl Source {
         Ok(steps)
     }
 
-    /// Shows which pieces of which sequences truncated minibatches hold, from the start, without reading data: as if every
+    /// Shows which segments of which sequences truncated minibatches hold, from the start, without reading data: as if every
     /// sequence were as long as the index says. One that is shorter, for its faults, moves what follows it. `each` says
     /// whether to go on.
     ///
     /// # Errors
     /// As [`Source::plan`], and a source that does not truncate.
-    pub fn plan_pieces(
+    pub fn plan_truncated(
         &mut self,
         demand: Demand,
-        each: impl FnMut(&PiecesPlan) -> bool,
+        each: impl FnMut(&TruncatedPlan) -> bool,
     ) -> Result<(), Error> {
         let index = self.indexed()?.index.clone();
         if self.truncated.is_none() {
             return Err(UsageError::new(
-                "whole sequences are read, there are no pieces to be planned".into(),
+                "whole sequences are read, there are no segments to be planned".into(),
             )
             .into());
         }
@@ -236,19 +236,19 @@ impl Source {
         plan: PlanSpec,
         index: &Index,
         demand: Demand,
-        mut each: impl FnMut(&PiecesPlan) -> bool,
+        mut each: impl FnMut(&TruncatedPlan) -> bool,
     ) -> Result<(), Error> {
         demand.validate()?;
         let share = self.share_of_rows(demand)?;
-        if self.is_kept_together() {
+        if self.has_equal_steps() {
             return self.for_each_step(plan, index, demand, &share, each);
         }
         let mut rows = self.empty_rows(&share);
-        let mut planned = PiecesPlan::default();
+        let mut planned = TruncatedPlan::default();
         let mut give = |rows: &mut Rows<Planned>| {
-            planned.pieces.clear();
-            planned.sweep_end = rows.take(&mut planned.pieces);
-            share.keep_own(&mut planned.pieces);
+            planned.segments.clear();
+            planned.sweep_end = rows.take(&mut planned.segments);
+            share.keep_own(&mut planned.segments);
             each(&planned)
         };
         let mut goes_on = true;
@@ -328,7 +328,7 @@ impl Source {
             },
         };
         // Those of all ranks are filled where their steps are counted.
-        let filled = if self.is_kept_together() { all } else { share.filled };
+        let filled = if self.has_equal_steps() { all } else { share.filled };
         if filled > self.memory_limit / ROW_BYTES {
             return Err(UsageError::new(format!(
                 "a minibatch of {samples} samples in pieces of {length} has {all} rows, for which memory is too small; choose a smaller size or a larger `memoryLimit`"
@@ -337,7 +337,7 @@ impl Source {
         Ok(share)
     }
 
-    /// Makes the pipeline deliver sequences from behind the last minibatch handed out, and fills the rows with what waited
+    /// Makes the pipeline deliver sequences from after the last minibatch handed out, and fills the rows with what waited
     /// there.
     fn retarget_rows(&mut self, demand: Demand, share: &Share) -> Result<(), Error> {
         let saved = self.state.rows.clone().unwrap_or_default();
@@ -349,7 +349,7 @@ impl Source {
             ))
             .into());
         }
-        if self.is_kept_together() {
+        if self.has_equal_steps() {
             self.retarget_steps(demand, share)?;
         } else {
             self.retarget_indexed(share.fetch)?;
@@ -463,9 +463,9 @@ impl Source {
         }
         let own = (share.filled + share.workers - 1 - share.rank) / share.workers;
         let steps = u32::try_from(truncated.spec.length).unwrap_or(u32::MAX);
-        let batches = pack::pack_pieces(&streams, &pieces, (steps, own as u32), &truncated.pools);
-        let keys = pack::piece_keys(&pieces);
-        if self.is_kept_together() {
+        let batches = pack::pack_segments(&streams, &pieces, (steps, own as u32), &truncated.pools);
+        let keys = pack::segment_keys(&pieces);
+        if self.has_equal_steps() {
             sweep_end = self.step_is_given(share);
         } else {
             self.ended = self.truncated().is_over(share);

@@ -39,8 +39,8 @@ fn steps_are_planned_as_they_come() {
                 let mut source = open(&LENGTHS, &with(order, mode, r#", "rightSplice": 1"#));
                 let mut planned = Vec::new();
                 source
-                    .plan_pieces(demand, |plan| {
-                        let pieces = plan.pieces.iter().map(|p| (p.row, p.begin, p.end));
+                    .plan_truncated(demand, |plan| {
+                        let pieces = plan.segments.iter().map(|p| (p.row, p.begin, p.end));
                         planned.push((plan.sweep_end, pieces.collect::<Vec<_>>()));
                         true
                     })

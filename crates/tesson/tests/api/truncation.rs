@@ -255,8 +255,8 @@ fn the_pieces_of_data_that_end_inside_a_sequence_are_planned_as_they_come() {
     let mut planned = Vec::new();
     let mut source = open(&LENGTHS, &options);
     source
-        .plan_pieces(demand, |plan| {
-            planned.push(plan.pieces.iter().map(|p| (p.row, p.begin, p.end)).collect::<Vec<_>>());
+        .plan_truncated(demand, |plan| {
+            planned.push(plan.segments.iter().map(|p| (p.row, p.begin, p.end)).collect::<Vec<_>>());
             true
         })
         .unwrap();

@@ -10,19 +10,19 @@ use tesson_plan::{
 };
 
 use super::Source;
-use super::truncated::{PiecesPlan, Share, length_of};
+use super::truncated::{Share, TruncatedPlan, length_of};
 
-/// Where a rank that keeps step with others stands.
+/// Progress of a rank through the steps that all ranks count.
 #[derive(Default)]
-pub(super) struct Together {
-    /// The steps that are under way.
+pub(super) struct StepProgress {
+    /// The running steps; none between two stretches.
     pub(super) steps: Steps,
     /// It owns no chunk: nothing is ever fetched.
     pub(super) idle: bool,
-    again: Option<Replay>,
+    replay: Option<Replay>,
 }
 
-/// The sequences of a rank once more.
+/// Repeats the sequences of a rank.
 struct Replay {
     planner: Planner,
     plan: BatchPlan,
@@ -35,7 +35,7 @@ impl Replay {
     }
 
     /// The next own sequence from a cursor on, and how much is kept of it; `None` if the steps hold none from there. The
-    /// cursor is moved behind it.
+    /// cursor is moved past it.
     fn next_from(
         &mut self,
         index: &Index,
@@ -76,12 +76,12 @@ impl Replay {
 }
 
 impl Source {
-    /// Whether truncated minibatches are as many for each rank although ranks have sequences of their own.
-    pub(super) fn is_kept_together(&self) -> bool {
+    /// Whether each rank has as many truncated minibatches, although ranks have sequences of their own.
+    pub(super) fn has_equal_steps(&self) -> bool {
         self.truncated.is_some() && self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk
     }
 
-    /// The same for a rank that is kept together with others: steps that are under way stay so.
+    /// Retargets the pipeline without ending the running steps.
     pub(super) fn retarget_steps(&mut self, demand: Demand, share: &Share) -> Result<(), Error> {
         let from = self.restored.as_deref().unwrap_or(&self.state).clone();
         let steps = from.cursor.steps;
@@ -98,41 +98,41 @@ impl Source {
             self.state.cursor = found.expect("a complete index needs no more");
         }
         self.state.cursor.steps = steps;
-        self.truncated_mut().together = Some(Together { steps, idle, ..Together::default() });
+        self.truncated_mut().progress = Some(StepProgress { steps, idle, ..StepProgress::default() });
         Ok(())
     }
 
-    /// Makes steps be under way, if none are. `false` at the end of the data.
+    /// Begins steps, if none are running. `false` at the end of the data.
     pub(super) fn begin_steps(&mut self, demand: Demand, share: &Share) -> Result<bool, Error> {
-        if self.together_mut().steps.is_running() {
+        if self.progress_mut().steps.is_running() {
             return Ok(true);
         }
         let Some(begun) = self.steps_from(self.state.cursor, demand)? else { return Ok(false) };
         let at = Cursor { steps: Steps::default(), ..begun };
         // A stretch without steps may have been passed over.
-        if !self.together_mut().idle && self.truncated().fetched != at {
+        if !self.progress_mut().idle && self.truncated().fetched != at {
             self.state.cursor = at;
             self.retarget_indexed(share.fetch)?;
         }
         self.truncated_mut().fetched = at;
-        self.together_mut().steps = begun.steps;
+        self.progress_mut().steps = begun.steps;
         Ok(true)
     }
 
-    fn together_mut(&mut self) -> &mut Together {
-        self.truncated_mut().together.as_mut().expect("asked where ranks are kept together only")
+    fn progress_mut(&mut self) -> &mut StepProgress {
+        self.truncated_mut().progress.as_mut().expect("asked under equal steps only")
     }
 
-    /// Counts a step; rows are empty behind the last one. Says whether a sweep ends with it.
+    /// Counts a step; rows are empty after the last one. Returns whether a sweep ends with it.
     pub(super) fn step_is_given(&mut self, share: &Share) -> bool {
         let empty = self.empty_rows(share);
-        let together = self.together_mut();
-        together.steps.given += 1;
-        let (steps, idle) = (together.steps, together.idle);
+        let progress = self.progress_mut();
+        progress.steps.given += 1;
+        let (steps, idle) = (progress.steps, progress.idle);
         if steps.is_running() {
             return false;
         }
-        together.steps = Steps::default();
+        progress.steps = Steps::default();
         let truncated = self.truncated_mut();
         truncated.rows = empty;
         if !idle && truncated.fetched != steps.end() {
@@ -144,7 +144,7 @@ impl Source {
         steps.end().sweep > steps.sweep
     }
 
-    /// Makes steps be under way for a demand, from a cursor. `None` at the end of the data.
+    /// Counts the steps of a demand from a cursor on. `None` at the end of the data.
     fn steps_from(&mut self, at: Cursor, demand: Demand) -> Result<Option<Cursor>, Error> {
         let shape = self.rows_shape(demand);
         let index = self.indexed()?.index.clone();
@@ -155,13 +155,13 @@ impl Source {
     pub(super) fn repeat(&mut self, share: &Share) -> Result<(), Error> {
         let index = self.indexed()?.index.clone();
         let spec = PlanSpec { equal_steps: None, ..self.plan.clone() };
-        let mut again = self.together_mut().again.take().unwrap_or_else(|| Replay::new(spec));
+        let mut replay = self.progress_mut().replay.take().unwrap_or_else(|| Replay::new(spec));
         let mut useless_since = None;
         while let Some(row) = self.truncated().rows.hungry() {
-            let mut steps = self.together_mut().steps;
+            let mut steps = self.progress_mut().steps;
             let from = *useless_since.get_or_insert(steps.again());
-            let Some((planned, keep)) = again.next(&index, &mut steps, share.fetch)? else { break };
-            self.together_mut().steps = steps;
+            let Some((planned, keep)) = replay.next(&index, &mut steps, share.fetch)? else { break };
+            self.progress_mut().steps = steps;
             let pipeline = self.pipeline.as_ref().ok_or(Error::Cancelled)?;
             let packed = pipeline.single(planned, steps.sweep, keep)?;
             let length = length_of(&packed);
@@ -179,24 +179,24 @@ impl Source {
                 break;
             }
         }
-        self.together_mut().again = Some(again);
+        self.progress_mut().replay = Some(replay);
         Ok(())
     }
 
-    /// As [`Source::for_each_rows`], for ranks that are kept together.
+    /// As [`Source::for_each_rows`], under equal steps.
     pub(super) fn for_each_step(
         &self,
         plan: PlanSpec,
         index: &Index,
         demand: Demand,
         share: &Share,
-        mut each: impl FnMut(&PiecesPlan) -> bool,
+        mut each: impl FnMut(&TruncatedPlan) -> bool,
     ) -> Result<(), Error> {
         let shape = self.rows_shape(demand);
         let repeats = plan.equal_steps == Some(EqualSteps::Repeat);
         let own = PlanSpec { equal_steps: None, ..plan.clone() };
         let (mut counting, mut own) = (Planner::new(plan), Replay::new(own));
-        let mut planned = PiecesPlan::default();
+        let mut planned = TruncatedPlan::default();
         let push = |rows: &mut Rows<Planned>, row: usize, (sequence, keep): (Planned, Option<u32>)| {
             let counted = index.lengths(sequence.chunk as usize).get(sequence.sequence as usize);
             // No state is made of it.
@@ -221,8 +221,8 @@ impl Source {
                         None => break,
                     }
                 }
-                planned.pieces.clear();
-                rows.take(&mut planned.pieces);
+                planned.segments.clear();
+                rows.take(&mut planned.segments);
                 planned.sweep_end = given == steps.of && steps.end().sweep > steps.sweep;
                 if !each(&planned) {
                     return Ok(());
