@@ -46,7 +46,9 @@ pub(crate) fn miri(crates: &[String]) -> ExitCode {
         return ExitCode::from(2);
     }
     let chosen = FOR_MIRI.iter().filter(|(name, _)| crates.is_empty() || crates.iter().any(|c| c == name));
-    exit(chosen.map(|(name, tests)| miri_one(name, tests)).fold(true, |all, success| all && success))
+    // Every crate runs, whatever another one's tests find.
+    let failed = chosen.filter(|(name, tests)| !miri_one(name, tests)).count();
+    exit(failed == 0)
 }
 
 fn miri_one(package: &str, tests: &[&str]) -> bool {

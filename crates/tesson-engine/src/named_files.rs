@@ -25,8 +25,11 @@ pub(crate) struct NamedFiles {
     /// The one used last is the last.
     open: Mutex<Vec<(u32, Arc<dyn Resource>)>>,
     /// Archives whose directory has been read.
-    archives: Mutex<BTreeMap<u32, Arc<Mutex<Option<Arc<Archive>>>>>>,
+    archives: Mutex<BTreeMap<u32, SharedArchive>>,
 }
+
+/// An archive that all readers share; empty until one of them has read its directory.
+type SharedArchive = Arc<Mutex<Option<Arc<Archive>>>>;
 
 /// A listed resource that is open.
 pub(crate) enum Opened<'a> {
