@@ -41,7 +41,7 @@ fn items(items_of: Vec<Item>, folder: &Path, module: ModulePath, modules: &mut M
             continue;
         }
         let name = inner.ident.to_string();
-        let (inside, path) = (folder.join(&name), [&module[..], &[name.clone()]].concat());
+        let (inside, path) = (folder.join(&name), [&module[..], std::slice::from_ref(&name)].concat());
         match &inner.content {
             Some((_, content)) => items(content.clone(), &inside, path, modules),
             None => {

@@ -92,7 +92,7 @@ impl Deserializer for Scans {
         for (number, line) in lines.iter().enumerate() {
             let tab = line.iter().position(|&b| b == b'\t').expect("the test's lines have tabs");
             let key =
-                std::str::from_utf8(&line[..tab]).unwrap().parse().expect("the test's keys are numbers");
+                std::str::from_utf8(&line[..tab]).expect("keys are text").parse().expect("keys are numbers");
             let digits = at + tab as u64 + 1..at + line.len() as u64 - 1;
             let n_digits = (digits.end - digits.start) as u32;
             let (parts, length) = match storage {
@@ -102,7 +102,7 @@ impl Deserializer for Scans {
                 _ => (1, n_digits),
             };
             let entry = |part| Entry { key, bytes: digits.clone(), line: number as u64, part };
-            chunks.last_mut().unwrap().extend((0..parts).map(entry));
+            chunks.last_mut().expect("a chunk has been started").extend((0..parts).map(entry));
             lengths.extend((0..parts).map(|_| length));
             at += line.len() as u64;
             bytes += line.len() as u64;

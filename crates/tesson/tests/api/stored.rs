@@ -133,7 +133,8 @@ impl Transform for Test {
 fn config(deserializers: &str, options: &str, transforms: &[Kind]) -> SourceConfig {
     let text = format!(r#"{{"deserializers": [{deserializers}] {options}}}"#);
     let registry = tesson::registry().with(&scans::FORMAT);
-    let mut config = lower(&json::parse(&text).unwrap(), &registry).unwrap();
+    let tree = json::parse(&text).expect("the text is JSON");
+    let mut config = lower(&tree, &registry).expect("the options are right");
     config.transforms =
         Transforms::of("x", transforms.iter().map(|&kind| Arc::new(Test(kind)) as Arc<dyn Transform>));
     config
@@ -146,8 +147,11 @@ fn open_of(files: &[(&str, &str)], config: &SourceConfig) -> Result<Source, Erro
     Source::open_in(config, &store)
 }
 
-/// Keys, lengths and values of each sequence of a minibatch.
-fn sequences(minibatch: &Minibatch, stream: &str) -> Vec<(u64, Vec<f32>)> {
+/// Key and values of a sequence.
+type Sequence = (u64, Vec<f32>);
+
+/// Keys and values of the sequences of a minibatch.
+fn sequences(minibatch: &Minibatch, stream: &str) -> Vec<Sequence> {
     let BatchKeys::Numbers(keys) = minibatch.keys() else { panic!("keys are numbers") };
     let stream = minibatch.stream(stream).expect("the stream is there");
     let Samples::Dense { values: Floats::F32(values) } = stream.samples() else { panic!("dense floats") };
@@ -164,7 +168,7 @@ fn sequences(minibatch: &Minibatch, stream: &str) -> Vec<(u64, Vec<f32>)> {
 }
 
 /// The sequences of minibatches up to the end.
-fn rest(source: &mut Source, demand: Demand) -> Result<Vec<Vec<(u64, Vec<f32>)>>, Error> {
+fn rest(source: &mut Source, demand: Demand) -> Result<Vec<Vec<Sequence>>, Error> {
     let mut all = Vec::new();
     while let Some(minibatch) = source.next(demand)? {
         all.push(sequences(&minibatch, "x"));
@@ -180,7 +184,7 @@ fn alone(samples: u64) -> Demand {
 fn pictures(n: u32) -> String {
     let row = |i: u32, row: u32| format!("{}{}{}", i % 10, row, (i + row) % 10);
     let line = |i: u32| {
-        let wide = if i % 3 == 0 { "7" } else { "" };
+        let wide = if i.is_multiple_of(3) { "7" } else { "" };
         let rows: Vec<String> = (0..3).map(|r| row(i, r) + wide).collect();
         format!("{i}\t{}\n", rows.join("/"))
     };
