@@ -23,6 +23,7 @@ __all__ = [
     "Source",
     "Stream",
     "StreamData",
+    "__version__",
     "batch_of",
     "check_split",
     "end_calls",
