@@ -243,8 +243,8 @@ pub struct Fault {
     pub fatal: bool,
 }
 
-/// Sequences that cannot be told from their neighbours, because what holds them together is damaged. None of them can be
-/// delivered, whatever the budget.
+/// Sequences whose boundaries are lost, because the data around them are damaged. None of them can be delivered, whatever the
+/// budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Damage {
     /// The sequences, counted within the chunk.
@@ -334,7 +334,7 @@ impl Chunk {
         &self.faults[from..to]
     }
 
-    /// Why sequence `i` cannot be told from its neighbours, if that is so.
+    /// The damage that sequence `i` lies in, if it lies in one.
     pub fn damage_of(&self, i: u32) -> Option<&DataError> {
         let at = self.damaged.partition_point(|d| d.sequences.end <= i);
         self.damaged.get(at).filter(|d| d.sequences.contains(&i)).map(|d| &d.error)

@@ -17,7 +17,7 @@ pub trait Corpus: Send + Sync {
     /// whatever else is selected beside it.
     ///
     /// # Errors
-    /// Only when bytes cannot be had or the resource is not the one indexed; bad data are faults in `out`.
+    /// Only when bytes cannot be read or the resource is not the one indexed; bad data are faults in `out`.
     fn load(
         &self,
         chunk: u32,

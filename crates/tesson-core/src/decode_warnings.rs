@@ -1,6 +1,6 @@
-//! What data hold that is out of the ordinary and no fault.
+//! Findings of decoding that are worth a warning and are no faults.
 
-/// Things found while decoding that are worth a line in a log. Decoding adds to them; whoever logs takes them.
+/// Findings of decoding that are worth a line in a log. Decoders add to them; the logging code takes them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DecodeWarnings {
     /// How many were found: samples filled up, streams without samples, and others of the kind.

@@ -1,7 +1,8 @@
 //! What options mean, from their table alone: every option that has a value, typed.
 
 use crate::{
-    ConfigError, OptionDefault, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
+    ConfigError, ConfigErrorKind, OptionDefault, OptionKind, OptionTable, Options, ReaderDefaults, Registry,
+    Section, Value,
 };
 
 /// Describes options from their table: what is given or has a default, typed, in the order of the table. This is what
@@ -122,8 +123,8 @@ pub fn split_type<'a>(section: &'a Section, path: &str) -> Result<(&'a str, Sect
             return Err(ConfigError::new(type_path, what));
         }
         None => {
-            let what = "required option is missing, expected a type such as `CNTKTextFormatDeserializer`";
-            return Err(ConfigError::new(type_path, what));
+            let expected = ", expected a type such as `CNTKTextFormatDeserializer`";
+            return Err(ConfigError::refused(type_path, &ConfigErrorKind::MissingOption { expected }));
         }
     };
     let own = |name: &str| !["type", "module"].iter().any(|n| n.eq_ignore_ascii_case(name));

@@ -11,6 +11,103 @@ use crate::{
 };
 
 /// A deserializer: understands one dataset's bytes. Every method is required: one that is made of others cannot forget any.
+///
+/// ```
+/// use std::{ops::Range, sync::Arc};
+///
+/// use tesson_core::*;
+///
+/// /// A file each of whose bytes is a sequence of one sample.
+/// struct ByteFile(DeserializerFacts);
+///
+/// const FILE: ResourceId = ResourceId(0);
+///
+/// impl Deserializer for ByteFile {
+///     fn facts(&self) -> &DeserializerFacts {
+///         &self.0
+///     }
+///
+///     fn prepare(&mut self, _: &dyn Fetch) -> Result<(), Error> {
+///         Ok(())
+///     }
+///
+///     fn index(&self, fetch: &dyn Fetch, _: &dyn Parallelism, _: &mut Defects<'_>) -> Result<Indexed, Error> {
+///         let size = fetch.size(FILE)?;
+///         let mut index = Index::new();
+///         index.push(CompactLengths::constant(1, size as u32), size);
+///         index.seal();
+///         Ok(Indexed { index: Arc::new(index), corpus: Arc::new(ByteCorpus(CorpusFacts::new(0))) })
+///     }
+///
+///     fn restore(&self, _: &[u8]) -> Option<Indexed> {
+///         None
+///     }
+///
+///     fn mismatches(&self, _: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+///         Ok(Vec::new())
+///     }
+///
+///     fn streaming(&self) -> Option<&dyn StreamingDecoder> {
+///         None
+///     }
+/// }
+///
+/// struct ByteCorpus(CorpusFacts);
+///
+/// impl Corpus for ByteCorpus {
+///     fn facts(&self) -> &CorpusFacts {
+///         &self.0
+///     }
+///
+///     fn load(
+///         &self,
+///         _chunk: u32,
+///         wanted: SequenceSelection<'_>,
+///         fetch: &dyn Fetch,
+///         _: &mut Scratch,
+///         out: &mut Chunk,
+///     ) -> Result<(), Error> {
+///         let (wanted, mut values) = (wanted.to_vec(), Vec::new());
+///         for &at in &wanted {
+///             fetch.read(FILE, at.into()..u64::from(at) + 1, &mut values)?;
+///         }
+///         let data = Data::Dense { values: Values::Bytes(values) };
+///         *out = Chunk {
+///             n_sequences: wanted.len() as u32,
+///             lengths: vec![1; wanted.len()],
+///             keys: Keys::Numbers(wanted.into_iter().map(u64::from).collect()),
+///             streams: vec![StreamColumn { samples: Offsets::Every(1), data }],
+///             ..Chunk::empty()
+///         };
+///         Ok(())
+///     }
+///
+///     fn keys(&self, _: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+///         Ok(Some(Keys::Consecutive(0)))
+///     }
+///
+///     fn scattered(&self) -> Option<&dyn Scattered> {
+///         None
+///     }
+///
+///     fn span(&self, _chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
+///         (FILE, sequence.into()..u64::from(sequence) + 1)
+///     }
+///
+///     fn save(&self, _: &Index, _: &mut Vec<u8>) {}
+/// }
+///
+/// let stream = StreamInfo::dense("byte", Shape::new([1]), Element::F32);
+/// let mut deserializer = ByteFile(DeserializerFacts::new("Bytes", vec!["f".into()], vec![stream], "bytes"));
+/// let file = InMemory::new([7, 8, 9]);
+/// deserializer.prepare(&file)?;
+/// let cores = OneCore { memory: 1 << 20 };
+/// let Indexed { corpus, .. } = deserializer.index(&file, &cores, &mut Defects::Refuse)?;
+/// let mut chunk = Chunk::empty();
+/// corpus.load(0, SequenceSelection::List(&[0, 2]), &file, &mut Scratch::default(), &mut chunk)?;
+/// assert_eq!(chunk.streams[0].data, Data::Dense { values: Values::Bytes(vec![7, 9]) });
+/// # Ok::<(), Error>(())
+/// ```
 pub trait Deserializer: Send + Sync {
     /// What the engine has to know. Final after [`Deserializer::prepare`].
     fn facts(&self) -> &DeserializerFacts;
@@ -47,7 +144,7 @@ pub trait Deserializer: Send + Sync {
     fn streaming(&self) -> Option<&dyn StreamingDecoder>;
 }
 
-/// What the engine has to know of a deserializer.
+/// The facts about a deserializer that the engine needs.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct DeserializerFacts {
@@ -58,7 +155,7 @@ pub struct DeserializerFacts {
     /// Files and members of archives that these list, as [`Deserializer::prepare`] finds them. They are opened when they are
     /// first read. By default there are none.
     pub named: Arc<NamedResources>,
-    /// What tells the corpus from others, if more than sizes and both ends of [`resources`](DeserializerFacts::resources) do:
+    /// What distinguishes the corpus from others, beside the sizes and both ends of [`resources`](DeserializerFacts::resources):
     /// a hash of whole lists and of the sizes in them, say. Saved states are bound to it.
     pub fingerprint: Option<u64>,
     /// The streams, in the order of the configuration.
@@ -67,6 +164,8 @@ pub struct DeserializerFacts {
     pub identity: String,
     /// The largest number of faults forgiven, over the life of a state. By default 0.
     pub max_errors: u64,
+    /// Whether no fault of its data is forgiven, whatever the reader's options say. By default false.
+    pub strict: bool,
     /// Keeps chunks in memory after their last use in a sweep (`keepDataInMemory`). By default false.
     pub keep_in_memory: bool,
     /// Whether an index cache is used. By default [`IndexCache::Useless`].
@@ -102,6 +201,7 @@ impl DeserializerFacts {
             streams,
             identity: identity.into(),
             max_errors: 0,
+            strict: false,
             keep_in_memory: false,
             index_cache: IndexCache::Useless,
             index_folder: None,

@@ -10,7 +10,22 @@ use std::sync::OnceLock;
 /// Each method takes words of 32 bits from one stream, in the order of the calls, and makes of them exactly what it
 /// documents: recorded results depend on it. Where only one answer is possible, no word is taken.
 pub struct Draw<'a> {
-    words: &'a mut dyn Iterator<Item = u32>,
+    words: Source<'a>,
+}
+
+enum Source<'a> {
+    /// Words that a test chose.
+    Chosen(&'a mut dyn Iterator<Item = u32>),
+    Steps(&'a mut dyn StepWords),
+}
+
+/// Words for each of several transforms that are applied as one ([`Transform::n_steps`](crate::Transform::n_steps)).
+pub trait StepWords {
+    /// The next word of the step.
+    fn word(&mut self) -> u32;
+
+    /// Begins with the words of step `number`, counted from 0, whose transform has this seed.
+    fn begin_step(&mut self, number: u64, seed: u64);
 }
 
 impl<'a> Draw<'a> {
@@ -25,7 +40,20 @@ impl<'a> Draw<'a> {
     /// assert!(draw.coin());
     /// ```
     pub fn from_words(words: &'a mut dyn Iterator<Item = u32>) -> Draw<'a> {
-        Draw { words }
+        Draw { words: Source::Chosen(words) }
+    }
+
+    /// Draws from the words of steps, of which the first has begun.
+    pub fn from_steps(words: &'a mut dyn StepWords) -> Draw<'a> {
+        Draw { words: Source::Steps(words) }
+    }
+
+    /// Begins with the numbers of step `number`, counted from 0, whose transform has this seed: for a transform that stands
+    /// for several. Words that a test chose go on as they are.
+    pub fn begin_step(&mut self, number: u64, seed: u64) {
+        if let Source::Steps(words) = &mut self.words {
+            words.begin_step(number, seed);
+        }
     }
 
     /// The next word: 32 even bits.
@@ -33,7 +61,10 @@ impl<'a> Draw<'a> {
     /// # Panics
     /// After the last of the words that a test chose.
     pub fn word(&mut self) -> u32 {
-        self.words.next().expect("a test gives as many words as are drawn")
+        match &mut self.words {
+            Source::Chosen(words) => words.next().expect("a test gives as many words as are drawn"),
+            Source::Steps(words) => words.word(),
+        }
     }
 
     /// An evenly distributed number from `from` to, and without, `to`: `u / 2^32 · (to - from) + from` of a word `u`, in

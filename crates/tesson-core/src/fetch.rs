@@ -1,6 +1,7 @@
 //! Bytes, supplied by the engine.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::Error;
 
@@ -144,17 +145,31 @@ impl Fetch for PartFetch<'_> {
     }
 }
 
-/// Bytes in memory as every resource, for tests and tools. Reads copy: [`Fetch::mapped`] gives nothing.
-#[derive(Clone, Debug)]
-pub struct InMemory<B>(pub B);
+/// Bytes in memory as every resource, for tests and tools. Reads copy: [`Fetch::mapped`] returns nothing.
+#[derive(Debug)]
+pub struct InMemory<B> {
+    /// The bytes.
+    pub bytes: B,
+    /// Bytes that a buffer may have after a read, as [`ReadContext::largest`].
+    pub largest: u64,
+    /// Bytes of the longest read so far.
+    pub longest_read: AtomicU64,
+}
+
+impl<B> InMemory<B> {
+    /// These bytes, with reads of any length.
+    pub fn new(bytes: B) -> InMemory<B> {
+        InMemory { bytes, largest: u64::MAX, longest_read: AtomicU64::new(0) }
+    }
+}
 
 impl<B: AsRef<[u8]> + Sync> Fetch for InMemory<B> {
     fn size(&self, _: ResourceId) -> Result<u64, Error> {
-        Ok(self.0.as_ref().len() as u64)
+        Ok(self.bytes.as_ref().len() as u64)
     }
 
     /// # Panics
-    /// Where the range is beyond the bytes: whoever tests a format wants to see that at once.
+    /// Where the range is beyond the bytes, or longer than is allowed: a test of a format should fail right there.
     fn read_after(
         &self,
         _: ResourceId,
@@ -162,8 +177,11 @@ impl<B: AsRef<[u8]> + Sync> Fetch for InMemory<B> {
         keep: usize,
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
+        let bytes = &self.bytes.as_ref()[range.start as usize..range.end as usize];
+        assert!((keep + bytes.len()) as u64 <= self.largest, "{range:?} is too much");
+        self.longest_read.fetch_max(bytes.len() as u64, Ordering::Relaxed);
         into.truncate(keep);
-        into.extend_from_slice(&self.0.as_ref()[range.start as usize..range.end as usize]);
+        into.extend_from_slice(bytes);
         Ok(())
     }
 
@@ -174,17 +192,13 @@ impl<B: AsRef<[u8]> + Sync> Fetch for InMemory<B> {
     fn will_need(&self, _: ResourceId, _: Range<u64>) {}
 
     fn context(&self) -> &dyn ReadContext {
-        &Unlimited
+        self
     }
 }
 
-/// Reads of any length that are never cancelled.
-#[derive(Clone, Copy, Debug)]
-pub struct Unlimited;
-
-impl ReadContext for Unlimited {
+impl<B: Sync> ReadContext for InMemory<B> {
     fn largest(&self) -> u64 {
-        u64::MAX
+        self.largest
     }
 
     fn progress(&self, _: u64) {}

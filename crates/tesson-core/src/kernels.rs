@@ -70,19 +70,12 @@ impl Kernels {
 
     #[cfg(target_arch = "x86_64")]
     fn highest() -> Kernels {
-        let sse42 = is_x86_feature_detected!("sse4.2");
-        let avx2 = sse42
-            && is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt");
-        let avx512 = avx2
-            && is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512vbmi")
-            && is_x86_feature_detected!("avx512vbmi2");
+        macro_rules! has {
+            ($($feature:tt),*) => { true $(&& is_x86_feature_detected!($feature))* };
+        }
+        let sse42 = has!("sse4.2");
+        let avx2 = sse42 && has!("avx2", "bmi1", "bmi2", "lzcnt", "popcnt");
+        let avx512 = avx2 && has!("avx512f", "avx512bw", "avx512vl", "avx512vbmi", "avx512vbmi2");
         match (avx512, avx2, sse42) {
             (true, ..) => Kernels::Avx512,
             (_, true, _) => Kernels::Avx2,

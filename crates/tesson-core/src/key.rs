@@ -81,6 +81,14 @@ impl Keys {
         keys.finish()
     }
 
+    /// A column of the key of sequence `i` alone.
+    pub fn single(&self, i: usize) -> Keys {
+        match self.text(i) {
+            Some(text) => Keys::Texts { bytes: text.to_vec(), ends: vec![text.len() as u32] },
+            None => Keys::Consecutive(self.number(i).expect("keys are numbers or texts")),
+        }
+    }
+
     /// The same in the fewest bytes: ascending numbers without gaps become their first.
     pub fn compacted(&self) -> Keys {
         match self {

@@ -1,8 +1,8 @@
-//! The words of Tesson: what a stream, a sequence, a chunk, an index, a fault and an option are, and the traits
-//! that deserializers implement.
+//! The shared types of Tesson: streams, sequences, chunks, indexes, faults and options, and the traits that deserializers
+//! implement.
 //!
-//! This crate knows nothing of files, threads, clocks or orders. Everything above it (plan, formats, engine,
-//! configuration) speaks in these types. It follows the `tesson` façade and has no stability promise of its own.
+//! This crate does not depend on files, threads, clocks or orders. All crates above it (plan, formats, engine,
+//! configuration) use these types. It follows the `tesson` façade and has no stability promise of its own.
 
 #![forbid(unsafe_code)]
 
@@ -20,6 +20,7 @@ pub mod identity;
 mod index;
 mod kernels;
 mod key;
+mod mt19937;
 mod name;
 mod named;
 mod object;
@@ -36,6 +37,7 @@ mod stream;
 mod streaming;
 mod suggest;
 mod transform;
+pub mod varint;
 
 pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
 pub use compact_lengths::CompactLengths;
@@ -46,16 +48,18 @@ pub use describe::{describe_from_table, split_type};
 pub use deserializer::{
     Defects, Deserializer, DeserializerFacts, FoundStream, IndexCache, Indexed, RepeatedKeys, StreamMismatch,
 };
-pub use draw::Draw;
+pub use draw::{Draw, StepWords};
 pub use error::{
-    Cause, ConfigError, DataError, DataErrorKind, Error, ErrorCodes, ErrorEntry, ErrorInfo, FormatFault,
-    FormatFaults, Location, ResumeError, SEQUENCES_IN_MEMORY, StoreError, UsageError, UserError,
-    error_entries, error_manual, general_entries,
+    CallErrorKind, Cause, ConfigError, ConfigErrorKind, DataError, DataErrorKind, Error, ErrorCodes,
+    ErrorEntry, ErrorInfo, FormatFault, FormatFaults, Location, ResumeError, ResumeErrorKind,
+    SEQUENCES_IN_MEMORY, StoreError, StoreErrorKind, UsageError, UserError, error_entries, error_manual,
+    general_entries,
 };
-pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceId, Unlimited};
+pub use fetch::{Fetch, InMemory, LOOKAHEAD, PartFetch, ReadContext, ResourceId};
 pub use index::{ChunkSpan, Index};
 pub use kernels::Kernels;
 pub use key::{Key, Keys};
+pub use mt19937::Mt19937;
 pub use name::{ConfigSpan, Name};
 pub use named::{ListedAt, NamedResource, NamedResources};
 pub use object::Object;
@@ -63,7 +67,8 @@ pub use option_table::{OptionDefault, OptionKind, OptionSpec, OptionTable, Words
 pub use options::{Options, repeated};
 pub use parallelism::{OneCore, Parallelism};
 pub use registry::{
-    DescribeFn, Format, KeyType, OpenFn, OpenTransformFn, ReadFile, ReaderDefaults, Registry, TransformFormat,
+    DecoderFn, DescribeFn, Format, KeyType, OpenChainFn, OpenFn, OpenTransform, OpenTransformFn, ReadFile,
+    ReaderDefaults, Registry, TransformFormat,
 };
 pub use sample_type::{SampleType, ValueType};
 pub use scratch::{DecodeRoom, Scratch};

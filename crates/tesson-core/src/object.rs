@@ -1,4 +1,4 @@
-//! Things that a program puts into a configuration and no file can hold, such as a deserializer of its own.
+//! Objects that a program puts into a configuration and that no file can hold, such as a custom deserializer.
 
 use std::any::Any;
 use std::fmt;

@@ -98,6 +98,37 @@ impl OptionSpec {
     }
 }
 
+/// A table of options, two lines each: name, aliases, kind, and `required`, `optional` or the default; then the help.
+///
+/// ```
+/// use tesson_core::{OptionKind, OptionTable, option_table};
+///
+/// static OPTIONS: OptionTable = option_table! {
+///     "file": OptionKind::Path, required
+///         => "The file.",
+///     "precision" | "dtype": OptionKind::Text, "float"
+///         => "The type of all values.",
+/// };
+/// assert_eq!(OPTIONS.find("dtype").map(|option| option.name), Some("precision"));
+/// ```
+#[macro_export]
+macro_rules! option_table {
+    (@spec $name:literal, $kind:expr, required, $help:literal) => {
+        $crate::OptionSpec::required($name, $kind, $help)
+    };
+    (@spec $name:literal, $kind:expr, optional, $help:literal) => {
+        $crate::OptionSpec::optional($name, $kind, $help)
+    };
+    (@spec $name:literal, $kind:expr, $default:literal, $help:literal) => {
+        $crate::OptionSpec::with_default($name, $kind, $default, $help)
+    };
+    ($($name:literal $(| $alias:literal)* : $kind:expr, $need:tt => $help:literal),* $(,)?) => {
+        $crate::OptionTable(&[
+            $($crate::option_table!(@spec $name, $kind, $need, $help).also_named(&[$($alias),*])),*
+        ])
+    };
+}
+
 /// The words that an option may be, and what each means. Several words may mean the same.
 #[derive(Debug)]
 pub struct Words<T, const N: usize> {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use crate::real_number::real;
 
 use crate::{
-    ConfigError, OptionDefault, OptionKind, OptionSpec, OptionTable, Section, Value, Words, did_you_mean,
+    ConfigError, ConfigErrorKind, OptionDefault, OptionKind, OptionSpec, OptionTable, Section, Value, Words,
+    did_you_mean,
 };
 
 /// A section matched against its table: typed look-ups with errors that name the option's path.
@@ -29,8 +30,9 @@ impl<'a> Options<'a> {
         let path = path.into();
         for (name, _) in &section.0 {
             if table.find(name).is_none() {
-                let what = format!("unknown option `{name}`{}", did_you_mean(name, table.names()));
-                return Err(ConfigError::new(path, what).at(name.span().cloned()));
+                let hint = did_you_mean(name, table.names());
+                let unknown = ConfigErrorKind::UnknownOption { name: name.to_string(), hint };
+                return Err(ConfigError::refused(path, &unknown).at(name.span().cloned()));
             }
         }
         Ok(Options { table, section, path })
@@ -50,7 +52,7 @@ impl<'a> Options<'a> {
         self.table.find(name).expect("formats ask for options of their own table")
     }
 
-    /// What was written for an be it `default` or the empty text.
+    /// What was written for an option, be it `default` or the empty text.
     pub fn written(&self, name: &str) -> Option<&'a Value> {
         let spec = self.spec(name);
         spec.names().find_map(|n| self.section.get(n))
@@ -69,14 +71,28 @@ impl<'a> Options<'a> {
             (Some(v), _) => Ok(Some(v.clone())),
             (None, OptionDefault::Absent) => Ok(None),
             (None, OptionDefault::Value(d)) => Ok(Some(Value::Text(d.into()))),
-            (None, OptionDefault::Required) => {
-                Err(ConfigError::new(self.path(name), "required option is missing"))
-            }
+            (None, OptionDefault::Required) => Err(self.missing(name)),
         }
+    }
+
+    /// The error of an option that is required and missing.
+    pub fn missing(&self, name: &str) -> ConfigError {
+        ConfigError::refused(self.path(name), &ConfigErrorKind::MissingOption { expected: "" })
     }
 
     fn wrong(&self, name: &str, found: &Value, expected: &str) -> ConfigError {
         ConfigError::new(self.path(name), format!("found {}, expected {expected}", found.describe()))
+    }
+
+    /// The value given or defaulted, parsed.
+    fn parsed<T>(
+        &self,
+        name: &str,
+        expected: &str,
+        parse: impl Fn(&Value) -> Option<T>,
+    ) -> Result<Option<T>, ConfigError> {
+        let Some(value) = self.value(name)? else { return Ok(None) };
+        parse(&value).map(Some).ok_or_else(|| self.wrong(name, &value, expected))
     }
 
     /// A truth value; false if none is given or defaulted.
@@ -92,8 +108,7 @@ impl<'a> Options<'a> {
     /// # Errors
     /// Anything but the spellings of configurations: `t true T True TRUE 1`, `f false F False FALSE 0` and nothing.
     pub fn bool_if_given(&self, name: &str) -> Result<Option<bool>, ConfigError> {
-        let Some(value) = self.value(name)? else { return Ok(None) };
-        let truth = match &value {
+        self.parsed(name, "`true` or `false`", |value| match value {
             Value::Bool(b) => Some(*b),
             Value::Whole(1) => Some(true),
             Value::Whole(0) => Some(false),
@@ -103,8 +118,7 @@ impl<'a> Options<'a> {
                 _ => None,
             },
             _ => None,
-        };
-        truth.map(Some).ok_or_else(|| self.wrong(name, &value, "`true` or `false`"))
+        })
     }
 
     /// The whole number of an option that is required or has a default.
@@ -123,15 +137,12 @@ impl<'a> Options<'a> {
     /// # Errors
     /// Anything that is no whole number from 0 below 2^64.
     pub fn whole_if_given(&self, name: &str) -> Result<Option<u64>, ConfigError> {
-        let Some(value) = self.value(name)? else { return Ok(None) };
-        let expected = "a whole number from 0 to 2^64-1";
-        let number = match &value {
+        self.parsed(name, "a whole number from 0 to 2^64-1", |value| match value {
             Value::Whole(n) => u64::try_from(*n).ok(),
             Value::Real(x) if x.fract() == 0.0 && (0.0..1.8e19).contains(x) => Some(*x as u64),
             Value::Text(t) => t.strip_prefix('+').unwrap_or(t).parse().ok().filter(|_| !t.starts_with("++")),
             _ => None,
-        };
-        number.map(Some).ok_or_else(|| self.wrong(name, &value, expected))
+        })
     }
 
     /// The number of an option that is required or has a default.
@@ -150,14 +161,7 @@ impl<'a> Options<'a> {
     /// # Errors
     /// Anything that is no number.
     pub fn real_if_given(&self, name: &str) -> Result<Option<f64>, ConfigError> {
-        let Some(value) = self.value(name)? else { return Ok(None) };
-        let number = match &value {
-            Value::Whole(n) => Some(*n as f64),
-            Value::Real(x) => Some(*x),
-            Value::Text(t) => real(t),
-            _ => None,
-        };
-        number.map(Some).ok_or_else(|| self.wrong(name, &value, "a number"))
+        self.parsed(name, "a number", number)
     }
 
     /// The whole number of either sign of an option that is required or has a default.
@@ -176,13 +180,11 @@ impl<'a> Options<'a> {
     /// # Errors
     /// Anything that is no whole number within 64 bits.
     pub fn integer_if_given(&self, name: &str) -> Result<Option<i64>, ConfigError> {
-        let Some(value) = self.value(name)? else { return Ok(None) };
-        let number = match &value {
+        self.parsed(name, "a whole number", |value| match value {
             Value::Whole(n) => i64::try_from(*n).ok(),
             Value::Text(t) => t.parse().ok(),
             _ => None,
-        };
-        number.map(Some).ok_or_else(|| self.wrong(name, &value, "a whole number"))
+        })
     }
 
     /// The items of a list, if given or defaulted: of a list itself, or of a text with `:` between them, where `x*3` is
@@ -247,13 +249,8 @@ impl<'a> Options<'a> {
     /// As [`Options::items_if_given`], and items that are no numbers.
     pub fn numbers_if_given(&self, name: &str) -> Result<Option<Vec<f64>>, ConfigError> {
         let Some(items) = self.items_if_given(name)? else { return Ok(None) };
-        let number = |item: Value| match item {
-            Value::Whole(n) => Ok(n as f64),
-            Value::Real(x) => Ok(x),
-            Value::Text(ref t) => real(t).ok_or_else(|| self.wrong(name, &item, "a number")),
-            other => Err(self.wrong(name, &other, "a number")),
-        };
-        items.into_iter().map(number).collect::<Result<_, _>>().map(Some)
+        let number = |item| number(item).ok_or_else(|| self.wrong(name, item, "a number"));
+        items.iter().map(number).collect::<Result<_, _>>().map(Some)
     }
 
     /// The text of an option that is required or has a default.
@@ -328,7 +325,7 @@ impl<'a> Options<'a> {
     /// Nothing, anything that a file can hold, and objects of another type.
     pub fn object<T: std::any::Any>(&self, name: &str, expected: &str) -> Result<&'a T, ConfigError> {
         match self.given(name) {
-            None => Err(ConfigError::new(self.path(name), "required option is missing")),
+            None => Err(self.missing(name)),
             Some(Value::Object(object)) if object.get::<T>().is_some() => {
                 Ok(object.get().expect("looked at above"))
             }
@@ -361,6 +358,15 @@ impl<'a> Options<'a> {
                 }
             })
             .collect()
+    }
+}
+
+fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Whole(n) => Some(*n as f64),
+        Value::Real(x) => Some(*x),
+        Value::Text(t) => real(t),
+        _ => None,
     }
 }
 

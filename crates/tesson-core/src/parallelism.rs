@@ -1,5 +1,7 @@
 //! Cores, supplied by the engine.
 
+use std::sync::OnceLock;
+
 /// Runs jobs side by side.
 pub trait Parallelism: Sync {
     /// How many jobs run at the same time.
@@ -10,6 +12,17 @@ pub trait Parallelism: Sync {
 
     /// Runs `job(0)`, …, `job(n - 1)`, several at a time, and returns when all have ended.
     fn run(&self, n: usize, job: &(dyn Fn(usize) + Sync));
+}
+
+impl<'a> dyn Parallelism + 'a {
+    /// The results of `job(0)`, …, `job(n - 1)`, run as by [`Parallelism::run`].
+    pub fn map<T: Send + Sync>(&self, n: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let results: Vec<OnceLock<T>> = (0..n).map(|_| OnceLock::new()).collect();
+        self.run(n, &|i| {
+            results[i].get_or_init(|| job(i));
+        });
+        results.into_iter().map(|result| result.into_inner().expect("every job has run")).collect()
+    }
 }
 
 /// One job after the other, on the calling thread.

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::{
-    ConfigError, Deserializer, Element, Error, OptionTable, Options, Section, Transform, describe_from_table,
-    nearest,
+    ConfigError, ConfigErrorKind, Deserializer, Element, Error, OptionTable, Options, Section, Transform,
+    describe_from_table, nearest,
 };
 
 /// What the reader section around a deserializer decides for it.
@@ -25,9 +25,13 @@ pub struct ReaderDefaults {
 /// Makes a deserializer from its options and what the reader around it decides.
 pub type OpenFn = fn(&Options<'_>, &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError>;
 
-/// What the options of a format mean: all of them, typed, with every default, under the names of configurations. Lists of
-/// transforms and the like are described with the help of the registry.
+/// Resolves the options of a format: all of them, typed, with every default, under the names of configurations. The registry
+/// describes lists of transforms and the like.
 pub type DescribeFn = fn(&Options<'_>, &ReaderDefaults, &Registry) -> Result<Section, ConfigError>;
+
+/// The stream of a format's encoded samples, and the section of the transform that decodes them: it runs before those that
+/// the stream's section lists.
+pub type DecoderFn = fn(&Options<'_>, &ReaderDefaults) -> Result<(String, Section), ConfigError>;
 
 /// A format: its name, its options, and how to make its deserializer.
 #[non_exhaustive]
@@ -42,8 +46,10 @@ pub struct Format {
     pub options: &'static OptionTable,
     /// The keys that it reads where the configuration does not say (`useNumericSequenceKeys`).
     pub keys: KeyType,
-    /// Says what the options mean, for people and for other programs.
+    /// Resolves the options, for people and for other programs.
     pub describe: DescribeFn,
+    /// Names the transform that decodes its stream of encoded samples, if it has one.
+    pub decoder: Option<DecoderFn>,
     /// Makes the deserializer; nothing is read yet.
     pub open: OpenFn,
 }
@@ -63,6 +69,7 @@ impl Format {
             options,
             keys: KeyType::Numeric,
             describe: describe_from_table,
+            decoder: None,
             open,
         }
     }
@@ -79,7 +86,13 @@ impl Format {
         Format { keys, ..self }
     }
 
-    /// The same with a description of its own.
+    /// The same with a stream of encoded samples, and the transform that decodes it.
+    #[must_use]
+    pub const fn with_decoder(self, decoder: DecoderFn) -> Format {
+        Format { decoder: Some(decoder), ..self }
+    }
+
+    /// The same with another description.
     #[must_use]
     pub const fn with_describe(self, describe: DescribeFn) -> Format {
         Format { describe, ..self }
@@ -105,9 +118,24 @@ pub struct TransformFormat {
     pub options: &'static OptionTable,
     /// What the options mean: all of them, typed, with every default.
     pub describe: fn(&Options<'_>) -> Result<Section, ConfigError>,
-    /// Makes the transform; `None` while its options are understood and it cannot be applied.
-    pub open: Option<OpenTransformFn>,
+    /// How it is made.
+    pub open: OpenTransform,
 }
+
+/// How a transform is made.
+#[derive(Clone, Copy, Debug)]
+pub enum OpenTransform {
+    /// By itself.
+    Single(OpenTransformFn),
+    /// Together with the transforms that follow it and are made by the same function: as one.
+    Chained(OpenChainFn),
+    /// Not yet: its options are understood, and it cannot be applied.
+    Planned,
+}
+
+/// Makes one transform of several that follow each other in a list, each with its options.
+pub type OpenChainFn =
+    fn(&[(&'static TransformFormat, Options<'_>)], &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error>;
 
 /// Makes a transform from its options. The files that they name are read here, once.
 pub type OpenTransformFn = fn(&Options<'_>, &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error>;
@@ -200,12 +228,9 @@ fn unknown_type(path: &str, name: &str, known: impl Iterator<Item = &'static str
     let longer =
         |known: &&str| !name.is_empty() && known.to_ascii_lowercase().starts_with(&name.to_ascii_lowercase());
     let near = nearest(name, known.clone()).or_else(|| known.clone().find(longer));
-    let what = match near {
-        Some(near) => format!("unknown type `{name}`, did you mean `{near}`?"),
-        None => {
-            let all: Vec<&str> = known.collect();
-            format!("unknown type `{name}`, expected one of {}", all.join(", "))
-        }
+    let hint = match near {
+        Some(near) => format!(", did you mean `{near}`?"),
+        None => format!(", expected one of {}", known.collect::<Vec<_>>().join(", ")),
     };
-    ConfigError::new(path, what)
+    ConfigError::refused(path, &ConfigErrorKind::UnknownType { name: name.to_owned(), hint })
 }

@@ -49,21 +49,23 @@ pub struct SampleType {
     pub dims: Vec<Option<usize>>,
     /// Whether samples are lists of (column, value) pairs.
     pub sparse: bool,
+    /// The type of the stream's values when they are delivered: what a transform gives that makes floating-point numbers.
+    pub delivered: Element,
 }
 
 impl SampleType {
     /// Dense samples of these dimensions.
     pub fn dense(values: ValueType, dims: impl Into<Vec<Option<usize>>>) -> SampleType {
-        SampleType { values, dims: dims.into(), sparse: false }
+        SampleType { values, dims: dims.into(), sparse: false, delivered: Element::F32 }
     }
 
     /// The samples of a stream as its deserializer stores them.
     pub fn of(stream: &StreamInfo) -> SampleType {
         if stream.storage == Storage::Encoded {
-            return SampleType::dense(ValueType::Encoded, []);
+            return SampleType::dense(ValueType::Encoded, []).delivered_as(stream.element);
         }
         let dense = SampleType::dense(stream.element.into(), []).with_shape(&stream.shape);
-        SampleType { sparse: stream.sparse, ..dense }
+        SampleType { sparse: stream.sparse, ..dense }.delivered_as(stream.element)
     }
 
     /// The same samples in another shape.
@@ -82,6 +84,12 @@ impl SampleType {
     #[must_use]
     pub fn with_values(self, values: ValueType) -> SampleType {
         SampleType { values, ..self }
+    }
+
+    /// The same samples of a stream that delivers values of this type.
+    #[must_use]
+    pub fn delivered_as(self, delivered: Element) -> SampleType {
+        SampleType { delivered, ..self }
     }
 
     /// The same samples, dense.

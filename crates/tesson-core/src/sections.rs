@@ -1,8 +1,9 @@
 //! Tagged sections: the layout of binary states and index caches, which can grow without a new version of all of it.
 //!
-//! A section is a tag of one byte, the length of its payload (seven bits a byte, the lower ones first; the highest bit of a
-//! byte says that another follows), and the payload. What a payload holds never changes: something new gets a new tag. A
+//! A section is a tag of one byte, the length of its payload (a varint), and the payload. What a payload holds never changes: something new gets a new tag. A
 //! reader refuses a section that it does not know, unless its tag is [optional](is_optional).
+
+use crate::varint;
 
 /// The first tag of sections that a reader may pass over.
 const OPTIONAL: u8 = 0x80;
@@ -19,30 +20,18 @@ pub fn put(tag: u8, payload: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends the beginning of a section whose payload, of so many bytes, is written after it.
-pub fn put_head(tag: u8, mut len: usize, out: &mut Vec<u8>) {
+pub fn put_head(tag: u8, len: usize, out: &mut Vec<u8>) {
     out.push(tag);
-    while len >= 0x80 {
-        out.push(len as u8 | 0x80);
-        len >>= 7;
-    }
-    out.push(len as u8);
+    varint::put(len as u64, out);
 }
 
 /// Takes the first section off the bytes: its tag and its payload. `None`: the bytes are cut off, or are none.
 pub fn take<'a>(bytes: &mut &'a [u8]) -> Option<(u8, &'a [u8])> {
     let (&tag, mut rest) = bytes.split_first()?;
-    let mut len = 0u64;
-    for shift in (0..64).step_by(7) {
-        let (&byte, more) = rest.split_first()?;
-        rest = more;
-        len |= u64::from(byte & 0x7f) << shift;
-        if byte & 0x80 == 0 {
-            let (payload, rest) = rest.split_at_checked(usize::try_from(len).ok()?)?;
-            *bytes = rest;
-            return Some((tag, payload));
-        }
-    }
-    None
+    let len = varint::take(&mut rest)?;
+    let (payload, rest) = rest.split_at_checked(usize::try_from(len).ok()?)?;
+    *bytes = rest;
+    Some((tag, payload))
 }
 
 #[cfg(test)]

@@ -22,6 +22,8 @@ pub struct Origin {
     pub offset: u64,
     /// Physical line, counted from 0; relative to the chunk's `first_line`. `None` in binary formats.
     pub line: Option<u64>,
+    /// Whether it lies within another file, such as an archive or a text, instead of being a file of its own.
+    pub embedded: bool,
 }
 
 impl EncodedColumn {
@@ -177,7 +179,7 @@ mod tests {
     use super::*;
 
     fn origin(line: u64) -> Origin {
-        Origin { resource: ResourceId(0), offset: 10 * line, line: Some(line) }
+        Origin { resource: ResourceId(0), offset: 10 * line, line: Some(line), embedded: true }
     }
 
     #[test]

@@ -84,7 +84,8 @@ pub enum Storage {
 pub struct StreamInfo {
     /// The name minibatches deliver it by.
     pub name: String,
-    /// The shape of one sample; for sparse streams one dimension, the number of columns.
+    /// The shape of one sample; for sparse streams one dimension, the number of columns. A dimension that differs from
+    /// minibatch to minibatch is 0; the stream of a minibatch has that of its samples.
     pub shape: Shape,
     /// The type of the values.
     pub element: Element,
@@ -114,6 +115,12 @@ impl StreamInfo {
     #[must_use]
     pub fn stored_as(self, storage: Storage) -> StreamInfo {
         StreamInfo { storage, ..self }
+    }
+
+    /// The same stream with samples of another shape.
+    #[must_use]
+    pub fn with_shape(self, shape: Shape) -> StreamInfo {
+        StreamInfo { shape, ..self }
     }
 
     /// The same stream, sparse or dense.

@@ -4,11 +4,12 @@ use std::ops::Range;
 
 use crate::{Draw, SampleType, Scratch, UserError};
 
-/// Makes of each sample of a stream another one. Their number stays.
+/// Replaces each sample of a stream by another one. The number of samples stays the same.
 ///
 /// A stream has a list of transforms, each of which takes what the one before it gives. The first one may take encoded
 /// bytes, such as a file of a picture: it decodes them. Types and shapes are worked out before any data
-/// ([`Transform::output`]); at the end of the list the shape is known, and values become those of the stream.
+/// ([`Transform::output`]); values become those of the stream at the end
+/// of the list. A shape that is still open there is that of a minibatch: all of its samples have the same.
 ///
 /// A sparse stream may stay sparse, which a transform has to be made for ([`Transform::takes_sparse`]), or become dense:
 /// then the transform gets dense samples of it.
@@ -58,7 +59,7 @@ use crate::{Draw, SampleType, Scratch, UserError};
 /// # Ok::<(), UserError>(())
 /// ```
 pub trait Transform: Send + Sync {
-    /// What errors call it.
+    /// Its name in errors.
     fn name(&self) -> &str;
 
     /// Its parameters, and a version, in a stable text form: a saved state is refused where this differs.
@@ -67,6 +68,11 @@ pub trait Transform: Send + Sync {
     /// A seed of its own, so that two alike draw different numbers.
     fn seed(&self) -> u64 {
         0
+    }
+
+    /// For how many transforms of the list it stands: each has random numbers of its own ([`Draw::begin_step`]).
+    fn n_steps(&self) -> u64 {
+        1
     }
 
     /// What comes out, known before any data. A sparse stream may become dense, not the other way round.
@@ -130,6 +136,8 @@ pub struct Input<'a> {
     /// Which copy of its sequence this is, from 0: a deserializer may give a sequence several times, such as the ten views
     /// of a picture.
     pub copy: u32,
+    /// Whether an encoded sample lies within another file, such as an archive, instead of being a file of its own.
+    pub embedded: bool,
 }
 
 impl<'a> Input<'a> {
@@ -141,13 +149,19 @@ impl<'a> Input<'a> {
             InputValues::F32(v) => v.len() / sample_len(shape),
             InputValues::F64(v) => v.len() / sample_len(shape),
         };
-        Input { values, shape, own: 0..n, copy: 0 }
+        Input { values, shape, own: 0..n, copy: 0, embedded: false }
     }
 
     /// The same samples of another copy of the sequence.
     #[must_use]
     pub fn with_copy(self, copy: u32) -> Input<'a> {
         Input { copy, ..self }
+    }
+
+    /// The same encoded sample, from within another file or from one of its own.
+    #[must_use]
+    pub fn with_embedded(self, embedded: bool) -> Input<'a> {
+        Input { embedded, ..self }
     }
 
     /// The same samples, of which only these are to be transformed.

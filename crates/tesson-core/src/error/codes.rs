@@ -25,33 +25,27 @@ pub trait ErrorCodes: fmt::Debug + fmt::Display + Clone + PartialEq + Send + Syn
     fn examples() -> Vec<Self>;
 }
 
-/// Declares an enum of errors, where each variant states its meaning (the doc comment), an example value of each field, its
-/// stable code and the remedy, and implements [`ErrorCodes`] for it. `Display` is written by hand.
+/// Declares an enum of errors: each variant states its meaning (the doc comment), its fields with example values, its stable
+/// code, the message and the remedy. The message names fields as `format!` does; `("… {}", value)` computes a part of it.
 ///
 /// ```
 /// tesson_core::error_kinds! {
 ///     /// What can be wrong with a file of greetings.
 ///     pub enum GreetingFault {
-///         /// A greeting names nobody.
-///         NoName = "greeting.no-name": "Add a name after the comma.",
+///         /// A greeting has no name.
+///         NoName
+///             = "greeting.no-name": "the greeting has no name"
+///             => "Add a name after the comma.",
 ///         /// A greeting is longer than supported.
-///         TooLong {
-///             /// Its length in bytes.
-///             found: u64 = 120,
-///         } = "greeting.too-long": "Shorten the greeting.",
-///     }
-/// }
-/// # use std::fmt;
-/// impl fmt::Display for GreetingFault {
-///     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-///         match self {
-///             GreetingFault::NoName => f.write_str("the greeting has no name"),
-///             GreetingFault::TooLong { found } => write!(f, "the greeting has {found} bytes, expected at most 80"),
-///         }
+///         TooLong { found: u64 = 120 }
+///             = "greeting.too-long": "the greeting has {found} bytes, expected at most 80"
+///             => "Shorten the greeting.",
 ///     }
 /// }
 /// use tesson_core::ErrorCodes;
-/// assert_eq!(GreetingFault::TooLong { found: 99 }.code(), "greeting.too-long");
+/// let fault = GreetingFault::TooLong { found: 99 };
+/// assert_eq!(fault.code(), "greeting.too-long");
+/// assert_eq!(fault.to_string(), "the greeting has 99 bytes, expected at most 80");
 /// ```
 #[macro_export]
 macro_rules! error_kinds {
@@ -60,8 +54,8 @@ macro_rules! error_kinds {
         $vis:vis enum $name:ident {
             $(
                 $(#[doc = $meaning:literal])+
-                $variant:ident $({ $($(#[$of_field:meta])* $field:ident : $type:ty = $example:expr),* $(,)? })?
-                    = $code:literal : $remedy:literal
+                $variant:ident $({ $($field:ident : $type:ty = $example:expr),* $(,)? })?
+                    = $code:literal : $message:tt => $remedy:literal
             ),*
             $(, ..
                 $(#[$of_other:meta])*
@@ -76,7 +70,7 @@ macro_rules! error_kinds {
         $vis enum $name {
             $(
                 $(#[doc = $meaning])+
-                $variant $({ $($(#[$of_field])* $field: $type),* })?,
+                $variant $({ $(#[allow(missing_docs)] $field: $type),* })?,
             )*
             $(
                 $(#[$of_other])*
@@ -100,5 +94,17 @@ macro_rules! error_kinds {
                 vec![$($name::$variant $({ $($field: $example),* })?),*]
             }
         }
+
+        impl ::std::fmt::Display for $name {
+            #[allow(unused_variables)]
+            fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                match self {
+                    $($name::$variant $({ $($field),* })? => $crate::error_kinds!(@write f, $message),)*
+                    $($name::$other(inner) => ::std::fmt::Display::fmt(inner, f),)?
+                }
+            }
+        }
     };
+    (@write $f:ident, ($message:literal, $($value:expr),+)) => { write!($f, $message, $($value),+) };
+    (@write $f:ident, $message:literal) => { write!($f, $message) };
 }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use super::ErrorCodes;
+use super::{ConfigErrorKind, ErrorCodes};
 use crate::{ConfigSpan, Section};
 
-/// A configuration that means nothing, or nothing that can be opened.
+/// A configuration that is not valid, or that cannot be opened.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ConfigError {
     /// Path of the option, such as `deserializers[0].input.x.dim`; empty for the whole.
     pub path: String,
@@ -21,12 +22,12 @@ pub struct ConfigError {
 impl ConfigError {
     /// An error of the option at `path`, of the kind `config.invalid-option`.
     pub fn new(path: impl Into<String>, what: impl Into<String>) -> ConfigError {
-        ConfigError { path: path.into(), what: what.into(), code: "config.invalid-option", at: None }
+        ConfigError::refused(path, &ConfigErrorKind::InvalidOption { what: what.into() })
     }
 
     /// The option at `path` is refused for a reason that has a code.
     pub fn refused(path: impl Into<String>, reason: &impl ErrorCodes) -> ConfigError {
-        ConfigError { code: reason.code(), ..ConfigError::new(path, reason.to_string()) }
+        ConfigError { path: path.into(), what: reason.to_string(), code: reason.code(), at: None }
     }
 
     /// The same at a place, unless it has one already.

@@ -18,16 +18,17 @@ struct DataErrorInside {
     chunk: Option<u32>,
     stream: Option<String>,
     key: Option<Key>,
+    listing: Option<String>,
 }
 
 impl DataError {
     /// An error at a place.
     pub fn new(kind: impl Into<DataErrorKind>, at: Location) -> DataError {
         let kind = kind.into();
-        DataError(Box::new(DataErrorInside { kind, at, chunk: None, stream: None, key: None }))
+        DataError(Box::new(DataErrorInside { kind, at, chunk: None, stream: None, key: None, listing: None }))
     }
 
-    /// An error in a chunk of a deserializer that reads no file of ours. Its name stands in the file's place.
+    /// An error in a chunk of a user-defined deserializer, whose name is shown in place of a file.
     pub fn in_chunk(kind: impl Into<DataErrorKind>, deserializer: &str, chunk: u32) -> DataError {
         let at = Location { file: Path::new(deserializer).into(), offset: 0, line: None };
         let mut error = DataError::new(kind, at);
@@ -40,6 +41,20 @@ impl DataError {
     pub fn within(mut self, stream: Option<String>, key: Option<Key>) -> DataError {
         self.0.stream = stream;
         self.0.key = key;
+        self
+    }
+
+    /// The same with another kind.
+    #[must_use]
+    pub fn with_kind(mut self, kind: DataErrorKind) -> DataError {
+        self.0.kind = kind;
+        self
+    }
+
+    /// The same with the place that lists the file, if another file does: `line 3 of map.txt lists it`.
+    #[must_use]
+    pub fn listed(mut self, listing: Option<String>) -> DataError {
+        self.0.listing = listing;
         self
     }
 
@@ -96,14 +111,15 @@ impl fmt::Display for DataError {
             (None, Some(key)) => write!(f, "sequence {key}: ")?,
             (None, None) => {}
         }
-        self.0.kind.fmt(f)
+        self.0.kind.fmt(f)?;
+        self.0.listing.as_ref().map_or(Ok(()), |listing| write!(f, "; {listing}"))
     }
 }
 
 impl std::error::Error for DataError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.0.kind {
-            DataErrorKind::User { cause, .. } => Some(&*cause.0),
+            DataErrorKind::User { cause, .. } | DataErrorKind::Transform { cause, .. } => Some(&*cause.0),
             _ => None,
         }
     }

@@ -14,82 +14,87 @@ crate::error_kinds! {
     /// What is wrong with data.
     pub enum DataErrorKind {
         /// The file is empty, or holds only white space.
-        EmptyFile = "data.empty-file": "Give a file with at least one sequence.",
+        EmptyFile
+            = "data.empty-file": "the file is empty or holds only white space, expected at least one sequence"
+            => "Give a file with at least one sequence.",
         /// The file holds no sequence: the rules, or `definesMBSize`, drop all of its rows.
-        NoSequences = "data.no-sequences": "Check `definesMBSize` and the names of the inputs.",
+        NoSequences
+            = "data.no-sequences": "the file holds no sequence under the given options"
+            => "Check `definesMBSize` and the names of the inputs.",
         /// A sequence is larger than the format supports.
-        SequenceTooLarge {
-            /// Its size in bytes.
-            found: u64 = 5_000_000_000,
-            /// The largest size supported.
-            limit: u64 = 4_294_967_295,
-        } = "data.sequence-too-large": "Split the sequence.",
+        SequenceTooLarge { found: u64 = 5_000_000_000, limit: u64 = 4_294_967_295 }
+            = "data.sequence-too-large": "the sequence has {found} bytes, at most {limit} are supported"
+            => "Split the sequence.",
         /// A sequence takes more memory than the memory limit grants to one sequence.
-        SequenceBeyondMemory {
-            /// Bytes that it has at least.
-            found: u64 = 200_000,
-            /// The largest size that the limit allows.
-            limit: u64 = 125_000,
-        } = "data.sequence-beyond-memory": "Raise `memoryLimit` to the value that the message names.",
+        SequenceBeyondMemory { found: u64 = 200_000, limit: u64 = 125_000 }
+            = "data.sequence-beyond-memory": ("the sequence has at least {found} bytes, at most {limit} fit into \
+                this `memoryLimit`; {} or more is needed", found.saturating_mul(SEQUENCES_IN_MEMORY))
+            => "Raise `memoryLimit` to the value that the message names.",
         /// The column number of a sparse value is not below the stream's dimension.
-        IndexOutOfRange {
-            /// The column number, as written.
-            index: String = "5".into(),
-            /// The stream's dimension.
-            dim: u64 = 5,
-        } = "data.index-out-of-range": "Raise the stream's `dim`, or mend the column number.",
+        IndexOutOfRange { index: String = "5".into(), dim: u64 = 5 }
+            = "data.index-out-of-range": "index {index} is not below dim {dim}"
+            => "Raise the stream's `dim`, or mend the column number.",
         /// Samples have fewer values than the stream's dimension. A note: the missing values are read as zeros.
-        ShortSamples {
-            /// How many samples.
-            samples: u64 = 3,
-            /// Values of the longest of them.
-            most: u64 = 9,
-            /// The stream's dimension.
-            dim: u64 = 10,
-        } = "data.short-samples": "Lower the stream's `dim` if all of its samples are shorter.",
+        ShortSamples { samples: u64 = 3, most: u64 = 9, dim: u64 = 10 }
+            = "data.short-samples": ("{}{most} of {dim} values, the others are zeros; is `dim` too large?",
+                short_samples(*samples))
+            => "Lower the stream's `dim` if all of its samples are shorter.",
         /// Two sequences of one file have the same key. A note: both are read.
-        RepeatedKey {
-            /// Where the first one begins, in bytes.
-            first: u64 = 120,
-        } = "data.repeated-key": "Store all rows of a sequence one after the other.",
+        RepeatedKey { first: u64 = 120 }
+            = "data.repeated-key": "the key occurs again, the first sequence with it begins at byte {first}; all \
+                rows of a sequence are expected to follow each other"
+            => "Store all rows of a sequence one after the other.",
         /// A sequence has more than one sample, but `frameMode` expects exactly one.
-        NotAFrame {
-            /// Samples found.
-            samples: u64 = 3,
-        } = "data.not-a-frame": "Turn `frameMode` off.",
+        NotAFrame { samples: u64 = 3 }
+            = "data.not-a-frame": "frame mode expects sequences of one sample, found one of {samples}"
+            => "Turn `frameMode` off.",
         /// Two streams of a sequence have different lengths, but truncation cuts them together.
-        UnequalStreams {
-            /// Its samples.
-            samples: u64 = 3,
-            /// The other stream.
-            other: String = "labels".into(),
-            /// Samples of that.
-            other_samples: u64 = 2,
-        } = "data.unequal-streams": "Give the streams equal lengths, or turn truncation off.",
+        UnequalStreams { samples: u64 = 3, other: String = "labels".into(), other_samples: u64 = 2 }
+            = "data.unequal-streams": "streams of one length are truncated together, found {samples} samples beside \
+                {other_samples} of stream `{other}`"
+            => "Give the streams equal lengths, or turn truncation off.",
+        /// Samples of one minibatch have different shapes, and the stream's transforms do not bring them to one.
+        ShapesDiffer { found: String = "480x640x3".into(), expected: String = "375x500x3".into() }
+            = "data.shapes-differ": "the sample has the shape {found}, those before it in the minibatch have {expected}; \
+                scale all to one shape"
+            => "Add a `Scale` of fixed width and height to the stream's transforms.",
         /// The data has more faults than the fault budget forgives. Without a budget the error has the code of the fault.
         BudgetSpent {
-            /// The fault that exceeded the budget.
             last: Box<DataErrorKind> = Box::new(DataErrorKind::IndexOutOfRange { index: "5".into(), dim: 5 }),
-            /// Faults forgiven (`maxErrors`).
             budget: u64 = 3,
-        } = "data.budget-spent": "Mend the data (`tesson check` lists all faults), or raise `maxErrors`.",
+        }
+            = "data.budget-spent": ("{last}; {}", match budget {
+                0 => "`maxErrors` leaves such data out, `tesson check` lists all of it".into(),
+                budget => format!("this is one more than the {budget} faults that `maxErrors` and `maxErrorShare` forgive"),
+            })
+            => "Mend the data (`tesson check` lists all faults), or raise `maxErrors`.",
         /// The data changed after it was indexed.
-        Changed {
-            /// What differs.
-            what: String = "the sequence is 40 bytes shorter".into(),
-        } = "data.changed": "Open the source anew, and delete a stale index cache.",
-        /// User-defined code raised an error while it read or transformed data.
+        Changed { what: String = "the sequence is 40 bytes shorter".into() }
+            = "data.changed": "the data has changed since it was indexed: {what}"
+            => "Open the source anew, and delete a stale index cache.",
+        /// User-defined code raised an error while it read data.
         User {
-            /// What was called, and its answer.
-            what: String = "transform `crop`: the image is 3 pixels wide".into(),
-            /// The error itself.
+            what: String = "the table has no column `x`".into(),
             cause: Cause = Cause(Arc::new(fmt::Error)),
-        } = "data.user-code": "Mend the code; the error has the original one as its cause.",
+        }
+            = "data.user-code": "{what}"
+            => "Mend the code; the error has the original one as its cause.",
+        /// A sample could not be decoded, or a transform refused it.
+        Transform {
+            transform: String = "crop".into(),
+            what: String = "the image is 3 pixels wide".into(),
+            cause: Cause = Cause(Arc::new(fmt::Error)),
+        }
+            = "data.transform": "transform `{transform}`: {what}"
+            => "Mend the sample, or the transform; the error has the original one as its cause.",
+        /// A sequence has more than one sample in a stream whose one sample is repeated to the length of another stream.
+        NotOneSample
+            = "data.not-one-sample": "the sequence has several samples, expected one that is repeated"
+            => "Store one sample for each sequence, or leave out `expandToUtterance`.",
         /// Any other violation of a format.
-        Malformed {
-            /// What was found, and what was expected.
-            what: String = "found 3 columns, expected 4".into(),
-        } = "data.malformed": "Mend the file at the place that the error names.",
+        Malformed { what: String = "found 3 columns, expected 4".into() }
+            = "data.malformed": "{what}"
+            => "Mend the file at the place that the error names.",
         ..
         /// A fault that only one format knows.
         Format(FormatFault)
@@ -165,57 +170,10 @@ impl<T: FormatFaults> AnyFault for T {
     }
 }
 
-impl fmt::Display for DataErrorKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        use DataErrorKind::*;
-        match self {
-            EmptyFile => {
-                f.write_str("the file is empty or holds only white space, expected at least one sequence")
-            }
-            NoSequences => f.write_str("the file holds no sequence under the given options"),
-            SequenceTooLarge { found, limit } => {
-                write!(f, "the sequence has {found} bytes, at most {limit} are supported")
-            }
-            SequenceBeyondMemory { found, limit } => write!(
-                f,
-                "the sequence has at least {found} bytes, at most {limit} fit into this `memoryLimit`; {} or more is needed",
-                found.saturating_mul(SEQUENCES_IN_MEMORY)
-            ),
-            IndexOutOfRange { index, dim } => write!(f, "index {index} is not below dim {dim}"),
-            ShortSamples { samples: 1, most, dim } => {
-                write!(f, "the sample has {most} of {dim} values, the others are zeros; is `dim` too large?")
-            }
-            ShortSamples { samples, most, dim } => write!(
-                f,
-                "{samples} samples, this is the first, have at most {most} of {dim} values, the others are zeros; is `dim` \
-                 too large?"
-            ),
-            RepeatedKey { first } => write!(
-                f,
-                "the key occurs again, the first sequence with it begins at byte {first}; all rows of a sequence are \
-                 expected to follow each other"
-            ),
-            NotAFrame { samples } => {
-                write!(f, "frame mode expects sequences of one sample, found one of {samples}")
-            }
-            UnequalStreams { samples, other, other_samples } => {
-                write!(
-                    f,
-                    "streams of one length are truncated together, found {samples} samples beside {other_samples} of stream `{other}`"
-                )
-            }
-            BudgetSpent { last, budget: 0 } => {
-                write!(f, "{last}; `maxErrors` leaves such data out, `tesson check` lists all of it")
-            }
-            BudgetSpent { last, budget } => {
-                write!(
-                    f,
-                    "{last}; this is one more than the {budget} faults that `maxErrors` and `maxErrorShare` forgive"
-                )
-            }
-            Changed { what } => write!(f, "the data has changed since it was indexed: {what}"),
-            User { what, .. } | Malformed { what } => f.write_str(what),
-            Format(fault) => fault.fmt(f),
-        }
+/// The beginning of the note about short samples.
+fn short_samples(samples: u64) -> String {
+    match samples {
+        1 => "the sample has ".into(),
+        samples => format!("{samples} samples, this is the first, have at most "),
     }
 }

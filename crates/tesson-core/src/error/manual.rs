@@ -1,9 +1,8 @@
 //! The manual's page of errors.
 
 use std::fmt::Write;
-use std::path::Path;
 
-use super::{ConfigError, Error, ErrorCodes, ErrorInfo, ResumeError, StoreError, UsageError};
+use super::{CallErrorKind, ConfigErrorKind, ErrorCodes, ErrorInfo, ResumeErrorKind, StoreErrorKind};
 
 /// One kind of error with an example of its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,39 +19,15 @@ pub fn error_entries<T: ErrorCodes>() -> Vec<ErrorEntry> {
     T::TABLE.iter().zip(examples).map(|(&info, example)| ErrorEntry { info, example }).collect()
 }
 
-/// The kinds of errors that are not told apart further.
+/// The kinds of errors that are not about data.
 pub fn general_entries() -> Vec<ErrorEntry> {
-    let not_found = std::io::Error::from(std::io::ErrorKind::NotFound);
-    let differs =
-        ResumeError { what: "the randomization seed".into(), state: "1".into(), source: "2".into() };
-    let general: [(Error, &str, &str); 5] = [
-        (
-            StoreError::new(Path::new("train.ctf").into(), None, not_found).into(),
-            "A file, or another place where bytes are kept, cannot be read or written.",
-            "Check the path and the permissions; the message has the system's reason.",
-        ),
-        (
-            ConfigError::new("epochSize", "found `many`, expected a whole number").into(),
-            "An option has a value that cannot be used, or does not exist.",
-            "Correct the option that the message names; docs/options.md lists all of them.",
-        ),
-        (
-            differs.into(),
-            "A saved state does not belong to this source.",
-            "Restore the state into a source of the same data and options.",
-        ),
-        (
-            UsageError::new("the source is closed".into()).into(),
-            "A call can never succeed.",
-            "Correct the call; the source is as it was before.",
-        ),
-        (Error::Cancelled, "Reading was cancelled.", "Open the source anew to read on."),
-    ];
-    let entry = |(error, meaning, remedy): (Error, &'static str, &'static str)| ErrorEntry {
-        info: ErrorInfo { code: error.code(), meaning, remedy },
-        example: error.to_string(),
-    };
-    general.into_iter().map(entry).collect()
+    [
+        error_entries::<StoreErrorKind>(),
+        error_entries::<ConfigErrorKind>(),
+        error_entries::<ResumeErrorKind>(),
+        error_entries::<CallErrorKind>(),
+    ]
+    .concat()
 }
 
 /// The manual's page of these kinds, sorted by code. As it shows the text of every kind, it is also where a change of a text

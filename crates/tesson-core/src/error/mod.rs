@@ -1,9 +1,10 @@
-//! What can go wrong, grouped by who can repair it, with the place and the values.
+//! Errors, grouped by who can repair them, with location and values.
 
 mod codes;
 mod config;
 mod data;
 mod data_kind;
+mod kinds;
 mod manual;
 mod store;
 
@@ -14,6 +15,7 @@ pub use codes::{ErrorCodes, ErrorInfo};
 pub use config::ConfigError;
 pub use data::{DataError, Location};
 pub use data_kind::{DataErrorKind, FormatFault, FormatFaults, SEQUENCES_IN_MEMORY};
+pub use kinds::{CallErrorKind, ConfigErrorKind, ResumeErrorKind, StoreErrorKind};
 pub use manual::{ErrorEntry, error_entries, error_manual, general_entries};
 pub use store::StoreError;
 
@@ -21,7 +23,7 @@ pub use store::StoreError;
 /// and has it as its cause.
 pub type UserError = Box<dyn std::error::Error + Send + Sync>;
 
-/// An error of somebody else's code that stands behind one of ours.
+/// The error of other code that caused one of ours.
 #[derive(Clone, Debug)]
 pub struct Cause(pub Arc<dyn std::error::Error + Send + Sync>);
 
@@ -33,6 +35,7 @@ impl PartialEq for Cause {
 
 /// A saved state that does not belong to the source it is restored into, or is no state.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ResumeError {
     /// What differs, such as `randomizationSeed`.
     pub what: String,
@@ -40,14 +43,29 @@ pub struct ResumeError {
     pub state: String,
     /// The source's value.
     pub source: String,
+    /// The stable code of what is wrong.
+    pub code: &'static str,
+}
+
+impl ResumeError {
+    /// A state of another source: `what` has the value `state` there, and `source` in this one.
+    pub fn new(what: impl ToString, state: impl ToString, source: impl ToString) -> ResumeError {
+        let (what, state, source) = (what.to_string(), state.to_string(), source.to_string());
+        ResumeError { what, state, source, code: "resume.other-source" }
+    }
+
+    /// Bytes or a text that are no state: `what` is `found` and not as `expected`.
+    pub fn unreadable(what: impl ToString, found: impl ToString, expected: impl ToString) -> ResumeError {
+        ResumeError { code: "resume.unreadable", ..ResumeError::new(what, found, expected) }
+    }
 }
 
 impl fmt::Display for ResumeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ResumeError { what, state, source, .. } = self;
         write!(
             f,
-            "the state does not belong to this source: {} is {} in the state and {} here",
-            self.what, self.state, self.source
+            "the state does not belong to this source: {what} is {state} in the state and {source} here"
         )
     }
 }
@@ -64,7 +82,7 @@ pub struct UsageError {
 impl UsageError {
     /// An error of the kind `usage.invalid-call`.
     pub fn new(what: String) -> UsageError {
-        UsageError { what, code: "usage.invalid-call" }
+        UsageError::refused(&CallErrorKind::Invalid { what })
     }
 
     /// The call is refused for a reason that has a code.
@@ -109,11 +127,11 @@ impl Error {
     pub fn code(&self) -> &'static str {
         match self {
             Error::Data(e) => e.code(),
-            Error::Store(_) => "store.unreadable",
+            Error::Store(e) => e.kind().code(),
             Error::Config(e) => e.code,
-            Error::Resume(_) => "resume.other-source",
+            Error::Resume(e) => e.code,
             Error::Usage(e) => e.code(),
-            Error::Cancelled => "usage.cancelled",
+            Error::Cancelled => CallErrorKind::Cancelled.code(),
         }
     }
 }
@@ -126,7 +144,7 @@ impl fmt::Display for Error {
             Error::Config(e) => e.fmt(f),
             Error::Resume(e) => e.fmt(f),
             Error::Usage(e) => e.fmt(f),
-            Error::Cancelled => f.write_str("reading was cancelled"),
+            Error::Cancelled => CallErrorKind::Cancelled.fmt(f),
         }
     }
 }

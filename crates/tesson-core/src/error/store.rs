@@ -1,11 +1,15 @@
 //! Storage that cannot be read.
 
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::StoreErrorKind;
+
 /// A file, or another place where bytes are kept, cannot be read.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct StoreError {
     /// The resource, as the configuration names it.
     pub file: Arc<Path>,
@@ -21,6 +25,20 @@ impl StoreError {
     /// An error of opening or reading `file`.
     pub fn new(file: Arc<Path>, offset: Option<u64>, source: std::io::Error) -> StoreError {
         StoreError { file, offset, source: Arc::new(source), remedy: None }
+    }
+
+    /// Why the storage cannot be read or written.
+    pub fn kind(&self) -> StoreErrorKind {
+        match self.source.kind() {
+            ErrorKind::NotFound => StoreErrorKind::NotFound,
+            ErrorKind::PermissionDenied => StoreErrorKind::PermissionDenied,
+            ErrorKind::UnexpectedEof => StoreErrorKind::EndsEarly,
+            ErrorKind::Interrupted
+            | ErrorKind::TimedOut
+            | ErrorKind::ConnectionReset
+            | ErrorKind::ConnectionAborted => StoreErrorKind::Interrupted,
+            _ => StoreErrorKind::Unreadable,
+        }
     }
 
     /// The same with what may help.

@@ -1,0 +1,87 @@
+//! The kinds of errors that are not about data.
+
+crate::error_kinds! {
+    /// Why storage cannot be read or written.
+    pub enum StoreErrorKind {
+        /// A file, or another place where bytes are kept, does not exist.
+        NotFound
+            = "store.not-found": "entity not found"
+            => "Check the path, and the folder that relative paths start from.",
+        /// The operating system does not permit the access.
+        PermissionDenied
+            = "store.permission-denied": "permission denied"
+            => "Check the permissions of the file and of its folders.",
+        /// A file ends before the bytes that are to be read.
+        EndsEarly
+            = "store.ends-early": "unexpected end of file"
+            => "Copy the file again, and open the source anew: it was cut off, or has become shorter.",
+        /// Access was interrupted or timed out, also when it was repeated.
+        Interrupted
+            = "store.interrupted": "timed out"
+            => "Check the connection to the storage, and try again.",
+        /// Storage cannot be read or written for another reason.
+        Unreadable
+            = "store.unreadable": "invalid input parameter"
+            => "Check the path and the storage; the message has the system's reason.",
+    }
+}
+
+crate::error_kinds! {
+    /// Why a configuration cannot be opened.
+    pub enum ConfigErrorKind {
+        /// An option does not exist.
+        UnknownOption { name: String = "epochsize".into(), hint: String = ", did you mean `epochSize`?".into() }
+            = "config.unknown-option": "unknown option `{name}`{hint}"
+            => "Correct the name; docs/options.md lists all options.",
+        /// A required option has no value.
+        MissingOption { expected: &'static str = "" }
+            = "config.missing-option": "required option is missing{expected}"
+            => "Give the option a value; docs/options.md describes it.",
+        /// There is no deserializer or transform of this type.
+        UnknownType { name: String = "Crop2".into(), hint: String = ", did you mean `Crop`?".into() }
+            = "config.unknown-type": "unknown type `{name}`{hint}"
+            => "Correct the name of the type.",
+        /// The options are understood, but what they describe cannot be used yet.
+        NotAvailable { what: String = "transform `Crop` is understood, but not available yet".into() }
+            = "config.not-available": "{what}"
+            => "Use what the message names in its place, or a custom deserializer or transform.",
+        /// An option has a value that cannot be used.
+        InvalidOption { what: String = "found `many`, expected a whole number".into() }
+            = "config.invalid-option": "{what}"
+            => "Correct the option that the message names; docs/options.md lists all of them.",
+    }
+}
+
+crate::error_kinds! {
+    /// Why a saved state cannot be restored.
+    pub enum ResumeErrorKind {
+        /// A saved state does not belong to this source.
+        OtherSource {
+            what: String = "the randomization seed".into(),
+            state: String = "1".into(),
+            source: String = "2".into(),
+        }
+            = "resume.other-source": "the state does not belong to this source: {what} is {state} in the state and \
+                {source} here"
+            => "Restore the state into a source of the same data and options.",
+        /// The bytes or the text are not a state, or one that was damaged.
+        Unreadable { what: String = "the length".into(), state: String = "too short".into(), source: String = "more".into() }
+            = "resume.unreadable": "the state does not belong to this source: {what} is {state} in the state and \
+                {source} here"
+            => "Restore the state exactly as it was saved.",
+    }
+}
+
+crate::error_kinds! {
+    /// Why a call has no result.
+    pub enum CallErrorKind {
+        /// A call can never succeed.
+        Invalid { what: String = "the source is closed".into() }
+            = "usage.invalid-call": "{what}"
+            => "Correct the call; the source is as it was before.",
+        /// Reading was cancelled: the source was closed, or the caller interrupted it.
+        Cancelled
+            = "read.cancelled": "reading was cancelled"
+            => "Open the source anew to read on.",
+    }
+}
