@@ -35,6 +35,7 @@ pub use merge::{Consumed, Layer, merge_states};
 pub use order::{Bucketing, ChunkWindow, Global, OrderSpec, Tumbling, Window};
 pub use planner::{Planner, Progress};
 pub use refusal::PlanRefusal;
+pub(crate) use refusal::Result;
 pub use resume::{Fingerprint, ResumeState, STATE_VERSION, index_shape};
 pub use rng::{DrawKey, Philox};
 pub use share::{Demand, Sharing};

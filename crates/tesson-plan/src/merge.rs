@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use tesson_core::ResumeError;
 
+use crate::resume::refusal;
 use crate::{Cursor, ResumeState, Steps};
 
 /// What a number of workers has consumed: of each rank's share, all that starts before its position.
@@ -130,8 +131,4 @@ fn check_alike(state: &ResumeState, first: &ResumeState) -> Result<(), ResumeErr
         }
         _ => Ok(()),
     }
-}
-
-fn refusal(what: &str, state: impl ToString, source: impl ToString) -> ResumeError {
-    ResumeError { what: what.into(), state: state.to_string(), source: source.to_string() }
 }

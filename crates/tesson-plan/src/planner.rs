@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use tesson_core::Index;
 
-use crate::PlanRefusal;
 use crate::cut::{Cut, Fill};
 use crate::order::{Bucketed, Order, OrderInfo};
 use crate::share::Share;
@@ -15,6 +14,7 @@ use crate::size::{Room, Size};
 use crate::{
     BatchPlan, Consumed, Cursor, Demand, EqualSteps, PlanSpec, Planned, ResumeState, Sharing, Steps,
 };
+use crate::{PlanRefusal, Result};
 
 /// Whether a minibatch has been planned.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl Planner {
     ///
     /// # Errors
     /// [`PlanRefusal`] for a demand, a limit or a corpus that nothing can be read with.
-    pub fn start(&mut self, index: &Index, demand: Demand) -> Result<Option<Cursor>, PlanRefusal> {
+    pub fn start(&mut self, index: &Index, demand: Demand) -> Result<Option<Cursor>> {
         self.seek(index, 0, Some(demand))
     }
 
@@ -91,12 +91,7 @@ impl Planner {
     ///
     /// # Errors
     /// As [`Planner::start`].
-    pub fn seek(
-        &mut self,
-        index: &Index,
-        position: u64,
-        demand: Option<Demand>,
-    ) -> Result<Option<Cursor>, PlanRefusal> {
+    pub fn seek(&mut self, index: &Index, position: u64, demand: Option<Demand>) -> Result<Option<Cursor>> {
         self.check(index, demand)?;
         let Some(cursor) = self.find(index, position, demand)? else { return Ok(None) };
         self.consumed = None;
@@ -114,7 +109,7 @@ impl Planner {
         index: &Index,
         cursor: Cursor,
         demand: Option<Demand>,
-    ) -> Result<Option<Cursor>, PlanRefusal> {
+    ) -> Result<Option<Cursor>> {
         self.check(index, demand)?;
         if cursor.is_unplaced() {
             let found = self.find(index, cursor.position, demand)?;
@@ -141,7 +136,7 @@ impl Planner {
         index: &Index,
         state: &ResumeState,
         demand: Option<Demand>,
-    ) -> Result<Option<Cursor>, PlanRefusal> {
+    ) -> Result<Option<Cursor>> {
         if let (Sharing::Position, Some((workers @ 2.., rank))) = (self.spec.sharing, state.share) {
             return Err(PlanRefusal::StateOfOneRank { rank, workers });
         }
@@ -162,12 +157,7 @@ impl Planner {
     ///
     /// # Errors
     /// As [`Planner::start`].
-    pub fn next_batch(
-        &mut self,
-        index: &Index,
-        demand: Demand,
-        out: &mut BatchPlan,
-    ) -> Result<Progress, PlanRefusal> {
+    pub fn next_batch(&mut self, index: &Index, demand: Demand, out: &mut BatchPlan) -> Result<Progress> {
         self.check(index, Some(demand))?;
         out.clear();
         if !self.can_plan(index) {
@@ -186,12 +176,7 @@ impl Planner {
     }
 
     /// Plans the next minibatch of a rank that shares by chunk.
-    fn next_own(
-        &mut self,
-        index: &Index,
-        demand: Demand,
-        out: &mut BatchPlan,
-    ) -> Result<Progress, PlanRefusal> {
+    fn next_own(&mut self, index: &Index, demand: Demand, out: &mut BatchPlan) -> Result<Progress> {
         // Applied at every call: such a rank would look for an own sequence for ever.
         if let Some(end) = self.end_without_data(index, Some(demand))? {
             self.cursor = Cursor::unplaced(end);
@@ -202,12 +187,7 @@ impl Planner {
     }
 
     /// Plans the next minibatch as for a single worker, and deals it out.
-    fn next_dealt(
-        &mut self,
-        index: &Index,
-        demand: Demand,
-        out: &mut BatchPlan,
-    ) -> Result<Progress, PlanRefusal> {
+    fn next_dealt(&mut self, index: &Index, demand: Demand, out: &mut BatchPlan) -> Result<Progress> {
         let room = Room::all(Size { samples: demand.samples, sequences: self.spec.most_sequences() });
         let (first, mut sweep_end) = (self.cursor.sweep, false);
         loop {
@@ -251,7 +231,7 @@ impl Planner {
         demand: Demand,
         share_and_room: (Share, Room),
         out: &mut BatchPlan,
-    ) -> Result<Progress, PlanRefusal> {
+    ) -> Result<Progress> {
         let mut at = self.cursor;
         let Some(fill) = self.cut(index, demand, share_and_room, &mut at, out)? else {
             return Ok(Progress::NeedIndex);
@@ -271,7 +251,7 @@ impl Planner {
         (share, room): (Share, Room),
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, PlanRefusal> {
+    ) -> Result<Option<Fill>> {
         let end = self.spec.end(index)?;
         let epoch_end = self.spec.epoch_end(at.position);
         let cut = Cut {
@@ -340,7 +320,7 @@ impl Planner {
     }
 
     /// What must hold for anything to be read.
-    fn check(&self, index: &Index, demand: Option<Demand>) -> Result<(), PlanRefusal> {
+    fn check(&self, index: &Index, demand: Option<Demand>) -> Result<()> {
         if let Some(demand) = demand {
             demand.validate()?;
         }
@@ -364,7 +344,7 @@ impl Planner {
     }
 
     /// The position of a rank without data: the end (§6.3). `None`: the rank has data.
-    fn end_without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<u64>, PlanRefusal> {
+    fn end_without_data(&self, index: &Index, demand: Option<Demand>) -> Result<Option<u64>> {
         let Some(demand) = demand.filter(|&demand| self.equal_steps(demand).is_none()) else {
             return Ok(None);
         };
@@ -375,13 +355,8 @@ impl Planner {
         self.spec.end(index)
     }
 
-    /// The cursor of a position. `None`: more of the index is needed.
-    fn find(
-        &mut self,
-        index: &Index,
-        position: u64,
-        demand: Option<Demand>,
-    ) -> Result<Option<Cursor>, PlanRefusal> {
+    /// The cursor of a position, or the end for a rank without data. `None`: more of the index is needed.
+    fn find(&mut self, index: &Index, position: u64, demand: Option<Demand>) -> Result<Option<Cursor>> {
         // A state may be restored before anything is read: what reads refuses limits.
         if demand.is_some() {
             self.spec.end(index)?;
@@ -392,15 +367,18 @@ impl Planner {
         if let Some(end) = self.end_without_data(index, demand)? {
             return Ok(Some(Cursor::unplaced(end)));
         }
-        if position == 0 {
-            return Ok(Some(Cursor::default()));
-        }
+        if position == 0 { Ok(Some(Cursor::default())) } else { self.find_in_sweep(index, position) }
+    }
+
+    /// The cursor of the first sequence that starts at or after a position, however far the data reach.
+    fn find_in_sweep(&mut self, index: &Index, position: u64) -> Result<Option<Cursor>> {
         let samples = index.n_samples();
         if !index.is_complete() && position >= samples {
             return Ok(None);
         }
         let sweep = position / samples;
-        let (sequence, start) = self.order.find(index, position, sweep, position % samples)?;
+        let (sequence, start) =
+            self.order.find(index, &Cursor { position, sweep, ..Cursor::default() }, position % samples)?;
         let position = (sweep * samples).saturating_add(start);
         let at = Cursor { position, sweep, sequence, ..Cursor::default() };
         if sequence < index.n_sequences() {

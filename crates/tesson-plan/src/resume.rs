@@ -118,6 +118,6 @@ fn same<T: PartialEq + ToString>(what: &str, state: T, source: T) -> Result<(), 
     if state == source { Ok(()) } else { Err(refusal(what, state, source)) }
 }
 
-fn refusal(what: &str, state: impl ToString, source: impl ToString) -> ResumeError {
-    ResumeError { what: what.into(), state: state.to_string(), source: source.to_string() }
+pub(crate) fn refusal(what: &str, state: impl ToString, source: impl ToString) -> ResumeError {
+    ResumeError::new(what, state, source)
 }

@@ -2,8 +2,8 @@
 
 use tesson_core::Index;
 
-use crate::PlanRefusal;
 use crate::{Bucketing, Cursor, Demand, OrderSpec, Planned, Sharing};
+use crate::{PlanRefusal, Result};
 
 /// Where the data end (§6.1). Counts the samples of all ranks.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl PlanSpec {
     ///
     /// # Errors
     /// [`PlanRefusal`] if the limit cannot be met: 0 samples, or more than 2^63 − 1 in a shuffled order.
-    pub(crate) fn end(&self, index: &Index) -> Result<Option<u64>, PlanRefusal> {
+    pub(crate) fn end(&self, index: &Index) -> Result<Option<u64>> {
         let end = match self.limit {
             Limit::Endless => ENDLESS,
             Limit::Samples(0) => {
@@ -123,7 +123,7 @@ impl PlanSpec {
     ///
     /// # Errors
     /// [`PlanRefusal`] with what is expected.
-    pub(crate) fn check(&self) -> Result<(), PlanRefusal> {
+    pub(crate) fn check(&self) -> Result<()> {
         if self.most_sequences == Some(0) {
             return Err(PlanRefusal::NoSequences);
         }

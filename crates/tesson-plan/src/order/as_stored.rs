@@ -5,8 +5,10 @@
 
 use tesson_core::Index;
 
-use super::{Definition, Next, Order, OrderInfo, OrderSpec, Parameters, SequenceVisitor, SharedUnit};
-use crate::PlanRefusal;
+use super::{
+    CutResult, Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, SequenceVisitor, SharedUnit,
+};
+use crate::Result;
 use crate::cut::{Candidate, Cut, Fill, Filling};
 use crate::{BatchPlan, Cursor, Planned};
 
@@ -32,10 +34,6 @@ impl Definition for AsStored {
         &INFO
     }
 
-    fn parameters(&self) -> Parameters {
-        Parameters::default()
-    }
-
     fn build(&self) -> Box<dyn Order> {
         Box::new(AsStored)
     }
@@ -56,12 +54,7 @@ fn running_number(index: &Index, sweep: u64, sequence: u64) -> u64 {
 }
 
 impl Order for AsStored {
-    fn cut(
-        &mut self,
-        cut: &Cut<'_>,
-        at: &mut Cursor,
-        out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, PlanRefusal> {
+    fn cut(&mut self, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> CutResult {
         if cut.end.is_some_and(|end| at.position >= end) {
             let samples = cut.index.n_samples();
             out.data_end = true;
@@ -100,7 +93,7 @@ impl Order for AsStored {
         }
     }
 
-    fn find(&mut self, index: &Index, _: u64, _: u64, sample: u64) -> Result<(u64, u64), PlanRefusal> {
+    fn find(&mut self, index: &Index, _: &Cursor, sample: u64) -> Result<(u64, u64)> {
         let chunk = index.chunk_of_sample(sample);
         let span = index.chunk(chunk);
         let lengths = index.lengths(chunk);
@@ -111,7 +104,9 @@ impl Order for AsStored {
         }
         Ok((span.first_sequence + sequence as u64, start))
     }
+}
 
+impl OrderMemory for AsStored {
     fn take_retired(&mut self, index: &Index, since: &Cursor, until: &Cursor, into: &mut Vec<u32>) {
         let chunk_at = |cursor: &Cursor| {
             if cursor.sequence < index.n_sequences() {
@@ -126,10 +121,6 @@ impl Order for AsStored {
             1 => into.extend((from as u32..index.n_chunks() as u32).chain(0..to as u32)),
             _ => into.extend(0..index.n_chunks() as u32),
         }
-    }
-
-    fn bytes(&self) -> usize {
-        0
     }
 }
 

@@ -10,13 +10,11 @@ use std::ops::Range;
 
 use tesson_core::Index;
 
-use super::sweep::{self, SweepOrder};
-use super::{Next, Order, SequenceVisitor};
-use crate::PlanRefusal;
-use crate::cut::{Cut, Fill};
+use super::sweep::SweepOrder;
+use super::{Next, Order, OrderMemory};
+use crate::Cursor;
 use crate::rng::{GOLDEN, Mt19937_64, mix};
 use crate::size::Size;
-use crate::{BatchPlan, Cursor};
 
 /// Size of the buckets in which sequences of similar length are put together; both limits hold, a longer sequence is alone.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -159,31 +157,7 @@ impl SweepOrder for Bucketed {
     }
 }
 
-impl Order for Bucketed {
-    fn cut(
-        &mut self,
-        cut: &Cut<'_>,
-        at: &mut Cursor,
-        out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, PlanRefusal> {
-        Ok(Some(sweep::cut(self, cut, at, out)))
-    }
-
-    fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
-        sweep::visit(self, index, from, each);
-    }
-
-    fn find(
-        &mut self,
-        index: &Index,
-        position: u64,
-        sweep: u64,
-        sample: u64,
-    ) -> Result<(u64, u64), PlanRefusal> {
-        self.rewind(index, &Cursor { position, sweep, ..Cursor::default() });
-        Ok(sweep::find(self, index, sweep, sample))
-    }
-
+impl OrderMemory for Bucketed {
     fn release(&mut self, oldest: &Cursor) {
         let sequence = self.pool_of(oldest);
         self.inner.release(&Cursor { sequence, ..*oldest });

@@ -8,13 +8,12 @@ use tesson_core::Index;
 
 use super::lookahead::Lookahead;
 use super::shuffle::{Shuffle, place_of_chunk};
-use super::sweep::{self, SweepOrder};
+use super::sweep::SweepOrder;
 use super::{
-    Definition, Next, Order, OrderInfo, OrderSpec, Parameters, SequenceVisitor, SharedUnit, Tumbling, Window,
+    Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, Parameters, SharedUnit, Tumbling, Window,
 };
-use crate::PlanRefusal;
-use crate::cut::{Cut, Fill};
-use crate::{BatchPlan, Cursor, Planned};
+use crate::Result;
+use crate::{Cursor, Planned};
 
 /// Chunks shuffled, and sequences among those of the chunks in a window.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -63,7 +62,7 @@ impl Definition for ChunkWindow {
         })
     }
 
-    fn check(&self, index: &Index) -> Result<(), PlanRefusal> {
+    fn check(&self, index: &Index) -> Result<()> {
         self.window.check(index, 0)
     }
 
@@ -159,31 +158,7 @@ impl SweepOrder for ChunkWindowOrder {
     }
 }
 
-impl Order for ChunkWindowOrder {
-    fn cut(
-        &mut self,
-        cut: &Cut<'_>,
-        at: &mut Cursor,
-        out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, PlanRefusal> {
-        Ok(Some(sweep::cut(self, cut, at, out)))
-    }
-
-    fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
-        sweep::visit(self, index, from, each);
-    }
-
-    fn find(
-        &mut self,
-        index: &Index,
-        position: u64,
-        sweep: u64,
-        sample: u64,
-    ) -> Result<(u64, u64), PlanRefusal> {
-        self.rewind(index, &Cursor { position, sweep, ..Cursor::default() });
-        Ok(sweep::find(self, index, sweep, sample))
-    }
-
+impl OrderMemory for ChunkWindowOrder {
     fn release(&mut self, oldest: &Cursor) {
         self.oldest = Some(*oldest);
         if self.previous.as_ref().is_some_and(|p| p.sweep < oldest.sweep) {

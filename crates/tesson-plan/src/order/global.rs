@@ -12,11 +12,9 @@ use tesson_core::{CompactLengths, Index};
 use super::interval_table::IntervalTable;
 use super::lookahead::Lookahead;
 use super::sweep::{self, SweepOrder};
-use super::{Definition, Next, Order, OrderInfo, OrderSpec, Parameters, SequenceVisitor, SharedUnit};
-use crate::PlanRefusal;
-use crate::cut::{Cut, Fill};
+use super::{Definition, Next, Order, OrderInfo, OrderMemory, OrderSpec, Parameters, SharedUnit};
 use crate::rng::Permutation;
-use crate::{BatchPlan, Cursor, Planned};
+use crate::{Cursor, Planned};
 
 /// All sequences shuffled by a keyed permutation: any position is reached at once.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -132,32 +130,18 @@ impl SweepOrder for GlobalOrder {
     fn prepared(&self, from: u64) -> &[Next] {
         self.lookahead.from(from)
     }
+
+    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> (u64, u64) {
+        match only_length(index) {
+            Some(length) => (sample.div_ceil(length), sample.next_multiple_of(length)),
+            None => sweep::find(self, index, at.sweep, sample),
+        }
+    }
 }
 
-impl Order for GlobalOrder {
-    fn cut(
-        &mut self,
-        cut: &Cut<'_>,
-        at: &mut Cursor,
-        out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, PlanRefusal> {
-        Ok(Some(sweep::cut(self, cut, at, out)))
-    }
+// It may come back to any chunk, so none retires.
 
-    fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
-        sweep::visit(self, index, from, each);
-    }
-
-    fn find(&mut self, index: &Index, _: u64, sweep: u64, sample: u64) -> Result<(u64, u64), PlanRefusal> {
-        Ok(match only_length(index) {
-            Some(length) => (sample.div_ceil(length), sample.next_multiple_of(length)),
-            None => sweep::find(self, index, sweep, sample),
-        })
-    }
-
-    /// It may come back to any chunk.
-    fn take_retired(&mut self, _: &Index, _: &Cursor, _: &Cursor, _: &mut Vec<u32>) {}
-
+impl OrderMemory for GlobalOrder {
     fn bytes(&self) -> usize {
         self.firsts.capacity() * size_of::<u64>() + self.table.bytes() + self.permutation.bytes()
     }

@@ -4,12 +4,12 @@
 
 use tesson_core::Index;
 
-use super::{Order, SequenceVisitor};
-use crate::PlanRefusal;
+use super::{CutResult, Order, OrderMemory, SequenceVisitor};
 use crate::cut::{Cut, Fill};
 use crate::share::Share;
 use crate::size::Size;
 use crate::{BatchPlan, Cursor, Planned, WindowStart};
+use crate::{PlanRefusal, Result};
 
 /// An entry of a window.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -84,12 +84,7 @@ impl<F: FillWindow> LocalOrder<F> {
 
 impl<F: FillWindow> Order for LocalOrder<F> {
     /// Leaves the cursor at an entry of a window, unless the data end.
-    fn cut(
-        &mut self,
-        cut: &Cut<'_>,
-        at: &mut Cursor,
-        out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, PlanRefusal> {
+    fn cut(&mut self, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> CutResult {
         let window = self.window_len(cut.index, cut.share, at.window);
         if at.sequence > window {
             return Err(PlanRefusal::StateEntry { entry: at.sequence, n: window });
@@ -138,18 +133,20 @@ impl<F: FillWindow> Order for LocalOrder<F> {
     /// There is no sweep of all ranks to visit.
     fn visit(&mut self, _: &Index, _: &Cursor, _: SequenceVisitor<'_>) {}
 
-    fn find(&mut self, _: &Index, position: u64, _: u64, _: u64) -> Result<(u64, u64), PlanRefusal> {
-        Err(PlanRefusal::PositionAlone { position })
+    fn find(&mut self, _: &Index, at: &Cursor, _: u64) -> Result<(u64, u64)> {
+        Err(PlanRefusal::PositionAlone { position: at.position })
     }
 
-    fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool, PlanRefusal> {
+    fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool> {
         let (place, n) = (cursor.window.place, index.n_chunks() as u64);
         if index.is_complete() && place >= n {
             return Err(PlanRefusal::StateWindow { place, n });
         }
         Ok(index.is_complete())
     }
+}
 
+impl<F: FillWindow> OrderMemory for LocalOrder<F> {
     fn take_retired(&mut self, _: &Index, _: &Cursor, _: &Cursor, into: &mut Vec<u32>) {
         into.append(&mut self.retired);
     }

@@ -5,7 +5,7 @@
 use tesson_core::Index;
 
 use super::local::{Entry, FillWindow, LocalOrder};
-use super::{Definition, Order, OrderInfo, OrderSpec, Parameters, SharedUnit, WindowStartFields};
+use super::{Definition, Order, OrderInfo, OrderSpec, SharedUnit, WindowStartFields};
 use crate::share::Share;
 use crate::{Planned, WindowStart};
 
@@ -34,10 +34,6 @@ pub(super) static INFO: OrderInfo = OrderInfo {
 impl Definition for LocalPlain {
     fn info(&self) -> &'static OrderInfo {
         &INFO
-    }
-
-    fn parameters(&self) -> Parameters {
-        Parameters::default()
     }
 
     fn build(&self) -> Box<dyn Order> {

@@ -23,9 +23,9 @@ mod window;
 
 use tesson_core::Index;
 
-use crate::PlanRefusal;
 use crate::cut::{Cut, Fill};
 use crate::{BatchPlan, Cursor, Planned};
+use crate::{PlanRefusal, Result};
 
 use as_stored::AsStored;
 pub(crate) use bucketed::Bucketed;
@@ -126,8 +126,10 @@ pub(crate) trait Definition {
     /// What holds of the order whatever its parameters are.
     fn info(&self) -> &'static OrderInfo;
 
-    /// The parameters.
-    fn parameters(&self) -> Parameters;
+    /// The parameters; none unless the order has some.
+    fn parameters(&self) -> Parameters {
+        Parameters::default()
+    }
 
     /// The order, with nothing worked out.
     fn build(&self) -> Box<dyn Order>;
@@ -136,7 +138,7 @@ pub(crate) trait Definition {
     ///
     /// # Errors
     /// [`PlanRefusal`] with the value.
-    fn check(&self, _index: &Index) -> Result<(), PlanRefusal> {
+    fn check(&self, _index: &Index) -> Result<()> {
         Ok(())
     }
 
@@ -257,40 +259,32 @@ pub(crate) struct Next {
 /// Is called with runs of sequences; returns whether it wants more.
 pub(crate) type SequenceVisitor<'a> = &'a mut dyn FnMut(&[Next]) -> bool;
 
-/// An order at work: what it has worked out, and minibatches from that. Calls serve a minibatch or a run of sequences.
-pub(crate) trait Order: Send + Sync {
-    /// Cuts a minibatch from a cursor, which is moved past it. `None`: more of the index is needed; the cursor has not moved,
-    /// and `out` is incomplete.
+/// How a cut minibatch fills its room. `None`: more of the index is needed.
+pub(crate) type CutResult = Result<Option<Fill>>;
+
+/// An order at work: minibatches from what it has worked out. Calls serve a minibatch or a run of sequences.
+pub(crate) trait Order: OrderMemory {
+    /// Cuts a minibatch from a cursor, which is moved past it. If more of the index is needed, the cursor has not moved, and
+    /// `out` is incomplete.
     ///
     /// # Errors
     /// [`PlanRefusal`] for a cursor that cannot be of this corpus.
-    fn cut(
-        &mut self,
-        cut: &Cut<'_>,
-        at: &mut Cursor,
-        out: &mut BatchPlan,
-    ) -> Result<Option<Fill>, PlanRefusal>;
+    fn cut(&mut self, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> CutResult;
 
     /// Visits the sequences of a sweep from a cursor on, in runs, until the visitor returns `false`.
     fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>);
 
-    /// The first sequence of a sweep that starts at or after a sample of it, and the sample at which that starts.
+    /// The first sequence of a cursor's sweep that starts at or after a sample of it, and the sample at which that starts.
     ///
     /// # Errors
     /// [`PlanRefusal`] where positions do not tell which sequence comes next.
-    fn find(
-        &mut self,
-        index: &Index,
-        position: u64,
-        sweep: u64,
-        sample: u64,
-    ) -> Result<(u64, u64), PlanRefusal>;
+    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> Result<(u64, u64)>;
 
     /// Whether a cursor can be of this corpus. `false`: more of the index is needed to tell.
     ///
     /// # Errors
     /// [`PlanRefusal`] if it cannot.
-    fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool, PlanRefusal> {
+    fn accepts(&self, index: &Index, cursor: &Cursor) -> Result<bool> {
         let n = index.n_sequences();
         if !index.is_complete() && (cursor.sweep > 0 || cursor.sequence > n) {
             return Ok(false);
@@ -300,16 +294,20 @@ pub(crate) trait Order: Send + Sync {
         }
         Ok(true)
     }
+}
 
+/// What an order holds of the sweeps that it has worked out.
+pub(crate) trait OrderMemory: Send + Sync {
     /// Makes the order ready to resume at a cursor.
     fn rewind(&mut self, _index: &Index, _cursor: &Cursor) {}
 
-    /// Drops what only [`Order::rewind`] to a cursor before this one would need. Until the first call about a window is held.
+    /// Drops what only [`OrderMemory::rewind`] to a cursor before this one would need. Until the first call about a window is
+    /// held.
     fn release(&mut self, _oldest: &Cursor) {}
 
     /// Appends chunks that their sweep does not come back to after a cursor, each once a sweep. `since` is the cursor of the
     /// last call.
-    fn take_retired(&mut self, index: &Index, since: &Cursor, until: &Cursor, into: &mut Vec<u32>);
+    fn take_retired(&mut self, _index: &Index, _since: &Cursor, _until: &Cursor, _into: &mut Vec<u32>) {}
 
     /// Where the runs of sequences of a sweep begin that are put into buckets together; the last one is where the sweep ends.
     fn pools(&mut self, index: &Index, _sweep: u64) -> Vec<u64> {
@@ -317,7 +315,9 @@ pub(crate) trait Order: Send + Sync {
     }
 
     /// Bytes of memory held, beside the index.
-    fn bytes(&self) -> usize;
+    fn bytes(&self) -> usize {
+        0
+    }
 }
 
 /// The order with a number in binary states and these parameters; the window is a size without its unit.

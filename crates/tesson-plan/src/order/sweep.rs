@@ -2,14 +2,15 @@
 
 use tesson_core::Index;
 
-use super::{Next, SequenceVisitor};
+use super::{CutResult, Next, Order, OrderMemory, SequenceVisitor};
+use crate::Result;
 use crate::cut::{Candidate, Cut, Fill, Filling};
 use crate::share::Share;
 use crate::size::{Room, Size};
 use crate::{BatchPlan, Cursor};
 
 /// An order that is worked out sweep by sweep, on the timeline of all ranks.
-pub(super) trait SweepOrder {
+pub(super) trait SweepOrder: OrderMemory + Sized {
     /// Makes a sweep the current one.
     fn enter(&mut self, index: &Index, sweep: u64);
 
@@ -24,10 +25,30 @@ pub(super) trait SweepOrder {
     fn bucket_at(&self, _sequence: u64) -> Option<Size> {
         None
     }
+
+    /// [`Order::find`].
+    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> (u64, u64) {
+        self.rewind(index, at);
+        find(self, index, at.sweep, sample)
+    }
 }
 
-/// Visits the sequences of a sweep from a cursor on, in runs, until the visitor returns `false`.
-pub(super) fn visit<O: SweepOrder>(order: &mut O, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
+impl<O: SweepOrder> Order for O {
+    fn cut(&mut self, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> CutResult {
+        Ok(Some(cut_rounds(self, cut, at, out)))
+    }
+
+    fn visit(&mut self, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
+        visit(self, index, from, each);
+    }
+
+    fn find(&mut self, index: &Index, at: &Cursor, sample: u64) -> Result<(u64, u64)> {
+        Ok(SweepOrder::find(self, index, at, sample))
+    }
+}
+
+/// [`Order::visit`].
+fn visit<O: SweepOrder>(order: &mut O, index: &Index, from: &Cursor, each: SequenceVisitor<'_>) {
     order.enter(index, from.sweep);
     let mut sequence = from.sequence;
     while sequence < index.n_sequences() {
@@ -56,7 +77,7 @@ pub(super) fn find<O: SweepOrder>(order: &mut O, index: &Index, sweep: u64, samp
 }
 
 /// Cuts a minibatch: rounds, each within one sweep.
-pub(super) fn cut<O: SweepOrder>(order: &mut O, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> Fill {
+fn cut_rounds<O: SweepOrder>(order: &mut O, cut: &Cut<'_>, at: &mut Cursor, out: &mut BatchPlan) -> Fill {
     let mut left = cut.room;
     let mut fill = Fill::Nothing;
     loop {

@@ -8,7 +8,7 @@ use tesson_core::Index;
 use super::local::{Entry, FillWindow, LocalOrder};
 use super::shuffle::{chunk_places, place_of_chunk};
 use super::{Definition, Order, OrderInfo, OrderSpec, Parameters, SharedUnit, Window, WindowStartFields};
-use crate::PlanRefusal;
+use crate::Result;
 use crate::rng::Mt19937_64;
 use crate::share::Share;
 use crate::{Planned, WindowStart};
@@ -53,7 +53,7 @@ impl Definition for Tumbling {
         Box::new(LocalOrder::new(TumblingWindows { order: *self, places: (0, Vec::new()) }))
     }
 
-    fn check(&self, index: &Index) -> Result<(), PlanRefusal> {
+    fn check(&self, index: &Index) -> Result<()> {
         self.window.check(index, 1)
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::PlanRefusal;
+use crate::{PlanRefusal, Result};
 
 use tesson_core::Index;
 
@@ -40,7 +40,7 @@ impl Window {
     }
 
     /// What every order with windows refuses. Sequences are counted in 32 bits.
-    pub(super) fn check(self, index: &Index, least_samples: u64) -> Result<(), PlanRefusal> {
+    pub(super) fn check(self, index: &Index, least_samples: u64) -> Result<()> {
         let (least, unit) = match self {
             Window::Chunks(_) => (1, "chunks"),
             Window::Samples(_) => (least_samples, "samples"),

@@ -3,7 +3,7 @@
 use tesson_core::Index;
 
 use super::{Planner, order_of};
-use crate::PlanRefusal;
+use crate::Result;
 use crate::order::Next;
 use crate::size::{Room, Size};
 use crate::truncate::{PendingSequence, Rows};
@@ -18,24 +18,11 @@ pub(super) struct Stretch {
 
 impl Planner {
     /// Counts the steps of the stretch that begins at the cursor, in an order of its own: the one that plans is not moved.
-    pub(super) fn count(
-        &self,
-        index: &Index,
-        demand: Demand,
-        rows: Option<RowsShape>,
-    ) -> Result<Stretch, PlanRefusal> {
-        let stops_when_full = self.info.stops_when_full;
-        let tally = |rank| match rows {
-            Some(shape) => Tally::Rows(RowsTally { rows: shape.rows_of(demand.workers, rank), steps: 0 }),
-            None => {
-                let room = Room::of(Demand { rank, ..demand }, self.spec.most_sequences(), true).own;
-                Tally::Whole(WholeTally { room, stops_when_full, taken: Size::NOTHING, steps: 0 })
-            }
-        };
+    pub(super) fn count(&self, index: &Index, demand: Demand, rows: Option<RowsShape>) -> Result<Stretch> {
         let data_end = self.spec.end(index)?.unwrap_or(u64::MAX);
         let epoch_end = self.spec.epoch_end(self.cursor.position);
         let mut counter = StepCounter {
-            tallies: (0..demand.workers).map(tally).collect(),
+            tallies: (0..demand.workers).map(|rank| self.tally(Demand { rank, ..demand }, rows)).collect(),
             consumed: self.consumed.as_deref(),
             last_sequence: self.spec.last_sequence_before(epoch_end),
             end: epoch_end.map_or(data_end, |epoch_end| data_end.min(epoch_end)),
@@ -48,7 +35,20 @@ impl Planner {
             end = Cursor { position: end.position, sweep: end.sweep + 1, ..Cursor::default() };
         }
         let data_end = counter.is_cut || end.position >= data_end;
-        Ok(Stretch { steps: counter.tallies.into_iter().map(Tally::steps).collect(), end, data_end })
+        Ok(Stretch { steps: counter.tallies.into_iter().map(Tally::finish).collect(), end, data_end })
+    }
+
+    /// The count of a rank, at the beginning.
+    fn tally(&self, demand: Demand, rows: Option<RowsShape>) -> Tally {
+        let batch = match rows {
+            Some(shape) => Batch::Rows(shape.rows_of(demand.workers, demand.rank)),
+            None => Batch::Whole {
+                room: Room::of(demand, self.spec.most_sequences(), true).own,
+                stops_when_full: self.info.stops_when_full,
+                taken: Size::NOTHING,
+            },
+        };
+        Tally { steps: 0, batch }
     }
 }
 
@@ -79,11 +79,9 @@ impl StepCounter<'_> {
         }
         if !self.consumed.is_some_and(|consumed| consumed.holds(self.at.position, next.home)) {
             let rank = next.home % self.tallies.len() as u64;
-            match &mut self.tallies[rank as usize] {
-                Tally::Whole(tally) => tally.add(length),
-                Tally::Rows(tally) if self.last_sequence == LastSequence::Cut => tally.add(length.min(left)),
-                Tally::Rows(tally) => tally.add(length),
-            }
+            let tally = &mut self.tallies[rank as usize];
+            let is_cut = self.last_sequence == LastSequence::Cut && matches!(tally.batch, Batch::Rows(_));
+            tally.add(if is_cut { length.min(left) } else { length });
         }
         self.at.position += length;
         self.at.sequence += 1;
@@ -92,67 +90,57 @@ impl StepCounter<'_> {
 }
 
 /// Counts the minibatches of one rank.
-enum Tally {
-    Whole(WholeTally),
-    Rows(RowsTally),
+struct Tally {
+    steps: u64,
+    /// The minibatch that is being filled.
+    batch: Batch,
+}
+
+enum Batch {
+    /// Of whole sequences.
+    Whole { room: Size, stops_when_full: bool, taken: Size },
+    /// Truncated.
+    Rows(Rows<()>),
 }
 
 impl Tally {
-    fn steps(self) -> u64 {
-        match self {
-            Tally::Whole(tally) => tally.steps,
-            Tally::Rows(tally) => tally.steps(),
-        }
-    }
-}
-
-/// Minibatches of whole sequences.
-struct WholeTally {
-    room: Size,
-    stops_when_full: bool,
-    taken: Size,
-    steps: u64,
-}
-
-impl WholeTally {
     fn add(&mut self, length: u64) {
-        let is_full = self.stops_when_full && self.room.is_used_up_by(self.taken);
-        if self.taken == Size::NOTHING || is_full || !self.room.fits(self.taken, length) {
-            self.steps += 1;
-            self.taken = Size::NOTHING;
-        }
-        self.taken.add(length);
-    }
-}
-
-/// Truncated minibatches.
-struct RowsTally {
-    rows: Rows<()>,
-    steps: u64,
-}
-
-impl RowsTally {
-    fn add(&mut self, length: u64) {
-        let row = loop {
-            match self.rows.hungry() {
-                Some(row) => break row,
-                None => self.take(),
+        match &mut self.batch {
+            Batch::Whole { room, stops_when_full, taken } => {
+                let is_full = *stops_when_full && room.is_used_up_by(*taken);
+                if *taken == Size::NOTHING || is_full || !room.fits(*taken, length) {
+                    self.steps += 1;
+                    *taken = Size::NOTHING;
+                }
+                taken.add(length);
             }
-        };
-        // No state is made of it.
-        let pending = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep: None };
-        self.rows.push(row, (), pending, u32::try_from(length).unwrap_or(u32::MAX));
+            Batch::Rows(rows) => {
+                let row = loop {
+                    match rows.hungry() {
+                        Some(row) => break row,
+                        None => self.steps += take(rows),
+                    }
+                };
+                // No state is made of it.
+                let pending = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep: None };
+                rows.push(row, (), pending, u32::try_from(length).unwrap_or(u32::MAX));
+            }
+        }
     }
 
-    fn take(&mut self) {
-        self.rows.take(&mut Vec::new());
-        self.steps += 1;
-    }
-
-    fn steps(mut self) -> u64 {
-        while !self.rows.is_empty() {
-            self.take();
+    /// The number of minibatches, with those of what rows still hold.
+    fn finish(mut self) -> u64 {
+        if let Batch::Rows(rows) = &mut self.batch {
+            while !rows.is_empty() {
+                self.steps += take(rows);
+            }
         }
         self.steps
     }
+}
+
+/// Takes one minibatch.
+fn take(rows: &mut Rows<()>) -> u64 {
+    rows.take(&mut Vec::new());
+    1
 }

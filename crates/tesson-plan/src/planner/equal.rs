@@ -14,10 +14,10 @@ use tesson_core::Index;
 
 use super::count::Stretch;
 use super::{Planner, Progress};
-use crate::PlanRefusal;
 use crate::share::Share;
 use crate::size::Room;
 use crate::{BatchKind, BatchPlan, Cursor, Demand, EqualSteps, RowsShape, Sharing, Steps};
+use crate::{PlanRefusal, Result};
 
 /// Most workers with equal steps: the counts of more would fill memory.
 const MOST_WORKERS: u64 = 1 << 20;
@@ -29,7 +29,7 @@ impl Planner {
     }
 
     /// Refuses demands and specifications that equal steps cannot be counted for.
-    pub(super) fn check_equal_steps(&self, index: &Index, demand: Demand) -> Result<(), PlanRefusal> {
+    pub(super) fn check_equal_steps(&self, index: &Index, demand: Demand) -> Result<()> {
         let Some(mode) = self.equal_steps(demand) else { return Ok(()) };
         let workers = demand.workers;
         if self.info.is_local || !self.spec.local_timeline || self.spec.cross_sweep_ends {
@@ -46,12 +46,7 @@ impl Planner {
     }
 
     /// Checks that the steps in progress at a cursor can be resumed.
-    pub(super) fn check_steps(
-        &self,
-        index: &Index,
-        at: Cursor,
-        demand: Option<Demand>,
-    ) -> Result<(), PlanRefusal> {
+    pub(super) fn check_steps(&self, index: &Index, at: Cursor, demand: Option<Demand>) -> Result<()> {
         let steps = at.steps;
         if self.spec.equal_steps.is_none() || !steps.is_running() {
             return Ok(());
@@ -88,7 +83,7 @@ impl Planner {
         demand: Demand,
         mode: EqualSteps,
         out: &mut BatchPlan,
-    ) -> Result<Progress, PlanRefusal> {
+    ) -> Result<Progress> {
         if !index.is_complete() {
             return Ok(Progress::NeedIndex);
         }
@@ -136,7 +131,7 @@ impl Planner {
         at: Cursor,
         demand: Demand,
         shape: RowsShape,
-    ) -> Result<Option<Cursor>, PlanRefusal> {
+    ) -> Result<Option<Cursor>> {
         self.check(index, Some(demand))?;
         let Some(mode) = self.spec.equal_steps else { return Ok(None) };
         if demand.workers > shape.n {
@@ -153,7 +148,7 @@ impl Planner {
         demand: Demand,
         mode: EqualSteps,
         rows: Option<RowsShape>,
-    ) -> Result<bool, PlanRefusal> {
+    ) -> Result<bool> {
         self.check_steps(index, self.cursor, Some(demand))?;
         let first = self.cursor.sweep;
         while !self.cursor.steps.is_running() {
@@ -174,7 +169,7 @@ impl Planner {
         demand: Demand,
         mode: EqualSteps,
         rows: Option<RowsShape>,
-    ) -> Result<bool, PlanRefusal> {
+    ) -> Result<bool> {
         if self.spec.end(index)?.is_some_and(|end| self.cursor.position >= end) {
             return Ok(true);
         }
@@ -212,7 +207,7 @@ impl Planner {
         demand: Demand,
         at: &mut Cursor,
         out: &mut BatchPlan,
-    ) -> Result<(), PlanRefusal> {
+    ) -> Result<()> {
         let steps = self.cursor.steps;
         while out.own.is_empty() && steps.hold(*at) {
             out.forget_sweeps();

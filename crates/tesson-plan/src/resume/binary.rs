@@ -26,7 +26,7 @@ use super::{
     order_of_numbers, refusal, same,
 };
 use crate::rng::{GOLDEN, mix};
-use crate::{Cursor, WindowStart};
+use crate::{Cursor, Steps, WindowStart};
 
 const MAGIC: &[u8] = b"TSNR";
 
@@ -68,7 +68,7 @@ impl ResumeState {
             put(CONSUMED, &[bytes_of([consumed.layers.len() as u64]), layers].concat());
         }
         if steps.is_running() {
-            put(STEPS, &bytes_of(steps.numbers()));
+            put(STEPS, &bytes_of(steps.numbers().map(|(_, number)| number)));
         }
         if let Some(state) = &self.rows {
             let mut numbers = vec![state.rows.len() as u64];
@@ -139,7 +139,7 @@ fn read_sections(version: u8, mut bytes: &[u8]) -> Result<ResumeState, ResumeErr
                 source = Some((corpus, index, cross_sweep_ends != 0, options));
             }
             CONSUMED => state.consumed = Some(Arc::new(numbers.consumed()?)),
-            STEPS => state.cursor.steps = numbers.steps()?,
+            STEPS => state.cursor.steps = Steps::read(|_| numbers.take())?,
             ROWS => state.rows = Some(Arc::new(numbers.rows(version)?)),
             _ if sections::is_optional(tag) => continue,
             _ => {

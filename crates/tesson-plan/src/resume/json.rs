@@ -35,9 +35,7 @@ impl ResumeState {
             put("workerRank", rank.into());
         }
         if self.cursor.steps.is_running() {
-            let numbers = self.cursor.steps.numbers();
-            let entries = Steps::NAMES.iter().zip(numbers).map(|(name, n)| (name.to_string(), n.into()));
-            put("equalSteps", entries.collect::<Map<_, _>>().into());
+            put("equalSteps", self.cursor.steps.numbers().collect());
         }
         if let Some(state) = &self.rows {
             put("rows", state.rows.iter().map(row_to_json).collect::<Vec<_>>().into());
@@ -110,7 +108,7 @@ impl ResumeState {
             (cursor.sweep, cursor.sequence) = (fields.number("sweep")?, fields.number("sequence")?);
         }
         if let Some(steps) = json.get("equalSteps") {
-            cursor.steps = Fields(steps).steps()?;
+            cursor.steps = Steps::read(|name| Fields(steps).number(name))?;
         }
         let share = match json.get("numberOfWorkers") {
             None => None,
@@ -184,14 +182,6 @@ impl<'a> Fields<'a> {
             window,
             steps: Steps::default(),
         })
-    }
-
-    fn steps(&self) -> Result<Steps, ResumeError> {
-        let mut all = [0; Steps::NAMES.len()];
-        for (number, name) in all.iter_mut().zip(Steps::NAMES) {
-            *number = self.number(name)?;
-        }
-        Ok(Steps::of_numbers(all))
     }
 
     /// The version that wrote the state, which is refused if it requires fields that are not known.

@@ -20,7 +20,7 @@ use std::sync::Arc;
 use tesson_core::ResumeError;
 
 use super::numbers::Numbers;
-use super::{Fingerprint, ResumeState, check_order_version, order_of_numbers, refusal};
+use super::{Fingerprint, ResumeState, check_order_version, order_of_numbers};
 use crate::{Cursor, Steps, WindowStart};
 
 /// The state of a version, whose bytes these are without `TSNR`, the version, and the checksum.
@@ -29,7 +29,7 @@ use crate::{Cursor, Steps, WindowStart};
 /// [`ResumeError`] for anything else.
 pub(super) fn read(version: u8, bytes: &[u8]) -> Result<ResumeState, ResumeError> {
     let &[order_version, flags, order, ref numbers @ ..] = bytes else {
-        return Err(refusal("the length", "too short", "more"));
+        return Err(ResumeError::unreadable("the length", "too short", "more"));
     };
     let has = |flag: u8| flags & flag != 0;
     let mut numbers = Numbers { bytes: numbers };
@@ -42,7 +42,7 @@ pub(super) fn read(version: u8, bytes: &[u8]) -> Result<ResumeState, ResumeError
         false => WindowStart::default(),
         true => WindowStart { place: numbers.take()?, sweep: numbers.take()? },
     };
-    let steps = if has(128) { numbers.steps()? } else { Steps::default() };
+    let steps = if has(128) { Steps::read(|_| numbers.take())? } else { Steps::default() };
     let rows = if has(32) { Some(Arc::new(numbers.rows(version)?)) } else { None };
     let index = has(4).then_some(index);
     let fingerprint = Fingerprint { corpus, index, order, cross_sweep_ends: has(8), options };

@@ -3,7 +3,7 @@
 use tesson_core::ResumeError;
 
 use super::{WITHOUT_SWEEPS, layer, refusal};
-use crate::{Consumed, PendingSequence, RowState, RowsState, Steps};
+use crate::{Consumed, PendingSequence, RowState, RowsState};
 
 /// The numbers of a binary state, in turn.
 pub(super) struct Numbers<'a> {
@@ -12,8 +12,10 @@ pub(super) struct Numbers<'a> {
 
 impl Numbers<'_> {
     pub(super) fn take(&mut self) -> Result<u64, ResumeError> {
-        let (number, rest) =
-            self.bytes.split_first_chunk::<8>().ok_or_else(|| refusal("the length", "too short", "more"))?;
+        let (number, rest) = self
+            .bytes
+            .split_first_chunk::<8>()
+            .ok_or_else(|| ResumeError::unreadable("the length", "too short", "more"))?;
         self.bytes = rest;
         Ok(u64::from_le_bytes(*number))
     }
@@ -29,8 +31,10 @@ impl Numbers<'_> {
 
     /// The next `N` numbers of one byte each.
     pub(super) fn small<const N: usize>(&mut self) -> Result<[u8; N], ResumeError> {
-        let (numbers, rest) =
-            self.bytes.split_first_chunk().ok_or_else(|| refusal("the length", "too short", "more"))?;
+        let (numbers, rest) = self
+            .bytes
+            .split_first_chunk()
+            .ok_or_else(|| ResumeError::unreadable("the length", "too short", "more"))?;
         self.bytes = rest;
         Ok(*numbers)
     }
@@ -59,10 +63,6 @@ impl Numbers<'_> {
             sweep: sweep >> 1,
             keep: keep.transpose()?,
         })
-    }
-
-    pub(super) fn steps(&mut self) -> Result<Steps, ResumeError> {
-        Ok(Steps::of_numbers(self.array()?))
     }
 
     pub(super) fn consumed(&mut self) -> Result<Consumed, ResumeError> {

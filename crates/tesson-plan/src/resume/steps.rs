@@ -2,86 +2,41 @@
 
 use crate::Steps;
 
-impl Steps {
-    /// The names of the fields in states, in order.
-    pub(super) const NAMES: [&str; 14] = [
-        "minibatchSizeInSamples",
-        "minibatchSizeInSequences",
-        "numberOfWorkers",
-        "given",
-        "of",
-        "sweep",
-        "beginPosition",
-        "beginSequence",
-        "againPosition",
-        "againSequence",
-        "endPosition",
-        "endSequence",
-        "sequences",
-        "dataEnd",
-    ];
+/// The name of [`Steps::data_end`], which is 0 or 1 and the last.
+const DATA_END: &str = "dataEnd";
 
-    pub(super) fn numbers(&self) -> [u64; Steps::NAMES.len()] {
-        let Steps { samples, sequences, workers, given, of, sweep, n_sequences, data_end, .. } = *self;
-        let Steps {
-            begin_position,
-            begin_sequence,
-            again_position,
-            again_sequence,
-            end_position,
-            end_sequence,
-            ..
-        } = *self;
+impl Steps {
+    /// The other fields, by the names that they have in states, in order.
+    fn fields(&mut self) -> [(&'static str, &mut u64); 13] {
         [
-            samples,
-            sequences,
-            workers,
-            given,
-            of,
-            sweep,
-            begin_position,
-            begin_sequence,
-            again_position,
-            again_sequence,
-            end_position,
-            end_sequence,
-            n_sequences,
-            data_end.into(),
+            ("minibatchSizeInSamples", &mut self.samples),
+            ("minibatchSizeInSequences", &mut self.sequences),
+            ("numberOfWorkers", &mut self.workers),
+            ("given", &mut self.given),
+            ("of", &mut self.of),
+            ("sweep", &mut self.sweep),
+            ("beginPosition", &mut self.begin_position),
+            ("beginSequence", &mut self.begin_sequence),
+            ("againPosition", &mut self.again_position),
+            ("againSequence", &mut self.again_sequence),
+            ("endPosition", &mut self.end_position),
+            ("endSequence", &mut self.end_sequence),
+            ("sequences", &mut self.n_sequences),
         ]
     }
 
-    pub(super) fn of_numbers(numbers: [u64; Steps::NAMES.len()]) -> Steps {
-        let [
-            samples,
-            sequences,
-            workers,
-            given,
-            of,
-            sweep,
-            begin_position,
-            begin_sequence,
-            again_position,
-            again_sequence,
-            end_position,
-            end_sequence,
-            n_sequences,
-            data_end,
-        ] = numbers;
-        Steps {
-            samples,
-            sequences,
-            workers,
-            given,
-            of,
-            sweep,
-            begin_position,
-            begin_sequence,
-            again_position,
-            again_sequence,
-            end_position,
-            end_sequence,
-            n_sequences,
-            data_end: data_end != 0,
+    /// All numbers with their names.
+    pub(super) fn numbers(mut self) -> impl Iterator<Item = (&'static str, u64)> {
+        let data_end = (DATA_END, self.data_end.into());
+        self.fields().map(|(name, number)| (name, *number)).into_iter().chain([data_end])
+    }
+
+    /// Steps of the numbers that `read` returns for their names, in order.
+    pub(super) fn read<E>(mut read: impl FnMut(&'static str) -> Result<u64, E>) -> Result<Steps, E> {
+        let mut steps = Steps::default();
+        for (name, number) in steps.fields() {
+            *number = read(name)?;
         }
+        Ok(Steps { data_end: read(DATA_END)? != 0, ..steps })
     }
 }

@@ -1,18 +1,17 @@
 //! Generators and permutations of our own: a release of another crate cannot change an order.
 
 mod feistel;
-mod mt19937;
 mod mt19937_64;
 mod permutation;
 mod philox;
 mod remainder;
 mod words;
 
-pub(crate) use mt19937::Mt19937;
 pub(crate) use mt19937_64::Mt19937_64;
 pub(crate) use permutation::Permutation;
 pub use philox::{DrawKey, Philox};
 pub(crate) use remainder::Remainder;
+pub(crate) use tesson_core::Mt19937;
 pub(crate) use words::Words;
 
 /// Spreads the bits of a number over all 64: the finalizer of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).

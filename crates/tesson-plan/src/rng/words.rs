@@ -64,8 +64,10 @@ impl Words {
 
     #[inline(never)]
     fn renew(&mut self) {
-        let first = self.block;
-        let blocks: [[u32; 4]; AHEAD / 4] = std::array::from_fn(|i| self.block(first + i as u64));
+        let n = self.block;
+        // Written out: a closure for each block is not always inlined.
+        let blocks: [[u32; 4]; AHEAD / 4] =
+            [self.block(n), self.block(n + 1), self.block(n + 2), self.block(n + 3)];
         self.ready.as_chunks_mut::<4>().0.copy_from_slice(&blocks);
         self.block += AHEAD as u64 / 4;
         self.used = 0;

@@ -1,28 +1,21 @@
 //! A stream: its layers, traversed any number of times.
 
+use tesson_core::ResumeError;
+
+use super::buffer_state::{BufferState, SkipControl};
 use super::files::{Files, Taken};
 use super::interleave::Interleave;
 use super::operators::{Below, Count, CountMismatch, Layer, Source, Stop};
 use super::passes::{Facts, sum};
-use super::ring::{Ring, SkipControl};
 use super::{Span, StreamOp, StreamSpec};
-use crate::Demand;
-use crate::PlanRefusal;
-
-/// Why a position is not reached.
-pub(super) enum Stray {
-    /// The traversal ends before it.
-    Beyond,
-    /// What buffers should hold is not of this stream and place.
-    Rings,
-    Interrupted,
-}
+use crate::resume::refusal;
+use crate::{Demand, PlanRefusal};
 
 /// A stream of record numbers, traversed from its beginning any number of times.
 #[derive(Clone, Debug)]
 pub struct Stream {
     layers: Vec<Layer>,
-    facts: Facts,
+    pub(super) facts: Facts,
     /// Passes begun by each shuffle, the files' first; and what they were when this traversal began.
     passes: Box<[u64]>,
     started: Box<[u64]>,
@@ -41,41 +34,43 @@ impl Stream {
         if spec.files.is_empty() {
             return Err(PlanRefusal::NoData);
         }
-        let is_shuffle = |op: &&StreamOp| matches!(op, StreamOp::Shuffle { .. });
-        let n_sources = 1 + spec.ops.iter().filter(is_shuffle).count();
+        let n_shuffles = 1 + spec.ops.iter().filter(|op| op.is_shuffle()).count();
         let files = Files::new(spec.files, spec.shuffle_files, spec.repeat_files);
-        let mut facts = Facts::of_files(files.n_examples(), n_sources);
-        let interleave = Interleave::new(spec.cycle.get(), spec.block.get());
         // Repeated files are never as many as the plan counts; nothing could be read of them (§9).
         let expected = spec.expected.filter(|_| !files.repeats());
-        let mut layers = vec![Layer::Source(Source::new(files, interleave))];
-        if let Some(expected) = expected {
-            let count = Layer::Count(Count::new(expected));
-            facts = count.facts(&facts);
-            layers.push(count);
-        }
-        let mut source = 0;
-        let mut fused = false;
-        for op in spec.ops.into_iter().filter(|op| !op.is_idle()) {
-            source += usize::from(is_shuffle(&&op));
-            if let Some(layer) = Layer::of(op, source, fused, &facts)? {
-                facts = layer.facts(&facts);
-                layers.push(layer);
-            }
-            fused = is_shuffle(&&op);
-        }
-        let none: Box<[u64]> = vec![0; n_sources].into();
+        let none: Box<[u64]> = vec![0; n_shuffles].into();
         let mut stream = Stream {
-            layers,
-            facts,
+            layers: Vec::new(),
+            facts: Facts::of_files(files.n_examples(), n_shuffles),
             passes: none.clone(),
             started: none,
             delivered: 0,
             stopped: None,
             follows: false,
         };
+        let interleave = Interleave::new(spec.cycle.get(), spec.block.get());
+        stream.push(Layer::Source(Source::new(files, interleave)));
+        expected.into_iter().for_each(|expected| stream.push(Layer::Count(Count::new(expected))));
+        stream.push_operations(spec.ops)?;
         stream.begin();
         Ok(stream)
+    }
+
+    fn push_operations(&mut self, ops: Vec<StreamOp>) -> Result<(), PlanRefusal> {
+        let (mut shuffle, mut is_on_shuffle) = (0, false);
+        for op in ops.into_iter().filter(|op| !op.is_idle()) {
+            shuffle += usize::from(op.is_shuffle());
+            if let Some(layer) = Layer::of(op, shuffle, is_on_shuffle, &self.facts)? {
+                self.push(layer);
+            }
+            is_on_shuffle = op.is_shuffle();
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, layer: Layer) {
+        self.facts = layer.facts(&self.facts);
+        self.layers.push(layer);
     }
 
     /// All layers, to be called from above.
@@ -125,11 +120,6 @@ impl Stream {
         &self.passes
     }
 
-    /// Whether nothing in it is traversed more than once in a traversal.
-    pub(super) fn goes_once(&self) -> bool {
-        self.facts.once
-    }
-
     /// Whether traversals differ in their order: whether anything is shuffled anew in each pass.
     pub fn reshuffles(&self) -> bool {
         let anew = |layer: &Layer| match layer {
@@ -145,18 +135,18 @@ impl Stream {
     /// # Errors
     /// The traversals before it have no end.
     pub fn begin_traversal(&mut self, n: u64) -> Result<(), PlanRefusal> {
-        self.begin_traversal_with(n, &mut || true).map(|_| ())
+        self.begin_traversal_with(n, &mut || false).map(|_| ())
     }
 
-    /// The same, interruptibly: `keep_going` is called every few milliseconds where the traversals before have to be followed.
-    /// Returns `false` if it did; the stream is at some other position then.
+    /// The same, interruptibly: `interrupted` is called every few milliseconds where the traversals before have to be followed.
+    /// Returns `false` if it said to stop; the stream is at some other position then.
     ///
     /// # Errors
     /// As [`Stream::begin_traversal`].
     pub fn begin_traversal_with(
         &mut self,
         n: u64,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<bool, PlanRefusal> {
         let none: Box<[u64]> = vec![0; self.passes.len()].into();
         let followed = match self.facts.whole {
@@ -166,7 +156,7 @@ impl Stream {
         self.begin_at(&none);
         if followed > 0 {
             let len = self.len().ok_or(PlanRefusal::NeverBegins { traversal: n })?;
-            let mut control = SkipControl::new(Vec::new(), keep_going);
+            let mut control = SkipControl::new(Vec::new(), interrupted);
             for _ in 0..followed {
                 // A count that is wrong ends every traversal at the same place.
                 self.skip_along(len.saturating_add(1), &mut control);
@@ -229,18 +219,24 @@ impl Stream {
     #[allow(clippy::should_implement_trait, reason = "a stream can fail and be traversed again")]
     #[inline]
     pub fn next(&mut self) -> Result<Option<u64>, CountMismatch> {
-        if let Some(stop) = self.stopped {
-            return stop.answer().map(|()| None);
+        if self.stopped.is_none() {
+            match self.top().next() {
+                Ok(record) => {
+                    self.delivered += 1;
+                    return Ok(Some(record));
+                }
+                Err(stop) => self.stopped = Some(stop),
+            }
         }
-        match self.top().next() {
-            Ok(record) => {
-                self.delivered += 1;
-                Ok(Some(record))
-            }
-            Err(stop) => {
-                self.stopped = Some(stop);
-                stop.answer().map(|()| None)
-            }
+        self.check_count().map(|()| None)
+    }
+
+    /// Refuses to continue where the stream has stopped at a wrong count.
+    #[cold]
+    fn check_count(&self) -> Result<(), CountMismatch> {
+        match &self.layers[..] {
+            [_, Layer::Count(count), ..] if self.stopped == Some(Stop::WrongCount) => Err(count.mismatch()),
+            _ => Ok(()),
         }
     }
 
@@ -251,6 +247,16 @@ impl Stream {
     /// As [`Stream::next`].
     #[inline]
     pub fn next_run(&mut self, most: u64) -> Result<Option<Span>, CountMismatch> {
+        match self.run_of_files(most) {
+            Some(run) => Ok(Some(run)),
+            None => Ok(self.next()?.map(|first| Span { first, len: 1 })),
+        }
+    }
+
+    /// The next run of records of one file, where the files are read without operations; `None` at the end, which
+    /// [`Stream::next`] answers for, and in other orders, which go record by record.
+    #[inline]
+    fn run_of_files(&mut self, most: u64) -> Option<Span> {
         let run = match &mut self.layers[..] {
             _ if self.stopped.is_some() => None,
             [Layer::Source(source)] => source.run(most, &mut self.passes),
@@ -262,14 +268,8 @@ impl Stream {
             }
             _ => None,
         };
-        match run {
-            Some(run) => {
-                self.delivered += run.len;
-                Ok(Some(run))
-            }
-            // Other orders go record by record; and what comes at the end is said in one place.
-            None => Ok(self.next()?.map(|first| Span { first, len: 1 })),
-        }
+        self.delivered += run.map_or(0, |run| run.len);
+        run
     }
 
     /// Appends the numbers of the next `n` records; fewer at the end.
@@ -279,10 +279,16 @@ impl Stream {
     pub fn fill(&mut self, n: usize, into: &mut Vec<u64>) -> Result<(), CountMismatch> {
         let mut left = n as u64;
         while left > 0
-            && let Some(run) = self.next_run(left)?
+            && let Some(run) = self.run_of_files(left)
         {
             into.extend(run.first..run.first + run.len);
             left -= run.len;
+        }
+        for _ in 0..left {
+            match self.next()? {
+                Some(record) => into.push(record),
+                None => break,
+            }
         }
         Ok(())
     }
@@ -319,11 +325,11 @@ impl Stream {
         if n == 0 {
             return Ok(0);
         }
-        if let Some(stop) = self.stopped {
-            return stop.answer().map(|()| 0);
-        }
-        let skipped = self.skip_along(n, &mut SkipControl::new(Vec::new(), &mut || true));
-        self.stopped.map_or(Ok(()), Stop::answer).map(|()| skipped)
+        let skipped = match self.stopped {
+            Some(_) => 0,
+            None => self.skip_along(n, &mut SkipControl::new(Vec::new(), &mut || false)),
+        };
+        self.check_count().map(|()| skipped)
     }
 
     fn skip_along(&mut self, n: u64, control: &mut SkipControl<'_>) -> u64 {
@@ -334,37 +340,42 @@ impl Stream {
     }
 
     /// What the buffers of shuffles hold, as opaque bytes: with them, restoring the present position costs no draws.
-    pub fn rings(&self) -> Vec<u8> {
+    pub fn buffers(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         // What lies below a shuffle that has not begun is where the traversal before left it.
         let waits = |layer: &Layer| matches!(layer, Layer::Shuffle(shuffle) if !shuffle.has_begun());
         let begun = self.layers.iter().rposition(waits).map_or(0, |at| at + 1);
         for layer in &self.layers[begun..] {
             if let Layer::Shuffle(shuffle) = layer {
-                shuffle.ring(&self.passes).write(&mut bytes);
+                shuffle.state(&self.passes).write(&mut bytes);
             }
         }
         bytes
     }
 
-    /// Goes to a position of the traversal before which shuffles had begun these numbers of passes, by [`Stream::rings`] of
-    /// that place or none. On failure the stream is left at some other position.
-    pub(super) fn go_along(
+    /// Goes to a position of the traversal before which shuffles had begun these numbers of passes, by [`Stream::buffers`] of
+    /// that position or none. On failure the stream is left at some other position.
+    pub(super) fn seek(
         &mut self,
         started: &[u64],
-        place: u64,
-        rings: &[u8],
-        keep_going: &mut dyn FnMut() -> bool,
-    ) -> Result<(), Stray> {
-        let rings = Ring::read_all(rings, self.source().files().spans()).ok_or(Stray::Rings)?;
-        let mut control = SkipControl::new(rings, keep_going);
+        position: u64,
+        buffers: &[u8],
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ResumeError> {
+        let wrong_buffers =
+            || refusal("`rings`", format_args!("{} bytes", buffers.len()), "those of this position");
+        let files = self.source().files().spans();
+        let mut control =
+            SkipControl::new(BufferState::read_all(buffers, files).ok_or_else(wrong_buffers)?, interrupted);
         self.begin_at(started);
-        self.skip_along(place, &mut control);
+        self.skip_along(position, &mut control);
         match self.stopped {
-            Some(Stop::Interrupted) => Err(Stray::Interrupted),
-            Some(Stop::WrongRing) => Err(Stray::Rings),
-            _ if self.delivered != place => Err(Stray::Beyond),
-            _ if !control.rings.is_empty() => Err(Stray::Rings),
+            Some(Stop::Interrupted) => Err(refusal("the way to the position", position, "interrupted on it")),
+            Some(Stop::WrongBuffer) => Err(wrong_buffers()),
+            _ if self.delivered != position => {
+                Err(refusal("the position", position, format_args!("at most {}", self.delivered)))
+            }
+            _ if !control.kept.is_empty() => Err(wrong_buffers()),
             _ => Ok(()),
         }
     }

@@ -39,9 +39,7 @@ impl Files {
         self.next = 0;
         self.shuffled = self.seeding.map(|seeding| {
             let n = self.spans.len() as u64;
-            let mut buffer = Buffer::new(n.max(1), seeding.words(*passes));
-            (0..n).for_each(|file| buffer.push(file));
-            buffer
+            Buffer::after(n.max(1), seeding.words(*passes), 0, (0..n).collect())
         });
         *passes = passes.wrapping_add(1);
     }

@@ -48,7 +48,7 @@ impl Interleave {
     }
 
     /// The next examples of one turn, as many as `most` at least 1.
-    #[inline]
+    #[inline(always)]
     pub(super) fn run(&mut self, most: u64, files: &mut Files, passes: &mut u64) -> Option<Span> {
         loop {
             let Some(Some((file, slot))) = self.slots.get_mut(self.at) else {

@@ -10,7 +10,7 @@ use tesson_core::ResumeError;
 use super::Seeding;
 use super::buffer::Buffer;
 
-/// Items between two calls of `keep_going`.
+/// Items between two calls of `interrupted`.
 const CALL_INTERVAL: u64 = 1 << 20;
 
 /// One pass of a shuffle over items numbered from 0 in the order in which they are pushed.
@@ -58,21 +58,20 @@ impl ItemShuffle {
         self.buffer.items().collect()
     }
 
-    /// Goes from the beginning of the pass to where so many items had been pushed and drawn. `keep_going` is called
-    /// every few milliseconds of a long skip; if it returns `false` the shuffle stays at the beginning.
+    /// Goes from the beginning of the pass to where so many items had been pushed and drawn. `interrupted` is called
+    /// every few milliseconds of a long skip; if it returns `true` the shuffle stays at the beginning.
     ///
     /// # Errors
-    /// Counts that no pass has; `keep_going` has returned `false`.
+    /// Counts that no pass has; `interrupted` has returned `true`.
     pub fn go_to(
         &mut self,
         pushed: u64,
         drawn: u64,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(), ResumeError> {
-        let error = |source: &str| ResumeError {
-            what: "the position in a shuffle".into(),
-            state: format!("{drawn} of {pushed} items drawn"),
-            source: source.into(),
+        let error = |source: &str| {
+            let drawn = format_args!("{drawn} of {pushed} items drawn");
+            ResumeError::new("the position in a shuffle", drawn, source)
         };
         let mut there = self.clone();
         while there.drawn() < drawn {
@@ -82,7 +81,7 @@ impl ItemShuffle {
             if there.draw().is_none() {
                 return Err(error("more drawn than pushed"));
             }
-            if there.drawn().is_multiple_of(CALL_INTERVAL) && !keep_going() {
+            if there.drawn().is_multiple_of(CALL_INTERVAL) && interrupted() {
                 return Err(error("interrupted on the way"));
             }
         }
@@ -127,7 +126,7 @@ mod tests {
         let mut passed = shuffle(4, 5);
         loop {
             let mut found = shuffle(4, 5);
-            found.go_to(passed.pushed(), passed.drawn(), &mut || true).unwrap();
+            found.go_to(passed.pushed(), passed.drawn(), &mut || false).unwrap();
             assert_eq!(found.held(), passed.held());
             let ahead =
                 |mut of: ItemShuffle| -> Vec<u64> { std::iter::from_fn(|| next(&mut of, 10)).collect() };
@@ -141,8 +140,8 @@ mod tests {
     #[test]
     fn counts_of_no_pass_are_refused() {
         for (pushed, drawn) in [(3, 4), (9, 2)] {
-            assert!(shuffle(4, 5).go_to(pushed, drawn, &mut || true).is_err());
+            assert!(shuffle(4, 5).go_to(pushed, drawn, &mut || false).is_err());
         }
-        assert!(shuffle(4, 5).go_to(1 << 22, 1 << 21, &mut || false).is_err());
+        assert!(shuffle(4, 5).go_to(1 << 22, 1 << 21, &mut || true).is_err());
     }
 }

@@ -9,13 +9,13 @@
 //! `operators` has the operations, one a file, `interleave` and `buffer` are the two orders, `seeds` their seeds.
 
 mod buffer;
+mod buffer_state;
 mod chain;
 mod files;
 mod interleave;
 mod item_shuffle;
 mod operators;
 mod passes;
-mod ring;
 mod seeds;
 mod spec;
 mod state;

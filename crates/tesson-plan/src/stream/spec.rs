@@ -43,6 +43,10 @@ pub enum StreamOp {
 }
 
 impl StreamOp {
+    pub(super) fn is_shuffle(self) -> bool {
+        matches!(self, StreamOp::Shuffle { .. })
+    }
+
     /// Whether the operation changes nothing: tf.data takes such a one out before it looks at the others.
     pub(super) fn is_idle(self) -> bool {
         match self {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tesson_core::ResumeError;
 
 use super::Stream;
-use super::chain::Stray;
+use crate::resume::refusal;
 
 /// The position of a stream: everything else follows from its specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl StreamState {
                 ended: value.get("ended")?.as_bool()?,
             })
         };
-        read().ok_or_else(|| differs("the position in the stream", value.to_string(), "three fields"))
+        read().ok_or_else(|| refusal("the position in the stream", value, "three fields"))
     }
 }
 
@@ -52,63 +52,51 @@ impl Stream {
     /// # Errors
     /// The state is of a stream of other operations, lies after the end, or says that it is the end where there is none.
     pub fn restore(&mut self, state: &StreamState) -> Result<(), ResumeError> {
-        self.restore_with(state, &[], &mut || true)
+        self.restore_with(state, &[], &mut || false)
     }
 
     /// Passes that each shuffle had begun where a state of this stream was taken, the files' first: those that the next
-    /// traversal comes after. The stream itself does not move; `keep_going` is called every few milliseconds of a long skip.
+    /// traversal comes after. The stream itself does not move; `interrupted` is called every few milliseconds of a long skip.
     ///
     /// # Errors
-    /// As [`Stream::restore`]; `keep_going` has returned `false`.
+    /// As [`Stream::restore`]; `interrupted` has returned `true`.
     pub fn passes_at(
         &self,
         state: &StreamState,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Vec<u64>, ResumeError> {
         let mut there = self.clone();
         there.follow_passes(false);
         // Where nothing is traversed twice, the first example has begun all that the others need.
         let delivered =
-            if there.goes_once() && !state.ended { state.delivered.min(1) } else { state.delivered };
-        there.restore_with(&StreamState { delivered, ..state.clone() }, &[], keep_going)?;
+            if there.facts.once && !state.ended { state.delivered.min(1) } else { state.delivered };
+        there.restore_with(&StreamState { delivered, ..state.clone() }, &[], interrupted)?;
         Ok(there.passes().to_vec())
     }
 
-    /// The same by what the buffers held there ([`Stream::rings`]; no bytes if that was not kept), without a draw. `keep_going`
+    /// The same by what the buffers held there ([`Stream::buffers`]; no bytes if that was not kept), without a draw. `interrupted`
     /// is called every few milliseconds of a long skip. If it fails the stream does not move.
     ///
     /// # Errors
-    /// As [`Stream::restore`]; rings of something else; `keep_going` has returned `false`.
+    /// As [`Stream::restore`]; buffers of another position; `interrupted` has returned `true`.
     pub fn restore_with(
         &mut self,
         state: &StreamState,
-        rings: &[u8],
-        keep_going: &mut dyn FnMut() -> bool,
+        buffers: &[u8],
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(), ResumeError> {
         if state.started.len() != self.started().len() {
             let n = |shuffles: usize| format!("{shuffles} shuffles");
-            return Err(differs("the stream", n(state.started.len()), n(self.started().len())));
+            return Err(refusal("the stream", n(state.started.len()), n(self.started().len())));
         }
         let mut there = self.clone();
-        there.go_along(&state.started, state.delivered, rings, keep_going).map_err(|stray| match stray {
-            Stray::Beyond => {
-                differs("the position", state.delivered.to_string(), format!("at most {}", there.delivered()))
-            }
-            Stray::Rings => differs("the rings", format!("{} bytes", rings.len()), "those of this place"),
-            Stray::Interrupted => {
-                differs("the way to the position", state.delivered.to_string(), "interrupted on it")
-            }
-        })?;
+        there.seek(&state.started, state.delivered, buffers, interrupted)?;
         // A mismatch that it answers, it has answered before the state was taken.
         if state.ended && matches!(there.next(), Ok(Some(_))) {
             let end = format!("{}, the end", state.delivered);
-            return Err(differs("the position", end, "no end there"));
+            return Err(refusal("the position", end, "no end there"));
         }
         *self = there;
         Ok(())
     }
-}
-
-fn differs(what: &str, state: String, source: impl Into<String>) -> ResumeError {
-    ResumeError { what: what.into(), state, source: source.into() }
 }

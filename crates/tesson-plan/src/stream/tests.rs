@@ -65,7 +65,7 @@ fn passes_of_a_shuffle_are_those_of_the_specification() {
 }
 
 #[test]
-fn rings_are_taken_where_they_belong_and_nowhere_else() {
+fn buffers_are_taken_where_they_belong_and_nowhere_else() {
     let shuffle = |buffer| StreamOp::Shuffle { buffer: one_or_more(buffer), seeding: seeding(3, true) };
     let spec =
         StreamSpec { ops: vec![shuffle(50), StreamOp::Repeat(-1), shuffle(20)], ..spec(&[100, 200, 300]) };
@@ -74,12 +74,12 @@ fn rings_are_taken_where_they_belong_and_nowhere_else() {
     let far = 600 * (1 << 50) + 123;
     let mut near = Stream::new(spec.clone()).unwrap();
     near.skip(1000).unwrap();
-    let (rings, state) = (near.rings(), near.state());
+    let (buffers, state) = (near.buffers(), near.state());
     let mut asked = 0;
     stream
-        .restore_with(&state, &rings, &mut || {
+        .restore_with(&state, &buffers, &mut || {
             asked += 1;
-            true
+            false
         })
         .unwrap();
     assert_eq!(asked, 0);
@@ -87,18 +87,18 @@ fn rings_are_taken_where_they_belong_and_nowhere_else() {
     let moved = StreamState { delivered: 1001, ..state.clone() };
     let later = StreamState { started: vec![1, 1, 1], ..state.clone() };
     let before = StreamState { delivered: 999, ..state.clone() };
-    let mut check = |state: &StreamState, rings: &[u8], why: &str| {
+    let mut check = |state: &StreamState, buffers: &[u8], why: &str| {
         let before = stream.state();
-        let error = stream.restore_with(state, rings, &mut || false).unwrap_err().to_string();
+        let error = stream.restore_with(state, buffers, &mut || true).unwrap_err().to_string();
         assert!(error.contains(why), "{error}");
         assert_eq!(stream.state(), before);
     };
-    check(&later, &rings, "rings");
-    check(&before, &rings, "rings");
-    check(&state, &rings[..rings.len() - 1], "rings");
+    check(&later, &buffers, "rings");
+    check(&before, &buffers, "rings");
+    check(&state, &buffers[..buffers.len() - 1], "rings");
     check(&StreamState { delivered: far, ..moved }, &[], "interrupted");
     // A record of no file.
-    let mut foreign = rings.clone();
+    let mut foreign = buffers.clone();
     let last = foreign.len() - 1;
     foreign[last] = 0x80;
     foreign.extend([0xff, 0xff, 0x7f]);
@@ -106,7 +106,7 @@ fn rings_are_taken_where_they_belong_and_nowhere_else() {
 }
 
 #[test]
-fn rings_of_two_shuffles_are_found_whatever_stands_between_them() {
+fn buffers_of_two_shuffles_are_found_whatever_stands_between_them() {
     let shuffle = |buffer| StreamOp::Shuffle { buffer: one_or_more(buffer), seeding: seeding(3, true) };
     let shard = |count, index| StreamOp::Shard { count: one_or_more(count), index };
     let between = [shard(3, 0), shard(3, 2), StreamOp::Skip(2), StreamOp::Take(3), StreamOp::Repeat(2)];
@@ -116,7 +116,7 @@ fn rings_of_two_shuffles_are_found_whatever_stands_between_them() {
         let mut stream = Stream::new(spec.clone()).unwrap();
         while let Some(record) = stream.next().unwrap() {
             let mut kept = Stream::new(spec.clone()).unwrap();
-            let restored = kept.restore_with(&stream.state(), &stream.rings(), &mut || true);
+            let restored = kept.restore_with(&stream.state(), &stream.buffers(), &mut || false);
             assert!(restored.is_ok(), "{op:?} of {len}, behind {record}: {restored:?}");
             assert_eq!(
                 ahead(&mut stream.clone(), 60),
@@ -217,15 +217,15 @@ fn files_without_examples_never_repeat() {
 }
 
 #[test]
-fn no_rings_are_kept_of_the_traversal_before() {
+fn no_buffers_are_kept_of_the_traversal_before() {
     let shuffle = || StreamOp::Shuffle { buffer: one_or_more(2), seeding: seeding(1, true) };
     let ops = vec![shuffle(), shuffle()];
     let mut stream = Stream::new(StreamSpec { ops, ..spec(&[3]) }).unwrap();
     assert_eq!(read(&mut stream, 9).len(), 3);
     stream.begin();
-    assert!(stream.rings().is_empty());
+    assert!(stream.buffers().is_empty());
     let mut other = stream.clone();
-    other.restore_with(&stream.state(), &stream.rings(), &mut || true).unwrap();
+    other.restore_with(&stream.state(), &stream.buffers(), &mut || false).unwrap();
     assert_eq!(read(&mut other, 9), read(&mut stream, 9));
 }
 
@@ -448,18 +448,18 @@ proptest! {
             ahead(&mut stream, n);
             let state = StreamState::from_json(&stream.state().to_json()).unwrap();
             let mut other = Stream::new(spec.clone()).unwrap();
-            prop_assert_eq!(&other.passes_at(&state, &mut || true).unwrap()[..], stream.passes());
+            prop_assert_eq!(&other.passes_at(&state, &mut || false).unwrap()[..], stream.passes());
             other.restore(&state).unwrap();
             prop_assert_eq!(other.state(), state.clone());
             let mut straight = stream.clone();
             prop_assert_eq!(ahead(&mut straight, 60), ahead(&mut other, 60));
             // With what the buffers held it is the same place.
             let mut kept = Stream::new(spec.clone()).unwrap();
-            let rings = stream.rings();
+            let buffers = stream.buffers();
             if !state.ended {
-                kept.restore_with(&state, &rings, &mut || true).unwrap();
+                kept.restore_with(&state, &buffers, &mut || false).unwrap();
                 prop_assert_eq!(kept.state(), state.clone());
-                prop_assert_eq!(kept.rings(), rings);
+                prop_assert_eq!(kept.buffers(), buffers);
                 let mut straight = stream.clone();
                 prop_assert_eq!(ahead(&mut straight, 60), ahead(&mut kept, 60));
                 straight.begin();
@@ -485,14 +485,14 @@ proptest! {
         started in prop::collection::vec(prop_oneof![0..5u64, any::<u64>()], 0..4),
         delivered in prop_oneof![0..100u64, any::<u64>()],
         ended: bool,
-        rings in prop::collection::vec(prop_oneof![0..4u8, any::<u8>()], 0..40),
+        buffers in prop::collection::vec(prop_oneof![0..4u8, any::<u8>()], 0..40),
     ) {
         let mut stream = Stream::new(StreamSpec { ops, ..files }).unwrap();
         let state = StreamState { started, delivered, ended };
         let mut patience = 3;
-        let mut go_on = || { patience -= 1; patience > 0 };
+        let mut interrupted = || { patience -= 1; patience <= 0 };
         let before = stream.state();
-        match stream.restore_with(&state, &rings, &mut go_on) {
+        match stream.restore_with(&state, &buffers, &mut interrupted) {
             Ok(()) => prop_assert_eq!(stream.delivered(), delivered),
             Err(_) => prop_assert_eq!(stream.state(), before),
         }

@@ -2,9 +2,7 @@
 
 use std::fmt;
 
-use super::{Below, Operator, Skipped, Stop};
-use crate::stream::passes::Facts;
-use crate::stream::ring::SkipControl;
+use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
 
 /// The files do not give as many examples as the plan says (§8.11).
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -44,6 +42,11 @@ impl Count {
         self.expected - self.found
     }
 
+    /// What the count has come to, if it is wrong.
+    pub(in crate::stream) fn mismatch(&self) -> CountMismatch {
+        CountMismatch { expected: self.expected, found: self.found }
+    }
+
     /// Counts examples that have been taken from below, no more than are left.
     pub(in crate::stream) fn add(&mut self, n: u64) {
         self.found += n;
@@ -65,7 +68,7 @@ impl Operator for Count {
             Err(_) => self.found != self.expected,
         };
         if is_wrong {
-            return Err(Stop::Failed(CountMismatch { expected: self.expected, found: self.found }));
+            return Err(Stop::WrongCount);
         }
         answer
     }

@@ -11,9 +11,9 @@ mod source;
 mod take;
 
 use super::StreamOp;
-use super::passes::Facts;
-use super::ring::SkipControl;
-use crate::PlanRefusal;
+use super::buffer_state::SkipControl;
+use super::passes::{Facts, sum};
+use crate::Result;
 
 pub(super) use count::Count;
 pub use count::CountMismatch;
@@ -25,24 +25,17 @@ use shard::Shard;
 use skip::Skip;
 use take::Take;
 
-/// Why an operator gives no example.
+/// Why an operator gives no example. As wide as a record, so that a result of either is returned in registers.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
+#[repr(u64)]
 pub(super) enum Stop {
     End,
-    Failed(CountMismatch),
+    /// The files do not give as many examples as expected.
+    WrongCount,
     /// The caller does not want to wait any longer for a skip.
     Interrupted,
-    /// A ring is not of this stream.
-    WrongRing,
-}
-
-impl Stop {
-    pub(super) fn answer(self) -> Result<(), CountMismatch> {
-        match self {
-            Stop::End | Stop::Interrupted | Stop::WrongRing => Ok(()),
-            Stop::Failed(mismatch) => Err(mismatch),
-        }
-    }
+    /// The state of a buffer is not of this stream and position.
+    WrongBuffer,
 }
 
 /// How many records were passed over, and why not more.
@@ -92,12 +85,7 @@ macro_rules! each {
 
 impl Layer {
     /// The layer of an operation; `None` for one that only stands between others.
-    pub(super) fn of(
-        op: StreamOp,
-        source: usize,
-        fused: bool,
-        below: &Facts,
-    ) -> Result<Option<Layer>, PlanRefusal> {
+    pub(super) fn of(op: StreamOp, source: usize, fused: bool, below: &Facts) -> Result<Option<Layer>> {
         Ok(Some(match op {
             StreamOp::Shuffle { buffer, seeding } => Layer::Shuffle(Shuffle::new(buffer, seeding, source)),
             StreamOp::Repeat(n) => Layer::Repeat(Repeat::new(n, fused, below)),
@@ -171,7 +159,7 @@ fn skip(layers: &mut [Layer], passes: &mut [u64], n: u64, control: &mut SkipCont
 
 #[inline(never)]
 fn leave_out(layers: &mut [Layer], passes: &mut [u64], left: &mut u64) -> Result<(), Stop> {
-    let (skipped, stop) = skip(layers, passes, *left, &mut SkipControl::new(Vec::new(), &mut || true));
+    let (skipped, stop) = skip(layers, passes, *left, &mut SkipControl::new(Vec::new(), &mut || false));
     *left -= skipped;
     stop.map_or(Ok(()), Err)
 }

@@ -1,8 +1,6 @@
 //! So many passes, one after the other (§8.6).
 
-use super::{Below, Operator, Skipped, Stop};
-use crate::stream::passes::{Facts, sum};
-use crate::stream::ring::SkipControl;
+use super::{Below, Facts, Operator, SkipControl, Skipped, Stop, sum};
 
 /// A repeat.
 #[derive(Clone, Debug)]
@@ -37,6 +35,7 @@ impl Repeat {
     }
 
     /// The input has ended: the next pass begins, unless this is the end.
+    #[cold]
     fn end_pass(&mut self, below: &mut Below<'_>) -> Result<(), Stop> {
         self.ended += 1;
         // Passes without an example would follow each other without end.
@@ -112,7 +111,7 @@ impl Operator for Repeat {
             if self.over {
                 return (skipped, Some(Stop::End));
             }
-            if !control.continues(1) {
+            if control.is_interrupted(1) {
                 return (skipped, Some(Stop::Interrupted));
             }
             let (more, stop) = self.skip_within_pass(n - skipped, &mut below, control);

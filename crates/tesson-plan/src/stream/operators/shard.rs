@@ -2,10 +2,8 @@
 
 use std::num::NonZeroU64;
 
-use super::{Below, Operator, Skipped, Stop};
-use crate::PlanRefusal;
-use crate::stream::passes::Facts;
-use crate::stream::ring::SkipControl;
+use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
+use crate::{PlanRefusal, Result};
 
 /// Gives every `count`-th example, from `index` on.
 #[derive(Clone, Debug)]
@@ -19,7 +17,7 @@ pub(in crate::stream) struct Shard {
 impl Shard {
     /// # Errors
     /// A share that is none of `count`.
-    pub(super) fn new(count: NonZeroU64, index: u64) -> Result<Shard, PlanRefusal> {
+    pub(super) fn new(count: NonZeroU64, index: u64) -> Result<Shard> {
         let count = count.get();
         if index >= count {
             return Err(PlanRefusal::NoSuchShare { index, count });

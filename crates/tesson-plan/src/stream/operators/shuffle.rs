@@ -2,11 +2,10 @@
 
 use std::num::NonZeroU64;
 
-use super::{Below, Operator, Skipped, Stop};
+use super::{Below, Facts, Operator, SkipControl, Skipped, Stop, sum};
 use crate::stream::Seeding;
 use crate::stream::buffer::Buffer;
-use crate::stream::passes::{Facts, sum};
-use crate::stream::ring::{Ring, SkipControl};
+use crate::stream::buffer_state::BufferState;
 
 /// A shuffle: gives examples of a buffer in random order, and fills the buffer from below.
 #[derive(Clone, Debug)]
@@ -45,8 +44,8 @@ impl Shuffle {
     }
 
     /// What the buffer holds.
-    pub(in crate::stream) fn ring(&self, passes: &[u64]) -> Ring {
-        Ring {
+    pub(in crate::stream) fn state(&self, passes: &[u64]) -> BufferState {
+        BufferState {
             source: self.source,
             pass: passes[self.source].wrapping_sub(1),
             drawn: self.buffer.drawn(),
@@ -60,17 +59,18 @@ impl Shuffle {
         self.buffer.bytes()
     }
 
+    #[cold]
     fn begin_input(&mut self, below: &mut Below<'_>) {
-        if self.input == Input::NotBegun {
-            below.begin();
-            self.input = Input::Flows;
-        }
+        below.begin();
+        self.input = Input::Flows;
     }
 
     /// Takes in as much of the input as the buffer has room for.
     #[inline(always)]
     fn fill(&mut self, below: &mut Below<'_>) -> Result<(), Stop> {
-        self.begin_input(below);
+        if self.input == Input::NotBegun {
+            self.begin_input(below);
+        }
         while self.input == Input::Flows && self.buffer.has_room() {
             match below.next() {
                 Ok(record) => self.buffer.push(record),
@@ -81,30 +81,33 @@ impl Shuffle {
         Ok(())
     }
 
-    /// Brings the input to where a ring was kept.
+    /// Brings the input to where the state of the buffer was kept.
     fn skip_input_to(
         &mut self,
-        ring: &Ring,
+        kept: &BufferState,
         below: &mut Below<'_>,
         control: &mut SkipControl<'_>,
     ) -> Result<(), Stop> {
-        self.begin_input(below);
+        if self.input == Input::NotBegun {
+            self.begin_input(below);
+        }
         let taken = self.buffer.drawn() + self.buffer.items().len() as u64;
-        let more = ring.taken().checked_sub(taken).filter(|_| ring.fits(self.size)).ok_or(Stop::WrongRing)?;
+        let more =
+            kept.taken().checked_sub(taken).filter(|_| kept.fits(self.size)).ok_or(Stop::WrongBuffer)?;
         if self.input == Input::Ended {
-            return if more == 0 && ring.ended { Ok(()) } else { Err(Stop::WrongRing) };
+            return if more == 0 && kept.ended { Ok(()) } else { Err(Stop::WrongBuffer) };
         }
         match below.skip(more, control) {
             (_, Some(Stop::Interrupted)) => return Err(Stop::Interrupted),
             (found, None) if found == more => {}
-            _ => return Err(Stop::WrongRing),
+            _ => return Err(Stop::WrongBuffer),
         }
-        if ring.ended {
-            // Looking for one more begins what a read to the end begins, and may come to another ring.
+        if kept.ended {
+            // Looking for one more begins what a read to the end begins, and may come to the kept state of another buffer.
             match below.skip(1, control) {
                 (0, Some(Stop::End)) => self.input = Input::Ended,
                 (_, Some(Stop::Interrupted)) => return Err(Stop::Interrupted),
-                _ => return Err(Stop::WrongRing),
+                _ => return Err(Stop::WrongBuffer),
             }
         }
         Ok(())
@@ -125,19 +128,19 @@ impl Operator for Shuffle {
         self.buffer.draw().ok_or(Stop::End)
     }
 
-    /// Draws, unless a ring tells what the buffer holds further on.
+    /// Draws, unless it is kept what the buffer holds further on.
     fn skip(&mut self, n: u64, mut below: Below<'_>, control: &mut SkipControl<'_>) -> Skipped {
         let mut skipped = 0;
         let pass = below.passes[self.source].wrapping_sub(1);
-        if let Some(ring) = control.ring(self.source, pass, self.buffer.drawn(), n) {
-            skipped = ring.drawn - self.buffer.drawn();
-            if let Err(stop) = self.skip_input_to(&ring, &mut below, control) {
+        if let Some(kept) = control.take_kept(self.source, pass, self.buffer.drawn(), n) {
+            skipped = kept.drawn - self.buffer.drawn();
+            if let Err(stop) = self.skip_input_to(&kept, &mut below, control) {
                 return (0, Some(stop));
             }
-            self.buffer = Buffer::after(self.size, self.seeding.words(pass), ring.drawn, ring.items);
+            self.buffer = Buffer::after(self.size, self.seeding.words(pass), kept.drawn, kept.items);
         }
         while skipped < n {
-            if !control.continues(1) {
+            if control.is_interrupted(1) {
                 return (skipped, Some(Stop::Interrupted));
             }
             if let Err(stop) = self.next(below.reborrow()) {

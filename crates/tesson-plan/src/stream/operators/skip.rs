@@ -1,8 +1,6 @@
 //! All but the first examples.
 
-use super::{Below, Operator, Skipped, Stop};
-use crate::stream::passes::Facts;
-use crate::stream::ring::SkipControl;
+use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
 
 /// Leaves out the first `n` examples; all of them if `n` is negative.
 #[derive(Clone, Debug)]
@@ -39,7 +37,7 @@ impl Operator for Skip {
         if self.n < 0 {
             return (0, Some(Stop::End));
         }
-        // In one go: a ring may lie after those that are left out.
+        // In one go: the state of a buffer may lie after those that are left out.
         let (found, stop) = below.skip(self.left.saturating_add(n), control);
         let out = found.min(self.left);
         self.left -= out;

@@ -1,10 +1,8 @@
 //! The files, in their order, read in turns.
 
-use super::{Below, Operator, Skipped, Stop};
+use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
 use crate::stream::files::Files;
 use crate::stream::interleave::Interleave;
-use crate::stream::passes::Facts;
-use crate::stream::ring::SkipControl;
 use crate::stream::{Span, Taken};
 
 /// The files and what interleaves them: the lowest layer.
@@ -69,7 +67,7 @@ impl Operator for Source {
             if found < stride {
                 return (skipped, Some(Stop::End));
             }
-            if stride == STRIDE && !control.continues(SkipControl::INTERVAL) {
+            if stride == STRIDE && control.is_interrupted(SkipControl::INTERVAL) {
                 return (skipped, Some(Stop::Interrupted));
             }
         }

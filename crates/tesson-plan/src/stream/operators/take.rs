@@ -1,8 +1,6 @@
 //! The first examples.
 
-use super::{Below, Operator, Skipped, Stop};
-use crate::stream::passes::Facts;
-use crate::stream::ring::SkipControl;
+use super::{Below, Facts, Operator, SkipControl, Skipped, Stop};
 
 /// Gives the first `n` examples.
 #[derive(Clone, Debug)]

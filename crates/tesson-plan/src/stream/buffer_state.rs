@@ -4,7 +4,7 @@ use super::Span;
 
 /// The buffer of a shuffle in one of its passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Ring {
+pub(super) struct BufferState {
     /// The number of the shuffle, and of its pass.
     pub(super) source: usize,
     pub(super) pass: u64,
@@ -16,7 +16,7 @@ pub(super) struct Ring {
     pub(super) items: Vec<u64>,
 }
 
-impl Ring {
+impl BufferState {
     /// Examples that the input has given.
     pub(super) fn taken(&self) -> u64 {
         self.drawn.saturating_add(self.items.len() as u64)
@@ -44,7 +44,7 @@ impl Ring {
     }
 
     /// Takes one off the front of the bytes; `None` if they are something else.
-    fn read(bytes: &mut &[u8]) -> Option<Ring> {
+    fn read(bytes: &mut &[u8]) -> Option<BufferState> {
         let mut number = || read_number(bytes);
         let (source, pass, drawn) = (usize::try_from(number()?).ok()?, number()?, number()?);
         let (ended, n) = (number()? != 0, number()?);
@@ -59,22 +59,22 @@ impl Ring {
             before = before.wrapping_add((step >> 1) ^ (step & 1).wrapping_neg());
             items.push(before);
         }
-        Some(Ring { source, pass, drawn, ended, items })
+        Some(BufferState { source, pass, drawn, ended, items })
     }
 
     /// All of them, of a stream that reads these files; `None` if they are something else.
-    pub(super) fn read_all(mut bytes: &[u8], files: &[Span]) -> Option<Vec<Ring>> {
+    pub(super) fn read_all(mut bytes: &[u8], files: &[Span]) -> Option<Vec<BufferState>> {
         let mut files: Vec<Span> = files.to_vec();
         files.sort_unstable_by_key(|file| file.first);
         let is_there = |item: &u64| {
             let after = files.partition_point(|file| file.first <= *item);
             after > 0 && item - files[after - 1].first < files[after - 1].len
         };
-        let mut rings = Vec::new();
+        let mut kept = Vec::new();
         while !bytes.is_empty() {
-            rings.push(Ring::read(&mut bytes).filter(|ring| ring.items.iter().all(is_there))?);
+            kept.push(BufferState::read(&mut bytes).filter(|kept| kept.items.iter().all(is_there))?);
         }
-        Some(rings)
+        Some(kept)
     }
 }
 
@@ -101,38 +101,38 @@ fn read_number(bytes: &mut &[u8]) -> Option<u64> {
 
 /// What a long skip may use, and how it is interrupted.
 pub(super) struct SkipControl<'a> {
-    /// Rings that the skip has not reached.
-    pub(super) rings: Vec<Ring>,
-    keep_going: &'a mut dyn FnMut() -> bool,
+    /// Buffers whose position the skip has not reached.
+    pub(super) kept: Vec<BufferState>,
+    interrupted: &'a mut dyn FnMut() -> bool,
     /// Steps since the last call.
     steps: u64,
 }
 
 impl<'a> SkipControl<'a> {
-    /// Steps between two calls of `keep_going`: some milliseconds.
+    /// Steps between two calls of `interrupted`: some milliseconds.
     pub(super) const INTERVAL: u64 = 1 << 20;
 
-    pub(super) fn new(rings: Vec<Ring>, keep_going: &'a mut dyn FnMut() -> bool) -> SkipControl<'a> {
-        SkipControl { rings, keep_going, steps: 0 }
+    pub(super) fn new(kept: Vec<BufferState>, interrupted: &'a mut dyn FnMut() -> bool) -> SkipControl<'a> {
+        SkipControl { kept, interrupted, steps: 0 }
     }
 
-    /// The ring of a pass, if it is among the next `n` draws after so many.
-    pub(super) fn ring(&mut self, source: usize, pass: u64, drawn: u64, n: u64) -> Option<Ring> {
-        let is_it = |ring: &Ring| {
-            (ring.source, ring.pass) == (source, pass)
-                && ring.drawn.checked_sub(drawn).is_some_and(|draws| (1..=n).contains(&draws))
+    /// The state of a buffer in a pass, if it is among the next `n` draws after so many.
+    pub(super) fn take_kept(&mut self, source: usize, pass: u64, drawn: u64, n: u64) -> Option<BufferState> {
+        let is_it = |kept: &BufferState| {
+            (kept.source, kept.pass) == (source, pass)
+                && kept.drawn.checked_sub(drawn).is_some_and(|draws| (1..=n).contains(&draws))
         };
-        let at = self.rings.iter().position(is_it)?;
-        Some(self.rings.swap_remove(at))
+        let at = self.kept.iter().position(is_it)?;
+        Some(self.kept.swap_remove(at))
     }
 
-    /// Whether to continue after so many steps.
-    pub(super) fn continues(&mut self, steps: u64) -> bool {
+    /// Whether to stop after so many steps.
+    pub(super) fn is_interrupted(&mut self, steps: u64) -> bool {
         self.steps += steps;
         if self.steps < SkipControl::INTERVAL {
-            return true;
+            return false;
         }
         self.steps = 0;
-        (self.keep_going)()
+        (self.interrupted)()
     }
 }
