@@ -46,8 +46,8 @@ impl ReaderAt for Positioned {
 }
 
 impl Archive {
-    /// Reads the directory of an archive.
-    pub(crate) fn open(resource: Arc<dyn Resource>) -> io::Result<Archive> {
+    /// Reads the directory of an archive, of which so many bytes may be kept.
+    pub(crate) fn open(resource: Arc<dyn Resource>, most_bytes: u64) -> io::Result<Archive> {
         let size = resource.size();
         let mut buffer = vec![0; DIRECTORY_PART];
         let located = ZipLocator::new().locate_in_reader(Positioned(resource), &mut buffer, size);
@@ -56,10 +56,23 @@ impl Archive {
         let mut entries = archive.entries(&mut buffer);
         while let Some(entry) = entries.next_entry().map_err(|e| invalid(&e.to_string()))? {
             let hash = xxh3_64(entry.file_path().as_ref());
+            let bytes = (size_of::<Member>() * (members.len() + 1)) as u64;
+            if bytes > most_bytes {
+                return Err(invalid(&format!(
+                    "has a directory of more than {most_bytes} bytes, an eighth of `memoryLimit` for all archives; \
+                     choose a larger `memoryLimit`"
+                )));
+            }
             members.push(Member { hash, place: entry.wayfinder(), method: entry.compression_method() });
         }
-        members.sort_by_key(|member| member.hash);
+        members.sort_unstable_by_key(|member| member.hash);
+        members.shrink_to_fit();
         Ok(Archive { archive, members })
+    }
+
+    /// Bytes of memory that the directory takes.
+    pub(crate) fn bytes(&self) -> u64 {
+        (size_of::<Member>() * self.members.capacity()) as u64
     }
 
     /// The size of a member, once it is unpacked.
@@ -82,20 +95,28 @@ impl Archive {
         }
     }
 
+    fn is_named(&self, member: &Member, name: &str) -> bool {
+        self.archive.get_entry(member.place).is_ok_and(|entry| check_name(&entry, name).is_ok())
+    }
+
     /// The only member of a name, if it is one that can be unpacked.
     fn find(&self, name: &str) -> io::Result<Member> {
         let hash = xxh3_64(name.as_bytes());
         let at = self.members.partition_point(|member| member.hash < hash);
-        let member = match &self.members[at..] {
-            [one, other, ..] if one.hash == hash && other.hash == hash => {
-                return Err(invalid("is in the archive twice, under one name"));
-            }
-            [one, ..] if one.hash == hash => *one,
-            _ => {
-                return Err(io::Error::new(
-                    io::ErrorKind::NotFound,
-                    "the archive has no member of this name",
-                ));
+        let end = at + self.members[at..].partition_point(|member| member.hash == hash);
+        let member = match &self.members[at..end] {
+            [one] => *one,
+            // Names are read only where hashes are equal.
+            several => {
+                let mut named = several.iter().filter(|member| self.is_named(member, name));
+                match (named.next(), named.next()) {
+                    (Some(one), None) => *one,
+                    (Some(_), Some(_)) => return Err(invalid("is in the archive twice, under one name")),
+                    (None, _) => {
+                        let what = "the archive has no member of this name";
+                        return Err(io::Error::new(io::ErrorKind::NotFound, what));
+                    }
+                }
             }
         };
         let (packed, unpacked) = (member.place.compressed_size_hint(), member.place.uncompressed_size_hint());
@@ -142,4 +163,55 @@ fn check_name(entry: &ZipEntry<'_, Positioned>, name: &str) -> io::Result<()> {
 
 fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::path::Path;
+
+    use rawzip::ZipArchiveWriter;
+
+    use super::*;
+    use crate::store::{MemoryStore, Store};
+
+    /// An archive of members that hold their own names.
+    fn archive(names: &[&str], most_bytes: u64) -> io::Result<Archive> {
+        let mut writer = ZipArchiveWriter::new(Vec::new());
+        for name in names {
+            let (mut entry, config) = writer.new_file(*name).start().unwrap();
+            let mut data = config.wrap(&mut entry);
+            data.write_all(name.as_bytes()).unwrap();
+            let (_, descriptor) = data.finish().unwrap();
+            entry.finish(descriptor).unwrap();
+        }
+        let store = MemoryStore::new().with("a.zip", writer.finish().unwrap());
+        Archive::open(store.open(Path::new("a.zip"))?.into(), most_bytes)
+    }
+
+    #[test]
+    fn members_whose_names_have_one_hash_are_told_apart_by_their_names() {
+        let with_hash_of = |name: &str| {
+            let mut archive = archive(&["a", "b", "b"], u64::MAX).unwrap();
+            archive.members.iter_mut().for_each(|member| member.hash = xxh3_64(name.as_bytes()));
+            archive
+        };
+        let mut read = [0];
+        with_hash_of("a").read("a", 0, &mut read).unwrap();
+        assert_eq!(read, *b"a");
+        let twice = with_hash_of("b").size("b").unwrap_err();
+        assert_eq!(twice.to_string(), "is in the archive twice, under one name");
+        assert_eq!(with_hash_of("c").size("c").unwrap_err().kind(), io::ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn a_directory_that_takes_too_much_memory_is_refused() {
+        let names: Vec<String> = (0..100).map(|i| i.to_string()).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let bytes = archive(&names, u64::MAX).unwrap().bytes();
+        assert_eq!(bytes, 100 * size_of::<Member>() as u64);
+        archive(&names, bytes).unwrap();
+        let e = archive(&names, bytes - 1).err().unwrap().to_string();
+        assert!(e.starts_with(&format!("has a directory of more than {} bytes", bytes - 1)), "{e}");
+    }
 }

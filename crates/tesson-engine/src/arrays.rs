@@ -1,6 +1,6 @@
 //! The arrays of a minibatch, which are used again as a whole.
 //!
-//! A minibatch is packed by one thread and given up by another. Giving each of its arrays back by itself costs several
+//! A minibatch is packed by one thread and dropped by another. Giving each of its arrays back by itself costs several
 //! exchanges between the two cores, which for small minibatches is a good part of the whole work; together they cost one.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -13,18 +13,18 @@ use crate::pool::{KEPT_BYTES, KEPT_SHARE};
 pub(crate) struct Arrays {
     pub(crate) streams: Vec<StreamBatch>,
     pub(crate) keys: BatchKeys,
-    home: Weak<ArraysPool>,
+    pool: Weak<ArraysPool>,
 }
 
 impl Arrays {
     /// Arrays that nobody will use again.
     pub(crate) fn new(streams: Vec<StreamBatch>, keys: BatchKeys) -> Arrays {
-        Arrays { streams, keys, home: Weak::new() }
+        Arrays { streams, keys, pool: Weak::new() }
     }
 
     /// Takes them apart: each is somebody's own from now on.
     pub(crate) fn into_parts(mut self) -> (Vec<StreamBatch>, BatchKeys) {
-        self.home = Weak::new();
+        self.pool = Weak::new();
         (std::mem::take(&mut self.streams), std::mem::take(&mut self.keys))
     }
 
@@ -36,10 +36,10 @@ impl Arrays {
 
 impl Drop for Arrays {
     fn drop(&mut self) {
-        let Some(depot) = self.home.upgrade() else { return };
-        let home = std::mem::take(&mut self.home);
+        let Some(arrays_pool) = self.pool.upgrade() else { return };
+        let pool = std::mem::take(&mut self.pool);
         let (streams, keys) = (std::mem::take(&mut self.streams), std::mem::take(&mut self.keys));
-        depot.give(Arrays { streams, keys, home });
+        arrays_pool.give(Arrays { streams, keys, pool });
     }
 }
 
@@ -78,7 +78,7 @@ impl ArraysPool {
 
     /// Arrays without any memory yet, which come back here when they are dropped.
     pub(crate) fn fresh(self: &Arc<Self>) -> Arrays {
-        Arrays { streams: Vec::new(), keys: BatchKeys::default(), home: Arc::downgrade(self) }
+        Arrays { streams: Vec::new(), keys: BatchKeys::default(), pool: Arc::downgrade(self) }
     }
 
     fn give(&self, mut arrays: Arrays) {
@@ -89,7 +89,7 @@ impl ArraysPool {
             idle.arrays.push(arrays);
         } else {
             drop(idle);
-            arrays.home = Weak::new();
+            arrays.pool = Weak::new();
         }
     }
 }

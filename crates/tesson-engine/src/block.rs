@@ -1,7 +1,7 @@
-//! Blocks: the runs of sequences that are loaded, kept and given up together.
+//! Blocks: the runs of sequences that are loaded, kept and evicted together.
 //!
 //! A block is a slice of a chunk, small enough that several are decoded side by side and that what is not needed any
-//! more can be given up early. Blocks never show in a result.
+//! more can be evicted early. Blocks never show in a result.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError, Weak};
@@ -147,20 +147,30 @@ impl BlockTable {
 /// Decoded blocks' memory, waiting to be decoded into again.
 pub(crate) struct ChunkPool {
     idle: Mutex<Idle>,
-    /// Bytes kept, at most.
-    limit: usize,
 }
 
-#[derive(Default)]
 struct Idle {
     chunks: Vec<Chunk>,
     /// Bytes of all of them.
     bytes: usize,
+    /// Bytes kept, at most.
+    limit: usize,
 }
 
 impl ChunkPool {
     pub(crate) fn new(limit: usize) -> ChunkPool {
-        ChunkPool { idle: Mutex::default(), limit }
+        ChunkPool { idle: Mutex::new(Idle { chunks: Vec::new(), bytes: 0, limit }) }
+    }
+
+    /// Sets the number of bytes that are kept at most.
+    pub(crate) fn set_limit(&self, limit: usize) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.limit = limit;
+        while idle.bytes > limit
+            && let Some(chunk) = idle.chunks.pop()
+        {
+            idle.bytes = idle.bytes.saturating_sub(chunk.bytes());
+        }
     }
 
     pub(crate) fn take(&self) -> Chunk {
@@ -173,7 +183,7 @@ impl ChunkPool {
     pub(crate) fn give(&self, chunk: Chunk) {
         let bytes = chunk.bytes();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.bytes + bytes <= self.limit {
+        if idle.bytes + bytes <= idle.limit {
             idle.bytes += bytes;
             idle.chunks.push(chunk);
         }
@@ -203,15 +213,15 @@ impl Decoded {
     }
 }
 
-/// A decoded block in memory. When its last user lets go, its memory goes home, if it has one.
+/// A decoded block in memory. When its last user lets go, its memory goes pool, if it has one.
 pub(crate) struct Resident {
     block: Decoded,
-    home: Weak<ChunkPool>,
+    pool: Weak<ChunkPool>,
 }
 
 impl Resident {
-    pub(crate) fn new(block: Decoded, home: Weak<ChunkPool>) -> Resident {
-        Resident { block, home }
+    pub(crate) fn new(block: Decoded, pool: Weak<ChunkPool>) -> Resident {
+        Resident { block, pool }
     }
 
     /// What it is for packing, if its lines count from `line_base`.
@@ -222,8 +232,8 @@ impl Resident {
 
 impl Drop for Resident {
     fn drop(&mut self) {
-        if let Some(home) = self.home.upgrade() {
-            home.give(std::mem::replace(&mut self.block.chunk, Chunk::empty()));
+        if let Some(pool) = self.pool.upgrade() {
+            pool.give(std::mem::replace(&mut self.block.chunk, Chunk::empty()));
         }
     }
 }
@@ -236,13 +246,14 @@ mod tests {
     #[test]
     fn idle_memory_is_kept_up_to_the_limit() {
         let chunk = || Chunk { lengths: vec![0; 1000], ..Chunk::empty() };
-        let spares = ChunkPool::new(2 * chunk().bytes());
-        (0..3).for_each(|_| spares.give(chunk()));
-        let kept = |spares: &ChunkPool| (0..3).filter(|_| spares.take().lengths.capacity() > 0).count();
-        assert_eq!(kept(&spares), 2);
+        let chunk_pool = ChunkPool::new(2 * chunk().bytes());
+        (0..3).for_each(|_| chunk_pool.give(chunk()));
+        let kept =
+            |chunk_pool: &ChunkPool| (0..3).filter(|_| chunk_pool.take().lengths.capacity() > 0).count();
+        assert_eq!(kept(&chunk_pool), 2);
         // What was taken makes room again.
-        (0..3).for_each(|_| spares.give(chunk()));
-        assert_eq!(kept(&spares), 2);
+        (0..3).for_each(|_| chunk_pool.give(chunk()));
+        assert_eq!(kept(&chunk_pool), 2);
     }
 
     const SIZES: BlockSizes = BlockSizes { block: 10, at_once: 3, sample: 0, largest: u64::MAX };

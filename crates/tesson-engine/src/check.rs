@@ -1,20 +1,21 @@
 //! Checking: every sequence decoded once, every fault listed, nothing delivered.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
-    Chunk, DataError, DataErrorKind, DecodeRoom, Error, Indexed, Location, Parallelism, ResourceId, Scratch,
-    SequenceSelection,
+    Chunk, DataError, DataErrorKind, Error, Indexed, Location, Parallelism, ResourceId, Scratch,
+    SequenceSelection, StreamInfo,
 };
-use tesson_plan::{KeyColumns, repeated_keys};
+use tesson_plan::{BatchSlot, KeyColumns, Planned, repeated_keys};
 
 use crate::block::BlockTable;
-use crate::fault;
+use crate::deliver::decode_room;
+use crate::fault::{self, Charge};
 use crate::fetch::Resources;
-use crate::pack::Source;
+use crate::pack::{Item, Pools, Source};
 use crate::threads::Threads;
+use crate::transform::{ChainMemory, Transforms};
 
 /// How bad something is that a check has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,22 +44,70 @@ pub struct Checked {
     pub left_out: u64,
 }
 
-/// Decodes everything, side by side, and tells each fault in the order of the data.
+/// What is checked, and how it is read.
+pub(crate) struct Subject<'a> {
+    pub(crate) indexed: &'a Indexed,
+    pub(crate) table: &'a BlockTable,
+    /// The streams as they are stored.
+    pub(crate) streams: &'a [Arc<StreamInfo>],
+    pub(crate) transforms: &'a Transforms,
+    pub(crate) resources: &'a Resources,
+    pub(crate) memory_limit: usize,
+    pub(crate) threads: usize,
+}
+
+/// Memory of one thread that decodes.
+struct WorkerScratch {
+    scratch: Scratch,
+    chunk: Chunk,
+    chains: ChainMemory,
+}
+
+impl Subject<'_> {
+    /// Decodes a block, and the samples that the block keeps encoded: those that cannot be decoded are the result.
+    fn decode(&self, block: u32, worker: &mut WorkerScratch, pools: &Pools) -> Result<Vec<Charge>, Error> {
+        let WorkerScratch { scratch, chunk, chains } = worker;
+        let (number, range) = self.table.place(block);
+        let first = range.start;
+        let wanted = SequenceSelection::Range(range);
+        self.indexed.corpus.load(number, wanted, self.resources, scratch, chunk)?;
+        if !self.transforms.has_stored() {
+            return Ok(Vec::new());
+        }
+        let source = Source { chunk, rows: None, line_base: 0 };
+        let mut batches = self.transforms.stored_batches(0, pools);
+        let decode = |row: u32| {
+            batches.clear();
+            let planned = Planned { chunk: number, sequence: first + row };
+            let slot = BatchSlot { number: 0, planned, sweep: 0 };
+            let item = Item { held: 0, row };
+            let decoded =
+                self.transforms.append_stored((item, slot), &source, self.resources, &mut batches, chains);
+            match decoded {
+                // What comes after decoding fails in every sweep, whatever is forgiven.
+                Err(Error::Data(error)) => Some(Ok(Charge { error, fatal: true })),
+                other => other.transpose(),
+            }
+        };
+        (0..chunk.n_sequences).filter(|&row| !chunk.is_left_out(row)).filter_map(decode).collect()
+    }
+}
+
+/// Decodes everything, side by side, and calls `each` with each fault in the order of the data.
 pub(crate) fn check(
-    indexed: &Indexed,
-    table: &BlockTable,
-    streams: &[std::sync::Arc<tesson_core::StreamInfo>],
-    resources: &Resources,
-    room: DecodeRoom,
-    threads: usize,
+    subject: &Subject<'_>,
     each: &mut dyn FnMut(&DataError, Severity),
 ) -> Result<Checked, Error> {
+    let &Subject { indexed, table, streams, resources, memory_limit, threads, .. } = subject;
     let mut seen = Checked::default();
     let mut last_damage = None;
     let (mut short, mut keys) = (ShortSamples::default(), SeenKeys::new(indexed, resources));
-    let mut benches: Vec<Mutex<(Scratch, Chunk)>> = Vec::new();
-    let scratch = || Scratch { notes: true, room, ..Scratch::default() };
-    benches.resize_with(threads, || Mutex::new((scratch(), Chunk::empty())));
+    let pools = Pools::new(streams.len(), memory_limit);
+    let worker = || {
+        let scratch = Scratch { notes: true, room: decode_room(memory_limit), ..Scratch::default() };
+        Mutex::new(WorkerScratch { scratch, chunk: Chunk::empty(), chains: ChainMemory::default() })
+    };
+    let mut workers: Vec<Mutex<WorkerScratch>> = std::iter::repeat_with(worker).take(threads).collect();
     let mut next = 0..table.len() as u32;
     loop {
         let blocks: Vec<u32> = next.by_ref().take(threads).collect();
@@ -67,20 +116,16 @@ pub(crate) fn check(
             seen.notes += keys.list(each);
             return Ok(seen);
         }
-        let results: Vec<Mutex<Option<Error>>> = blocks.iter().map(|_| Mutex::new(None)).collect();
+        let results: Vec<Mutex<Result<Vec<Charge>, Error>>> =
+            blocks.iter().map(|_| Mutex::new(Ok(Vec::new()))).collect();
         Threads { n: threads, memory: u64::MAX }.run(blocks.len(), &|i| {
-            let mut bench = benches[i].lock().unwrap_or_else(PoisonError::into_inner);
-            let (scratch, chunk) = &mut *bench;
-            let (number, range): (u32, Range<u32>) = table.place(blocks[i]);
-            let loaded =
-                indexed.corpus.load(number, SequenceSelection::Range(range), resources, scratch, chunk);
-            *results[i].lock().unwrap_or_else(PoisonError::into_inner) = loaded.err();
+            let mut worker = workers[i].lock().unwrap_or_else(PoisonError::into_inner);
+            let decoded = subject.decode(blocks[i], &mut worker, &pools);
+            *results[i].lock().unwrap_or_else(PoisonError::into_inner) = decoded;
         });
-        for ((bench, result), &block) in benches.iter_mut().zip(results).zip(&blocks) {
-            if let Some(e) = result.into_inner().unwrap_or_else(PoisonError::into_inner) {
-                return Err(e);
-            }
-            let chunk = &bench.get_mut().unwrap_or_else(PoisonError::into_inner).1;
+        for ((worker, result), &block) in workers.iter_mut().zip(results).zip(&blocks) {
+            let undecodable = result.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+            let chunk = &worker.get_mut().unwrap_or_else(PoisonError::into_inner).chunk;
             let source = Source { chunk, rows: None, line_base: 0 };
             for damage in &chunk.damaged {
                 // The blocks of a damaged chunk all tell the same.
@@ -95,6 +140,10 @@ pub(crate) fn check(
                 each(&fault::describe(fault, &source, streams, resources), severity);
                 seen.fatal += u64::from(fault.fatal);
             }
+            for Charge { error, fatal } in &undecodable {
+                each(error, if *fatal { Severity::Fatal } else { Severity::Fault });
+                seen.fatal += u64::from(*fatal);
+            }
             for note in &chunk.notes {
                 let error = fault::describe(note, &source, streams, resources);
                 if !short.add(&error) {
@@ -103,10 +152,10 @@ pub(crate) fn check(
             }
             let (number, range) = table.place(block);
             seen.notes += keys.add(number, range.start, chunk, each);
-            seen.faults += chunk.faults.len() as u64;
+            seen.faults += (chunk.faults.len() + undecodable.len()) as u64;
             seen.notes += chunk.notes.len() as u64;
             seen.sequences += u64::from(chunk.n_sequences);
-            seen.left_out += chunk.left_out.len() as u64;
+            seen.left_out += (chunk.left_out.len() + undecodable.len()) as u64;
         }
     }
 }

@@ -29,6 +29,7 @@ use crate::block::{BlockTable, ChunkPool, Resident};
 use crate::executor::{Canceller, Workers};
 use crate::fetch::Resources;
 use crate::pack::{Pools, packed_streams};
+use crate::refusal::EngineRefusal;
 use crate::stats::Counters;
 use crate::transform::Transforms;
 use growth::Growth;
@@ -73,18 +74,8 @@ impl PipelineConfig {
         self.memory_limit / BATCHES_SHARE
     }
 
-    /// Bytes of the largest minibatch: beside it there is memory for making it. Small limits leave that aside, as they
-    /// would refuse minibatches of one sequence otherwise.
     fn largest_batch(&self) -> usize {
-        let share = self.memory_limit - self.memory_limit / BATCHES_SHARE;
-        share.max(self.memory_limit.min(SMALL_LIMIT))
-    }
-
-    /// The least limit under which a minibatch of so many bytes is [not too large](Self::largest_batch).
-    fn limit_for(bytes: u64) -> u64 {
-        const SHARE: u64 = BATCHES_SHARE as u64;
-        let share = (u128::from(bytes) * u128::from(SHARE)).div_ceil(u128::from(SHARE) - 1);
-        if bytes <= SMALL_LIMIT as u64 { bytes } else { u64::try_from(share).unwrap_or(u64::MAX) }
+        largest_batch(self.memory_limit as u64) as usize
     }
 
     /// Bytes of a minibatch's sequences that are fetched at once, about.
@@ -97,14 +88,28 @@ impl PipelineConfig {
     }
 }
 
+/// Bytes of the largest minibatch under a memory limit: beside it there is memory for making it. Small limits leave that
+/// aside, as they would refuse minibatches of one sequence otherwise.
+pub(crate) fn largest_batch(memory_limit: u64) -> u64 {
+    let share = memory_limit - memory_limit / BATCHES_SHARE as u64;
+    share.max(memory_limit.min(SMALL_LIMIT as u64))
+}
+
+/// The least limit under which a minibatch of so many bytes is [not too large](largest_batch).
+pub(crate) fn limit_for(bytes: u64) -> u64 {
+    const SHARE: u64 = BATCHES_SHARE as u64;
+    let share = (u128::from(bytes) * u128::from(SHARE)).div_ceil(u128::from(SHARE) - 1);
+    if bytes <= SMALL_LIMIT as u64 { bytes } else { u64::try_from(share).unwrap_or(u64::MAX) }
+}
+
 /// What may be decoded of one sequence under a memory limit.
 pub(crate) fn decode_room(memory_limit: usize) -> DecodeRoom {
     let share = memory_limit / SEQUENCES_IN_MEMORY as usize;
     DecodeRoom { sequence: share.max(SEQUENCE_AT_LEAST), ..DecodeRoom::default() }
 }
 
-/// What may be decoded of a piece: as much as is made of the largest numbers of which none is missing.
-pub(crate) fn piece_room(bytes: u64) -> usize {
+/// What may be decoded of a byte run: as much as is made of the largest numbers of which none is missing.
+pub(crate) fn run_room(bytes: u64) -> usize {
     4 * bytes as usize
 }
 
@@ -143,12 +148,15 @@ pub(crate) struct PipelineConfig {
     pub(crate) length_rule: LengthRule,
     /// Whether faults of sequences that other workers deliver are looked at too.
     pub(crate) charge_foreign: bool,
-    /// Bytes of dense values that a sample has in all streams together.
+    /// Bytes of dense values that a sample has in all streams together while it is fetched.
     pub(crate) sample_bytes: u64,
+    /// Bytes of dense values that a sample has in all streams together while its minibatch is made: what transforms make is
+    /// there beside what they are given.
+    pub(crate) made_sample_bytes: u64,
     /// Storage bytes that are decoded at once.
-    pub(crate) piece_bytes: u64,
+    pub(crate) run_bytes: u64,
     /// Bytes of decoded blocks' memory that may wait to be decoded into again.
-    pub(crate) spare_bytes: usize,
+    pub(crate) chunk_pool_bytes: usize,
 }
 
 /// What the corpus is read from.
@@ -160,7 +168,7 @@ pub(crate) enum CorpusIndex {
     Growing,
 }
 
-/// The planner and what it plans on: taken out of the state by whoever plans.
+/// The planner and what it plans on: taken out of the state while a thread plans.
 pub(crate) struct PlanningContext {
     pub(crate) planner: Planner,
     pub(crate) corpus_index: CorpusIndex,
@@ -255,7 +263,7 @@ struct State {
     /// The plan has come to its end, or to an error.
     plan_over: bool,
     tickets: VecDeque<Ticket>,
-    /// Memory of minibatches that have been made, for whoever plans next.
+    /// Memory of minibatches that have been made, for the next plans.
     #[expect(clippy::vec_box, reason = "tickets hand them on in their boxes")]
     works: Vec<Box<Work>>,
     /// Number of the ticket in front.
@@ -283,13 +291,15 @@ struct State {
     made: usize,
     /// Bytes of the minibatch that was taken last: its caller may keep it until there is another one.
     taken: usize,
+    /// Bytes that the caller needs beside what it takes.
+    outside: usize,
     /// A minibatch is not made yet because others fill the memory.
     held_back: bool,
     /// How many tickets in front a caller waits for; 0 if none does.
     awaited: usize,
     /// A corpus grows, and what has been read for one minibatch leaves no memory for finding out where it ends.
     outgrown: bool,
-    /// A piece of a corpus that grows makes more than there is memory for: only by an index can it be divided.
+    /// A byte run of a corpus that grows makes more than there is memory for: only by an index can it be divided.
     too_wide: bool,
     /// Workers that wait for something to do.
     resting: usize,
@@ -309,10 +319,10 @@ struct Shared {
     /// Storage bytes of a block, on the average.
     block_bytes: u64,
     pools: Pools,
-    depot: Arc<ArraysPool>,
+    arrays_pool: Arc<ArraysPool>,
     /// The streams that blocks in memory have packed, by number, and the values in a sample of each.
     packed_streams: Vec<(usize, usize)>,
-    spares: Arc<ChunkPool>,
+    chunk_pool: Arc<ChunkPool>,
     state: Mutex<State>,
     /// The pipeline is dropped; its source may have another one.
     stop: AtomicBool,
@@ -381,6 +391,7 @@ impl Pipeline {
             planned: 0,
             made: 0,
             taken: 0,
+            outside: 0,
             held_back: false,
             awaited: 0,
             outgrown: false,
@@ -392,7 +403,7 @@ impl Pipeline {
         let packed_streams = packed_streams(&setup.streams);
         let pools = Pools::new(setup.streams.len(), memory_limit);
         let shared = Arc::new(Shared {
-            spares: Arc::new(ChunkPool::new(setup.spare_bytes)),
+            chunk_pool: Arc::new(ChunkPool::new(setup.chunk_pool_bytes)),
             setup,
             corpus_index,
             row_allowance,
@@ -400,7 +411,7 @@ impl Pipeline {
             row_cost: row_storage.max(ROW_COST),
             block_bytes,
             pools,
-            depot: Arc::new(ArraysPool::new(memory_limit)),
+            arrays_pool: Arc::new(ArraysPool::new(memory_limit)),
             packed_streams,
             state: Mutex::new(state),
             stop: AtomicBool::new(false),
@@ -452,6 +463,18 @@ impl Pipeline {
         result
     }
 
+    /// Leaves so many bytes to the caller, for what it makes of what it takes: blocks, and memory that is kept for reuse, make
+    /// way.
+    pub(crate) fn reserve(&self, bytes: usize) {
+        let Shared { setup, pools, chunk_pool, .. } = &*self.shared;
+        let left = setup.memory_limit.saturating_sub(bytes);
+        pools.set_limit(left);
+        chunk_pool.set_limit(setup.chunk_pool_bytes.min(left / 4));
+        let mut state = self.shared.lock();
+        state.outside = bytes;
+        state.shrink(self.shared.idle_bytes(), setup);
+    }
+
     /// The next minibatch in plan order. Waits until it is done or `interrupted` says to stop.
     pub(crate) fn take(&mut self, interrupted: &mut dyn FnMut() -> bool) -> Result<Taken, Error> {
         let shared = &self.shared;
@@ -485,9 +508,7 @@ impl Pipeline {
                 Ok(()) => {}
                 Err(_) if !self.workers.is_empty() => break,
                 Err(e) => {
-                    return Err(UsageError::new(format!(
-                        "no worker thread can be started: {e}; end other threads, or raise the limit of threads"
-                    )));
+                    return Err(EngineRefusal::NoThread { reason: e.to_string() }.into());
                 }
             }
         }
@@ -512,10 +533,7 @@ impl Shared {
 
     fn check(&self, state: &State) -> Result<(), Error> {
         if state.broken {
-            return Err(UsageError::new(
-                "a worker thread of Tesson panicked; this is a defect, please report it".into(),
-            )
-            .into());
+            return Err(EngineRefusal::WorkerPanicked.into());
         }
         self.setup.canceller.check()
     }
@@ -562,7 +580,7 @@ impl Shared {
 
     /// Bytes of former minibatches that wait to be used again.
     fn idle_bytes(&self) -> usize {
-        self.pools.idle_bytes() + self.depot.idle_bytes()
+        self.pools.idle_bytes() + self.arrays_pool.idle_bytes()
     }
 
     /// How many minibatches may be planned and packed in advance.

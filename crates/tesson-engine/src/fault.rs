@@ -46,7 +46,9 @@ pub(crate) fn describe(
         line: fault.line.map(|line| line + source.chunk.first_line + source.line_base + 1),
     };
     let stream = fault.stream.map(|s| streams[s as usize].name.clone());
-    DataError::new(fault.kind.clone(), at).within(stream, Some(key(fault.sequence, source)))
+    DataError::new(fault.kind.clone(), at)
+        .within(stream, Some(key(fault.sequence, source)))
+        .listed(resources.listing(fault.resource))
 }
 
 /// The key of a sequence, line numbers counted from the beginning of the resource.

@@ -106,6 +106,14 @@ impl Resources {
         }
     }
 
+    /// The line that lists a resource, if it is listed by another, as half a sentence.
+    pub(crate) fn listing(&self, resource: ResourceId) -> Option<String> {
+        match self.located(resource) {
+            Located::Root(_) => None,
+            Located::Named(named, number) => Some(named.listing(number)),
+        }
+    }
+
     /// Bytes of all files that configurations name.
     pub(crate) fn bytes(&self) -> u64 {
         self.files.iter().map(|(_, file)| file.size()).sum()

@@ -1,6 +1,6 @@
 //! How sequences are laid side by side in rows of equal length.
 
-/// Where a sequence lies: sequence number, row, first step, and the step behind its last.
+/// Where a sequence lies: sequence number, row, first step, and the step after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
     /// Number of the sequence within the minibatch.
@@ -9,7 +9,7 @@ pub struct Place {
     pub row: u32,
     /// The first step; negative where a sequence began in an earlier minibatch.
     pub begin: i64,
-    /// The step behind the last; beyond the layout's steps where a sequence goes on.
+    /// The step after the last; beyond the layout's steps where a sequence continues.
     pub end: i64,
 }
 

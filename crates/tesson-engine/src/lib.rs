@@ -14,6 +14,7 @@ mod deliver;
 pub mod executor;
 mod fault;
 mod fetch;
+pub mod file_patterns;
 mod fingerprint;
 pub mod index_cache;
 mod join;
@@ -27,6 +28,7 @@ mod packed;
 pub mod pairing;
 mod pool;
 pub mod record_index;
+mod refusal;
 mod report;
 mod source;
 mod stats;
@@ -42,6 +44,7 @@ pub use layout::{Layout, Place};
 pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};
 pub use open_files::OpenFiles;
 pub use pool::Buffer;
+pub use refusal::EngineRefusal;
 pub use report::fault_facts;
 pub use source::{
     DEFAULT_MEMORY_LIMIT, FaultRules, Shown, ShownKey, Source, SourceSpec, StatsReader, TruncatedPlan,

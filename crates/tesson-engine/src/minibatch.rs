@@ -48,6 +48,14 @@ impl Floats {
         }
     }
 
+    /// Frees [unused memory](Buffer::trim).
+    pub(crate) fn trim(&mut self) {
+        match self {
+            Floats::F32(v) => v.trim(),
+            Floats::F64(v) => v.trim(),
+        }
+    }
+
     /// Bytes of the values.
     pub fn bytes(&self) -> usize {
         match self {
@@ -67,7 +75,7 @@ pub enum Samples {
     },
     /// Compressed sparse rows, one row a sample.
     Sparse {
-        /// Where each sample's entries begin, and behind the last where they end; `n_samples + 1` numbers.
+        /// Where each sample's entries begin, and after the last where they end; `n_samples + 1` numbers.
         indptr: Buffer<i32>,
         /// The column of each entry, ascending within a sample.
         indices: Buffer<i32>,
@@ -77,6 +85,18 @@ pub enum Samples {
 }
 
 impl Samples {
+    /// Frees [unused memory](Buffer::trim).
+    pub(crate) fn trim(&mut self) {
+        match self {
+            Samples::Dense { values } => values.trim(),
+            Samples::Sparse { indptr, indices, values } => {
+                indptr.trim();
+                indices.trim();
+                values.trim();
+            }
+        }
+    }
+
     pub(crate) fn bytes(&self) -> usize {
         match self {
             Samples::Dense { values } => values.bytes(),
@@ -215,7 +235,7 @@ pub struct Minibatch {
 }
 
 impl Minibatch {
-    /// A minibatch of all sequences of a chunk, in its order, for whoever makes minibatches without a source. There is
+    /// A minibatch of all sequences of a chunk, in its order, for callers that make minibatches without a source. There is
     /// no state to continue from.
     ///
     /// The chunk's columns are as a deserializer of these streams makes them.
@@ -253,12 +273,12 @@ impl Minibatch {
         self.sweep_end
     }
 
-    /// The state that continues behind this minibatch.
+    /// The state that continues after this minibatch.
     pub fn resume(&self) -> &ResumeState {
         &self.resume
     }
 
-    /// Takes the minibatch apart: streams, keys, the end of a sweep, and the state behind it.
+    /// Takes the minibatch apart: streams, keys, the end of a sweep, and the state after it.
     pub fn into_parts(self) -> (Vec<StreamBatch>, BatchKeys, bool, ResumeState) {
         let (streams, keys) = self.arrays.into_parts();
         (streams, keys, self.sweep_end, self.resume)

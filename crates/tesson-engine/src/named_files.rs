@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::ops::Range;
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{Error, ListedAt, NamedResource, NamedResources, StoreError};
@@ -26,6 +27,8 @@ pub(crate) struct NamedFiles {
     open: Mutex<Vec<(u32, Arc<dyn Resource>)>>,
     /// Archives whose directory has been read.
     archives: Mutex<BTreeMap<u32, SharedArchive>>,
+    /// Bytes that further directories may take.
+    room: AtomicU64,
 }
 
 /// An archive that all readers share; empty until one of them has read its directory.
@@ -63,9 +66,11 @@ impl NamedFiles {
         names: Arc<NamedResources>,
         lists: Vec<Arc<Path>>,
         store: Arc<dyn Store>,
+        room: u64,
     ) -> NamedFiles {
         let ids = first..first + names.len() as u32;
-        NamedFiles { ids, names, lists, store, open: Mutex::default(), archives: Mutex::default() }
+        let (open, archives) = (Mutex::default(), Mutex::default());
+        NamedFiles { ids, names, lists, store, open, archives, room: room.into() }
     }
 
     /// Bytes of memory that names take.
@@ -98,8 +103,7 @@ impl NamedFiles {
     /// The error of reading a resource, with the line that lists it.
     pub(crate) fn with_line(&self, number: u32, error: Error) -> Error {
         let Error::Store(error) = error else { return error };
-        let (NamedResource::File { at, .. } | NamedResource::Member { at, .. }) = self.names.get(number);
-        error.with_remedy(Some(self.line(at))).into()
+        error.with_remedy(Some(self.listing(number))).into()
     }
 
     /// An error of a resource, with the line that lists it.
@@ -142,7 +146,10 @@ impl NamedFiles {
             unreachable!("archives are files")
         };
         let file = self.file(number, path, at)?;
-        let archive = Archive::open(file).map_err(|e| self.error(number, None, e))?;
+        let room = self.room.load(Ordering::Relaxed);
+        let archive = Archive::open(file, room).map_err(|e| self.error(number, None, e))?;
+        // Threads that read two directories at once may take the room twice.
+        self.room.store(room.saturating_sub(archive.bytes()), Ordering::Relaxed);
         Ok(known.insert(Arc::new(archive)).clone())
     }
 
@@ -152,6 +159,12 @@ impl NamedFiles {
             remedy.push_str(&format!("; {more}"));
         }
         StoreError::new(path, offset, error).with_remedy(Some(remedy))
+    }
+
+    /// The line that lists a resource, as half a sentence.
+    pub(crate) fn listing(&self, number: u32) -> String {
+        let (NamedResource::File { at, .. } | NamedResource::Member { at, .. }) = self.names.get(number);
+        self.line(at)
     }
 
     fn line(&self, at: ListedAt) -> String {

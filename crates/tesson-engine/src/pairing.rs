@@ -112,7 +112,7 @@ pub fn check_single_entries(
     indptr: &[i32],
 ) -> Result<(), PairingError> {
     let Some(at) = indptr.windows(2).position(|pair| pair[1] - pair[0] != 1) else { return Ok(()) };
-    // The sequence whose samples end behind it.
+    // The sequence whose samples end after it.
     let mut begin = 0;
     let sequence = lengths.iter().position(|&n| {
         let holds = at < begin + n as usize;

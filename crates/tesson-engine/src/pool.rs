@@ -34,6 +34,13 @@ impl<T> Idle<T> {
         KEPT_BYTES.min(self.share)
     }
 
+    /// Frees buffers until the rest may be kept.
+    fn shrink(&mut self) {
+        while !self.keeps_large && self.bytes > self.share {
+            self.take(0);
+        }
+    }
+
     fn take(&mut self, at: usize) -> Vec<T> {
         let buffer = self.buffers.swap_remove(at);
         self.bytes -= buffer.capacity() * size_of::<T>();
@@ -62,9 +69,14 @@ impl<T> Pool<T> {
     pub(crate) fn keep_large(&self, keeps_large: bool) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.keeps_large = keeps_large;
-        while !keeps_large && idle.bytes > idle.share {
-            idle.take(0);
-        }
+        idle.shrink();
+    }
+
+    /// Keeps as much from now on as a pool of a source with this memory limit.
+    pub(crate) fn set_limit(&self, memory_limit: usize) {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.share = memory_limit / KEPT_SHARE;
+        idle.shrink();
     }
 
     /// Bytes of the buffers that wait to be used again.
@@ -91,8 +103,13 @@ impl<T> Pool<T> {
             items = Vec::new();
             items.reserve_exact(capacity);
         }
-        Buffer { items, home: Arc::downgrade(self) }
+        Buffer { items, pool: Arc::downgrade(self) }
     }
+}
+
+/// Bytes of memory that a trimmed buffer takes at most for so many bytes of elements.
+pub(crate) fn trimmed_bytes(bytes: u64) -> u64 {
+    bytes + bytes.div_ceil(7)
 }
 
 /// Whether a buffer would be wasted on so few elements.
@@ -104,12 +121,19 @@ fn is_too_large<T>(buffer: &Vec<T>, capacity: usize) -> bool {
 #[derive(Debug)]
 pub struct Buffer<T> {
     items: Vec<T>,
-    home: Weak<Pool<T>>,
+    pool: Weak<Pool<T>>,
 }
 
 impl<T> Buffer<T> {
     pub(crate) fn items(&mut self) -> &mut Vec<T> {
         &mut self.items
+    }
+
+    /// Frees memory beyond the elements, if it is [more than an eighth](trimmed_bytes).
+    pub(crate) fn trim(&mut self) {
+        if self.items.capacity() - self.items.len() > self.items.capacity() / 8 {
+            self.items.shrink_to_fit();
+        }
     }
 
     /// The buffer without its elements, with room for `capacity`; one of the pool if it is much too large for them.
@@ -142,8 +166,8 @@ impl<T> Drop for Buffer<T> {
         if self.items.capacity() == 0 {
             return;
         }
-        let Some(home) = self.home.upgrade() else { return };
-        let mut idle = home.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(pool) = self.pool.upgrade() else { return };
+        let mut idle = pool.idle.lock().unwrap_or_else(PoisonError::into_inner);
         idle.give(std::mem::take(&mut self.items));
     }
 }

@@ -13,7 +13,6 @@ mod truncated;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tesson_core::{Error, Index, StreamInfo};
 use tesson_plan::{
@@ -54,7 +53,8 @@ pub struct Source {
     prefetch: bool,
     fingerprint: Arc<Fingerprint>,
     joint: Option<IndexedSource>,
-    truncated: Option<Truncated>,
+    /// The slots of truncated reading; a call that works on them takes them out.
+    truncated: Option<Box<Truncated>>,
     pipeline: Option<Pipeline>,
     /// What the last call asked for, if the pipeline works on it.
     demand: Option<Demand>,
@@ -159,8 +159,10 @@ impl Source {
         if self.ended {
             return Ok(None);
         }
-        if self.truncated.is_some() {
-            return self.next_truncated(demand, interrupted);
+        if let Some(mut truncated) = self.truncated.take() {
+            let next = truncated.next(self, demand, interrupted);
+            self.truncated = Some(truncated);
+            return next;
         }
         loop {
             if self.demand != Some(demand) {
@@ -219,13 +221,9 @@ impl Source {
         self.ended = false;
         self.restored = Some(Box::new(state.clone()));
         self.state = ResumeState { cursor, ..self.state_at(cursor, state.faults) };
-        if self.has_equal_steps() {
-            self.state.cursor.steps = state.cursor.steps;
-        }
         self.state.consumed = state.consumed.clone();
-        self.state.rows = state.rows.clone();
         if let Some(truncated) = &mut self.truncated {
-            truncated.reset();
+            truncated.restore(state, &mut self.state);
         }
         self.state.share = state.share;
         Ok(())
@@ -287,11 +285,6 @@ impl Source {
     ) -> Result<Option<Cursor>, Error> {
         let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
         pipeline.restart(demand, |planner, index| to(planner, index).map_err(Error::from))
-    }
-
-    /// The same where the index is there, so that nothing takes long.
-    fn retarget_indexed(&mut self, demand: Demand) -> Result<(), Error> {
-        self.retarget(demand, &mut || false)
     }
 
     /// Says so if minibatches are not those that buckets are made for.
@@ -357,12 +350,8 @@ impl Source {
         }
         let n_sequences = packed.arrays.keys.len() as u64;
         let n_samples = packed.arrays.streams.iter().map(|s| s.n_samples()).max().unwrap_or(0) as u64;
-        self.counters.samples.fetch_add(n_samples, Ordering::Relaxed);
-        self.counters.minibatches.fetch_add(1, Ordering::Relaxed);
-        self.counters.sequences.fetch_add(n_sequences, Ordering::Relaxed);
-        let consumed = self.state.consumed.take().filter(|c| c.is_ahead_of(packed.after));
-        self.state = self.state_at(packed.after, faults);
-        self.state.consumed = consumed;
+        self.counters.count_minibatch(n_samples, n_sequences);
+        self.advance(packed.after, faults);
         if packed.data_end {
             self.ended = true;
             if packed.is_empty {
@@ -370,6 +359,12 @@ impl Source {
             }
         }
         Ok(Some(Minibatch { arrays: packed.arrays, sweep_end: packed.sweep_end, resume: self.state.clone() }))
+    }
+
+    /// Moves the state to where a minibatch that is handed out ends.
+    fn advance(&mut self, after: Cursor, faults: u64) {
+        let consumed = self.state.consumed.take().filter(|c| c.is_ahead_of(after));
+        self.state = ResumeState { consumed, ..self.state_at(after, faults) };
     }
 
     fn state_at(&self, cursor: Cursor, faults: u64) -> ResumeState {

@@ -20,6 +20,13 @@ macro_rules! counters {
         }
 
         impl Counters {
+    /// Counts a minibatch that is handed out.
+    pub(crate) fn count_minibatch(&self, samples: u64, sequences: u64) {
+        self.samples.fetch_add(samples, Ordering::Relaxed);
+        self.minibatches.fetch_add(1, Ordering::Relaxed);
+        self.sequences.fetch_add(sequences, Ordering::Relaxed);
+    }
+
             /// All counters, each as it is at the moment it is read.
             pub(crate) fn read(&self) -> Stats {
                 Stats { $($name: self.$name.load(Ordering::Relaxed),)* }
@@ -52,7 +59,7 @@ counters! {
     blocks_loaded,
     /// Needs of a minibatch for a block that was in memory already.
     block_hits,
-    /// Blocks given up to stay within the memory limit or because their sweep was done with them.
+    /// Blocks evicted to stay within the memory limit or because their sweep was done with them.
     blocks_evicted,
     /// Sequences fetched and decoded by themselves, because their block was not in memory.
     rows_loaded,
@@ -75,11 +82,14 @@ counters! {
 }
 
 impl Counters {
-    /// Counts what decoding found worth mentioning; the first time it is said, so that nobody is flooded.
+    /// Counts decoding warnings, and logs the first.
     pub(crate) fn note_warnings(&self, scratch: &mut Scratch) {
         let DecodeWarnings { count, first, skipped } = std::mem::take(&mut scratch.warnings);
         if count > 0 && self.warnings.fetch_add(count, Ordering::Relaxed) == 0 {
-            tracing::warn!("{}; others of the kind are counted, not told", first.unwrap_or_default());
+            tracing::warn!(
+                "{}; further warnings of this kind are counted but not logged",
+                first.unwrap_or_default()
+            );
         }
         if skipped > 0 && self.skipped_inputs.fetch_add(skipped, Ordering::Relaxed) == 0 {
             tracing::info!("inputs that no stream asks for are skipped");

@@ -8,7 +8,9 @@ use tesson_core::{ByteRun, Chunk, ChunkAccess, Scratch};
 
 use super::plan::PLANNED_AT_ONCE;
 use super::ticket::{Ticket, Work};
-use super::{CorpusIndex, PipelineConfig, PlanningContext, Presence, Shared, State, decode_room};
+use super::{
+    BATCHES_SHARE, CorpusIndex, PipelineConfig, PlanningContext, Presence, Shared, State, decode_room,
+};
 use crate::arrays::Arrays;
 use crate::transform::ChainMemory;
 
@@ -26,7 +28,7 @@ pub(super) enum Job {
     Plan(Box<PlanningContext>, usize),
     /// A block, and what it is made of; the bytes reserved for it.
     Load(u32, BlockSource, usize),
-    /// The piece after this one.
+    /// The byte run after this one.
     Cut(Option<ByteRun>),
     /// Minibatches, with the blocks that are there.
     Make(Vec<Task>),
@@ -41,7 +43,7 @@ pub(super) struct Task {
 /// What a block is loaded from.
 pub(super) enum BlockSource {
     Rows(u32, std::ops::Range<u32>),
-    Piece(ByteRun),
+    ByteRun(ByteRun),
 }
 
 /// Memory of one worker, kept from job to job.
@@ -172,7 +174,7 @@ impl Shared {
             }
             let (source, reserved) = self.source(state, block);
             // Growing corpora are read in order and have no other way to a sequence than its block.
-            let forced = matches!(source, BlockSource::Piece(_)) && state.loading == 0;
+            let forced = matches!(source, BlockSource::ByteRun(_)) && state.loading == 0;
             if !state.make_room(reserved, self.idle_bytes(), &self.setup) && !forced {
                 return None;
             }
@@ -192,8 +194,8 @@ impl Shared {
         let reserve = state.reserved(self.idle_bytes(), &self.setup);
         let growth = state.growth.as_mut()?;
         // Pieces are larger than they are meant to be where sequences are.
-        let piece = 4 * (self.setup.piece_bytes as usize).max(growth.last_piece_bytes() / 2);
-        let room = state.used + reserve + piece <= self.setup.block_budget;
+        let run = 4 * (self.setup.run_bytes as usize).max(growth.last_run_bytes() / 2);
+        let room = state.used + reserve + run <= self.setup.block_budget;
         // A minibatch that is planned leaves with the memory it holds before anybody waits for the next one.
         let forced = growth.wanted && state.loading == 0 && state.tickets.is_empty();
         if !room && !forced {
@@ -232,9 +234,11 @@ impl State {
     fn fits(&mut self, number: u64, setup: &PipelineConfig) -> bool {
         let cost = self.ticket(number).map_or(0, |ticket| ticket.cost(setup));
         let in_front = self.tickets.front().filter(|t| t.is_waiting()).map_or(0, |t| t.cost(setup));
+        let left = setup.largest_batch().saturating_sub(self.outside);
+        let room = setup.batches_budget().min(left / (BATCHES_SHARE - 1));
         let fits = match number <= self.front {
-            true => self.awaited > 0 || cost <= setup.batches_budget(),
-            false => self.taken + self.made + in_front + cost <= setup.batches_budget(),
+            true => self.awaited > 0 || cost <= room,
+            false => self.taken + self.made + in_front + cost <= room,
         };
         self.held_back |= !fits;
         fits

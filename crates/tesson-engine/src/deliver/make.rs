@@ -3,19 +3,18 @@
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
-use tesson_core::{
-    Chunk, ChunkAccess, DataError, DataErrorKind, Error, Location, SequenceSelection, UsageError,
-};
+use tesson_core::{Chunk, ChunkAccess, DataError, DataErrorKind, Error, Location, SequenceSelection};
 use tesson_plan::{BatchKind, BatchSlot, Planned, Sharing};
 
 use super::job::{Task, WorkerScratch};
 use super::stored::{StoredStreams, Undecodable};
 use super::ticket::{Held, Outcome, Packed, Work};
-use super::{CorpusIndex, LengthRule, PipelineConfig, Shared, State};
+use super::{CorpusIndex, LengthRule, Shared, State, limit_for};
 use crate::arrays::Arrays;
 use crate::fault::{self, Charge};
 use crate::minibatch::{BatchKeys, StreamBatch};
 use crate::pack::{self, Item, Packing, Source};
+use crate::refusal::EngineRefusal;
 
 /// Of chunks that are loaded as a whole so many times more is fetched at once.
 const WHOLE_CHUNK_PARTS: usize = 8;
@@ -28,7 +27,7 @@ impl Shared {
         generation: u64,
         worker: &mut WorkerScratch,
     ) -> MutexGuard<'_, State> {
-        self.depot.take(tasks.len().saturating_sub(worker.arrays.len()), &mut worker.arrays);
+        self.arrays_pool.take(tasks.len().saturating_sub(worker.arrays.len()), &mut worker.arrays);
         let made = tasks.into_iter().map(|mut task| {
             let packed = self.assemble(&mut task.work, worker);
             (task.number, task.work, packed)
@@ -69,8 +68,8 @@ impl Shared {
     /// Makes a minibatch: gathers its sequences, packs them, and transforms its samples.
     pub(super) fn assemble(&self, work: &mut Work, worker: &mut WorkerScratch) -> Result<Packed, Error> {
         self.pools.set_batch_bytes(work.bytes);
-        let mut arrays = worker.arrays.pop().unwrap_or_else(|| self.depot.fresh());
-        // Whoever waits for the blocks' memory is not to wait until the minibatch is taken.
+        let mut arrays = worker.arrays.pop().unwrap_or_else(|| self.arrays_pool.fresh());
+        // A load that waits for the blocks' memory should not wait until the minibatch is taken.
         let mut held = std::mem::take(&mut work.held);
         let (fetched, mut undecodable) = self.gather(work, &held, &mut arrays, worker)?;
         let sources = sources(&held, &fetched);
@@ -100,7 +99,7 @@ impl Shared {
         let sequences = (work.items.as_slice(), sources.as_slice(), places.as_slice());
         self.setup.transforms.apply(streams, keys, sequences, &mut worker.chains, &self.pools)?;
         drop(sources);
-        fetched.into_iter().for_each(|chunk| self.spares.give(chunk));
+        fetched.into_iter().for_each(|chunk| self.chunk_pool.give(chunk));
         let counters = &self.setup.counters;
         counters.block_hits.fetch_add(held.iter().flatten().count() as u64, Ordering::Relaxed);
         held.clear();
@@ -154,7 +153,8 @@ impl Shared {
                     packing.append(&stored.decoded(own, from), &sources);
                 }
             }
-            let bytes = packing.bytes() + stored.as_ref().map_or(0, StoredStreams::bytes);
+            let packed = packing.bytes(|stream| self.setup.transforms.bytes_beside(stream));
+            let bytes = packed + stored.as_ref().map_or(0, StoredStreams::bytes);
             if bytes > self.setup.largest_batch() {
                 return Err(self.too_large(work, bytes));
             }
@@ -167,7 +167,7 @@ impl Shared {
             for chunk in &mut fetched {
                 if !chunk.streams.is_empty() {
                     let rest = chunk.without_columns();
-                    self.spares.give(std::mem::replace(chunk, rest));
+                    self.chunk_pool.give(std::mem::replace(chunk, rest));
                 }
             }
             from = to;
@@ -224,7 +224,7 @@ impl Shared {
         if let Some(scattered) = corpus.scattered() {
             // In plan order, so that packing copies them in one go.
             let rows: Vec<(u32, u32)> = named.iter().map(|item| place(item)).collect();
-            let mut out = self.spares.take();
+            let mut out = self.chunk_pool.take();
             scattered.load_scattered(&rows, resources, &mut worker.scratch, &mut out)?;
             self.note_warnings(worker);
             for (row, item) in (0..).zip(named) {
@@ -242,7 +242,7 @@ impl Shared {
                 let row = rows.binary_search(&place(item).1).expect("all rows are listed") as u32;
                 **item = Item { held: (held.len() + fetched.len()) as u32, row };
             }
-            let mut out = self.spares.take();
+            let mut out = self.chunk_pool.take();
             corpus.load(chunk, SequenceSelection::List(&rows), resources, &mut worker.scratch, &mut out)?;
             self.note_warnings(worker);
             fetched.push(out);
@@ -253,11 +253,8 @@ impl Shared {
     /// The refusal of a minibatch of at least so many bytes.
     fn too_large(&self, work: &Work, bytes: usize) -> Error {
         let (bytes, most) = ((bytes as u64).max(work.bytes), self.setup.largest_batch());
-        let limit = PipelineConfig::limit_for(bytes);
-        UsageError::new(format!(
-            "the minibatch takes {bytes} bytes, at most {most} fit into this `memoryLimit`; choose a smaller size, or a `memoryLimit` of {limit}"
-        ))
-        .into()
+        let limit = limit_for(bytes);
+        EngineRefusal::BatchBeyondMemory { bytes, most: most as u64, limit }.into()
     }
 
     /// The faults of a minibatch's sequences that count now, in plan order, each with the number of its sequence in the plan.

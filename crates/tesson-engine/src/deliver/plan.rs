@@ -116,11 +116,11 @@ impl PlanningContext {
     fn batch_bytes(&mut self, work: &Work, setup: &PipelineConfig) -> u64 {
         let own = &work.plan.own;
         let (_, index) = self.parts();
-        let most = work.demand.samples.saturating_mul(setup.sample_bytes);
+        let most = work.demand.samples.saturating_mul(setup.made_sample_bytes);
         let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
         let dense = match most <= SMALL_BATCH {
             true => most,
-            false => own.iter().map(length).sum::<u64>().saturating_mul(setup.sample_bytes),
+            false => own.iter().map(length).sum::<u64>().saturating_mul(setup.made_sample_bytes),
         };
         let Some(first) = own.first().filter(|_| setup.has_sparse()) else { return dense };
         let chunk = index.chunk(first.chunk as usize);

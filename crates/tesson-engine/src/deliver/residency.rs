@@ -10,7 +10,7 @@ use tesson_core::{ByteRun, Chunk, Corpus, Error, SequenceSelection, StreamingDec
 use super::growth::Grown;
 use super::job::{BlockSource, WorkerScratch};
 use super::ticket::{Held, Outcome, Ticket};
-use super::{Block, CorpusIndex, PipelineConfig, Presence, ROW_SHARE, Resident, Shared, State, piece_room};
+use super::{Block, CorpusIndex, PipelineConfig, Presence, ROW_SHARE, Resident, Shared, State, run_room};
 use crate::block::{BlockTable, Decoded};
 use crate::packed::Packer;
 
@@ -46,17 +46,17 @@ impl Shared {
                 if let Some(packed) = packed {
                     return Ok(packed);
                 }
-                let mut columns = self.spares.take();
+                let mut columns = self.chunk_pool.take();
                 let wanted = SequenceSelection::Range(range.clone());
                 self.corpus().load(*chunk, wanted, resources, &mut worker.scratch, &mut columns)?;
                 self.note_warnings(worker);
                 Ok(Decoded::columns(columns))
             }
-            BlockSource::Piece(piece) => self.decode_piece(*piece, worker).map(Decoded::columns),
+            BlockSource::ByteRun(run) => self.decode_run(*run, worker).map(Decoded::columns),
         }
     }
 
-    /// Decodes sequences of a chunk, as many at once as fit a cache, and packs them one behind the other. `None` if they
+    /// Decodes sequences of a chunk, as many at once as fit a cache, and packs them one after the other. `None` if they
     /// are too large for that.
     fn decode_packed(
         &self,
@@ -79,19 +79,19 @@ impl Shared {
         }
         let packed = Decoded::packed(packer.finish(), beside);
         self.note_warnings(worker);
-        if worker.chunk.bytes() > 8 * self.setup.piece_bytes as usize {
+        if worker.chunk.bytes() > 8 * self.setup.run_bytes as usize {
             // Memory of a chunk that was loaded whole: there is none for one in each thread.
             worker.chunk = Chunk::empty();
         }
         Ok(Some(packed))
     }
 
-    pub(super) fn decode_piece(&self, piece: ByteRun, worker: &mut WorkerScratch) -> Result<Chunk, Error> {
-        let mut chunk = self.spares.take();
+    pub(super) fn decode_run(&self, run: ByteRun, worker: &mut WorkerScratch) -> Result<Chunk, Error> {
+        let mut chunk = self.chunk_pool.take();
         let resources = &*self.setup.resources;
-        resources.read_run(self.decoder(), piece, &mut worker.bytes)?;
-        worker.scratch.room.all = piece_room(piece.bytes.max(self.setup.piece_bytes));
-        let decoded = self.decoder().decode(piece, &worker.bytes, resources, &mut worker.scratch, &mut chunk);
+        resources.read_run(self.decoder(), run, &mut worker.bytes)?;
+        worker.scratch.room.all = run_room(run.bytes.max(self.setup.run_bytes));
+        let decoded = self.decoder().decode(run, &worker.bytes, resources, &mut worker.scratch, &mut chunk);
         worker.scratch.room.all = usize::MAX;
         decoded?;
         self.note_warnings(worker);
@@ -103,11 +103,10 @@ impl Shared {
         self.setup.counters.note_warnings(&mut worker.scratch);
     }
 
-    /// Cuts the next piece and decodes it.
+    /// Cuts the next byte run and decodes it.
     pub(super) fn cut(&self, after: Option<ByteRun>, worker: &mut WorkerScratch) -> MutexGuard<'_, State> {
-        let cut =
-            self.decoder().cut(after, self.setup.piece_bytes, &*self.setup.resources, &mut worker.bytes);
-        let piece = cut.as_ref().ok().copied().flatten();
+        let cut = self.decoder().cut(after, self.setup.run_bytes, &*self.setup.resources, &mut worker.bytes);
+        let run = cut.as_ref().ok().copied().flatten();
         let mut state = self.lock();
         let growth = state.growth.as_mut().expect("only growing corpora are cut");
         let Some(number) = growth.end_cut(cut) else {
@@ -122,8 +121,8 @@ impl Shared {
         if rests {
             self.work.notify_one();
         }
-        let piece = piece.expect("a number is given to a piece");
-        let decoded = self.decode_piece(piece, worker);
+        let run = run.expect("a number is given to a run");
+        let decoded = self.decode_run(run, worker);
         let outgrown = std::mem::take(&mut worker.scratch.outgrown);
         let mut state = self.lock();
         state.loading -= 1;
@@ -134,7 +133,7 @@ impl Shared {
             self.done.notify_all();
             return state;
         }
-        let grown = decoded.as_ref().map(|chunk| Grown::of(piece, chunk)).map_err(Clone::clone);
+        let grown = decoded.as_ref().map(|chunk| Grown::of(run, chunk)).map_err(Clone::clone);
         match decoded {
             Ok(chunk) => self.settle(&mut state, number, Decoded::columns(chunk)),
             Err(_) => state.blocks[number as usize].presence = Presence::Absent,
@@ -146,12 +145,12 @@ impl Shared {
     /// Puts a decoded block into memory and tells who waits for it.
     pub(super) fn settle(&self, state: &mut State, block: u32, decoded: Decoded) {
         let bytes = decoded.bytes();
-        let home = match &self.corpus_index {
+        let pool = match &self.corpus_index {
             // A narrowed copy is of no use to decode into.
             CorpusIndex::Indexed { .. } if !self.passes_by() => Weak::new(),
-            CorpusIndex::Indexed { .. } | CorpusIndex::Growing => Arc::downgrade(&self.spares),
+            CorpusIndex::Indexed { .. } | CorpusIndex::Growing => Arc::downgrade(&self.chunk_pool),
         };
-        let resident = Arc::new(Resident::new(decoded, home));
+        let resident = Arc::new(Resident::new(decoded, pool));
         state.used += bytes;
         state.row_allowance =
             (state.row_allowance + (bytes as u64 / ROW_SHARE) as i64).min(self.row_allowance);
@@ -184,34 +183,34 @@ impl Shared {
                 (BlockSource::Rows(chunk, range), bytes)
             }
             CorpusIndex::Growing => {
-                let growth = state.growth.as_ref().expect("growing corpora have pieces");
-                let piece = growth.piece(block).0;
-                (BlockSource::Piece(piece), 2 * piece.bytes as usize)
+                let growth = state.growth.as_ref().expect("growing corpora have runs");
+                let run = growth.run(block).0;
+                (BlockSource::ByteRun(run), 2 * run.bytes as usize)
             }
         }
     }
 
-    /// Whether blocks are read in order and given up at once: packing them would cost more than it saves.
+    /// Whether blocks are read in order and evicted at once: packing them would cost more than it saves.
     fn passes_by(&self) -> bool {
         let order = &self.setup.spec.order;
         !order.is_shuffled() && !order.is_local() && !self.setup.retain
     }
 
     fn decoder(&self) -> &dyn StreamingDecoder {
-        self.setup.deserializer.streaming().expect("a corpus grows only if it can be read in pieces")
+        self.setup.deserializer.streaming().expect("a corpus grows only if it can be read in runs")
     }
 
     pub(super) fn corpus(&self) -> &dyn Corpus {
         match &self.corpus_index {
             CorpusIndex::Indexed { corpus, .. } => &**corpus,
-            CorpusIndex::Growing => unreachable!("growing corpora are read in pieces"),
+            CorpusIndex::Growing => unreachable!("growing corpora are read in runs"),
         }
     }
 
     pub(super) fn table(&self) -> &BlockTable {
         match &self.corpus_index {
             CorpusIndex::Indexed { table, .. } => table,
-            CorpusIndex::Growing => unreachable!("growing corpora are read in pieces"),
+            CorpusIndex::Growing => unreachable!("growing corpora are read in runs"),
         }
     }
 }
@@ -219,10 +218,10 @@ impl Shared {
 impl State {
     /// Physical line of a block's first byte, where the block itself does not know it.
     pub(super) fn line_base(&self, block: u32) -> u64 {
-        self.growth.as_ref().map_or(0, |growth| growth.piece(block).1)
+        self.growth.as_ref().map_or(0, |growth| growth.run(block).1)
     }
 
-    /// A block cannot be loaded: whoever waits for it fails.
+    /// A block cannot be loaded: minibatches that wait for it fail.
     pub(super) fn fail(&mut self, block: u32, e: &Error) {
         self.blocks[block as usize].presence = Presence::Absent;
         for (number, _) in std::mem::take(&mut self.blocks[block as usize].waiters) {
@@ -283,12 +282,14 @@ impl State {
         setup.counters.blocks_evicted.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Bytes that minibatches will take of the room for blocks, as they are larger than what is set aside for them. `idle`
-    /// bytes of former minibatches wait to be used again.
+    /// Bytes that minibatches and the caller will take of the room for blocks: the former as they are larger than what is set
+    /// aside for them. `idle` bytes of former minibatches wait to be used again.
     pub(super) fn reserved(&self, idle: usize, setup: &PipelineConfig) -> usize {
         let front = self.tickets.front().map_or(0, |ticket| ticket.cost(setup));
         let others = self.planned.max(self.made).min(setup.batches_budget());
-        (self.taken + front + others + idle).saturating_sub(2 * setup.prefetch_bytes)
+        // Blocks that are loaded now are still there when the minibatch in front has been taken and the next is made.
+        let taken = self.taken.max(front);
+        (taken + front + others + idle).saturating_sub(2 * setup.prefetch_bytes) + self.outside
     }
 
     /// Whether there is room for this many more bytes of blocks, beside what is [reserved](Self::reserved); idle blocks
@@ -302,5 +303,24 @@ impl State {
             }
         }
         true
+    }
+
+    /// Evicts blocks until there is room for what is [reserved](Self::reserved): idle ones, then those that no planned
+    /// minibatch needs.
+    pub(super) fn shrink(&mut self, idle: usize, setup: &PipelineConfig) {
+        let reserved = self.reserved(idle, setup);
+        if self.make_room(0, idle, setup) {
+            return;
+        }
+        for number in 0..self.blocks.len() {
+            if self.used.saturating_add(reserved) <= setup.block_budget {
+                break;
+            }
+            let block = &self.blocks[number];
+            let is_needed = block.last_ticket.is_some_and(|last| last >= self.front);
+            if matches!(block.presence, Presence::Resident(_)) && !is_needed {
+                self.evict(number as u32, setup);
+            }
+        }
     }
 }

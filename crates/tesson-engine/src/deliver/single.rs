@@ -16,7 +16,7 @@ impl Pipeline {
     }
 
     /// Makes a minibatch of one sequence, as it is in a sweep, at once; of `keep` samples of it, where the data end inside
-    /// it. Its faults are told, and not charged.
+    /// it. Its faults are returned, not charged.
     ///
     /// # Errors
     /// Unreadable storage.

@@ -16,7 +16,7 @@ pub(super) struct Work {
     pub(super) plan: BatchPlan,
     /// Whose share it is.
     pub(super) demand: Demand,
-    /// Sequences from the start of the data to behind the plan, over all sweeps and ranks.
+    /// Sequences from the start of the data to the end of the plan, over all sweeps and ranks.
     pub(super) passed: u64,
     /// The sequences to be packed, as rows of `blocks`.
     pub(super) items: Vec<Item>,
@@ -60,7 +60,7 @@ impl Work {
     }
 }
 
-/// A block in memory, and the line it begins at. Whoever holds it keeps it there.
+/// A block in memory, and the line it begins at. Holding it keeps it there.
 pub(super) struct Held {
     pub(super) block: Arc<Resident>,
     pub(super) line_base: u64,
@@ -163,7 +163,7 @@ pub(crate) struct Packed {
     /// Whether no rank has a sequence in it, as far as one can tell without the others' data, and none has to take it as
     /// a step.
     pub(crate) is_empty: bool,
-    /// Where the plan stands behind it.
+    /// Where the plan stands after it.
     pub(crate) after: Cursor,
     /// Sequences from the start of the data to there, over all sweeps and ranks.
     pub(crate) passed: u64,

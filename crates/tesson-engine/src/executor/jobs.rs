@@ -8,7 +8,7 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use super::Reorder;
 
 /// Jobs that one caller gives, threads do in any order, and the caller takes the results of in the order in which it gave
-/// them. Threads are whoever calls [`OrderedJobs::serve`].
+/// them. Each thread calls [`OrderedJobs::serve`].
 #[derive(Debug)]
 pub struct OrderedJobs<J, R> {
     state: Mutex<State<J, R>>,

@@ -1,4 +1,4 @@
-//! What reading ahead is made of, whoever reads: minibatches, one pass over everything, examples of prepared datasets.
+//! What reading ahead is made of: minibatches, one pass over everything, examples of prepared datasets.
 //!
 //! | file | subject |
 //! |---|---|

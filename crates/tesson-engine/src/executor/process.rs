@@ -2,6 +2,8 @@
 
 use tesson_core::UsageError;
 
+use crate::refusal::EngineRefusal;
+
 /// The process in which something was opened. Its threads do not survive a fork, and locks that they held stay locked in
 /// the copy: what was opened there must be neither used nor ended here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,13 +24,11 @@ impl ProcessGuard {
     ///
     /// # Errors
     /// What to do instead.
-    pub fn check(self, subject: &str) -> Result<(), UsageError> {
+    pub fn check(self, subject: &'static str) -> Result<(), UsageError> {
         if !self.is_forked() {
             return Ok(());
         }
-        Err(UsageError::new(format!(
-            "{subject} was opened before a fork, and its threads did not survive it: open a new one in this process, and restore the state"
-        )))
+        Err(EngineRefusal::Forked { subject }.into())
     }
 
     /// Drops what holds threads; in another process leaks it, as there is none of them to wait for.

@@ -69,10 +69,10 @@ mod tests {
     use std::cell::Cell;
 
     use super::*;
-    use crate::store::{FakeStore, MemoryStore, Mishap, Store};
+    use crate::store::{FakeStore, InjectedFault, MemoryStore, Store};
 
     /// Reads a file of ten bytes; what it holds from byte 2 on, and how often it was tried again.
-    fn read(n: usize, fate: fn(u64) -> Mishap, is_cancelled: bool) -> (Result<Vec<u8>, Error>, u32) {
+    fn read(n: usize, fate: fn(u64) -> InjectedFault, is_cancelled: bool) -> (Result<Vec<u8>, Error>, u32) {
         let store = FakeStore::new(Arc::new(MemoryStore::new().with("f", b"0123456789".to_vec())), fate);
         let path: Arc<Path> = Path::new("f").into();
         let file = store.open(&path).expect("it is there");
@@ -92,9 +92,9 @@ mod tests {
     #[test]
     fn short_reads_are_put_together_and_passing_failures_tried_again() {
         let fate = |n: u64| match n % 3 {
-            0 => Mishap::Error(io::ErrorKind::WouldBlock),
-            1 => Mishap::Error(io::ErrorKind::Interrupted),
-            _ => Mishap::Short(3),
+            0 => InjectedFault::Error(io::ErrorKind::WouldBlock),
+            1 => InjectedFault::Error(io::ErrorKind::Interrupted),
+            _ => InjectedFault::Short(3),
         };
         let (done, retries) = read(8, fate, false);
         assert_eq!((done.expect("failures pass"), retries), (b"23456789".to_vec(), 3));
@@ -102,10 +102,10 @@ mod tests {
 
     #[test]
     fn other_failures_and_the_end_of_the_file_are_errors_with_their_offset() {
-        let (done, retries) = read(8, |_| Mishap::Error(io::ErrorKind::PermissionDenied), false);
+        let (done, retries) = read(8, |_| InjectedFault::Error(io::ErrorKind::PermissionDenied), false);
         assert!(done.expect_err("it is denied").to_string().contains("f (byte 2)"));
         assert_eq!(retries, 0);
-        let error = read(9, |_| Mishap::None, false).0.expect_err("there are eight").to_string();
+        let error = read(9, |_| InjectedFault::None, false).0.expect_err("there are eight").to_string();
         assert!(
             error.contains("(byte 10)") && error.contains("it had 10 bytes when it was opened"),
             "{error}"
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn a_read_that_is_tried_again_ends_when_it_is_cancelled() {
-        let (done, retries) = read(8, |_| Mishap::Error(io::ErrorKind::TimedOut), true);
+        let (done, retries) = read(8, |_| InjectedFault::Error(io::ErrorKind::TimedOut), true);
         assert!(matches!(done, Err(Error::Cancelled)));
         assert_eq!(retries, 2);
     }

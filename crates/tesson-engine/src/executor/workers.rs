@@ -5,7 +5,7 @@ use std::thread::{Builder, JoinHandle};
 
 use super::ProcessGuard;
 
-/// Threads that belong together. Dropping this waits for them, in the process that started them: whoever drops it has told
+/// Threads that belong together. Dropping this waits for them, in the process that started them: before dropping it, tell
 /// them to end.
 #[derive(Debug)]
 pub struct Workers {
@@ -48,7 +48,7 @@ impl Drop for Workers {
             return std::mem::forget(threads);
         }
         for thread in threads {
-            // A thread that panicked has told those who wait for it.
+            // A thread that panicked has notified those who wait for it.
             let _ = thread.join();
         }
     }

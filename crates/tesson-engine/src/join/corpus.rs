@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use tesson_core::{
     Chunk, ChunkAccess, Corpus, CorpusFacts, Damage, DataErrorKind, Error, Fault, Fetch, Index, Indexed,
-    Keys, PartFetch, ResourceId, Scattered, Scratch, SequenceSelection, UsageError,
+    Keys, PartFetch, ResourceId, Scattered, Scratch, SequenceSelection,
 };
 use tesson_plan::JoinedChunk;
 
 use super::gather::{Pick, gather};
 use super::repeated;
+use crate::refusal::EngineRefusal;
 
 /// A corpus made of several.
 pub(super) struct JoinedCorpus {
@@ -284,9 +285,7 @@ impl JoinedCorpus {
                 let (resource, bytes) = part.indexed.corpus.span(chunk, row);
                 out.faults.push(Fault {
                     sequence: i,
-                    kind: DataErrorKind::Malformed {
-                        what: "the sequence has several samples, expected one that is repeated".into(),
-                    },
+                    kind: DataErrorKind::NotOneSample,
                     stream: Some(part.first_stream + number as u16),
                     resource: ResourceId(resource.0.saturating_add(part.first_resource)),
                     offset: bytes.start,
@@ -370,11 +369,7 @@ impl JoinedCorpus {
 
 #[cold]
 fn too_much() -> Error {
-    UsageError::new(
-        "the joined sequences that lie together do not fit into memory, as one key joins large sequences many times; choose a larger `memoryLimit` or a smaller `chunkSizeInBytes`"
-            .into(),
-    )
-    .into()
+    EngineRefusal::JoinBeyondMemory.into()
 }
 
 /// What the worker has kept, for this many parts.

@@ -28,6 +28,7 @@ use tesson_plan::{
 };
 
 use crate::fetch::Resources;
+use crate::refusal::EngineRefusal;
 use crate::threads::Threads;
 use corpus::{JoinedCorpus, JoinedPart};
 use hashed::Hashed;
@@ -193,8 +194,8 @@ fn check_number(part: usize, joined: &JoinedPart) -> Result<(), ConfigError> {
     if n <= MOST_SEQUENCES {
         return Ok(());
     }
-    let what = format!("{n} sequences cannot be joined, at most {MOST_SEQUENCES} can");
-    Err(ConfigError::new(format!("deserializers[{part}]"), what))
+    let refusal = EngineRefusal::TooManyToJoin { n, most: MOST_SEQUENCES };
+    Err(ConfigError::refused(format!("deserializers[{part}]"), &refusal))
 }
 
 fn check_memory(columns: &[KeyColumns], limit: u64) -> Result<(), ConfigError> {
@@ -202,8 +203,7 @@ fn check_memory(columns: &[KeyColumns], limit: u64) -> Result<(), ConfigError> {
     if needed <= limit {
         return Ok(());
     }
-    let what = format!("finding keys takes {needed} bytes, half of the limit is {limit}");
-    Err(ConfigError::new("memoryLimit", what))
+    Err(ConfigError::refused("memoryLimit", &EngineRefusal::KeysBeyondMemory { needed, limit }))
 }
 
 /// Refuses the keys that a part repeats: the first one, with both of its places.
@@ -220,26 +220,31 @@ fn repeated(number: usize, found: &PartReport, part: &JoinedPart, resources: &Re
         }
         format!("sequence {within} of chunk {chunk}")
     };
-    let mut what = format!("{} keys occur again in `deserializers[{number}]`", found.repeated);
-    if let (Some(key), Some(&(before, again))) = (found.first_repeated.first(), found.repeated_at.first()) {
-        what.push_str(&format!(": `{key}` at {} and at {}", place(before), place(again)));
-    }
-    ConfigError::new("uniqueKeys", what)
+    let first = found.first_repeated.first().zip(found.repeated_at.first());
+    let first = first
+        .map(|(key, &(before, again))| format!(": `{key}` at {} and at {}", place(before), place(again)));
+    let refusal = EngineRefusal::RepeatedKeys {
+        n: found.repeated,
+        deserializer: number,
+        first: first.unwrap_or_default(),
+    };
+    ConfigError::refused("uniqueKeys", &refusal)
 }
 
 /// Tells what could not be joined, and whether that is an error.
 fn judge(report: &JoinReport, missing: MissingKeys) -> Result<(), ConfigError> {
     for (part, found) in (1..).zip(&report.parts) {
         if found.missing > 0 {
-            let keys = named(&found.first_missing, found.missing);
-            let what = format!(
-                "{} of {} sequences of `deserializers[0]` are not in `deserializers[{part}]`: {keys}",
-                found.missing, report.sequences
-            );
+            let refusal = EngineRefusal::MissingKeys {
+                missing: found.missing,
+                of: report.sequences,
+                deserializer: part,
+                keys: named(&found.first_missing, found.missing),
+            };
             if report.joined > 0 && missing == MissingKeys::Refuse {
-                return Err(ConfigError::new("strictKeys", what));
+                return Err(ConfigError::refused("strictKeys", &refusal));
             }
-            tracing::warn!("{what}");
+            tracing::warn!("{refusal}");
         }
         if found.repeated > 0 {
             let keys = named(&found.first_repeated, found.repeated);
@@ -255,8 +260,8 @@ fn judge(report: &JoinReport, missing: MissingKeys) -> Result<(), ConfigError> {
             Some(format!("key `{}` is not in `deserializers[{part}]`", found.first_missing.first()?))
         })
         .collect();
-    let what = format!("the deserializers have no key in common: {}", examples.join(", "));
-    Err(ConfigError::new("deserializers", what))
+    let refusal = EngineRefusal::NoCommonKey { examples: examples.join(", ") };
+    Err(ConfigError::refused("deserializers", &refusal))
 }
 
 /// The first few of so many keys.

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tesson_core::{
-    ConfigError, Defects, Deserializer, DeserializerFacts, Error, IndexCache, Indexed, PartFetch, Storage,
-    StoreError, StreamInfo,
+    ConfigError, Defects, Deserializer, DeserializerFacts, Error, IndexCache, Indexed, PartFetch,
+    ReadContext, Storage, StoreError, StreamInfo,
 };
 
 use crate::fetch::Resources;
 use crate::named_files::NamedFiles;
+use crate::refusal::EngineRefusal;
 use crate::store::Store;
 use crate::threads::Threads;
 use crate::{fingerprint, index_cache};
@@ -49,14 +50,11 @@ impl Parts {
             deserializer.prepare(&PartFetch { fetch: resources, first })?;
             // Now: some formats find their streams in the file.
             let checked = deserializer.facts().streams.iter().try_for_each(StreamInfo::check_name);
-            checked.map_err(|what| ConfigError::new(format!("deserializers[{i}]"), what))?;
+            checked.map_err(|what| refused(i, &EngineRefusal::StreamName { what }))?;
             let mut streams = deserializer.facts().streams.iter();
             if let Some(stream) = streams.find(|s| s.storage == Storage::Repeated).filter(|_| i == 0) {
-                let what = format!(
-                    "stream `{}` is repeated to the length of the first deserializer's sequences; put another one first",
-                    stream.name
-                );
-                return Err(ConfigError::new("deserializers[0]", what).into());
+                let stream = stream.name.clone();
+                return Err(refused(0, &EngineRefusal::RepeatedStreamFirst { stream }).into());
             }
             let facts = deserializer.facts();
             let files = first_file..first_file + facts.resources.len();
@@ -64,7 +62,13 @@ impl Parts {
             let n_named = facts.named.len() as u32;
             if n_named > 0 {
                 let lists = resources.files()[files.clone()].iter().map(|(path, _)| path.clone()).collect();
-                let named = NamedFiles::new(first_named, facts.named.clone(), lists, store.shared());
+                let named = NamedFiles::new(
+                    first_named,
+                    facts.named.clone(),
+                    lists,
+                    store.shared(),
+                    resources.largest(),
+                );
                 resources.push_named(named);
             }
             first_file = files.end;
@@ -108,9 +112,9 @@ impl Parts {
         self.facts().map(|facts| facts.max_errors).fold(0, u64::saturating_add)
     }
 
-    /// Whether a part forgives no fault though others do.
+    /// Whether a part forgives no fault though others or the reader do.
     pub(crate) fn is_strict(&self, part: &Part) -> bool {
-        part.facts().max_errors == 0 && self.max_errors() > 0
+        part.facts().strict || part.facts().max_errors == 0 && self.max_errors() > 0
     }
 
     /// The same of the deserializer of each stream.
@@ -172,20 +176,20 @@ fn check(deserializers: &[Box<dyn Deserializer>]) -> Result<(), ConfigError> {
     let mut names: Vec<(&str, usize)> = Vec::new();
     for (i, deserializer) in deserializers.iter().enumerate() {
         for stream in &deserializer.facts().streams {
-            if let Some((_, other)) = names.iter().find(|(name, _)| *name == stream.name) {
-                let what = format!(
-                    "stream `{}` is in `deserializers[{other}]` too; give one of them another name",
-                    stream.name
-                );
-                return Err(ConfigError::new(format!("deserializers[{i}]"), what));
+            if let Some(&(_, other)) = names.iter().find(|(name, _)| *name == stream.name) {
+                return Err(refused(i, &EngineRefusal::StreamTwice { stream: stream.name.clone(), other }));
             }
             names.push((&stream.name, i));
         }
     }
     let mut definers = (0..deserializers.len()).filter(|&i| deserializers[i].facts().defines_size);
     if let (Some(one), Some(other)) = (definers.next(), definers.next()) {
-        let what = format!("a stream of `deserializers[{one}]` has `definesMBSize` already, one stream may");
-        return Err(ConfigError::new(format!("deserializers[{other}]"), what));
+        return Err(refused(other, &EngineRefusal::SizeDefinedTwice { other: one }));
     }
     Ok(())
+}
+
+/// The refusal of deserializer `number`.
+fn refused(number: usize, refusal: &EngineRefusal) -> ConfigError {
+    ConfigError::refused(format!("deserializers[{number}]"), refusal)
 }

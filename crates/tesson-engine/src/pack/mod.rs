@@ -13,7 +13,7 @@ use crate::packed::{KERNEL_ROOM, PackedRows};
 use crate::pool::{KEPT_SHARE, Pool};
 
 pub(crate) use sequence::{Packing, pack, packed_streams};
-pub(crate) use truncated::{Whole, append_dense, dense_bytes, keys as segment_keys, pack as pack_segments};
+pub(crate) use truncated::{Whole, append_dense, batch_bytes, keys as segment_keys, pack as pack_segments};
 
 /// A sequence to be packed: the row `row` of block `held`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,13 @@ impl Pools {
             self.f64s.keep_large(is_large);
             self.i32s.keep_large(is_large);
         }
+    }
+
+    /// Keeps buffers from now on like pools of a source with this memory limit.
+    pub(crate) fn set_limit(&self, memory_limit: usize) {
+        self.f32s.set_limit(memory_limit);
+        self.f64s.set_limit(memory_limit);
+        self.i32s.set_limit(memory_limit);
     }
 
     /// Bytes of all buffers that wait to be used again.

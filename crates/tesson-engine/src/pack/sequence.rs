@@ -11,21 +11,21 @@ use crate::packed::{Best, Kernel, PackedRows, PackedStream};
 use crate::pool::Buffer;
 
 /// Consecutive rows of one block that stand together in the minibatch.
-struct Run {
+struct ItemRun {
     held: u32,
     rows: Range<u32>,
 }
 
 /// Joins neighbours: sequences that lie together in a block are copied at once. Sequences that are
 /// [left out](Chunk::left_out) make no run.
-fn runs(items: &[Item], sources: &[Source<'_>]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::with_capacity(items.len());
+fn runs(items: &[Item], sources: &[Source<'_>]) -> Vec<ItemRun> {
+    let mut runs: Vec<ItemRun> = Vec::with_capacity(items.len());
     let all_stay = sources.iter().all(|source| source.chunk.left_out.is_empty());
     for item in items {
         match runs.last_mut() {
             _ if !all_stay && sources[item.held as usize].chunk.is_left_out(item.row) => {}
             Some(run) if run.held == item.held && run.rows.end == item.row => run.rows.end += 1,
-            _ => runs.push(Run { held: item.held, rows: item.row..item.row + 1 }),
+            _ => runs.push(ItemRun { held: item.held, rows: item.row..item.row + 1 }),
         }
     }
     runs
@@ -93,10 +93,13 @@ impl Packing {
         }
     }
 
-    /// Bytes of what has been appended.
-    pub(crate) fn bytes(&self) -> usize {
-        let writers = self.packed.iter().chain(&self.kept);
-        writers.map(|writer| writer.lengths.len() * size_of::<u32>() + writer.samples.bytes()).sum()
+    /// Bytes of what has been appended, and of what is to be made of it: so many for a sample of each stream.
+    pub(crate) fn bytes(&self, made: impl Fn(usize) -> usize) -> usize {
+        let bytes = |writer: &Writer| {
+            let lengths = writer.lengths.len() * size_of::<u32>();
+            lengths + writer.samples.bytes() + writer.n_samples * made(writer.number)
+        };
+        self.packed.iter().chain(&self.kept).map(bytes).sum()
     }
 
     /// Puts the streams into `batches`, with those that were made elsewhere, each with its number.
@@ -133,14 +136,14 @@ pub(crate) fn packed_streams(streams: &[Arc<StreamInfo>]) -> Vec<(usize, usize)>
 const AHEAD: usize = 16;
 
 /// Asks for a run's place, or for the run itself.
-fn prefetch(run: Option<&Run>, sources: &[Source<'_>], ask: impl Fn(&PackedRows, usize)) {
+fn prefetch(run: Option<&ItemRun>, sources: &[Source<'_>], ask: impl Fn(&PackedRows, usize)) {
     if let Some((rows, run)) = run.and_then(|run| Some((sources[run.held as usize].rows?, run))) {
         ask(rows, run.rows.start as usize);
     }
 }
 
 #[inline]
-fn append(kernel: impl Kernel, writers: &mut [Writer], runs: &[Run], sources: &[Source<'_>]) {
+fn append(kernel: impl Kernel, writers: &mut [Writer], runs: &[ItemRun], sources: &[Source<'_>]) {
     for (i, run) in runs.iter().enumerate() {
         prefetch(runs.get(i + 2 * AHEAD), sources, PackedRows::prefetch_place);
         prefetch(runs.get(i + AHEAD), sources, PackedRows::prefetch);

@@ -1,4 +1,4 @@
-//! The truncated packer (§9.3): pieces of sequences, one after the other.
+//! The truncated packer (§9.3): segments of sequences, one after the other.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -9,6 +9,8 @@ use tesson_plan::Segment;
 use super::Pools;
 use crate::layout::{Layout, Place};
 use crate::minibatch::{BatchKeys, Floats, Samples, StreamBatch};
+use crate::pool::trimmed_bytes;
+use crate::transform::dense_bytes;
 
 /// A decoded sequence that waits in a row, and where it stands in the corpus.
 pub(crate) struct Whole {
@@ -17,33 +19,35 @@ pub(crate) struct Whole {
 }
 
 impl Whole {
-    /// Bytes of memory held.
-    pub(crate) fn bytes(&self) -> usize {
-        size_of::<Whole>() + self.streams.iter().map(StreamBatch::bytes).sum::<usize>()
+    /// Bytes of memory held at most, its buffers being [trimmed](crate::pool::Buffer::trim).
+    pub(crate) fn bytes(&self) -> u64 {
+        let stream =
+            |stream: &StreamBatch| size_of::<StreamBatch>() + trimmed_bytes(stream.bytes() as u64) as usize;
+        (size_of::<Whole>() + self.streams.iter().map(stream).sum::<usize>()) as u64
     }
 }
 
-/// Packs pieces, in order; streams that are dense in `streams` become so. `steps` × `rows` is the layout.
+/// Packs segments, in order; streams that are dense in `streams` become so. `steps` × `rows` is the layout.
 pub(crate) fn pack(
     streams: &[Arc<StreamInfo>],
-    pieces: &[Segment<Arc<Whole>>],
+    segments: &[Segment<Arc<Whole>>],
     (steps, rows): (u32, u32),
     pools: &Pools,
 ) -> Vec<StreamBatch> {
-    let place = |(number, piece): (u32, &Segment<Arc<Whole>>)| Place {
+    let place = |(number, segment): (u32, &Segment<Arc<Whole>>)| Place {
         sequence: number,
-        row: piece.row,
-        begin: piece.begin,
-        end: piece.end,
+        row: segment.row,
+        begin: segment.begin,
+        end: segment.end,
     };
-    let layout = Arc::new(Layout { steps, rows, places: (0..).zip(pieces).map(place).collect() });
-    let lengths: Vec<u32> = pieces.iter().map(|piece| piece.samples.1 - piece.samples.0).collect();
+    let layout = Arc::new(Layout { steps, rows, places: (0..).zip(segments).map(place).collect() });
+    let lengths: Vec<u32> = segments.iter().map(|segment| segment.samples.1 - segment.samples.0).collect();
     let n_samples = lengths.iter().map(|&n| n as usize).sum();
     let pack = |(number, info): (usize, &Arc<StreamInfo>)| {
-        let mut samples = empty(info, n_samples, pools);
-        for piece in pieces {
-            let range = piece.samples.0 as usize..piece.samples.1 as usize;
-            append(&mut samples, &piece.sequence.streams[number].samples, range, info.shape.len());
+        let mut samples = empty(info, n_samples, entries(segments, number), pools);
+        for segment in segments {
+            let range = segment.samples.0 as usize..segment.samples.1 as usize;
+            append(&mut samples, &segment.sequence.streams[number].samples, range, info.shape.len());
         }
         let layout = Some(layout.clone());
         StreamBatch { info: info.clone(), lengths: lengths.clone(), samples, n_samples, layout }
@@ -51,10 +55,10 @@ pub(crate) fn pack(
     streams.iter().enumerate().map(pack).collect()
 }
 
-/// The keys of the pieces' sequences.
-pub(crate) fn keys(pieces: &[Segment<Arc<Whole>>]) -> BatchKeys {
-    let texts = pieces.iter().any(|piece| matches!(piece.sequence.keys, BatchKeys::Texts(_)));
-    let all = pieces.iter().map(|piece| &piece.sequence.keys);
+/// The keys of the segments' sequences.
+pub(crate) fn keys(segments: &[Segment<Arc<Whole>>]) -> BatchKeys {
+    let texts = segments.iter().any(|segment| matches!(segment.sequence.keys, BatchKeys::Texts(_)));
+    let all = segments.iter().map(|segment| &segment.sequence.keys);
     if texts {
         return BatchKeys::Texts(all.map(|keys| keys.get(0).to_string()).collect());
     }
@@ -65,21 +69,36 @@ pub(crate) fn keys(pieces: &[Segment<Arc<Whole>>]) -> BatchKeys {
     BatchKeys::Numbers(all.map(number).collect())
 }
 
-/// Bytes of the values of a dense minibatch of so many samples.
-pub(crate) fn dense_bytes(streams: &[Arc<StreamInfo>], n_samples: u64) -> u64 {
-    let dense = streams.iter().filter(|info| !info.sparse);
-    let sample = |info: &StreamInfo| (info.element.size() * info.shape.len()) as u64;
-    dense.map(|info| n_samples.saturating_mul(sample(info))).fold(0, u64::saturating_add)
+/// Bytes of the samples of a minibatch that is packed from segments.
+pub(crate) fn batch_bytes(streams: &[Arc<StreamInfo>], segments: &[Segment<Arc<Whole>>]) -> u64 {
+    let n_samples: u64 =
+        segments.iter().map(|segment| u64::from(segment.samples.1 - segment.samples.0)).sum();
+    let bytes = |(number, info): (usize, &Arc<StreamInfo>)| match info.sparse {
+        true => n_samples * 4 + (entries(segments, number) * (4 + info.element.size())) as u64,
+        false => n_samples.saturating_mul(dense_bytes(info)),
+    };
+    streams.iter().enumerate().map(bytes).fold(0, u64::saturating_add)
 }
 
-fn empty(info: &StreamInfo, n_samples: usize, pools: &Pools) -> Samples {
+/// Entries of the samples in segments, of a stream that is sparse there.
+fn entries(segments: &[Segment<Arc<Whole>>], stream: usize) -> usize {
+    let entries = |segment: &Segment<Arc<Whole>>| match &segment.sequence.streams[stream].samples {
+        Samples::Sparse { indptr, .. } => {
+            (indptr[segment.samples.1 as usize] - indptr[segment.samples.0 as usize]) as usize
+        }
+        Samples::Dense { .. } => 0,
+    };
+    segments.iter().map(entries).sum()
+}
+
+fn empty(info: &StreamInfo, n_samples: usize, n_entries: usize, pools: &Pools) -> Samples {
     if info.sparse {
         let mut indptr = pools.i32s.take(n_samples + 1);
         indptr.items().push(0);
         return Samples::Sparse {
             indptr,
-            indices: pools.i32s.take(n_samples),
-            values: Floats::with_capacity(info.element, n_samples, pools),
+            indices: pools.i32s.take(n_entries),
+            values: Floats::with_capacity(info.element, n_entries, pools),
         };
     }
     Samples::Dense { values: Floats::with_capacity(info.element, n_samples * info.shape.len(), pools) }

@@ -1,7 +1,7 @@
 //! Items of a stream, packed and unpacked sixteen at a time.
 //!
 //! For the next editor: what is read of a slice of items is masked by what is left of it; packed bytes are read and
-//! written sixteen items at a time whatever is left, there is [`super::SLACK`] behind them. More than that is not read:
+//! written sixteen items at a time whatever is left, there is [`super::SLACK`] after them. More than that is not read:
 //! the next cache line is not there yet.
 
 use std::arch::x86_64::*;
@@ -87,7 +87,7 @@ impl Kernel for Avx512 {
     #[inline]
     fn spared_f32s(self, items: Items<'_>, n: usize, out: &mut Vec<f32>) {
         match items.line {
-            // What lies behind the line must not be read.
+            // What lies after the line must not be read.
             Some(_) => plain::spared(items.bytes, n, out),
             // SAFETY: as above.
             None => unsafe { spared_f32s(items.bytes, n, out) },
@@ -111,7 +111,7 @@ fn first_bytes(n: usize) -> u64 {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn load4(bytes: &[u8]) -> __m512i {
-    let bytes: &[u8; 64] = bytes.first_chunk().expect("there is slack behind packed items");
+    let bytes: &[u8; 64] = bytes.first_chunk().expect("there is slack after packed items");
     // SAFETY: the reference is to 64 bytes.
     unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
 }
@@ -120,7 +120,7 @@ fn load4(bytes: &[u8]) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn load2(bytes: &[u8]) -> __m512i {
-    let bytes: &[u8; 32] = bytes.first_chunk().expect("there is slack behind packed items");
+    let bytes: &[u8; 32] = bytes.first_chunk().expect("there is slack after packed items");
     // SAFETY: the reference is to 32 bytes.
     _mm512_cvtepu16_epi32(unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) })
 }
@@ -129,7 +129,7 @@ fn load2(bytes: &[u8]) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn load1(bytes: &[u8]) -> __m512i {
-    let bytes: &[u8; 16] = bytes.first_chunk().expect("there is slack behind packed items");
+    let bytes: &[u8; 16] = bytes.first_chunk().expect("there is slack after packed items");
     // SAFETY: the reference is to 16 bytes.
     _mm512_cvtepu8_epi32(unsafe { _mm_loadu_si128(bytes.as_ptr().cast()) })
 }
@@ -137,7 +137,7 @@ fn load1(bytes: &[u8]) -> __m512i {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn store(lanes: __m512i, room: &mut [u8]) {
-    let room: &mut [u8; 64] = room.first_chunk_mut().expect("there is slack behind packed items");
+    let room: &mut [u8; 64] = room.first_chunk_mut().expect("there is slack after packed items");
     // SAFETY: the reference is to 64 bytes.
     unsafe { _mm512_storeu_si512(room.as_mut_ptr().cast(), lanes) }
 }
@@ -153,7 +153,7 @@ fn store_narrow(lanes: __m512i, width: u8, room: &mut [u8]) {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn store_bytes(lanes: __m512i, room: &mut [u8]) {
-    let room: &mut [u8; 16] = room.first_chunk_mut().expect("there is slack behind packed items");
+    let room: &mut [u8; 16] = room.first_chunk_mut().expect("there is slack after packed items");
     // SAFETY: the reference is to 16 bytes.
     unsafe { _mm_storeu_si128(room.as_mut_ptr().cast(), _mm512_cvtepi32_epi8(lanes)) }
 }
@@ -233,7 +233,7 @@ fn pack_bytes(values: &[u8], room: &mut [u8]) -> (u8, usize) {
     }
 }
 
-/// Up to sixteen floats, and 0 behind them.
+/// Up to sixteen floats, and 0 after them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn load_f32(values: &[f32]) -> __m512 {
@@ -300,7 +300,7 @@ fn pack_wide(values: &[f32], room: &mut [u8]) -> (u8, usize) {
     (F32, 4 * values.len())
 }
 
-/// The first bytes, at most 64, and 0 behind them.
+/// The first bytes, at most 64, and 0 after them.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]
 fn load_bytes(bytes: &[u8]) -> __m512i {
@@ -337,7 +337,7 @@ const fn widen(size: u8) -> [u8; 64] {
     table
 }
 
-/// Sixteen items of `1 << width` bytes that begin at `from` in a line; what would lie behind the line is taken from its
+/// Sixteen items of `1 << width` bytes that begin at `from` in a line; what would lie after the line is taken from its
 /// beginning. Nothing but the line is read.
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi,avx512vbmi2,popcnt")]

@@ -18,19 +18,19 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod locations;
 mod pages;
-mod places;
 mod plain;
 
 use std::ops::Range;
 
 #[cfg(target_arch = "x86_64")]
 pub(crate) use avx512::Avx512;
-use places::Places;
+use locations::Locations;
 pub(crate) use plain::Plain;
 use tesson_core::{Chunk, Data, Offsets, StreamColumn, Values};
 
-/// Bytes behind the last sequence, so that sixteen items can be read wherever one begins.
+/// Bytes after the last sequence, so that sixteen items can be read wherever one begins.
 const SLACK: usize = 128;
 
 /// Items past the last one that a kernel reserves room for, at most: it writes whole vectors.
@@ -71,7 +71,7 @@ pub(crate) trait Kernel: Copy {
     /// bytes they took.
     fn pack_values(self, values: &Values, range: Range<usize>, room: &mut [u8]) -> (u8, usize);
 
-    /// Writes to `room` which bytes are not 0 ([`masks`]) and behind that those that are not; says how many bytes that
+    /// Writes to `room` which bytes are not 0 ([`masks`]) and after that those that are not; says how many bytes that
     /// makes.
     fn spare_zeros(self, bytes: &[u8], room: &mut [u8]) -> usize;
 
@@ -81,7 +81,7 @@ pub(crate) trait Kernel: Copy {
     /// Appends `n` values, which are given.
     fn f32s(self, items: Items<'_>, form: u8, n: usize, out: &mut Vec<f32>);
 
-    /// Appends `n` values, of which all but zeros are given, behind what says which those are.
+    /// Appends `n` values, of which all but zeros are given, after what says which those are.
     fn spared_f32s(self, items: Items<'_>, n: usize, out: &mut Vec<f32>);
 }
 
@@ -123,7 +123,7 @@ fn prefetch<T>(place: Option<&T>) {
 /// The sequences of a block, packed.
 #[derive(Debug)]
 pub(crate) struct PackedRows {
-    places: Places,
+    places: Locations,
 }
 
 impl PackedRows {
@@ -154,7 +154,7 @@ impl PackedRows {
 /// Most bytes of a count.
 const COUNT: usize = 5;
 
-/// Packs sequences one behind the other into borrowed memory, of which the first `used` bytes are taken.
+/// Packs sequences one after the other into borrowed memory, of which the first `used` bytes are taken.
 pub(crate) struct Packer<'a> {
     kernel: Best,
     bytes: &'a mut Vec<u8>,
@@ -199,7 +199,7 @@ impl<'a> Packer<'a> {
     /// All that was packed.
     pub(crate) fn finish(mut self) -> PackedRows {
         self.room(0)[..SLACK].fill(0);
-        PackedRows { places: Places::of(self.starts, self.bytes) }
+        PackedRows { places: Locations::of(self.starts, self.bytes) }
     }
 
     /// Room is made once a stream, for the most that it can take; what follows are plain writes to a slice.
@@ -243,7 +243,7 @@ impl<'a> Packer<'a> {
         };
     }
 
-    /// Room behind what is used, for this many bytes and [`SLACK`].
+    /// Room after what is used, for this many bytes and [`SLACK`].
     #[inline]
     fn room(&mut self, most: usize) -> &mut [u8] {
         let end = self.used + most + SLACK;
@@ -273,7 +273,7 @@ fn masks(n: usize) -> usize {
     n.div_ceil(64) * 8
 }
 
-/// Writes the number of samples behind the head, unless it is one; says what the head is to say, and where it ends.
+/// Writes the number of samples after the head, unless it is one; says what the head is to say, and where it ends.
 #[inline]
 fn n_samples(n: usize, room: &mut [u8]) -> (u8, usize) {
     match n {
@@ -309,19 +309,19 @@ fn alike(rows: &Offsets, samples: Range<usize>) -> Option<usize> {
     }
 }
 
-/// Packed items of a stream, and what lies behind them.
+/// Packed items of a stream, and what lies after them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Items<'a> {
-    /// From the first item on. If they are not in a line, it goes on for [`SLACK`] behind the last one.
+    /// From the first item on. If they are not in a line, it continues for [`SLACK`] after the last one.
     bytes: &'a [u8],
     /// The line that `bytes` is the end of, if the sequence has one of its own.
     line: Option<&'a [u8; CACHE_LINE]>,
 }
 
 impl<'a> Items<'a> {
-    /// What lies behind the first `n` bytes.
+    /// What lies after the first `n` bytes.
     #[inline]
-    fn behind(self, n: usize) -> Items<'a> {
+    fn after(self, n: usize) -> Items<'a> {
         Items { bytes: &self.bytes[n..], line: self.line }
     }
 }
@@ -379,7 +379,7 @@ impl<'a, K: Kernel> PackedSequence<'a, K> {
     #[inline]
     fn byte(&mut self) -> u8 {
         let byte = self.rest.bytes[0];
-        self.rest = self.rest.behind(1);
+        self.rest = self.rest.after(1);
         byte
     }
 
@@ -400,7 +400,7 @@ impl<'a, K: Kernel> PackedSequence<'a, K> {
     #[inline]
     fn take(&mut self, n: usize) -> Items<'a> {
         let from = self.rest;
-        self.rest = from.behind(n);
+        self.rest = from.after(n);
         from
     }
 }
@@ -490,7 +490,7 @@ impl<K: Kernel> PackedStream<'_, K> {
             let n = count(sample);
             self.kernel.columns(rest, width, n, true, columns);
             ends.push(columns.len() as i32);
-            rest = rest.behind(n << width);
+            rest = rest.after(n << width);
         }
     }
 }

@@ -10,7 +10,7 @@ use memmap2::MmapMut;
 /// Bytes of a large page on the systems that have them.
 const LARGE: usize = 2 << 20;
 
-/// The last large page may be used up to here only if what lies behind is at most this part of all.
+/// The last large page may be used up to here only if what lies after is at most this part of all.
 const WASTE: usize = 8;
 
 /// Bytes, at a place that can be divided by 64 (and by [`LARGE`], if that much is asked for).

@@ -51,7 +51,7 @@ fn pack_columns(columns: &[u32], chained: bool, room: &mut [u8]) -> (u8, usize) 
     (width, write(columns, chained, width, room))
 }
 
-/// Writes the numbers of pairs of some samples at `at` (only the first, if they are alike) and behind them the distances
+/// Writes the numbers of pairs of some samples at `at` (only the first, if they are alike) and after them the distances
 /// of their columns; says how wide those are and where they end.
 pub(super) fn pack_samples(
     columns: &[u32],

@@ -104,7 +104,7 @@ fn f64s(stream: &PackedStream<'_, Best>) -> Vec<f64> {
     out.split_off(1)
 }
 
-/// The ends of samples and the columns, behind `before` other columns.
+/// The ends of samples and the columns, after `before` other columns.
 fn pairs(stream: &PackedStream<'_, Best>, before: usize) -> (Vec<i32>, Vec<i32>) {
     let (mut ends, mut columns) = (vec![], vec![-1; before]);
     stream.pairs(&mut ends, &mut columns);
@@ -154,10 +154,10 @@ fn zeros_are_left_out_where_there_are_many_and_come_back() {
         let bytes: Vec<u8> = (0..3 * dim).map(value).collect();
         let floats: Vec<f32> = bytes.iter().map(|&b| b.into()).collect();
         let doubles: Vec<f64> = bytes.iter().map(|&b| b.into()).collect();
-        let behind = dense(Offsets::Every(1), Values::F32(vec![0.5, 1.5, 2.5]));
+        let after = dense(Offsets::Every(1), Values::F32(vec![0.5, 1.5, 2.5]));
         for held in [Values::Bytes(bytes), Values::F32(floats.clone()), Values::F64(doubles.clone())] {
             // A sequence of one sample, and one of two.
-            let streams = vec![dense(Offsets::At(vec![0, 1, 3]), held.clone()), behind.clone()];
+            let streams = vec![dense(Offsets::At(vec![0, 1, 3]), held.clone()), after.clone()];
             let streams = streams.into_iter().map(|mut stream| {
                 stream.samples = Offsets::At(vec![0, 1, 3]);
                 stream
@@ -209,7 +209,7 @@ fn streams_of_a_sequence_follow_each_other() {
 }
 
 /// Sequences of every number of samples and of pairs around what is handled at once, alike and not, with columns of
-/// every width and values of every form, come back as they are, whatever lies behind them.
+/// every width and values of every form, come back as they are, whatever lies after them.
 #[test]
 fn every_number_of_samples_and_pairs_comes_back() {
     let mut counts: Vec<Vec<usize>> = Vec::new();
@@ -273,7 +273,7 @@ fn sequences_of_about_a_line_lie_in_lines_and_longer_ones_elsewhere() {
     let stream = sparse(Offsets::Every(1), rows.clone(), columns.clone(), values.clone());
     let Values::F32(values) = values else { unreachable!("as made above") };
     for packed in pack(lengths.len() as u32, vec![stream], &[50_000]) {
-        assert!(matches!(packed.packed.places, Places::Lines(_)));
+        assert!(matches!(packed.packed.places, Locations::Lines(_)));
         for (i, w) in rows.windows(2).enumerate() {
             packed.packed.prefetch_place(i);
             packed.packed.prefetch(i);
@@ -308,7 +308,7 @@ fn lines_hold_several_streams_samples_and_widths() {
         for (case, n_samples, sample_ends) in cases {
             let Data::Sparse { values, .. } = case.data.clone() else { unreachable!("as made above") };
             for packed in pack(n, vec![floats.clone(), case.clone()], &[8, 0]) {
-                assert!(matches!(packed.packed.places, Places::Lines(_)), "{scale} {n_samples}");
+                assert!(matches!(packed.packed.places, Locations::Lines(_)), "{scale} {n_samples}");
                 for i in 0..n as usize {
                     let mut sequence = packed.sequence(i);
                     let dense = f32s(&sequence.dense(8));
@@ -333,7 +333,7 @@ fn sequences_lie_one_behind_the_other_where_lines_would_waste_memory() {
     for n in [1u32, 60] {
         let values = Values::F32((0..20 * n).map(|i| i as f32 + 0.5).collect());
         for packed in pack(20, vec![dense(Offsets::Every(1), values.clone())], &[n as usize]) {
-            assert!(matches!(packed.packed.places, Places::Dense { .. }), "{n}");
+            assert!(matches!(packed.packed.places, Locations::Dense { .. }), "{n}");
         }
     }
 }

@@ -7,12 +7,14 @@ use tesson_plan::Bucketing;
 
 use super::Source;
 use crate::block::BlockSizes;
+use crate::refusal::EngineRefusal;
+use crate::transform::dense_bytes;
 
 /// Memory for everything together where nothing else is asked for: 4 GiB.
 pub const DEFAULT_MEMORY_LIMIT: u64 = 4 << 30;
 
 /// Storage bytes that are decoded at once, where memory allows: with their columns they fit a core's own cache.
-const PIECE_BYTES: u64 = 512 << 10;
+const RUN_BYTES: u64 = 512 << 10;
 
 /// Storage bytes of a block that stays in memory for random access, where memory allows: few enough for the threads to
 /// share them out, so many that a minibatch of sequences from everywhere touches few blocks, and large pages of memory.
@@ -28,32 +30,32 @@ const PREFETCH_BYTES: u64 = 8 << 20;
 pub(super) struct Budget {
     pub(super) blocks: u64,
     pub(super) prefetch: u64,
-    pub(super) piece_bytes: u64,
+    pub(super) run_bytes: u64,
     pub(super) block_bytes: u64,
-    pub(super) spares: u64,
+    pub(super) chunk_pool: u64,
 }
 
 impl Budget {
     pub(super) fn of(bytes: u64, threads: usize) -> Budget {
         let prefetch = (bytes / 8).min(PREFETCH_BYTES);
-        let piece_bytes = (bytes / (32 * threads as u64)).clamp(1, PIECE_BYTES);
-        let block_bytes = (bytes / (64 * threads as u64)).clamp(piece_bytes, BLOCK_BYTES.max(piece_bytes));
-        // Each worker holds a piece's text and its columns, and what is packed of a block; as much lies ready to be
-        // reused, or more, since pieces may be larger than they are meant to be.
-        let scratch = (4 * piece_bytes + block_bytes) * (1 + threads as u64);
-        let spares = (4 * piece_bytes * (1 + threads as u64)).max(bytes / 16);
-        let blocks = bytes - (2 * prefetch + scratch + spares).min(bytes);
-        Budget { blocks, prefetch, piece_bytes, block_bytes, spares }
+        let run_bytes = (bytes / (32 * threads as u64)).clamp(1, RUN_BYTES);
+        let block_bytes = (bytes / (64 * threads as u64)).clamp(run_bytes, BLOCK_BYTES.max(run_bytes));
+        // Each worker holds a byte run's text and its columns, and what is packed of a block; as much lies ready to be
+        // reused, or more, since byte runs may be larger than they are meant to be.
+        let scratch = (4 * run_bytes + block_bytes) * (1 + threads as u64);
+        let chunk_pool = (4 * run_bytes * (1 + threads as u64)).max(bytes / 16);
+        let blocks = bytes - (2 * prefetch + scratch + chunk_pool).min(bytes);
+        Budget { blocks, prefetch, run_bytes, block_bytes, chunk_pool }
     }
 
     /// Bytes of a block of a corpus of so many: of a small one there are enough blocks for all threads, too.
     pub(super) fn block_bytes_of(&self, storage: u64) -> u64 {
-        (storage / BLOCKS).clamp(self.piece_bytes, self.block_bytes)
+        (storage / BLOCKS).clamp(self.run_bytes, self.block_bytes)
     }
 }
 
 impl Source {
-    /// Bytes of dense values that a sample has in all streams of a minibatch together while it is made.
+    /// Bytes of dense values that a sample has in all streams of a minibatch together while it is fetched.
     pub(super) fn sample_bytes(&self) -> u64 {
         let of = |(stored, delivered)| dense_bytes(if is_encoded(stored) { delivered } else { stored });
         self.stored.iter().zip(&self.streams).map(of).fold(0, u64::saturating_add)
@@ -80,12 +82,8 @@ impl Source {
             orders.saturating_mul(self.plan.order.working_bytes(&indexed.index).saturating_add(buckets));
         let rest = self.memory_limit.saturating_sub(index + plan);
         if rest == 0 {
-            let what = format!(
-                "the index takes {index} bytes and the plan up to {plan}, the limit is {}; at least {} are needed",
-                self.memory_limit,
-                index + plan + 1
-            );
-            return Err(ConfigError::new("memoryLimit", what).into());
+            let refusal = EngineRefusal::IndexBeyondMemory { index, plan, limit: self.memory_limit };
+            return Err(ConfigError::refused("memoryLimit", &refusal).into());
         }
         Ok(Budget::of(rest, self.threads))
     }
@@ -93,10 +91,4 @@ impl Source {
 
 fn is_encoded(stream: &Arc<StreamInfo>) -> bool {
     stream.storage == Storage::Encoded
-}
-
-/// Bytes of a sample of a dense stream.
-fn dense_bytes(stream: &Arc<StreamInfo>) -> u64 {
-    let values = if stream.sparse { 0 } else { stream.shape.len() };
-    (values as u64).saturating_mul(stream.element.size() as u64)
 }

@@ -9,7 +9,6 @@ use super::Source;
 use super::budget::Budget;
 use crate::block::BlockTable;
 use crate::check::{self, Checked, Severity};
-use crate::deliver::decode_room;
 use crate::join::{self, IndexedSource};
 use crate::threads::Threads;
 
@@ -54,7 +53,8 @@ impl Source {
         Ok(self.indexed()?.index.n_samples())
     }
 
-    /// Decodes every sequence once and tells everything that is found, in the order of the data, and how bad it is.
+    /// Decodes every sequence once, and samples that are stored encoded, through the transforms of their streams. Calls `each`
+    /// with everything that is found, in the order of the data, and how bad it is.
     ///
     /// # Errors
     /// As [`Source::indexed`], and unreadable storage.
@@ -67,12 +67,19 @@ impl Source {
             }
             _ => self.index(&mut Defects::Collect(&mut defects))?.indexed,
         };
-        let piece_bytes = Budget::of(self.memory_limit, self.threads).piece_bytes;
-        let table = BlockTable::of(&indexed, self.block_sizes(piece_bytes, piece_bytes));
-        let room = decode_room(usize::try_from(self.memory_limit).unwrap_or(usize::MAX));
+        let run_bytes = Budget::of(self.memory_limit, self.threads).run_bytes;
+        let table = BlockTable::of(&indexed, self.block_sizes(run_bytes, run_bytes));
         defects.iter().for_each(|defect| each(defect, Severity::Fatal));
-        let mut seen =
-            check::check(&indexed, &table, &self.stored, &self.resources, room, self.threads, each)?;
+        let subject = check::Subject {
+            indexed: &indexed,
+            table: &table,
+            streams: &self.stored,
+            transforms: &self.transforms,
+            resources: &self.resources,
+            memory_limit: usize::try_from(self.memory_limit).unwrap_or(usize::MAX),
+            threads: self.threads,
+        };
+        let mut seen = check::check(&subject, each)?;
         seen.faults += defects.len() as u64;
         seen.fatal += defects.len() as u64;
         Ok(seen)

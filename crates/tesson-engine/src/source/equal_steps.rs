@@ -1,16 +1,17 @@
 //! Truncated minibatches of which all ranks give as many: `equalSteps` under sharing by chunk.
 //!
 //! Data are divided into stretches: a sweep, or what an epoch or the end of the data leave of it. When one begins its steps
-//! are counted in the index, for all ranks; while it lasts rows take sequences of it alone, and they are empty where it
+//! are counted in the index, for all ranks; while it lasts slots take sequences of it alone, and they are empty where it
 //! ends. Who has fewer samples than counted, because of faults, runs out earlier; who then has more leaves them out.
 
 use tesson_core::{Error, Index};
 use tesson_plan::{
-    BatchPlan, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, Planner, Rows, Sharing, Steps,
+    BatchPlan, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, Planner, Rows, RowsShape,
+    Steps,
 };
 
 use super::Source;
-use super::truncated::{Share, TruncatedPlan, length_of};
+use super::truncated::{Share, Truncated, TruncatedPlan, length_of};
 
 /// Progress of a rank through the steps that all ranks count.
 #[derive(Default)]
@@ -75,164 +76,167 @@ impl Replay {
     }
 }
 
-impl Source {
-    /// Whether each rank has as many truncated minibatches, although ranks have sequences of their own.
-    pub(super) fn has_equal_steps(&self) -> bool {
-        self.truncated.is_some() && self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk
-    }
-
+impl Truncated {
     /// Retargets the pipeline without ending the running steps.
-    pub(super) fn retarget_steps(&mut self, demand: Demand, share: &Share) -> Result<(), Error> {
-        let from = self.restored.as_deref().unwrap_or(&self.state).clone();
+    pub(super) fn retarget_steps(
+        &mut self,
+        source: &mut Source,
+        demand: Demand,
+        share: &Share,
+    ) -> Result<(), Error> {
+        let from = source.restored.as_deref().unwrap_or(&source.state).clone();
         let steps = from.cursor.steps;
         if steps.is_running() {
             // Refuses another demand than that of the steps.
-            self.steps_from(from.cursor, demand)?;
+            self.steps_from(source, from.cursor, demand)?;
         }
-        self.retarget_indexed(share.fetch)?;
-        let idle = self.state.cursor.is_unplaced();
+        source.retarget(share.fetch, &mut || false)?;
+        let idle = source.state.cursor.is_unplaced();
         if idle {
             // Its steps are still those of the others, who stand somewhere.
-            let index = self.indexed()?.index.clone();
-            let found = Planner::new(self.plan.clone()).restore(&index, &from, None)?;
-            self.state.cursor = found.expect("a complete index needs no more");
+            let index = source.indexed()?.index.clone();
+            let found = Planner::new(source.plan.clone()).restore(&index, &from, None)?;
+            source.state.cursor = found.expect("a complete index needs no more");
         }
-        self.state.cursor.steps = steps;
-        self.truncated_mut().progress = Some(StepProgress { steps, idle, ..StepProgress::default() });
+        source.state.cursor.steps = steps;
+        self.progress = Some(StepProgress { steps, idle, replay: None });
         Ok(())
     }
 
-    /// Begins steps, if none are running. `false` at the end of the data.
-    pub(super) fn begin_steps(&mut self, demand: Demand, share: &Share) -> Result<bool, Error> {
-        if self.progress_mut().steps.is_running() {
+    /// Begins steps where they are counted, if none are running. `false` at the end of the data.
+    pub(super) fn begin_steps(
+        &mut self,
+        source: &mut Source,
+        demand: Demand,
+        share: &Share,
+    ) -> Result<bool, Error> {
+        let Some(StepProgress { steps, idle, .. }) = self.progress else { return Ok(true) };
+        if steps.is_running() {
             return Ok(true);
         }
-        let Some(begun) = self.steps_from(self.state.cursor, demand)? else { return Ok(false) };
+        let Some(begun) = self.steps_from(source, source.state.cursor, demand)? else { return Ok(false) };
         let at = Cursor { steps: Steps::default(), ..begun };
         // A stretch without steps may have been passed over.
-        if !self.progress_mut().idle && self.truncated().fetched != at {
-            self.state.cursor = at;
-            self.retarget_indexed(share.fetch)?;
+        if !idle && self.fetched != at {
+            source.state.cursor = at;
+            source.retarget(share.fetch, &mut || false)?;
         }
-        self.truncated_mut().fetched = at;
-        self.progress_mut().steps = begun.steps;
+        self.fetched = at;
+        self.progress.iter_mut().for_each(|progress| progress.steps = begun.steps);
         Ok(true)
     }
 
-    fn progress_mut(&mut self) -> &mut StepProgress {
-        self.truncated_mut().progress.as_mut().expect("asked under equal steps only")
-    }
-
-    /// Counts a step; rows are empty after the last one. Returns whether a sweep ends with it.
-    pub(super) fn step_is_given(&mut self, share: &Share) -> bool {
-        let empty = self.empty_rows(share);
-        let progress = self.progress_mut();
+    /// Counts a step; slots are empty after the last one. Returns whether a sweep ends with it, and whether the data do.
+    pub(super) fn step_is_given(&mut self, share: &Share) -> (bool, bool) {
+        let Some(progress) = &mut self.progress else { return (false, false) };
         progress.steps.given += 1;
         let (steps, idle) = (progress.steps, progress.idle);
         if steps.is_running() {
-            return false;
+            return (false, false);
         }
         progress.steps = Steps::default();
-        let truncated = self.truncated_mut();
-        truncated.rows = empty;
-        if !idle && truncated.fetched != steps.end() {
+        self.rows = self.empty_slots(share);
+        if !idle && self.fetched != steps.end() {
             // What is left of the stretch is passed over by the next call.
-            truncated.reset();
+            self.demand = None;
         }
-        truncated.fetched = steps.end();
-        self.ended = steps.data_end;
-        steps.end().sweep > steps.sweep
+        self.fetched = steps.end();
+        (steps.end().sweep > steps.sweep, steps.data_end)
     }
 
     /// Counts the steps of a demand from a cursor on. `None` at the end of the data.
-    fn steps_from(&mut self, at: Cursor, demand: Demand) -> Result<Option<Cursor>, Error> {
-        let shape = self.rows_shape(demand);
-        let index = self.indexed()?.index.clone();
-        Ok(Planner::new(self.plan.clone()).steps_of_rows(&index, at, demand, shape)?)
+    fn steps_from(&self, source: &mut Source, at: Cursor, demand: Demand) -> Result<Option<Cursor>, Error> {
+        let shape = self.slots_shape(&source.plan, demand);
+        let index = source.indexed()?.index.clone();
+        Ok(Planner::new(source.plan.clone()).steps_of_rows(&index, at, demand, shape)?)
     }
 
-    /// Gives rows that are all empty own sequences of the stretch again.
-    pub(super) fn repeat(&mut self, share: &Share) -> Result<(), Error> {
-        let index = self.indexed()?.index.clone();
-        let spec = PlanSpec { equal_steps: None, ..self.plan.clone() };
-        let mut replay = self.progress_mut().replay.take().unwrap_or_else(|| Replay::new(spec));
+    /// Gives slots that are all empty own sequences of the stretch again.
+    pub(super) fn repeat(&mut self, source: &mut Source, share: &Share) -> Result<(), Error> {
+        let Some(StepProgress { mut steps, idle, replay }) = self.progress.take() else { return Ok(()) };
+        let spec = PlanSpec { equal_steps: None, ..source.plan.clone() };
+        let mut replay = replay.unwrap_or_else(|| Replay::new(spec));
+        let repeated = self.repeat_from(source, share, &mut steps, &mut replay);
+        self.progress = Some(StepProgress { steps, idle, replay: Some(replay) });
+        repeated
+    }
+
+    fn repeat_from(
+        &mut self,
+        source: &mut Source,
+        share: &Share,
+        steps: &mut Steps,
+        replay: &mut Replay,
+    ) -> Result<(), Error> {
+        let index = source.indexed()?.index.clone();
         let mut useless_since = None;
-        while let Some(row) = self.truncated().rows.hungry() {
-            let mut steps = self.progress_mut().steps;
+        while let Some(slot) = self.rows.hungry() {
             let from = *useless_since.get_or_insert(steps.again());
-            let Some((planned, keep)) = replay.next(&index, &mut steps, share.fetch)? else { break };
-            self.progress_mut().steps = steps;
-            let pipeline = self.pipeline.as_ref().ok_or(Error::Cancelled)?;
+            let Some((planned, keep)) = replay.next(&index, steps, share.fetch)? else { break };
+            let pipeline = source.pipeline.as_ref().ok_or(Error::Cancelled)?;
             let packed = pipeline.single(planned, steps.sweep, keep)?;
-            let length = length_of(&packed);
             // Its faults have been charged when it came first.
-            if packed.refused.is_none() && length > 0 {
+            if packed.refused.is_none() && length_of(&packed) > 0 {
                 let sequence =
                     index.chunk(planned.chunk as usize).first_sequence + u64::from(planned.sequence);
-                self.put(
-                    row,
-                    packed,
-                    PendingSequence { sequence, sweep_end: false, sweep: steps.sweep, keep },
-                )?;
+                let pending = PendingSequence { sequence, sweep_end: false, sweep: steps.sweep, keep };
+                self.put(source, slot, packed, pending)?;
                 useless_since = None;
             } else if steps.again() == from {
                 break;
             }
         }
-        self.progress_mut().replay = Some(replay);
         Ok(())
     }
+}
 
-    /// As [`Source::for_each_rows`], under equal steps.
-    pub(super) fn for_each_step(
-        &self,
-        plan: PlanSpec,
-        index: &Index,
-        demand: Demand,
-        share: &Share,
-        mut each: impl FnMut(&TruncatedPlan) -> bool,
-    ) -> Result<(), Error> {
-        let shape = self.rows_shape(demand);
-        let repeats = plan.equal_steps == Some(EqualSteps::Repeat);
-        let own = PlanSpec { equal_steps: None, ..plan.clone() };
-        let (mut counting, mut own) = (Planner::new(plan), Replay::new(own));
-        let mut planned = TruncatedPlan::default();
-        let push = |rows: &mut Rows<Planned>, row: usize, (sequence, keep): (Planned, Option<u32>)| {
-            let counted = index.lengths(sequence.chunk as usize).get(sequence.sequence as usize);
-            // No state is made of it.
-            let waits = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep };
-            rows.push(row, sequence, waits, keep.map_or(counted, |keep| keep.min(counted)));
-        };
-        let mut at = Cursor::default();
-        while let Some(Cursor { mut steps, .. }) = counting.steps_of_rows(index, at, demand, shape)? {
-            let mut rows = shape.rows_of(demand.workers, demand.rank);
-            let mut first_time = Some(steps.begin());
-            for given in 1..=steps.of {
-                while let (Some(row), Some(at)) = (rows.hungry(), &mut first_time) {
-                    match own.next_from(index, &steps, at, share.fetch)? {
-                        Some(sequence) => push(&mut rows, row, sequence),
-                        None => first_time = None,
-                    }
-                }
-                let is_empty = rows.is_empty();
-                while let Some(row) = rows.hungry().filter(|_| repeats && is_empty) {
-                    match own.next(index, &mut steps, share.fetch)? {
-                        Some(sequence) => push(&mut rows, row, sequence),
-                        None => break,
-                    }
-                }
-                planned.segments.clear();
-                rows.take(&mut planned.segments);
-                planned.sweep_end = given == steps.of && steps.end().sweep > steps.sweep;
-                if !each(&planned) {
-                    return Ok(());
+/// Calls `each` with the minibatches of a plan, under equal steps.
+pub(super) fn for_each_step(
+    plan: PlanSpec,
+    index: &Index,
+    demand: Demand,
+    (shape, fetch): (RowsShape, Demand),
+    mut each: impl FnMut(&TruncatedPlan) -> bool,
+) -> Result<(), Error> {
+    let repeats = plan.equal_steps == Some(EqualSteps::Repeat);
+    let own = PlanSpec { equal_steps: None, ..plan.clone() };
+    let (mut counting, mut own) = (Planner::new(plan), Replay::new(own));
+    let mut planned = TruncatedPlan::default();
+    let push = |rows: &mut Rows<Planned>, row: usize, (sequence, keep): (Planned, Option<u32>)| {
+        let counted = index.lengths(sequence.chunk as usize).get(sequence.sequence as usize);
+        // No state is made of it.
+        let waits = PendingSequence { sequence: 0, sweep_end: false, sweep: 0, keep };
+        rows.push(row, sequence, waits, keep.map_or(counted, |keep| keep.min(counted)));
+    };
+    let mut at = Cursor::default();
+    while let Some(Cursor { mut steps, .. }) = counting.steps_of_rows(index, at, demand, shape)? {
+        let mut rows = shape.rows_of(demand.workers, demand.rank);
+        let mut first_time = Some(steps.begin());
+        for given in 1..=steps.of {
+            while let (Some(row), Some(at)) = (rows.hungry(), &mut first_time) {
+                match own.next_from(index, &steps, at, fetch)? {
+                    Some(sequence) => push(&mut rows, row, sequence),
+                    None => first_time = None,
                 }
             }
-            if steps.data_end {
-                break;
+            let is_empty = rows.is_empty();
+            while let Some(row) = rows.hungry().filter(|_| repeats && is_empty) {
+                match own.next(index, &mut steps, fetch)? {
+                    Some(sequence) => push(&mut rows, row, sequence),
+                    None => break,
+                }
             }
-            at = steps.end();
+            planned.segments.clear();
+            rows.take(&mut planned.segments);
+            planned.sweep_end = given == steps.of && steps.end().sweep > steps.sweep;
+            if !each(&planned) {
+                return Ok(());
+            }
         }
-        Ok(())
+        if steps.data_end {
+            break;
+        }
+        at = steps.end();
     }
+    Ok(())
 }

@@ -52,5 +52,5 @@ impl Source {
 
 fn over_budget(last: &DataError, budget: u64) -> DataError {
     let kind = DataErrorKind::BudgetSpent { last: Box::new(last.kind().clone()), budget };
-    DataError::new(kind, last.at().clone()).within(last.stream().map(str::to_string), last.key().cloned())
+    last.clone().with_kind(kind)
 }

@@ -32,7 +32,7 @@ pub struct SourceSpec {
     pub transforms: StreamTransforms,
     /// Every sequence must be one sample.
     pub frame_mode: bool,
-    /// Sequences are cut into pieces.
+    /// Sequences are cut into segments.
     pub truncation: Option<TruncationSpec>,
     /// Type of all values.
     pub element: Element,
@@ -44,6 +44,9 @@ pub struct SourceSpec {
     pub prefetch: bool,
     /// How faults are handled beyond what deserializers say.
     pub faults: FaultRules,
+    /// Whether the corpus is only to be [checked](Source::check): then it is indexed by the check, which lists everything
+    /// that keeps it from being indexed.
+    pub only_checked: bool,
 }
 
 impl Source {
@@ -108,7 +111,7 @@ impl Source {
         };
         if source.may_grow() {
             source.pipeline = Some(source.growing_pipeline());
-        } else {
+        } else if !spec.only_checked {
             source.switch_to_index()?;
         }
         source.state = source.state_at(Cursor::default(), 0);
@@ -179,9 +182,9 @@ impl SourceSpec {
         }
     }
 
-    fn truncated(&self, n_streams: usize, drops_last: bool) -> Option<Truncated> {
+    fn truncated(&self, n_streams: usize, drops_last: bool) -> Option<Box<Truncated>> {
         let equal_steps = self.plan.equal_steps.is_some() && self.plan.sharing == Sharing::Chunk;
         let memory = (n_streams, self.memory_limit);
-        self.truncation.map(|t| Truncated::new(t, memory, drops_last, equal_steps))
+        self.truncation.map(|t| Box::new(Truncated::new(t, memory, drops_last, equal_steps)))
     }
 }

@@ -1,26 +1,27 @@
-//! One pass over everything, in order, without minibatches: whoever makes something of all data is given them as they are
+//! One pass over everything, in order, without minibatches: a caller that makes something of all data gets them as they are
 //! decoded, on the threads that decode, and gets what was made back in order.
 //!
 //! What comes is what minibatches would hold: the same sequences, the same faults charged, the same errors.
 
 use std::sync::atomic::Ordering;
 
-use tesson_core::{ByteRun, Chunk, DecodeRoom, Error, ResourceId, Scratch, StreamingDecoder, UsageError};
+use tesson_core::{ByteRun, Chunk, DecodeRoom, Error, ResourceId, Scratch, StreamingDecoder};
 use tesson_plan::{Cursor, Limit};
 
 use super::Source;
 use super::budget::Budget;
-use crate::deliver::{decode_room, piece_room};
+use crate::deliver::{decode_room, run_room};
 use crate::executor::OrderedJobs;
 use crate::fault;
 use crate::fetch::Resources;
 use crate::pack;
+use crate::refusal::EngineRefusal;
 use crate::stats::Counters;
 
-/// So many times smaller pieces are cut where decoding makes too much of them.
+/// So many times smaller byte runs are cut where decoding makes too much of them.
 const SMALLER: u64 = 8;
 
-/// A piece in memory, its columns, and what is made of them take about so many times the piece's bytes.
+/// A byte run in memory, its columns, and what is made of them take about so many times the byte run's bytes.
 const COPIES: u64 = 4;
 
 impl Source {
@@ -59,10 +60,7 @@ impl Source {
         self.check_process()?;
         let deserializer = self.parts.primary().clone();
         let Some(decoder) = deserializer.streaming().filter(|_| self.is_one_pass()) else {
-            return Err(Error::from(UsageError::new(
-                "only data that are read once, as stored and from the beginning, are gone through in one pass".into(),
-            ))
-            .into());
+            return Err(Error::from(EngineRefusal::NotOnePass).into());
         };
         let budget = Budget::of(self.memory_limit, self.threads);
         let decoding = Decoding {
@@ -70,7 +68,7 @@ impl Source {
             resources: &self.resources.clone(),
             counters: &self.counters.clone(),
             room: decode_room(usize::try_from(self.memory_limit).unwrap_or(usize::MAX)),
-            least_bytes: budget.piece_bytes,
+            least_bytes: budget.run_bytes,
         };
         let most_ahead = 2 + 2 * self.threads;
         let most_bytes = budget.blocks / COPIES;
@@ -83,11 +81,11 @@ impl Source {
             }
             // However this ends, so do the workers.
             let _end = Close(&jobs);
-            let mut cutter = Cutter::new(decoder, budget.piece_bytes);
+            let mut cutter = Cutter::new(decoder, budget.run_bytes);
             let mut lines = Lines::default();
             loop {
                 while jobs.under_way() < most_ahead
-                    && (jobs.under_way() == 0 || cutter.bytes_ahead + cutter.piece_bytes <= most_bytes)
+                    && (jobs.under_way() == 0 || cutter.bytes_ahead + cutter.run_bytes <= most_bytes)
                     && let Some(job) = cutter.next(decoding.resources)
                 {
                     jobs.give(job);
@@ -106,8 +104,8 @@ impl Source {
                     Outcome::Failed(Error::Cancelled) => return Err(Error::Cancelled.into()),
                     Outcome::Failed(e) => return Err(self.failed.insert(lines.down(e)).clone().into()),
                 };
-                cutter.bytes_ahead -= made.piece.bytes;
-                self.pass_by(&made, lines.base(made.piece.resource))?;
+                cutter.bytes_ahead -= made.run.bytes;
+                self.pass_by(&made, lines.base(made.run.resource))?;
                 lines.pass(made.n_lines);
                 take(made.made)?;
             }
@@ -159,10 +157,10 @@ impl Lines {
     }
 }
 
-/// What was made of a piece.
+/// What was made of a byte run.
 struct Made<T> {
     made: T,
-    piece: ByteRun,
+    run: ByteRun,
     n_lines: u64,
     n_sequences: u64,
     n_samples: u64,
@@ -179,73 +177,73 @@ enum Outcome<T> {
     },
 }
 
-/// A piece to be decoded and the one before it, or why none can be cut there.
+/// A byte run to be decoded and the one before it, or why none can be cut there.
 struct Job {
-    piece: Result<ByteRun, Error>,
+    run: Result<ByteRun, Error>,
     after: Option<ByteRun>,
 }
 
-/// Cuts pieces one after the other.
+/// Cuts byte runs one after the other.
 struct Cutter<'a> {
     decoder: &'a dyn StreamingDecoder,
-    /// The piece that was cut last; `None` at the end.
+    /// The byte run that was cut last; `None` at the end.
     last: Option<Option<ByteRun>>,
-    /// Bytes that a piece should have.
-    piece_bytes: u64,
-    /// Bytes of the pieces that have been cut and not taken back.
+    /// Bytes that a byte run should have.
+    run_bytes: u64,
+    /// Bytes of the byte runs that have been cut and not taken back.
     bytes_ahead: u64,
     scratch: Vec<u8>,
 }
 
 impl<'a> Cutter<'a> {
-    fn new(decoder: &'a dyn StreamingDecoder, piece_bytes: u64) -> Cutter<'a> {
-        Cutter { decoder, last: Some(None), piece_bytes, bytes_ahead: 0, scratch: Vec::new() }
+    fn new(decoder: &'a dyn StreamingDecoder, run_bytes: u64) -> Cutter<'a> {
+        Cutter { decoder, last: Some(None), run_bytes, bytes_ahead: 0, scratch: Vec::new() }
     }
 
-    /// The next piece; `None` after the last one, and after an error.
+    /// The next byte run; `None` after the last one, and after an error.
     fn next(&mut self, resources: &Resources) -> Option<Job> {
         let after = self.last.take()?;
-        let piece = self.decoder.cut(after, self.piece_bytes, resources, &mut self.scratch).transpose()?;
-        if let Ok(piece) = &piece {
-            self.last = Some(Some(*piece));
-            self.bytes_ahead += piece.bytes;
+        let run = self.decoder.cut(after, self.run_bytes, resources, &mut self.scratch).transpose()?;
+        if let Ok(run) = &run {
+            self.last = Some(Some(*run));
+            self.bytes_ahead += run.bytes;
         }
-        Some(Job { piece, after })
+        Some(Job { run, after })
     }
 
-    /// Goes back to this piece, and cuts smaller ones from there on.
+    /// Goes back to this byte run, and cuts smaller ones from there on.
     fn cut_smaller(&mut self, after: Option<ByteRun>) {
         self.last = Some(after);
-        self.piece_bytes = (self.piece_bytes / SMALLER).max(1);
+        self.run_bytes = (self.run_bytes / SMALLER).max(1);
         self.bytes_ahead = 0;
     }
 }
 
-/// What decoding a piece needs.
+/// What decoding a byte run needs.
 struct Decoding<'a> {
     decoder: &'a dyn StreamingDecoder,
     resources: &'a Resources,
     counters: &'a Counters,
     /// What may be decoded of one sequence.
     room: DecodeRoom,
-    /// Bytes of a piece that has [room](piece_room) for what is decoded of it at least.
+    /// Bytes of a byte run that has [room](run_room) for what is decoded of it at least.
     least_bytes: u64,
 }
 
 impl Decoding<'_> {
-    /// Decodes pieces, and makes something of each.
+    /// Decodes byte runs, and makes something of each.
     fn serve<T>(&self, jobs: &OrderedJobs<Job, Outcome<T>>, make: &impl Fn(&Chunk) -> T) {
         let mut scratch = Scratch { room: self.room, ..Scratch::default() };
         let (mut bytes, mut chunk) = (Vec::new(), Chunk::empty());
-        let run = |Job { piece, after }: Job| {
-            let piece = match piece {
-                Ok(piece) => piece,
+        let run = |Job { run, after }: Job| {
+            let run = match run {
+                Ok(run) => run,
                 Err(e) => return Outcome::Failed(e),
             };
-            let read = self.resources.read_run(self.decoder, piece, &mut bytes);
-            scratch.room.all = piece_room(piece.bytes.max(self.least_bytes)).max(self.room.sequence);
+            let read = self.resources.read_run(self.decoder, run, &mut bytes);
+            scratch.room.all = run_room(run.bytes.max(self.least_bytes)).max(self.room.sequence);
             let decoded = read
-                .and_then(|()| self.decoder.decode(piece, &bytes, self.resources, &mut scratch, &mut chunk));
+                .and_then(|()| self.decoder.decode(run, &bytes, self.resources, &mut scratch, &mut chunk));
             self.counters.note_warnings(&mut scratch);
             self.counters.blocks_loaded.fetch_add(1, Ordering::Relaxed);
             match decoded {
@@ -253,7 +251,7 @@ impl Decoding<'_> {
                 Err(e) => Outcome::Failed(e),
                 Ok(()) => Outcome::Made(Made {
                     made: make(&chunk),
-                    piece,
+                    run,
                     n_lines: chunk.n_lines,
                     n_sequences: u64::from(chunk.n_sequences) - chunk.left_out.len() as u64,
                     n_samples: chunk.lengths.iter().map(|&n| u64::from(n)).sum(),
@@ -266,7 +264,7 @@ impl Decoding<'_> {
     }
 }
 
-/// Ends the workers when whoever takes their results ends, even by a panic.
+/// Ends the workers when the thread that takes their results ends, even by a panic.
 struct Close<'a, T>(&'a OrderedJobs<Job, Outcome<T>>);
 
 impl<T> Drop for Close<'_, T> {

@@ -44,8 +44,8 @@ impl Source {
         let retain = keep || small || self.plan.order.needs_all_chunks(&indexed.index);
         // What is read in order is evicted at once, and best before it leaves the cache.
         let kept = shuffled || retain;
-        let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.piece_bytes };
-        let table = Arc::new(BlockTable::of(&indexed, self.block_sizes(block_bytes, budget.piece_bytes)));
+        let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.run_bytes };
+        let table = Arc::new(BlockTable::of(&indexed, self.block_sizes(block_bytes, budget.run_bytes)));
         let corpus_index = CorpusIndex::Indexed { index: indexed.index, corpus: indexed.corpus, table };
         self.pipeline = Some(self.pipeline_of(corpus_index, &budget, retain, by_row));
         Ok(())
@@ -144,8 +144,9 @@ impl Source {
             },
             charge_foreign: self.plan.sharing == Sharing::Position && self.forgives(),
             sample_bytes: self.sample_bytes(),
-            piece_bytes: budget.piece_bytes,
-            spare_bytes: budget.spares as usize,
+            made_sample_bytes: self.transforms.sample_bytes(),
+            run_bytes: budget.run_bytes,
+            chunk_pool_bytes: budget.chunk_pool as usize,
         };
         let most = usize::try_from(self.memory_limit / SEQUENCE_BYTES).unwrap_or(usize::MAX);
         let planner = Planner::new(spec).with_most_sequences(most);

@@ -1,4 +1,4 @@
-//! What will come when, told without reading data.
+//! What will come when, without reading data.
 
 use tesson_core::{Error, Index};
 use tesson_plan::{BatchPlan, Demand, Limit, PlanSpec, Planner, Progress};
@@ -14,18 +14,19 @@ impl Source {
     pub fn steps_per_sweep(&mut self, demand: Demand) -> Result<u64, Error> {
         let plan = PlanSpec { limit: Limit::Sweeps(1), ..self.plan.clone() };
         let index = self.indexed()?.index.clone();
-        if self.truncated.is_some() {
-            return self.truncated_steps(plan, &index, demand);
-        }
         let mut steps = 0;
-        for_each_plan(plan, &index, demand, |_| {
+        let mut count = || {
             steps += 1;
             true
-        })?;
+        };
+        match &self.truncated {
+            Some(truncated) => truncated.for_each_plan(self, plan, &index, demand, |_| count())?,
+            None => for_each_plan(plan, &index, demand, |_| count())?,
+        }
         Ok(steps)
     }
 
-    /// Shows what comes when, from the start, without reading data: whole sequences, from which truncated rows are filled
+    /// Shows what comes when, from the start, without reading data: whole sequences, from which the slots of truncated reading are filled
     /// ([`Source::plan_truncated`]). `each` returns whether to continue.
     ///
     /// # Errors

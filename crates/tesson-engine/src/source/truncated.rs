@@ -1,46 +1,49 @@
-//! Truncated reading (§9.3): the pipeline delivers whole sequences, one at a time; rows take pieces of equal length.
+//! Truncated reading (§9.3): the pipeline delivers whole sequences, one at a time; slots cut them into segments of equal
+//! length.
 //!
-//! Rows are filled by parsed lengths, which only decoded sequences have, so this happens where minibatches are handed
-//! out, in plan order. What waits in the rows is part of the state after a minibatch, by number and sweep; a restored
-//! source fetches it anew, transforms it as before and cuts it where the data end.
+//! Slots are filled by parsed lengths, which only decoded sequences have, so this happens where minibatches are handed
+//! out, in plan order. The sequences pending in slots are part of the state after a minibatch, by number and sweep; a
+//! restored source fetches them anew, transforms them as before and cuts them where the data end.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use tesson_core::identity::Identity;
 use tesson_core::{Error, Index, StreamInfo, UsageError};
 use tesson_plan::{
-    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, Rows, RowsShape, RowsState,
-    Segment, Sharing, Steps,
+    BatchSlot, Cursor, Demand, EqualSteps, PendingSequence, PlanSpec, Planned, ResumeState, Rows, RowsShape,
+    RowsState, Segment, Sharing, Steps,
 };
 
 use super::Source;
-use super::equal_steps::StepProgress;
+use super::equal_steps::{self, StepProgress};
 use crate::arrays::Arrays;
-use crate::deliver::{Packed, Taken};
+use crate::deliver::{Packed, Taken, largest_batch, limit_for};
 use crate::minibatch::Minibatch;
 use crate::pack::{self, Pools, Whole};
+use crate::pool::trimmed_bytes;
+use crate::refusal::EngineRefusal;
+use crate::transform::dense_bytes;
 
 /// How sequences are cut into segments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TruncationSpec {
-    /// Samples of a row in one minibatch, at least 1.
+    /// Samples of a slot in one minibatch, at least 1.
     pub length: u64,
-    /// Samples that a row of one sequence only repeats (§9.4), fewer than `length`.
+    /// Samples that a slot with one sequence repeats (§9.4), fewer than `length`.
     pub right_splice: u64,
     /// Whether sparse streams stay sparse; in the reference they come out dense.
     pub keep_sparse: bool,
 }
 
-/// What a row takes in a state and in memory at least.
-const ROW_BYTES: u64 = 256;
+/// Bytes that a slot takes in a state and in memory at least.
+const SLOT_BYTES: u64 = 256;
 
-/// The rows of a source, and what they are for.
+/// The slots of a source, and how they are filled.
 pub(super) struct Truncated {
     spec: TruncationSpec,
-    /// Whether minibatches at the end of the data are left out in which a row is not full.
+    /// Whether minibatches at the end of the data are left out in which a slot is not full.
     drops_last: bool,
-    /// What the last call asked for.
+    /// The demand of the last call; `None` if the slots are to be filled anew.
     pub(super) demand: Option<Demand>,
     pub(super) rows: Rows<Arc<Whole>>,
     /// Under equal steps: the progress through them.
@@ -51,8 +54,14 @@ pub(super) struct Truncated {
     pub(super) fetched: Cursor,
     /// Faults charged so far, those of sequences fetched since the last minibatch included.
     faults: u64,
-    /// Bytes of sequences fetched since they were last counted.
-    bytes: u64,
+    /// Bytes of the sequences in the slots.
+    held_bytes: u64,
+    /// Bytes of the last minibatch, as its caller may still hold it.
+    last_bytes: u64,
+    /// Bytes of full slots and of a minibatch of them, by what is known before they are filled.
+    expected: (u64, u64),
+    /// Bytes that the pipeline leaves for all of these.
+    reserved: u64,
     pools: Pools,
 }
 
@@ -91,15 +100,18 @@ impl Truncated {
             over: false,
             fetched: Cursor::default(),
             faults: 0,
-            bytes: 0,
+            held_bytes: 0,
+            last_bytes: 0,
+            expected: (0, 0),
+            reserved: 0,
             pools: Pools::new(n_streams, usize::try_from(memory_limit).unwrap_or(usize::MAX)),
         }
     }
 
-    /// Whether rows make no minibatch any more, if nothing is fetched for them.
-    fn ends_with<T: Clone>(&self, rows: &Rows<T>, share: &Share) -> bool {
-        let lacks = |workers: u64| !rows.serve(workers as usize);
-        rows.is_empty() || self.drops_last && !rows.are_full() || share.serves_all.is_some_and(lacks)
+    /// Whether slots make no minibatch any more, if nothing is fetched for them.
+    fn ends_with<T: Clone>(&self, slots: &Rows<T>, share: &Share) -> bool {
+        let lacks = |workers: u64| !slots.serve(workers as usize);
+        slots.is_empty() || self.drops_last && !slots.are_full() || share.serves_all.is_some_and(lacks)
     }
 
     /// Whether there is no further minibatch, as far as is known.
@@ -113,7 +125,7 @@ impl Truncated {
         Cursor { steps, ..self.fetched }
     }
 
-    /// The row that is to be given another sequence, if there is any for it.
+    /// The slot that needs another sequence, if there is one for it.
     fn wants(&self) -> Option<usize> {
         let may_take = match &self.progress {
             Some(progress) => !progress.idle && progress.steps.hold(self.fetched),
@@ -122,19 +134,29 @@ impl Truncated {
         self.rows.hungry().filter(|_| may_take && !self.over)
     }
 
-    /// What was asked for is to be worked out again.
-    pub(super) fn reset(&mut self) {
-        self.demand = None;
+    /// Bytes of the slots with a minibatch of so many bytes, and the number of slots. Those that are not filled yet, before
+    /// the size of the minibatch is known, are taken to be like the others.
+    fn bytes_needed(&self, batch_bytes: u64) -> (u64, usize) {
+        let rows = self.rows.state().rows;
+        let filled = rows.iter().filter(|row| !row.waiting.is_empty()).count().max(1) as u64;
+        let bytes = match batch_bytes {
+            0 => {
+                let held = self.held_bytes.saturating_mul(rows.len() as u64).div_ceil(filled);
+                held.max(self.expected.0).saturating_add(self.expected.1)
+            }
+            _ => self.held_bytes + batch_bytes,
+        };
+        (bytes, rows.len())
     }
 }
 
-/// How many rows there are, and whose.
+/// How many slots there are, and whose.
 pub(super) struct Share {
-    /// Rows that this worker fills.
+    /// Slots that this worker fills.
     filled: u64,
     /// What it fetches.
     pub(super) fetch: Demand,
-    /// Of the filled rows it delivers every `workers`-th, from `rank` on.
+    /// Of the filled slots it delivers every `workers`-th, from `rank` on.
     workers: u64,
     rank: u64,
     /// The number of workers, if the data end where one of them has nothing.
@@ -142,77 +164,32 @@ pub(super) struct Share {
 }
 
 impl Share {
-    /// Leaves the segments of other workers' rows out, and numbers the own rows.
-    fn keep_own<T>(&self, pieces: &mut Vec<Segment<T>>) {
+    /// The number of slots that this worker delivers.
+    fn own_slots(&self) -> u64 {
+        (self.filled + self.workers - 1 - self.rank) / self.workers
+    }
+
+    /// Removes the segments of other workers' slots, and numbers its own.
+    fn keep_own<T>(&self, segments: &mut Vec<Segment<T>>) {
         let (workers, rank) = (self.workers as u32, self.rank as u32);
-        pieces.retain(|piece| piece.row % workers == rank);
-        pieces.iter_mut().for_each(|piece| piece.row /= workers);
+        segments.retain(|segment| segment.row % workers == rank);
+        segments.iter_mut().for_each(|segment| segment.row /= workers);
     }
 }
 
 /// A truncated minibatch that nothing has been read for.
 #[derive(Debug, Default)]
 pub struct TruncatedPlan {
-    /// The segments, row by row.
+    /// The segments, slot by slot.
     pub segments: Vec<Segment<Planned>>,
     /// Whether a sweep ends with one of them.
     pub sweep_end: bool,
 }
 
 impl Source {
-    /// The next truncated minibatch.
-    pub(super) fn next_truncated(
-        &mut self,
-        demand: Demand,
-        interrupted: &mut dyn FnMut() -> bool,
-    ) -> Result<Option<Minibatch>, Error> {
-        let share = self.share_of_rows(demand)?;
-        if self.truncated().demand != Some(demand) || self.demand.is_none() {
-            self.retarget_rows(demand, &share)?;
-        }
-        if self.has_equal_steps() && !self.begin_steps(demand, &share)? {
-            self.ended = true;
-            return Ok(None);
-        }
-        while let Some(row) = self.truncated().wants() {
-            let pipeline = self.pipeline.as_mut().ok_or(Error::Cancelled)?;
-            match pipeline.take(interrupted) {
-                Ok(Taken::Made(packed)) => self.fill(row, packed)?,
-                Ok(Taken::End) => self.truncated_mut().over = true,
-                Ok(Taken::Outgrown) => unreachable!("sequences are counted before they are truncated"),
-                Err(Error::Cancelled) => return Err(Error::Cancelled),
-                Err(e) => return Err(self.failed.insert(e).clone()),
-            }
-        }
-        if self.truncated().is_over(&share) {
-            self.ended = true;
-            return Ok(None);
-        }
-        let repeats = self.has_equal_steps() && self.plan.equal_steps == Some(EqualSteps::Repeat);
-        if repeats && self.truncated().rows.is_empty() {
-            self.repeat(&share)?;
-        }
-        self.hand_out(&share).map(Some)
-    }
-
-    /// Minibatches of a plan, if every sequence is as long as the index says.
-    pub(super) fn truncated_steps(
-        &self,
-        plan: PlanSpec,
-        index: &Index,
-        demand: Demand,
-    ) -> Result<u64, Error> {
-        let mut steps = 0;
-        self.for_each_rows(plan, index, demand, |_| {
-            steps += 1;
-            true
-        })?;
-        Ok(steps)
-    }
-
     /// Shows which segments of which sequences truncated minibatches hold, from the start, without reading data: as if every
-    /// sequence were as long as the index says. One that is shorter, for its faults, moves what follows it. `each` says
-    /// whether to go on.
+    /// sequence were as long as the index says. One that is shorter, for its faults, moves what follows it. `each` returns
+    /// whether to continue.
     ///
     /// # Errors
     /// As [`Source::plan`], and a source that does not truncate.
@@ -222,96 +199,128 @@ impl Source {
         each: impl FnMut(&TruncatedPlan) -> bool,
     ) -> Result<(), Error> {
         let index = self.indexed()?.index.clone();
-        if self.truncated.is_none() {
-            return Err(UsageError::new(
-                "whole sequences are read, there are no segments to be planned".into(),
-            )
-            .into());
+        let truncated = self.truncated.as_ref().ok_or(EngineRefusal::NotTruncated)?;
+        truncated.for_each_plan(self, self.plan.clone(), &index, demand, each)
+    }
+}
+
+impl Truncated {
+    /// The next truncated minibatch.
+    pub(super) fn next(
+        &mut self,
+        source: &mut Source,
+        demand: Demand,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<Option<Minibatch>, Error> {
+        let share = self.share_of_slots(source, demand)?;
+        if self.demand != Some(demand) || source.demand.is_none() {
+            self.retarget(source, demand, &share)?;
         }
-        self.for_each_rows(self.plan.clone(), &index, demand, each)
+        if !self.begin_steps(source, demand, &share)? {
+            source.ended = true;
+            return Ok(None);
+        }
+        while let Some(slot) = self.wants() {
+            let pipeline = source.pipeline.as_mut().ok_or(Error::Cancelled)?;
+            match pipeline.take(interrupted) {
+                Ok(Taken::Made(packed)) => self.fill(source, slot, packed)?,
+                Ok(Taken::End) => self.over = true,
+                Ok(Taken::Outgrown) => unreachable!("sequences are counted before they are truncated"),
+                Err(Error::Cancelled) => return Err(Error::Cancelled),
+                Err(e) => return Err(source.failed.insert(e).clone()),
+            }
+        }
+        if self.is_over(&share) {
+            source.ended = true;
+            return Ok(None);
+        }
+        if self.rows.is_empty() && source.plan.equal_steps == Some(EqualSteps::Repeat) {
+            self.repeat(source, &share)?;
+        }
+        self.deliver(source, &share).map(Some)
     }
 
-    fn for_each_rows(
+    /// The state after a restored one, and the slots that are filled by the next call.
+    pub(super) fn restore(&mut self, from: &ResumeState, into: &mut ResumeState) {
+        if self.progress.is_some() {
+            into.cursor.steps = from.cursor.steps;
+        }
+        into.rows = from.rows.clone();
+        self.demand = None;
+    }
+
+    /// Calls `each` with the minibatches of a plan, if every sequence is as long as the index says.
+    pub(super) fn for_each_plan(
         &self,
+        source: &Source,
         plan: PlanSpec,
         index: &Index,
         demand: Demand,
         mut each: impl FnMut(&TruncatedPlan) -> bool,
     ) -> Result<(), Error> {
         demand.validate()?;
-        let share = self.share_of_rows(demand)?;
-        if self.has_equal_steps() {
-            return self.for_each_step(plan, index, demand, &share, each);
+        let share = self.share_of_slots(source, demand)?;
+        if self.progress.is_some() {
+            let shape = self.slots_shape(&source.plan, demand);
+            return equal_steps::for_each_step(plan, index, demand, (shape, share.fetch), each);
         }
-        let mut rows = self.empty_rows(&share);
+        let mut slots = self.empty_slots(&share);
         let mut planned = TruncatedPlan::default();
-        let mut give = |rows: &mut Rows<Planned>| {
+        let mut give = |slots: &mut Rows<Planned>| {
             planned.segments.clear();
-            planned.sweep_end = rows.take(&mut planned.segments);
+            planned.sweep_end = slots.take(&mut planned.segments);
             share.keep_own(&mut planned.segments);
             each(&planned)
         };
-        let mut goes_on = true;
+        let mut wanted = true;
         super::plan::for_each_plan(plan, index, share.fetch, |fetched| {
             for &planned in &fetched.own {
                 let counted = index.lengths(planned.chunk as usize).get(planned.sequence as usize);
                 let length = fetched.keep_of_last.map_or(counted, |keep| keep.min(counted));
-                // One sequence a plan, and a row that is full gives way to the next one before it is asked for.
-                while goes_on && rows.hungry().is_none() {
-                    goes_on = give(&mut rows);
+                // One sequence a plan, and a slot that is full gives way to the next one before it is asked for.
+                while wanted && slots.hungry().is_none() {
+                    wanted = give(&mut slots);
                 }
-                let Some(row) = rows.hungry() else { return false };
-                // No state is made of them.
-                let waits =
+                let Some(slot) = slots.hungry() else { return false };
+                // No state is made of it.
+                let pending =
                     PendingSequence { sequence: 0, sweep_end: fetched.sweep_end, sweep: 0, keep: None };
-                rows.push(row, planned, waits, length);
+                slots.push(slot, planned, pending, length);
             }
             if fetched.own.is_empty() && fetched.sweep_end {
-                rows.sweep_ended();
+                slots.sweep_ended();
             }
-            goes_on
+            wanted
         })?;
-        while goes_on && !self.truncated().ends_with(&rows, &share) {
-            goes_on = give(&mut rows);
+        while wanted && !self.ends_with(&slots, &share) {
+            wanted = give(&mut slots);
         }
         Ok(())
     }
 
-    pub(super) fn truncated(&self) -> &Truncated {
-        self.truncated.as_ref().expect("asked in truncated reading only")
+    /// The slots of all workers.
+    pub(super) fn slots_shape(&self, plan: &PlanSpec, demand: Demand) -> RowsShape {
+        // A slot holds a sequence at a time.
+        let n = (demand.samples / self.spec.length).min(plan.most_sequences.unwrap_or(u64::MAX)).max(1);
+        let length = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
+        RowsShape { n, length, right_splice: self.spec.right_splice as u32 }
     }
 
-    pub(super) fn truncated_mut(&mut self) -> &mut Truncated {
-        self.truncated.as_mut().expect("asked in truncated reading only")
+    /// The slots that this worker fills, empty.
+    pub(super) fn empty_slots<T: Clone>(&self, share: &Share) -> Rows<T> {
+        let length = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
+        Rows::new(share.filled as usize, length, self.spec.right_splice as u32)
     }
 
-    /// The rows of all workers.
-    pub(super) fn rows_shape(&self, demand: Demand) -> RowsShape {
-        let spec = self.truncated().spec;
-        // A row holds a sequence at a time.
-        let n = (demand.samples / spec.length).min(self.plan.most_sequences.unwrap_or(u64::MAX)).max(1);
-        let length = u32::try_from(spec.length).unwrap_or(u32::MAX);
-        RowsShape { n, length, right_splice: spec.right_splice as u32 }
-    }
-
-    /// The rows that this worker fills, empty.
-    pub(super) fn empty_rows<T: Clone>(&self, share: &Share) -> Rows<T> {
-        let spec = self.truncated().spec;
-        let length = u32::try_from(spec.length).unwrap_or(u32::MAX);
-        Rows::new(share.filled as usize, length, spec.right_splice as u32)
-    }
-
-    fn share_of_rows(&self, demand: Demand) -> Result<Share, UsageError> {
+    fn share_of_slots(&self, source: &Source, demand: Demand) -> Result<Share, UsageError> {
         let Demand { samples, workers, rank } = demand;
-        let length = self.truncated().spec.length;
-        let shape = self.rows_shape(demand);
-        let all = shape.n;
-        if workers > all {
-            return Err(UsageError::new(format!(
-                "{workers} workers share the rows of a minibatch, of which a size of {samples} samples in pieces of {length} has {all}; choose a larger size or fewer workers"
-            )));
+        let (plan, length) = (&source.plan, self.spec.length);
+        let shape = self.slots_shape(plan, demand);
+        let slots = shape.n;
+        if workers > slots {
+            return Err(EngineRefusal::TooFewSlots { workers, samples, length, slots }.into());
         }
-        let share = match self.plan.sharing {
+        let share = match plan.sharing {
             Sharing::Chunk => Share {
                 filled: shape.share(workers, rank),
                 fetch: Demand { samples: 1, workers, rank },
@@ -320,177 +329,169 @@ impl Source {
                 serves_all: None,
             },
             Sharing::Position => Share {
-                filled: all,
+                filled: slots,
                 fetch: Demand { samples: 1, workers: 1, rank: 0 },
                 workers,
                 rank,
-                serves_all: (self.plan.equal_steps == Some(EqualSteps::Drop)).then_some(workers),
+                serves_all: (plan.equal_steps == Some(EqualSteps::Drop)).then_some(workers),
             },
         };
         // Those of all ranks are filled where their steps are counted.
-        let filled = if self.has_equal_steps() { all } else { share.filled };
-        if filled > self.memory_limit / ROW_BYTES {
-            return Err(UsageError::new(format!(
-                "a minibatch of {samples} samples in pieces of {length} has {all} rows, for which memory is too small; choose a smaller size or a larger `memoryLimit`"
-            )));
+        let filled = if self.progress.is_some() { slots } else { share.filled };
+        if filled > source.memory_limit / SLOT_BYTES {
+            return Err(EngineRefusal::TooManySlots { samples, length, slots }.into());
         }
         Ok(share)
     }
 
-    /// Makes the pipeline deliver sequences from after the last minibatch handed out, and fills the rows with what waited
-    /// there.
-    fn retarget_rows(&mut self, demand: Demand, share: &Share) -> Result<(), Error> {
-        let saved = self.state.rows.clone().unwrap_or_default();
-        let n = saved.rows.len() as u64;
-        if !saved.is_empty() && n != share.filled {
-            return Err(UsageError::new(format!(
-                "sequences that are not finished wait in {n} rows, the call asks for {}; keep the size and the workers until the data end, or restore a state in which nothing waits",
-                share.filled
-            ))
-            .into());
+    /// Makes the pipeline deliver sequences from after the last minibatch handed out, and fills the slots with what was in
+    /// them there.
+    fn retarget(&mut self, source: &mut Source, demand: Demand, share: &Share) -> Result<(), Error> {
+        let saved = source.state.rows.clone().unwrap_or_default();
+        let slots = saved.rows.len() as u64;
+        if !saved.is_empty() && slots != share.filled {
+            return Err(EngineRefusal::SlotsInUse { slots, asked: share.filled }.into());
         }
-        if self.has_equal_steps() {
-            self.retarget_steps(demand, share)?;
+        self.rows = self.empty_slots(share);
+        self.held_bytes = 0;
+        self.reserve_expected(source, share)?;
+        if self.progress.is_some() {
+            self.retarget_steps(source, demand, share)?;
         } else {
-            self.retarget_indexed(share.fetch)?;
+            source.retarget(share.fetch, &mut || false)?;
         }
-        let mut rows = self.empty_rows(share);
-        self.fetch_again(&saved, &mut rows)?;
-        let fetched = Cursor { steps: Steps::default(), ..self.state.cursor };
-        let faults = self.state.faults;
-        let truncated = self.truncated_mut();
-        truncated.rows = rows;
-        (truncated.demand, truncated.over) = (Some(demand), false);
-        (truncated.fetched, truncated.faults, truncated.bytes) = (fetched, faults, 0);
+        self.refill(source, &saved)?;
+        (self.demand, self.over) = (Some(demand), false);
+        self.fetched = Cursor { steps: Steps::default(), ..source.state.cursor };
+        self.faults = source.state.faults;
         Ok(())
     }
 
-    /// Fetches what a state says of the rows.
-    fn fetch_again(&mut self, saved: &RowsState, rows: &mut Rows<Arc<Whole>>) -> Result<(), Error> {
-        let index = self.indexed()?.index.clone();
-        let pipeline = self.pipeline.as_ref().ok_or(Error::Cancelled)?;
-        // Where nothing waits there may have been another number of rows.
-        for (number, row) in saved.rows.iter().enumerate().filter(|(_, row)| !row.waiting.is_empty()) {
-            for &waits in &row.waiting {
+    /// Makes the pipeline leave memory for full slots and two minibatches of them, if sequences are of average length.
+    fn reserve_expected(&mut self, source: &mut Source, share: &Share) -> Result<(), Error> {
+        let index = source.indexed()?.index.clone();
+        let n_samples = index.n_samples();
+        let mean = n_samples.div_ceil(index.n_sequences().max(1)).max(1);
+        let length = self.spec.length;
+        let bytes = |streams: &[Arc<StreamInfo>], slots: u64, of_slot: u64| {
+            let sample = streams.iter().map(dense_bytes).fold(0, u64::saturating_add);
+            slots.saturating_mul(of_slot).min(n_samples).saturating_mul(sample)
+        };
+        let held = bytes(&source.transforms.outputs(), share.filled, length.saturating_add(2 * mean - 1));
+        let batch = bytes(&source.streams, share.own_slots(), length);
+        self.expected = (trimmed_bytes(held), batch);
+        let all = self.expected.0.saturating_add(batch.saturating_mul(2));
+        self.reserved = all.min(source.memory_limit);
+        source.pipeline.as_ref().ok_or(Error::Cancelled)?.reserve(self.reserved as usize);
+        Ok(())
+    }
+
+    /// Fetches again what a state says of the slots.
+    fn refill(&mut self, source: &mut Source, saved: &RowsState) -> Result<(), Error> {
+        let index = source.indexed()?.index.clone();
+        // Where no sequence waits there may have been another number of slots.
+        for (slot, row) in saved.rows.iter().enumerate().filter(|(_, row)| !row.waiting.is_empty()) {
+            for &pending in &row.waiting {
                 let n = index.n_sequences();
-                if waits.sequence >= n {
-                    let what =
-                        format!("the state's rows hold sequence {}, the corpus has {n}", waits.sequence);
-                    return Err(UsageError::new(what).into());
+                if pending.sequence >= n {
+                    return Err(EngineRefusal::StateSlotSequence { sequence: pending.sequence, n }.into());
                 }
-                let chunk = index.chunk_of_sequence(waits.sequence);
-                let sequence = waits.sequence - index.chunk(chunk).first_sequence;
+                let chunk = index.chunk_of_sequence(pending.sequence);
+                let sequence = pending.sequence - index.chunk(chunk).first_sequence;
                 let planned = Planned { chunk: chunk as u32, sequence: sequence as u32 };
-                let packed = pipeline.single(planned, waits.sweep, waits.keep)?;
-                let length = length_of(&packed);
-                rows.push(number, whole(packed), waits, length);
+                let pipeline = source.pipeline.as_ref().ok_or(Error::Cancelled)?;
+                let packed = pipeline.single(planned, pending.sweep, pending.keep)?;
+                self.put(source, slot, packed, pending)?;
             }
-            if !rows.set_cursor(number, row.cursor) {
-                let what = format!(
-                    "row {number} of the state stands at sample {} of a shorter sequence",
-                    row.cursor
-                );
-                return Err(UsageError::new(what).into());
+            if !self.rows.set_cursor(slot, row.cursor) {
+                return Err(EngineRefusal::StateSlotCursor { slot, cursor: row.cursor }.into());
             }
         }
         Ok(())
     }
 
-    /// Puts what was fetched into a row; its faults are charged here.
-    fn fill(&mut self, row: usize, mut packed: Packed) -> Result<(), Error> {
-        let faults = self.charge(&packed.charges, packed.passed, self.truncated().faults)?;
-        let (data_end, sweep_end, after) = (packed.data_end, packed.sweep_end, packed.after);
+    /// Puts what was fetched into a slot; its faults are charged here.
+    fn fill(&mut self, source: &mut Source, slot: usize, mut packed: Packed) -> Result<(), Error> {
+        self.faults = source.charge(&packed.charges, packed.passed, self.faults)?;
+        (self.fetched, self.over) = (packed.after, packed.data_end);
         let refused = packed.refused.take();
-        let waits = packed.first.map(|first| self.waits(first, &packed)).transpose()?;
-        let truncated = self.truncated_mut();
-        (truncated.faults, truncated.fetched, truncated.over) = (faults, after, data_end);
-        match waits.filter(|_| !packed.arrays.keys.is_empty() && refused.is_none()) {
-            Some(waits) => self.put(row, packed, waits)?,
-            None if sweep_end => truncated.rows.sweep_ended(),
+        match packed.first.filter(|_| !packed.arrays.keys.is_empty() && refused.is_none()) {
+            Some(BatchSlot { planned, sweep, .. }) => {
+                let first = source.indexed()?.index.chunk(planned.chunk as usize).first_sequence;
+                let sequence = first + u64::from(planned.sequence);
+                let (sweep_end, keep) = (packed.sweep_end, packed.keep_of_last);
+                self.put(source, slot, packed, PendingSequence { sequence, sweep_end, sweep, keep })?;
+            }
+            None if packed.sweep_end => self.rows.sweep_ended(),
             None => {}
         }
         refused.map_or(Ok(()), Err)
     }
 
-    /// Puts a sequence into a row, if memory allows.
-    pub(super) fn put(&mut self, row: usize, packed: Packed, waits: PendingSequence) -> Result<(), Error> {
-        let limit = self.memory_limit / 2;
-        let truncated = self.truncated_mut();
+    /// Puts a sequence into a slot, if memory allows.
+    pub(super) fn put(
+        &mut self,
+        source: &Source,
+        slot: usize,
+        packed: Packed,
+        pending: PendingSequence,
+    ) -> Result<(), Error> {
         let length = length_of(&packed);
-        let whole = whole(packed);
-        truncated.bytes += whole.bytes() as u64;
-        truncated.rows.push(row, whole, waits, length);
-        if truncated.bytes > limit {
-            truncated.bytes = truncated.rows.held().map(|whole| whole.bytes() as u64).sum();
-            if truncated.bytes > limit {
-                let what = format!(
-                    "the sequences that wait in {} rows take {} bytes; choose a smaller size, or a `memoryLimit` of more than twice as much",
-                    truncated.rows.len(),
-                    truncated.bytes
-                );
-                return Err(self.failed.insert(UsageError::new(what).into()).clone());
-            }
+        let (mut streams, keys) = packed.arrays.into_parts();
+        streams.iter_mut().for_each(|stream| stream.samples.trim());
+        let whole = Whole { streams, keys };
+        self.held_bytes += whole.bytes();
+        self.rows.push(slot, Arc::new(whole), pending, length);
+        self.make_room(source, 0)
+    }
+
+    /// Makes the pipeline leave memory for the slots, and for a minibatch of so many bytes beside the last one. Refuses what
+    /// is too large; another size begins where this one would have.
+    fn make_room(&mut self, source: &Source, batch_bytes: u64) -> Result<(), Error> {
+        let most = largest_batch(source.memory_limit);
+        let bytes = self.held_bytes.saturating_add(batch_bytes);
+        if bytes > most {
+            let (bytes, slots) = self.bytes_needed(batch_bytes);
+            self.rows = Rows::new(0, 1, 0);
+            self.demand = None;
+            let limit = limit_for(bytes);
+            return Err(EngineRefusal::SlotsBeyondMemory { slots, bytes, most, limit }.into());
+        }
+        let needed = bytes + self.last_bytes;
+        if needed > self.reserved {
+            self.reserved = needed + needed / 16;
+            source.pipeline.as_ref().ok_or(Error::Cancelled)?.reserve(self.reserved as usize);
         }
         Ok(())
     }
 
-    /// What a state says of a sequence that has been fetched.
-    fn waits(
-        &mut self,
-        BatchSlot { planned, sweep, .. }: BatchSlot,
-        packed: &Packed,
-    ) -> Result<PendingSequence, Error> {
-        let first = self.indexed()?.index.chunk(planned.chunk as usize).first_sequence;
-        let sequence = first + u64::from(planned.sequence);
-        Ok(PendingSequence { sequence, sweep_end: packed.sweep_end, sweep, keep: packed.keep_of_last })
-    }
-
-    /// Packs the next minibatch out of the rows.
-    fn hand_out(&mut self, share: &Share) -> Result<Minibatch, Error> {
-        let (streams, memory_limit) = (self.streams.clone(), self.memory_limit);
-        let truncated = self.truncated_mut();
-        let mut pieces: Vec<Segment<Arc<Whole>>> = Vec::new();
-        let mut sweep_end = truncated.rows.take(&mut pieces);
-        share.keep_own(&mut pieces);
-        let n_samples = pieces.iter().map(|p| u64::from(p.samples.1 - p.samples.0)).sum();
-        let bytes = pack::dense_bytes(&streams, n_samples);
-        if bytes > memory_limit / 2 {
-            let what = format!(
-                "the minibatch takes {bytes} bytes, half of `memoryLimit` is {}; choose a smaller size, or `keepSparse` for sparse streams",
-                memory_limit / 2
-            );
-            return Err(self.failed.insert(UsageError::new(what).into()).clone());
-        }
-        let own = (share.filled + share.workers - 1 - share.rank) / share.workers;
-        let steps = u32::try_from(truncated.spec.length).unwrap_or(u32::MAX);
-        let batches = pack::pack_segments(&streams, &pieces, (steps, own as u32), &truncated.pools);
-        let keys = pack::segment_keys(&pieces);
-        if self.has_equal_steps() {
-            sweep_end = self.step_is_given(share);
+    /// Packs the next minibatch out of the slots.
+    fn deliver(&mut self, source: &mut Source, share: &Share) -> Result<Minibatch, Error> {
+        let mut segments: Vec<Segment<Arc<Whole>>> = Vec::new();
+        let mut sweep_end = self.rows.take(&mut segments);
+        share.keep_own(&mut segments);
+        let bytes = pack::batch_bytes(&source.streams, &segments);
+        self.make_room(source, bytes)?;
+        let steps = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
+        let shape = (steps, share.own_slots() as u32);
+        let batches = pack::pack_segments(&source.streams, &segments, shape, &self.pools);
+        let keys = pack::segment_keys(&segments);
+        self.last_bytes = bytes;
+        self.held_bytes = self.rows.held().map(|whole| whole.bytes()).sum();
+        if self.progress.is_some() {
+            (sweep_end, source.ended) = self.step_is_given(share);
         } else {
-            self.ended = self.truncated().is_over(share);
+            source.ended = self.is_over(share);
         }
-        let truncated = self.truncated();
-        let (after, faults, state) = (truncated.after(), truncated.faults, truncated.rows.state());
-        self.counters
-            .samples
-            .fetch_add(batches.first().map_or(0, |s| s.n_samples() as u64), Ordering::Relaxed);
-        self.counters.minibatches.fetch_add(1, Ordering::Relaxed);
-        self.counters.sequences.fetch_add(pieces.len() as u64, Ordering::Relaxed);
-        let consumed = self.state.consumed.take().filter(|c| c.is_ahead_of(after));
-        self.state = self.state_at(after, faults);
-        self.state.consumed = consumed;
-        self.state.rows = Some(Arc::new(state));
-        Ok(Minibatch { arrays: Arrays::new(batches, keys), sweep_end, resume: self.state.clone() })
+        let n_samples = batches.first().map_or(0, |stream| stream.n_samples() as u64);
+        source.counters.count_minibatch(n_samples, segments.len() as u64);
+        source.advance(self.after(), self.faults);
+        source.state.rows = Some(Arc::new(self.rows.state()));
+        Ok(Minibatch { arrays: Arrays::new(batches, keys), sweep_end, resume: source.state.clone() })
     }
 }
 
 /// Samples of a sequence that has been fetched.
 pub(super) fn length_of(packed: &Packed) -> u32 {
     packed.arrays.streams.iter().map(|s| s.n_samples() as u32).max().unwrap_or(0)
-}
-
-fn whole(packed: Packed) -> Arc<Whole> {
-    let (streams, keys) = packed.arrays.into_parts();
-    Arc::new(Whole { streams, keys })
 }

@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Resource, Store};
 
-/// What happens to a read instead of what was asked for.
+/// What a read does instead of what was asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mishap {
+pub enum InjectedFault {
     /// Nothing unusual.
     None,
     /// At most this many bytes come.
@@ -21,9 +21,9 @@ pub enum Mishap {
 }
 
 /// The n-th read's fate.
-pub type Schedule = Arc<dyn Fn(u64) -> Mishap + Send + Sync>;
+pub type Schedule = Arc<dyn Fn(u64) -> InjectedFault + Send + Sync>;
 
-/// Another store's resources under a schedule of mishaps. Never offers bytes in place.
+/// Another store's resources under a schedule of faults. Never offers bytes in place.
 #[derive(Clone)]
 pub struct FakeStore {
     inner: Arc<dyn Store>,
@@ -32,7 +32,10 @@ pub struct FakeStore {
 
 impl FakeStore {
     /// Puts `schedule` between `inner` and its readers; it is asked once a read, with the read's running number.
-    pub fn new(inner: Arc<dyn Store>, schedule: impl Fn(u64) -> Mishap + Send + Sync + 'static) -> FakeStore {
+    pub fn new(
+        inner: Arc<dyn Store>,
+        schedule: impl Fn(u64) -> InjectedFault + Send + Sync + 'static,
+    ) -> FakeStore {
         FakeStore { inner, schedule: Arc::new(schedule) }
     }
 }
@@ -65,16 +68,16 @@ impl Resource for Faked {
 
     fn read_at(&self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         match (self.schedule)(self.reads.fetch_add(1, Ordering::Relaxed)) {
-            Mishap::None => self.inner.read_at(offset, into),
-            Mishap::Short(most) => {
+            InjectedFault::None => self.inner.read_at(offset, into),
+            InjectedFault::Short(most) => {
                 let n = into.len().min(most.max(1));
                 self.inner.read_at(offset, &mut into[..n])
             }
-            Mishap::Delay(times) => {
+            InjectedFault::Delay(times) => {
                 (0..times).for_each(|_| std::thread::yield_now());
                 self.inner.read_at(offset, into)
             }
-            Mishap::Error(kind) => Err(io::Error::new(kind, "a scheduled mishap")),
+            InjectedFault::Error(kind) => Err(io::Error::new(kind, "a scheduled mishap")),
         }
     }
 }

@@ -18,7 +18,7 @@ impl Store for MmapStore {
     #[allow(unsafe_code)]
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
         let (file, meta) = open_regular(path)?;
-        // SAFETY: whoever chooses this store promises that its files stay as they are.
+        // SAFETY: the user of this store promises that its files stay as they are.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Box::new(Mapped { map, modified_ns: modified_ns(&meta) }))
     }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use tesson_core::StoreError;
 
-pub use fake::{FakeStore, Mishap, Schedule};
+pub use fake::{FakeStore, InjectedFault, Schedule};
 pub(crate) use file::open_regular;
 pub use file::{FileStore, read_small};
 pub use memory::MemoryStore;

@@ -7,8 +7,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Draw, EncodedColumn, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, UserError,
-    ValueType,
+    Draw, EncodedColumn, Input, InputValues, Output, OutputValues, SampleType, Scratch, StepWords, Transform,
+    UserError, ValueType,
 };
 use tesson_plan::{DrawKey, Philox};
 
@@ -19,6 +19,8 @@ pub(super) struct Step {
     pub(super) transform: Arc<dyn Transform>,
     pub(super) input: SampleType,
     pub(super) output: SampleType,
+    /// How many transforms come before it in the stream's list: it may stand for several.
+    pub(super) position: u64,
     /// The shape of what goes in, if it is known.
     input_shape: Option<Vec<usize>>,
     /// Values in a sample that comes out, if they are known.
@@ -30,7 +32,11 @@ impl Step {
     ///
     /// # Errors
     /// A sentence without the transform's name.
-    pub(super) fn new(transform: &Arc<dyn Transform>, input: SampleType) -> Result<Step, String> {
+    pub(super) fn new(
+        transform: &Arc<dyn Transform>,
+        input: SampleType,
+        position: u64,
+    ) -> Result<Step, String> {
         let output = transform.output(&input)?;
         if output.values == ValueType::Encoded
             || output.sparse && (!input.sparse || output.values != input.values)
@@ -40,12 +46,29 @@ impl Step {
         }
         let input_shape = input.shape().map(|shape| shape.dims().to_vec());
         let output_len = output.shape().map(|shape| shape.len());
-        Ok(Step { transform: transform.clone(), input, output, input_shape, output_len })
+        Ok(Step { transform: transform.clone(), input, output, position, input_shape, output_len })
     }
 
     /// Whether samples are transformed one at a time, as they differ in size.
     fn is_by_sample(&self) -> bool {
         self.input_shape.is_none() || self.output_len.is_none()
+    }
+}
+
+/// The words of one transform, and of the steps that it stands for.
+struct Words {
+    /// Of the first step.
+    key: DrawKey,
+    philox: Philox,
+}
+
+impl StepWords for Words {
+    fn word(&mut self) -> u32 {
+        self.philox.next().expect("there is no last word")
+    }
+
+    fn begin_step(&mut self, number: u64, seed: u64) {
+        self.philox = Philox::new(DrawKey { step: self.key.step + number, transform_seed: seed, ..self.key });
     }
 }
 
@@ -61,11 +84,45 @@ pub(super) enum Feed<'a> {
 
 /// Why a sequence could not be transformed.
 pub(super) struct Failure {
-    /// The number of the transform.
-    pub(super) step: usize,
     /// The sample of the sequence, if it is one.
     pub(super) sample: usize,
-    pub(super) error: UserError,
+    pub(super) cause: FailureCause,
+}
+
+/// What a [`Failure`] is.
+pub(super) enum FailureCause {
+    /// The transform of this number refused the sample.
+    Step(usize, UserError),
+    /// The sample came out in another shape than those before it in the minibatch.
+    Shape { found: Vec<usize>, expected: Vec<usize> },
+}
+
+impl FailureCause {
+    /// The same, where `n` steps run before those that were counted.
+    pub(super) fn after(self, n: usize) -> FailureCause {
+        match self {
+            FailureCause::Step(number, error) => FailureCause::Step(n + number, error),
+            shape @ FailureCause::Shape { .. } => shape,
+        }
+    }
+}
+
+/// Where the samples of a stream go when they come out of its last step.
+pub(super) struct Sink<'a> {
+    pub(super) values: &'a mut Floats,
+    /// The shape that all samples have, where that is open before the first one.
+    pub(super) shape: &'a mut Option<Vec<usize>>,
+}
+
+impl Sink<'_> {
+    /// Takes in the shape of a sample.
+    fn take_shape(&mut self, found: &[usize]) -> Result<(), FailureCause> {
+        let expected = self.shape.get_or_insert_with(|| found.to_vec());
+        match expected == found {
+            true => Ok(()),
+            false => Err(FailureCause::Shape { found: found.to_vec(), expected: expected.clone() }),
+        }
+    }
 }
 
 /// What one worker keeps for all chains of a source.
@@ -117,17 +174,16 @@ impl Between {
 }
 
 /// Where the samples that come out of a step go.
-enum Target<'a> {
+enum Target<'a, 's> {
     Between(&'a mut Between),
-    /// The minibatch.
-    Batch(&'a mut Floats),
+    Sink(&'a mut Sink<'s>),
 }
 
-impl Target<'_> {
+impl Target<'_, '_> {
     fn values(&mut self, of: ValueType) -> OutputValues<'_> {
         match self {
-            Target::Batch(Floats::F32(out)) => OutputValues::F32(out.items()),
-            Target::Batch(Floats::F64(out)) => OutputValues::F64(out.items()),
+            Target::Sink(Sink { values: Floats::F32(out), .. }) => OutputValues::F32(out.items()),
+            Target::Sink(Sink { values: Floats::F64(out), .. }) => OutputValues::F64(out.items()),
             Target::Between(between) => match of {
                 ValueType::F32 => OutputValues::F32(&mut between.f32s),
                 ValueType::F64 => OutputValues::F64(&mut between.f64s),
@@ -137,20 +193,22 @@ impl Target<'_> {
     }
 
     /// Takes in the shape that a transform said; returns the number of values in the sample.
-    fn open_sample(&mut self, of: &SampleType, shape: &[usize]) -> Result<usize, UserError> {
+    fn open_sample(&mut self, step: usize, of: &SampleType, shape: &[usize]) -> Result<usize, FailureCause> {
         let fits = |(dim, &found): (&Option<usize>, &usize)| dim.is_none_or(|dim| dim == found);
         if shape.len() != of.dims.len() || !of.dims.iter().zip(shape).all(fits) {
-            return Err(format!("gave a sample of shape {shape:?}, expected {of}").into());
+            let what = format!("gave a sample of shape {shape:?}, expected {of}");
+            return Err(FailureCause::Step(step, what.into()));
         }
-        if let Target::Between(between) = self {
-            between.dims.extend_from_slice(shape);
+        match self {
+            Target::Between(between) => between.dims.extend_from_slice(shape),
+            Target::Sink(sink) => sink.take_shape(shape)?,
         }
         Ok(shape.iter().product())
     }
 
     fn len(&self, of: ValueType) -> usize {
         match self {
-            Target::Batch(out) => out.len(),
+            Target::Sink(sink) => sink.values.len(),
             Target::Between(between) => match of {
                 ValueType::F32 => between.f32s.len(),
                 ValueType::F64 => between.f64s.len(),
@@ -168,13 +226,13 @@ pub(super) struct Passage {
     pub(super) number: usize,
 }
 
-/// Takes a sequence through steps, and appends what comes out to `out` in its type.
+/// Takes a sequence through steps, and appends what comes out to `sink` in its type.
 pub(super) fn run(
     steps: &[Step],
     first: Feed<'_>,
     passage: &Passage,
     memory: &mut ChainMemory,
-    out: &mut Floats,
+    mut sink: Sink<'_>,
 ) -> Result<(), Failure> {
     let ChainMemory { between: [from, to], scratch, shape } = memory;
     if scratch.len() < passage.number + steps.len() {
@@ -192,41 +250,49 @@ pub(super) fn run(
             None => Feed::Open(from.values(step.input.values), &from.dims),
         });
         to.clear();
-        let target = match number + 1 == steps.len() && step.output.values == out.value_type() {
-            true => Target::Batch(out),
+        let target = match number + 1 == steps.len() && step.output.values == sink.values.value_type() {
+            true => Target::Sink(&mut sink),
             false => Target::Between(to),
         };
         let key = DrawKey {
             transform_seed: step.transform.seed(),
-            step: passage.key.step + number as u64,
+            step: passage.key.step + step.position,
             ..passage.key
         };
-        let mut words = Philox::new(key);
+        let mut words = Words { key, philox: Philox::new(key) };
         let call = Call {
             step,
+            number,
             copy: key.copy as u32,
-            draw: Draw::from_words(&mut words),
+            draw: Draw::from_steps(&mut words),
             scratch: &mut scratch[passage.number + number],
         };
         let applied = if step.is_by_sample() {
             call.each(&feed, n, target, shape)
         } else {
-            call.whole(&feed, n, target).map_err(|error| (0, error))
+            call.whole(&feed, n, target)
+                .map_err(|error| Failure { sample: 0, cause: FailureCause::Step(number, error) })
         };
-        applied.map_err(|(sample, error)| Failure { step: number, sample, error })?;
+        applied?;
         std::mem::swap(&mut from, &mut to);
     }
-    match steps.last().map(|step| step.output.values) {
-        Some(values) if values == out.value_type() => {}
-        Some(values) => out.append_cast(from.values(values)),
-        None => {}
+    let Some(last) = steps.last().filter(|step| step.output.values != sink.values.value_type()) else {
+        return Ok(());
+    };
+    if last.output_len.is_none() {
+        for (sample, dims) in from.dims.chunks(last.output.dims.len().max(1)).enumerate() {
+            sink.take_shape(dims).map_err(|cause| Failure { sample, cause })?;
+        }
     }
+    sink.values.append_cast(from.values(last.output.values));
     Ok(())
 }
 
 /// One step on its way through a sequence.
 struct Call<'a> {
     step: &'a Step,
+    /// The number of the step in its chain.
+    number: usize,
     copy: u32,
     draw: Draw<'a>,
     scratch: &'a mut Scratch,
@@ -234,7 +300,7 @@ struct Call<'a> {
 
 impl Call<'_> {
     /// Transforms all samples of a sequence at once.
-    fn whole(mut self, feed: &Feed<'_>, n: usize, mut target: Target<'_>) -> Result<(), UserError> {
+    fn whole(mut self, feed: &Feed<'_>, n: usize, mut target: Target<'_, '_>) -> Result<(), UserError> {
         let Step { transform, input_shape, output, output_len, .. } = self.step;
         let (Feed::Even(values, own), Some(shape)) = (feed, input_shape) else {
             unreachable!("samples of other shapes go one by one")
@@ -255,15 +321,19 @@ impl Call<'_> {
         mut self,
         feed: &Feed<'_>,
         n: usize,
-        mut target: Target<'_>,
+        mut target: Target<'_, '_>,
         shape: &mut Vec<usize>,
-    ) -> Result<(), (usize, UserError)> {
+    ) -> Result<(), Failure> {
         let Step { transform, input, output, output_len, .. } = self.step;
         let rank = input.dims.len();
         let mut begin = 0;
         for i in 0..n {
+            let mut embedded = false;
             let (values, dims): (_, &[usize]) = match feed {
-                Feed::Encoded(column, samples) => (InputValues::Encoded(column.get(samples.start + i)), &[]),
+                Feed::Encoded(column, samples) => {
+                    embedded = column.origin(samples.start + i).embedded;
+                    (InputValues::Encoded(column.get(samples.start + i)), &[])
+                }
                 Feed::Even(values, own) => {
                     let dims = self.step.input_shape.as_deref().unwrap_or_default();
                     (part(*values, &(own.start + i..own.start + i + 1), dims.iter().product()), dims)
@@ -279,13 +349,15 @@ impl Call<'_> {
             shape.clear();
             let of = target.values(output.values);
             let out = if output_len.is_some() { Output::new(of) } else { Output::open(of, shape) };
-            let input = Input::new(values, dims).with_own(0..1).with_copy(self.copy);
-            transform.apply(input, out, &mut self.draw, self.scratch).map_err(|e| (i, e))?;
+            let input = Input::new(values, dims).with_own(0..1).with_copy(self.copy).with_embedded(embedded);
+            let failed = |cause| Failure { sample: i, cause };
+            let refused = |error| failed(FailureCause::Step(self.number, error));
+            transform.apply(input, out, &mut self.draw, self.scratch).map_err(refused)?;
             let expected = match output_len {
                 Some(len) => *len,
-                None => target.open_sample(output, shape).map_err(|e| (i, e))?,
+                None => target.open_sample(self.number, output, shape).map_err(failed)?,
             };
-            check(target.len(output.values) - before, expected).map_err(|e| (i, e))?;
+            check(target.len(output.values) - before, expected).map_err(refused)?;
         }
         Ok(())
     }

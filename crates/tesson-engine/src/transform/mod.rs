@@ -17,16 +17,17 @@ use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    Cause, ConfigError, DataError, DataErrorKind, Error, Key, SampleType, Storage, StreamInfo, Transform,
-    UserError, ValueType,
+    Cause, ConfigError, DataError, DataErrorKind, Error, Key, SampleType, Shape, Storage, StreamInfo,
+    Transform, ValueType,
 };
 use tesson_plan::{BatchSlot, DrawKey, Philox};
 
 use crate::fingerprint;
 use crate::minibatch::{BatchKeys, Floats, Samples, StreamBatch};
 use crate::pack::{self, Item, Pools, Source};
+use crate::refusal::EngineRefusal;
 pub(crate) use chain::ChainMemory;
-use chain::{Feed, Passage, Step};
+use chain::{FailureCause, Feed, Passage, Sink, Step};
 pub(crate) use stored::StoredBatches;
 
 /// The transforms of a source's streams.
@@ -64,8 +65,7 @@ impl Transforms {
     /// whether its deserializer forgives no fault.
     ///
     /// # Errors
-    /// Streams that do not exist, samples that a transform does not take, and streams whose samples have no known shape
-    /// in the end.
+    /// Streams that do not exist, and samples that a transform does not take.
     pub(crate) fn new(
         given: &StreamTransforms,
         streams: &[Arc<StreamInfo>],
@@ -73,11 +73,12 @@ impl Transforms {
         deserializer: &'static str,
     ) -> Result<Transforms, ConfigError> {
         let mut steps: Vec<Vec<Step>> = streams.iter().map(|_| Vec::new()).collect();
-        let wrong = |name: &str, what: String| ConfigError::new(format!("transforms.{name}"), what);
+        let refused = |name: &str, refusal| ConfigError::refused(format!("transforms.{name}"), &refusal);
+        let wrong = |name: &str, what| refused(name, EngineRefusal::TransformMismatch { what });
         for (name, transforms) in &given.streams {
             let at = streams.iter().position(|s| s.name == *name).ok_or_else(|| {
                 let known: Vec<&str> = streams.iter().map(|s| s.name.as_str()).collect();
-                wrong(name, format!("there is no such stream, there are {}", known.join(", ")))
+                refused(name, EngineRefusal::TransformOfUnknownStream { known: known.join(", ") })
             })?;
             for transform in transforms {
                 let step =
@@ -104,6 +105,22 @@ impl Transforms {
     /// The streams that come out.
     pub(crate) fn outputs(&self) -> Vec<Arc<StreamInfo>> {
         self.chains.iter().map(|chain| chain.delivered.clone()).collect()
+    }
+
+    /// Bytes of dense values that a sample has in all streams together while a minibatch is made.
+    pub(crate) fn sample_bytes(&self) -> u64 {
+        let bytes = |(number, chain): (usize, &Chain)| {
+            let packed = if chain.is_stored() { &chain.delivered } else { &chain.stored };
+            dense_bytes(packed).saturating_add(self.bytes_beside(number) as u64)
+        };
+        self.chains.iter().enumerate().map(bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Bytes that a dense sample of a stream takes when it is transformed, beside those that it was packed into.
+    pub(crate) fn bytes_beside(&self, stream: usize) -> usize {
+        let chain = &self.chains[stream];
+        let is_beside = !chain.steps.is_empty() && !chain.is_stored();
+        if is_beside { dense_bytes(&chain.delivered) as usize } else { 0 }
     }
 
     /// Writes what changes values: nothing where nothing is transformed.
@@ -145,9 +162,9 @@ impl Transforms {
         for (chain, batch) in self.chains.iter().zip(batches).filter(|(chain, _)| packed(chain)) {
             let copy = |i: usize| sources[items[i].held as usize].chunk.copy(items[i].row as usize);
             let key = |i: usize| self.key(places[i].sweep, &keys.get(i), copy(i));
-            chain.apply(batch, key, memory, pools).map_err(|(i, step, e)| {
+            chain.apply(batch, key, memory, pools).map_err(|(i, cause)| {
                 let chunk = places.get(i).map_or(0, |place| place.planned.chunk);
-                let kind = match wrapped(&chain.steps[step], e) {
+                let kind = match chain.error_kind(cause) {
                     Ok(kind) => kind,
                     Err(ours) => return ours,
                 };
@@ -176,7 +193,8 @@ impl Transforms {
 fn next_step(before: &[Step], transform: &Arc<dyn Transform>, stream: &StreamInfo) -> Result<Step, String> {
     let name = transform.name();
     let input = before.last().map_or_else(|| SampleType::of(stream), |step| step.output.clone());
-    let step = Step::new(transform, input).map_err(|e| format!("`{name}`: {e}"))?;
+    let position = before.last().map_or(0, |step| step.position + step.transform.n_steps());
+    let step = Step::new(transform, input, position).map_err(|e| format!("`{name}`: {e}"))?;
     if step.output.sparse && !transform.takes_sparse() {
         return Err(format!("`{name}` transforms dense streams, this one is sparse"));
     }
@@ -196,10 +214,9 @@ impl Chain {
                 _ => Ok(chain),
             };
         };
-        let shape = last.output.shape().ok_or_else(|| {
-            let name = last.transform.name();
-            format!("`{name}` gives {} at last, expected a known shape", last.output)
-        })?;
+        // Dimensions that are open to the end are those of each minibatch.
+        let dims = last.output.dims.iter().map(|dim| dim.unwrap_or(0));
+        let shape = Shape::new(dims.collect::<Vec<_>>());
         if last.output.sparse && last.output.values != ValueType::from(stored.element) {
             return Err(format!(
                 "sparse samples are {} at last, expected {}",
@@ -218,29 +235,48 @@ impl Chain {
         !self.steps.is_empty() && matches!(self.stored.storage, Storage::Encoded | Storage::Frames)
     }
 
-    /// Transforms all sequences of a packed stream. An error comes with the numbers of the sequence and the step.
+    /// Transforms all sequences of a packed stream. An error comes with the number of the sequence.
     fn apply(
         &self,
         batch: &mut StreamBatch,
         key: impl Fn(usize) -> DrawKey,
         memory: &mut ChainMemory,
         pools: &Pools,
-    ) -> Result<(), (usize, usize, UserError)> {
+    ) -> Result<(), (usize, FailureCause)> {
         for (number, step) in self.steps[..self.n_sparse].iter().enumerate() {
             let of_step = |i: usize| {
                 let transform_seed = step.transform.seed();
-                DrawKey { transform_seed, step: number as u64, ..key(i) }
+                DrawKey { transform_seed, step: step.position, ..key(i) }
             };
             let words = |i: usize| Philox::new(of_step(i));
             let copy = |i: usize| key(i).copy as u32;
             sparse::apply(step, batch, words, copy, self.first + number, memory, pools)
-                .map_err(|(i, e)| (i, number, e))?;
+                .map_err(|(i, e)| (i, FailureCause::Step(number, e)))?;
         }
         if self.n_sparse < self.steps.len() {
             self.apply_dense(batch, key, memory, pools)?;
         }
         batch.info = self.delivered.clone();
         Ok(())
+    }
+
+    /// Why a sequence could not be transformed, as an error of the data; errors of ours that a transform handed on are what
+    /// they are.
+    #[cold]
+    fn error_kind(&self, cause: FailureCause) -> Result<DataErrorKind, Error> {
+        match cause {
+            FailureCause::Step(number, error) => match error.downcast::<Error>() {
+                Ok(ours) => Err(*ours),
+                Err(error) => {
+                    let (transform, what) = (self.steps[number].transform.name().into(), error.to_string());
+                    Ok(DataErrorKind::Transform { transform, what, cause: Cause(error.into()) })
+                }
+            },
+            FailureCause::Shape { found, expected } => Ok(DataErrorKind::ShapesDiffer {
+                found: Shape::new(found).to_string(),
+                expected: Shape::new(expected).to_string(),
+            }),
+        }
     }
 
     /// Takes all sequences through the steps from which samples come out dense.
@@ -250,13 +286,14 @@ impl Chain {
         key: impl Fn(usize) -> DrawKey,
         memory: &mut ChainMemory,
         pools: &Pools,
-    ) -> Result<(), (usize, usize, UserError)> {
+    ) -> Result<(), (usize, FailureCause)> {
         let steps = &self.steps[self.n_sparse..];
         let dim = steps[0].input.shape().map_or(0, |shape| shape.len());
         let element = self.delivered.element;
         let mut out = Floats::with_capacity(element, batch.n_samples * self.delivered.shape.len(), pools);
         // Of a sparse stream one sequence at a time is dense.
         let mut dense = Floats::with_capacity(element, 0, pools);
+        let mut shape = None;
         let mut sample = 0;
         for (i, &n) in batch.lengths.iter().enumerate() {
             let samples = sample..sample + n as usize;
@@ -269,15 +306,21 @@ impl Chain {
                     (&dense, 0..dense.len())
                 }
             };
-            let key = DrawKey { step: self.n_sparse as u64, ..key(i) };
-            let passage = Passage { key, number: self.first + self.n_sparse };
+            let passage = Passage { key: key(i), number: self.first + self.n_sparse };
             let feed = Feed::Even(values.slice(range), 0..n as usize);
-            chain::run(steps, feed, &passage, memory, &mut out)
-                .map_err(|e| (i, self.n_sparse + e.step, e.error))?;
+            let sink = Sink { values: &mut out, shape: &mut shape };
+            chain::run(steps, feed, &passage, memory, sink)
+                .map_err(|failure| (i, failure.cause.after(self.n_sparse)))?;
         }
         batch.samples = Samples::Dense { values: out };
         Ok(())
     }
+}
+
+/// Bytes of a sample of a dense stream; 0 of a sparse one.
+pub(crate) fn dense_bytes(stream: &Arc<StreamInfo>) -> u64 {
+    let values = if stream.sparse { 0 } else { stream.shape.len() };
+    (values as u64).saturating_mul(stream.element.size() as u64)
 }
 
 /// The hash of a key: of its text, numbers in decimal.
@@ -285,18 +328,6 @@ fn key_hash(key: &Key) -> u64 {
     match key {
         Key::Number(n) => fingerprint::text(&n.to_string()),
         Key::Text(text) => fingerprint::text(text),
-    }
-}
-
-/// What a step answered as an error of the data; errors of ours that it handed on are what they are.
-#[cold]
-fn wrapped(step: &Step, e: UserError) -> Result<DataErrorKind, Error> {
-    match e.downcast::<Error>() {
-        Ok(ours) => Err(*ours),
-        Err(e) => {
-            let what = format!("transform `{}`: {e}", step.transform.name());
-            Ok(DataErrorKind::User { what, cause: Cause(e.into()) })
-        }
     }
 }
 

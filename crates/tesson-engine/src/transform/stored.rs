@@ -1,12 +1,14 @@
 //! Streams whose blocks keep them as they were read: transforms take the samples from there.
 
+use std::sync::Arc;
+
 use tesson_core::{
-    Data, DataError, Error, FrameColumn, InputValues, Key, Location, Origin, ResourceId, Values,
+    Data, DataError, Error, FrameColumn, InputValues, Key, Location, Origin, Shape, StreamInfo, Values,
 };
 use tesson_plan::BatchSlot;
 
-use super::chain::{self, ChainMemory, Failure, Feed, Passage};
-use super::{Chain, Transforms, wrapped};
+use super::chain::{self, ChainMemory, Failure, FailureCause, Feed, Passage, Sink};
+use super::{Chain, Transforms};
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
 use crate::minibatch::{Floats, Samples, StreamBatch};
@@ -21,13 +23,35 @@ struct StoredBatch {
     lengths: Vec<u32>,
     n_samples: usize,
     values: Floats,
+    /// Values in a sample, where that is known before any data.
+    sample_len: usize,
+    /// The shape of the samples, where transforms leave that open.
+    shape: Option<Vec<usize>>,
+}
+
+impl StoredBatch {
+    /// Cuts off values beyond those of its samples, and the shape that they had.
+    fn cut_values(&mut self) {
+        let sample_len = match &self.shape {
+            Some(shape) => shape.iter().product(),
+            None => self.sample_len,
+        };
+        self.values.truncate(self.n_samples * sample_len);
+        if self.n_samples == 0 {
+            self.shape = None;
+        }
+    }
 }
 
 impl StoredBatches {
     /// The batches, each with the number of its stream.
     pub(crate) fn finish(self, transforms: &Transforms) -> Vec<(usize, StreamBatch)> {
-        let finish = |StoredBatch { stream, lengths, n_samples, values }: StoredBatch| {
-            let info = transforms.chains[stream].delivered.clone();
+        let finish = |StoredBatch { stream, lengths, n_samples, values, shape, .. }: StoredBatch| {
+            let delivered = &transforms.chains[stream].delivered;
+            let info = match shape {
+                Some(shape) => Arc::new(StreamInfo::clone(delivered).with_shape(Shape::new(shape))),
+                None => delivered.clone(),
+            };
             let samples = Samples::Dense { values };
             (stream, StreamBatch { info, lengths, samples, n_samples, layout: None })
         };
@@ -48,9 +72,8 @@ impl StoredBatches {
     fn truncate(&mut self, n: usize) {
         for batch in self.0.iter_mut().filter(|batch| batch.lengths.len() > n) {
             let dropped: u32 = batch.lengths.drain(n..).sum();
-            let len = batch.values.len() / batch.n_samples.max(1);
             batch.n_samples -= dropped as usize;
-            batch.values.truncate(batch.n_samples * len);
+            batch.cut_values();
         }
     }
 }
@@ -70,9 +93,16 @@ impl Transforms {
     pub(crate) fn stored_batches(&self, n_sequences: usize, pools: &Pools) -> StoredBatches {
         let stored = self.chains.iter().enumerate().filter(|(_, chain)| chain.is_stored());
         let batch = |(stream, chain): (usize, &Chain)| {
-            let n_values = n_sequences * chain.delivered.shape.len();
-            let values = Floats::with_capacity(chain.delivered.element, n_values, pools);
-            StoredBatch { stream, lengths: Vec::with_capacity(n_sequences), n_samples: 0, values }
+            let sample_len = chain.delivered.shape.len();
+            let values = Floats::with_capacity(chain.delivered.element, n_sequences * sample_len, pools);
+            StoredBatch {
+                stream,
+                lengths: Vec::with_capacity(n_sequences),
+                n_samples: 0,
+                values,
+                sample_len,
+                shape: None,
+            }
         };
         StoredBatches(stored.map(batch).collect())
     }
@@ -104,21 +134,22 @@ impl Transforms {
                 _ => unreachable!("deserializers keep to their stream's storage"),
             };
             let passage = Passage { key: first, number: chain.first };
-            let Err(failure) = chain::run(&chain.steps, feed, &passage, memory, &mut batch.values) else {
+            let sink = Sink { values: &mut batch.values, shape: &mut batch.shape };
+            let Err(failure) = chain::run(&chain.steps, feed, &passage, memory, sink) else {
                 batch.lengths.push(n as u32);
                 batch.n_samples += n;
                 continue;
             };
             // What came out of its first samples is cut off with it.
             batch.lengths.push(0);
-            batch.values.truncate(batch.n_samples * chain.delivered.shape.len());
+            batch.cut_values();
             let stream = batch.stream;
             batches.truncate(before);
             let origin = match &column.data {
                 Data::Encoded(column) => Some(column.origin(samples.start + failure.sample)),
                 _ => None,
             };
-            let decodes = failure.step == 0 && origin.is_some();
+            let decodes = origin.is_some() && matches!(failure.cause, FailureCause::Step(0, _));
             let error = self.stored_error(stream, failure, (origin, place, key), source, resources)?;
             return match decodes {
                 true => Ok(Some(Charge { error, fatal: self.chains[stream].is_strict })),
@@ -138,12 +169,12 @@ impl Transforms {
         resources: &Resources,
     ) -> Result<DataError, Error> {
         let chain = &self.chains[stream];
-        let kind = wrapped(&chain.steps[failure.step], failure.error)?;
-        let error = match origin.filter(|origin| origin.resource != ResourceId::NONE) {
-            Some(Origin { resource, offset, line }) => {
-                let file = resources.files()[resource.0 as usize].0.clone();
+        let kind = chain.error_kind(failure.cause)?;
+        let located = origin.and_then(|origin| Some((origin, resources.path(origin.resource)?)));
+        let error = match located {
+            Some((Origin { resource, offset, line, .. }, file)) => {
                 let line = line.map(|line| line + source.chunk.first_line + source.line_base + 1);
-                DataError::new(kind, Location { file, offset, line })
+                DataError::new(kind, Location { file, offset, line }).listed(resources.listing(resource))
             }
             None => DataError::in_chunk(kind, self.deserializer, place.planned.chunk),
         };

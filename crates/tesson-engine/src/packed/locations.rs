@@ -9,22 +9,22 @@ use super::{CACHE_LINE, Items, SLACK, prefetch};
 /// What a line begins with whose sequence lies elsewhere; no sequence begins with it. Where it begins and ends follows.
 const ELSEWHERE: u8 = 0xff;
 
-/// Of this many sequences one may lie elsewhere, and lines may take so much of what the sequences do behind each other.
+/// Of this many sequences one may lie elsewhere, and lines may take so much of what the sequences do after each other.
 const SELDOM: usize = 4;
 const MORE_MEMORY: (usize, usize) = (3, 2);
 
 /// Packed sequences, and where each lies.
 #[derive(Debug)]
-pub(super) enum Places {
-    /// One behind the other: where each begins, one entry more than there are sequences.
+pub(super) enum Locations {
+    /// One after the other: where each begins, one entry more than there are sequences.
     Dense { starts: Vec<u32>, bytes: Pages },
-    /// In lines of their own, and what does not fit into one behind all lines.
+    /// In lines of their own, and what does not fit into one after all lines.
     Lines(Pages),
 }
 
-impl Places {
-    /// Takes over sequences that lie one behind the other in `packed`, with [`SLACK`] bytes behind the last.
-    pub(super) fn of(starts: Vec<u32>, packed: &[u8]) -> Places {
+impl Locations {
+    /// Takes over sequences that lie one after the other in `packed`, with [`SLACK`] bytes after the last.
+    pub(super) fn of(starts: Vec<u32>, packed: &[u8]) -> Locations {
         let n = starts.len() - 1;
         let used = starts[n] as usize;
         let beyond = |w: &&[u32]| (w[1] - w[0]) as usize > CACHE_LINE;
@@ -35,40 +35,40 @@ impl Places {
         let lines = n * CACHE_LINE + more;
         let small = lines * MORE_MEMORY.1 <= (used + 4 * n) * MORE_MEMORY.0 && u32::try_from(lines).is_ok();
         if small && elsewhere * SELDOM <= n {
-            return Places::lines(&starts, packed, lines);
+            return Locations::lines(&starts, packed, lines);
         }
         let mut bytes = Pages::zeroed(used + SLACK);
         bytes.items().copy_from_slice(&packed[..used + SLACK]);
-        Places::Dense { starts, bytes }
+        Locations::Dense { starts, bytes }
     }
 
-    fn lines(starts: &[u32], packed: &[u8], total: usize) -> Places {
+    fn lines(starts: &[u32], packed: &[u8], total: usize) -> Locations {
         let mut pages = Pages::zeroed(total + SLACK);
         let (lines, mut rest) = pages.items().split_at_mut((starts.len() - 1) * CACHE_LINE);
         let mut at = lines.len();
         for (line, w) in lines.as_chunks_mut::<CACHE_LINE>().0.iter_mut().zip(starts.windows(2)) {
             let (start, n) = (w[0] as usize, (w[1] - w[0]) as usize);
             if n <= CACHE_LINE {
-                // Whole lines are copied fastest; what lies behind a sequence is never looked at.
+                // Whole lines are copied fastest; what lies after a sequence is never looked at.
                 line.copy_from_slice(&packed[start..start + CACHE_LINE]);
                 continue;
             }
             line[0] = ELSEWHERE;
             line[1..5].copy_from_slice(&(at as u32).to_le_bytes());
             line[5..9].copy_from_slice(&((at + n) as u32).to_le_bytes());
-            let (place, behind) = rest.split_at_mut(n);
+            let (place, after) = rest.split_at_mut(n);
             place.copy_from_slice(&packed[start..start + n]);
-            (rest, at) = (behind, at + n);
+            (rest, at) = (after, at + n);
         }
-        Places::Lines(pages)
+        Locations::Lines(pages)
     }
 
     /// From the beginning of a sequence on.
     #[inline]
     pub(super) fn items(&self, sequence: usize) -> Items<'_> {
         let (bytes, start) = match self {
-            Places::Dense { starts, bytes } => (bytes, starts[sequence] as usize),
-            Places::Lines(bytes) => {
+            Locations::Dense { starts, bytes } => (bytes, starts[sequence] as usize),
+            Locations::Lines(bytes) => {
                 let at = sequence * CACHE_LINE;
                 match bytes[at..].first_chunk() {
                     Some(line) if line[0] != ELSEWHERE => return Items { bytes: line, line: Some(line) },
@@ -83,8 +83,8 @@ impl Places {
     #[inline]
     pub(super) fn prefetch_place(&self, sequence: usize) {
         match self {
-            Places::Dense { starts, .. } => prefetch(starts.get(sequence)),
-            Places::Lines(bytes) => prefetch(bytes.get(sequence * CACHE_LINE)),
+            Locations::Dense { starts, .. } => prefetch(starts.get(sequence)),
+            Locations::Lines(bytes) => prefetch(bytes.get(sequence * CACHE_LINE)),
         }
     }
 
@@ -92,10 +92,10 @@ impl Places {
     #[inline]
     pub(super) fn prefetch(&self, sequence: usize) {
         let (start, end, bytes) = match self {
-            Places::Dense { starts, bytes } => {
+            Locations::Dense { starts, bytes } => {
                 (starts[sequence] as usize, starts[sequence + 1] as usize, bytes)
             }
-            Places::Lines(bytes) => {
+            Locations::Lines(bytes) => {
                 let at = sequence * CACHE_LINE;
                 if bytes[at] != ELSEWHERE {
                     return;
@@ -112,8 +112,8 @@ impl Places {
     /// Bytes of memory held.
     pub(super) fn bytes(&self) -> usize {
         match self {
-            Places::Dense { starts, bytes } => starts.capacity() * 4 + bytes.bytes(),
-            Places::Lines(bytes) => bytes.bytes(),
+            Locations::Dense { starts, bytes } => starts.capacity() * 4 + bytes.bytes(),
+            Locations::Lines(bytes) => bytes.bytes(),
         }
     }
 }
