@@ -1,33 +1,33 @@
 //! Cutting a rectangle out of a picture, at random or not.
 
+use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, OptionKind, OptionSpec, OptionTable, Options, Section, TransformFormat, Value, Words,
+    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
+    TransformFormat, Value, Words,
 };
 
 use crate::options::{SEED, describe_seed, pair, reals};
+use crate::picture_transforms::{self, NamedStep};
+use crate::transform::crop::{Crop, CropKind, CropSize};
+use crate::transform::pipeline::Step;
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Crop",
     help: "Cuts a rectangle out of the picture.",
     options: &OPTIONS,
     describe,
-    open: None,
+    open: OpenTransform::Chained(picture_transforms::open),
 };
 
-/// Where the rectangle lies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Crop {
-    Center,
-    Random,
-    MultiView,
-}
-
-static CROPS: Words<Crop, 4> = Words::new([
-    ("Center", Crop::Center),
-    ("RandomSide", Crop::Random),
-    ("RandomArea", Crop::Random),
-    ("MultiView10", Crop::MultiView),
+static CROPS: Words<CropKind, 4> = Words::new([
+    ("Center", CropKind::Center),
+    ("RandomSide", CropKind::Random),
+    ("RandomArea", CropKind::Random),
+    ("MultiView10", CropKind::MultiView10),
 ]);
+
+/// Whether ratios are drawn.
+static JITTERS: Words<bool, 2> = Words::new([("None", false), ("UniRatio", true)]);
 
 static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec::with_default(
@@ -62,7 +62,7 @@ static OPTIONS: OptionTable = OptionTable(&[
     ),
     OptionSpec::with_default(
         "jitterType",
-        OptionKind::OneOf(&["None", "UniRatio"]),
+        JITTERS.kind(),
         "None",
         "Whether the ratios are the smallest ones, or drawn evenly from smallest to largest.",
     ),
@@ -74,40 +74,80 @@ static OPTIONS: OptionTable = OptionTable(&[
     SEED,
 ]);
 
-fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let word = |name: &str| Ok(options.text(name)?.to_ascii_lowercase());
-    let crop = options.word("cropType", &CROPS)?;
+/// The crop that the options stand for.
+fn crop(options: &Options<'_>) -> Result<Crop, ConfigError> {
+    let kind = options.word("cropType", &CROPS)?;
     let (side, area) = (ratio(options, "sideRatio")?, ratio(options, "areaRatio")?);
     if side != [0.0; 2] && area != [0.0; 2] {
         let what = "`sideRatio` is given too, only one of the two may be";
         return Err(ConfigError::new(options.path("areaRatio"), what));
     }
-    let flip = match crop {
-        Crop::MultiView => false,
-        Crop::Center => options.bool_if_given("hflip")?.unwrap_or(false),
-        Crop::Random => options.bool_if_given("hflip")?.unwrap_or(true),
+    // Ratios are stored in single precision.
+    let single = |ratio: [f64; 2]| ratio.map(|x| x as f32);
+    let [width, height] = size(options)?;
+    let size = match (width, height) {
+        (1.., 1..) => CropSize::Pixels(width, height),
+        _ if side != [0.0; 2] => CropSize::SideRatio(single(side)),
+        _ if area != [0.0; 2] => CropSize::AreaRatio(single(area)),
+        _ => CropSize::Whole,
     };
+    let hflip = match kind {
+        CropKind::MultiView10 => false,
+        CropKind::Center => options.bool_if_given("hflip")?.unwrap_or(false),
+        CropKind::Random => options.bool_if_given("hflip")?.unwrap_or(true),
+    };
+    let jitter = options.word("jitterType", &JITTERS)?;
+    Ok(Crop { kind, size, aspect_ratio: single(aspect(options)?), jitter, hflip })
+}
+
+pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let crop = crop(options)?;
+    let kind = match crop.kind {
+        CropKind::Center => "center",
+        CropKind::Random => "random",
+        CropKind::MultiView10 => "views",
+    };
+    let identity = Identity::new("crop", 1).word(kind);
+    let ratio = |identity: Identity, name: &str, [least, most]: [f32; 2]| {
+        identity.field(name, format_args!("{least}:{most}"))
+    };
+    let identity = match crop.size {
+        CropSize::Whole => identity,
+        CropSize::Pixels(width, height) => identity.field("size", format_args!("{width}:{height}")),
+        CropSize::SideRatio(side) => ratio(identity, "side", side),
+        CropSize::AreaRatio(area) => ratio(identity, "area", area),
+    };
+    let identity = ratio(identity, "aspect", crop.aspect_ratio);
+    let identity = identity.flag("jitter", crop.jitter).flag("hflip", crop.hflip);
+    Ok(NamedStep { step: Step::Crop(crop), identity })
+}
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let word = |name: &str| Ok(options.text(name)?.to_ascii_lowercase());
+    let crop = crop(options)?;
+    let pixels = size(options)?.map(|n| Value::Whole(n as i128));
     let mut section = Section::from_iter([
-        ("cropSize", size(options)?),
-        ("sideRatio", reals(side)),
-        ("areaRatio", reals(area)),
+        ("cropType", Value::Text(word("cropType")?)),
+        ("cropSize", Value::List(pixels.into())),
+        ("sideRatio", reals(ratio(options, "sideRatio")?)),
+        ("areaRatio", reals(ratio(options, "areaRatio")?)),
         ("aspectRatio", reals(aspect(options)?)),
         ("jitterType", Value::Text(word("jitterType")?)),
-        ("hflip", Value::Bool(flip)),
+        ("hflip", Value::Bool(crop.hflip)),
     ]);
-    section.0.insert(0, ("cropType".into(), Value::Text(word("cropType")?)));
     describe_seed(options, &mut section)?;
     Ok(section)
 }
 
-fn size(options: &Options<'_>) -> Result<Value, ConfigError> {
+/// Width and height in pixels; 0 where ratios say them.
+fn size(options: &Options<'_>) -> Result<[usize; 2], ConfigError> {
     let size = pair(options, "cropSize")?;
     let whole = |x: f64| x >= 0.0 && x.fract() == 0.0 && x <= f64::from(i32::MAX);
     if !size.into_iter().all(whole) {
         let what = "expected whole numbers of pixels from 0";
         return Err(ConfigError::new(options.path("cropSize"), what));
     }
-    Ok(Value::List(size.into_iter().map(|x| Value::Whole(x as i128)).collect()))
+    Ok(size.map(|x| x as usize))
 }
 
 fn ratio(options: &Options<'_>, name: &str) -> Result<[f64; 2], ConfigError> {

@@ -1,17 +1,22 @@
 //! Adding noise along the principal axes of colour.
 
+use tesson_core::identity::Identity;
 use tesson_core::{
-    ConfigError, OptionKind, OptionSpec, OptionTable, Options, Section, TransformFormat, Value,
+    ConfigError, Error, OpenTransform, OptionKind, OptionSpec, OptionTable, Options, ReadFile, Section,
+    TransformFormat, Value,
 };
 
 use crate::options::{SEED, describe_seed};
+use crate::picture_transforms::{self, NamedStep, content, refused};
+use crate::transform::intensity::Intensity;
+use crate::transform::pipeline::Step;
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Intensity",
     help: "Adds noise to a picture along the principal axes of its colours.",
     options: &OPTIONS,
     describe,
-    open: None,
+    open: OpenTransform::Chained(picture_transforms::open),
 };
 
 static OPTIONS: OptionTable = OptionTable(&[
@@ -24,6 +29,18 @@ static OPTIONS: OptionTable = OptionTable(&[
     ),
     SEED,
 ]);
+
+pub(crate) fn step(options: &Options<'_>, read: &ReadFile<'_>) -> Result<NamedStep, Error> {
+    let deviation = options.numbers("intensityStdDev")?.first().copied().unwrap_or(0.0);
+    let identity = Identity::new("intensity", 1).field("deviation", deviation);
+    let Some(path) = options.text_if_given("intensityFile")? else {
+        return Ok(NamedStep { step: Step::Identity, identity });
+    };
+    let file = read(path.as_ref())?;
+    let intensity =
+        Intensity::from_file(deviation, &file).map_err(|fault| refused(options, "intensityFile", &fault))?;
+    Ok(NamedStep { step: Step::Intensity(intensity), identity: identity.field("file", content(&file)) })
+}
 
 fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
     let file = options.text_if_given("intensityFile")?.unwrap_or_default();

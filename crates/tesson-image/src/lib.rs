@@ -1,7 +1,8 @@
-//! Pictures: from files to pixels ([`decode`]) and back ([`encode`]), and the transforms that configurations name, one file each.
+//! Pictures: from files to pixels with TensorFlow's values ([`decode`]) or OpenCV's ([`imdecode`]) and back ([`encode`]), and
+//! transforms of pixels ([`transform`]).
 //!
-//! Of the transforms so far their options and what these mean; applying them is still to be written. One line of
-//! [`TRANSFORMS`] for each.
+//! The options of a transform and what they mean are a file here and a line of [`TRANSFORMS`]; what it does to pixels is the
+//! file of the same name in [`transform`].
 
 #![forbid(unsafe_code)]
 
@@ -9,21 +10,32 @@ mod cast;
 mod color;
 mod crop;
 pub mod decode;
+mod decoder;
 pub mod encode;
+mod horizontal_flip;
+pub mod imdecode;
 mod intensity;
 mod mean;
+mod normalize;
 mod options;
+mod picture_transforms;
+mod random_resized_crop;
 mod scale;
+pub mod transform;
 mod transpose;
 
 use tesson_core::TransformFormat;
 
 /// Every transform of this crate.
 pub static TRANSFORMS: &[&TransformFormat] = &[
+    &decoder::FORMAT,
     &crop::FORMAT,
+    &random_resized_crop::FORMAT,
+    &horizontal_flip::FORMAT,
     &scale::FORMAT,
     &color::FORMAT,
     &mean::FORMAT,
+    &normalize::FORMAT,
     &intensity::FORMAT,
     &transpose::FORMAT,
     &cast::FORMAT,

@@ -8,16 +8,27 @@ pub(crate) const SEED: OptionSpec =
 
 /// Adds the seed to a description, if it is given.
 pub(crate) fn describe_seed(options: &Options<'_>, section: &mut Section) -> Result<(), ConfigError> {
+    if let Some(seed) = seed_if_given(options)? {
+        section.push("seed", Value::Whole(seed.into()));
+    }
+    Ok(())
+}
+
+/// The seed of a transform, 0 where none is given or it has no such option.
+pub(crate) fn seed(options: &Options<'_>) -> Result<u64, ConfigError> {
+    match options.table().find("seed") {
+        Some(_) => Ok(seed_if_given(options)?.unwrap_or(0)),
+        None => Ok(0),
+    }
+}
+
+fn seed_if_given(options: &Options<'_>) -> Result<Option<u64>, ConfigError> {
     match options.whole_if_given("seed")? {
-        None => Ok(()),
-        Some(seed) if u32::try_from(seed).is_ok() => {
-            section.push("seed", Value::Whole(seed.into()));
-            Ok(())
-        }
-        Some(seed) => {
+        Some(seed) if u32::try_from(seed).is_err() => {
             let what = format!("found `{seed}`, expected a number below 2^32");
             Err(ConfigError::new(options.path("seed"), what))
         }
+        seed => Ok(seed),
     }
 }
 

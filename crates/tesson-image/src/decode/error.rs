@@ -1,84 +1,54 @@
 //! Why a picture cannot be decoded.
 
-use std::fmt;
-
-/// A picture that cannot be decoded.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PictureError {
-    /// The first bytes are those of no known kind of file.
-    Unknown {
-        /// The first bytes.
-        begin: Vec<u8>,
-    },
-    /// The file is damaged, cut, or of a form that is not read.
-    Damaged {
-        /// The kind of file.
-        kind: &'static str,
-        /// What is wrong.
-        what: String,
-    },
-    /// Files of this kind cannot be had with so many channels.
-    Channels {
-        /// The kind of file.
-        kind: &'static str,
-        /// The number of channels that was asked for.
-        wanted: usize,
-    },
-    /// Decoded it would be larger than what is allowed, or than so small a file can be.
-    TooLarge {
-        /// The width and height, as the file declares them.
-        size: (usize, usize),
-        /// The largest number of bytes.
-        limit: usize,
-    },
-    /// Files of this kind have no smaller picture in them.
-    Unscaled {
-        /// The kind of file.
-        kind: &'static str,
-    },
-    /// This build has no decoder for it.
-    NotBuilt {
-        /// The kind of file.
-        kind: &'static str,
-        /// The feature of the crate that has it.
-        feature: &'static str,
-    },
+tesson_core::error_kinds! {
+    /// A picture that cannot be decoded.
+    pub enum PictureError {
+        /// The first bytes are those of no known kind of file.
+        Unknown { begin: Vec<u8> = b"RIFF\0\0\0\0".to_vec(), expected: &'static str = "PNG, JPEG, GIF or BMP" }
+            = "picture.unknown":
+                ("the picture begins with `{}`, expected a {expected} file", begin.escape_ascii())
+            => "Convert the picture to one of these kinds.",
+        /// The file is damaged, truncated, or of a form that is not supported.
+        Damaged { kind: &'static str = "JPEG", what: String = "the file is cut".into() }
+            = "picture.damaged": "{kind}: {what}"
+            => "Replace the file, or leave it out.",
+        /// Files of this kind cannot be decoded to this number of channels.
+        Channels { kind: &'static str = "JPEG", wanted: usize = 4 }
+            = "picture.channels": ("{}", channels(kind, *wanted))
+            => "Ask for a number of channels that the message names, or convert the file.",
+        /// The decoded picture would exceed the limit, or what a file of this length can hold.
+        TooLarge { size: (usize, usize) = (70_000, 70_000), limit: usize = 1 << 30 }
+            = "picture.too-large":
+                ("a picture of {} by {} pixels has more than {limit} bytes, which is the limit here", size.0, size.1)
+            => "Raise the limit if the picture is meant to be as large.",
+        /// The file declares more pixels than `maxPixels` allows, or than a file of this length can hold.
+        TooManyPixels { width: usize = 70_000, height: usize = 70_000, limit: u64 = 1 << 28 }
+            = "picture.too-many-pixels":
+                "a picture of {width} by {height} pixels is declared, at most {limit} pixels are possible here"
+            => "Raise `maxPixels` if the picture is meant to be as large; a damaged file declares any size.",
+        /// Files of this kind contain no smaller version of the picture.
+        Unscaled { kind: &'static str = "PNG" }
+            = "picture.unscaled": "{kind}: is not decoded at a reduced scale, JPEG files are"
+            => "Decode the picture at its whole size.",
+        /// This build has no decoder for it.
+        NotBuilt { kind: &'static str = "PNG", feature: &'static str = "codecs" }
+            = "picture.not-built":
+                "this build decodes no {kind}; build it with the feature `{feature}`, which is on by default"
+            => "Build with the feature that the message names."
+    }
 }
 
-impl fmt::Display for PictureError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            PictureError::Unknown { begin } => {
-                write!(
-                    f,
-                    "the picture begins with `{}`, expected a PNG, JPEG, GIF or BMP file",
-                    begin.escape_ascii()
-                )
-            }
-            PictureError::Damaged { kind, what } => write!(f, "{kind}: {what}"),
-            PictureError::Channels { kind: "any", wanted } => {
-                write!(f, "no picture has {wanted} channels, expected 1, 3 or 4")
-            }
-            PictureError::Channels { kind, wanted } => {
-                write!(f, "{kind}: cannot be had with {wanted} channels")
-            }
-            PictureError::Unscaled { kind } => {
-                write!(f, "{kind}: is not decoded at a reduced scale, JPEG files are")
-            }
-            PictureError::TooLarge { size: (width, height), limit } => {
-                write!(
-                    f,
-                    "a picture of {width} by {height} pixels has more than {limit} bytes, which is the limit here"
-                )
-            }
-            PictureError::NotBuilt { kind, feature } => {
-                write!(
-                    f,
-                    "this build decodes no {kind}; build it with the feature `{feature}`, which is on by default"
-                )
-            }
-        }
+fn channels(kind: &str, wanted: usize) -> String {
+    match kind {
+        "any" => format!("no picture has {wanted} channels, expected 1, 3 or 4"),
+        _ => format!("{kind}: cannot be had with {wanted} channels"),
+    }
+}
+
+impl PictureError {
+    /// A file whose first bytes are those of none of the expected kinds.
+    pub(crate) fn unknown(file: &[u8], expected: &'static str) -> PictureError {
+        PictureError::Unknown { begin: file[..file.len().min(8)].to_vec(), expected }
     }
 }
 

@@ -8,11 +8,11 @@ use super::pixels::{deepen, room};
 use super::{PictureError, PictureShape, Want};
 
 /// A code of the compression has at least 3 bits and stands for at most 4096 pixels.
-const PIXELS_A_BYTE: usize = 4096 * 3;
+pub(crate) const PIXELS_A_BYTE: usize = 4096 * 3;
 
 type Frames = (Vec<Frame<'static>>, Option<Vec<u8>>);
 
-fn damaged(what: impl ToString) -> PictureError {
+pub(crate) fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "GIF", what: what.to_string() }
 }
 
@@ -66,7 +66,12 @@ fn frames(file: &[u8], limit: usize) -> Result<Frames, PictureError> {
 }
 
 /// Paints a frame; its transparent pixels leave what is there.
-fn paint(frame: &Frame<'_>, palette: &[u8], width: usize, canvas: &mut [u8]) -> Result<(), PictureError> {
+pub(crate) fn paint(
+    frame: &Frame<'_>,
+    palette: &[u8],
+    width: usize,
+    canvas: &mut [u8],
+) -> Result<(), PictureError> {
     let colors = palette.as_chunks::<3>().0;
     let rows = canvas.chunks_exact_mut(width * 3).skip(usize::from(frame.top));
     let pixels = frame.buffer.chunks_exact(usize::from(frame.width).max(1));

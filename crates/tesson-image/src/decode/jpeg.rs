@@ -11,9 +11,9 @@ use super::{PictureError, PictureShape, Scale, Want};
 
 /// A block of 64 pixels takes at least a bit of one of a picture's up to four components, and a component that is not
 /// sampled finest in both directions may leave out up to 16 blocks.
-const PIXELS_A_BYTE: usize = 64 * 8 * 16;
+pub(crate) const PIXELS_A_BYTE: usize = 64 * 8 * 16;
 
-fn damaged(what: impl ToString) -> PictureError {
+pub(crate) fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "JPEG", what: what.to_string() }
 }
 
@@ -25,12 +25,15 @@ pub(super) fn decode(
 ) -> Result<PictureShape, PictureError> {
     let ended = Cell::new(false);
     let source = Source { rest: file, ended: &ended };
-    // The C library reports errors by unwinding, and is done with once it has: nothing of it is used afterwards.
-    match catch_unwind(AssertUnwindSafe(|| scanlines(source, file.len(), want, scale, out))) {
-        Ok(Ok(_)) if ended.get() => Err(damaged("the file is cut")),
-        Ok(result) => result,
-        Err(message) => Err(damaged(message.downcast_ref::<String>().map_or("damaged", String::as_str))),
-    }
+    let shape = catching(|| scanlines(source, file.len(), want, scale, out))?;
+    if ended.get() { Err(damaged("the file is cut")) } else { Ok(shape) }
+}
+
+/// Calls the C library, which reports errors by unwinding. It is done with once it has: nothing of it is used afterwards.
+pub(crate) fn catching<T>(call: impl FnOnce() -> Result<T, PictureError>) -> Result<T, PictureError> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|message| {
+        Err(damaged(message.downcast_ref::<String>().map_or("damaged", String::as_str)))
+    })
 }
 
 fn scanlines(
@@ -71,9 +74,9 @@ fn scanlines(
 
 /// The bytes of a file, and whether more of them were asked for than there are: the library makes up an end then and
 /// paints the rest grey.
-struct Source<'a> {
-    rest: &'a [u8],
-    ended: &'a Cell<bool>,
+pub(crate) struct Source<'a> {
+    pub(crate) rest: &'a [u8],
+    pub(crate) ended: &'a Cell<bool>,
 }
 
 impl Read for Source<'_> {

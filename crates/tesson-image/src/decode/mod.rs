@@ -6,12 +6,12 @@
 mod bmp;
 mod error;
 #[cfg(feature = "codecs")]
-mod gif;
+pub(crate) mod gif;
 #[cfg(feature = "codecs")]
-mod jpeg;
+pub(crate) mod jpeg;
 mod pixels;
 #[cfg(feature = "codecs")]
-mod png;
+pub(crate) mod png;
 
 #[cfg(test)]
 mod tests;
@@ -142,7 +142,7 @@ pub fn decode_at(
         [0xff, 0xd8, 0xff, ..] => jpeg(file, want, scale, out),
         [b'G', b'I', b'F', b'8', ..] => gif(file, want, out),
         [b'B', b'M', ..] => bmp::decode(file, want, out),
-        _ => Err(PictureError::Unknown { begin: file[..file.len().min(8)].to_vec() }),
+        _ => Err(PictureError::unknown(file, "PNG, JPEG, GIF or BMP")),
     }
 }
 

@@ -5,26 +5,20 @@
 
 use std::io::Cursor;
 
-use ::png::{BitDepth, ColorType, DecodeOptions, Decoder, Limits, Transformations};
+use ::png::{BitDepth, ColorType, DecodeOptions, Decoder, Limits, Reader, Transformations};
 
 use super::pixels::room;
 use super::{Depth, PictureError, PictureShape, Want};
 
 /// No stream of zlib becomes more than so many times its size.
-const INFLATED: usize = 1032;
+pub(crate) const INFLATED: usize = 1032;
 
-fn damaged(what: impl ToString) -> PictureError {
+pub(crate) fn damaged(what: impl ToString) -> PictureError {
     PictureError::Damaged { kind: "PNG", what: what.to_string() }
 }
 
 pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<PictureShape, PictureError> {
-    let mut options = DecodeOptions::default();
-    options.set_ignore_adler32(false);
-    options.set_ignore_text_chunk(true);
-    let mut decoder = Decoder::new_with_options(Cursor::new(file), options);
-    decoder.set_transformations(Transformations::IDENTITY);
-    decoder.set_limits(Limits { bytes: want.limit });
-    let mut reader = decoder.read_info().map_err(damaged)?;
+    let mut reader = open(file, want.limit)?;
     let source = Source::of(reader.info())?;
     let channels = want.channels.unwrap_or(source.channels());
     let shape = PictureShape { frames: None, height: source.height, width: source.width, channels };
@@ -46,13 +40,24 @@ pub(super) fn decode(file: &[u8], want: Want, out: &mut Vec<u8>) -> Result<Pictu
     Ok(shape)
 }
 
+/// Reads a file up to its pixels, which will be as they are stored.
+pub(crate) fn open(file: &[u8], limit: usize) -> Result<Reader<Cursor<&[u8]>>, PictureError> {
+    let mut options = DecodeOptions::default();
+    options.set_ignore_adler32(false);
+    options.set_ignore_text_chunk(true);
+    let mut decoder = Decoder::new_with_options(Cursor::new(file), options);
+    decoder.set_transformations(Transformations::IDENTITY);
+    decoder.set_limits(Limits { bytes: limit });
+    decoder.read_info().map_err(damaged)
+}
+
 /// What the file holds.
-struct Source {
-    height: usize,
-    width: usize,
-    color: ColorType,
+pub(crate) struct Source {
+    pub(crate) height: usize,
+    pub(crate) width: usize,
+    pub(crate) color: ColorType,
     /// Bits of a sample in the file.
-    depth: usize,
+    pub(crate) depth: usize,
     palette: Vec<[u16; 4]>,
     /// The one colour that is transparent.
     transparent: Option<[u16; 3]>,
@@ -61,10 +66,10 @@ struct Source {
 }
 
 /// A pixel: colour and alpha, in the depth of its file, but at least 8 bits.
-type Pixel = [u16; 4];
+pub(crate) type Pixel = [u16; 4];
 
 impl Source {
-    fn of(info: &::png::Info<'_>) -> Result<Source, PictureError> {
+    pub(crate) fn of(info: &::png::Info<'_>) -> Result<Source, PictureError> {
         let depth = match info.bit_depth {
             BitDepth::One => 1,
             BitDepth::Two => 2,
@@ -148,7 +153,7 @@ impl Source {
     }
 
     /// Pixel `x` of a row, grey ones as three equal colours.
-    fn pixel(&self, row: &[u8], x: usize) -> Pixel {
+    pub(crate) fn pixel(&self, row: &[u8], x: usize) -> Pixel {
         let sample = |i: usize| self.sample(row, i);
         let alpha = |color: [u16; 3]| match self.transparent {
             Some(key) if key == color => 0,

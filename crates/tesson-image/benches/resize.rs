@@ -1,0 +1,145 @@
+//! How fast JPEG files become pictures of one size, beside bare decoding, on one thread: `cargo bench -p tesson-image --bench
+//! resize`.
+//!
+//! Pictures of 500 x 375 pixels with colours at half the resolution are decoded as OpenCV decodes them, cut to a random
+//! rectangle or not, resized to 224 x 224 and stored in 8 bits, or channels first in floats. Prints a line of JSON for each
+//! way; ways take turns, and the best of their rounds counts. All memory is used again.
+
+#![allow(clippy::print_stdout, reason = "the figures are the output")]
+
+use std::time::Instant;
+
+use mozjpeg::{ColorSpace, Compress, Decompress};
+use tesson_image::imdecode::{Color, ImdecodeOptions, imdecode};
+use tesson_image::transform::Interpolation;
+use tesson_image::transform::crop::{Crop, CropKind, CropSize};
+use tesson_image::transform::pipeline::{Pipeline, PipelineScratch, Step, StoreScratch};
+use tesson_image::transform::random::CntkRandom;
+use tesson_image::transform::scale::{Scale, ScaleMode};
+use tesson_image::transform::view::{Size, View};
+
+const SIZE: (usize, usize) = (500, 375);
+const PICTURES: usize = 32;
+const ROUNDS: usize = 15;
+
+/// Slopes, edges and noise, so that there is something to decode in most blocks.
+fn picture(seed: usize) -> Vec<u8> {
+    let mut noise = seed as u32 + 1;
+    let mut value = |x: usize, y: usize, c: usize| {
+        noise = noise.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let edge = if (x / 40 + y / 30 + seed).is_multiple_of(3) { 60 } else { 0 };
+        let slope = (x * (c + 1) / 6 + y * (3 - c) / 5) % 140;
+        (20 + slope + edge + (noise >> 27) as usize) as u8
+    };
+    let mut pixels = Vec::with_capacity(SIZE.0 * SIZE.1 * 3);
+    for y in 0..SIZE.1 {
+        for x in 0..SIZE.0 {
+            pixels.extend((0..3).map(|c| value(x, y, c)));
+        }
+    }
+    pixels
+}
+
+fn file(seed: usize) -> Vec<u8> {
+    let mut made = Compress::new(ColorSpace::JCS_RGB);
+    made.set_fastest_defaults();
+    made.set_size(SIZE.0, SIZE.1);
+    made.set_quality(90.0);
+    made.set_chroma_sampling_pixel_sizes((2, 2), (2, 2));
+    let mut started = made.start_compress(Vec::new()).expect("memory takes everything");
+    started.write_scanlines(&picture(seed)).expect("as many lines as there are");
+    started.finish().expect("memory takes everything")
+}
+
+#[derive(Default)]
+struct Memory {
+    pixels: Vec<u8>,
+    pipeline: PipelineScratch<f32>,
+    store: StoreScratch<f32>,
+    bytes: Vec<u8>,
+    reals: Vec<f32>,
+}
+
+fn library(file: &[u8], memory: &mut Memory) {
+    memory.pixels.resize(SIZE.0 * SIZE.1 * 3, 0);
+    let started = Decompress::new_mem(file).expect("a JPEG file");
+    let mut started = started.to_colorspace(ColorSpace::JCS_EXT_BGR).expect("colours");
+    started.read_scanlines_into::<u8>(&mut memory.pixels).expect("the file is whole");
+    started.finish().expect("the file is whole");
+}
+
+fn decoded(file: &[u8], memory: &mut Memory) -> Size {
+    imdecode(file, &ImdecodeOptions::new(Color::Bgr), &mut memory.pixels).expect("the file is whole")
+}
+
+/// Transforms what was decoded last.
+fn transform(pipeline: &Pipeline, size: Size, random: &mut CntkRandom, memory: &mut Memory) {
+    let Memory { pixels, pipeline: scratch, store, bytes, reals } = memory;
+    bytes.clear();
+    reals.clear();
+    let found = pipeline.apply(View::new(pixels, size), 0, random, scratch).expect("it fits");
+    if pipeline.is_transposed() || !found.append_bytes(false, store, bytes) {
+        found.append_reals(pipeline.is_transposed(), store, reals);
+    }
+}
+
+fn scale(interpolation: Interpolation) -> Step {
+    Step::Scale(Scale::new([224, 224], 3, ScaleMode::Fill, interpolation).expect("a usable size"))
+}
+
+fn random_crop() -> Step {
+    let size = CropSize::AreaRatio([0.3, 1.0]);
+    let aspect_ratio = [0.75, 1.333];
+    Step::Crop(Crop { kind: CropKind::Random, size, aspect_ratio, jitter: true, hflip: true })
+}
+
+fn main() {
+    let files: Vec<Vec<u8>> = (0..PICTURES).map(file).collect();
+    let ways: Vec<(&str, bool, Vec<Step>)> = vec![
+        ("decode, resize, uint8", true, vec![scale(Interpolation::Linear)]),
+        ("decode, random crop, resize, uint8", true, vec![random_crop(), scale(Interpolation::Linear)]),
+        (
+            "decode, random crop, resize, float32 channels first",
+            true,
+            vec![random_crop(), scale(Interpolation::Linear), Step::Transpose],
+        ),
+        ("resize alone, nearest", false, vec![scale(Interpolation::Nearest)]),
+        ("resize alone, linear", false, vec![scale(Interpolation::Linear)]),
+        ("resize alone, cubic", false, vec![scale(Interpolation::Cubic)]),
+        ("resize alone, lanczos", false, vec![scale(Interpolation::Lanczos)]),
+    ];
+    let mut memory = Memory::default();
+    let mut random = CntkRandom::new(vec![1, 2, 3]);
+    let pipelines: Vec<Pipeline> =
+        ways.iter().map(|(_, _, steps)| Pipeline::new(steps.clone()).expect("an order")).collect();
+    let (mut bare, mut decode) = (f64::INFINITY, f64::INFINITY);
+    let mut best = vec![f64::INFINITY; ways.len()];
+    let time = |work: &mut dyn FnMut(&[u8])| {
+        let start = Instant::now();
+        files.iter().for_each(|file| work(file));
+        start.elapsed().as_secs_f64()
+    };
+    for _ in 0..ROUNDS {
+        bare = bare.min(time(&mut |file| library(file, &mut memory)));
+        decode = decode.min(time(&mut |file| _ = decoded(file, &mut memory)));
+        for (i, (_, with_decoding, _)) in ways.iter().enumerate() {
+            let mut size = decoded(&files[0], &mut memory);
+            best[i] = best[i].min(time(&mut |file| {
+                if *with_decoding {
+                    size = decoded(file, &mut memory);
+                }
+                transform(&pipelines[i], size, &mut random, &mut memory);
+            }));
+        }
+    }
+    let report = |name: &str, seconds: f64| {
+        let (pictures, us) = (PICTURES as f64 / seconds, seconds * 1e6 / PICTURES as f64);
+        let share = bare / seconds;
+        println!(
+            "{{\"bench\": \"{name}\", \"pictures_per_s\": {pictures:.0}, \"us\": {us:.1}, \"of_library\": {share:.3}}}"
+        );
+    };
+    report("the library", bare);
+    report("decode", decode);
+    ways.iter().zip(best).for_each(|((name, ..), seconds)| report(name, seconds));
+}

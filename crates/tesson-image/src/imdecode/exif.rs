@@ -1,0 +1,76 @@
+//! The EXIF orientation of JPEG files.
+
+use crate::transform::view::Size;
+
+/// The tag of the orientation, and the type of its value.
+const ORIENTATION: u16 = 0x0112;
+const SHORT: u16 = 3;
+
+/// The orientation that a file states, from 1 to 8; 1 if it states none.
+pub(super) fn orientation(file: &[u8]) -> u16 {
+    segments(file).find_map(in_segment).filter(|o| (1..=8).contains(o)).unwrap_or(1)
+}
+
+/// The markers and contents of the segments before the picture data.
+fn segments(file: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+    let mut rest = &file[file.len().min(2)..];
+    std::iter::from_fn(move || {
+        let [0xff, marker, high, low, ..] = *rest else { return None };
+        let end = 2 + usize::from(u16::from_be_bytes([high, low]));
+        let contents = rest.get(4..end)?;
+        rest = &rest[end..];
+        const START_OF_SCAN: u8 = 0xda;
+        (marker != START_OF_SCAN).then_some((marker, contents))
+    })
+}
+
+fn in_segment((marker, contents): (u8, &[u8])) -> Option<u16> {
+    const APP1: u8 = 0xe1;
+    if marker != APP1 {
+        return None;
+    }
+    let tiff = contents.strip_prefix(b"Exif\0\0")?;
+    let little = tiff.starts_with(b"II");
+    let short = |at: usize| {
+        let bytes = *tiff.get(at..)?.first_chunk()?;
+        Some(if little { u16::from_le_bytes(bytes) } else { u16::from_be_bytes(bytes) })
+    };
+    let long = |at: usize| {
+        let bytes = *tiff.get(at..)?.first_chunk()?;
+        Some(if little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
+    };
+    let directory = long(4)? as usize;
+    let entries = usize::from(short(directory)?);
+    let mut tags = (0..entries).map(|i| directory + 2 + 12 * i);
+    let entry = tags.find(|&at| short(at) == Some(ORIENTATION) && short(at + 2) == Some(SHORT))?;
+    short(entry + 8)
+}
+
+/// Turns a picture as its orientation says.
+pub(super) fn turn(orientation: u16, size: Size, pixels: &mut Vec<u8>) -> Size {
+    let Size { height, width, channels } = size;
+    let (last_row, last_column) = (height.wrapping_sub(1), width.wrapping_sub(1));
+    let turned = if orientation >= 5 { Size::new(width, height, channels) } else { size };
+    // The row and column of the source of each pixel.
+    let source = |y: usize, x: usize| match orientation {
+        2 => (y, last_column - x),
+        3 => (last_row - y, last_column - x),
+        4 => (last_row - y, x),
+        5 => (x, y),
+        6 => (last_row - x, y),
+        7 => (last_row - x, last_column - y),
+        8 => (x, last_column - y),
+        _ => (y, x),
+    };
+    if !(2..=8).contains(&orientation) {
+        return size;
+    }
+    let stored = std::mem::replace(pixels, Vec::with_capacity(size.values()));
+    for y in 0..turned.height {
+        for x in 0..turned.width {
+            let (y, x) = source(y, x);
+            pixels.extend_from_slice(&stored[(y * width + x) * channels..][..channels]);
+        }
+    }
+    turned
+}

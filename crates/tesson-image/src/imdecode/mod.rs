@@ -1,0 +1,172 @@
+//! Files of pictures to 8-bit pixels, with the values of OpenCV's `imdecode` (specification of images, §4).
+//!
+//! The first bytes of a file tell its kind; each kind has a file here. Alpha is dropped, 16 bits become 8, palettes are
+//! looked up; colour comes in either order. [`crate::decode`] has TensorFlow's values, which differ.
+
+mod bmp;
+mod exif;
+#[cfg(feature = "codecs")]
+mod gif;
+#[cfg(feature = "codecs")]
+mod jpeg;
+#[cfg(feature = "codecs")]
+mod png;
+mod pnm;
+#[cfg(feature = "tiff")]
+mod tiff;
+#[cfg(feature = "webp")]
+mod webp;
+
+#[cfg(test)]
+mod tests;
+
+use crate::decode::{PictureError, Scale};
+use crate::transform::view::Size;
+
+/// What a pixel consists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Color {
+    /// One value.
+    Gray,
+    /// Blue, green, red: OpenCV's and CNTK's order.
+    Bgr,
+    /// Red, green, blue.
+    Rgb,
+}
+
+impl Color {
+    /// Values of a pixel.
+    pub fn channels(self) -> usize {
+        match self {
+            Color::Gray => 1,
+            Color::Bgr | Color::Rgb => 3,
+        }
+    }
+}
+
+/// How files are decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ImdecodeOptions {
+    /// What a pixel consists of.
+    pub color: Color,
+    /// The largest picture, in pixels as the file declares them.
+    pub max_pixels: u64,
+    /// Whether a JPEG file is turned as its EXIF orientation says.
+    pub apply_orientation: bool,
+    /// Whether the missing part of a truncated JPEG file is grey; it is an error otherwise, as for all other kinds.
+    pub accept_truncated: bool,
+    /// How large JPEG files are decoded. Other kinds are decoded at their whole size.
+    pub jpeg_scale: Scale,
+    /// Whether the first picture of a GIF file is decoded; OpenCV 3.1 refuses such files.
+    pub accept_gif: bool,
+}
+
+impl ImdecodeOptions {
+    /// CNTK's way of decoding a picture in an archive: at most 2^28 pixels, orientation ignored.
+    pub fn new(color: Color) -> ImdecodeOptions {
+        ImdecodeOptions {
+            color,
+            max_pixels: 1 << 28,
+            apply_orientation: false,
+            accept_truncated: false,
+            jpeg_scale: Scale::Whole,
+            accept_gif: false,
+        }
+    }
+}
+
+/// Replaces the contents of `out` by the pixels of a file, row after row from the top.
+///
+/// # Errors
+/// The file is of no supported kind, damaged, truncated or too large. What is in `out` then is without meaning.
+pub fn imdecode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, PictureError> {
+    match file {
+        [0xff, 0xd8, 0xff, ..] => {
+            let size = jpeg(file, options, out)?;
+            let orientation = if options.apply_orientation { exif::orientation(file) } else { 1 };
+            Ok(exif::turn(orientation, size, out))
+        }
+        [0x89, b'P', b'N', b'G', ..] => png(file, options, out),
+        [b'B', b'M', ..] => bmp::decode(file, options, out),
+        [b'P', b'1'..=b'6', ..] => pnm::decode(file, options, out),
+        [b'I', b'I', 42, 0, ..] | [b'M', b'M', 0, 42, ..] => tiff(file, options, out),
+        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => webp(file, options, out),
+        [b'G', b'I', b'F', b'8', ..] if options.accept_gif => gif(file, options, out),
+        _ => Err(PictureError::unknown(file, "JPEG, PNG, BMP, PNM, TIFF or WebP")),
+    }
+}
+
+#[cfg(feature = "tiff")]
+use tiff::decode as tiff;
+#[cfg(feature = "webp")]
+use webp::decode as webp;
+#[cfg(feature = "codecs")]
+use {gif::decode as gif, jpeg::decode as jpeg, png::decode as png};
+
+/// Defines what stands in for a decoder that this build does not have.
+macro_rules! absent {
+    ($($feature:literal: $($name:ident $kind:literal),+;)+) => {$($(
+        #[cfg(not(feature = $feature))]
+        fn $name(_: &[u8], _: &ImdecodeOptions, _: &mut Vec<u8>) -> Result<Size, PictureError> {
+            Err(PictureError::NotBuilt { kind: $kind, feature: $feature })
+        }
+    )+)+};
+}
+
+absent! {
+    "codecs": gif "GIF", jpeg "JPEG", png "PNG";
+    "tiff": tiff "TIFF";
+    "webp": webp "WebP";
+}
+
+/// Makes `out` as long as a picture, with any contents. `most` is the number of pixels that a file of this kind and length can
+/// hold: what a header declares is not believed beyond that, nor beyond the limit.
+fn room(
+    (height, width): (usize, usize),
+    options: &ImdecodeOptions,
+    most: usize,
+    out: &mut Vec<u8>,
+) -> Result<Size, PictureError> {
+    let size = Size::new(height, width, options.color.channels());
+    check_pixels((height, width), options, most)?;
+    out.resize(size.values(), 0);
+    Ok(size)
+}
+
+/// Refuses a declared size beyond the limit, or beyond `most` pixels.
+fn check_pixels(
+    (height, width): (usize, usize),
+    options: &ImdecodeOptions,
+    most: usize,
+) -> Result<(), PictureError> {
+    // A pixel has three values: their number fits a `usize`, too.
+    let limit = options.max_pixels.min(most.min(isize::MAX as usize / 3) as u64);
+    match (height as u64).checked_mul(width as u64) {
+        Some(pixels) if pixels <= limit => Ok(()),
+        _ => Err(PictureError::TooManyPixels { width, height, limit }),
+    }
+}
+
+/// Writes a pixel that is given as red, green, blue; grey ones by OpenCV's weights.
+#[inline(always)]
+fn store(color: Color, [r, g, b]: [u8; 3], to: &mut [u8]) {
+    match color {
+        Color::Gray => to[0] = gray(r, g, b),
+        Color::Bgr => to.copy_from_slice(&[b, g, r]),
+        Color::Rgb => to.copy_from_slice(&[r, g, b]),
+    }
+}
+
+/// The brightness of a colour: OpenCV's weights in 16384ths.
+fn gray(r: u8, g: u8, b: u8) -> u8 {
+    ((1868 * u32::from(b) + 9617 * u32::from(g) + 4899 * u32::from(r) + 8192) >> 14) as u8
+}
+
+/// Exchanges the first and the third value of each pixel.
+#[cfg(feature = "codecs")]
+fn swap_colors(pixels: &mut [u8]) {
+    for pixel in pixels.as_chunks_mut::<3>().0 {
+        pixel.swap(0, 2);
+    }
+}

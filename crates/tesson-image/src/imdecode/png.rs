@@ -1,0 +1,62 @@
+//! PNG: samples as they are stored; alpha, gamma and colour profiles are ignored.
+
+use ::png::ColorType;
+
+use super::{Color, ImdecodeOptions, room, swap_colors};
+use crate::decode::PictureError;
+use crate::decode::png::{INFLATED, Pixel, Source, damaged, open};
+use crate::transform::view::Size;
+
+pub(super) fn decode(
+    file: &[u8],
+    options: &ImdecodeOptions,
+    out: &mut Vec<u8>,
+) -> Result<Size, PictureError> {
+    // Four samples of 16 bits are the most that a pixel has.
+    let limit = usize::try_from(options.max_pixels.saturating_mul(8)).unwrap_or(usize::MAX);
+    let mut reader = open(file, limit)?;
+    let source = Source::of(reader.info())?;
+    // A byte holds up to eight pixels.
+    let most = file.len().saturating_mul(INFLATED * 8);
+    let size = room((source.height, source.width), options, most, out)?;
+    let as_wanted = match options.color {
+        Color::Gray => source.color == ColorType::Grayscale,
+        Color::Bgr | Color::Rgb => source.color == ColorType::Rgb,
+    };
+    if as_wanted && source.depth == 8 {
+        reader.next_frame(out).map_err(damaged)?;
+        if options.color == Color::Bgr {
+            swap_colors(out);
+        }
+    } else {
+        let raw = reader.output_buffer_size().filter(|n| *n <= limit);
+        let mut raw = vec![0; raw.ok_or_else(|| damaged("more bytes than are allowed"))?];
+        let line = reader.next_frame(&mut raw).map_err(damaged)?.line_size;
+        let row = size.width * size.channels;
+        for (from, to) in raw.chunks_exact(line.max(1)).zip(out.chunks_exact_mut(row.max(1))) {
+            for (x, to) in to.chunks_exact_mut(size.channels).enumerate() {
+                store(source.pixel(from, x), source.depth, options.color, to);
+            }
+        }
+    }
+    reader.finish().map_err(damaged)?;
+    Ok(size)
+}
+
+fn store(pixel: Pixel, depth: usize, color: Color, to: &mut [u8]) {
+    let narrow = |value: u16| if depth == 16 { (value >> 8) as u8 } else { value as u8 };
+    let [r, g, b, _] = pixel;
+    match color {
+        Color::Gray => to[0] = narrow(gray(r, g, b)),
+        Color::Bgr => to.copy_from_slice(&[b, g, r].map(narrow)),
+        Color::Rgb => to.copy_from_slice(&[r, g, b].map(narrow)),
+    }
+}
+
+/// libpng's brightness, in the depth of the file.
+fn gray(r: u16, g: u16, b: u16) -> u16 {
+    if r == g && g == b {
+        return r;
+    }
+    ((9797 * u32::from(r) + 19234 * u32::from(g) + 3737 * u32::from(b)) >> 15) as u16
+}

@@ -1,0 +1,205 @@
+//! Transforms of pictures as the engine applies them: those that follow each other in a list are one [`Pipeline`].
+
+use std::sync::Arc;
+
+use tesson_core::identity::Identity;
+use tesson_core::{
+    ConfigError, Draw, Error, Input, InputValues, Options, Output, OutputValues, ReadFile, SampleType,
+    Scratch, Transform, TransformFormat, UserError, ValueType,
+};
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::options::seed;
+use crate::transform::pipeline::{Pipeline, PipelineScratch, Step, StoreScratch};
+use crate::transform::random::Random;
+use crate::transform::view::{Size, View};
+use crate::transform::{Real, TransformFault};
+use crate::{
+    cast, color, crop, horizontal_flip, intensity, mean, normalize, random_resized_crop, scale, transpose,
+};
+
+/// A step, and everything that changes what it gives.
+pub(crate) struct NamedStep {
+    pub(crate) step: Step,
+    pub(crate) identity: Identity,
+}
+
+/// Makes the step of a transform from its options.
+type StepFn = fn(&Options<'_>, &ReadFile<'_>) -> Result<NamedStep, Error>;
+
+/// The step of each transform of pictures.
+static STEPS: &[(&TransformFormat, StepFn)] = &[
+    (&crop::FORMAT, crop::step),
+    (&random_resized_crop::FORMAT, random_resized_crop::step),
+    (&horizontal_flip::FORMAT, horizontal_flip::step),
+    (&scale::FORMAT, scale::step),
+    (&color::FORMAT, color::step),
+    (&mean::FORMAT, mean::step),
+    (&normalize::FORMAT, normalize::step),
+    (&intensity::FORMAT, intensity::step),
+    (&transpose::FORMAT, transpose::step),
+    (&cast::FORMAT, cast::step),
+];
+
+/// Makes one transform of several that follow each other.
+pub(crate) fn open(
+    transforms: &[(&'static TransformFormat, Options<'_>)],
+    read: &ReadFile<'_>,
+) -> Result<Arc<dyn Transform>, Error> {
+    let (mut steps, mut seeds, mut identities) = (Vec::new(), Vec::new(), Vec::new());
+    for (format, options) in transforms {
+        let (_, step) =
+            STEPS.iter().find(|(known, _)| known.name == format.name).expect("every format has a step");
+        let NamedStep { step, identity } = step(options, read)?;
+        steps.push(step);
+        identities.push(identity.text());
+        seeds.push(seed(options)?);
+    }
+    let names: Vec<&str> = transforms.iter().map(|(format, _)| format.name).collect();
+    let pipeline = Pipeline::new(steps).map_err(|fault| refused(&transforms[0].1, "type", &fault))?;
+    Ok(Arc::new(PictureTransforms {
+        name: names.join(", "),
+        identity: identities.join("; "),
+        seeds,
+        pipeline,
+    }))
+}
+
+/// A fault as an error of an option.
+pub(crate) fn refused(options: &Options<'_>, name: &str, fault: &TransformFault) -> ConfigError {
+    ConfigError::new(options.path(name), fault.to_string())
+}
+
+/// A hash of a file's content, as text.
+pub(crate) fn content(file: &[u8]) -> String {
+    format!("{:016x}", xxh3_64(file))
+}
+
+/// Transforms of pictures that follow each other.
+struct PictureTransforms {
+    name: String,
+    identity: String,
+    /// The seed of each.
+    seeds: Vec<u64>,
+    pipeline: Pipeline,
+}
+
+impl Transform for PictureTransforms {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn identity(&self) -> String {
+        self.identity.clone()
+    }
+
+    fn seed(&self) -> u64 {
+        self.seeds[0]
+    }
+
+    fn n_steps(&self) -> u64 {
+        self.seeds.len() as u64
+    }
+
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
+        if input.values != ValueType::U8 || input.dims.len() != 3 {
+            return Err(format!("found {input}, expected 8-bit pictures of rows, columns and channels"));
+        }
+        self.pipeline.output(input, input.delivered.into()).map_err(|fault| fault.to_string())
+    }
+
+    fn apply(
+        &self,
+        input: Input<'_>,
+        mut output: Output<'_>,
+        draw: &mut Draw<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let InputValues::U8(values) = input.values else { return Err("it takes 8-bit pictures".into()) };
+        let &[height, width, channels] = input.shape else { return Err("it takes pictures".into()) };
+        let size = Size::new(height, width, channels);
+        let mut random = StepDraw { draw, seeds: &self.seeds };
+        let mut shape = [0; 3];
+        for picture in values.chunks_exact(size.values().max(1)) {
+            let picture = View::new(picture, size);
+            let random = &mut random;
+            shape = match &mut output.values {
+                OutputValues::U8(out) => {
+                    let memory = memory::<f32>(scratch);
+                    let done = self.pipeline.apply(picture, input.copy, random, &mut memory.pipeline)?;
+                    done.append_bytes(self.pipeline.is_transposed(), &mut memory.store, out);
+                    self.shape(done.size())
+                }
+                OutputValues::F32(out) => self.append(picture, input.copy, random, memory(scratch), out)?,
+                OutputValues::F64(out) => self.append(picture, input.copy, random, memory(scratch), out)?,
+                _ => return Err("it gives 8-bit values or floats".into()),
+            };
+        }
+        output.set_shape(&shape);
+        Ok(())
+    }
+}
+
+impl PictureTransforms {
+    fn append<F: Real>(
+        &self,
+        picture: View<'_, u8>,
+        copy: u32,
+        random: &mut dyn Random,
+        memory: &mut Memory<F>,
+        out: &mut Vec<F>,
+    ) -> Result<[usize; 3], UserError> {
+        let done = self.pipeline.apply(picture, copy, random, &mut memory.pipeline)?;
+        done.append_reals(self.pipeline.is_transposed(), &mut memory.store, out);
+        Ok(self.shape(done.size()))
+    }
+
+    fn shape(&self, Size { height, width, channels }: Size) -> [usize; 3] {
+        if self.pipeline.is_transposed() { [channels, height, width] } else { [height, width, channels] }
+    }
+}
+
+/// What a worker keeps from one picture to the next.
+struct Memory<F: crate::transform::resize::Value> {
+    pipeline: PipelineScratch<F>,
+    store: StoreScratch<F>,
+}
+
+/// The memory that the scratch memory holds, or new one in the place of something else.
+fn memory<F: Real>(scratch: &mut Scratch) -> &mut Memory<F> {
+    let is_ours = scratch.format.as_ref().is_some_and(|held| held.is::<Memory<F>>());
+    if !is_ours {
+        let new = Memory::<F> { pipeline: PipelineScratch::default(), store: StoreScratch::default() };
+        scratch.format = Some(Box::new(new));
+    }
+    scratch.format.as_mut().and_then(|held| held.downcast_mut()).expect("put there above")
+}
+
+/// The random numbers of a picture, those of each transform apart.
+struct StepDraw<'a, 'd> {
+    draw: &'a mut Draw<'d>,
+    seeds: &'a [u64],
+}
+
+impl Random for StepDraw<'_, '_> {
+    fn begin(&mut self, step: usize) {
+        self.draw.begin_step(step as u64, self.seeds[step]);
+    }
+
+    fn real(&mut self, from: f64, to: f64) -> f64 {
+        self.draw.real(from, to)
+    }
+
+    fn integer(&mut self, from: i64, to: i64) -> i64 {
+        self.draw.integer(from, to)
+    }
+
+    fn coin(&mut self) -> bool {
+        self.draw.coin()
+    }
+
+    fn normal(&mut self) -> f32 {
+        self.draw.normal()
+    }
+}

@@ -1,0 +1,111 @@
+//! Random changes of brightness, contrast and saturation (specification of images, §8).
+
+use super::random::Random;
+use super::real::{Real, clamped};
+use super::view::Size;
+
+/// How far each property may change, from 0 to 1.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Color {
+    /// Added, as a share of the mean of all values.
+    pub brightness: f64,
+    /// Multiplied.
+    pub contrast: f64,
+    /// Multiplied with the saturation of pictures of three channels, in the order blue, green, red.
+    pub saturation: f64,
+}
+
+impl Color {
+    /// Whether it changes anything.
+    pub fn has_effect(&self) -> bool {
+        self.brightness > 0.0 || self.contrast > 0.0 || self.saturation > 0.0
+    }
+
+    /// Changes a picture.
+    pub fn apply<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
+        let mut about = |radius: f64| random.real(-radius, radius);
+        if self.brightness > 0.0 || self.contrast > 0.0 {
+            let beta = if self.brightness > 0.0 {
+                let factor = about(self.brightness);
+                let sum: f64 = values.iter().map(|&value| value.into()).sum();
+                F::rounded(factor * (sum / values.len().max(1) as f64))
+            } else {
+                F::from(0u8)
+            };
+            let alpha =
+                if self.contrast > 0.0 { F::rounded(1.0 + about(self.contrast)) } else { F::from(1u8) };
+            for value in values.iter_mut() {
+                *value = clamped(*value * alpha + beta);
+            }
+        }
+        if self.saturation > 0.0 && size.channels == 3 {
+            let ratio = F::rounded(1.0 + about(self.saturation));
+            for pixel in values.as_chunks_mut::<3>().0 {
+                *pixel = saturated(*pixel, ratio);
+            }
+        }
+    }
+}
+
+/// A pixel whose saturation is multiplied: to HSV and back, with OpenCV's arithmetic.
+fn saturated<F: Real>([b, g, r]: [F; 3], ratio: F) -> [F; 3] {
+    let (zero, one) = (F::from(0u8), F::from(1u8));
+    let epsilon = F::from(f32::EPSILON);
+    let larger = |a: F, b: F| if a > b { a } else { b };
+    let smaller = |a: F, b: F| if a < b { a } else { b };
+    let v = larger(larger(b, g), r);
+    let d = v - smaller(smaller(b, g), r);
+    let size = if v < zero { zero - v } else { v };
+    let s = smaller(d / (size + epsilon) * ratio, one);
+    if s == zero {
+        return [v; 3];
+    }
+    let q = F::rounded(60.0 / (d + epsilon).into());
+    let h = match v {
+        v if v == r => (g - b) * q,
+        v if v == g => (b - r) * q + F::from(120u8),
+        _ => (r - g) * q + F::from(240u8),
+    };
+    let h = if h < zero { h + F::from(360.0f32) } else { h };
+    let h = h * F::rounded(6.0 / 360.0);
+    let h = if h >= F::from(6u8) { h - F::from(6u8) } else { h };
+    let i = h.into().floor();
+    let f = h - F::rounded(i);
+    let t = [v, v * (one - s), v * (one - s * f), v * (one - s * (one - f))];
+    match i as i64 {
+        0 => [t[1], t[3], t[0]],
+        1 => [t[1], t[0], t[2]],
+        2 => [t[3], t[0], t[1]],
+        3 => [t[0], t[2], t[1]],
+        4 => [t[0], t[1], t[3]],
+        _ => [t[2], t[1], t[0]],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::CntkRandom;
+    use super::*;
+
+    #[test]
+    fn an_unchanged_saturation_changes_a_pixel_by_rounding_only() {
+        for pixel in
+            [[10.0f32, 200.0, 30.0], [255.0, 0.0, 128.0], [7.0, 7.0, 7.0], [0.0; 3], [3.0, 250.0, 251.0]]
+        {
+            let found = saturated(pixel, 1.0);
+            let near = pixel.iter().zip(found).all(|(a, b)| (a - b).abs() < 1e-3);
+            assert!(near, "{pixel:?} {found:?}");
+        }
+        assert_eq!(saturated([10.0f64, 20.0, 30.0], 0.0), [30.0; 3]);
+    }
+
+    #[test]
+    fn nothing_is_drawn_for_what_does_not_change() {
+        let color = Color { brightness: 0.0, contrast: 0.5, saturation: 0.0 };
+        let (mut one, mut other) = (CntkRandom::new(vec![0]), CntkRandom::new(vec![0]));
+        let mut values = [100.0f32, 200.0];
+        color.apply(Size::new(1, 2, 1), &mut values, &mut one);
+        let alpha = (1.0 + other.real(-0.5, 0.5)) as f32;
+        assert_eq!(values, [100.0 * alpha, (200.0 * alpha).min(255.0)]);
+    }
+}

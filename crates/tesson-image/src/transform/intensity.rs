@@ -1,0 +1,76 @@
+//! Random noise along the principal axes of colour (specification of images, §8).
+
+use super::fault::TransformFault;
+use super::opencv_storage::{matrix, parse};
+use super::random::Random;
+use super::real::{Real, clamped};
+use super::view::Size;
+
+/// The axes, and how strong the noise is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Intensity {
+    /// The standard deviation; 0 changes nothing and draws nothing.
+    pub std_dev: f64,
+    /// The length of each axis.
+    pub eigenvalues: [f32; 3],
+    /// Row by row, for red, green and blue.
+    pub eigenvectors: [[f32; 3]; 3],
+}
+
+impl Intensity {
+    /// Axes from one of OpenCV's files.
+    ///
+    /// # Errors
+    /// The file cannot be read, or has matrices of other sizes.
+    pub fn from_file(std_dev: f64, file: &[u8]) -> Result<Intensity, TransformFault> {
+        let nodes = parse(file)?;
+        let wrong = |name: &str| TransformFault::Storage { what: format!("`{name}` has another size") };
+        let (1, 3, values) = matrix(nodes.clone(), "EigVal")? else { return Err(wrong("EigVal")) };
+        let (3, 3, vectors) = matrix(nodes, "EigVec")? else { return Err(wrong("EigVec")) };
+        let eigenvalues = values.try_into().map_err(|_| wrong("EigVal"))?;
+        let rows = vectors.as_chunks::<3>().0;
+        let eigenvectors = rows.try_into().map_err(|_| wrong("EigVec"))?;
+        Ok(Intensity { std_dev, eigenvalues, eigenvectors })
+    }
+
+    /// Whether it changes anything.
+    pub fn has_effect(&self) -> bool {
+        self.std_dev != 0.0
+    }
+
+    /// Changes a picture of one channel, or of blue, green and red.
+    pub fn apply<F: Real>(&self, size: Size, values: &mut [F], random: &mut dyn Random) {
+        if !self.has_effect() {
+            return;
+        }
+        let lengths = self.eigenvalues.map(|value| random.normal() * self.std_dev as f32 * value);
+        let dot = |row: [f32; 3]| row[0] * lengths[0] + row[1] * lengths[1] + row[2] * lengths[2];
+        let [red, green, blue] = self.eigenvectors.map(|row| F::from(dot(row)));
+        if size.channels == 3 {
+            for pixel in values.as_chunks_mut::<3>().0 {
+                let [b, g, r] = *pixel;
+                *pixel = [clamped(b + blue), clamped(g + green), clamped(r + red)];
+            }
+        } else {
+            values.iter_mut().for_each(|value| *value = clamped(*value + red));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::CntkRandom;
+    use super::*;
+
+    #[test]
+    fn the_first_row_is_for_red_and_for_grey() {
+        let vectors = [[1.0, 0.0, 0.0], [0.0; 3], [0.0; 3]];
+        let intensity = Intensity { std_dev: 2.0, eigenvalues: [3.0, 1.0, 1.0], eigenvectors: vectors };
+        let shift = -0.678_141_06f32 * 2.0 * 3.0;
+        let mut values = [100.0f32; 3];
+        intensity.apply(Size::new(1, 1, 3), &mut values, &mut CntkRandom::new(vec![0]));
+        assert_eq!(values, [100.0, 100.0, 100.0 + shift]);
+        intensity.apply(Size::new(3, 1, 1), &mut values, &mut CntkRandom::new(vec![0]));
+        assert_eq!(values[0], 100.0 + shift);
+    }
+}

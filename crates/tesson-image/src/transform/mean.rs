@@ -1,0 +1,106 @@
+//! Subtracting a mean picture (specification of images, §7).
+
+use super::fault::TransformFault;
+use super::opencv_storage::{matrix, number, parse};
+use super::real::Real;
+use super::view::Size;
+
+/// A mean picture, or one mean for each channel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mean {
+    size: Size,
+    values: Vec<f32>,
+}
+
+impl Mean {
+    /// The mean picture of one of OpenCV's files.
+    ///
+    /// # Errors
+    /// The file cannot be read, or its values do not fill the size that it declares.
+    pub fn from_file(file: &[u8]) -> Result<Mean, TransformFault> {
+        let nodes = parse(file)?;
+        let [height, width, channels] = ["Row", "Col", "Channel"].map(|name| number(&nodes, name));
+        let (_, _, values) = matrix(nodes, "MeanImg")?;
+        let declared = height.checked_mul(width).and_then(|n| n.checked_mul(channels));
+        if declared != Some(values.len()) || values.is_empty() {
+            let what = format!(
+                "`Row` {height}, `Col` {width} and `Channel` {channels} declare other than {} values",
+                values.len()
+            );
+            return Err(TransformFault::Storage { what });
+        }
+        Ok(Mean { size: Size::new(height, width, channels), values })
+    }
+
+    /// Checks the size of a picture. A mean picture of one pixel fits every picture.
+    ///
+    /// # Errors
+    /// Another size, another number of channels.
+    pub fn check(&self, [height, width, channels]: [Option<usize>; 3]) -> Result<(), TransformFault> {
+        let Size { height: rows, width: columns, channels: own } = self.size;
+        if let Some(found) = channels.filter(|&found| found != own) {
+            return Err(TransformFault::Channels { transform: "Mean", expected: own, found });
+        }
+        let differs = height.is_some_and(|n| n != rows) || width.is_some_and(|n| n != columns);
+        if (rows, columns) == (1, 1) || !differs {
+            return Ok(());
+        }
+        let text = |n: Option<usize>| n.map_or_else(|| "?".to_owned(), |n| n.to_string());
+        let (mean, found) = (format!("{columns}x{rows}"), format!("{}x{}", text(width), text(height)));
+        Err(TransformFault::MeanSize { mean, found })
+    }
+
+    /// Subtracts it.
+    ///
+    /// # Errors
+    /// As [`Mean::check`].
+    pub fn apply<F: Real>(&self, size: Size, values: &mut [F]) -> Result<(), TransformFault> {
+        self.check([size.height, size.width, size.channels].map(Some))?;
+        for values in values.chunks_exact_mut(self.values.len()) {
+            for (value, &mean) in values.iter_mut().zip(&self.values) {
+                *value = *value - F::from(mean);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(size: [usize; 3], values: &str) -> String {
+        let [row, col, channel] = size;
+        let n = values.split_whitespace().count();
+        format!(
+            "<?xml version=\"1.0\"?><opencv_storage><Channel>{channel}</Channel><Row>{row}</Row><Col>{col}</Col>\
+             <MeanImg type_id=\"opencv-matrix\"><rows>1</rows><cols>{n}</cols><dt>f</dt><data>{values}</data></MeanImg>\
+             </opencv_storage>"
+        )
+    }
+
+    #[test]
+    fn a_mean_is_subtracted_from_pictures_of_its_size() {
+        let mean = Mean::from_file(file([1, 2, 1], "1.5 300").as_bytes()).expect("a mean");
+        let mut values = [1.0f32, 2.0];
+        assert_eq!(mean.apply(Size::new(1, 2, 1), &mut values), Ok(()));
+        assert_eq!(values, [-0.5, -298.0]);
+        let error = mean.apply(Size::new(2, 1, 1), &mut values).unwrap_err();
+        assert_eq!(error.to_string(), "the mean picture has 2x1 pixels, the picture 1x2");
+        assert!(mean.check([None, None, Some(3)]).is_err() && mean.check([None, Some(2), None]).is_ok());
+    }
+
+    #[test]
+    fn a_mean_of_one_pixel_is_for_each_channel() {
+        let mean = Mean::from_file(file([1, 1, 3], "1 2 3").as_bytes()).expect("a mean");
+        let mut values = [5.0f64; 6];
+        assert_eq!(mean.apply(Size::new(2, 1, 3), &mut values), Ok(()));
+        assert_eq!(values, [4.0, 3.0, 2.0, 4.0, 3.0, 2.0]);
+    }
+
+    #[test]
+    fn a_mean_whose_values_do_not_fill_its_size_is_refused() {
+        assert!(Mean::from_file(file([1, 2, 1], "1 2 3").as_bytes()).is_err());
+        assert!(Mean::from_file(file([0, 2, 1], "").as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,24 @@
+//! Transforms of pictures as functions of pixels, one file each, and [`pipeline`], which applies several.
+//!
+//! Numbers in brackets, such as §6.2, refer to the specification of images. Results are those of CNTK 2.7, which are those of
+//! OpenCV 3.1, bit for bit; `normalize` and `random_resized_crop` are torchvision's.
+
+mod axis;
+pub mod color;
+pub mod crop;
+mod fault;
+pub mod intensity;
+pub mod mean;
+pub mod normalize;
+pub mod opencv_storage;
+pub mod pipeline;
+pub mod random;
+pub mod random_resized_crop;
+mod real;
+pub mod resize;
+pub mod scale;
+pub mod view;
+
+pub use axis::Interpolation;
+pub use fault::TransformFault;
+pub use real::Real;

@@ -1,0 +1,117 @@
+//! Values to zero mean and unit deviation, channel by channel.
+
+use super::fault::TransformFault;
+use super::real::Real;
+use super::view::View;
+
+/// `(value / divisor - mean) / std`, rounded at each step, as torchvision's `ToTensor` and `Normalize` compute it with a
+/// divisor of 255.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Normalize {
+    divisor: f32,
+    /// Mean and standard deviation of each channel.
+    channels: Vec<(f32, f32)>,
+    /// For each channel the result of each 8-bit value.
+    table: Vec<[f32; 256]>,
+}
+
+impl Normalize {
+    /// Mean and standard deviation of each channel, of divided values.
+    ///
+    /// # Errors
+    /// A divisor or a deviation of 0, or another number of deviations than of means.
+    pub fn new(divisor: f32, mean: &[f32], std: &[f32]) -> Result<Normalize, TransformFault> {
+        let usable = |x: f32| x.is_finite() && x != 0.0;
+        let parameter = |name, found: String, expected| TransformFault::Parameter { name, found, expected };
+        if !usable(divisor) {
+            return Err(parameter("divisor", divisor.to_string(), "a number other than 0"));
+        }
+        if let Some(wrong) = std.iter().find(|&&x| !usable(x)) {
+            return Err(parameter("std", wrong.to_string(), "numbers other than 0"));
+        }
+        if mean.len() != std.len() || mean.is_empty() {
+            let found = format!("{} numbers", std.len());
+            return Err(parameter("std", found, "as many numbers as `mean` has, at least one"));
+        }
+        let channels: Vec<_> = mean.iter().copied().zip(std.iter().copied()).collect();
+        let of = |(mean, std): (f32, f32)| std::array::from_fn(|value| (value as f32 / divisor - mean) / std);
+        let table = channels.iter().map(|&channel| of(channel)).collect();
+        Ok(Normalize { divisor, channels, table })
+    }
+
+    /// Checks the number of channels of a picture.
+    ///
+    /// # Errors
+    /// Another number than there are means.
+    pub fn check(&self, channels: usize) -> Result<(), TransformFault> {
+        let expected = self.channels.len();
+        match channels == expected {
+            true => Ok(()),
+            false => Err(TransformFault::Channels { transform: "Normalize", expected, found: channels }),
+        }
+    }
+
+    /// Appends the normalized values of an 8-bit picture to `out`.
+    ///
+    /// # Errors
+    /// Another number of channels.
+    pub fn apply_bytes<F: Real>(
+        &self,
+        from: View<'_, u8>,
+        row: &mut Vec<u8>,
+        out: &mut Vec<F>,
+    ) -> Result<(), TransformFault> {
+        self.check(from.size().channels)?;
+        out.reserve(from.size().values());
+        from.each_row(row, |_, row| {
+            for pixel in row.chunks_exact(self.channels.len()) {
+                out.extend(pixel.iter().zip(&self.table).map(|(&v, table)| F::from(table[usize::from(v)])));
+            }
+        });
+        Ok(())
+    }
+
+    /// Normalizes a floating-point picture.
+    ///
+    /// # Errors
+    /// Another number of channels.
+    pub fn apply<F: Real>(&self, channels: usize, values: &mut [F]) -> Result<(), TransformFault> {
+        self.check(channels)?;
+        let divisor = F::from(self.divisor);
+        for pixel in values.chunks_exact_mut(channels) {
+            for (value, &(mean, std)) in pixel.iter_mut().zip(&self.channels) {
+                *value = (*value / divisor - F::from(mean)) / F::from(std);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::view::Size;
+    use super::*;
+
+    #[test]
+    fn bytes_and_floats_give_the_same() {
+        let normalize =
+            Normalize::new(255.0, &[0.485, 0.456, 0.406], &[0.229, 0.224, 0.225]).expect("usable");
+        let bytes: Vec<u8> = (0..=254).collect();
+        let mut floats: Vec<f32> = bytes.iter().map(|&v| v.into()).collect();
+        let mut found: Vec<f32> = Vec::new();
+        let view = View::new(&bytes, Size::new(5, 17, 3));
+        normalize.apply_bytes(view, &mut Vec::new(), &mut found).expect("three channels");
+        normalize.apply(3, &mut floats).expect("three channels");
+        assert_eq!(found, floats);
+        assert_eq!(found[0], (0.0 - 0.485) / 0.229);
+        assert!(normalize.apply(1, &mut floats).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_divided_by_is_refused() {
+        assert!(Normalize::new(0.0, &[0.0], &[1.0]).is_err());
+        assert!(Normalize::new(1.0, &[0.0], &[0.0]).is_err());
+        assert!(Normalize::new(1.0, &[0.0, 1.0], &[1.0]).is_err());
+        assert!(Normalize::new(1.0, &[], &[]).is_err());
+    }
+}

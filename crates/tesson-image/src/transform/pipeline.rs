@@ -1,0 +1,484 @@
+//! Several transforms, one after another (specification of images, §5).
+//!
+//! Pictures stay in 8 bits until a transform needs floating-point numbers, and cutting and mirroring copy nothing: they
+//! are applied where the next transform reads. Each step writes into one of two buffers that the scratch memory keeps.
+
+use tesson_core::{SampleType, ValueType};
+
+use super::color::Color;
+use super::crop::Crop;
+use super::fault::TransformFault;
+use super::intensity::Intensity;
+use super::mean::Mean;
+use super::normalize::Normalize;
+use super::random::Random;
+use super::random_resized_crop::RandomResizedCrop;
+use super::real::Real;
+use super::resize::{ResizeScratch, Value};
+use super::scale::Scale;
+use super::view::{Rect, Size, View};
+
+/// A transform of a pipeline.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// CNTK's crop.
+    Crop(Crop),
+    /// torchvision's crop, to be followed by a `Scale`.
+    RandomResizedCrop(RandomResizedCrop),
+    /// Mirrors pictures with this probability.
+    HorizontalFlip(f64),
+    /// Resizes.
+    Scale(Scale),
+    /// Subtracts a mean picture.
+    Mean(Mean),
+    /// Changes brightness, contrast and saturation.
+    Color(Color),
+    /// Adds noise along the axes of colour.
+    Intensity(Intensity),
+    /// Normalizes channels.
+    Normalize(Normalize),
+    /// Puts channels first.
+    Transpose,
+    /// Changes nothing: a transform without the file that it would take its values from.
+    Identity,
+    /// Converts to the stream's type, which happens at the end anyhow.
+    Cast,
+}
+
+impl Step {
+    fn name(&self) -> &'static str {
+        match self {
+            Step::Crop(_) => "Crop",
+            Step::RandomResizedCrop(_) => "RandomResizedCrop",
+            Step::HorizontalFlip(_) => "HorizontalFlip",
+            Step::Scale(_) => "Scale",
+            Step::Mean(_) => "Mean",
+            Step::Color(_) => "Color",
+            Step::Intensity(_) => "Intensity",
+            Step::Normalize(_) => "Normalize",
+            Step::Transpose => "Transpose",
+            Step::Identity => "Identity",
+            Step::Cast => "Cast",
+        }
+    }
+
+    /// What comes out of pictures of this size.
+    fn output(
+        &self,
+        [height, width, channels]: [Option<usize>; 3],
+    ) -> Result<[Option<usize>; 3], TransformFault> {
+        Ok(match self {
+            Step::Crop(crop) => {
+                let [w, h] = crop.output(width, height);
+                [h, w, channels]
+            }
+            Step::RandomResizedCrop(_) => [None, None, channels],
+            Step::Scale(scale) => {
+                channels.map_or(Ok(()), |n| scale.check(n))?;
+                let (w, h) = scale.size();
+                [Some(h), Some(w), channels]
+            }
+            Step::Mean(mean) => {
+                mean.check([height, width, channels])?;
+                [height, width, channels]
+            }
+            Step::Normalize(normalize) => {
+                channels.map_or(Ok(()), |n| normalize.check(n))?;
+                [height, width, channels]
+            }
+            _ => [height, width, channels],
+        })
+    }
+
+    /// Whether floating-point numbers come out, whatever went in.
+    fn makes_reals(&self) -> bool {
+        match self {
+            Step::Mean(_) | Step::Normalize(_) => true,
+            Step::Color(color) => color.has_effect(),
+            Step::Intensity(intensity) => intensity.has_effect(),
+            _ => false,
+        }
+    }
+}
+
+/// Transforms that are applied one after another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pipeline {
+    steps: Vec<Step>,
+    transposed: bool,
+}
+
+/// A transformed picture, before it is stored in its final type and layout.
+#[derive(Clone, Copy, Debug)]
+pub enum Transformed<'a, F> {
+    /// No transform needed floating-point numbers.
+    Bytes(View<'a, u8>),
+    /// Floating-point numbers.
+    Reals(View<'a, F>),
+}
+
+/// Memory that pipelines reuse from one picture to the next.
+#[derive(Debug, Default)]
+pub struct PipelineScratch<F: Value> {
+    bytes: Buffers<u8>,
+    reals: Buffers<F>,
+}
+
+/// A picture, another one that is made of it, and a row.
+#[derive(Debug, Default)]
+struct Buffers<T: Value> {
+    picture: Vec<T>,
+    next: Vec<T>,
+    row: Vec<T>,
+    resize: ResizeScratch<T>,
+}
+
+/// The part of the current picture that is seen.
+#[derive(Clone, Copy, Debug)]
+struct Frame {
+    size: Size,
+    rect: Rect,
+    mirrored: bool,
+}
+
+impl Frame {
+    fn whole(size: Size) -> Frame {
+        Frame { size, rect: Rect { x: 0, y: 0, width: size.width, height: size.height }, mirrored: false }
+    }
+
+    /// A part of what is seen.
+    fn cut(&mut self, rect: Rect, mirrored: bool) {
+        let x = if self.mirrored { self.rect.width - rect.x - rect.width } else { rect.x };
+        self.rect = Rect { x: self.rect.x + x, y: self.rect.y + rect.y, ..rect };
+        self.mirrored ^= mirrored;
+    }
+
+    /// What is seen of a whole picture.
+    fn of<T: Value>(self, whole: View<'_, T>) -> View<'_, T> {
+        let view = whole.cut(self.rect);
+        if self.mirrored { view.mirrored() } else { view }
+    }
+
+    fn is_whole(self) -> bool {
+        !self.mirrored && self.seen() == self.size
+    }
+
+    fn seen(self) -> Size {
+        Size::new(self.rect.height, self.rect.width, self.size.channels)
+    }
+}
+
+impl Pipeline {
+    /// Checks the order of transforms.
+    ///
+    /// # Errors
+    /// A transform after `Transpose` or `Cast` that is not `Cast`.
+    pub fn new(steps: Vec<Step>) -> Result<Pipeline, TransformFault> {
+        let is_last = |step: &Step| matches!(step, Step::Transpose | Step::Cast);
+        for pair in steps.windows(2) {
+            if is_last(&pair[0]) && pair[1] != Step::Cast {
+                return Err(TransformFault::Order { found: pair[1].name(), after: pair[0].name() });
+            }
+        }
+        let transposed = steps.contains(&Step::Transpose);
+        Ok(Pipeline { steps, transposed })
+    }
+
+    /// Type and shape of the results, where `None` is open, for pictures of this type and shape (height, width, channels).
+    ///
+    /// # Errors
+    /// A transform that such pictures do not fit.
+    pub fn output(&self, input: &SampleType, reals: ValueType) -> Result<SampleType, TransformFault> {
+        let dim = |i: usize| input.dims.get(i).copied().flatten();
+        let mut dims = [dim(0), dim(1), dim(2)];
+        for step in &self.steps {
+            dims = step.output(dims)?;
+        }
+        let values = if self.steps.iter().any(Step::makes_reals) { reals } else { input.values };
+        let [height, width, channels] = dims;
+        let dims = if self.transposed { [channels, height, width] } else { dims };
+        Ok(SampleType::dense(values, dims))
+    }
+
+    /// Whether channels come first in the results.
+    pub fn is_transposed(&self) -> bool {
+        self.transposed
+    }
+
+    /// Transforms a picture. `copy` tells which of several copies of the sequence it is, for crops of several views.
+    /// Nothing is allocated once the scratch memory has served pictures of the size.
+    ///
+    /// # Errors
+    /// A picture of no pixels, or one that a transform does not fit.
+    pub fn apply<'a, F: Real>(
+        &self,
+        picture: View<'a, u8>,
+        copy: u32,
+        random: &mut dyn Random,
+        scratch: &'a mut PipelineScratch<F>,
+    ) -> Result<Transformed<'a, F>, TransformFault> {
+        let size = picture.size();
+        if size.values() == 0 {
+            return Err(TransformFault::NoPixels { width: size.width, height: size.height });
+        }
+        let mut work = Work { scratch, picture, stage: Stage::Given, frame: Frame::whole(size) };
+        for (i, step) in self.steps.iter().enumerate() {
+            random.begin(i);
+            work.apply(step, copy, random)?;
+        }
+        let Work { scratch, picture, stage, frame } = work;
+        Ok(match stage {
+            Stage::Given => Transformed::Bytes(frame.of(picture)),
+            Stage::Bytes => Transformed::Bytes(frame.of(View::new(&scratch.bytes.picture, frame.size))),
+            Stage::Reals => Transformed::Reals(frame.of(View::new(&scratch.reals.picture, frame.size))),
+        })
+    }
+}
+
+/// Where the current picture is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Given,
+    Bytes,
+    Reals,
+}
+
+/// A picture on its way through a pipeline.
+struct Work<'a, F: Value> {
+    scratch: &'a mut PipelineScratch<F>,
+    picture: View<'a, u8>,
+    stage: Stage,
+    frame: Frame,
+}
+
+impl<F: Real> Work<'_, F> {
+    fn apply(&mut self, step: &Step, copy: u32, random: &mut dyn Random) -> Result<(), TransformFault> {
+        let Size { height, width, .. } = self.frame.seen();
+        match step {
+            Step::Crop(crop) => {
+                let (rect, mirrored) = crop.rectangle((width, height), copy, random);
+                self.frame.cut(rect, mirrored);
+            }
+            Step::RandomResizedCrop(crop) => {
+                self.frame.cut(crop.rectangle((width, height), random), false);
+            }
+            Step::HorizontalFlip(probability) => {
+                self.frame.mirrored ^= random.real(0.0, 1.0) < *probability;
+            }
+            Step::Scale(scale) => self.scale(scale)?,
+            Step::Mean(mean) => {
+                let (size, values) = self.reals();
+                mean.apply(size, values)?;
+            }
+            Step::Color(color) if color.has_effect() => {
+                let (size, values) = self.reals();
+                color.apply(size, values, random);
+            }
+            Step::Intensity(intensity) if intensity.has_effect() => {
+                let (size, values) = self.reals();
+                intensity.apply(size, values, random);
+            }
+            Step::Normalize(normalize) if self.stage == Stage::Reals => {
+                let (size, values) = self.reals();
+                normalize.apply(size.channels, values)?;
+            }
+            Step::Normalize(normalize) => {
+                let PipelineScratch { bytes, reals } = &mut *self.scratch;
+                reals.picture.clear();
+                let Buffers { picture, row, .. } = bytes;
+                normalize.apply_bytes(
+                    self.stage.bytes(self.frame, self.picture, picture),
+                    row,
+                    &mut reals.picture,
+                )?;
+                (self.stage, self.frame) = (Stage::Reals, Frame::whole(self.frame.seen()));
+            }
+            Step::Color(_) | Step::Intensity(_) | Step::Transpose | Step::Identity | Step::Cast => {}
+        }
+        Ok(())
+    }
+
+    fn scale(&mut self, scale: &Scale) -> Result<(), TransformFault> {
+        let PipelineScratch { bytes, reals } = &mut *self.scratch;
+        let size = match self.stage {
+            Stage::Reals => {
+                let Buffers { picture, next, resize, .. } = reals;
+                let size = scale.apply(self.frame.of(View::new(picture, self.frame.size)), resize, next)?;
+                std::mem::swap(picture, next);
+                size
+            }
+            stage => {
+                let Buffers { picture, next, resize, .. } = bytes;
+                let size = scale.apply(stage.bytes(self.frame, self.picture, picture), resize, next)?;
+                std::mem::swap(picture, next);
+                self.stage = Stage::Bytes;
+                size
+            }
+        };
+        self.frame = Frame::whole(size);
+        Ok(())
+    }
+
+    /// The current picture in floating-point numbers, all of which are seen.
+    fn reals(&mut self) -> (Size, &mut [F]) {
+        let PipelineScratch { bytes, reals } = &mut *self.scratch;
+        let Buffers { picture, next, row, .. } = reals;
+        if self.stage != Stage::Reals {
+            picture.clear();
+            let Buffers { picture: held, row, .. } = bytes;
+            self.stage.bytes(self.frame, self.picture, held).append_to(row, picture, F::from);
+        } else if !self.frame.is_whole() {
+            next.clear();
+            self.frame.of(View::new(picture, self.frame.size)).append_to(row, next, |value| value);
+            std::mem::swap(picture, next);
+        }
+        (self.stage, self.frame) = (Stage::Reals, Frame::whole(self.frame.seen()));
+        (self.frame.size, picture)
+    }
+}
+
+impl Stage {
+    /// What is seen of a picture in 8 bits: the given one or the held one.
+    fn bytes<'v>(self, frame: Frame, given: View<'v, u8>, held: &'v [u8]) -> View<'v, u8> {
+        frame.of(if self == Stage::Given { given } else { View::new(held, frame.size) })
+    }
+}
+
+impl<F: Real> Transformed<'_, F> {
+    /// The size of the picture.
+    pub fn size(&self) -> Size {
+        match self {
+            Transformed::Bytes(view) => view.size(),
+            Transformed::Reals(view) => view.size(),
+        }
+    }
+
+    /// Appends the values to `out` in floating-point numbers, channels first if `transposed`.
+    pub fn append_reals(&self, transposed: bool, scratch: &mut StoreScratch<F>, out: &mut Vec<F>) {
+        let StoreScratch { bytes, reals } = scratch;
+        match (self, transposed) {
+            (Transformed::Bytes(view), false) => view.append_to(&mut bytes[0], out, F::from),
+            (Transformed::Bytes(view), true) => view.append_transposed_to(bytes, out, F::from),
+            (Transformed::Reals(view), false) => view.append_to(&mut reals[0], out, |value| value),
+            (Transformed::Reals(view), true) => view.append_transposed_to(reals, out, |value| value),
+        }
+    }
+
+    /// Appends the values to `out` in 8 bits, channels first if `transposed`. Nothing is appended, and the answer is
+    /// `false`, if the picture has floating-point numbers.
+    pub fn append_bytes(&self, transposed: bool, scratch: &mut StoreScratch<F>, out: &mut Vec<u8>) -> bool {
+        match (self, transposed) {
+            (Transformed::Bytes(view), false) => view.append_to(&mut scratch.bytes[0], out, |value| value),
+            (Transformed::Bytes(view), true) => {
+                view.append_transposed_to(&mut scratch.bytes, out, |value| value)
+            }
+            (Transformed::Reals(_), _) => return false,
+        }
+        true
+    }
+}
+
+/// Memory that storing results reuses.
+#[derive(Debug, Default)]
+pub struct StoreScratch<F> {
+    bytes: [Vec<u8>; 2],
+    reals: [Vec<F>; 2],
+}
+
+#[cfg(test)]
+mod tests {
+    use tesson_core::Draw;
+
+    use super::super::axis::Interpolation;
+    use super::super::crop::{CropKind, CropSize};
+    use super::super::scale::ScaleMode;
+    use super::*;
+
+    fn center(width: usize, height: usize) -> Step {
+        let size = CropSize::Pixels(width, height);
+        Step::Crop(Crop { kind: CropKind::Center, size, aspect_ratio: [1.0; 2], jitter: false, hflip: false })
+    }
+
+    fn scale(width: usize, height: usize) -> Step {
+        let mode = ScaleMode::Fill;
+        Step::Scale(Scale::new([width, height], 3, mode, Interpolation::Linear).expect("a usable size"))
+    }
+
+    fn normalize() -> Step {
+        Step::Normalize(Normalize::new(255.0, &[0.5; 3], &[0.25; 3]).expect("usable"))
+    }
+
+    fn transformed(steps: &[Step], pixels: &[u8], size: Size) -> Vec<f32> {
+        let pipeline = Pipeline::new(steps.to_vec()).expect("an order");
+        let (mut scratch, mut store) = (PipelineScratch::default(), StoreScratch::default());
+        let mut out = Vec::new();
+        for _ in 0..2 {
+            out.clear();
+            let mut words = std::iter::repeat(0);
+            let mut draw = Draw::from_words(&mut words);
+            let found = pipeline.apply(View::new(pixels, size), 0, &mut draw, &mut scratch).expect("it fits");
+            found.append_reals(pipeline.is_transposed(), &mut store, &mut out);
+        }
+        out
+    }
+
+    #[test]
+    fn steps_together_give_what_they_give_apart() {
+        let size = Size::new(11, 13, 3);
+        let pixels: Vec<u8> = (0..size.values()).map(|i| (i * 37 % 251) as u8).collect();
+        let flip = Step::HorizontalFlip(1.0);
+        let steps = [
+            flip,
+            center(9, 8),
+            scale(6, 5),
+            center(4, 4),
+            normalize(),
+            center(3, 2),
+            Step::Transpose,
+            Step::Cast,
+        ];
+        let (mut current, mut at) = (pixels.clone(), size);
+        for (step, after) in
+            steps[..4].iter().zip([size, Size::new(8, 9, 3), Size::new(5, 6, 3), Size::new(4, 4, 3)])
+        {
+            let found = transformed(std::slice::from_ref(step), &current, at);
+            (current, at) = (found.iter().map(|&value| value as u8).collect(), after);
+        }
+        let apart = transformed(&steps[4..], &current, at);
+        assert_eq!(transformed(&steps, &pixels, size), apart);
+    }
+
+    #[test]
+    fn shapes_are_known_as_far_as_they_can_be() {
+        let open = SampleType::dense(ValueType::U8, [None, None, Some(3)]);
+        let output = |steps: &[Step]| {
+            let pipeline = Pipeline::new(steps.to_vec()).expect("an order");
+            pipeline.output(&open, ValueType::F32).map(|output| output.to_string())
+        };
+        assert_eq!(output(&[]), Ok("uint8 ?x?x3".into()));
+        assert_eq!(output(&[scale(6, 5), center(9, 4)]), Ok("uint8 4x6x3".into()));
+        assert_eq!(output(&[scale(6, 5), normalize(), Step::Transpose]), Ok("float32 3x5x6".into()));
+        assert_eq!(output(&[center(9, 4), Step::HorizontalFlip(0.5)]), Ok("uint8 ?x?x3".into()));
+        let one = Normalize::new(1.0, &[0.0], &[1.0]).expect("usable");
+        assert!(output(&[Step::Normalize(one)]).is_err());
+    }
+
+    #[test]
+    fn transforms_after_the_last_ones_are_refused() {
+        let order = |steps: &[Step]| Pipeline::new(steps.to_vec()).map(|_| ());
+        assert_eq!(order(&[Step::Transpose, Step::Cast, Step::Cast]), Ok(()));
+        for after in [Step::Transpose, scale(1, 1)] {
+            assert!(order(&[Step::Transpose, after.clone()]).is_err());
+            assert!(order(&[Step::Cast, after]).is_err());
+        }
+    }
+
+    #[test]
+    fn a_picture_without_pixels_is_refused() {
+        let pipeline = Pipeline::new(vec![scale(2, 2)]).expect("an order");
+        let mut words = std::iter::empty();
+        let (mut draw, mut scratch) = (Draw::from_words(&mut words), PipelineScratch::<f32>::default());
+        let empty = View::new(&[], Size::new(0, 4, 3));
+        assert!(pipeline.apply(empty, 0, &mut draw, &mut scratch).is_err());
+    }
+}

@@ -1,0 +1,69 @@
+//! A random rectangle in torchvision's sense: an evenly drawn share of the area, an aspect ratio drawn evenly in its logarithm.
+
+use super::random::Random;
+use super::view::Rect;
+
+/// Which rectangle is cut out. A [`Scale`](super::scale::Scale) after it makes all of one size.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RandomResizedCrop {
+    /// The smallest and largest share of the area; torchvision's default is 0.08 to 1.
+    pub area_ratio: [f64; 2],
+    /// The smallest and largest ratio of width to height; torchvision's default is 3/4 to 4/3.
+    pub aspect_ratio: [f64; 2],
+}
+
+impl RandomResizedCrop {
+    /// The rectangle of a picture of this size.
+    pub fn rectangle(&self, (width, height): (usize, usize), random: &mut dyn Random) -> Rect {
+        let ([smallest, largest], [narrowest, widest]) = (self.area_ratio, self.aspect_ratio);
+        let area = width as f64 * height as f64;
+        for _ in 0..10 {
+            let area = area * random.real(smallest, largest);
+            let aspect = random.real(narrowest.ln(), widest.ln()).exp();
+            // Python's `round`: halves to even.
+            let w = (area * aspect).sqrt().round_ties_even() as usize;
+            let h = (area / aspect).sqrt().round_ties_even() as usize;
+            if (1..=width).contains(&w) && (1..=height).contains(&h) {
+                let y = random.integer(0, (height - h) as i64) as usize;
+                let x = random.integer(0, (width - w) as i64) as usize;
+                return Rect { x, y, width: w, height: h };
+            }
+        }
+        // The largest rectangle in the middle whose ratio is allowed.
+        let ratio = width as f64 / height as f64;
+        let (w, h) = match ratio {
+            _ if ratio < narrowest => (width, (width as f64 / narrowest).round_ties_even() as usize),
+            _ if ratio > widest => ((height as f64 * widest).round_ties_even() as usize, height),
+            _ => (width, height),
+        };
+        let (w, h) = (w.clamp(1, width), h.clamp(1, height));
+        Rect { x: (width - w) / 2, y: (height - h) / 2, width: w, height: h }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::CntkRandom;
+    use super::*;
+
+    #[test]
+    fn rectangles_lie_within_the_picture_and_have_the_drawn_shares() {
+        let crop = RandomResizedCrop { area_ratio: [0.08, 1.0], aspect_ratio: [0.75, 4.0 / 3.0] };
+        let mut random = CntkRandom::new(vec![0]);
+        for _ in 0..1000 {
+            let rect = crop.rectangle((97, 61), &mut random);
+            assert!(rect.x + rect.width <= 97 && rect.y + rect.height <= 61, "{rect:?}");
+            let (share, aspect) =
+                ((rect.width * rect.height) as f64 / (97.0 * 61.0), rect.width as f64 / rect.height as f64);
+            assert!(share > 0.07 && (0.7..1.43).contains(&aspect), "{rect:?}");
+        }
+    }
+
+    #[test]
+    fn a_picture_that_no_rectangle_fits_gives_its_middle() {
+        let crop = RandomResizedCrop { area_ratio: [1.0; 2], aspect_ratio: [0.75, 4.0 / 3.0] };
+        let rect = |size| crop.rectangle(size, &mut CntkRandom::new(vec![0]));
+        assert_eq!(rect((100, 10)), Rect { x: 43, y: 0, width: 13, height: 10 });
+        assert_eq!(rect((10, 100)), Rect { x: 0, y: 43, width: 10, height: 13 });
+    }
+}

@@ -1,0 +1,39 @@
+//! The numbers of floating-point pictures.
+
+use std::ops::{Add, Div, Mul, Sub};
+
+use super::resize::Value;
+
+/// 32- or 64-bit floats.
+pub trait Real:
+    Value
+    + From<u8>
+    + From<f32>
+    + Into<f64>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+{
+    /// The nearest number of the type.
+    fn rounded(x: f64) -> Self;
+}
+
+impl Real for f32 {
+    fn rounded(x: f64) -> f32 {
+        x as f32
+    }
+}
+
+impl Real for f64 {
+    fn rounded(x: f64) -> f64 {
+        x
+    }
+}
+
+/// A value of a pixel, from 0 to 255. Comparisons in this order compile to vector instructions.
+pub(super) fn clamped<F: Real>(value: F) -> F {
+    let (least, most) = (F::from(0u8), F::from(255u8));
+    let value = if value > least { value } else { least };
+    if value < most { value } else { most }
+}

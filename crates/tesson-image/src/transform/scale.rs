@@ -1,0 +1,207 @@
+//! Making pictures of one size (specification of images, §6).
+
+use super::axis::Interpolation;
+use super::fault::TransformFault;
+use super::resize::{ResizeScratch, RowsMut, Target, Value, resize};
+use super::view::{Rect, Size, View};
+
+/// What happens to the shape of a picture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScaleMode {
+    /// It changes.
+    Fill,
+    /// What is too much is cut off on both sides.
+    Crop,
+    /// What is missing is added on both sides: the pixels of the edge, or a value.
+    Pad(Option<u32>),
+}
+
+/// Resizes pictures to one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Scale {
+    width: usize,
+    height: usize,
+    channels: usize,
+    mode: ScaleMode,
+    interpolation: Interpolation,
+}
+
+/// The number of values of the largest result.
+const MOST_VALUES: usize = i32::MAX as usize;
+
+impl Scale {
+    /// Scales pictures of so many channels.
+    ///
+    /// # Errors
+    /// A size of no pixels, or beyond 2^31 values.
+    pub fn new(
+        [width, height]: [usize; 2],
+        channels: usize,
+        mode: ScaleMode,
+        interpolation: Interpolation,
+    ) -> Result<Scale, TransformFault> {
+        let values = width.checked_mul(height).and_then(|n| n.checked_mul(channels));
+        match values {
+            Some(1..=MOST_VALUES) => Ok(Scale { width, height, channels, mode, interpolation }),
+            _ => Err(TransformFault::Parameter {
+                name: "width * height * channels",
+                found: format!("{width} * {height} * {channels}"),
+                expected: "1 to 2147483647",
+            }),
+        }
+    }
+
+    /// Width and height of the result.
+    pub fn size(&self) -> (usize, usize) {
+        (self.width, self.height)
+    }
+
+    /// Checks the number of channels of a picture.
+    ///
+    /// # Errors
+    /// Another number than what was declared.
+    pub fn check(&self, channels: usize) -> Result<(), TransformFault> {
+        match channels == self.channels {
+            true => Ok(()),
+            false => {
+                Err(TransformFault::Channels { transform: "Scale", expected: self.channels, found: channels })
+            }
+        }
+    }
+
+    /// Replaces the contents of `out` by the scaled picture.
+    ///
+    /// # Errors
+    /// A picture of no pixels, or of another number of channels.
+    pub fn apply<T: Value + From<u8>>(
+        &self,
+        from: View<'_, T>,
+        scratch: &mut ResizeScratch<T>,
+        out: &mut Vec<T>,
+    ) -> Result<Size, TransformFault> {
+        let size = from.size();
+        self.check(size.channels)?;
+        if size.values() == 0 {
+            return Err(TransformFault::NoPixels { width: size.width, height: size.height });
+        }
+        let result = Size::new(self.height, self.width, self.channels);
+        out.resize(result.values(), T::default());
+        let stride = self.width * self.channels;
+        let (w, h) = self.resized(size.width, size.height);
+        let target = match self.mode {
+            ScaleMode::Fill | ScaleMode::Pad(_) => Target::whole(w, h),
+            ScaleMode::Crop => {
+                let (x, y) = ((w - self.width) / 2, (h - self.height) / 2);
+                Target { width: w, height: h, window: Rect { x, y, width: self.width, height: self.height } }
+            }
+        };
+        let place = Rect {
+            x: (self.width - target.window.width) / 2,
+            y: (self.height - target.window.height) / 2,
+            ..target.window
+        };
+        let values = &mut out[place.y * stride + place.x * self.channels..];
+        resize(from, target, self.interpolation, scratch, RowsMut { values, stride });
+        if let ScaleMode::Pad(value) = self.mode {
+            self.pad(place, value.map(|v| T::from(v.min(255) as u8)), out);
+        }
+        Ok(result)
+    }
+
+    /// Width and height before anything is cut off or added.
+    fn resized(&self, width: usize, height: usize) -> (usize, usize) {
+        let round = |a: usize, b: usize, c: usize| ((a as f64 * b as f64 / c as f64).round() as usize).max(1);
+        let by_width = (self.width, round(height, self.width, width));
+        let by_height = (round(width, self.height, height), self.height);
+        let covers = |(w, h): (usize, usize)| w >= self.width && h >= self.height;
+        let fits = |(w, h): (usize, usize)| w <= self.width && h <= self.height;
+        // The reference looks at the shape of the picture alone. Where that fails, the other side decides.
+        let (first, second, succeeds): (_, _, &dyn Fn((usize, usize)) -> bool) = match self.mode {
+            ScaleMode::Fill => return (self.width, self.height),
+            ScaleMode::Crop if width < height => (by_width, by_height, &covers),
+            ScaleMode::Crop => (by_height, by_width, &covers),
+            ScaleMode::Pad(_) if width > height => (by_width, by_height, &fits),
+            ScaleMode::Pad(_) => (by_height, by_width, &fits),
+        };
+        if succeeds(first) { first } else { second }
+    }
+
+    /// Fills what lies around the picture.
+    fn pad<T: Value>(&self, place: Rect, value: Option<T>, out: &mut [T]) {
+        let (channels, stride) = (self.channels, self.width * self.channels);
+        let (left, right) = (place.x * channels, (place.x + place.width) * channels);
+        for row in out.chunks_exact_mut(stride).skip(place.y).take(place.height) {
+            match value {
+                Some(value) => {
+                    row[..left].fill(value);
+                    row[right..].fill(value);
+                }
+                None => {
+                    for x in (0..place.x).chain(place.x + place.width..self.width) {
+                        let edge = if x < place.x { left } else { right - channels };
+                        row.copy_within(edge..edge + channels, x * channels);
+                    }
+                }
+            }
+        }
+        let last = place.y + place.height - 1;
+        for y in (0..place.y).chain(last + 1..self.height) {
+            match value {
+                Some(value) => out[y * stride..][..stride].fill(value),
+                None => {
+                    let edge = if y < place.y { place.y } else { last };
+                    out.copy_within(edge * stride..(edge + 1) * stride, y * stride);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scaled(pixels: &[u8], size: Size, to: [usize; 2], mode: ScaleMode) -> Vec<u8> {
+        let scale = Scale::new(to, size.channels, mode, Interpolation::Nearest).expect("a usable size");
+        let mut out = vec![99; 3];
+        let found = scale.apply(View::new(pixels, size), &mut ResizeScratch::default(), &mut out);
+        assert_eq!(found, Ok(Size::new(to[1], to[0], size.channels)));
+        out
+    }
+
+    #[test]
+    fn a_picture_is_padded_with_its_edge_or_a_value() {
+        let size = Size::new(2, 2, 1);
+        let pixels = [70, 80, 130, 140];
+        let found = scaled(&pixels, size, [4, 2], ScaleMode::Pad(Some(7)));
+        assert_eq!(found, [7, 70, 80, 7, 7, 130, 140, 7]);
+        assert_eq!(scaled(&pixels, size, [4, 2], ScaleMode::Pad(None)), [70, 70, 80, 80, 130, 130, 140, 140]);
+        assert_eq!(scaled(&pixels, size, [2, 3], ScaleMode::Pad(Some(300))), [70, 80, 130, 140, 255, 255]);
+        let found = scaled(&pixels, size, [2, 5], ScaleMode::Pad(None));
+        assert_eq!(found, [70, 80, 70, 80, 130, 140, 130, 140, 130, 140]);
+    }
+
+    #[test]
+    fn every_picture_fits_every_target() {
+        for (width, height) in [(1, 1), (1, 50), (50, 1), (9, 4), (4, 9), (7, 7)] {
+            let size = Size::new(height, width, 1);
+            for to in [[8, 4], [4, 8], [5, 5], [1, 1], [1, 9], [30, 2]] {
+                for mode in [ScaleMode::Crop, ScaleMode::Pad(Some(1)), ScaleMode::Pad(None), ScaleMode::Fill]
+                {
+                    scaled(&vec![5; size.values()], size, to, mode);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn sizes_and_channels_that_cannot_be_are_refused() {
+        for size in [[0, 3], [3, 0], [usize::MAX, 2], [1 << 16, 1 << 15]] {
+            assert!(Scale::new(size, 1, ScaleMode::Fill, Interpolation::Linear).is_err(), "{size:?}");
+        }
+        let scale = Scale::new([2, 2], 3, ScaleMode::Fill, Interpolation::Linear).expect("a usable size");
+        let gray = View::new(&[1u8, 2], Size::new(1, 2, 1));
+        let error = scale.apply(gray, &mut ResizeScratch::default(), &mut Vec::new()).unwrap_err();
+        assert_eq!(error.to_string(), "`Scale` is for 3 channels, the picture has 1");
+    }
+}

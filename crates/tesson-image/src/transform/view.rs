@@ -1,0 +1,195 @@
+//! Pixels in memory: rows from the top, the values of a pixel adjacent.
+
+/// Rows, pixels of a row, values of a pixel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Size {
+    /// Rows.
+    pub height: usize,
+    /// Pixels of a row.
+    pub width: usize,
+    /// Values of a pixel.
+    pub channels: usize,
+}
+
+impl Size {
+    /// A size.
+    pub fn new(height: usize, width: usize, channels: usize) -> Size {
+        Size { height, width, channels }
+    }
+
+    /// The number of values.
+    pub fn values(self) -> usize {
+        self.height * self.width * self.channels
+    }
+}
+
+/// A rectangle of pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rect {
+    /// The leftmost column.
+    pub x: usize,
+    /// The topmost row.
+    pub y: usize,
+    /// Columns.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+}
+
+/// A rectangle of a picture in memory, possibly mirrored: cutting and mirroring copy nothing.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a, T> {
+    /// From the first value of the rectangle on.
+    values: &'a [T],
+    size: Size,
+    /// Values from one row to the next.
+    stride: usize,
+    mirrored: bool,
+}
+
+impl<'a, T: Copy + Default> View<'a, T> {
+    /// A whole picture.
+    ///
+    /// # Panics
+    /// If the values do not fill the size.
+    pub fn new(values: &'a [T], size: Size) -> View<'a, T> {
+        assert_eq!(values.len(), size.values(), "the values of a picture fill its size");
+        View { values, size, stride: size.width * size.channels, mirrored: false }
+    }
+
+    /// Its size.
+    pub fn size(&self) -> Size {
+        self.size
+    }
+
+    /// A rectangle of it.
+    ///
+    /// # Panics
+    /// If the rectangle is not within the picture.
+    #[must_use]
+    pub fn cut(self, rect: Rect) -> View<'a, T> {
+        let Size { height, width, channels } = self.size;
+        assert!(
+            rect.x + rect.width <= width && rect.y + rect.height <= height,
+            "{rect:?} of {:?}",
+            self.size
+        );
+        let x = if self.mirrored { width - rect.x - rect.width } else { rect.x };
+        let first = (rect.y * self.stride + x * channels).min(self.values.len());
+        let size = Size::new(rect.height, rect.width, channels);
+        View { values: &self.values[first..], size, ..self }
+    }
+
+    /// The same pixels, right to left.
+    #[must_use]
+    pub fn mirrored(self) -> View<'a, T> {
+        View { mirrored: !self.mirrored, ..self }
+    }
+
+    /// Whether the pixels of [`View::stored_row`] are to be taken from right to left.
+    pub(super) fn is_mirrored(&self) -> bool {
+        self.mirrored
+    }
+
+    /// The values of a row as they are stored. What follows them in memory belongs to the slice as well.
+    pub(super) fn stored_row(&self, y: usize) -> &'a [T] {
+        &self.values[y * self.stride..]
+    }
+
+    /// Passes the rows from the top, each as it is seen.
+    pub(super) fn each_row(&self, buffer: &mut Vec<T>, mut take: impl FnMut(usize, &[T])) {
+        let n = self.size.width * self.size.channels;
+        for y in 0..self.size.height {
+            let row = &self.stored_row(y)[..n];
+            if !self.mirrored {
+                take(y, row);
+                continue;
+            }
+            buffer.clear();
+            for pixel in row.chunks_exact(self.size.channels).rev() {
+                buffer.extend_from_slice(pixel);
+            }
+            take(y, buffer);
+        }
+    }
+
+    /// Appends the values to `out`, each converted.
+    pub(super) fn append_to<U>(&self, buffer: &mut Vec<T>, out: &mut Vec<U>, convert: impl Fn(T) -> U) {
+        out.reserve(self.size.values());
+        self.each_row(buffer, |_, row| out.extend(row.iter().map(|&value| convert(value))));
+    }
+
+    /// Appends the values to `out` with channels first, each converted.
+    pub(super) fn append_transposed_to<U: Copy + Default>(
+        &self,
+        [buffer, line]: &mut [Vec<T>; 2],
+        out: &mut Vec<U>,
+        convert: impl Fn(T) -> U,
+    ) {
+        let Size { height, width, channels } = self.size;
+        let (start, plane) = (out.len(), height * width);
+        out.resize(start + self.size.values(), U::default());
+        if plane == 0 {
+            return;
+        }
+        let (out, line) = (&mut out[start..], line);
+        line.resize(width, T::default());
+        self.each_row(buffer, |y, row| {
+            for c in 0..channels {
+                match channels {
+                    1 => pick::<T, 1>(row, c, line),
+                    3 => pick::<T, 3>(row, c, line),
+                    4 => pick::<T, 4>(row, c, line),
+                    _ => line
+                        .iter_mut()
+                        .zip(row.iter().skip(c).step_by(channels))
+                        .for_each(|(to, from)| *to = *from),
+                }
+                let to = &mut out[c * plane + y * width..][..width];
+                to.iter_mut().zip(&*line).for_each(|(to, &from)| *to = convert(from));
+            }
+        });
+    }
+}
+
+/// Copies one channel of a row.
+#[inline(never)]
+fn pick<T: Copy, const C: usize>(row: &[T], channel: usize, line: &mut [T]) {
+    for (pixel, to) in row.as_chunks::<C>().0.iter().zip(line) {
+        *to = pixel[channel];
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn values(view: View<'_, u8>) -> Vec<u8> {
+        let mut out = Vec::new();
+        view.append_to(&mut Vec::new(), &mut out, |v| v);
+        out
+    }
+
+    #[test]
+    fn a_mirrored_picture_is_cut_as_it_is_seen() {
+        let pixels: Vec<u8> = (0..12).collect();
+        let view = View::new(&pixels, Size::new(3, 4, 1));
+        let rect = Rect { x: 0, y: 1, width: 2, height: 2 };
+        assert_eq!(values(view.cut(rect)), [4, 5, 8, 9]);
+        assert_eq!(values(view.mirrored().cut(rect)), [7, 6, 11, 10]);
+        assert_eq!(values(view.cut(rect).mirrored()), [5, 4, 9, 8]);
+        assert_eq!(values(view.mirrored().mirrored()), pixels);
+    }
+
+    #[test]
+    fn channels_come_first_when_transposed() {
+        for channels in [1, 2, 3] {
+            let pixels: Vec<u8> = (0..4 * channels as u8).collect();
+            let mut out = Vec::new();
+            let view = View::new(&pixels, Size::new(2, 2, channels));
+            view.append_transposed_to(&mut Default::default(), &mut out, i32::from);
+            let expected = (0..channels).flat_map(|c| (0..4).map(move |p| (p * channels + c) as i32));
+            assert_eq!(out, expected.collect::<Vec<_>>());
+        }
+    }
+}

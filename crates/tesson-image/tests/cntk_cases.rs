@@ -1,0 +1,294 @@
+//! Recorded cases of CNTK 2.7, as far as decoding and transforms decide them: which pixels come out of which file.
+//!
+//! Cases lie in the folder that `TESSON_CONFORMANCE` names, by default `../shared/conformance` beside the checkout. Without it
+//! nothing is tested here; cases and pictures that need more than this crate are counted as skipped.
+
+#![cfg(feature = "codecs")]
+#![allow(clippy::print_stdout, reason = "what was skipped is said")]
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use tesson_core::{SampleType, ValueType};
+use tesson_image::imdecode::{Color as Channels, ImdecodeOptions, imdecode};
+use tesson_image::transform::Interpolation;
+use tesson_image::transform::color::Color;
+use tesson_image::transform::crop::{Crop, CropKind, CropSize};
+use tesson_image::transform::intensity::Intensity;
+use tesson_image::transform::mean::Mean;
+use tesson_image::transform::pipeline::{Pipeline, PipelineScratch, Step, StoreScratch};
+use tesson_image::transform::random::CntkRandom;
+use tesson_image::transform::scale::{Scale, ScaleMode};
+use tesson_image::transform::view::View;
+
+/// Cases that other parts decide: maps, labels, options.
+const OTHER_PARTS: &[&str] =
+    &["error-label-not-a-number", "error-label-out-of-range", "error-one-column", "error-side-ratio-range"];
+
+fn cases() -> Option<PathBuf> {
+    let beside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/conformance");
+    let folder = std::env::var_os("TESSON_CONFORMANCE").map_or(beside, PathBuf::from).join("cntk/image");
+    folder.is_dir().then_some(folder)
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).expect("a file of the case")).expect("JSON")
+}
+
+/// The first two numbers of an option that may be text, such as `0.5:1`.
+fn pair(options: &Value, name: &str, default: f64) -> [f64; 2] {
+    match &options[name] {
+        Value::Null => [default; 2],
+        Value::String(text) => {
+            let numbers: Vec<f64> = text.split(':').map(|n| n.parse().expect("a number")).collect();
+            [numbers[0], *numbers.last().expect("a number")]
+        }
+        number => [number.as_f64().expect("a number"); 2],
+    }
+}
+
+fn crop(options: &Value) -> Crop {
+    let ratio = |name| pair(options, name, 0.0).map(|x| x as f32);
+    let [width, height] = pair(options, "cropSize", 0.0).map(|x| x as usize);
+    let size = match (width * height, ratio("sideRatio"), ratio("areaRatio")) {
+        (1.., ..) => CropSize::Pixels(width, height),
+        (_, [0.0, 0.0], [0.0, 0.0]) => CropSize::Whole,
+        (_, [0.0, 0.0], area) => CropSize::AreaRatio(area),
+        (_, side, _) => CropSize::SideRatio(side),
+    };
+    let kind = match options["cropType"].as_str().unwrap_or("Center") {
+        "Center" => CropKind::Center,
+        "MultiView10" => CropKind::MultiView10,
+        _ => CropKind::Random,
+    };
+    Crop {
+        kind,
+        size,
+        aspect_ratio: pair(options, "aspectRatio", 1.0).map(|x| x as f32),
+        jitter: options["jitterType"] == "UniRatio",
+        hflip: options["hflip"].as_bool().unwrap_or(kind == CropKind::Random),
+    }
+}
+
+fn scale(options: &Value) -> Scale {
+    let number = |name: &str| options[name].as_u64().expect("a number") as usize;
+    let interpolation = match options["interpolations"].as_str() {
+        Some("nearest") => Interpolation::Nearest,
+        Some("cubic") => Interpolation::Cubic,
+        Some("lanczos") => Interpolation::Lanczos,
+        _ => Interpolation::Linear,
+    };
+    let mode = match options["scaleMode"].as_str() {
+        Some("crop") => ScaleMode::Crop,
+        Some("pad") => ScaleMode::Pad(options["padValue"].as_u64().map(|value| value as u32)),
+        _ => ScaleMode::Fill,
+    };
+    Scale::new([number("width"), number("height")], number("channels"), mode, interpolation)
+        .expect("a usable size")
+}
+
+fn step(folder: &Path, options: &Value) -> Step {
+    let real = |name: &str| options[name].as_f64().unwrap_or(0.0);
+    let file =
+        |name: &str| std::fs::read(folder.join(options[name].as_str().expect("a path"))).expect("a file");
+    match options["type"].as_str().expect("a type") {
+        "Crop" => Step::Crop(crop(options)),
+        "Scale" => Step::Scale(scale(options)),
+        "Mean" => Step::Mean(Mean::from_file(&file("meanFile")).expect("a mean")),
+        "Color" => Step::Color(Color {
+            brightness: real("brightnessRadius"),
+            contrast: real("contrastRadius"),
+            saturation: real("saturationRadius"),
+        }),
+        "Intensity" => Step::Intensity(
+            Intensity::from_file(real("intensityStdDev"), &file("intensityFile")).expect("axes of colour"),
+        ),
+        "Transpose" => Step::Transpose,
+        other => panic!("transform {other}"),
+    }
+}
+
+/// A line of a map: the label, and the file, or nothing if an archive holds it.
+struct Picture {
+    label: u64,
+    file: Option<Vec<u8>>,
+    is_plain: bool,
+}
+
+fn map(folder: &Path, deserializer: &Value) -> Vec<Picture> {
+    let name = deserializer["file"].as_str().expect("a path");
+    let text = std::fs::read_to_string(folder.join(name)).expect("a map");
+    let is_base64 = deserializer["type"] == "Base64ImageDeserializer";
+    let directory = name.rsplit_once('/').map_or(".", |(directory, _)| directory);
+    let keyed = text.lines().next().is_some_and(|line| line.split('\t').count() > 2);
+    let picture = |line: &str| {
+        let mut columns: Vec<&str> = line.split('\t').collect();
+        if columns.len() > 2 && (!is_base64 || keyed) {
+            columns.remove(0);
+        }
+        let (label, file) = match is_base64 {
+            true => (columns[0], Some(base64(columns[1]))),
+            false => {
+                let path = columns[0].replacen("...", directory, usize::from(columns[0].starts_with("...")));
+                (columns[1], std::fs::read(folder.join(path)).ok())
+            }
+        };
+        let digits: String =
+            label.trim_start().trim_start_matches('+').chars().take_while(char::is_ascii_digit).collect();
+        Picture { label: digits.parse().expect("a label"), file, is_plain: !is_base64 }
+    };
+    text.lines().map(picture).collect()
+}
+
+fn base64(text: &str) -> Vec<u8> {
+    const ALPHABET: &[u8] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.bytes().filter_map(|b| ALPHABET.iter().position(|a| *a == b));
+    let bits: Vec<bool> = digits.flat_map(|d| (0..6).rev().map(move |i| d >> i & 1 == 1)).collect();
+    bits.chunks_exact(8).map(|byte| byte.iter().fold(0, |n, bit| n << 1 | u8::from(*bit))).collect()
+}
+
+/// How many pictures agreed, and how many could not be tested.
+#[derive(Debug, Default)]
+struct Tally {
+    agree: usize,
+    skipped: usize,
+}
+
+fn run(folder: &Path) -> Tally {
+    let case = json(&folder.join("case.json"));
+    let deserializers = case["source"]["deserializers"].as_array().expect("deserializers");
+    let is_image = |d: &&Value| d["type"].as_str().is_some_and(|name| name.ends_with("ImageDeserializer"));
+    let deserializer = deserializers.iter().find(is_image).expect("pictures");
+    let inputs = deserializer["input"].as_object().expect("inputs");
+    let (stream, input) =
+        inputs.iter().find(|(_, i)| i.get("transforms").is_some()).expect("a stream of pictures");
+    let (labels, _) = inputs.iter().find(|(_, i)| i.get("labelDim").is_some()).expect("a stream of labels");
+    let transforms = input["transforms"].as_array().expect("transforms");
+    let seeds = transforms.iter().map(|t| t["seed"].as_u64().unwrap_or(0) as u32).collect();
+    let pipeline = Pipeline::new(transforms.iter().map(|t| step(folder, t)).collect()).expect("an order");
+    let color = if deserializer["grayscale"] == true { Channels::Gray } else { Channels::Bgr };
+    let copies = if deserializer["multiViewCrop"] == true { 10 } else { 1 };
+    let pictures = map(folder, deserializer);
+    let in_order = case["source"]["randomize"] != true && deserializers.len() == 1;
+
+    let (mut random, mut scratch) = (CntkRandom::new(seeds), PipelineScratch::<f32>::default());
+    let (mut store, mut pixels) = (StoreScratch::default(), Vec::new());
+    let (mut tally, mut next) = (Tally::default(), 0);
+    let expected = std::fs::read_to_string(folder.join("expected.jsonl")).expect("answers");
+    for line in expected.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON")) {
+        let sequences =
+            |name: &str| line["streams"][name]["sequences"].as_array().cloned().unwrap_or_default();
+        for (index, (sample, label)) in sequences(stream).iter().zip(sequences(labels)).enumerate() {
+            let label = label[0][0][0].as_u64().expect("a label");
+            let (i, copy) = match in_order {
+                true => (next / copies % pictures.len(), next % copies),
+                false => (pictures.iter().position(|p| p.label == label).expect("a line of the label"), 0),
+            };
+            next += 1;
+            assert_eq!(pictures[i].label, label);
+            let Some(file) = &pictures[i].file else {
+                tally.skipped += 1;
+                continue;
+            };
+            let mut options = ImdecodeOptions::new(color);
+            options.apply_orientation = pictures[i].is_plain;
+            options.accept_truncated = true;
+            let size =
+                imdecode(file, &options, &mut pixels).unwrap_or_else(|e| panic!("{folder:?}, line {i}: {e}"));
+            let view = View::new(&pixels, size);
+            let transformed = pipeline.apply(view, copy as u32, random.at_index(index), &mut scratch);
+            let transformed = transformed.unwrap_or_else(|e| panic!("{folder:?}, line {i}: {e}"));
+            let mut found = Vec::new();
+            transformed.append_reals(pipeline.is_transposed(), &mut store, &mut found);
+            let values = sample[0].as_array().expect("values").iter();
+            let expected: Vec<f32> = values.map(|x| x.as_f64().expect("a number") as f32).collect();
+            let first = found.iter().zip(&expected).position(|(a, b)| a != b);
+            assert_eq!(
+                (found.len(), first),
+                (expected.len(), None),
+                "{folder:?}, line {i}, copy {copy}: values"
+            );
+            tally.agree += 1;
+        }
+    }
+    tally
+}
+
+#[test]
+fn decoded_and_transformed_pictures_are_those_of_the_reference() {
+    let Some(folder) = cases() else {
+        println!("skipped: there is no folder of cases");
+        return;
+    };
+    let mut results = BTreeMap::new();
+    let mut folders: Vec<PathBuf> =
+        std::fs::read_dir(folder).expect("cases").map(|e| e.expect("a case").path()).collect();
+    folders.sort();
+    for folder in folders {
+        let name = folder.file_name().expect("a name").to_string_lossy().into_owned();
+        let decided_here = !OTHER_PARTS.contains(&name.as_str()) && !DEVIATIONS.contains(&name.as_str());
+        let tally = if decided_here { run(&folder) } else { Tally::default() };
+        results.insert(name, tally);
+    }
+    for (name, Tally { agree, skipped }) in &results {
+        println!("{name}: {agree} pictures agree, {skipped} skipped");
+    }
+}
+
+/// Cases where this crate differs from the reference on purpose, or that end in an error of it; tested below.
+const DEVIATIONS: &[&str] = &["error-corrupt-jpeg", "error-pad-does-not-fit", "mean-size-mismatch"];
+
+fn in_case(name: &str, test: impl FnOnce(&Path)) {
+    match cases().map(|folder| folder.join(name)).filter(|folder| folder.is_dir()) {
+        Some(folder) => test(&folder),
+        None => println!("skipped: there is no case {name}"),
+    }
+}
+
+fn decoded(path: &Path) -> Result<tesson_image::transform::view::Size, String> {
+    let file = std::fs::read(path).expect("a file of the case");
+    imdecode(&file, &ImdecodeOptions::new(Channels::Bgr), &mut Vec::new()).map_err(|e| e.to_string())
+}
+
+#[test]
+fn truncated_jpeg_files_are_errors_unless_they_are_accepted() {
+    in_case("jpeg-truncated", |folder| {
+        assert_eq!(decoded(&folder.join("cut.jpg")), Err("JPEG: the file is cut".into()));
+        assert!(decoded(&folder.join("whole.jpg")).is_ok());
+    });
+    in_case("error-corrupt-jpeg", |folder| {
+        let mut options = ImdecodeOptions::new(Channels::Bgr);
+        options.accept_truncated = true;
+        let file = std::fs::read(folder.join("c.jpg")).expect("a file of the case");
+        assert!(imdecode(&file, &options, &mut Vec::new()).is_err());
+        assert!(decoded(&folder.join("c.jpg")).is_err());
+    });
+}
+
+#[test]
+fn a_mean_of_another_size_is_refused_before_any_picture() {
+    in_case("mean-size-mismatch", |folder| {
+        let case = json(&folder.join("case.json"));
+        let transforms = &case["source"]["deserializers"][0]["input"]["features"]["transforms"];
+        let steps = transforms.as_array().expect("transforms").iter().map(|t| step(folder, t)).collect();
+        let input = SampleType::dense(ValueType::U8, [None, None, Some(3)]);
+        let error = Pipeline::new(steps).expect("an order").output(&input, ValueType::F32).unwrap_err();
+        assert_eq!(error.to_string(), "the mean picture has 12x8 pixels, the picture 6x4");
+    });
+}
+
+#[test]
+fn a_wide_picture_fits_a_wide_target() {
+    in_case("error-pad-does-not-fit", |folder| {
+        let case = json(&folder.join("case.json"));
+        let options = &case["source"]["deserializers"][0]["input"]["features"]["transforms"][0];
+        let pipeline = Pipeline::new(vec![step(folder, options)]).expect("an order");
+        let mut pixels = Vec::new();
+        let file = std::fs::read(folder.join("w.bmp")).expect("a file of the case");
+        let size = imdecode(&file, &ImdecodeOptions::new(Channels::Bgr), &mut pixels).expect("a picture");
+        let (mut random, mut scratch) = (CntkRandom::new(vec![0]), PipelineScratch::<f32>::default());
+        let found = pipeline.apply(View::new(&pixels, size), 0, &mut random, &mut scratch).expect("it fits");
+        assert_eq!((found.size().width, found.size().height), (8, 4));
+    });
+}
