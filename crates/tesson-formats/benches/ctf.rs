@@ -29,7 +29,7 @@ fn main() {
 }
 
 fn measure(name: &str, bytes: Vec<u8>, streams: &[String]) {
-    let memory = InMemory(bytes);
+    let memory = InMemory::new(bytes);
     let mut ctf = open(streams);
     ctf.prepare(&memory).unwrap();
     let indexed = ctf.index(&memory, &ONE_CORE, &mut Defects::Refuse).unwrap();
@@ -93,7 +93,7 @@ fn report(name: &str, what: &str, memory: &Memory, mut job: impl FnMut()) {
             break seconds / f64::from(rounds);
         }
     };
-    let rate = memory.0.len() as f64 / seconds / 1e6;
+    let rate = memory.bytes.len() as f64 / seconds / 1e6;
     println!("{{\"corpus\":\"{name}\",\"what\":\"{what}\",\"seconds\":{seconds:.6},\"MB_s\":{rate:.0}}}");
 }
 

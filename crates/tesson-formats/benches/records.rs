@@ -32,14 +32,14 @@ fn noise(n: usize, seed: u64) -> Vec<u8> {
 fn tfrecord_of(records: impl Iterator<Item = Vec<u8>>) -> InMemory<Vec<u8>> {
     let mut writer = tfrecord::write::Writer::new(Vec::new());
     records.for_each(|record| writer.record(&record).expect("memory takes all"));
-    InMemory(writer.finish().expect("memory takes all"))
+    InMemory::new(writer.finish().expect("memory takes all"))
 }
 
 fn array_record_of(records: impl Iterator<Item = Vec<u8>>) -> InMemory<Vec<u8>> {
     let options = array_record::write::Options::TFDS;
     let mut writer = array_record::write::Writer::new(Vec::new(), options).expect("memory takes all");
     records.for_each(|record| writer.record(&record).expect("memory takes all"));
-    InMemory(writer.finish().expect("memory takes all"))
+    InMemory::new(writer.finish().expect("memory takes all"))
 }
 
 fn read(file: &dyn RecordFile, bytes: &InMemory<Vec<u8>>, block: &mut Records) -> u64 {
@@ -65,7 +65,7 @@ fn measure(name: &str, bytes: &InMemory<Vec<u8>>, new: impl Fn() -> Box<dyn Reco
         n = read(&*new(), bytes, &mut block);
         best = best.min(start.elapsed().as_secs_f64());
     }
-    let (records, megabytes) = (n as f64 / best / 1e6, bytes.0.len() as f64 / best / 1e6);
+    let (records, megabytes) = (n as f64 / best / 1e6, bytes.bytes.len() as f64 / best / 1e6);
     println!("{name:<32} {records:>9.2} M records/s {megabytes:>9.0} MB/s");
 }
 

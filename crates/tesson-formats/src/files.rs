@@ -9,10 +9,27 @@ use std::sync::{Arc, OnceLock};
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    ByteRun, Chunk, ChunkAccess, Corpus, CorpusFacts, DataError, DataErrorKind, Defects, Deserializer,
-    DeserializerFacts, Error, Fault, Fetch, Index, Indexed, Keys, Location, OneCore, Parallelism, PartFetch,
+    ByteRun, Chunk, ChunkAccess, Corpus, CorpusFacts, DataError, Defects, Deserializer, DeserializerFacts,
+    Error, Fault, Fetch, FormatFaults, Index, Indexed, Keys, Location, OneCore, Parallelism, PartFetch,
     ResourceId, Scattered, Scratch, SequenceSelection, StreamInfo, StreamMismatch, StreamingDecoder,
 };
+
+tesson_core::error_kinds! {
+    /// What is wrong with files that are to be one corpus.
+    pub enum FilesFault {
+        /// Two of the files have different streams.
+        OtherStreams {
+            found: String = "`x` 3".into(),
+            file: String = "part-0.cbf".into(),
+            expected: String = "`x` 2".into(),
+        }
+            = "files.other-streams": "the streams are {found}, those of {file} are {expected}; files that are one \
+                corpus have the same"
+            => "Give files of equal streams, or leave streams out with `input`.",
+    }
+}
+
+impl FormatFaults for FilesFault {}
 
 /// One file of a format whose files do not depend on each other: its only resource is number 0. The methods are those of
 /// [`Deserializer`]; what all files have in common is in the facts of [`Files`].
@@ -74,14 +91,13 @@ impl<F: DataFile> Files<F> {
     fn check_streams(&self) -> Result<(), Error> {
         let first = self.files[0].streams();
         let Some(file) = self.files.iter().position(|file| file.streams() != first) else { return Ok(()) };
-        let what = format!(
-            "the streams are {}, those of {} are {}; files that are one corpus have the same",
-            listed(self.files[file].streams()),
-            self.facts.resources[0].display(),
-            listed(first)
-        );
+        let fault = FilesFault::OtherStreams {
+            found: listed(self.files[file].streams()),
+            file: self.facts.resources[0].display().to_string(),
+            expected: listed(first),
+        };
         let at = Location { file: self.facts.resources[file].as_path().into(), offset: 0, line: None };
-        Err(DataError::new(DataErrorKind::Malformed { what }, at).into())
+        Err(DataError::new(fault, at).into())
     }
 
     /// Indexes each file: one after the other on all cores, or, where there are many, each on one core.

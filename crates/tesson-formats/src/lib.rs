@@ -1,6 +1,6 @@
 //! The byte formats Tesson reads: bytes in, sequences out; and, for two of them, the way back.
 //!
-//! Nothing here opens a file or starts a thread: the engine supplies a format with bytes and cores
+//! This crate opens no file and starts no thread: the engine supplies a format with bytes and cores
 //! ([`tesson_core::Fetch`], [`tesson_core::Parallelism`]). One folder a format, one line of [`FORMATS`].
 
 pub mod array_record;
@@ -10,6 +10,7 @@ mod codecs;
 pub mod ctf;
 pub mod example;
 mod files;
+mod floats;
 pub mod htk;
 pub mod image_map;
 pub mod mlf;
@@ -22,11 +23,23 @@ pub mod tfrecord;
 pub mod user;
 pub mod write;
 
-use tesson_core::Format;
+use std::sync::OnceLock;
+
+pub use files::FilesFault;
+use tesson_core::{Error, Format};
 
 /// Every format of this crate that can be read.
-pub static FORMATS: &[&Format] = &[&ctf::FORMAT, &cbf::FORMAT];
+pub static FORMATS: &[&Format] = &[&ctf::FORMAT, &cbf::FORMAT, &image_map::FORMAT, &base64_image::FORMAT];
 
 /// Formats whose options are understood, so that configurations with them have a meaning, and whose readers are still to be
 /// written: opening them says so.
-pub static PLANNED: &[&Format] = &[&htk::FORMAT, &mlf::FORMAT, &image_map::FORMAT, &base64_image::FORMAT];
+pub static PLANNED: &[&Format] = &[&htk::FORMAT, &mlf::FORMAT];
+
+/// The value of a cell, found out if it is not known yet. Two threads may do so at the same time: they find the same.
+fn get_or_find<T>(cell: &OnceLock<T>, find: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {
+    if let Some(known) = cell.get() {
+        return Ok(known);
+    }
+    let found = find()?;
+    Ok(cell.get_or_init(|| found))
+}

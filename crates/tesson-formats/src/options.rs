@@ -1,17 +1,69 @@
 //! What the option tables of several formats have in common.
 
-use tesson_core::{ConfigError, Deserializer, Element, Options, Words};
+use tesson_core::{
+    ConfigError, ConfigErrorKind, Deserializer, Element, OptionKind, OptionSpec, Options, Registry, Section,
+    Value, Words,
+};
 
 /// The types of values that a format's `precision` may be.
 pub(crate) static PRECISIONS: Words<Element, 2> =
     Words::new([("float", Element::F32), ("double", Element::F64)]);
 
-/// What opening a format answers whose options are understood and whose reader is still to be written.
+pub(crate) const FILE: OptionSpec = OptionSpec::required(
+    "file",
+    OptionKind::Files,
+    "The file, relative to the working directory; a pattern such as `part-*`, or a list, for several that are \
+               one corpus, in this order (those of a pattern by name). The same id in two files is two sequences.",
+);
+pub(crate) const ALIAS: OptionSpec = OptionSpec::optional(
+    "alias",
+    OptionKind::Text,
+    "The stream's name in the file, if it is not the section's.",
+);
+pub(crate) const TRANSFORMS: OptionSpec = OptionSpec::optional(
+    "transforms",
+    OptionKind::Transforms,
+    "The transforms of the stream's samples, in the order in which they run, when minibatches are made.",
+);
+pub(crate) const TRACE_LEVEL: OptionSpec = OptionSpec::with_default(
+    "traceLevel",
+    OptionKind::Whole,
+    "1",
+    "What is logged: 0 errors, 1 warnings too, 2 everything.",
+);
+pub(crate) const CACHE_INDEX: OptionSpec = OptionSpec::optional(
+    "cacheIndex",
+    OptionKind::Bool,
+    "Write the index beside the file and use it the next time; the reader's `cacheIndex` is the default.",
+);
+pub(crate) const VERBOSITY: OptionSpec =
+    OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted without effect.");
+pub(crate) const DEFINES_SIZE: OptionSpec = OptionSpec::with_default(
+    "definesMBSize",
+    OptionKind::Bool,
+    "false",
+    "Whether this stream is what lengths count.",
+);
+
+/// The error of opening a format whose options are understood and whose reader is still to be written.
 pub(crate) fn not_built(name: &str, options: &Options<'_>) -> Result<Box<dyn Deserializer>, ConfigError> {
     let what = format!(
         "`{name}` is understood, but reading it is not built yet; read a prepared dataset (`TFDSDeserializer`) or write a custom deserializer (`UserDeserializer` in Python, `ChunkSource` in Rust)"
     );
-    Err(ConfigError::new(options.path("type"), what))
+    Err(ConfigError::refused(options.path("type"), &ConfigErrorKind::NotAvailable { what }))
+}
+
+/// Adds a stream's transforms to its description, if it has any.
+pub(crate) fn describe_transforms(
+    stream: &Options<'_>,
+    registry: &Registry,
+    described: &mut Section,
+) -> Result<(), ConfigError> {
+    let transforms = stream.transforms("transforms", registry)?;
+    if !transforms.is_empty() {
+        described.push("transforms", Value::List(transforms));
+    }
+    Ok(())
 }
 
 /// The one entry of a section that may have several.

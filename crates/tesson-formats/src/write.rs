@@ -1,4 +1,4 @@
-//! Writing sequences: what writers of all formats are given, and what they refuse.
+//! Writing sequences: the input of the writers of all formats, and their errors.
 
 use std::ops::Range;
 use std::{fmt, io};
@@ -135,11 +135,11 @@ pub trait Sequence {
     /// Its key.
     fn key(&self) -> Key;
 
-    /// What it has of a stream.
+    /// Its samples in a stream.
     fn stream(&self, stream: usize) -> SequenceData<'_>;
 }
 
-/// What consecutive sequences have of a stream.
+/// The samples of consecutive sequences in one stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'a> {
     /// Samples of each sequence.
@@ -161,10 +161,10 @@ pub struct Batch<'a> {
 }
 
 impl Batch<'_> {
-    /// Hands its sequences over one after the other.
+    /// Calls `each` with its sequences, one after the other.
     ///
     /// # Errors
-    /// What `each` answers.
+    /// The errors of `each`.
     pub fn one_by_one<E>(&self, mut each: impl FnMut(&dyn Sequence) -> Result<(), E>) -> Result<(), E> {
         let mut one = One { batch: self, at: 0, starts: vec![0; self.columns.len()] };
         for at in 0..self.n_sequences {
@@ -203,31 +203,47 @@ pub trait SequenceWriter {
     /// Appends sequences.
     ///
     /// # Errors
-    /// A sequence that the format cannot hold, and what the output answers.
+    /// A sequence that the format cannot represent, and errors of the output.
     fn batch(&mut self, batch: &Batch<'_>) -> Result<(), WriteError>;
 
-    /// Writes what comes behind the last sequence, and hands everything over to the output.
+    /// Writes what follows the last sequence, and flushes the output.
     ///
     /// # Errors
     /// As [`SequenceWriter::batch`]; a file without sequences.
     fn finish(&mut self) -> Result<(), WriteError>;
 
-    /// The streams, with what was found of them.
+    /// The streams, with the dimensions that were found.
     fn streams(&self) -> Vec<StreamSpec>;
 }
 
 /// Why nothing could be written.
 #[derive(Debug)]
 pub enum WriteError {
-    /// What the output answered.
+    /// An error of the output.
     Io(io::Error),
-    /// The format cannot hold this.
+    /// The format cannot represent the data.
     Refused {
         /// The sequence, counted from 0, if it is one that is at fault.
         sequence: Option<u64>,
         /// What is wrong, and the repair.
         what: String,
     },
+}
+
+impl WriteError {
+    /// A refusal that is not about one sequence.
+    pub(crate) fn refused(what: impl Into<String>) -> WriteError {
+        WriteError::Refused { sequence: None, what: what.into() }
+    }
+}
+
+/// Streams whose dimension is open have as many columns as were needed.
+pub(crate) fn with_columns(streams: &[StreamSpec], columns: &[u64]) -> Vec<StreamSpec> {
+    let found = |(stream, &columns): (&StreamSpec, &u64)| StreamSpec {
+        dim: Some(stream.dim.unwrap_or(columns)),
+        ..stream.clone()
+    };
+    streams.iter().zip(columns).map(found).collect()
 }
 
 impl fmt::Display for WriteError {

@@ -1,6 +1,8 @@
 //! A chunk: a header of 40 bytes, then the records' sizes and the records, compressed apart.
 
-use crate::record::{Problem, RecordSpan, varint};
+use tesson_core::varint;
+
+use crate::record::{Problem, RecordSpan};
 
 use super::block::{Cursor, hash};
 use super::compression::Decompressor;
@@ -108,15 +110,8 @@ fn append(
     let header = Header::parse(cursor.take(HEADER, gather)?, chunk)?;
     match header.kind {
         b'r' => {}
-        b't' => {
-            let what =
-                "the chunk is transposed, expected a simple one; write the file with `transpose:false`";
-            return Err(Problem::BadChunk { what: what.into() });
-        }
-        other => {
-            let what = format!("the chunk is of kind `{}`, expected records", other.escape_ascii());
-            return Err(Problem::BadChunk { what });
-        }
+        b't' => return Err(Problem::TransposedChunk),
+        found => return Err(Problem::ChunkKind { found }),
     }
     if header.decoded_size > limit {
         return Err(Problem::TooLarge { found: header.decoded_size, limit });
@@ -127,8 +122,7 @@ fn append(
         return Err(Problem::Hash { of: "chunk data", found, expected: header.data_hash, chunk });
     }
     let begin = bytes.len();
-    let malformed =
-        |what: String| Problem::BadChunk { what: format!("{what}, in the chunk at byte {chunk}") };
+    let malformed = |what| Problem::BadChunk { what, chunk };
     let (compression, size_part, values) =
         parts(data).ok_or_else(|| malformed("the chunk is shorter than its parts".into()))?;
     sizes.clear();

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use tesson_core::varint;
+
 use crate::codecs::Decoders;
-use crate::record::varint;
 
 /// Bytes that one compressed byte of zstd can stand for, at most: a block of 128 KiB takes three and the repeated one.
 const ZSTD_RATIO: u64 = 1 << 15;

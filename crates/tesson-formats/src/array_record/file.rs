@@ -5,7 +5,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use tesson_core::{Error, Fetch, ResourceId};
 
-use crate::record::{End, Fault, Problem, RecordFile, RecordSpan, Records, Want, block_limit};
+use crate::get_or_find;
+use crate::record::{End, Fault, Problem, RecordFile, RecordSpan, Records, Want, block_limit, indexed};
 
 use super::chunk::{self, ChunkScratch, Raw};
 use super::index::Index;
@@ -60,11 +61,7 @@ impl ArrayRecordFile {
     }
 
     fn index(&self, fetch: &dyn Fetch) -> Result<&Result<Index, Fault>, Error> {
-        if let Some(known) = self.index.get() {
-            return Ok(known);
-        }
-        let found = Index::read(self.resource, fetch, &mut ChunkScratch::default())?;
-        Ok(self.index.get_or_init(|| found))
+        get_or_find(&self.index, || Index::read(self.resource, fetch, &mut ChunkScratch::default()))
     }
 
     /// Adds the wanted records of one chunk to a block. False if there is no room for them. `raw` are bytes of the file, the
@@ -98,27 +95,30 @@ impl ArrayRecordFile {
                 let Records { bytes: block, chunk_scratch, .. } = &mut *into;
                 match chunk::records(Raw { bytes, base, chunk: offset }, limit, chunk_scratch, block) {
                     Ok(header) if header.n_records == in_chunk => Ok(()),
-                    Ok(header) => {
-                        let found = header.n_records;
-                        let what = format!(
-                            "the chunk at byte {offset} has {found} records, {in_chunk} by the file's index"
-                        );
-                        Err(Problem::BadChunk { what })
-                    }
+                    Ok(header) => Err(Problem::RecordCount {
+                        chunk: offset,
+                        found: header.n_records,
+                        indexed: in_chunk,
+                    }),
                     Err(problem) => Err(problem),
                 }
             }
         };
         match read {
-            // In a block of its own it may fit.
-            Err(Problem::TooLarge { .. } | Problem::BadChunk { .. }) if start > 0 => {
+            // In a block of its own it may fit, or it is reported there.
+            Err(
+                Problem::TooLarge { .. }
+                | Problem::BadChunk { .. }
+                | Problem::TransposedChunk
+                | Problem::ChunkKind { .. }
+                | Problem::RecordCount { .. },
+            ) if start > 0 => {
                 into.bytes.truncate(start);
                 return false;
             }
-            Err(problem) => wanted.each(index.group, |row, _| {
-                into.begin_chunk(row, offset);
-                into.push_damaged(start, offset, problem.clone());
-            }),
+            Err(problem) => {
+                wanted.each(index.group, |row, _| into.push_lost(row, offset, problem.clone()));
+            }
             Ok(()) => {
                 wanted.each(index.group, |row, place| {
                     into.begin_chunk(row, offset);
@@ -147,13 +147,7 @@ impl ArrayRecordFile {
 impl RecordFile for ArrayRecordFile {
     fn read(&self, want: Want, fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error> {
         into.clear();
-        let index = match self.index(fetch)? {
-            Ok(index) => index,
-            Err(fault) => {
-                into.end = End::Damaged(fault.clone());
-                return Ok(());
-            }
-        };
+        let Some(index) = indexed(self.index(fetch)?, None, into) else { return Ok(()) };
         let limit = block_limit(fetch);
         let wanted_end = want.first.saturating_add(want.most);
         let end = wanted_end.min(index.n_records);
@@ -173,8 +167,7 @@ impl RecordFile for ArrayRecordFile {
                 let last = (end - 1) / index.group;
                 let to = reach(index, chunk, last, offset.saturating_add((want.bytes - have).min(limit)));
                 if to - offset > limit {
-                    into.begin_chunk(next, offset);
-                    into.push_damaged(0, offset, Problem::TooLarge { found: to - offset, limit });
+                    into.push_lost(next, offset, Problem::TooLarge { found: to - offset, limit });
                     next += 1;
                     continue;
                 }
@@ -195,16 +188,7 @@ impl RecordFile for ArrayRecordFile {
 
     fn read_rows(&self, rows: &[u64], fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error> {
         into.clear();
-        let index = match self.index(fetch)? {
-            Ok(index) => index,
-            Err(fault) => {
-                for &row in rows {
-                    into.begin_chunk(row, fault.offset);
-                    into.push_damaged(0, fault.offset, fault.problem.clone());
-                }
-                return Ok(());
-            }
-        };
+        let Some(index) = indexed(self.index(fetch)?, Some(rows), into) else { return Ok(()) };
         let limit = block_limit(fetch);
         let mut raw = std::mem::take(&mut into.scratch);
         for run in rows.chunk_by(|a, b| a / index.group == b / index.group) {
@@ -215,10 +199,8 @@ impl RecordFile for ArrayRecordFile {
             }
             let (offset, end) = index.span(chunk);
             if end - offset > limit {
-                for &row in run {
-                    into.begin_chunk(row, offset);
-                    into.push_damaged(0, offset, Problem::TooLarge { found: end - offset, limit });
-                }
+                let problem = Problem::TooLarge { found: end - offset, limit };
+                run.iter().for_each(|&row| into.push_lost(row, offset, problem.clone()));
                 continue;
             }
             fetch.read_over(self.resource, offset..end, &mut raw)?;
@@ -249,14 +231,6 @@ impl RecordFile for ArrayRecordFile {
             begun.as_ref().map_or(0, |b| b.bytes.capacity() + b.places.capacity() * size_of::<RecordSpan>());
         begun + self.index.get().and_then(|index| index.as_ref().ok()).map_or(0, Index::memory)
     }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn restore(&self, _: &[u8], _: u64) -> bool {
-        false
-    }
 }
 
 /// Where a read that begins with a chunk ends: with the last chunk that is wanted and ends before `before`, or with the
@@ -272,8 +246,5 @@ fn reach(index: &Index, chunk: u64, last: u64, before: u64) -> u64 {
 
 /// Adds a fault for each of some rows that are not there.
 fn absent(rows: &[u64], records: u64, into: &mut Records) {
-    for &row in rows {
-        into.begin_chunk(row, 0);
-        into.push_damaged(0, 0, Problem::Absent { records });
-    }
+    rows.iter().for_each(|&row| into.push_lost(row, 0, Problem::Absent { records }));
 }

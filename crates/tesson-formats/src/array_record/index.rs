@@ -2,12 +2,12 @@
 
 use tesson_core::{CompactLengths, Error, Fetch, ResourceId};
 
+use crate::record::message::{Field, field, numbers};
 use crate::record::{Fault, Problem, RecordSpan};
 
 use super::SIGNATURE;
 use super::block::{BLOCK, advance};
 use super::chunk::{self, ChunkScratch, HEADER, Raw};
-use super::message::{Field, field, numbers};
 
 /// What the postscript's records say beside the footer's place.
 pub(super) const MAGIC: u64 = 0x7193_0E70_4FDA_E05E;
@@ -42,12 +42,12 @@ impl Index {
         let mut raw = Vec::new();
         if let Err(problem) = check_size(size) {
             fetch.read(resource, 0..size.min(SIGNATURE.len() as u64), &mut raw)?;
-            // Something else altogether is told from a file that was cut.
-            return fault(0, if raw.starts_with(&SIGNATURE) { problem } else { no_signature() });
+            // A file of another kind is distinguished from one that was cut off.
+            return fault(0, if raw.starts_with(&SIGNATURE) { problem } else { Problem::NoSignature });
         }
         fetch.read(resource, 0..SIGNATURE.len() as u64, &mut raw)?;
         if raw != SIGNATURE {
-            return fault(0, no_signature());
+            return fault(0, Problem::NoSignature);
         }
         let postscript = size - BLOCK;
         let mut bytes = Vec::new();
@@ -56,7 +56,7 @@ impl Index {
         }
         let footer = match footer_offset(&bytes, &chunk_scratch.places, postscript) {
             Ok(footer) => footer,
-            Err(what) => return fault(postscript, Problem::BadIndex { what }),
+            Err(problem) => return fault(postscript, problem),
         };
         if let Err(problem) = simple_chunk(resource, footer, postscript, fetch, chunk_scratch, &mut bytes)? {
             return fault(footer, problem);
@@ -80,7 +80,7 @@ impl Index {
             return Err(format!("its version is {version}, 1 is expected"));
         }
         if n_chunks != entries.len() as u64 {
-            return Err(format!("{n_chunks} chunks are said, {} are listed", entries.len()));
+            return Err(format!("the footer declares {n_chunks} chunks, the index lists {}", entries.len()));
         }
         let mut index =
             Index { offsets: Vec::new(), steps: CompactLengths::constant(0, 0), group: 1, n_records };
@@ -108,7 +108,7 @@ impl Index {
             records = records.saturating_add(in_chunk);
         }
         if records != n_records {
-            return Err(format!("{n_records} records are said, its chunks have {records}"));
+            return Err(format!("the footer declares {n_records} records, its chunks have {records}"));
         }
         if !entries.is_empty() {
             steps.push(step(footer - last, last_records)?);
@@ -136,42 +136,35 @@ impl Index {
     }
 }
 
-/// The bytes from a chunk to the next. Each of its records has a byte of the file to itself (§3.1, "Chunk end"), so what
-/// is said of their number can be believed before they are looked at.
+/// The bytes from a chunk to the next. Each of its records has a byte of the file to itself (§3.1, "Chunk end"), so the
+/// declared number can be checked before they are read.
 fn step(bytes: u64, records: u64) -> Result<u32, String> {
     if records > bytes {
-        return Err(format!("a chunk of {bytes} bytes is said to have {records} records"));
+        return Err(format!("a chunk of {bytes} bytes declares {records} records"));
     }
     u32::try_from(bytes).map_err(|_| format!("a chunk takes {bytes} bytes, less than 4 GiB is expected"))
-}
-
-fn no_signature() -> Problem {
-    Problem::BadIndex { what: "the file does not begin as ArrayRecord files do".into() }
 }
 
 fn check_size(size: u64) -> Result<(), Problem> {
     if size >= 2 * BLOCK && size.is_multiple_of(BLOCK) {
         return Ok(());
     }
-    let what =
-        format!("the file has {size} bytes, expected a multiple of 65536, at least 131072: it was cut off");
-    Err(Problem::BadIndex { what })
+    Err(Problem::CutOff { size })
 }
 
 /// The place of the footer, of which all records of the postscript say the same.
-fn footer_offset(bytes: &[u8], places: &[RecordSpan], postscript: u64) -> Result<u64, String> {
+fn footer_offset(bytes: &[u8], places: &[RecordSpan], postscript: u64) -> Result<u64, Problem> {
+    let bad = |what| Err(Problem::BadIndex { what });
     let mut said = places.iter().map(|place| numbers(&bytes[place.start as usize..][..place.size as usize]));
     let first = said.next().flatten();
     let Some([footer, MAGIC]) = first else {
-        return Err("the file does not end as ArrayRecord files do: it has been cut".into());
+        return Err(Problem::NoPostscript);
     };
     if said.any(|other| other != first) {
-        return Err("the file's last records differ, the same one several times is expected".into());
+        return bad("the file's last records differ, the same one several times is expected".into());
     }
     if footer < SIGNATURE.len() as u64 || footer >= postscript {
-        return Err(format!(
-            "the index is said to be at byte {footer} of the {postscript} in front of its end"
-        ));
+        return bad(format!("the index is declared at byte {footer} of the {postscript} before its end"));
     }
     Ok(footer)
 }

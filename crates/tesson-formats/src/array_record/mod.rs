@@ -14,7 +14,6 @@ mod chunk;
 mod compression;
 mod file;
 mod index;
-mod message;
 pub mod write;
 
 #[cfg(test)]

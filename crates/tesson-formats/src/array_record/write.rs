@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 use std::mem;
 
+use tesson_core::varint;
+
 use super::SIGNATURE;
 use super::block::{self, BLOCK, HEADER as BLOCK_HEADER, advance};
 use super::chunk::{HEADER, Header};
 use super::index::MAGIC;
-use super::message::{put_bytes, put_number};
 use crate::codecs::ZstdEncoder;
-use crate::record::varint;
+use crate::record::message::{put_bytes, put_number};
 
 /// What chunks are compressed by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,7 +85,7 @@ pub struct Writer<W> {
     entries: Vec<u8>,
     entry_sizes: Vec<u8>,
     n_chunks: u64,
-    n_records: u64,
+    pub(super) n_records: u64,
     /// Memory for a chunk's data.
     data: Vec<u8>,
     zstd: ZstdEncoder,
@@ -94,7 +95,7 @@ impl<W: Write> Writer<W> {
     /// A file that begins here.
     ///
     /// # Errors
-    /// What the output answers.
+    /// Errors of the output.
     pub fn new(mut out: W, options: Options) -> io::Result<Writer<W>> {
         out.write_all(&SIGNATURE)?;
         Ok(Writer {
@@ -116,7 +117,7 @@ impl<W: Write> Writer<W> {
     /// Writes a record, or keeps it until its chunk is full.
     ///
     /// # Errors
-    /// What the output answers.
+    /// Errors of the output.
     pub fn record(&mut self, data: &[u8]) -> io::Result<()> {
         varint::put(data.len() as u64, &mut self.sizes);
         self.values.extend_from_slice(data);
@@ -135,10 +136,10 @@ impl<W: Write> Writer<W> {
         self.at
     }
 
-    /// Writes the file's end, hands everything over, and the output back.
+    /// Writes the file's end, flushes and returns the output.
     ///
     /// # Errors
-    /// What the output answers.
+    /// Errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         if self.in_chunk > 0 {
             self.end_chunk()?;
@@ -157,17 +158,20 @@ impl<W: Write> Writer<W> {
         let (sizes, values) = (mem::take(&mut self.sizes), mem::take(&mut self.values));
         let n = mem::take(&mut self.in_chunk).into();
         self.simple_chunk(&sizes, &values, n, self.options.compression)?;
-        let before = self.entries.len();
-        put_number(1, offset, &mut self.entries);
-        put_number(2, values.len() as u64, &mut self.entries);
-        put_number(3, n, &mut self.entries);
-        varint::put((self.entries.len() - before) as u64, &mut self.entry_sizes);
-        self.n_chunks += 1;
+        self.entry([offset, values.len() as u64, n]);
         // They keep their memory.
         (self.sizes, self.values) = (sizes, values);
         self.sizes.clear();
         self.values.clear();
         Ok(())
+    }
+
+    /// Adds a chunk to the index: its offset, the bytes and the number of its records.
+    pub(super) fn entry(&mut self, fields: [u64; 3]) {
+        let before = self.entries.len();
+        (1..).zip(fields).for_each(|(field, value)| put_number(field, value, &mut self.entries));
+        varint::put((self.entries.len() - before) as u64, &mut self.entry_sizes);
+        self.n_chunks += 1;
     }
 
     fn footer(&mut self) -> io::Result<()> {
@@ -280,26 +284,6 @@ impl<W: Write> Writer<W> {
             bytes = rest;
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-impl Writer<Vec<u8>> {
-    /// A file of one record whose index has a second chunk that begins so many bytes behind the first one.
-    pub(super) fn with_false_entry(record: &[u8], behind: u64) -> Vec<u8> {
-        let mut writer = Writer::new(Vec::new(), Options::TFDS).expect("memory takes everything");
-        let offset = writer.at + behind;
-        writer.record(record).expect("memory takes everything");
-        if writer.in_chunk > 0 {
-            writer.end_chunk().expect("memory takes everything");
-        }
-        let before = writer.entries.len();
-        put_number(1, offset, &mut writer.entries);
-        put_number(3, 1, &mut writer.entries);
-        varint::put((writer.entries.len() - before) as u64, &mut writer.entry_sizes);
-        writer.n_chunks += 1;
-        writer.n_records += 1;
-        writer.finish().expect("memory takes everything")
     }
 }
 

@@ -1,17 +1,32 @@
-//! Pictures within a text file, in Base64, with a class for each. Its options are understood; the reader is still to be
-//! written.
+//! Pictures within a text file, in Base64, with a class for each (spec of images, §3).
+//!
+//! | file | subject |
+//! |---|---|
+//! | `options` | the options, resolved |
+//! | `line` | the columns of a line, and Base64 as CNTK reads it |
+//! | `index` | where each picture lies |
+//! | `deserializer`, `corpus` | what the engine sees |
+//! | `fault` | what can be wrong |
 
+mod corpus;
+mod deserializer;
+mod fault;
+mod index;
+mod line;
 mod options;
 
 use tesson_core::Format;
 
-use crate::options::not_built;
+pub use fault::Base64ImageFault;
 
 /// The registry's entry.
 pub static FORMAT: Format = Format::new(
     "Base64ImageDeserializer",
     "Pictures and their classes: a file with a picture a line, in Base64.",
     &options::OPTIONS,
-    |options, _| not_built(FORMAT.name, options),
+    |options, defaults| {
+        Ok(Box::new(deserializer::Base64Images::new(options::Base64Options::new(options, defaults)?)))
+    },
 )
+.with_decoder(crate::pictures::decoder)
 .with_describe(options::describe);

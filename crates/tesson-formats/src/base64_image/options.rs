@@ -4,7 +4,11 @@ use tesson_core::{
     ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
 };
 
-use crate::pictures::{self, FILE, GRAYSCALE, MULTI_VIEW_CROP, STREAMS, VERBOSITY};
+use crate::options::VERBOSITY;
+use crate::pictures::{
+    self, EXIF_ORIENTATION, FILE, GRAYSCALE, MAX_PIXELS, MULTI_VIEW_CROP, ON_CORRUPT_IMAGE, PictureOptions,
+    STREAMS,
+};
 
 /// The options of the deserializer.
 pub(crate) static OPTIONS: OptionTable = OptionTable(&[
@@ -12,23 +16,49 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     STREAMS,
     GRAYSCALE,
     MULTI_VIEW_CROP,
+    ON_CORRUPT_IMAGE,
+    EXIF_ORIENTATION,
+    MAX_PIXELS,
+    OptionSpec::with_default(
+        "maxErrors",
+        OptionKind::Whole,
+        "0",
+        "Pictures that are forgiven over the life of the reader if they cannot be decoded.",
+    ),
     VERBOSITY,
     OptionSpec::optional(
         "cacheIndex",
-        OptionKind::Bool,
-        "Write the index beside the file and use it the next time; the reader's `cacheIndex` is the default.",
+        OptionKind::Unused,
+        "Without effect: the file is indexed anew each time.",
     ),
 ]);
 
-/// What the options mean.
+/// The options, resolved.
+#[derive(Clone, Debug)]
+pub(super) struct Base64Options {
+    pub(super) pictures: PictureOptions,
+    pub(super) max_errors: u64,
+}
+
+impl Base64Options {
+    pub(super) fn new(
+        options: &Options<'_>,
+        defaults: &ReaderDefaults,
+    ) -> Result<Base64Options, ConfigError> {
+        Ok(Base64Options {
+            pictures: PictureOptions::new(options, defaults)?,
+            max_errors: options.whole("maxErrors")?,
+        })
+    }
+}
+
+/// What the options mean, for people and for other programs.
 pub(crate) fn describe(
     options: &Options<'_>,
     defaults: &ReaderDefaults,
     registry: &Registry,
 ) -> Result<Section, ConfigError> {
-    let mut section = pictures::describe(options, registry)?;
-    let cached = options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index);
-    let input = section.0.len() - 1;
-    section.0.insert(input, ("cacheIndex".into(), Value::Bool(cached)));
-    Ok(section)
+    let max_errors = Base64Options::new(options, defaults)?.max_errors;
+    let more = options.given("maxErrors").map(|_| ("maxErrors", Value::Whole(max_errors.into())));
+    pictures::describe(options, defaults, registry, more)
 }

@@ -88,7 +88,7 @@ impl<E: Real> Column<E> {
                 }
                 _ => tesson_core::Values::Ones(0),
             };
-            values = E::memory(memory).unwrap_or_default();
+            values = E::unwrap(memory).unwrap_or_default();
         }
         let mut positions = || {
             let mut positions = spare.pop().unwrap_or_default();

@@ -14,6 +14,7 @@ use super::record::Form;
 use super::value::Real;
 use super::window::Window;
 use super::{FILE, Rules};
+use crate::get_or_find;
 
 /// A chunk that is wanted whole is read from its beginning to its end if it is no larger: that needs no directory. Under a
 /// large memory limit so is any of [moderate size](ChunkAccess::moderate_bytes): its parts could only be found by reading all
@@ -243,13 +244,8 @@ impl CbfCorpus {
 
     /// What is known of a chunk's inside; found out if nothing is.
     fn directory(&self, chunk: u32, fetch: &dyn Fetch, buffer: &mut Vec<u8>) -> Result<&Directory, Error> {
-        let place = &self.directories[chunk as usize];
-        if let Some(known) = place.get() {
-            return Ok(known);
-        }
-        // Two threads may walk over one chunk at the same time; they find the same.
-        let found = directory::walk(&self.rules, chunk, fetch, buffer)?;
-        Ok(place.get_or_init(|| found))
+        let walk = || directory::walk(&self.rules, chunk, fetch, buffer);
+        get_or_find(&self.directories[chunk as usize], walk)
     }
 
     fn changed(&self, offset: u64, what: String) -> Error {

@@ -109,7 +109,7 @@ pub(super) fn check_sizes(stream: &StreamSpec, column: &Column<'_>) -> Result<()
         stream.name,
         values.len()
     );
-    Err(WriteError::Refused { sequence: None, what })
+    Err(WriteError::refused(what))
 }
 
 /// Consecutive sequences of a decoded column, as a writer takes them.
@@ -135,7 +135,7 @@ impl<'a> Part<'a> {
                 let entries = rows.start(samples.start)..rows.start(samples.end);
                 if entries.end > i32::MAX as usize {
                     let what = format!("{} entries lie together, more than a sequence can have", entries.end);
-                    return Err(WriteError::Refused { sequence: None, what });
+                    return Err(WriteError::refused(what));
                 }
                 let bounds = match rows {
                     Offsets::Every(n) => (0..=samples.len()).map(|i| (i * *n as usize) as i32).collect(),
@@ -143,10 +143,7 @@ impl<'a> Part<'a> {
                 };
                 (bounds, entries)
             }
-            _ => {
-                let what = "samples are encoded, expected values".into();
-                return Err(WriteError::Refused { sequence: None, what });
-            }
+            _ => return Err(WriteError::refused("samples are encoded, expected values")),
         };
         Ok(Part { column, lengths, samples, bounds, entries })
     }

@@ -1,7 +1,5 @@
 //! The index: the lengths in front of each chunk. Of what follows them nothing is read.
 
-use std::sync::{Mutex, PoisonError};
-
 use tesson_core::{CompactLengths, DataError, Error, Fetch, Index, Parallelism};
 
 use super::{FILE, Rules};
@@ -22,15 +20,9 @@ pub(super) fn index(
     let (mut index, mut defects) = (Index::new(), Vec::new());
     for chunks in rules.chunks.chunks(AT_ONCE) {
         let first = index.n_chunks();
-        let found: Vec<Mutex<Option<Result<Lengths, Error>>>> =
-            chunks.iter().map(|_| Mutex::new(None)).collect();
-        parallelism.run(chunks.len(), &|i| {
-            let lengths = lengths(rules, (first + i) as u32, fetch);
-            *found[i].lock().unwrap_or_else(PoisonError::into_inner) = Some(lengths);
-        });
+        let found = parallelism.map(chunks.len(), |i| lengths(rules, (first + i) as u32, fetch));
         for (chunk, lengths) in chunks.iter().zip(found) {
-            let lengths = lengths.into_inner().unwrap_or_else(PoisonError::into_inner);
-            let (lengths, defect) = lengths.expect("every job has run")?;
+            let (lengths, defect) = lengths?;
             index.push(lengths, chunk.bytes());
             defects.extend(defect);
         }

@@ -239,20 +239,20 @@ impl Reader<'_> {
         Ok(&self.bytes[self.used - n..self.used])
     }
 
+    fn bytes<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], Error> {
+        Ok(*self.take(N, what)?.first_chunk().expect("so many bytes were taken"))
+    }
+
     fn u8(&mut self, what: &'static str) -> Result<u8, Error> {
-        Ok(self.take(1, what)?[0])
+        self.bytes(what).map(|[byte]| byte)
     }
 
     fn u32(&mut self, what: &'static str) -> Result<u32, Error> {
-        let mut bytes = [0; 4];
-        bytes.copy_from_slice(self.take(4, what)?);
-        Ok(u32::from_le_bytes(bytes))
+        self.bytes(what).map(u32::from_le_bytes)
     }
 
     fn u64(&mut self, what: &'static str) -> Result<u64, Error> {
-        let mut bytes = [0; 8];
-        bytes.copy_from_slice(self.take(8, what)?);
-        Ok(u64::from_le_bytes(bytes))
+        self.bytes(what).map(u64::from_le_bytes)
     }
 
     /// A text behind its length.

@@ -17,8 +17,8 @@
 //! | `write`, `walk`, `chunk_queue` | the way back: chunks put together of encoded sequences |
 //! | `encode`, `records` | sequences to bytes |
 //!
-//! In a chunk the streams lie one after the other, and nothing tells where a sequence begins but a walk over those before
-//! it. Chunks of moderate size are therefore read whole; of large ones a directory is made when they are first used.
+//! In a chunk the streams lie one after the other, and only a walk over the sequences before it finds where a sequence
+//! begins. Chunks of moderate size are therefore read whole; of large ones a directory is made when they are first used.
 
 mod chunk_queue;
 mod column;

@@ -7,21 +7,18 @@ use tesson_core::{
     Value,
 };
 
-use crate::options::PRECISIONS;
+use crate::options::{ALIAS, FILE, PRECISIONS, TRACE_LEVEL, TRANSFORMS, describe_transforms};
 
 /// One entry of `input`.
 static INPUT: OptionTable = OptionTable(&[
-    OptionSpec::optional(
-        "alias",
-        OptionKind::Text,
-        "The stream's name in the file, if it is not the section's.",
-    ),
+    ALIAS,
     OptionSpec::with_default(
         "skip",
         OptionKind::Bool,
         "false",
         "Leaves the stream out; what only it needs is not read.",
     ),
+    TRANSFORMS,
     OptionSpec::optional("dim", OptionKind::Unused, "Not looked at: the file says how large samples are."),
     OptionSpec::optional(
         "format",
@@ -32,23 +29,13 @@ static INPUT: OptionTable = OptionTable(&[
 
 /// The options of the deserializer.
 pub(super) static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::required(
-        "file",
-        OptionKind::Files,
-        "The file, relative to the working directory; a pattern such as `part-*`, or a list, for several that are \
-               one corpus, in this order (those of a pattern by name). The same id in two files is two sequences.",
-    ),
+    FILE,
     OptionSpec::optional(
         "input",
         OptionKind::Sections(&INPUT),
         "One section for each stream that is renamed or left out; others come under their own names.",
     ),
-    OptionSpec::with_default(
-        "traceLevel",
-        OptionKind::Whole,
-        "1",
-        "What is logged: 0 errors, 1 warnings too, 2 everything.",
-    ),
+    TRACE_LEVEL,
     OptionSpec::with_default(
         "keepDataInMemory",
         OptionKind::Bool,
@@ -114,24 +101,26 @@ fn inputs(options: &Options<'_>) -> Result<Vec<Input>, ConfigError> {
     Ok(inputs)
 }
 
-/// What the options mean, for people and for other programs.
+/// Resolves the options, for people and for other programs.
 pub(super) fn describe(
     options: &Options<'_>,
     defaults: &ReaderDefaults,
-    _registry: &Registry,
+    registry: &Registry,
 ) -> Result<Section, ConfigError> {
     let resolved = CbfOptions::new(options, defaults)?;
-    let input = resolved.inputs.iter().map(|input| {
+    let input = resolved.inputs.iter().zip(options.sections("input")?).map(|(input, (name, given))| {
         let mut stream = Section::from_iter([("alias", Value::Text(input.alias.clone()))]);
         if input.skip {
             stream.push("skip", Value::Bool(true));
         }
-        (input.name.as_str(), Value::Section(stream))
+        describe_transforms(&given, registry, &mut stream)?;
+        Ok((name, Value::Section(stream)))
     });
+    let input: Section = input.collect::<Result<_, ConfigError>>()?;
     Ok(Section::from_iter([
         ("file", options.described_files("file")?),
         ("traceLevel", Value::Whole(options.whole("traceLevel")?.into())),
         ("keepDataInMemory", Value::Bool(resolved.keep)),
-        ("input", Value::Section(Section::from_iter(input))),
+        ("input", Value::Section(input)),
     ]))
 }

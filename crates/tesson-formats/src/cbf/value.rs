@@ -1,17 +1,12 @@
 //! Values: from the file's type to the one that is asked for (§2: rounded to nearest, or exact).
 
-use tesson_core::Values;
+use crate::floats::Float;
 
 /// A type of values that readers may ask for.
-pub(super) trait Real: Copy + Default + PartialEq + std::ops::AddAssign {
+pub(super) trait Real: Float {
     fn of_single(bytes: [u8; 4]) -> Self;
 
     fn of_double(bytes: [u8; 8]) -> Self;
-
-    fn wrap(values: Vec<Self>) -> Values;
-
-    /// The memory of an old column, if it is of this type.
-    fn memory(values: Values) -> Option<Vec<Self>>;
 }
 
 impl Real for f32 {
@@ -24,14 +19,6 @@ impl Real for f32 {
     fn of_double(bytes: [u8; 8]) -> f32 {
         f64::from_le_bytes(bytes) as f32
     }
-
-    fn wrap(values: Vec<f32>) -> Values {
-        Values::F32(values)
-    }
-
-    fn memory(values: Values) -> Option<Vec<f32>> {
-        if let Values::F32(v) = values { Some(v) } else { None }
-    }
 }
 
 impl Real for f64 {
@@ -43,14 +30,6 @@ impl Real for f64 {
     #[inline]
     fn of_double(bytes: [u8; 8]) -> f64 {
         f64::from_le_bytes(bytes)
-    }
-
-    fn wrap(values: Vec<f64>) -> Values {
-        Values::F64(values)
-    }
-
-    fn memory(values: Values) -> Option<Vec<f64>> {
-        if let Values::F64(v) = values { Some(v) } else { None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Writing binary files (§1, §5): chunks of about the size asked for, the header behind them.
 //!
 //! The file is a function of streams, sequences and chunk size alone, however the sequences come in batches. Nothing is
-//! sought: it can be written to a pipe. What the output answers to a chunk's bytes is told while the next one is made.
+//! sought: it can be written to a pipe. An error of writing a chunk is returned while the next one is made.
 //!
 //! Sequences become bytes before they become chunks ([`Encoded`]), so that several threads can encode and one puts
 //! together and writes, without another copy.
@@ -17,7 +17,7 @@ use super::chunk_queue::{ChunkQueue, Part};
 use super::encode::{Spares, check_sizes};
 use super::layout::{MAGIC, PREAMBLE, VERSION};
 use super::walk::{Size, Walk};
-use crate::write::{Batch, Column, SequenceData, SequenceWriter, StreamSpec, WriteError};
+use crate::write::{Batch, Column, SequenceData, SequenceWriter, StreamSpec, WriteError, with_columns};
 
 pub use super::encode::{Encoded, Encoder};
 
@@ -104,13 +104,13 @@ impl<W: Write> Writer<W> {
                 || (stream.dim.is_none() && !stream.sparse)
             {
                 let found = stream.dim.map_or("none".into(), |dim| dim.to_string());
-                return Err(refused(format!(
+                return Err(WriteError::refused(format!(
                     "stream `{}` has dim {found}, expected {least} to {most}",
                     stream.name
                 )));
             }
             if streams[..i].iter().any(|other| other.name == stream.name) {
-                return Err(refused(format!("there are two streams `{}`", stream.name)));
+                return Err(WriteError::refused(format!("there are two streams `{}`", stream.name)));
             }
         }
         out.write_all(&MAGIC.to_le_bytes())?;
@@ -137,7 +137,7 @@ impl<W: Write> Writer<W> {
     /// Appends sequences that have been encoded.
     ///
     /// # Errors
-    /// What the output answers.
+    /// Errors of the output.
     pub fn append(&mut self, encoded: Encoded) -> Result<(), WriteError> {
         let bytes = encoded.bytes();
         let all = Held { sequences: encoded.n_sequences, samples: encoded.n_samples, bytes };
@@ -217,8 +217,8 @@ impl<W: Write> SequenceWriter for Writer<W> {
         }
         self.chunk_queue.write_all()?;
         if self.table.iter().all(|(_, _, samples)| *samples == 0) {
-            return Err(refused(
-                "there is no sample to be written, a file of the binary format needs one".into(),
+            return Err(WriteError::refused(
+                "there is no sample to be written, a file of the binary format needs one",
             ));
         }
         let header = self.header();
@@ -227,11 +227,7 @@ impl<W: Write> SequenceWriter for Writer<W> {
     }
 
     fn streams(&self) -> Vec<StreamSpec> {
-        let found = |(stream, &columns): (&StreamSpec, &u64)| StreamSpec {
-            dim: Some(stream.dim.unwrap_or(columns)),
-            ..stream.clone()
-        };
-        self.encoder.streams.iter().zip(&self.columns).map(found).collect()
+        with_columns(&self.encoder.streams, &self.columns)
     }
 }
 
@@ -277,8 +273,4 @@ fn check_columns(stream: &StreamSpec, column: &Column<'_>) -> Result<u64, (usize
     };
     let sequence = column.lengths.iter().position(holds).unwrap_or(0);
     Err((sequence, format!("stream `{}`: index {} is not below dim {most}", stream.name, columns[at])))
-}
-
-fn refused(what: String) -> WriteError {
-    WriteError::Refused { sequence: None, what }
 }

@@ -2,26 +2,17 @@
 //!
 //! Every conversion is correctly rounded, once, from the decimal to the element type (half to even).
 
-use tesson_core::Values;
-
 use super::bytes::skip_digits;
+use crate::floats::Float;
 
 /// The element types of streams.
-pub(crate) trait Real:
-    Copy + Default + PartialEq + std::ops::AddAssign + Send + std::fmt::Debug + 'static
-{
+pub(crate) trait Real: Float + Send + std::fmt::Debug + 'static {
     /// The nearest value to `mantissa / 10^scale`, where that takes one exact step; `None` where it does not.
     fn from_decimal(negative: bool, mantissa: u64, scale: usize) -> Option<Self>;
     /// A whole number below 2^24, which every element type holds exactly.
     fn from_small(n: u32) -> Self;
     /// The same values, if the type is `f32`.
     fn singles(values: &mut [Self]) -> Option<&mut [f32]>;
-    /// The nearest value to a text of the standard library's grammar.
-    fn from_text(text: &str) -> Option<Self>;
-    /// The values as a column.
-    fn wrap(values: Vec<Self>) -> Values;
-    /// The column's vector, if it has this type.
-    fn unwrap(values: Values) -> Option<Vec<Self>>;
 }
 
 /// Powers of ten that `f64` holds exactly.
@@ -81,21 +72,6 @@ impl Real for f32 {
     fn singles(values: &mut [f32]) -> Option<&mut [f32]> {
         Some(values)
     }
-
-    fn from_text(text: &str) -> Option<f32> {
-        text.parse().ok()
-    }
-
-    fn wrap(values: Vec<f32>) -> Values {
-        Values::F32(values)
-    }
-
-    fn unwrap(values: Values) -> Option<Vec<f32>> {
-        match values {
-            Values::F32(v) => Some(v),
-            _ => None,
-        }
-    }
 }
 
 impl Real for f64 {
@@ -112,21 +88,6 @@ impl Real for f64 {
     #[inline]
     fn singles(_: &mut [f64]) -> Option<&mut [f32]> {
         None
-    }
-
-    fn from_text(text: &str) -> Option<f64> {
-        text.parse().ok()
-    }
-
-    fn wrap(values: Vec<f64>) -> Values {
-        Values::F64(values)
-    }
-
-    fn unwrap(values: Values) -> Option<Vec<f64>> {
-        match values {
-            Values::F64(v) => Some(v),
-            _ => None,
-        }
     }
 }
 
@@ -187,7 +148,7 @@ fn read_word<E: Real>(bytes: &[u8], from: usize, word: usize) -> Option<(E, usiz
         return None;
     }
     let signed = std::str::from_utf8(&bytes[from..word + 3]).ok()?;
-    Some((E::from_text(signed)?, word + 3))
+    Some((signed.parse().ok()?, word + 3))
 }
 
 /// Texts up to this length go to the standard library as they are; it counts their exponents rightly.
@@ -215,7 +176,7 @@ fn convert<E: Real>(negative: bool, bytes: &[u8], [whole, point, fraction_end, e
         let exponent = exponent(&bytes[fraction_end..end]) + (point - whole) as i64 - zeros as i64;
         format!("{sign}0.{kept}0e{}", exponent.clamp(-5000, 5000))
     };
-    E::from_text(&text).unwrap_or_default()
+    text.parse().unwrap_or_default()
 }
 
 /// The value of `e[+-]digits`, or 0 of nothing; held where no mantissa of a file could bring it back.

@@ -1,10 +1,8 @@
 //! The index pass: ids and line feeds of the whole file, on several cores, into chunks.
 //!
 //! The file is divided into ranges; a row belongs to the range that its first byte lies in. What a range finds does not
-//! know what came before it, so the sequence that goes on over a range's start is put together afterwards, in order. The
+//! know what came before it, so the sequence that continues over a range's start is put together afterwards, in order. The
 //! result does not depend on how the file was divided or read.
-
-use std::sync::Mutex;
 
 use tesson_core::{CompactLengths, DataErrorKind, Error, Fetch, Index, Parallelism};
 
@@ -114,24 +112,15 @@ pub(crate) fn index(
     let room = (parallelism.memory() / (4 * wave as u64)).max(1 << 12);
     let cut = Cut { range: cut.range.min(room), read: cut.read.min(room) };
     while from < size {
-        let parts: Vec<Mutex<Option<Result<Part, Error>>>> = (0..wave).map(|_| Mutex::new(None)).collect();
         let range = |i: usize| {
             let start = from.saturating_add(i as u64 * cut.range).min(size);
             (start, start.saturating_add(cut.range).min(size))
         };
-        parallelism.run(wave, &|i| {
+        let parts = parallelism.map(wave, |i| {
             let (start, end) = range(i);
-            if start < end {
-                let part = Part::scan(rules, fetch, Reads { from: start, end, bytes: cut.read });
-                *parts[i].lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(part);
-            }
+            (start < end).then(|| Part::scan(rules, fetch, Reads { from: start, end, bytes: cut.read }))
         });
-        for part in parts {
-            let part = part.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-            if let Some(part) = part {
-                stitch.add(part?)?;
-            }
-        }
+        parts.into_iter().flatten().try_for_each(|part| stitch.add(part?))?;
         let (_, end) = range(wave - 1);
         fetch.progress(end - from);
         from = end;
@@ -290,7 +279,7 @@ struct Stitch<'a> {
     rules: &'a Rules,
     /// Lines before the next range.
     line: u64,
-    /// The sequence that may go on: offset, line, counted rows.
+    /// The sequence that may continue: offset, line, counted rows.
     open: Option<(u64, u64, u32)>,
     id: Option<Id>,
     chunks: Chunks,

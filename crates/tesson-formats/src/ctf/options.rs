@@ -9,8 +9,7 @@ use tesson_core::{
 };
 
 use super::decimal::Grammar;
-
-use crate::options::PRECISIONS;
+use crate::options::{ALIAS, CACHE_INDEX, FILE, PRECISIONS, TRACE_LEVEL, TRANSFORMS, describe_transforms};
 
 /// Whether samples of a stream are sparse.
 static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]);
@@ -45,27 +44,19 @@ static INPUT: OptionTable = OptionTable(&[
         FORMATS.kind(),
         "Whether samples list all their values or only pairs `index:value`.",
     ),
-    OptionSpec::optional(
-        "alias",
-        OptionKind::Text,
-        "The stream's name in the file, if it is not the section's.",
-    ),
+    ALIAS,
     OptionSpec::with_default(
         "definesMBSize",
         OptionKind::Bool,
         "false",
         "The rows that name this stream are what lengths count; rows and sequences without it do not exist.",
     ),
+    TRANSFORMS,
 ]);
 
 /// The options of the deserializer.
 pub(crate) static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::required(
-        "file",
-        OptionKind::Files,
-        "The file, relative to the working directory; a pattern such as `part-*`, or a list, for several that are \
-               one corpus, in this order (those of a pattern by name). The same id in two files is two sequences.",
-    ),
+    FILE,
     OptionSpec::required("input", OptionKind::Sections(&INPUT), "One section a stream, named as the stream."),
     OptionSpec::with_default(
         "skipSequenceIds",
@@ -79,12 +70,7 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
         "0",
         "Faults that are forgiven over the life of the reader.",
     ),
-    OptionSpec::with_default(
-        "traceLevel",
-        OptionKind::Whole,
-        "1",
-        "What is logged: 0 errors, 1 warnings too, 2 everything.",
-    ),
+    TRACE_LEVEL,
     OptionSpec::with_default(
         "chunkSizeInBytes",
         OptionKind::Whole,
@@ -97,11 +83,7 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
         "false",
         "Keep parsed chunks in memory after their last use in a sweep.",
     ),
-    OptionSpec::optional(
-        "cacheIndex",
-        OptionKind::Bool,
-        "Write the index beside the file and use it the next time; the reader's `cacheIndex` is the default.",
-    ),
+    CACHE_INDEX,
     OptionSpec::with_default(
         "frameMode",
         OptionKind::Bool,
@@ -153,7 +135,7 @@ pub(crate) enum EmptyInputs {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Input {
     pub(crate) alias: Box<[u8]>,
-    /// Values in a sample; 0 until the first sample has told.
+    /// Values in a sample; 0 until the first sample has been read.
     pub(crate) dim: u32,
     pub(crate) sparse: bool,
 }
@@ -179,7 +161,7 @@ pub(crate) struct CtfOptions {
     pub(crate) cache_index: bool,
 }
 
-/// The largest dimension: columns are signed 32-bit numbers to whoever gets them.
+/// The largest dimension: columns are delivered as signed 32-bit numbers.
 const MAX_DIM: u64 = i32::MAX as u64;
 
 impl CtfOptions {
@@ -299,11 +281,11 @@ impl CtfOptions {
     }
 }
 
-/// What the options mean. Those with which Tesson goes beyond the reference are told where they are given.
+/// Resolves the options. Those that the reference does not have are listed only if they are given.
 pub(crate) fn describe(
     options: &Options<'_>,
     defaults: &ReaderDefaults,
-    _registry: &Registry,
+    registry: &Registry,
 ) -> Result<Section, ConfigError> {
     let resolved = CtfOptions::new(options, defaults)?;
     let word = |name: &str| Ok(Value::Text(options.text(name)?.to_ascii_lowercase()));
@@ -322,16 +304,18 @@ pub(crate) fn describe(
             section.push(name, word(name)?);
         }
     }
-    let streams = resolved.inputs.iter().enumerate().map(|(i, input)| {
-        let stream = Section::from_iter([
+    let streams = resolved.inputs.iter().zip(options.sections("input")?).enumerate();
+    let streams = streams.map(|(i, (input, (name, given)))| {
+        let mut stream = Section::from_iter([
             ("alias", Value::Text(String::from_utf8_lossy(&input.alias).into_owned())),
             ("dim", if input.dim == 0 { Value::Text("auto".into()) } else { Value::Whole(input.dim.into()) }),
             ("format", Value::Text(if input.sparse { "sparse" } else { "dense" }.into())),
             ("definesMBSize", Value::Bool(resolved.main == Some(i))),
         ]);
-        (resolved.streams[i].name.as_str(), Value::Section(stream))
+        describe_transforms(&given, registry, &mut stream)?;
+        Ok((name, Value::Section(stream)))
     });
-    section.push("input", Value::Section(streams.collect()));
+    section.push("input", Value::Section(streams.collect::<Result<_, ConfigError>>()?));
     Ok(section)
 }
 
@@ -352,7 +336,7 @@ fn dim(options: &Options<'_>, sparse: bool) -> Result<u32, ConfigError> {
         return Ok(0);
     }
     match options.whole_if_given("dim")? {
-        None => Err(ConfigError::new(options.path("dim"), "required option is missing")),
+        None => Err(options.missing("dim")),
         Some(dim @ 1..=MAX_DIM) => Ok(dim as u32),
         Some(dim) => {
             let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}");

@@ -492,7 +492,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         at + 1
     }
 
-    /// Charges text that stands at `at` where an input is expected, in the row at `start`. Returns where that may go on.
+    /// Charges text that stands at `at` where an input is expected, in the row at `start`. Returns where that may continue.
     #[cold]
     fn stray_text(&mut self, bytes: &[u8], start: usize, at: usize) -> usize {
         let found = quote(bytes, at);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::bytes::{is_blank, is_unprintable, is_white, skip_blanks, skip_digits};
 use super::tag::Tag;
 
-/// What tells sequences apart.
+/// How sequences are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Keying {
     /// Every row is a sequence; its key is its line number.
@@ -29,7 +29,7 @@ pub(crate) struct RowRules {
 /// The id at the beginning of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowId<'a> {
-    /// The row has none: it goes on with the sequence before it.
+    /// The row has none: it continues the sequence before it.
     None,
     Number(u64),
     Text(&'a [u8]),

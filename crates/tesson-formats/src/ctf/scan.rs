@@ -92,7 +92,7 @@ pub(crate) fn rows(
         base += row as u64;
         searched = filled - row;
         row = 0;
-        // A row that goes on is read no farther than a sequence may be long.
+        // A long row is read no farther than a sequence may be long.
         let room = most.saturating_sub(searched as u64);
         if room == 0 {
             return Err(located(rules, too_large(searched as u64, fetch), base, 0));

@@ -7,7 +7,7 @@ use tesson_core::did_you_mean;
 
 use super::bytes::is_end;
 
-/// Inputs that nobody asks for are listed up to here.
+/// Number of unused inputs that are listed.
 pub(super) const LISTED: usize = 8;
 
 /// What is odd about the names of streams beside the rows that begin `rows`, if anything is; the last row may be cut off.
@@ -25,7 +25,7 @@ pub(super) fn complaint<'a>(aliases: impl Iterator<Item = &'a [u8]>, rows: &[u8]
         }
     }
     let first = String::from_utf8_lossy(absent.first()?);
-    // Without a name that nobody asks for the stream may well begin later.
+    // Without an unused name the stream may well begin later.
     let found: Vec<String> = others.iter().map(|name| format!("`|{name}`")).collect();
     if found.is_empty() {
         return None;

@@ -9,7 +9,9 @@ use std::io::Write;
 use tesson_core::Key;
 
 use super::bytes::is_end;
-use crate::write::{Batch, Numbers, Sequence, SequenceData, SequenceWriter, StreamSpec, WriteError};
+use crate::write::{
+    Batch, Numbers, Sequence, SequenceData, SequenceWriter, StreamSpec, WriteError, with_columns,
+};
 
 /// Writes a text file.
 pub struct Writer<W> {
@@ -36,7 +38,7 @@ impl<W: Write> Writer<W> {
                     "stream `{}` cannot be named in the text format: expected printable ASCII without blanks and `|`, not beginning with `#`; give it another name",
                     stream.name
                 );
-                return Err(WriteError::Refused { sequence: None, what });
+                return Err(WriteError::refused(what));
             }
         }
         Ok(Writer {
@@ -73,18 +75,13 @@ impl<W: Write> SequenceWriter for Writer<W> {
 
     fn finish(&mut self) -> Result<(), WriteError> {
         if self.n_sequences == 0 {
-            let what = "there is no sequence to be written".into();
-            return Err(WriteError::Refused { sequence: None, what });
+            return Err(WriteError::refused("there is no sequence to be written"));
         }
         Ok(self.out.flush()?)
     }
 
     fn streams(&self) -> Vec<StreamSpec> {
-        let found = |(stream, &columns): (&StreamSpec, &u64)| StreamSpec {
-            dim: Some(stream.dim.unwrap_or(columns)),
-            ..stream.clone()
-        };
-        self.streams.iter().zip(&self.columns).map(found).collect()
+        with_columns(&self.streams, &self.columns)
     }
 }
 

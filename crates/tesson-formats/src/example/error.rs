@@ -2,10 +2,38 @@
 
 use std::fmt;
 
+use tesson_core::{ErrorCodes, ErrorInfo, FormatFaults};
+
 use super::Kind;
 
+tesson_core::error_kinds! {
+    /// What is wrong with a message.
+    pub enum Fault {
+        /// The bytes end inside a field, or a length goes beyond the field around it.
+        Cut
+            = "example.cut": "the record is no `tf.train.Example`: a field ends beyond what holds it"
+            => "Check that the records of the file are examples, and write it anew.",
+        /// A number of more than ten bytes.
+        LongNumber
+            = "example.long-number": "the record is no `tf.train.Example`: a number has more than ten bytes"
+            => "Check that the records of the file are examples, and write it anew.",
+        /// A field number or wire type that protobuf does not have.
+        BadTag
+            = "example.bad-tag": "the record is no `tf.train.Example`: neither a field number nor a wire type"
+            => "Check that the records of the file are examples, and write it anew.",
+        /// A packed list of floats whose size is no multiple of four bytes.
+        HalfFloat { bytes: usize = 7 }
+            = "example.half-float": "a list of floats has {bytes} bytes, four for each value are expected"
+            => "Write the file anew.",
+        /// A list of another kind than the feature has.
+        WrongKind { key: String = "label".into(), expected: Kind = Kind::Ints, found: Kind = Kind::Floats }
+            = "example.wrong-kind": ("key `{key}` holds a {} list, a {} list is expected", found.name(), expected.name())
+            => "Correct the type of the feature in features.json, or write the file anew.",
+    }
+}
+
 /// A record that is no message, or one whose features are not what was wanted.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ExampleError {
     /// Bytes from the start of the record, from 0.
     pub offset: usize,
@@ -13,53 +41,19 @@ pub struct ExampleError {
     pub fault: Fault,
 }
 
-/// What is wrong with a message.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The bytes end inside a field, or a length goes beyond the field around it.
-    Cut,
-    /// A number of more than ten bytes.
-    LongNumber,
-    /// A field number or wire type that protobuf does not have.
-    BadTag,
-    /// A packed list of floats whose size is no multiple of four bytes.
-    HalfFloat {
-        /// Its bytes.
-        bytes: usize,
-    },
-    /// A list of another kind than the feature has.
-    WrongKind {
-        /// The feature's key.
-        key: String,
-        /// The kind that is due.
-        expected: Kind,
-        /// The kind that is there.
-        found: Kind,
-    },
-}
+impl ErrorCodes for ExampleError {
+    const TABLE: &'static [ErrorInfo] = Fault::TABLE;
 
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Fault::Cut => {
-                f.write_str("the record is no `tf.train.Example`: a field ends beyond what holds it")
-            }
-            Fault::LongNumber => {
-                f.write_str("the record is no `tf.train.Example`: a number has more than ten bytes")
-            }
-            Fault::BadTag => {
-                f.write_str("the record is no `tf.train.Example`: neither a field number nor a wire type")
-            }
-            Fault::HalfFloat { bytes } => {
-                write!(f, "a list of floats has {bytes} bytes, four for each value are expected")
-            }
-            Fault::WrongKind { key, expected, found } => {
-                write!(f, "key `{key}` holds a {} list, a {} list is expected", found.name(), expected.name())
-            }
-        }
+    fn code(&self) -> &'static str {
+        self.fault.code()
+    }
+
+    fn examples() -> Vec<ExampleError> {
+        Fault::examples().into_iter().map(|fault| ExampleError { offset: 12, fault }).collect()
     }
 }
+
+impl FormatFaults for ExampleError {}
 
 impl fmt::Display for ExampleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

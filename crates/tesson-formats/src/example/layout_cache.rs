@@ -30,7 +30,7 @@ struct Credit {
 #[derive(Clone, Debug)]
 pub(super) struct LayoutCache {
     of: Vec<Layout>,
-    /// The one that fitted last, and the one that is given up next.
+    /// The one that fitted last, and the one that is replaced next.
     last: usize,
     oldest: usize,
     credit: u32,

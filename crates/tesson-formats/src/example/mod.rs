@@ -1,6 +1,6 @@
 //! `tf.train.Example` messages: from their bytes straight into columns, and the way back (§5).
 //!
-//! A message is a map from keys to lists of bytes, floats or integers. Whoever reads says which keys it wants and which
+//! A message is a map from keys to lists of bytes, floats or integers. The caller lists the keys that it wants and which
 //! kind of list each has ([`FeatureSpec`]); a [`Parser`] then appends one row a message to each of the [`Columns`]. No map is
 //! made and nothing is allocated for a record: what is not wanted is stepped over unread, and byte strings stay where they
 //! are, as [`Span`]s of the bytes that were handed in.

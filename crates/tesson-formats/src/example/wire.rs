@@ -139,7 +139,7 @@ impl<'a> Wire<'a> {
         }
     }
 
-    /// Steps over the value of a field that nobody wants.
+    /// Skips the value of a field that is not wanted.
     pub(super) fn skip(&mut self, tag: Tag) -> Result<()> {
         match tag.wire {
             WireType::Varint => self.varint().map(|_| ()),

@@ -1,5 +1,9 @@
 //! Messages, written: what TFDS writes for the same features, keys in the order given.
 
+use tesson_core::varint;
+
+use crate::record::message::put_bytes;
+
 /// The list of one key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
@@ -19,52 +23,34 @@ pub fn write(features: &[(&str, Value<'_>)], out: &mut Vec<u8>) {
         list.clear();
         let field = write_list(*value, &mut list);
         feature.clear();
-        write_field(field, &list, &mut feature);
+        put_bytes(field, &list, &mut feature);
         entry.clear();
-        write_field(1, key.as_bytes(), &mut entry);
-        write_field(2, &feature, &mut entry);
-        write_field(1, &entry, &mut entries);
+        put_bytes(1, key.as_bytes(), &mut entry);
+        put_bytes(2, &feature, &mut entry);
+        put_bytes(1, &entry, &mut entries);
     }
-    write_field(1, &entries, out);
+    put_bytes(1, &entries, out);
 }
 
-/// The list's number in the feature that holds it.
-fn write_list(value: Value<'_>, out: &mut Vec<u8>) -> u8 {
-    match value {
+/// Appends the list; returns its field in the feature that holds it.
+fn write_list(value: Value<'_>, out: &mut Vec<u8>) -> u64 {
+    let mut packed = Vec::new();
+    let field = match value {
         Value::Bytes(values) => {
-            values.iter().for_each(|v| write_field(1, v, out));
-            1
+            values.iter().for_each(|v| put_bytes(1, v, out));
+            return 1;
         }
         Value::Floats(values) => {
-            let packed: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
-            write_packed(&packed, out);
+            packed.extend(values.iter().flat_map(|v| v.to_le_bytes()));
             2
         }
         Value::Ints(values) => {
-            let mut packed = Vec::with_capacity(values.len());
-            values.iter().for_each(|v| write_varint(*v as u64, &mut packed));
-            write_packed(&packed, out);
+            values.iter().for_each(|v| varint::put(*v as u64, &mut packed));
             3
         }
-    }
-}
-
-fn write_packed(packed: &[u8], out: &mut Vec<u8>) {
+    };
     if !packed.is_empty() {
-        write_field(1, packed, out);
+        put_bytes(1, &packed, out);
     }
-}
-
-fn write_field(field: u8, bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(field << 3 | 2);
-    write_varint(bytes.len() as u64, out);
-    out.extend_from_slice(bytes);
-}
-
-fn write_varint(mut value: u64, out: &mut Vec<u8>) {
-    while value >= 0x80 {
-        out.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    out.push(value as u8);
+    field
 }

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::{Error, Fetch, ResourceId};
 
-use crate::record::{End, Fault, Problem, RecordFile, RecordSpan, Records, Want, block_limit};
+use crate::get_or_find;
+use crate::record::{End, Fault, Problem, RecordFile, RecordSpan, Records, Want, block_limit, indexed};
 
 use super::group::Group;
 use super::index::Index;
@@ -24,11 +25,7 @@ impl ParquetFile {
     }
 
     fn index(&self, fetch: &dyn Fetch) -> Result<&Result<Index, Fault>, Error> {
-        if let Some(known) = self.index.get() {
-            return Ok(known);
-        }
-        let found = Index::read(self.resource, fetch)?;
-        Ok(self.index.get_or_init(|| found))
+        get_or_find(&self.index, || Index::read(self.resource, fetch))
     }
 
     fn group(&self, index: &Index, number: usize, fetch: &dyn Fetch) -> Result<Arc<Group>, Error> {
@@ -61,21 +58,14 @@ fn append(index: &Index, group: &Group, row: u64, limit: u64, into: &mut Records
             None => Problem::NoExample,
         },
     };
-    into.begin_chunk(row, group.offset);
-    into.push_damaged(start, group.offset, problem);
+    into.push_lost(row, group.offset, problem);
     true
 }
 
 impl RecordFile for ParquetFile {
     fn read(&self, want: Want, fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error> {
         into.clear();
-        let index = match self.index(fetch)? {
-            Ok(index) => index,
-            Err(fault) => {
-                into.end = End::Damaged(fault.clone());
-                return Ok(());
-            }
-        };
+        let Some(index) = indexed(self.index(fetch)?, None, into) else { return Ok(()) };
         let wanted_end = want.first.saturating_add(want.most);
         let end = wanted_end.min(index.n_records());
         let mut next = want.first;
@@ -99,22 +89,13 @@ impl RecordFile for ParquetFile {
 
     fn read_rows(&self, rows: &[u64], fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error> {
         into.clear();
-        let index = self.index(fetch)?;
+        let Some(index) = indexed(self.index(fetch)?, Some(rows), into) else { return Ok(()) };
         for &row in rows {
-            let group = match index {
-                Err(fault) => {
-                    into.begin_chunk(row, fault.offset);
-                    into.push_damaged(0, fault.offset, fault.problem.clone());
-                    continue;
-                }
-                Ok(index) if row >= index.n_records() => {
-                    into.begin_chunk(row, 0);
-                    into.push_damaged(0, 0, Problem::Absent { records: index.n_records() });
-                    continue;
-                }
-                Ok(index) => (index, self.group(index, index.group(row), fetch)?),
-            };
-            let (index, group) = group;
+            if row >= index.n_records() {
+                into.push_lost(row, 0, Problem::Absent { records: index.n_records() });
+                continue;
+            }
+            let group = self.group(index, index.group(row), fetch)?;
             let fits = append(index, &group, row, block_limit(fetch), into);
             self.keep(Some(group));
             if !fits {
@@ -140,13 +121,5 @@ impl RecordFile for ParquetFile {
         let index = self.index.get().and_then(|index| index.as_ref().ok());
         begun.as_ref().map_or(0, |group| group.memory())
             + index.map_or(0, |index| index.metadata.memory_size())
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn restore(&self, _: &[u8], _: u64) -> bool {
-        false
     }
 }

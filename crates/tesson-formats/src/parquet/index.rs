@@ -9,7 +9,7 @@ use crate::record::{Fault, Problem};
 /// What a file begins and ends with.
 const MAGIC: &[u8; 4] = b"PAR1";
 
-/// Rows that a group may have: what is said of their number must be believed before they are looked at.
+/// Rows that a group may declare: memory is allocated for them before they are read.
 const MOST_ROWS: i64 = 1 << 20;
 
 /// The column that holds examples.
@@ -26,60 +26,47 @@ pub(super) struct Index {
 impl Index {
     /// Reads a file's end; what is wrong with it is a fault of its first record.
     pub(super) fn read(resource: ResourceId, fetch: &dyn Fetch) -> Result<Result<Index, Fault>, Error> {
-        let fault = |offset, what: String| {
-            Ok(Err(Fault { record: 0, offset, problem: Problem::BadDescription { what } }))
-        };
+        let fault = |offset, problem| Ok(Err(Fault { record: 0, offset, problem }));
         let size = fetch.size(resource)?;
-        let ends = 2 * MAGIC.len() as u64 + 4;
-        if size < ends {
-            return fault(0, format!("the file has {size} bytes, a Parquet file has {ends} or more"));
+        let least = 2 * MAGIC.len() as u64 + 4;
+        if size < least {
+            return fault(0, Problem::TooShort { size, least });
         }
         let (mut begin, mut end) = (Vec::new(), Vec::new());
         fetch.read(resource, 0..MAGIC.len() as u64, &mut begin)?;
         fetch.read(resource, size - 8..size, &mut end)?;
         if begin != MAGIC || end[4..] != *MAGIC {
-            return fault(0, "the file does not begin and end as Parquet files do".into());
+            return fault(0, Problem::NoMagic);
         }
-        let length = u64::from(u32::from_le_bytes(*end.first_chunk().expect("eight bytes were read")));
-        let most = (size - ends).min(fetch.largest());
-        if length > most {
-            return fault(
-                size - 8,
-                format!("the file's description is said to have {length} bytes of {most}"),
-            );
+        let found = u64::from(u32::from_le_bytes(*end.first_chunk().expect("eight bytes were read")));
+        let most = (size - least).min(fetch.largest());
+        if found > most {
+            return fault(size - 8, Problem::DescriptionSize { found, most });
         }
         let mut bytes = Vec::new();
-        let begin = size - 8 - length;
+        let begin = size - 8 - found;
         fetch.read(resource, begin..size - 8, &mut bytes)?;
-        match ParquetMetaDataReader::decode_metadata(&bytes) {
-            Ok(metadata) => match Index::of(metadata) {
-                Ok(index) => Ok(Ok(index)),
-                Err(what) => fault(begin, what),
-            },
-            Err(e) => fault(begin, format!("the file's description cannot be understood: {e}")),
-        }
+        let metadata = ParquetMetaDataReader::decode_metadata(&bytes);
+        let metadata = metadata.map_err(|e| Problem::BadDescription { what: e.to_string() });
+        metadata.and_then(Index::of).map_or_else(|problem| fault(begin, problem), |index| Ok(Ok(index)))
     }
 
-    fn of(metadata: ParquetMetaData) -> Result<Index, String> {
+    fn of(metadata: ParquetMetaData) -> Result<Index, Problem> {
         let schema = metadata.file_metadata().schema_descr();
         let column = schema.columns().iter().position(|column| column.path().string() == COLUMN);
-        let Some(column) = column else {
-            return Err(format!("the file has no column `{COLUMN}`"));
-        };
+        let column = column.ok_or(Problem::NoColumn { name: COLUMN })?;
         let found = schema.column(column);
         if found.physical_type() != Type::BYTE_ARRAY || found.max_rep_level() > 0 || found.max_def_level() > 1
         {
-            return Err(format!("column `{COLUMN}` holds something else than one example a row"));
+            return Err(Problem::ColumnType { name: COLUMN });
         }
         let mut firsts = vec![0];
-        for (n, group) in metadata.row_groups().iter().enumerate() {
-            let rows = group.num_rows();
-            if !(0..=MOST_ROWS).contains(&rows) || group.columns().len() != schema.num_columns() {
-                return Err(format!(
-                    "row group {n} is said to have {rows} rows, at most {MOST_ROWS} are expected"
-                ));
+        for (group, found) in metadata.row_groups().iter().enumerate() {
+            let rows = found.num_rows();
+            if !(0..=MOST_ROWS).contains(&rows) || found.columns().len() != schema.num_columns() {
+                return Err(Problem::RowCount { group, rows, most: MOST_ROWS });
             }
-            firsts.push(firsts[n] + rows as u64);
+            firsts.push(firsts[group] + rows as u64);
         }
         Ok(Index { metadata, column, firsts })
     }

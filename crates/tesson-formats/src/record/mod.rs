@@ -8,13 +8,13 @@
 //! A file of records is read in blocks. Nothing is allocated and nothing is called through a table for a single record;
 //! bad data are not errors but [`Fault`]s in the block, with the record's number and the byte.
 
+pub(crate) mod message;
 mod problem;
 mod records;
 #[cfg(test)]
 pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
-pub(crate) mod varint;
 
 use tesson_core::{Error, Fetch};
 
@@ -37,13 +37,26 @@ pub(crate) fn block_limit(fetch: &dyn Fetch) -> u64 {
     fetch.largest().min(u64::from(u32::MAX))
 }
 
+/// The index of a file. `None` if that is damaged; then so is each of the `rows` that are wanted, or the end of the block.
+pub(crate) fn indexed<'a, I>(
+    index: &'a Result<I, Fault>,
+    rows: Option<&[u64]>,
+    into: &mut Records,
+) -> Option<&'a I> {
+    let found = index.as_ref().map_err(|fault| match rows {
+        Some(rows) => rows.iter().for_each(|&row| into.push_lost(row, fault.offset, fault.problem.clone())),
+        None => into.end = End::Damaged(fault.clone()),
+    });
+    found.ok()
+}
+
 /// A file of records. What is read never depends on what was read before, nor on how it was cut into blocks.
 pub trait RecordFile: Send + Sync {
     /// Reads a run of records into `into`, which is overwritten but keeps its memory. [`Records::end`] says why it is not
     /// longer.
     ///
     /// # Errors
-    /// Only when bytes cannot be had; bad data are faults in `into`.
+    /// Only when bytes cannot be read; bad data are faults in `into`.
     fn read(&self, want: Want, fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error>;
 
     /// Reads these records in this order, each by itself, as many as fit into one buffer, the first one always; a record
@@ -53,14 +66,14 @@ pub trait RecordFile: Send + Sync {
     /// As [`RecordFile::read`].
     fn read_rows(&self, rows: &[u64], fetch: &dyn Fetch, into: &mut Records) -> Result<(), Error>;
 
-    /// How many records can be told apart, and what is wrong behind the last one. A format without a table of its own
+    /// How many records there are, and what is wrong after the last one. A format without a table of its own
     /// walks from record to record.
     ///
     /// # Errors
     /// As [`RecordFile::read`].
     fn count(&self, fetch: &dyn Fetch) -> Result<(u64, Option<Fault>), Error>;
 
-    /// Whether there are so many records, told without going on to the end of the file; `None` where [`RecordFile::count`]
+    /// Whether there are so many records, found without reading on to the end of the file; `None` where [`RecordFile::count`]
     /// costs no more than that.
     ///
     /// # Errors
@@ -91,8 +104,13 @@ pub trait RecordFile: Send + Sync {
 
     /// What is known of where records lie, once [`RecordFile::count`] has been asked for and found nothing wrong; `None` if
     /// that is not worth keeping, because the file says so itself.
-    fn save(&self) -> Option<Vec<u8>>;
+    fn save(&self) -> Option<Vec<u8>> {
+        None
+    }
 
     /// Takes what [`RecordFile::save`] gave for the same file, of `size` bytes. False if these bytes cannot be that.
-    fn restore(&self, saved: &[u8], size: u64) -> bool;
+    fn restore(&self, saved: &[u8], size: u64) -> bool {
+        let _ = (saved, size);
+        false
+    }
 }

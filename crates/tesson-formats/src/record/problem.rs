@@ -4,7 +4,7 @@ use std::fmt;
 
 use tesson_core::{DataError, ErrorCodes, ErrorInfo, FormatFaults, Location};
 
-/// A record that cannot be had.
+/// A record that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     /// Its number in the file, from 0.
@@ -19,128 +19,116 @@ tesson_core::error_kinds! {
     /// What is wrong with a record, or with the file that should hold it.
     pub enum Problem {
         /// The length of a TFRecord has another checksum: no record after it can be found.
-        LengthChecksum {
-            /// Computed.
-            found: u32 = 0x3ade_68b1,
-            /// Written in the file.
-            expected: u32 = 0xe393_7c1d,
-            /// Whether it is the first record: the file may be something else altogether.
-            first: bool = true,
-        } = "tfrecord.length-checksum": "Check that this is a TFRecord file, and write it anew.",
+        LengthChecksum { found: u32 = 0x3ade_68b1, expected: u32 = 0xe393_7c1d, first: bool = true }
+            = "tfrecord.length-checksum": ("corrupted record: its length has the checksum {found:#010x}, {expected:#010x} \
+                is expected{}", if *first { "; is this a TFRecord file at all?" } else { "" })
+            => "Check that this is a TFRecord file, and write it anew.",
         /// The data of a TFRecord has another checksum.
-        DataChecksum {
-            /// Computed.
-            found: u32 = 0x3ade_68b1,
-            /// Written in the file.
-            expected: u32 = 0xe393_7c1d,
-        } = "tfrecord.data-checksum": "Write the file anew, or leave the record out with `maxErrors`.",
+        DataChecksum { found: u32 = 0x3ade_68b1, expected: u32 = 0xe393_7c1d }
+            = "tfrecord.data-checksum": "corrupted record: its data have the checksum {found:#010x}, \
+                {expected:#010x} is expected"
+            => "Write the file anew, or leave the record out with `maxErrors`.",
         /// A compressed TFRecord file cannot be decompressed to its end.
-        Decompression {
-            /// About how many bytes of the file could be decompressed.
-            taken: u64 = 4096,
-            /// What the decompressor says.
-            what: String = "corrupt deflate stream".into(),
-        } = "tfrecord.decompression": "Copy or write the file anew.",
+        Decompression { taken: u64 = 4096, what: String = "corrupt deflate stream".into() }
+            = "tfrecord.decompression": "the file cannot be decompressed beyond byte {taken} or so: {what}"
+            => "Copy or write the file anew.",
         /// The file ends within the record.
-        Truncated {
-            /// Bytes that it takes, as far as is known.
-            needed: u64 = 120,
-            /// Bytes left in the file.
-            left: u64 = 40,
-        } = "record.truncated": "Copy or write the file anew: it was cut off.",
+        Truncated { needed: u64 = 120, left: u64 = 40 }
+            = "record.truncated": "truncated record: it takes {needed} bytes or more, the file has {left} more"
+            => "Copy or write the file anew: it was cut off.",
         /// The record is larger than what may be read at once.
-        TooLarge {
-            /// Its bytes.
-            found: u64 = 200_000,
-            /// The limit.
-            limit: u64 = 125_000,
-        } = "record.too-large": "Raise `memoryLimit`.",
+        TooLarge { found: u64 = 200_000, limit: u64 = 125_000 }
+            = "record.too-large": "the record has {found} bytes, at most {limit} can be read; a larger \
+                `memoryLimit` allows more"
+            => "Raise `memoryLimit`.",
         /// The file has fewer records.
-        Absent {
-            /// How many it has.
-            records: u64 = 3,
-        } = "record.absent": "Prepare the dataset anew: its description lists more records.",
+        Absent { records: u64 = 3 }
+            = "record.absent": "there is no such record, the file has {records}"
+            => "Prepare the dataset anew: its description lists more records.",
         /// A part of an ArrayRecord file has another hash.
         Hash {
-            /// The part.
             of: &'static str = "chunk header",
-            /// Computed.
             found: u64 = 0x3ade_68b1,
-            /// Written in the file.
             expected: u64 = 0xe393_7c1d,
-            /// Where the chunk begins that it belongs to.
             chunk: u64 = 65_536,
-        } = "array-record.hash": "Copy or write the file anew.",
-        /// A chunk of an ArrayRecord file is not as the format has it, or of a kind that is not read.
-        BadChunk {
-            /// What was found, and what was expected.
-            what: String = "the chunk is transposed, expected a simple one; write the file with `transpose:false`".into(),
-        } = "array-record.bad-chunk": "Write the file anew, with `transpose:false`.",
-        /// The index of an ArrayRecord file is not as the format has it, or the file is another one.
-        BadIndex {
-            /// What was found, and what was expected.
-            what: String = "the file does not begin as ArrayRecord files do".into(),
-        } = "array-record.bad-index": "Check that this is an ArrayRecord file, and copy or write it anew.",
+        }
+            = "array-record.hash": "corrupted {of}: its hash is {found:#018x}, {expected:#018x} is expected, in the \
+                chunk at byte {chunk}"
+            => "Copy or write the file anew.",
+        /// A chunk of an ArrayRecord file is transposed, a form that is not read.
+        TransposedChunk
+            = "array-record.transposed-chunk": "the chunk is transposed, expected a simple one; write the file with \
+                `transpose:false`"
+            => "Write the file anew, with `transpose:false`.",
+        /// A chunk of an ArrayRecord file holds something else than records.
+        ChunkKind { found: u8 = b'p' }
+            = "array-record.chunk-kind": ("the chunk is of kind `{}`, expected records", found.escape_ascii())
+            => "Copy or write the file anew.",
+        /// A chunk of an ArrayRecord file has another number of records than the file's index lists.
+        RecordCount { chunk: u64 = 65_536, found: u64 = 3, indexed: u64 = 4 }
+            = "array-record.record-count": "the chunk at byte {chunk} has {found} records, {indexed} by the file's index"
+            => "Copy or write the file anew.",
+        /// A chunk of an ArrayRecord file cannot be decompressed, or its parts do not fit together.
+        BadChunk { what: String = "there are fewer sizes than records".into(), chunk: u64 = 65_536 }
+            = "array-record.bad-chunk": "{what}, in the chunk at byte {chunk}"
+            => "Copy or write the file anew.",
+        /// The file does not begin as ArrayRecord files do.
+        NoSignature
+            = "array-record.no-signature": "the file does not begin as ArrayRecord files do"
+            => "Check that this is an ArrayRecord file.",
+        /// The size of an ArrayRecord file is not a multiple of the block size.
+        CutOff { size: u64 = 100_000 }
+            = "array-record.cut-off": "the file has {size} bytes, expected a multiple of 65536, at least 131072: it \
+                was cut off"
+            => "Copy or write the file anew: it was cut off.",
+        /// An ArrayRecord file does not end with the place of its index.
+        NoPostscript
+            = "array-record.no-postscript": "the file does not end as ArrayRecord files do: it has been cut"
+            => "Copy or write the file anew: it was cut off.",
+        /// The index of an ArrayRecord file is not as the format has it.
+        BadIndex { what: String = "the file's index is wrong: its version is 2, 1 is expected".into() }
+            = "array-record.bad-index": "{what}"
+            => "Copy or write the file anew.",
         /// A row of a Parquet file has no example.
-        NoExample = "parquet.no-example": "Write the file anew, or leave the row out with `maxErrors`.",
+        NoExample
+            = "parquet.no-example": "the row holds no example"
+            => "Write the file anew, or leave the row out with `maxErrors`.",
         /// A row group of a Parquet file cannot be decoded.
-        BadRowGroup {
-            /// Its number.
-            group: u64 = 2,
-            /// Why.
-            what: String = "the page is damaged".into(),
-        } = "parquet.bad-row-group": "Copy or write the file anew.",
-        /// The description at the end of a Parquet file is not as the format has it, or the file is another one.
-        BadDescription {
-            /// What was found, and what was expected.
-            what: String = "the file does not begin and end as Parquet files do".into(),
-        } = "parquet.bad-description": "Check that this is a Parquet file of examples, and copy or write it anew.",
+        BadRowGroup { group: u64 = 2, what: String = "the page is damaged".into() }
+            = "parquet.bad-row-group": "row group {group} cannot be read: {what}"
+            => "Copy or write the file anew.",
+        /// The file is too short for a Parquet file.
+        TooShort { size: u64 = 4, least: u64 = 12 }
+            = "parquet.too-short": "the file has {size} bytes, a Parquet file has {least} or more"
+            => "Check that this is a Parquet file, and copy or write it anew.",
+        /// The file does not begin and end as Parquet files do.
+        NoMagic
+            = "parquet.no-magic": "the file does not begin and end as Parquet files do"
+            => "Check that this is a Parquet file, and copy or write it anew.",
+        /// The description at the end of a Parquet file is larger than the file, or than what may be read.
+        DescriptionSize { found: u64 = 5_000_000, most: u64 = 4096 }
+            = "parquet.description-size": "the file's description declares {found} bytes, at most {most} are possible"
+            => "Copy or write the file anew, or raise `memoryLimit`.",
+        /// The description at the end of a Parquet file cannot be parsed.
+        BadDescription { what: String = "Parquet error: Invalid thrift".into() }
+            = "parquet.bad-description": "the file's description cannot be parsed: {what}"
+            => "Copy or write the file anew.",
+        /// A Parquet file has no column of examples.
+        NoColumn { name: &'static str = "data" }
+            = "parquet.no-column": "the file has no column `{name}`"
+            => "Check that this is a Parquet file of examples.",
+        /// The column of a Parquet file holds something else than examples.
+        ColumnType { name: &'static str = "data" }
+            = "parquet.column-type": "column `{name}` holds something else than one example a row"
+            => "Check that this is a Parquet file of examples.",
+        /// A row group of a Parquet file declares more rows than are supported.
+        RowCount { group: usize = 2, rows: i64 = 5_000_000_000, most: i64 = 1_048_576 }
+            = "parquet.row-count": "row group {group} declares {rows} rows, at most {most} are expected"
+            => "Write the file anew with smaller row groups.",
     }
 }
 
 impl Eq for Problem {}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Problem::LengthChecksum { found, expected, first } => {
-                write!(
-                    f,
-                    "corrupted record: its length has the checksum {found:#010x}, {expected:#010x} is expected"
-                )?;
-                f.write_str(if *first { "; is this a TFRecord file at all?" } else { "" })
-            }
-            Problem::DataChecksum { found, expected } => {
-                write!(
-                    f,
-                    "corrupted record: its data have the checksum {found:#010x}, {expected:#010x} is expected"
-                )
-            }
-            Problem::Truncated { needed, left } => {
-                write!(f, "truncated record: it takes {needed} bytes or more, the file has {left} more")
-            }
-            Problem::TooLarge { found, limit } => {
-                write!(
-                    f,
-                    "the record has {found} bytes, at most {limit} can be read; a larger `memoryLimit` allows more"
-                )
-            }
-            Problem::Absent { records } => write!(f, "there is no such record, the file has {records}"),
-            Problem::Hash { of, found, expected, chunk } => write!(
-                f,
-                "corrupted {of}: its hash is {found:#018x}, {expected:#018x} is expected, in the chunk at byte {chunk}"
-            ),
-            Problem::Decompression { taken, what } => {
-                write!(f, "the file cannot be decompressed beyond byte {taken} or so: {what}")
-            }
-            Problem::NoExample => f.write_str("the row holds no example"),
-            Problem::BadRowGroup { group, what } => write!(f, "row group {group} cannot be read: {what}"),
-            Problem::BadChunk { what } | Problem::BadIndex { what } | Problem::BadDescription { what } => {
-                f.write_str(what)
-            }
-        }
-    }
-}
 
 impl Fault {
     /// The fault as an error of the file.

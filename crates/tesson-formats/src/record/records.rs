@@ -20,7 +20,7 @@ pub enum End {
     More,
     /// The file has no further one.
     File,
-    /// Neither the next record nor any behind it can be told from each other.
+    /// The boundaries of the next record and of all after it are lost.
     Damaged(Fault),
 }
 
@@ -155,7 +155,13 @@ impl Records {
         self.runs.push(run);
     }
 
-    /// Adds a record that cannot be had, which begins at `start`.
+    /// Adds a record that cannot be read, because of what is at `offset` in the file.
+    pub(crate) fn push_lost(&mut self, record: u64, offset: u64, problem: Problem) {
+        self.begin_chunk(record, offset);
+        self.push_damaged(self.bytes.len(), offset, problem);
+    }
+
+    /// Adds a record that cannot be read, which begins at `start`.
     pub(crate) fn push_damaged(&mut self, start: usize, offset: u64, problem: Problem) {
         let index = self.places.len();
         self.places.push(RecordSpan { start: start as u32, size: 0 });

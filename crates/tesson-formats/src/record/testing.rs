@@ -1,65 +1,11 @@
 //! Files in memory, and all that can be asked of a file of records, for tests.
 
-use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use tesson_core::{Error, Fetch, InMemory, ReadContext, ResourceId};
+use tesson_core::InMemory;
 
 use super::{End, Fault, RecordFile, Records, Want};
 
-/// A file in memory, which remembers how much was read at once.
-pub(crate) struct Memory {
-    pub(crate) bytes: Vec<u8>,
-    pub(crate) largest: u64,
-    pub(crate) longest_read: AtomicU64,
-}
-
-impl Memory {
-    pub(crate) fn new(bytes: impl Into<Vec<u8>>) -> Memory {
-        Memory { bytes: bytes.into(), largest: 1 << 30, longest_read: AtomicU64::new(0) }
-    }
-}
-
-impl Fetch for Memory {
-    fn size(&self, _: ResourceId) -> Result<u64, Error> {
-        Ok(self.bytes.len() as u64)
-    }
-
-    fn read_after(
-        &self,
-        resource: ResourceId,
-        range: Range<u64>,
-        keep: usize,
-        into: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        assert!(range.end <= self.bytes.len() as u64, "{range:?} of {} bytes", self.bytes.len());
-        assert!(keep as u64 + range.end - range.start <= self.largest, "{range:?} is too much");
-        self.longest_read.fetch_max(range.end - range.start, Ordering::Relaxed);
-        InMemory(&self.bytes).read_after(resource, range, keep, into)
-    }
-
-    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
-        None
-    }
-
-    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
-
-    fn context(&self) -> &dyn ReadContext {
-        self
-    }
-}
-
-impl ReadContext for Memory {
-    fn largest(&self) -> u64 {
-        self.largest
-    }
-
-    fn progress(&self, _: u64) {}
-
-    fn cancelled(&self) -> bool {
-        false
-    }
-}
+/// A file in memory.
+pub(crate) type Memory = InMemory<Vec<u8>>;
 
 /// A record, or what is wrong with it.
 pub(crate) type Found = Result<Vec<u8>, Fault>;

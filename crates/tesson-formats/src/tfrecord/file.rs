@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tesson_core::{Error, Fetch, ResourceId};
 
+use crate::get_or_find;
 use crate::record::{End, Fault, Problem, RecordFile, Records, Want};
 
 use super::inflate::{Compression, Stream};
@@ -37,15 +38,11 @@ impl TfRecordFile {
     }
 
     fn compression(&self, fetch: &dyn Fetch) -> Result<Option<Compression>, Error> {
-        if let Some(known) = self.compression.get() {
-            return Ok(*known);
-        }
-        let found = Compression::of(self.resource, fetch)?;
-        Ok(*self.compression.get_or_init(|| found))
+        get_or_find(&self.compression, || Compression::of(self.resource, fetch)).copied()
     }
 
     fn places(&self) -> MutexGuard<'_, Places> {
-        // Whoever panicked with the lock had not begun to change them.
+        // A thread that panicked with the lock had not begun to change them.
         self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -285,9 +282,7 @@ impl<'a> Run<'a> {
         let here = self.here();
         let limit = self.limit() - AROUND as u64;
         let problem = Problem::TooLarge { found: needed - AROUND as u64, limit };
-        let start = self.into.bytes.len();
-        self.into.begin_run(here.record, start, here.offset);
-        self.into.push_damaged(start, here.offset, problem);
+        self.into.push_lost(here.record, here.offset, problem);
         let next = Anchor { record: here.record + 1, offset: here.offset + needed };
         self.file.places().learn(here.record, [here.offset].into_iter(), next);
         self.into.end = End::More;
@@ -406,13 +401,9 @@ impl RecordFile for TfRecordFile {
 
 /// Adds a fault for each of some rows that are not there.
 fn absent_rows(rows: &[u64], records: u64, end: &End, into: &mut Records) {
-    for &row in rows {
-        let start = into.bytes.len();
-        let (offset, problem) = match end {
-            End::Damaged(fault) => (fault.offset, fault.problem.clone()),
-            _ => (0, Problem::Absent { records }),
-        };
-        into.begin_run(row, start, offset);
-        into.push_damaged(start, offset, problem);
-    }
+    let (offset, problem) = match end {
+        End::Damaged(fault) => (fault.offset, fault.problem.clone()),
+        _ => (0, Problem::Absent { records }),
+    };
+    rows.iter().for_each(|&row| into.push_lost(row, offset, problem.clone()));
 }

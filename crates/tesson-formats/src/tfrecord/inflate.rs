@@ -1,4 +1,4 @@
-//! Compressed files: gzip or zlib around the whole of it, which tf.data reads where it is told to.
+//! Files that are compressed as a whole, by gzip or zlib.
 //!
 //! A compressed file is a stream: it is read on where it was left, and from its beginning where something before that is
 //! asked for.
@@ -14,7 +14,7 @@ use super::scan::{AROUND, HEAD, Stop, begins_well, walk};
 /// Compressed bytes that are taken at once: they become a thousand times as many at most.
 const STEP: u64 = 16 << 10;
 
-/// Decompressed bytes that are gone over before they are given up.
+/// Decompressed bytes that may be behind the next record before they are discarded.
 const GIVE_UP: usize = 1 << 20;
 
 /// How a file is compressed.
@@ -58,7 +58,7 @@ pub(super) struct Stream {
     taken: u64,
     /// Why nothing more comes, but for the end.
     problem: Option<String>,
-    /// Decompressed bytes that have been given up.
+    /// Decompressed bytes that have been discarded.
     given_up: u64,
     /// The next record, and where it begins in what is decompressed and kept.
     record: u64,

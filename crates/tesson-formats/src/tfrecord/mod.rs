@@ -9,7 +9,7 @@
 //! | `inflate` | compressed files, which are streams |
 //! | `write` | the way back |
 //!
-//! For the next editor: what is said of a record depends on the file's bytes alone. `places` only saves looking at
+//! The result for a record depends on the file's bytes alone. `places` only saves looking at
 //! headers again; a file is read alike with and without what it knows.
 
 mod crc;

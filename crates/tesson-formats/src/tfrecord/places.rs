@@ -4,7 +4,8 @@
 //! looking at no more than 4 KiB of the file and the record itself, at 16 bytes for so much of it: 0.4 % of small
 //! records, less of large ones.
 
-use crate::record::varint::{put, take};
+use tesson_core::varint::{put, take};
+
 use crate::record::{Fault, RecordSpan};
 
 use super::scan::HEAD;
@@ -40,7 +41,7 @@ pub(super) struct Places {
 }
 
 impl Places {
-    /// Of a file that nobody has looked at.
+    /// Nothing is known yet.
     pub(super) fn new() -> Places {
         Places { anchors: vec![Anchor::default()], frontier: Anchor::default(), finish: None }
     }

@@ -44,7 +44,7 @@ pub(super) struct Wrong {
 }
 
 /// Adds the places of at most `most` records that stand whole in `bytes` from `at` on, checked. Records whose data have
-/// another checksum are added, too, and told in `wrong`. Returns where the next one begins, and why it is not added.
+/// another checksum are added, too, and listed in `wrong`. Returns where the next one begins, and why it is not added.
 pub(super) fn scan(
     bytes: &[u8],
     at: usize,
@@ -108,7 +108,7 @@ pub(super) fn scan_with<K: Kernel>(
 }
 
 /// Goes over at most `most` records from `at` on by their lengths, which are checked; the data are not looked at, and may
-/// reach beyond `bytes`. `each` is told where each record begins. Returns where the next one begins and how many were
+/// reach beyond `bytes`. `each` is called with the offset of each record. Returns where the next one begins and how many were
 /// gone over.
 pub(super) fn walk(bytes: &[u8], at: u64, most: u64, each: &mut dyn FnMut(u64)) -> (u64, u64, Stop) {
     #[cfg(target_arch = "x86_64")]

@@ -23,7 +23,7 @@ impl<W: Write> Writer<W> {
     /// Writes a record.
     ///
     /// # Errors
-    /// What the output answers.
+    /// Errors of the output.
     pub fn record(&mut self, data: &[u8]) -> io::Result<()> {
         let length = (data.len() as u64).to_le_bytes();
         self.out.write_all(&length)?;
@@ -50,10 +50,10 @@ impl<W: Write> Writer<W> {
         &mut self.out
     }
 
-    /// Hands everything over, and the output back.
+    /// Flushes and returns the output.
     ///
     /// # Errors
-    /// What the output answers.
+    /// Errors of the output.
     pub fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)

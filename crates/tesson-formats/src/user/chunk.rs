@@ -1,38 +1,38 @@
-//! What a user's code hands over, checked and brought into the form of a [`Chunk`].
+//! What a user's code returns, checked and converted to a [`Chunk`].
 
 use std::ops::Range;
 
 use tesson_core::{
-    Chunk, Data, Element, EncodedColumn, Frame, FrameColumn, Keys, Offsets, Storage, StreamColumn,
-    StreamInfo, Values,
+    Chunk, Data, DataErrorKind, Element, EncodedColumn, Frame, FrameColumn, Keys, Offsets, Storage,
+    StreamColumn, StreamInfo, Values,
 };
+
+use super::fault::{ChunkError, UserFault};
 
 /// The columns of a chunk, checked: sizes that fit, sparse samples sorted, values of the stream's type. Keys count from 0.
 ///
 /// A sequence's length is the number of its samples in the stream `counted`, by default in its longest one.
 ///
 /// # Errors
-/// A sentence that says what does not fit, and where.
+/// What does not fit, and in which stream.
 pub fn checked(
     columns: Vec<StreamColumn>,
     streams: &[StreamInfo],
     counted: Option<usize>,
-) -> Result<Chunk, String> {
+) -> Result<Chunk, ChunkError> {
     if columns.len() != streams.len() {
-        return Err(format!("{} columns, expected one for each of {} streams", columns.len(), streams.len()));
+        return Err(UserFault::ColumnCount { found: columns.len(), streams: streams.len() }.into());
     }
     let n_sequences = columns.first().map_or(Ok(0), |c| n_sequences(c, &streams[0]))?;
     let mut chunk = Chunk { n_sequences, ..Chunk::empty() };
     for (column, stream) in columns.into_iter().zip(streams) {
-        let n = self::n_sequences(&column, stream)?;
-        if n != n_sequences {
-            return Err(format!(
-                "stream `{}` has {n} sequences, stream `{}` has {n_sequences}",
-                stream.name, streams[0].name
-            ));
+        let found = self::n_sequences(&column, stream)?;
+        if found != n_sequences {
+            let (stream, first) = (stream.name.clone(), streams[0].name.clone());
+            return Err(UserFault::SequenceCount { stream, found, first, expected: n_sequences }.into());
         }
-        let column =
-            checked_column(column, n, stream).map_err(|e| format!("stream `{}`: {e}", stream.name))?;
+        let column = checked_column(column, found, stream)
+            .map_err(|kind| ChunkError { stream: Some(stream.name.clone()), kind })?;
         chunk.streams.push(column);
     }
     chunk.lengths = lengths(&chunk, counted);
@@ -40,15 +40,13 @@ pub fn checked(
 }
 
 /// Number of sequences in a column.
-fn n_sequences(column: &StreamColumn, stream: &StreamInfo) -> Result<u32, String> {
-    let n = match &column.samples {
-        Offsets::At(at) => {
-            at.len().checked_sub(1).ok_or("no offsets, expected one more than there are sequences")?
-        }
-        Offsets::Every(0) => return Err(format!("stream `{}` has no samples at all", stream.name)),
+fn n_sequences(column: &StreamColumn, stream: &StreamInfo) -> Result<u32, UserFault> {
+    let found = match &column.samples {
+        Offsets::At(at) => at.len().checked_sub(1).ok_or(UserFault::NoOffsets)?,
+        Offsets::Every(0) => return Err(UserFault::NoSamples { stream: stream.name.clone() }),
         Offsets::Every(length) => n_samples(column, stream) / *length as usize,
     };
-    u32::try_from(n).map_err(|_| format!("{n} sequences, at most {} in a chunk are possible", u32::MAX))
+    u32::try_from(found).map_err(|_| UserFault::TooMany { found, what: "sequences" })
 }
 
 /// Number of samples in a column's data, rounded down where they do not fit.
@@ -63,77 +61,72 @@ fn n_samples(column: &StreamColumn, stream: &StreamInfo) -> usize {
     }
 }
 
-fn checked_column(column: StreamColumn, n: u32, stream: &StreamInfo) -> Result<StreamColumn, String> {
-    let samples = n_samples(&column, stream);
-    check_offsets(&column.samples, samples, "samples")?;
-    if column.samples.start(n as usize) != samples {
-        return Err(format!("{samples} samples, {} in sequences", column.samples.start(n as usize)));
+fn checked_column(column: StreamColumn, n: u32, stream: &StreamInfo) -> Result<StreamColumn, DataErrorKind> {
+    let found = n_samples(&column, stream);
+    check_offsets(&column.samples, found, "samples")?;
+    let in_sequences = column.samples.start(n as usize);
+    if in_sequences != found {
+        return Err(UserFault::SampleCount { found, in_sequences }.into());
     }
+    let dim = stream.shape.len();
     let data = match (column.data, stream.sparse) {
         (data @ Data::Encoded(_), _) if stream.storage == Storage::Encoded => data,
         (Data::Frames(column), _) if stream.storage == Storage::Frames => {
             check_frames(&column, stream)?;
             Data::Frames(column)
         }
-        (Data::Dense { values }, false) => {
-            if values.len() != samples * stream.shape.len() {
-                return Err(format!(
-                    "{} values, expected a multiple of {}",
-                    values.len(),
-                    stream.shape.len()
-                ));
-            }
-            Data::Dense { values: converted(values, stream.element) }
+        (Data::Dense { values }, false) if values.len() != found * dim => {
+            return Err(UserFault::ValueCount { found: values.len(), dim }.into());
         }
+        (Data::Dense { values }, false) => Data::Dense { values: converted(values, stream.element) },
         (Data::Sparse { rows, columns, values }, true) => {
             check_offsets(&rows, columns.len(), "pairs")?;
-            if columns.len() != values.len() || rows.start(samples) != columns.len() {
-                return Err(format!(
-                    "{} columns, {} values and {} pairs in samples, expected equally many",
-                    columns.len(),
-                    values.len(),
-                    rows.start(samples)
-                ));
+            let (pairs, n_columns) = (rows.start(found), columns.len());
+            if n_columns != values.len() || pairs != n_columns {
+                return Err(UserFault::PairCount { columns: n_columns, values: values.len(), pairs }.into());
             }
-            let dim = stream.shape.len();
-            if let Some(at) = columns.iter().position(|&c| c as usize >= dim) {
-                return Err(format!("index {} is not below dim {dim}", columns[at]));
+            if let Some(index) = columns.iter().find(|&&c| c as usize >= dim) {
+                return Err(DataErrorKind::IndexOutOfRange { index: index.to_string(), dim: dim as u64 });
             }
-            sorted(rows, columns, values, samples, stream.element)
+            sorted(rows, columns, values, found, stream.element)
         }
-        (Data::Dense { .. }, true) => return Err("dense samples, expected sparse ones".into()),
-        (Data::Sparse { .. }, false) => return Err("sparse samples, expected dense ones".into()),
-        _ => return Err(format!("samples in another storage than the stream's, {:?}", stream.storage)),
+        (Data::Dense { .. }, true) => {
+            return Err(UserFault::Sparsity { found: "dense", expected: "sparse" }.into());
+        }
+        (Data::Sparse { .. }, false) => {
+            return Err(UserFault::Sparsity { found: "sparse", expected: "dense" }.into());
+        }
+        _ => return Err(UserFault::OtherStorage { storage: stream.storage }.into()),
     };
     Ok(StreamColumn { samples: column.samples, data })
 }
 
 /// Makes sure that frames lie in their recordings, and those in the column.
-fn check_frames(column: &FrameColumn, stream: &StreamInfo) -> Result<(), String> {
-    let (n, dim) = (column.n_frames, stream.shape.len());
+fn check_frames(column: &FrameColumn, stream: &StreamInfo) -> Result<(), UserFault> {
+    let (frames, dim) = (column.n_frames, stream.shape.len());
     if !matches!(
         (&column.values, stream.element),
         (Values::F32(_), Element::F32) | (Values::F64(_), Element::F64)
     ) {
-        return Err(format!("frames of another type than {}", stream.element.name()));
+        return Err(UserFault::FrameType { expected: stream.element.name() });
     }
-    if column.values.len() != n as usize * dim {
-        return Err(format!("{} values, expected {n} frames of {dim}", column.values.len()));
+    if column.values.len() != frames as usize * dim {
+        return Err(UserFault::FrameCount { values: column.values.len(), frames, dim });
     }
-    match column.frames.iter().find(|f| !f.recording.contains(&f.at) || f.recording.end > n) {
-        Some(Frame { recording, at }) => Err(format!("frame {at} of {recording:?}, there are {n} frames")),
+    match column.frames.iter().find(|f| !f.recording.contains(&f.at) || f.recording.end > frames) {
+        Some(Frame { recording, at }) => {
+            Err(UserFault::FrameRange { at: *at, recording: recording.clone(), frames })
+        }
         None => Ok(()),
     }
 }
 
-fn check_offsets(offsets: &Offsets, all: usize, what: &str) -> Result<(), String> {
-    if u32::try_from(all).is_err() {
-        return Err(format!("{all} {what}, at most {} in a chunk are possible", u32::MAX));
+fn check_offsets(offsets: &Offsets, found: usize, what: &'static str) -> Result<(), UserFault> {
+    if u32::try_from(found).is_err() {
+        return Err(UserFault::TooMany { found, what });
     }
     match offsets {
-        Offsets::At(at) if at.first() != Some(&0) || at.windows(2).any(|w| w[0] > w[1]) => {
-            Err(format!("offsets of {what} that do not ascend from 0"))
-        }
+        Offsets::At(at) if at.first() != Some(&0) || !at.is_sorted() => Err(UserFault::Offsets { what }),
         _ => Ok(()),
     }
 }
@@ -213,7 +206,7 @@ pub(super) fn select(chunk: &Chunk, sequences: impl Iterator<Item = u32> + Clone
     *out = Chunk {
         n_sequences: n as u32,
         lengths: sequences.clone().map(|i| chunk.lengths[i as usize]).collect(),
-        keys: select_keys(&chunk.keys, sequences.clone()),
+        keys: Keys::gathered(std::slice::from_ref(&chunk.keys), sequences.clone().map(|i| (0, i))),
         streams: Vec::with_capacity(chunk.streams.len()),
         ..Chunk::empty()
     };
@@ -275,33 +268,8 @@ fn ends(parts: impl Iterator<Item = Range<usize>>) -> Offsets {
 }
 
 fn gather(values: &Values, parts: impl Iterator<Item = Range<usize>>) -> Values {
-    fn all<T: Copy>(v: &[T], parts: impl Iterator<Item = Range<usize>>) -> Vec<T> {
-        parts.fold(Vec::new(), |mut out, r| {
-            out.extend_from_slice(&v[r]);
-            out
-        })
-    }
-    match values {
-        Values::Ones(_) => Values::Ones(parts.map(|r| r.len()).sum()),
-        Values::Bytes(v) => Values::Bytes(all(v, parts)),
-        Values::F32(v) => Values::F32(all(v, parts)),
-        Values::F64(v) => Values::F64(all(v, parts)),
-    }
-}
-
-/// The keys of some sequences.
-fn select_keys(keys: &Keys, sequences: impl Iterator<Item = u32>) -> Keys {
-    match keys {
-        Keys::Consecutive(first) => Keys::Numbers(sequences.map(|i| first + u64::from(i)).collect()),
-        Keys::Numbers(v) => Keys::Numbers(sequences.map(|i| v[i as usize]).collect()),
-        Keys::Texts { bytes, ends } => {
-            let (mut out, mut out_ends) = (Vec::new(), Vec::new());
-            for i in sequences {
-                let start = if i == 0 { 0 } else { ends[i as usize - 1] as usize };
-                out.extend_from_slice(&bytes[start..ends[i as usize] as usize]);
-                out_ends.push(out.len() as u32);
-            }
-            Keys::Texts { bytes: out, ends: out_ends }
-        }
-    }
+    parts.fold(Values::Ones(0), |mut gathered, part| {
+        gathered.append(values, part);
+        gathered
+    })
 }

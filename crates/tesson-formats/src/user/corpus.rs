@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tesson_core::{
-    Chunk, ChunkAccess, Corpus, CorpusFacts, Error, Fetch, Index, Keys, ResourceId, Scattered, Scratch,
-    SequenceSelection,
+    Chunk, ChunkAccess, Corpus, CorpusFacts, DataErrorKind, Error, Fetch, Index, Keys, ResourceId, Scattered,
+    Scratch, SequenceSelection,
 };
 
 use super::chunk::select;
@@ -37,7 +37,7 @@ impl UserCorpus {
         let indexed = self.index.lengths(number as usize);
         if indexed.len() != chunk.lengths.len() {
             let what = format!("{} sequences, {} when it was indexed", chunk.lengths.len(), indexed.len());
-            return Err(self.calls.changed(number, what));
+            return Err(self.calls.error(number, DataErrorKind::Changed { what }));
         }
         if let Some(i) = (0..indexed.len()).find(|&i| indexed.get(i) != chunk.lengths[i]) {
             let what = format!(
@@ -45,19 +45,19 @@ impl UserCorpus {
                 chunk.lengths[i],
                 indexed.get(i)
             );
-            return Err(self.calls.changed(number, what));
+            return Err(self.calls.error(number, DataErrorKind::Changed { what }));
         }
         chunk.keys = self.keys[number as usize].clone();
         Ok(chunk)
     }
 
-    /// A chunk of which only a part is wanted: kept, or read and kept for whoever wants another part.
+    /// A chunk of which only a part is wanted: cached, or read and cached for calls that want another part.
     fn share(&self, number: u32, fetch: &dyn Fetch) -> Result<Arc<Chunk>, Error> {
         if let Some(chunk) = self.kept.get(number) {
             return Ok(chunk);
         }
         self.calls.in_turn(|| match self.kept.get(number) {
-            // Whoever had the turn before has read it.
+            // Another thread has read it in the meantime.
             Some(chunk) => Ok(chunk),
             None => {
                 let chunk = Arc::new(self.read(number, fetch)?);
@@ -139,7 +139,7 @@ impl Kept {
         chunks.last().map(|(_, chunk)| chunk.clone())
     }
 
-    /// A chunk that somebody else keeps from now on.
+    /// Takes a chunk out of the cache.
     fn take(&self, number: u32) -> Option<Arc<Chunk>> {
         let mut chunks = self.chunks();
         let at = chunks.iter().position(|(n, _)| *n == number)?;

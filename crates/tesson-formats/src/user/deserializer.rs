@@ -5,20 +5,20 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    Cause, Chunk, CompactLengths, DataError, DataErrorKind, Defects, Deserializer, DeserializerFacts, Error,
-    Fetch, Index, IndexCache, Indexed, Keys, Parallelism, ReaderDefaults, StreamInfo, StreamMismatch,
-    StreamingDecoder, UserError,
+    Cause, Chunk, CompactLengths, ConfigError, DataError, DataErrorKind, Defects, Deserializer,
+    DeserializerFacts, Error, Fetch, Index, IndexCache, Indexed, Keys, Parallelism, ReaderDefaults,
+    StreamInfo, StreamMismatch, StreamingDecoder, UserError,
 };
 
 use super::chunk;
 use super::corpus::{Kept, UserCorpus};
+use super::fault::{ChunkError, UserFault};
 use super::source::ChunkSource;
 
 /// Chunks that each core indexes at a time, where the user's code may run on several.
 const WAVE: usize = 4;
 
-/// Part of the memory lent to the index pass that chunks may take which are kept for later because only some of their
-/// sequences were wanted.
+/// The cache of chunks that were wanted in part may take this fraction of the index pass's memory.
 const KEPT_SHARE: u64 = 8;
 
 /// A deserializer whose chunks come from a user's code.
@@ -28,10 +28,10 @@ pub struct UserDeserializer {
 }
 
 impl UserDeserializer {
-    /// Looks at streams and number of chunks; nothing is read yet.
+    /// Checks the streams; nothing is read yet.
     ///
     /// # Errors
-    /// A sentence that says which stream cannot be, or that there is no chunk.
+    /// A sentence that says which stream cannot be.
     pub fn new(source: Arc<dyn ChunkSource>, defaults: &ReaderDefaults) -> Result<UserDeserializer, String> {
         let mut streams = source.streams();
         if streams.is_empty() {
@@ -46,19 +46,14 @@ impl UserDeserializer {
                 return Err(format!("`{}` has two streams of the name `{}`", source.name(), stream.name));
             }
         }
-        let n_chunks = source.n_chunks();
-        if n_chunks == 0 {
-            return Err(format!("`{}` has 0 chunks, expected at least 1", source.name()));
-        }
         let counted = source.counted_stream();
         if let Some(number) = counted.filter(|&number| number >= streams.len()) {
             let (name, n) = (source.name(), streams.len());
             return Err(format!("`{name}` counts the samples of stream {number}, expected one below {n}"));
         }
         let numeric_keys = defaults.numeric_keys;
-        let calls = Calls { source, streams, counted, n_chunks, numeric_keys, turn: Mutex::new(()) };
-        let mut facts =
-            DeserializerFacts::new(super::FORMAT.name, Vec::new(), calls.streams.clone(), calls.identity());
+        let mut facts = DeserializerFacts::new(super::FORMAT.name, Vec::new(), streams.clone(), "");
+        let calls = Calls { source, streams, counted, n_chunks: 0, numeric_keys, turn: Mutex::new(()) };
         facts.defines_size = counted.is_some();
         facts.index_cache = IndexCache::Off;
         Ok(UserDeserializer { facts, calls: Arc::new(calls) })
@@ -92,6 +87,13 @@ impl Deserializer for UserDeserializer {
     }
 
     fn prepare(&mut self, _fetch: &dyn Fetch) -> Result<(), Error> {
+        let calls = Arc::get_mut(&mut self.calls).expect("a corpus shares the calls only after preparing");
+        calls.n_chunks = calls.source.n_chunks().map_err(|e| calls.failed(0, e))?;
+        if calls.n_chunks == 0 {
+            let what = format!("`{}` has 0 chunks, expected at least 1", calls.source.name());
+            return Err(ConfigError::new("instance", what).into());
+        }
+        self.facts.identity = calls.identity();
         Ok(())
     }
 
@@ -113,9 +115,8 @@ impl Deserializer for UserDeserializer {
             }
         }
         if index.n_sequences() == 0 {
-            let what = format!("none of the {} chunks holds a sequence", self.calls.n_chunks);
-            let kind = DataErrorKind::Malformed { what };
-            return Err(DataError::in_chunk(kind, self.calls.source.name(), self.calls.n_chunks - 1).into());
+            let chunks = self.calls.n_chunks;
+            return Err(self.calls.error(chunks - 1, UserFault::NoSequences { chunks }));
         }
         index.seal();
         let index = Arc::new(index);
@@ -173,7 +174,7 @@ impl Calls {
         identity.word(source.identity()).text()
     }
 
-    /// Runs something while nobody else calls the user's code, unless others may.
+    /// Calls the user's code, from one thread at a time unless it is thread-safe.
     pub(super) fn in_turn<R>(&self, act: impl FnOnce() -> R) -> R {
         // Nothing is behind the lock that a panic could have left half done.
         let _turn =
@@ -184,27 +185,19 @@ impl Calls {
     /// Reads a chunk. Its keys are not yet set.
     pub(super) fn read(&self, number: u32) -> Result<Chunk, Error> {
         let columns = self.source.read(number).map_err(|e| self.failed(number, e))?;
-        chunk::checked(columns, &self.streams, self.counted).map_err(|what| self.malformed(number, what))
+        chunk::checked(columns, &self.streams, self.counted).map_err(|e| self.error(number, e))
     }
 
-    /// An error of what the user's code handed over.
-    pub(super) fn malformed(&self, number: u32, what: impl Into<String>) -> Error {
-        let kind = DataErrorKind::Malformed { what: what.into() };
-        DataError::in_chunk(kind, self.source.name(), number).into()
-    }
-
-    /// A chunk is not what it was.
-    pub(super) fn changed(&self, number: u32, what: impl Into<String>) -> Error {
-        DataError::in_chunk(DataErrorKind::Changed { what: what.into() }, self.source.name(), number).into()
+    /// An error of a chunk.
+    pub(super) fn error(&self, number: u32, error: impl Into<ChunkError>) -> Error {
+        let ChunkError { stream, kind } = error.into();
+        DataError::in_chunk(kind, self.source.name(), number).within(stream, None).into()
     }
 
     fn failed(&self, number: u32, e: UserError) -> Error {
         match e.downcast::<Error>() {
             Ok(ours) => *ours,
-            Err(e) => {
-                let kind = DataErrorKind::User { what: e.to_string(), cause: Cause(e.into()) };
-                DataError::in_chunk(kind, self.source.name(), number).into()
-            }
+            Err(e) => self.error(number, DataErrorKind::User { what: e.to_string(), cause: Cause(e.into()) }),
         }
     }
 
@@ -245,14 +238,13 @@ impl Calls {
         found.into_iter().filter_map(OnceLock::into_inner).collect()
     }
 
-    /// Lengths and keys of a chunk: as the user's code tells them, or by reading it.
+    /// Lengths and keys of a chunk: as the user's code declares them, or by reading it.
     fn entry(&self, number: u32, announced: &OnceLock<()>) -> Result<Entry, Error> {
-        let told = self.source.lengths(number).map_err(|e| self.failed(number, e))?;
-        let (lengths, bytes) = match told {
+        let declared = self.source.lengths(number).map_err(|e| self.failed(number, e))?;
+        let (lengths, bytes) = match declared {
             Some(lengths) => {
-                if let Some(i) = lengths.iter().position(|&n| n == 0) {
-                    let what = format!("sequence {i} is told to have 0 samples, expected at least 1");
-                    return Err(self.malformed(number, what));
+                if let Some(sequence) = lengths.iter().position(|&n| n == 0) {
+                    return Err(self.error(number, UserFault::EmptySequence { sequence }));
                 }
                 let samples: u64 = lengths.iter().map(|&n| u64::from(n)).sum();
                 (lengths, samples * self.sample_bytes())
@@ -275,7 +267,7 @@ impl Calls {
         Ok(Entry { lengths, keys, bytes })
     }
 
-    /// Bytes of a sample of all streams, by guess where they are sparse.
+    /// Bytes of a sample of all streams, estimated where they are sparse.
     fn sample_bytes(&self) -> u64 {
         let value = self.streams[0].element.size() as u64;
         self.streams
@@ -291,14 +283,10 @@ impl Calls {
             Keys::Texts { ends, .. } => ends.len(),
         };
         if found != n {
-            return Err(self.malformed(number, format!("{found} keys for {n} sequences")));
+            return Err(self.error(number, UserFault::KeyCount { found, sequences: n }));
         }
         match (keys, self.numeric_keys) {
-            (Keys::Texts { .. }, true) => {
-                let what =
-                    "keys are texts, expected numbers (`useNumericSequenceKeys = false` asks for texts)";
-                Err(self.malformed(number, what))
-            }
+            (Keys::Texts { .. }, true) => Err(self.error(number, UserFault::TextKeys)),
             (keys @ Keys::Texts { .. }, false) | (keys, true) => Ok(keys.compacted()),
             (keys, false) => Ok(texts(&keys, n)),
         }

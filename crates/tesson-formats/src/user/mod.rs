@@ -1,16 +1,18 @@
-//! Deserializers of somebody else's: chunks come decoded from a user's code, in Rust or in Python.
+//! User-defined deserializers: a user's code, in Rust or in Python, supplies decoded chunks.
 //!
 //! A user implements [`ChunkSource`]: which streams there are, how many chunks, and what a chunk holds. Everything else
 //! is the same as for any format: order, workers, states, joins.
 //!
 //! - `source.rs`: the trait.
 //! - `deserializer.rs`: makes a [`ChunkSource`] a deserializer of the engine; the index pass.
-//! - `chunk.rs`: what a user's code hands over, checked and brought into the form of a [`tesson_core::Chunk`].
+//! - `chunk.rs`: what a user's code returns, checked and converted to a [`tesson_core::Chunk`]; `fault.rs`: what can be
+//!   wrong with it.
 //! - `corpus.rs`: loading, and the chunks that are kept because only a part of them was wanted.
 
 mod chunk;
 mod corpus;
 mod deserializer;
+mod fault;
 mod source;
 
 use std::sync::Arc;
@@ -22,16 +24,17 @@ use tesson_core::{
 
 pub use chunk::checked;
 pub use deserializer::UserDeserializer;
+pub use fault::{ChunkError, UserFault};
 pub use source::ChunkSource;
 pub use tesson_core::UserError;
 
-/// The entry for deserializers that a program hands over, rather than a file names.
+/// The entry for deserializers that a program passes as objects; configuration files cannot name them.
 ///
 /// It is not among [`FORMATS`](crate::FORMATS): a configuration file cannot say which object is meant. A front end that
 /// can adds it with [`Registry::with`](tesson_core::Registry::with).
 pub static FORMAT: Format = Format::new(
     "UserDeserializer",
-    "A deserializer of the user's own, which hands over decoded chunks.",
+    "A user-defined deserializer, which supplies decoded chunks.",
     &OPTIONS,
     open,
 );

@@ -2,20 +2,23 @@
 
 use tesson_core::{Keys, StreamColumn, StreamInfo, UserError};
 
-/// A dataset that is handed over chunk by chunk, decoded.
+/// A dataset that a user's code supplies as decoded chunks.
 ///
-/// Chunks are numbered from 0. What one holds must be a function of its number alone: it is asked for again when it has
-/// been given up in the meantime, in later sweeps, and after a state was restored, perhaps in another process. Calls
+/// Chunks are numbered from 0. What one holds must be a function of its number alone: it is read again after it was
+/// evicted, in later sweeps, and after a state was restored, perhaps in another process. Calls
 /// come from worker threads, one at a time unless [`ChunkSource::is_thread_safe`] says otherwise.
 pub trait ChunkSource: Send + Sync {
     /// What errors call it, usually the name of its type.
     fn name(&self) -> &str;
 
-    /// The streams. Their [`element`](StreamInfo::element) is not looked at: the reader decides it (`precision`).
+    /// The streams. Their [`element`](StreamInfo::element) is ignored: the reader decides it (`precision`).
     fn streams(&self) -> Vec<StreamInfo>;
 
-    /// Number of chunks.
-    fn n_chunks(&self) -> u32;
+    /// Number of chunks. Called once, when the source is opened.
+    ///
+    /// # Errors
+    /// Whatever goes wrong.
+    fn n_chunks(&self) -> Result<u32, UserError>;
 
     /// Decodes a chunk: one column a stream, in the order of [`ChunkSource::streams`], all of equally many sequences.
     ///

@@ -1,10 +1,8 @@
 //! Files to the byte, bytes and cores for tests, and corpora as readable text.
 
-use std::ops::Range;
-
 use tesson_core::{
-    Chunk, Data, Defects, Element, Error, Fetch, InMemory, Indexed, Options, Parallelism, ReadContext,
-    ReaderDefaults, ResourceId, Scratch, Section, SequenceSelection, StreamColumn, Value, Values,
+    Chunk, Data, Defects, Element, InMemory, Indexed, Options, Parallelism, ReaderDefaults, Scratch, Section,
+    SequenceSelection, StreamColumn, Value, Values,
 };
 
 use crate::files::DataFile;
@@ -98,57 +96,8 @@ pub(super) fn put_header(streams: &[(&str, Form)], table: &[(u64, u32, u32)], in
     into.extend(header.to_le_bytes());
 }
 
-/// A file in memory that refuses reads of more than so many bytes.
-#[derive(Debug)]
-pub(in super::super) struct Memory {
-    pub(super) bytes: Vec<u8>,
-    pub(super) largest: u64,
-}
-
-impl Memory {
-    pub(in super::super) fn new(bytes: Vec<u8>) -> Memory {
-        Memory { bytes, largest: u64::MAX }
-    }
-}
-
-impl Fetch for Memory {
-    fn size(&self, _: ResourceId) -> Result<u64, Error> {
-        Ok(self.bytes.len() as u64)
-    }
-
-    fn read_after(
-        &self,
-        resource: ResourceId,
-        range: Range<u64>,
-        keep: usize,
-        into: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        assert!(range.end - range.start <= self.largest, "{range:?}");
-        InMemory(&self.bytes).read_after(resource, range, keep, into)
-    }
-
-    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
-        None
-    }
-
-    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
-
-    fn context(&self) -> &dyn ReadContext {
-        self
-    }
-}
-
-impl ReadContext for Memory {
-    fn largest(&self) -> u64 {
-        self.largest
-    }
-
-    fn progress(&self, _: u64) {}
-
-    fn cancelled(&self) -> bool {
-        false
-    }
-}
+/// A file in memory.
+pub(in super::super) type Memory = InMemory<Vec<u8>>;
 
 struct Cores;
 

@@ -49,7 +49,7 @@ fn ours(case: &Path, source: &Json, lenient: bool) -> Answer {
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
     let resolved = CtfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
     let mut ctf = Ctf::new(resolved.clone().into(), &Rules::new(&resolved), &resolved.files[0]);
-    let memory = Memory(std::fs::read(case.join(file.unwrap_or_default())).map_err(|e| e.to_string())?);
+    let memory = Memory::new(std::fs::read(case.join(file.unwrap_or_default())).map_err(|e| e.to_string())?);
     ctf.prepare(&memory).map_err(|e| e.to_string())?;
     let indexed = ctf.index(&memory, &Cores(2), &mut Defects::Refuse).map_err(|e| e.to_string())?;
     let mut streams: Vec<(String, Vec<Json>)> =

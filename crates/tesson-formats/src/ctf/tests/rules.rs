@@ -4,7 +4,7 @@ use super::harness::{Memory, by_index, by_pieces, opened};
 
 /// The sequences of `input` under these options, by every way to read them.
 fn read(options: &str, streams: &str, input: &str) -> Result<Vec<String>, String> {
-    let file = Memory(input.as_bytes().to_vec());
+    let file = Memory::new(input.as_bytes().to_vec());
     let ctf = opened(options, streams, &file)?;
     let lines = by_index(&ctf, &file);
     if let (Ok(lines), Some(_)) = (&lines, crate::files::DataFile::streaming(&ctf)) {
@@ -48,7 +48,7 @@ fn rows_with_the_same_id_are_a_sequence() {
 #[test]
 fn files_that_allow_no_index_are_refused_with_the_place() {
     let refused = |options: &str, bytes: &[u8], expected: &str| {
-        let file = Memory(bytes.to_vec());
+        let file = Memory::new(bytes.to_vec());
         let error = opened(options, A, &file).map(|ctf| by_index(&ctf, &file)).and_then(|r| r).unwrap_err();
         assert!(error.contains(expected), "{error}");
     };
@@ -85,7 +85,7 @@ fn files_that_allow_no_index_are_refused_with_the_place() {
 #[test]
 fn a_byte_order_mark_is_skipped() {
     for mark in [&b"\xEF\xBB\xBF"[..], b"\xEF\xBB", b"\xEF"] {
-        let file = Memory([mark, b"|a 1 2\n"].concat());
+        let file = Memory::new([mark, b"|a 1 2\n"].concat());
         assert_eq!(by_index(&opened("", A, &file).unwrap(), &file).unwrap(), ["0*1 [1 2]"]);
     }
 }
@@ -326,14 +326,14 @@ fn an_automatic_dense_dimension_is_that_of_the_first_good_sample() {
             "3*1 [5 0 0] [6]",
         ],
     );
-    let file = Memory(b"|b 1\n".to_vec());
+    let file = Memory::new(b"|b 1\n".to_vec());
     assert!(opened("", "a:dense:auto b:dense:1", &file).err().is_some_and(|e| e.contains("`dim` of `a`")));
 }
 
 #[test]
 fn bad_options_are_refused_with_their_path() {
     let refused = |options: &str, streams: &str, expected: &str| {
-        let file = Memory(b"|a 1\n".to_vec());
+        let file = Memory::new(b"|a 1\n".to_vec());
         let error = opened(options, streams, &file).err().unwrap();
         assert!(error.contains(expected), "{error}");
     };
@@ -356,7 +356,7 @@ fn bad_options_are_refused_with_their_path() {
 
 #[test]
 fn as_many_errors_as_cntk_can_count_may_be_forgiven_but_not_minus_one() {
-    let file = Memory(b"|a 1\n".to_vec());
+    let file = Memory::new(b"|a 1\n".to_vec());
     let ctf = opened("maxErrors=4294967295", A, &file).unwrap();
     assert_eq!(ctf.options.max_errors, u64::from(u32::MAX));
     let error = opened("maxErrors=-1", A, &file).err().unwrap();
@@ -367,7 +367,7 @@ fn as_many_errors_as_cntk_can_count_may_be_forgiven_but_not_minus_one() {
 #[test]
 fn chunks_are_cut_where_the_limit_is_passed() {
     let chunks = |limit: u64, input: &str| {
-        let file = Memory(input.as_bytes().to_vec());
+        let file = Memory::new(input.as_bytes().to_vec());
         let ctf = opened(&format!("chunkSizeInBytes={limit}"), A, &file).unwrap();
         let index = super::harness::indexed(&ctf, &file).unwrap().index;
         (0..index.n_chunks()).map(|c| index.chunk(c).n_sequences).collect::<Vec<_>>()
@@ -383,17 +383,17 @@ fn chunks_are_cut_where_the_limit_is_passed() {
 
 #[test]
 fn a_file_that_has_changed_is_told_from_bad_data() {
-    let file = Memory(b"1 |a 1 2\n2 |a 3 4\n".to_vec());
+    let file = Memory::new(b"1 |a 1 2\n2 |a 3 4\n".to_vec());
     let ctf = opened("", A, &file).unwrap();
     let indexed = super::harness::indexed(&ctf, &file).unwrap();
-    let changed = Memory(b"1 |a 1 2\n1 |a 3 4\n".to_vec());
+    let changed = Memory::new(b"1 |a 1 2\n1 |a 3 4\n".to_vec());
     let error = super::harness::all_chunks(&ctf, &indexed, &changed).unwrap_err();
     assert!(error.contains("has changed since it was indexed"), "{error}");
 }
 
 /// What is odd about the `n` sequences of an input, and how many faults they have.
 fn warnings(options: &str, streams: &str, input: &str, n: u32) -> (tesson_core::DecodeWarnings, usize) {
-    let file = Memory(input.as_bytes().to_vec());
+    let file = Memory::new(input.as_bytes().to_vec());
     let ctf = opened(options, streams, &file).unwrap();
     let indexed = super::harness::indexed(&ctf, &file).unwrap();
     let (mut scratch, mut chunk) = (tesson_core::Scratch::default(), tesson_core::Chunk::empty());

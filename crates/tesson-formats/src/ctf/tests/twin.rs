@@ -117,7 +117,7 @@ const STREAMS: [&str; 4] = [
 
 /// Reads `bytes` in every way there is, and compares.
 fn compare(options: &str, streams: &str, bytes: &[u8]) {
-    let file = Memory(bytes.to_vec());
+    let file = Memory::new(bytes.to_vec());
     let Ok(plain) = opened(options, streams, &file) else { return };
     let plain = with_kernel(plain, Kernel::Plain);
     let expected = by_index(&plain, &file);
@@ -194,7 +194,7 @@ proptest! {
         options in prop::sample::select(&["skipSequenceIds=true", "skipSequenceIds=true chunkSizeInBytes=40"][..]),
         streams in prop::sample::select(&STREAMS[..]),
     ) {
-        let file = Memory(bytes);
+        let file = Memory::new(bytes);
         let Ok(ctf) = opened(options, streams, &file) else { return Ok(()) };
         let Ok(indexed) = ctf.index(&file, &Cores(1), &mut Defects::Refuse) else { return Ok(()) };
         let (mut scratch, mut chunk) = (Scratch::default(), Chunk::empty());
@@ -214,7 +214,7 @@ proptest! {
         to in any::<u8>(),
     ) {
         let text: String = (0..200).map(|i| format!("{} |a {}\n", i / 3, "1 ".repeat(i % 4))).collect();
-        let file = Memory(text.into_bytes());
+        let file = Memory::new(text.into_bytes());
         let ctf = opened("chunkSizeInBytes=300", "a:dense:3", &file).unwrap();
         let indexed = ctf.index(&file, &Cores(1), &mut Defects::Refuse).unwrap();
         let mut saved = Vec::new();
@@ -225,7 +225,7 @@ proptest! {
             // Engines check what they saved; here it is enough that nothing panics and all stays within the file.
             let end = other.index.n_chunks() as u32 - 1;
             let last = other.index.chunk(end as usize).n_sequences - 1;
-            if other.corpus.span(end, last).1.end <= file.0.len() as u64 {
+            if other.corpus.span(end, last).1.end <= file.bytes.len() as u64 {
                 let _ = all_chunks_leniently(&ctf, &other, &file);
             }
         }

@@ -70,7 +70,7 @@ impl Kernel {
         }
     }
 
-    /// Reads pairs of a sparse sample from `at` on, as far as they are ordinary: where the plain parser is to go on, and
+    /// Reads pairs of a sparse sample from `at` on, as far as they are ordinary: where the plain parser is to continue, and
     /// whether their columns ascend. `many`: more than a few are expected.
     #[inline]
     #[allow(clippy::too_many_arguments)] // the sample's place, its rules, and where it goes

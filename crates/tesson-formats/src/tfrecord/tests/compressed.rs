@@ -48,7 +48,7 @@ fn damage_of_a_compressed_file_is_found() {
     let data = some_records(8, 40);
     for whole in [gzip(&file_of(&data)), zlib(&file_of(&data))] {
         for cut in 12..whole.len() {
-            let (found, end) = read_all(&*new(), &Memory::new(&whole[..cut]), 0, u64::MAX, u64::MAX);
+            let (found, end) = read_all(&*new(), &Memory::new(whole[..cut].to_vec()), 0, u64::MAX, u64::MAX);
             assert_eq!(found, data[..found.len()].iter().cloned().map(Ok).collect::<Vec<_>>());
             assert!(matches!(end, End::Damaged(_)), "cut at {cut}");
         }
@@ -62,7 +62,7 @@ fn damage_of_a_compressed_file_is_found() {
             let is_found = matches!(end, End::Damaged(_)) || found.iter().any(Result::is_err);
             assert!(is_found || is_whole, "byte {at}");
         }
-        let (_, end) = read_every_way(&new, &Memory::new(&whole[..whole.len() / 2]));
+        let (_, end) = read_every_way(&new, &Memory::new(whole[..whole.len() / 2].to_vec()));
         assert!(matches!(end, End::Damaged(_)));
     }
 }

@@ -50,7 +50,7 @@ fn a_file_that_is_cut_anywhere_says_where() {
     let mut start = 0;
     for (n, record) in data.iter().enumerate() {
         for cut in start..start + record.len() + 16 {
-            let (found, end) = read_every_way(&new, &Memory::new(&whole[..cut]));
+            let (found, end) = read_every_way(&new, &Memory::new(whole[..cut].to_vec()));
             assert_eq!(found, data[..n].iter().cloned().map(Ok).collect::<Vec<_>>());
             let left = (cut - start) as u64;
             let needed = if left < 12 { 16 } else { record.len() as u64 + 16 };
@@ -109,7 +109,7 @@ fn messages_name_the_record_and_both_values() {
         error.to_string(),
         "data/a.tfrecord (byte 12): record 0: corrupted record: its data have the checksum 0xf4e76938, 0x191c1fbb is expected"
     );
-    let (_, end) = read_every_way(&new, &Memory::new(*b"PK\x03\x04 and so on, an archive"));
+    let (_, end) = read_every_way(&new, &Memory::new(b"PK\x03\x04 and so on, an archive".to_vec()));
     let End::Damaged(fault) = end else { panic!("an archive is no TFRecord file") };
     assert!(fault.to_string().ends_with("is expected; is this a TFRecord file at all?"), "{fault}");
 }

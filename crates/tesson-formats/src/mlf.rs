@@ -1,10 +1,21 @@
-//! The options of label files, and what they mean.
+//! Master label files of HTK. Its options are understood; the reader is still to be written.
 
 use tesson_core::{
-    ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
+    ConfigError, Format, KeyType, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry,
+    Section, Value,
 };
 
-use crate::options::only_stream;
+use crate::options::{DEFINES_SIZE, VERBOSITY, not_built, only_stream};
+
+/// The registry's entry.
+pub static FORMAT: Format = Format::new(
+    "HTKMLFDeserializer",
+    "Labels of speech: HTK master label files, a class for each frame.",
+    &OPTIONS,
+    |options, _| not_built(FORMAT.name, options),
+)
+.with_describe(describe)
+.with_keys(KeyType::Text);
 
 /// One entry of `input`.
 static STREAM: OptionTable = OptionTable(&[
@@ -23,12 +34,7 @@ static STREAM: OptionTable = OptionTable(&[
         "false",
         "Whether the first frame of each line of the file has the value 2 instead of 1.",
     ),
-    OptionSpec::with_default(
-        "definesMBSize",
-        OptionKind::Bool,
-        "false",
-        "Whether this stream is what lengths count.",
-    ),
+    DEFINES_SIZE,
     OptionSpec::optional("cacheIndex", OptionKind::Bool, "As at the deserializer."),
     OptionSpec::optional(
         "labelType",
@@ -39,21 +45,21 @@ static STREAM: OptionTable = OptionTable(&[
 ]);
 
 /// The options of the deserializer. Those of its stream may stand around that, too.
-pub(crate) static OPTIONS: OptionTable = OptionTable(&[
+static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec::required("input", OptionKind::Streams(&STREAM), "One section, named as the stream."),
     OptionSpec::optional(
         "chunkSizeInBytes",
         OptionKind::Whole,
         "Bytes of a label file that are parsed at a time.",
     ),
-    OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted without effect."),
+    VERBOSITY,
 ]);
 
 /// The largest number of classes.
 const MAX_DIM: u64 = 65535;
 
-/// What the options mean.
-pub(crate) fn describe(
+/// Resolves the options.
+fn describe(
     options: &Options<'_>,
     defaults: &ReaderDefaults,
     _registry: &Registry,
@@ -84,7 +90,7 @@ fn dim(stream: &Options<'_>) -> Result<u64, ConfigError> {
     let (name, dim) = match (stream.whole_if_given("labelDim")?, stream.whole_if_given("dim")?) {
         (Some(dim), _) => ("labelDim", dim),
         (None, Some(dim)) => ("dim", dim),
-        (None, None) => return Err(ConfigError::new(stream.path("dim"), "required option is missing")),
+        (None, None) => return Err(stream.missing("dim")),
     };
     match dim {
         1..=MAX_DIM => Ok(dim),

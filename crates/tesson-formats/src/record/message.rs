@@ -1,16 +1,16 @@
-//! The few messages that an index is made of, in protobuf's wire form: fields of whole numbers and of bytes.
+//! Messages in protobuf's wire form: fields of whole numbers and of bytes.
 
-use crate::record::varint;
+use tesson_core::varint;
 
 /// A field of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Field<'a> {
+pub(crate) enum Field<'a> {
     Number(u64),
     Bytes(&'a [u8]),
 }
 
 /// Takes the next field: its number and content. `None` if the bytes are no message.
-pub(super) fn field<'a>(from: &mut &'a [u8]) -> Option<(u64, Field<'a>)> {
+pub(crate) fn field<'a>(from: &mut &'a [u8]) -> Option<(u64, Field<'a>)> {
     let tag = varint::take(from)?;
     let content = match tag & 7 {
         0 => Field::Number(varint::take(from)?),
@@ -32,7 +32,7 @@ fn bytes<'a>(from: &mut &'a [u8], size: u64) -> Option<&'a [u8]> {
 }
 
 /// The numbers of fields 1, 2, … of a message; what is absent is 0, other fields are passed over.
-pub(super) fn numbers<const N: usize>(mut message: &[u8]) -> Option<[u64; N]> {
+pub(crate) fn numbers<const N: usize>(mut message: &[u8]) -> Option<[u64; N]> {
     let mut numbers = [0; N];
     while !message.is_empty() {
         if let (number @ 1.., Field::Number(value)) = field(&mut message)?
@@ -45,7 +45,7 @@ pub(super) fn numbers<const N: usize>(mut message: &[u8]) -> Option<[u64; N]> {
 }
 
 /// Appends a field of a whole number, unless that is 0.
-pub(super) fn put_number(field: u64, value: u64, into: &mut Vec<u8>) {
+pub(crate) fn put_number(field: u64, value: u64, into: &mut Vec<u8>) {
     if value != 0 {
         varint::put(field << 3, into);
         varint::put(value, into);
@@ -53,7 +53,7 @@ pub(super) fn put_number(field: u64, value: u64, into: &mut Vec<u8>) {
 }
 
 /// Appends a field of bytes.
-pub(super) fn put_bytes(field: u64, value: &[u8], into: &mut Vec<u8>) {
+pub(crate) fn put_bytes(field: u64, value: &[u8], into: &mut Vec<u8>) {
     varint::put(field << 3 | 2, into);
     varint::put(value.len() as u64, into);
     into.extend_from_slice(value);

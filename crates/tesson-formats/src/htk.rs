@@ -1,10 +1,22 @@
-//! The options of feature files, and what they mean.
+//! Feature files of HTK, named by a script file, with context windows. Its options are understood; the reader is still to
+//! be written.
 
 use tesson_core::{
-    ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
+    ConfigError, Format, KeyType, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry,
+    Section, Value,
 };
 
-use crate::options::only_stream;
+use crate::options::{DEFINES_SIZE, VERBOSITY, not_built, only_stream};
+
+/// The registry's entry.
+pub static FORMAT: Format = Format::new(
+    "HTKFeatureDeserializer",
+    "Features of speech: HTK parameter files, named by a script file.",
+    &OPTIONS,
+    |options, _| not_built(FORMAT.name, options),
+)
+.with_describe(describe)
+.with_keys(KeyType::Text);
 
 /// One entry of `input`.
 static STREAM: OptionTable = OptionTable(&[
@@ -29,23 +41,18 @@ static STREAM: OptionTable = OptionTable(&[
     ),
     OptionSpec::optional("maxSequenceSize", OptionKind::Whole, "Utterances with more frames are left out.")
         .also_named(&["maxSequenceLength"]),
-    OptionSpec::with_default(
-        "definesMBSize",
-        OptionKind::Bool,
-        "false",
-        "Whether this stream is what lengths count.",
-    ),
+    DEFINES_SIZE,
     OptionSpec::optional("type", OptionKind::Text, "Accepted from older configurations, where it is `real`."),
 ]);
 
 /// The options of the deserializer. Those of its stream may stand around that, too.
-pub(crate) static OPTIONS: OptionTable = OptionTable(&[
+static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec::required("input", OptionKind::Streams(&STREAM), "One section, named as the stream."),
-    OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted without effect."),
+    VERBOSITY,
 ]);
 
-/// What the options mean.
-pub(crate) fn describe(
+/// Resolves the options.
+fn describe(
     options: &Options<'_>,
     _setting: &ReaderDefaults,
     _registry: &Registry,

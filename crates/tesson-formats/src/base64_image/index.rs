@@ -1,0 +1,175 @@
+//! Finding the lines of a file: where each picture lies, its key and its label.
+
+use tesson_core::{
+    CompactLengths, DataError, DataErrorKind, Defects, Error, Fetch, Index, Keys, LOOKAHEAD, Location,
+    ResourceId,
+};
+
+use super::fault::Base64ImageFault;
+use super::line::{Line, has_keys};
+use super::options::Base64Options;
+use crate::pictures::{KeyColumn, VIEWS, lossy};
+
+/// The file among the resources.
+pub(super) const FILE: ResourceId = ResourceId(0);
+
+/// Bytes of text in a chunk, at most, unless one line has more.
+const CHUNK: u64 = 32 << 20;
+
+/// Bytes that are read at once.
+const READ: u64 = 1 << 20;
+
+/// Where a picture lies, and its label.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Picture {
+    /// The beginning of its text in the file.
+    pub(super) begin: u64,
+    /// Bytes of its text, until the end of the line.
+    pub(super) len: u32,
+    pub(super) label: u32,
+    /// The line, from 0.
+    pub(super) line: u32,
+}
+
+/// All lines of a file.
+pub(super) struct Table {
+    pub(super) pictures: Vec<Picture>,
+    pub(super) keys: Keys,
+    /// The first picture of each chunk, and the number of pictures.
+    pub(super) chunks: Vec<u32>,
+    pub(super) index: Index,
+}
+
+/// A file on its way into a table.
+struct Reader<'a> {
+    options: &'a Base64Options,
+    with_keys: Option<bool>,
+    pictures: Vec<Picture>,
+    keys: KeyColumn,
+    /// The key of the line before, and the number of that line from 1.
+    last_key: Option<(Vec<u8>, u64)>,
+    chunks: Vec<u32>,
+    /// Where the chunk begins in the file, and where its last line ends.
+    chunk: (u64, u64),
+    /// Bytes of each chunk that is complete.
+    sizes: Vec<u64>,
+}
+
+/// Reads the whole file once.
+pub(super) fn read(
+    options: &Base64Options,
+    fetch: &dyn Fetch,
+    defects: &mut Defects<'_>,
+) -> Result<Table, Error> {
+    let size = fetch.size(FILE)?;
+    let mut reader = Reader {
+        options,
+        with_keys: None,
+        pictures: Vec::new(),
+        keys: KeyColumn::default(),
+        last_key: None,
+        chunks: Vec::new(),
+        chunk: (0, 0),
+        sizes: Vec::new(),
+    };
+    let at = |offset: u64, line: u32| Location {
+        file: options.pictures.file.as_path().into(),
+        offset,
+        line: Some(u64::from(line) + 1),
+    };
+    let (mut buffer, mut begin, mut line) = (Vec::new(), 0, 0);
+    // `begin` is where the line that is not complete begins: all of it is in the buffer, the first `searched` bytes without
+    // a line feed.
+    let (mut read_to, mut searched) = (0, 0);
+    while begin < size {
+        let end = (read_to + READ).min(size);
+        fetch.read(FILE, read_to..end, &mut buffer)?;
+        read_to = end;
+        let mut taken = 0;
+        while begin < size {
+            let rest = &buffer[taken..];
+            let n = match rest[searched..].iter().position(|&byte| byte == b'\n') {
+                Some(feed) => searched + feed + 1,
+                None if read_to == size => rest.len(),
+                None => break,
+            };
+            let content = &rest[..n];
+            let content =
+                if begin == 0 { content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content) } else { content };
+            let first = begin + (n - content.len()) as u64;
+            if let Err(fault) = reader.line(content, first, line) {
+                defects.report(DataError::new(fault, at(begin, line)))?;
+            }
+            taken += n;
+            searched = 0;
+            begin += n as u64;
+            line += 1;
+        }
+        buffer.drain(..taken);
+        searched = buffer.len();
+        fetch.progress(taken as u64);
+        if fetch.cancelled() {
+            return Err(Error::Cancelled);
+        }
+        let (found, limit) = (buffer.len() as u64, fetch.largest());
+        // Positions within a line have 32 bits.
+        if found > limit.saturating_add(LOOKAHEAD).min(u32::MAX.into()) {
+            let kind = DataErrorKind::SequenceBeyondMemory { found, limit };
+            return Err(DataError::new(kind, at(begin, line)).into());
+        }
+    }
+    if reader.pictures.is_empty() {
+        defects.report(DataError::new(DataErrorKind::EmptyFile, at(0, 0)))?;
+    }
+    Ok(reader.finish())
+}
+
+impl Reader<'_> {
+    /// Takes in a line that begins at a byte of the file; `number` counts from 0.
+    fn line(&mut self, line: &[u8], begin: u64, number: u32) -> Result<(), Base64ImageFault> {
+        if line.trim_ascii().is_empty() {
+            return Ok(());
+        }
+        let end = begin + line.len() as u64;
+        let line = line.strip_suffix(b"\n").unwrap_or(line);
+        let with_key = *self.with_keys.get_or_insert_with(|| has_keys(line));
+        let Line { key, label, picture } =
+            Line::parse(line, with_key, self.options.pictures.labels().map(|l| l.dim))?;
+        if let Some(key) = key {
+            if let Some((_, first)) = self.last_key.as_ref().filter(|(last, _)| last == key) {
+                return Err(Base64ImageFault::RepeatedKey { key: lossy(key), first: *first });
+            }
+            self.last_key = Some((key.to_vec(), u64::from(number) + 1));
+        }
+        self.keys.push(key, u64::from(number));
+        if self.chunks.is_empty() || end - self.chunk.0 > CHUNK {
+            self.end_chunk();
+            self.chunks.push(self.pictures.len() as u32);
+            self.chunk.0 = begin;
+        }
+        self.chunk.1 = end;
+        let len = (line.len() - picture) as u32;
+        self.pictures.push(Picture { begin: begin + picture as u64, len, label: label as u32, line: number });
+        Ok(())
+    }
+
+    fn end_chunk(&mut self) {
+        if !self.chunks.is_empty() {
+            self.sizes.push(self.chunk.1 - self.chunk.0);
+        }
+    }
+
+    fn finish(mut self) -> Table {
+        self.end_chunk();
+        self.chunks.push(self.pictures.len() as u32);
+        let copies = if self.options.pictures.multi_view { VIEWS } else { 1 };
+        let mut index = Index::new();
+        for (chunk, &bytes) in self.chunks.windows(2).zip(&self.sizes) {
+            let n = (chunk[1] - chunk[0]) * copies;
+            index.push(CompactLengths::new(&vec![1; n as usize]), bytes);
+        }
+        index.seal();
+        let keys = self.keys.finish(self.options.pictures.numeric_keys);
+        Table { pictures: self.pictures, keys, chunks: self.chunks, index }
+    }
+}

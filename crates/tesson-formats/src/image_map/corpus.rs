@@ -1,0 +1,130 @@
+//! Pictures of an indexed map: each is a chunk of its own, read from its file when it is needed and kept encoded.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tesson_core::{
+    Chunk, ChunkAccess, Corpus, CorpusFacts, Data, EncodedColumn, Error, Fault, Fetch, Index, Keys, Offsets,
+    Origin, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
+};
+
+use super::fault::ImageMapFault;
+use crate::pictures::{OnCorruptImage, PictureOptions, PictureStream};
+
+/// A line of the map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Picture {
+    /// The file or the member of an archive.
+    pub(super) resource: ResourceId,
+    /// The class; 0 where no labels are wanted.
+    pub(super) label: u32,
+    /// Whether it is a member of an archive.
+    pub(super) embedded: bool,
+}
+
+/// The pictures of a map. Chunk `i` is view `i % copies` of picture `i / copies`.
+pub(super) struct MapCorpus {
+    pictures: Arc<Vec<Picture>>,
+    keys: Keys,
+    /// Sequences that each picture is.
+    copies: u32,
+    streams: Vec<PictureStream>,
+    /// Whether a picture that cannot be read may be left out of minibatches.
+    skips: bool,
+    facts: CorpusFacts,
+}
+
+impl MapCorpus {
+    pub(super) fn new(
+        pictures: Arc<Vec<Picture>>,
+        keys: Keys,
+        copies: u32,
+        options: &PictureOptions,
+    ) -> MapCorpus {
+        let memory = pictures.capacity() * size_of::<Picture>() + keys.bytes();
+        let facts = CorpusFacts::new(memory).with_access(ChunkAccess::WholeOnly);
+        let skips = options.on_corrupt == OnCorruptImage::Skip;
+        MapCorpus { pictures, keys, copies, streams: options.streams.clone(), skips, facts }
+    }
+
+    fn picture(&self, chunk: u32) -> (usize, Picture) {
+        let number = (chunk / self.copies) as usize;
+        (number, self.pictures[number])
+    }
+}
+
+impl Corpus for MapCorpus {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: SequenceSelection<'_>,
+        fetch: &dyn Fetch,
+        _scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        if wanted.is_empty() {
+            *out = Chunk::empty();
+            return Ok(());
+        }
+        let (number, Picture { resource, label, embedded }) = self.picture(chunk);
+        let mut pictures = EncodedColumn::default();
+        let origin = Origin { resource, offset: 0, line: None, embedded };
+        let read = pictures.push_with(origin, |bytes| fetch.read(resource, 0..fetch.size(resource)?, bytes));
+        let faults = match read {
+            Ok(()) => Vec::new(),
+            Err(Error::Store(error)) => {
+                // The sequence keeps its place in the plan.
+                pictures.push(&[], origin);
+                vec![Fault {
+                    sequence: 0,
+                    kind: ImageMapFault::Unreadable { what: error.source.to_string() }.into(),
+                    stream: None,
+                    resource,
+                    offset: 0,
+                    line: None,
+                    fatal: !self.skips,
+                }]
+            }
+            Err(other) => return Err(other),
+        };
+        let mut pictures = Some(pictures);
+        let data = |stream: &PictureStream| match stream {
+            PictureStream::Pictures(_) => Data::Encoded(pictures.take().expect("one stream is of pictures")),
+            PictureStream::Labels(_) => {
+                Data::Sparse { rows: Offsets::Every(1), columns: vec![label], values: Values::Ones(1) }
+            }
+        };
+        let columns = self.streams.iter().map(data);
+        let streams = columns.map(|data| StreamColumn { samples: Offsets::Every(1), data }).collect();
+        *out = Chunk {
+            n_sequences: 1,
+            lengths: vec![1],
+            keys: self.keys.single(number),
+            copies: if self.copies == 1 { Vec::new() } else { vec![chunk % self.copies] },
+            streams,
+            left_out: if faults.is_empty() { Vec::new() } else { vec![0] },
+            faults,
+            ..Chunk::empty()
+        };
+        Ok(())
+    }
+
+    fn keys(&self, chunk: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+        let (number, _) = self.picture(chunk);
+        Ok(Some(self.keys.single(number)))
+    }
+
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        None
+    }
+
+    fn span(&self, chunk: u32, _sequence: u32) -> (ResourceId, Range<u64>) {
+        (self.picture(chunk).1.resource, 0..0)
+    }
+
+    fn save(&self, _: &Index, _: &mut Vec<u8>) {}
+}

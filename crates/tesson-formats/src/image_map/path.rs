@@ -1,0 +1,77 @@
+//! The paths of a map file: files, and members of zip archives.
+
+/// Where a picture lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum PicturePath {
+    /// In a file of its own.
+    File(String),
+    /// In an archive, under this name.
+    Member { archive: String, name: String },
+}
+
+/// How the paths of one map are completed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct PathRules {
+    /// What stands for `...`: the folder of the map file, and the separator that follows it if there is one.
+    map_folder: String,
+    /// The folder of relative paths (`root`), if not the working directory.
+    root: Option<String>,
+}
+
+impl PathRules {
+    pub(super) fn new(map: &str, root: Option<String>) -> PathRules {
+        let map_folder = match map.rfind(['/', '\\']) {
+            Some(separator) => map[..separator].to_owned(),
+            None => ".".to_owned(),
+        };
+        PathRules { map_folder, root }
+    }
+
+    /// Where the picture of a path lies. A leading `...` stands for the folder of the map file; the first `@/` or `@\`
+    /// separates an archive from the name of its member.
+    pub(super) fn resolve(&self, path: &str) -> PicturePath {
+        let path = match (path.strip_prefix("..."), &self.root) {
+            (Some(rest), _) => format!("{}{rest}", self.map_folder),
+            (None, Some(root)) if !path.starts_with('/') => format!("{}/{path}", root.trim_end_matches('/')),
+            (None, _) => path.to_owned(),
+        };
+        match path.split_once('@') {
+            Some((archive, name)) if name.starts_with(['/', '\\']) => {
+                PicturePath::Member { archive: archive.to_owned(), name: name[1..].replace('\\', "/") }
+            }
+            _ => PicturePath::File(path),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str) -> PicturePath {
+        PicturePath::File(path.into())
+    }
+
+    #[test]
+    fn three_dots_are_the_folder_of_the_map() {
+        let rules = PathRules::new("d/map.txt", Some("root".into()));
+        assert_eq!(rules.resolve(".../x.jpg"), file("d/x.jpg"));
+        assert_eq!(rules.resolve("...x.jpg"), file("dx.jpg"));
+        assert_eq!(rules.resolve("x.jpg"), file("root/x.jpg"));
+        assert_eq!(rules.resolve("/x.jpg"), file("/x.jpg"));
+        let rules = PathRules::new("map.txt", None);
+        assert_eq!(rules.resolve(".../x.jpg"), file("./x.jpg"));
+        assert_eq!(rules.resolve("a/x.jpg"), file("a/x.jpg"));
+    }
+
+    #[test]
+    fn the_first_at_sign_before_a_separator_names_a_member_of_an_archive() {
+        let rules = PathRules::new("d\\map.txt", None);
+        let member =
+            |archive: &str, name: &str| PicturePath::Member { archive: archive.into(), name: name.into() };
+        assert_eq!(rules.resolve("z.zip@/a/b.jpg"), member("z.zip", "a/b.jpg"));
+        assert_eq!(rules.resolve("z.zip@\\a\\b@c.jpg"), member("z.zip", "a/b@c.jpg"));
+        assert_eq!(rules.resolve("...\\z.bin@/a.jpg"), member("d\\z.bin", "a.jpg"));
+        assert_eq!(rules.resolve("me@home.jpg"), file("me@home.jpg"));
+    }
+}

@@ -1,0 +1,115 @@
+//! Labels and keys as lines of pictures have them.
+
+use tesson_core::Keys;
+
+/// The number at the beginning of a label, after blanks and a `+`, and whether more follows it; `None` where there is
+/// none, or one beyond 64 bits.
+pub(crate) fn parse_label(text: &[u8]) -> Option<(u64, bool)> {
+    let text = text.trim_ascii_start();
+    let text = text.strip_prefix(b"+").unwrap_or(text);
+    let digits = leading_digits(text);
+    let label = std::str::from_utf8(digits).ok()?.parse().ok()?;
+    Some((label, !text[digits.len()..].trim_ascii().is_empty()))
+}
+
+/// The number that a key begins with, after blanks and a sign, as CNTK reads numeric keys: what follows the digits is
+/// ignored, more than 64 bits are 2^64 - 1, a minus wraps. `None` where there is no digit.
+pub(crate) fn parse_numeric_key(text: &[u8]) -> Option<u64> {
+    let text = text.trim_ascii_start();
+    let (is_negative, text) = match text {
+        [b'-', rest @ ..] => (true, rest),
+        [b'+', rest @ ..] => (false, rest),
+        _ => (false, text),
+    };
+    let digits = std::str::from_utf8(leading_digits(text)).ok().filter(|digits| !digits.is_empty())?;
+    match digits.parse::<u64>() {
+        Ok(number) if is_negative => Some(number.wrapping_neg()),
+        Ok(number) => Some(number),
+        Err(_) => Some(u64::MAX),
+    }
+}
+
+fn leading_digits(text: &[u8]) -> &[u8] {
+    let n = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    &text[..n]
+}
+
+/// Text for an error, where what is no UTF-8 or cannot be seen is escaped.
+pub(crate) fn lossy(text: &[u8]) -> String {
+    match std::str::from_utf8(text) {
+        Ok(text) if !text.contains(char::is_control) => text.into(),
+        _ => text.escape_ascii().to_string(),
+    }
+}
+
+/// The keys of the lines so far, as they are written.
+#[derive(Default)]
+pub(crate) struct KeyColumn {
+    bytes: Vec<u8>,
+    ends: Vec<u32>,
+    /// Whether one has no digit to begin with.
+    has_name: bool,
+}
+
+impl KeyColumn {
+    /// Appends the key of a line, by default its number from 0.
+    pub(crate) fn push(&mut self, key: Option<&[u8]>, line: u64) {
+        match key {
+            Some(key) => {
+                self.has_name |= parse_numeric_key(key).is_none();
+                self.bytes.extend_from_slice(key);
+            }
+            None => self.bytes.extend_from_slice(line.to_string().as_bytes()),
+        }
+        self.ends.push(self.bytes.len() as u32);
+    }
+
+    /// Numbers where all keys are and the reader wants them, else texts.
+    pub(crate) fn finish(self, numeric: bool) -> Keys {
+        let texts = Keys::Texts { bytes: self.bytes, ends: self.ends };
+        if !numeric || self.has_name {
+            return texts;
+        }
+        let Keys::Texts { ends, .. } = &texts else { unreachable!("made above") };
+        let number = |i| texts.text(i).and_then(parse_numeric_key).expect("all keys are numbers");
+        Keys::Numbers((0..ends.len()).map(number).collect()).compacted()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn labels_are_the_digits_that_strtoull_finds() {
+        for (text, expected) in [
+            ("3", Some((3, false))),
+            ("3\r", Some((3, false))),
+            (" +4", Some((4, false))),
+            ("3abc", Some((3, true))),
+            ("5.9", Some((5, true))),
+            ("18446744073709551615", Some((u64::MAX, false))),
+            ("18446744073709551616", None),
+            ("-1", None),
+            ("cat", None),
+            ("", None),
+        ] {
+            assert_eq!(parse_label(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn numeric_keys_end_where_their_digits_end() {
+        for (text, expected) in [
+            ("7", Some(7)),
+            ("007.mfc", Some(7)),
+            (" +1-b", Some(1)),
+            ("-1", Some(u64::MAX)),
+            ("99999999999999999999", Some(u64::MAX)),
+            ("k1", None),
+            ("-", None),
+        ] {
+            assert_eq!(parse_numeric_key(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What all formats of pictures have in common: options, labels, keys.
+
+mod columns;
+
+use std::path::PathBuf;
+
+use tesson_core::{
+    ConfigError, DeserializerFacts, Element, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
+    Registry, RepeatedKeys, Section, StreamInfo, Value, Words,
+};
+
+pub(crate) use columns::{KeyColumn, lossy, parse_label};
+
+/// Views of a picture under `multiViewCrop`.
+pub(crate) const VIEWS: u32 = 10;
+
+/// One entry of `input`: the pictures or the labels.
+static INPUT: OptionTable = OptionTable(&[
+    OptionSpec::optional(
+        "transforms",
+        OptionKind::Transforms,
+        "Of the stream of pictures: what is done to each, in this order; may be empty.",
+    ),
+    OptionSpec::optional("labelDim", OptionKind::Whole, "Of the stream of labels: the number of classes.")
+        .also_named(&["dim"]),
+]);
+
+pub(crate) const FILE: OptionSpec =
+    OptionSpec::required("file", OptionKind::Path, "The file, relative to the working directory.");
+pub(crate) const STREAMS: OptionSpec = OptionSpec::required(
+    "input",
+    OptionKind::Sections(&INPUT),
+    "A section with `transforms`, for the pictures, and one with `labelDim`, for their classes, which may be missing; streams are named as the sections.",
+);
+pub(crate) const GRAYSCALE: OptionSpec = OptionSpec::with_default(
+    "grayscale",
+    OptionKind::Bool,
+    "false",
+    "Whether pictures are decoded to one channel.",
+);
+pub(crate) const MULTI_VIEW_CROP: OptionSpec = OptionSpec::optional(
+    "multiViewCrop",
+    OptionKind::Bool,
+    "Whether every picture becomes ten sequences, the views of a `MultiView10` crop; by default where there is such a crop.",
+);
+
+/// The largest number of classes.
+const MAX_DIM: u64 = i32::MAX as u64;
+
+/// What happens to pictures that cannot be read or decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OnCorruptImage {
+    /// The minibatch that needs one fails.
+    Error,
+    /// They are left out of minibatches, counted and logged.
+    Skip,
+    /// Of a JPEG that was cut off what there is; the rest is gray.
+    Accept,
+}
+
+static ON_CORRUPT: Words<OnCorruptImage, 3> = Words::new([
+    ("error", OnCorruptImage::Error),
+    ("skip", OnCorruptImage::Skip),
+    ("accept", OnCorruptImage::Accept),
+]);
+
+pub(crate) const ON_CORRUPT_IMAGE: OptionSpec = OptionSpec::with_default(
+    "onCorruptImage",
+    ON_CORRUPT.kind(),
+    "error",
+    "What happens to pictures that cannot be read or decoded: an error; `skip` leaves them out and counts them; `accept` delivers what is there of a JPEG that was cut off.",
+);
+
+pub(crate) const EXIF_ORIENTATION: OptionSpec = OptionSpec::with_default(
+    "exifOrientation",
+    OptionKind::OneOf(&["auto", "apply", "ignore"]),
+    "auto",
+    "Whether JPEGs are turned as their EXIF data say: `auto` turns those in files of their own alone, as CNTK does.",
+);
+
+pub(crate) const MAX_PIXELS: OptionSpec = OptionSpec::with_default(
+    "maxPixels",
+    OptionKind::Whole,
+    "268435456",
+    "The largest picture, in pixels, that is decoded; a larger one is corrupt.",
+);
+
+/// The transform that decodes the stream of pictures.
+pub(crate) fn decoder(
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+) -> Result<(String, Section), ConfigError> {
+    let resolved = PictureOptions::new(options, defaults)?;
+    let stream = resolved.streams.into_iter().find_map(|stream| match stream {
+        PictureStream::Pictures(name) => Some(name),
+        PictureStream::Labels(_) => None,
+    });
+    let section = Section::from_iter([
+        ("type", Value::Text("Decode".into())),
+        ("grayscale", Value::Bool(resolved.grayscale)),
+        ("exifOrientation", Value::Text(options.text("exifOrientation")?)),
+        ("maxPixels", Value::Whole(options.whole("maxPixels")?.into())),
+        ("truncated", Value::Bool(resolved.on_corrupt == OnCorruptImage::Accept)),
+    ]);
+    Ok((stream.expect("one stream is of pictures"), section))
+}
+
+/// The stream of labels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LabelStream {
+    pub(crate) name: String,
+    /// The number of classes.
+    pub(crate) dim: u64,
+}
+
+/// One of the streams, by what it holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum PictureStream {
+    Pictures(String),
+    Labels(LabelStream),
+}
+
+/// The options that formats of pictures have in common, resolved.
+#[derive(Clone, Debug)]
+pub(crate) struct PictureOptions {
+    pub(crate) file: PathBuf,
+    /// One stream of pictures and at most one of labels, in the order of the configuration.
+    pub(crate) streams: Vec<PictureStream>,
+    pub(crate) grayscale: bool,
+    pub(crate) multi_view: bool,
+    pub(crate) on_corrupt: OnCorruptImage,
+    pub(crate) element: Element,
+    pub(crate) numeric_keys: bool,
+}
+
+impl PictureOptions {
+    pub(crate) fn new(
+        options: &Options<'_>,
+        defaults: &ReaderDefaults,
+    ) -> Result<PictureOptions, ConfigError> {
+        Ok(PictureOptions {
+            file: options.text("file")?.into(),
+            streams: streams(options)?,
+            grayscale: options.bool("grayscale")?,
+            multi_view: match options.given("multiViewCrop") {
+                Some(_) => options.bool("multiViewCrop")?,
+                None => cuts_views(options)?,
+            },
+            on_corrupt: options.word("onCorruptImage", &ON_CORRUPT)?,
+            element: defaults.element,
+            numeric_keys: defaults.numeric_keys,
+        })
+    }
+
+    /// The stream of labels, if one is asked for.
+    pub(crate) fn labels(&self) -> Option<&LabelStream> {
+        self.streams.iter().find_map(|stream| match stream {
+            PictureStream::Labels(labels) => Some(labels),
+            PictureStream::Pictures(_) => None,
+        })
+    }
+
+    /// The facts of a deserializer of these streams. `more` is what else its sequences and labels depend on.
+    pub(crate) fn facts(&self, name: &'static str, more: &str) -> DeserializerFacts {
+        let stream = |stream: &PictureStream| match stream {
+            PictureStream::Pictures(name) => StreamInfo::encoded(name, self.element),
+            PictureStream::Labels(labels) => {
+                StreamInfo::sparse(&labels.name, labels.dim as usize, self.element)
+            }
+        };
+        let streams = self.streams.iter().map(stream).collect();
+        let skips = self.on_corrupt == OnCorruptImage::Skip;
+        let identity = format!("views {} skip {skips} numeric {} {more}", self.multi_view, self.numeric_keys);
+        let mut facts = DeserializerFacts::new(name, vec![self.file.clone()], streams, identity);
+        facts.max_errors = if skips { u64::MAX } else { 0 };
+        facts.repeated_keys = RepeatedKeys::Last;
+        facts
+    }
+}
+
+/// Whether a transform of the pictures is a crop of ten views. CNTK delivers all ten only with `multiViewCrop`.
+fn cuts_views(options: &Options<'_>) -> Result<bool, ConfigError> {
+    let is = |section: &Section, name: &str, word: &str| matches!(section.get(name), Some(Value::Text(text)) if text.eq_ignore_ascii_case(word));
+    let cuts = |value: &Value| match value {
+        Value::Section(section) => is(section, "type", "Crop") && is(section, "cropType", "MultiView10"),
+        _ => false,
+    };
+    let streams = options.sections("input")?;
+    let mut transforms = streams.iter().filter_map(|(_, stream)| stream.given("transforms"));
+    Ok(transforms.any(|given| match given {
+        Value::List(list) => list.iter().any(cuts),
+        one => cuts(one),
+    }))
+}
+
+fn streams(options: &Options<'_>) -> Result<Vec<PictureStream>, ConfigError> {
+    let stream = |(name, stream): (&str, Options<'_>)| match (
+        stream.given("transforms"),
+        stream.whole_if_given("labelDim")?,
+    ) {
+        (Some(_), None) => Ok(PictureStream::Pictures(name.to_owned())),
+        (None, Some(dim @ 1..=MAX_DIM)) => {
+            Ok(PictureStream::Labels(LabelStream { name: name.to_owned(), dim }))
+        }
+        (None, Some(dim)) => {
+            let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}");
+            Err(ConfigError::new(stream.path("labelDim"), what))
+        }
+        _ => {
+            let what = format!("stream `{name}` expects `transforms`, or `labelDim`, and not both");
+            Err(ConfigError::new(options.path("input"), what))
+        }
+    };
+    let streams = options.sections("input")?.into_iter().map(stream).collect::<Result<Vec<_>, _>>()?;
+    let labels = streams.iter().filter(|stream| matches!(stream, PictureStream::Labels(_))).count();
+    match (streams.len() - labels, labels) {
+        (1, 0 | 1) => Ok(streams),
+        (pictures, labels) => {
+            let what = format!(
+                "found {pictures} streams with `transforms` and {labels} with `labelDim`, expected one with \
+                 `transforms` and at most one with `labelDim`"
+            );
+            Err(ConfigError::new(options.path("input"), what))
+        }
+    }
+}
+
+/// What the options mean; `more` are those of one format alone.
+pub(crate) fn describe(
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+    registry: &Registry,
+    more: impl IntoIterator<Item = (&'static str, Value)>,
+) -> Result<Section, ConfigError> {
+    let resolved = PictureOptions::new(options, defaults)?;
+    let mut section = Section::from_iter([
+        ("file", Value::Text(options.text("file")?)),
+        ("grayscale", Value::Bool(resolved.grayscale)),
+        ("multiViewCrop", Value::Bool(resolved.multi_view)),
+    ]);
+    // The reference has none of these: they are said where they are given.
+    for name in ["onCorruptImage", "exifOrientation"] {
+        if options.given(name).is_some() {
+            section.push(name, Value::Text(options.text(name)?));
+        }
+    }
+    if options.given("maxPixels").is_some() {
+        section.push("maxPixels", Value::Whole(options.whole("maxPixels")?.into()));
+    }
+    more.into_iter().for_each(|(name, value)| section.push(name, value));
+    let mut input = Section::default();
+    for (stream, (name, options)) in resolved.streams.iter().zip(options.sections("input")?) {
+        let described = match stream {
+            PictureStream::Pictures(_) => {
+                ("transforms", Value::List(options.transforms("transforms", registry)?))
+            }
+            PictureStream::Labels(labels) => ("labelDim", Value::Whole(labels.dim.into())),
+        };
+        input.push(name, Value::Section(Section::from_iter([described])));
+    }
+    section.push("input", Value::Section(input));
+    Ok(section)
+}

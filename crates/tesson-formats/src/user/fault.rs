@@ -1,0 +1,110 @@
+//! What can be wrong with what a user's code returns.
+
+use std::fmt;
+use std::ops::Range;
+
+use tesson_core::{DataErrorKind, FormatFaults, Storage};
+
+tesson_core::error_kinds! {
+    /// What is wrong with what a user-defined deserializer returns.
+    pub enum UserFault {
+        /// A chunk has another number of columns than there are streams.
+        ColumnCount { found: usize = 1, streams: usize = 2 }
+            = "user.column-count": "{found} columns, expected one for each of {streams} streams"
+            => "Return one column for each stream, in the order of the streams.",
+        /// Two streams of a chunk have different numbers of sequences.
+        SequenceCount { stream: String = "y".into(), found: u32 = 3, first: String = "x".into(), expected: u32 = 2 }
+            = "user.sequence-count": "stream `{stream}` has {found} sequences, stream `{first}` has {expected}"
+            => "Return equally many sequences of all streams.",
+        /// A column says nothing of its sequences.
+        NoOffsets
+            = "user.no-offsets": "no offsets, expected one more than there are sequences"
+            => "Return the offset of each sequence's samples, and the end of the last.",
+        /// All sequences of a chunk have no samples in a stream, so that their number is open.
+        NoSamples { stream: String = "x".into() }
+            = "user.no-samples": "stream `{stream}` has no samples at all"
+            => "Return samples, or the offsets of the sequences.",
+        /// A chunk has more entries than 32 bits can count.
+        TooMany { found: usize = 5_000_000_000, what: &'static str = "samples" }
+            = "user.too-many": ("{found} {what}, at most {} in a chunk are possible", u32::MAX)
+            => "Divide the data into more chunks.",
+        /// Offsets do not begin with 0, or one is below the one before it.
+        Offsets { what: &'static str = "samples" }
+            = "user.offsets": "offsets of {what} that do not ascend from 0"
+            => "Correct the offsets.",
+        /// The sequences have another number of samples than the column.
+        SampleCount { found: usize = 2, in_sequences: usize = 3 }
+            = "user.sample-count": "{found} samples, {in_sequences} in sequences"
+            => "Let the last offset be the number of samples.",
+        /// Dense values do not fill whole samples.
+        ValueCount { found: usize = 5, dim: usize = 2 }
+            = "user.value-count": "{found} values, expected a multiple of {dim}"
+            => "Return as many values for each sample as its shape has.",
+        /// Sparse samples have different numbers of columns and values.
+        PairCount { columns: usize = 3, values: usize = 2, pairs: usize = 3 }
+            = "user.pair-count": "{columns} columns, {values} values and {pairs} pairs in samples, expected equally many"
+            => "Return one value for each column number.",
+        /// Samples are dense in a sparse stream, or sparse in a dense one.
+        Sparsity { found: &'static str = "sparse", expected: &'static str = "dense" }
+            = "user.sparsity": "{found} samples, expected {expected} ones"
+            => "Return samples as the stream declares them.",
+        /// Samples are stored in another way than the stream declares.
+        OtherStorage { storage: Storage = Storage::Encoded }
+            = "user.storage": "samples in another storage than the stream's, {storage:?}"
+            => "Return samples as the stream declares them.",
+        /// Frames have values of another type than the stream.
+        FrameType { expected: &'static str = "float32" }
+            = "user.frame-type": "frames of another type than {expected}"
+            => "Return frames in the reader's `precision`.",
+        /// Values do not fill whole frames.
+        FrameCount { values: usize = 5, frames: u32 = 2, dim: usize = 3 }
+            = "user.frame-count": "{values} values, expected {frames} frames of {dim}"
+            => "Return as many values for each frame as its shape has.",
+        /// A frame lies outside of its recording, or a recording outside of the column.
+        FrameRange { at: u32 = 7, recording: Range<u32> = 0..5, frames: u32 = 5 }
+            = "user.frame-range": "frame {at} of {recording:?}, there are {frames} frames"
+            => "Correct the numbers of the frames.",
+        /// No chunk has a sequence.
+        NoSequences { chunks: u32 = 3 }
+            = "user.no-sequences": "none of the {chunks} chunks holds a sequence"
+            => "Return at least one sequence.",
+        /// A length is declared as 0.
+        EmptySequence { sequence: usize = 4 }
+            = "user.empty-sequence": "sequence {sequence} declares 0 samples, expected at least 1"
+            => "Declare the number of samples, at least 1.",
+        /// A chunk has another number of keys than of sequences.
+        KeyCount { found: usize = 2, sequences: usize = 3 }
+            = "user.key-count": "{found} keys for {sequences} sequences"
+            => "Return one key for each sequence.",
+        /// Keys are texts where the reader asks for numbers.
+        TextKeys
+            = "user.text-keys": "keys are texts, expected numbers (`useNumericSequenceKeys = false` asks for texts)"
+            => "Return numbers, or set `useNumericSequenceKeys = false`.",
+    }
+}
+
+impl FormatFaults for UserFault {}
+
+/// A chunk that does not fit its streams.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChunkError {
+    /// The stream at fault, if it is one.
+    pub stream: Option<String>,
+    /// What is wrong.
+    pub kind: DataErrorKind,
+}
+
+impl<T: Into<DataErrorKind>> From<T> for ChunkError {
+    fn from(kind: T) -> ChunkError {
+        ChunkError { stream: None, kind: kind.into() }
+    }
+}
+
+impl fmt::Display for ChunkError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.stream.iter().try_for_each(|stream| write!(f, "stream `{stream}`: "))?;
+        self.kind.fmt(f)
+    }
+}
+
+impl std::error::Error for ChunkError {}
