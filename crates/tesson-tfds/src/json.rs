@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use tesson_core::{DataError, DataErrorKind, Location};
+use tesson_core::{DataError, Location};
+
+use crate::fault::TfdsFault;
 
 /// A message, and where it stands.
 #[derive(Clone, Debug)]
@@ -21,15 +23,15 @@ pub(crate) struct Message<'a> {
 /// # Errors
 /// Text that is no JSON object, with its line.
 pub(crate) fn parse(file: &Arc<Path>, text: &[u8]) -> Result<Map<String, Value>, DataError> {
-    let malformed = |what: String, line| {
-        let at = Location { file: file.clone(), offset: 0, line };
-        DataError::new(DataErrorKind::Malformed { what }, at)
+    let (fault, line) = match serde_json::from_slice(text) {
+        Ok(Value::Object(fields)) => return Ok(fields),
+        Ok(other) => {
+            let found = kind(&other).to_owned();
+            (TfdsFault::FieldKind { path: String::new(), found, expected: "an object" }, None)
+        }
+        Err(error) => (TfdsFault::NotJson { what: error.to_string() }, Some(error.line() as u64)),
     };
-    match serde_json::from_slice(text) {
-        Ok(Value::Object(fields)) => Ok(fields),
-        Ok(other) => Err(malformed(format!("found {}, expected an object", kind(&other)), None)),
-        Err(error) => Err(malformed(format!("no JSON: {error}"), Some(error.line() as u64))),
-    }
+    Err(DataError::new(fault, Location { file: file.clone(), offset: 0, line }))
 }
 
 impl<'a> Message<'a> {
@@ -45,8 +47,7 @@ impl<'a> Message<'a> {
 
     /// The field of a name in camel case, unless it is absent or null.
     pub(crate) fn get(&self, name: &str) -> Option<&'a Value> {
-        let found = self.fields.get(name).or_else(|| self.fields.get(&snake_case(name)));
-        found.filter(|value| !value.is_null())
+        field(self.fields, name)
     }
 
     /// A text; empty if absent.
@@ -101,30 +102,36 @@ impl<'a> Message<'a> {
     }
 
     /// An error of a field.
-    pub(crate) fn malformed(&self, name: &str, what: impl AsRef<str>) -> DataError {
-        let path = self.path_of(name);
-        let colon = if path.is_empty() { "" } else { ": " };
-        let what = format!("{path}{colon}{}", what.as_ref());
-        let at = Location { file: self.file.clone(), offset: 0, line: None };
-        DataError::new(DataErrorKind::Malformed { what }, at)
+    pub(crate) fn malformed(&self, name: &str, what: impl Into<String>) -> DataError {
+        self.error(TfdsFault::Field { path: self.path_of(name), what: what.into() })
+    }
+
+    /// An error of the file.
+    pub(crate) fn error(&self, fault: TfdsFault) -> DataError {
+        DataError::new(fault, Location { file: self.file.clone(), offset: 0, line: None })
     }
 
     fn as_integer(&self, name: &str, value: &Value) -> Result<i64, DataError> {
         integer(value).ok_or_else(|| self.wrong(name, value, "an integer of 64 bits"))
     }
 
-    fn wrong(&self, name: &str, found: &Value, expected: &str) -> DataError {
+    fn wrong(&self, name: &str, found: &Value, expected: &'static str) -> DataError {
         let found = match found {
             Value::Array(_) | Value::Object(_) => kind(found).to_owned(),
             short => format!("`{short}`"),
         };
-        self.malformed(name, format!("found {found}, expected {expected}"))
+        self.error(TfdsFault::FieldKind { path: self.path_of(name), found, expected })
     }
 
     fn path_of(&self, name: &str) -> String {
         let dot = if self.path.is_empty() || name.is_empty() { "" } else { "." };
         format!("{}{dot}{name}", self.path)
     }
+}
+
+/// The field of a name in camel case, also if it is written in snake case, unless it is null.
+pub(crate) fn field<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a Value> {
+    fields.get(name).or_else(|| fields.get(&snake_case(name))).filter(|value| !value.is_null())
 }
 
 /// An integer in any of the forms that protobuf accepts: `5`, `"5"`, `5.0`.

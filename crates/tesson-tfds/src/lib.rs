@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod deserializer;
+pub mod fault;
 pub mod features;
 pub mod ids;
 pub mod info;

@@ -37,8 +37,8 @@ pub struct Sorted {
     pub take: u64,
 }
 
-/// How a split is read. What changes neither examples nor their order (threads, caches, buffers) is accepted and has no
-/// field.
+/// How a split is read. Options that change neither examples nor their order (threads, caches, buffers) are accepted
+/// and ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadConfig {
     /// Files are read again and again (§8.6).
@@ -49,21 +49,21 @@ pub struct ReadConfig {
     pub shuffle_seed: Option<i128>,
     /// Each pass shuffles the files anew.
     pub shuffle_reshuffle_each_iteration: bool,
-    /// Files read in turns; left out: 16, or 1 for datasets whose order means something.
+    /// Files read in turns; by default 16, or 1 for datasets with a meaningful order.
     pub interleave_cycle_length: Option<NonZeroU64>,
     /// Examples of a turn.
     pub interleave_block_length: NonZeroU64,
     /// This pipeline among several.
     pub input_context: Option<InputContext>,
-    /// What is done to the plan first.
+    /// How the files are sorted.
     pub sort: Option<Sort>,
-    /// Datasets whose order means something are read in it or not at all.
+    /// Datasets with a meaningful order are read in that order or not at all.
     pub enable_ordering_guard: bool,
     /// The files must hold as many examples as the dataset says (§8.11).
     pub assert_cardinality: bool,
-    /// Which of the formats that there are is read.
+    /// Which of the available formats is read.
     pub file_format: Option<FileFormat>,
-    /// Missing files are told where they are reached, as in TFDS, and not all at the beginning (§13).
+    /// Missing files are errors when they are reached, as in TFDS, not all at the beginning (§13).
     pub lazy: bool,
 }
 
@@ -98,20 +98,30 @@ const WITHOUT_EFFECT: &[&str] = &[
     "override_buffer_size",
 ];
 
-const FIELDS: &[&str] = &[
-    "repeat_filenames",
-    "add_tfds_id",
-    "shuffle_seed",
-    "shuffle_reshuffle_each_iteration",
-    "interleave_cycle_length",
-    "interleave_block_length",
-    "input_context",
-    "interleave_sort",
-    "enable_ordering_guard",
-    "assert_cardinality",
-    "file_format",
-    "lazy",
+/// Sets a field of the object at a path.
+type Set = fn(&mut ReadConfig, &str, &Value) -> Result<(), ConfigError>;
+
+const FIELDS: &[(&str, Set)] = &[
+    ("repeat_filenames", |c, path, v| put(&mut c.repeat_filenames, truth(path, v, false))),
+    ("add_tfds_id", |c, path, v| put(&mut c.add_tfds_id, truth(path, v, false))),
+    ("shuffle_seed", |c, path, v| put(&mut c.shuffle_seed, whole(path, v))),
+    ("shuffle_reshuffle_each_iteration", |c, path, v| {
+        put(&mut c.shuffle_reshuffle_each_iteration, truth(path, v, true))
+    }),
+    ("interleave_cycle_length", |c, path, v| put(&mut c.interleave_cycle_length, cycle(path, v).map(Some))),
+    ("interleave_block_length", |c, path, v| put(&mut c.interleave_block_length, block(path, v))),
+    ("input_context", |c, path, v| put(&mut c.input_context, context(path, v))),
+    ("interleave_sort", |c, path, v| put(&mut c.sort, sort(path, v))),
+    ("enable_ordering_guard", |c, path, v| put(&mut c.enable_ordering_guard, truth(path, v, false))),
+    ("assert_cardinality", |c, path, v| put(&mut c.assert_cardinality, truth(path, v, false))),
+    ("file_format", |c, path, v| put(&mut c.file_format, format(path, v))),
+    ("lazy", |c, path, v| put(&mut c.lazy, truth(path, v, false))),
 ];
+
+fn put<T>(field: &mut T, value: Result<T, ConfigError>) -> Result<(), ConfigError> {
+    *field = value?;
+    Ok(())
+}
 
 impl ReadConfig {
     /// From an object of fields under their own names.
@@ -135,34 +145,16 @@ impl ReadConfig {
     /// As [`ReadConfig::from_json`].
     pub fn set(&mut self, name: &str, value: &Value) -> Result<(), ConfigError> {
         let path = format!("read_config.{name}");
-        match name {
-            "repeat_filenames" => self.repeat_filenames = truth(&path, value)?.unwrap_or(false),
-            "add_tfds_id" => self.add_tfds_id = truth(&path, value)?.unwrap_or(false),
-            "enable_ordering_guard" => self.enable_ordering_guard = truth(&path, value)?.unwrap_or(false),
-            "assert_cardinality" => self.assert_cardinality = truth(&path, value)?.unwrap_or(false),
-            "shuffle_seed" => self.shuffle_seed = whole(&path, value)?,
-            "shuffle_reshuffle_each_iteration" => {
-                self.shuffle_reshuffle_each_iteration = truth(&path, value)?.unwrap_or(true);
-            }
-            "interleave_cycle_length" => self.interleave_cycle_length = Some(cycle(&path, value)?),
-            "interleave_block_length" => {
-                let one = NonZeroU64::MIN;
-                self.interleave_block_length =
-                    if value.is_null() { one } else { at_least_one(&path, value)? };
-            }
-            "input_context" => self.input_context = context(&path, value)?,
-            "interleave_sort" => self.sort = sort(&path, value)?,
-            "file_format" => self.file_format = format(&path, value)?,
-            "lazy" => self.lazy = truth(&path, value)?.unwrap_or(false),
-            other if WITHOUT_EFFECT.contains(&other) => {}
-            other => return Err(unknown(&path, other)),
+        match FIELDS.iter().find(|(known, _)| *known == name) {
+            Some((_, set)) => set(self, &path, value),
+            None if WITHOUT_EFFECT.contains(&name) => Ok(()),
+            None => Err(unknown(&path, name)),
         }
-        Ok(())
     }
 }
 
 fn unknown(path: &str, name: &str) -> ConfigError {
-    let known = || FIELDS.iter().chain(WITHOUT_EFFECT).copied();
+    let known = || FIELDS.iter().map(|(name, _)| name).chain(WITHOUT_EFFECT).copied();
     let what = match nearest(name, known()) {
         Some(near) => format!("unknown field, did you mean `{near}`?"),
         None => format!("unknown field, expected one of {}", known().collect::<Vec<_>>().join(", ")),
@@ -174,10 +166,11 @@ fn wrong(path: &str, found: &Value, expected: &str) -> ConfigError {
     ConfigError::new(path, format!("found {found}, expected {expected}"))
 }
 
-fn truth(path: &str, value: &Value) -> Result<Option<bool>, ConfigError> {
+/// `null` is `default`.
+fn truth(path: &str, value: &Value, default: bool) -> Result<bool, ConfigError> {
     match value {
-        Value::Null => Ok(None),
-        Value::Bool(truth) => Ok(Some(*truth)),
+        Value::Null => Ok(default),
+        Value::Bool(truth) => Ok(*truth),
         other => Err(wrong(path, other, "true or false")),
     }
 }
@@ -192,6 +185,10 @@ fn whole(path: &str, value: &Value) -> Result<Option<i128>, ConfigError> {
 fn at_least_one(path: &str, value: &Value) -> Result<NonZeroU64, ConfigError> {
     let found = integer(value).and_then(|n| NonZeroU64::new(n.try_into().ok()?));
     found.ok_or_else(|| wrong(path, value, "a number from 1 on"))
+}
+
+fn block(path: &str, value: &Value) -> Result<NonZeroU64, ConfigError> {
+    if value.is_null() { Ok(NonZeroU64::MIN) } else { at_least_one(path, value) }
 }
 
 fn cycle(path: &str, value: &Value) -> Result<NonZeroU64, ConfigError> {

@@ -68,7 +68,7 @@ impl Reading {
     }
 }
 
-/// A seed that was not given and so was drawn: with it in its place the same order comes again.
+/// A seed that was not given and so was drawn: given in its place it yields the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DrawnSeed {
     /// Where it belongs, such as `read_config.shuffle_seed` or `ops[0].seed`.
@@ -84,9 +84,9 @@ pub struct Plan {
     pub files: Vec<FileInstruction>,
     /// Those of them that this pipeline reads (§8.8), by their places.
     pub own: Vec<usize>,
-    /// Seeds that nobody gave.
+    /// Seeds that were not given, and so were drawn.
     pub drawn: Vec<DrawnSeed>,
-    /// Missing files are told where they are reached.
+    /// Missing files are errors when they are reached.
     pub lazy: bool,
     spec: StreamSpec,
 }

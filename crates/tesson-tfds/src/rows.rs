@@ -6,7 +6,7 @@ use tesson_core::{DataErrorKind, Fetch};
 use tesson_formats::example::Span;
 use tesson_formats::record;
 
-use crate::features::{Batch, Decoder, Limits, Schema};
+use crate::features::{Batch, Decoder, FeatureError, Limits, Schema};
 
 /// What there is next in a block.
 pub enum Step<'a> {
@@ -35,8 +35,8 @@ pub struct Bad {
 pub enum Why {
     /// The file is damaged there.
     Record(DataErrorKind),
-    /// It is no example of the schema; the path of the feature that is at fault, if it is one, and a sentence.
-    Example(Option<String>, String),
+    /// It is no example of the schema.
+    Example(FeatureError),
 }
 
 /// Decodes by one schema, in memory of its own.
@@ -84,8 +84,8 @@ impl Reading {
                 each(Step::Rows { at, batch: &self.batch })?;
                 at += rows;
             }
-            if let Some((path, what)) = failed {
-                each(Step::Bad(Bad { at, offset: block.offset(at), why: Why::Example(path, what) }))?;
+            if let Some(error) = failed {
+                each(Step::Bad(Bad { at, offset: block.offset(at), why: Why::Example(error) }))?;
                 at += 1;
             }
         }
@@ -101,21 +101,16 @@ impl Reading {
             return Err(Why::Record(fault.clone().into()));
         }
         match self.decode(block, at..at + 1) {
-            Some((path, what)) => Err(Why::Example(path, what)),
+            Some(error) => Err(Why::Example(error)),
             None => Ok(&self.batch),
         }
     }
 
     /// Decodes records up to the first that cannot be; says why.
-    fn decode(
-        &mut self,
-        block: &record::Records,
-        records: std::ops::Range<usize>,
-    ) -> Option<(Option<String>, String)> {
+    fn decode(&mut self, block: &record::Records, records: std::ops::Range<usize>) -> Option<FeatureError> {
         let places = block.places()[records].iter();
         let spans = places.map(|p| Span { start: p.start as usize, len: p.size as usize });
         self.batch.clear();
-        let failed = self.decoder.decode(block.bytes(), spans, &mut self.batch).err()?;
-        Some((failed.error.path.clone(), failed.error.to_string()))
+        Some(*self.decoder.decode(block.bytes(), spans, &mut self.batch).err()?.error)
     }
 }

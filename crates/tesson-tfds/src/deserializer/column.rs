@@ -9,6 +9,7 @@ use tesson_core::{ConfigError, Data, DataErrorKind, Element, Offsets, StreamColu
 
 use super::StreamOf;
 use super::numbers::{each, is_number, is_whole};
+use crate::fault::TfdsFault;
 use crate::features::{self, Batch, Coding, DType, Dim, Plan, Schema, Shapes, shape_text};
 
 /// A stream of samples of a fixed size.
@@ -76,7 +77,7 @@ fn form(plan: &Plan, wanted: Option<&[u64]>) -> Result<Form, String> {
         }
         return Ok(Form { samples, shape: wanted.iter().map(|d| *d as usize).collect() });
     }
-    // Whoever has pictures of any height has no sequences of their rows.
+    // A picture of unknown height is not a sequence of rows.
     let is_picture = leaf.coding == Coding::Picture && leaf.shape.len() < 4;
     match (known(&leaf.shape), &leaf.shape[..]) {
         (Some(shape), _) => Ok(Form { samples, shape }),
@@ -225,13 +226,8 @@ impl Stream {
     }
 
     fn other_shape(&self, found: &[usize]) -> DataErrorKind {
-        let what = format!(
-            "feature `{}` has the shape {}, the samples of the stream have {}; prepare the dataset with one shape for all, or leave others out with `maxErrors`",
-            self.path,
-            list(found),
-            list(&self.shape)
-        );
-        DataErrorKind::Malformed { what }
+        let (feature, found, expected) = (self.path.clone(), list(found), list(&self.shape));
+        TfdsFault::SampleShape { feature, found, expected }.into()
     }
 
     fn is_class(&self, class: f64) -> bool {

@@ -1,4 +1,4 @@
-//! Which records a chunk has, how they are read, and what they are called.
+//! Which records a chunk has, how they are read, and their keys.
 
 use std::ops::Range;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, DataError, DataErrorKind, Element, Error, Fault, Fetch, Index, Keys,
-    Location, ResourceId, Scattered, Scratch, SequenceSelection,
+    Chunk, Corpus, CorpusFacts, DataError, Element, Error, Fault, Fetch, Index, Keys, Location, ResourceId,
+    Scattered, Scratch, SequenceSelection,
 };
 use tesson_formats::record::{self, End, RecordFile, Want};
 
@@ -15,6 +15,7 @@ use super::column::Stream;
 use super::fill::Filling;
 use super::key::{KeyColumn, KeyOf};
 use super::lengths::{self, counted};
+use crate::fault::TfdsFault;
 use crate::features::{Batch, Schema};
 use crate::ids::Ids;
 use crate::info::FileFormat;
@@ -43,12 +44,6 @@ impl Slice {
     pub(super) fn bytes(&self, size: u64) -> Range<u64> {
         let end = self.first + u64::from(self.n);
         self.place(size, self.first)..self.place(size, end)
-    }
-
-    /// How many records its file should have, why, and how to repair a file that has others.
-    pub(super) fn expected(&self) -> String {
-        let remedy = "correct `shardLengths` there, or put the right file in its place";
-        format!("{} as dataset_info.json says; {remedy}", self.of)
     }
 
     fn place(&self, size: u64, record: u64) -> u64 {
@@ -127,13 +122,13 @@ impl Loading {
         let last = rows.iter().position(|row| slice.first + u64::from(*row) + 1 == slice.of);
         let end = &self.ends[slice.resource as usize];
         let Some(sequence) = last.filter(|_| !end.load(Ordering::Relaxed)) else { return Ok(()) };
-        let Some((offset, what)) = self.records.beyond(slice, fetch, block)? else {
+        let Some((offset, wrong)) = self.records.beyond(slice, fetch, block)? else {
             end.store(true, Ordering::Relaxed);
             return Ok(());
         };
         let fault = Fault {
             sequence: sequence as u32,
-            kind: DataErrorKind::Malformed { what },
+            kind: wrong.into(),
             stream: None,
             resource: ResourceId(slice.resource),
             offset,
@@ -271,7 +266,7 @@ impl Records {
         slice: &Slice,
         fetch: &dyn Fetch,
         into: &mut record::Records,
-    ) -> Result<Option<(u64, String)>, Error> {
+    ) -> Result<Option<(u64, TfdsFault)>, Error> {
         let file = &self.files[slice.resource as usize];
         file.read(Want { first: slice.of, most: 1, bytes: BLOCK_BYTES }, fetch, into)?;
         let offset = match into.end() {
@@ -281,26 +276,26 @@ impl Records {
         };
         let (found, damage) = file.count(fetch)?;
         // A shorter file has faults of its own, one for each record that is missing.
-        let what = match damage {
+        let found = match damage {
             Some(_) if found < slice.of => return Ok(None),
             Some(fault) => format!("{found} records and damage after them ({})", fault.problem),
             None => format!("{found} records"),
         };
-        Ok(Some((offset, format!("found {what} in the shard, expected {}", slice.expected()))))
+        Ok(Some((offset, TfdsFault::RecordCount { found, expected: slice.of })))
     }
 
     /// The key of a record that has one without being read, or must do with such a one.
     pub(super) fn push_key(&self, slice: &Slice, record: u64, keys: &mut KeyColumn) {
-        let behind = record - slice.first;
+        let offset = record - slice.first;
         match (&self.keys, self.numeric_keys) {
-            (KeyOf::Number, _) => keys.push_number(slice.number + behind),
+            (KeyOf::Number, _) => keys.push_number(slice.number + offset),
             (KeyOf::Id, _) | (KeyOf::Feature(_), false) => keys.push_text(self.id(slice, record).as_bytes()),
-            // No number is nobody's; the last ones are the least likely to be somebody's.
-            (KeyOf::Feature(_), true) => keys.push_number(u64::MAX - (slice.record + behind)),
+            // Any number may be the key of another example; the last ones are the least likely to be.
+            (KeyOf::Feature(_), true) => keys.push_number(u64::MAX - (slice.record + offset)),
         }
     }
 
-    /// What a record is called.
+    /// The `tfds_id` of a record.
     pub(super) fn id(&self, slice: &Slice, record: u64) -> String {
         self.ids.id(slice.record + (record - slice.first)).unwrap_or_default()
     }
@@ -330,8 +325,7 @@ impl Records {
 
     /// A file that gives nothing for a record, not even what is wrong with it.
     fn unreadable(&self, slice: &Slice, record: u64) -> Error {
-        let what = format!("record {record} cannot be read");
-        DataError::new(DataErrorKind::Malformed { what }, self.place(slice, 0)).into()
+        DataError::new(TfdsFault::Unreadable { record }, self.place(slice, 0)).into()
     }
 
     /// A place in the file of a slice.

@@ -1,4 +1,4 @@
-//! Examples of a block behind those that a chunk has.
+//! Appends the examples of a block to a chunk.
 
 use std::ops::Range;
 
@@ -7,6 +7,7 @@ use tesson_formats::record::{self, Problem};
 
 use super::corpus::{Records, Slice};
 use super::key::{KeyColumn, KeyOf};
+use crate::fault::{RecordFault, TfdsFault};
 use crate::features::Batch;
 use crate::rows::{Bad, Reading, Step, Why};
 
@@ -41,10 +42,11 @@ impl Filling<'_> {
             Step::Bad(Bad { at, offset, why }) => {
                 let (kind, stream) = match why {
                     Why::Record(kind) => (self.missing(block, at).unwrap_or(kind), None),
-                    Why::Example(path, what) => (
-                        self.of_record(block, at, &what),
-                        path.and_then(|path| self.records.stream_of(&path)),
-                    ),
+                    Why::Example(error) => {
+                        let stream = error.path.as_ref().and_then(|path| self.records.stream_of(path));
+                        let (record, id) = (block.number(at), self.id(block, at));
+                        (RecordFault::of_example(record, Some(id), error).into(), stream)
+                    }
                 };
                 self.leave_out(block, at, offset, kind, stream, &mut alone);
                 Ok(())
@@ -66,9 +68,9 @@ impl Filling<'_> {
             row = good.end;
             self.append_rows(block, at, batch, good)?;
             if let Some(Wrong { kind, stream, .. }) = wrong {
-                let kind = match kind {
-                    DataErrorKind::Malformed { what } => self.of_record(block, at + row, &what),
-                    kind => kind,
+                let kind = match kind.of_format::<TfdsFault>() {
+                    Some(fault) => self.of_record(block, at + row, fault.clone()),
+                    None => kind,
                 };
                 self.leave_out(block, at + row, block.offset(at + row), kind, stream, alone);
                 row += 1;
@@ -77,7 +79,7 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// The first of these rows that a stream or the key has no place for.
+    /// The first of these rows that does not fit a stream or the key.
     fn first_wrong(&self, batch: &Batch, rows: Range<usize>) -> Option<Wrong> {
         let of_stream = |(i, stream): (usize, &super::column::Stream)| {
             let (row, kind) = stream.first_fault(batch, rows.clone())?;
@@ -104,8 +106,7 @@ impl Filling<'_> {
                 (self.out.n_sequences as usize + (row - rows.start), self.records.len(batch, row));
             let indexed = self.out.lengths[sequence];
             if found != u64::from(indexed) {
-                let what = format!("{found} samples, {indexed} when it was indexed; has the file changed?");
-                return Err(self.error(block, at + row, &what));
+                return Err(self.error(block, at + row, TfdsFault::Changed { found, indexed }));
             }
         }
         for (stream, column) in self.records.streams.iter().zip(&mut self.out.streams) {
@@ -113,7 +114,7 @@ impl Filling<'_> {
                 let samples = rows.clone().map(|row| stream.len(batch, row) as u64);
                 let all = samples.sum::<u64>() + u64::from(ends.last().copied().unwrap_or(0));
                 if all > u64::from(u32::MAX) {
-                    return Err(self.error(block, at + rows.start, "more than 2^32 samples in one chunk"));
+                    return Err(self.error(block, at + rows.start, TfdsFault::TooManySamples));
                 }
             }
             stream.append(batch, rows.clone(), column);
@@ -129,7 +130,7 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// Puts zeros or nothing in the place of a sequence that cannot be had.
+    /// Puts zeros or nothing in place of a sequence that cannot be read.
     fn leave_out(
         &mut self,
         block: &record::Records,
@@ -152,19 +153,22 @@ impl Filling<'_> {
     /// What is wrong where the file has fewer records than the dataset says.
     fn missing(&self, block: &record::Records, at: usize) -> Option<DataErrorKind> {
         let Problem::Absent { records } = block.fault(at)?.problem else { return None };
-        let what = format!("found {records} records in the shard, expected {}", self.slice.expected());
-        Some(self.of_record(block, at, &what))
+        let found = format!("{records} records");
+        Some(self.of_record(block, at, TfdsFault::RecordCount { found, expected: self.slice.of }))
     }
 
-    /// What is wrong with a record, which it is, and what it is called.
-    fn of_record(&self, block: &record::Records, at: usize, what: &str) -> DataErrorKind {
-        let record = block.number(at);
-        let id = self.records.id(self.slice, record);
-        DataErrorKind::Malformed { what: format!("record {record} (`{id}`): {what}") }
+    fn id(&self, block: &record::Records, at: usize) -> String {
+        self.records.id(self.slice, block.number(at))
     }
 
-    fn error(&self, block: &record::Records, at: usize, what: &str) -> Error {
-        DataError::new(self.of_record(block, at, what), self.records.place(self.slice, block.offset(at)))
-            .into()
+    /// A fault with the record that it is of.
+    fn of_record(&self, block: &record::Records, at: usize, fault: TfdsFault) -> DataErrorKind {
+        let (record, id) = (block.number(at), Some(self.id(block, at)));
+        RecordFault { record, id, feature: None, fault }.into()
+    }
+
+    fn error(&self, block: &record::Records, at: usize, fault: TfdsFault) -> Error {
+        let place = self.records.place(self.slice, block.offset(at));
+        DataError::new(self.of_record(block, at, fault), place).into()
     }
 }

@@ -1,16 +1,17 @@
-//! What examples are called, and by what they are joined with those of other deserializers.
+//! Keys of examples, by which they are joined with those of other deserializers.
 
 use std::sync::Arc;
 
 use tesson_core::{ConfigError, DataErrorKind, Keys};
 
 use super::numbers::{is_whole, whole};
+use crate::fault::TfdsFault;
 use crate::features::{self, Batch, Column, DType, Feature, Schema, Selection, shape_text};
 
 /// Bytes of a key, at most: keys of a chunk are counted in 32 bits.
 const LONGEST: usize = 1 << 16;
 
-/// What an example is called.
+/// What the key of an example is.
 pub(super) enum KeyOf {
     /// Its number in its split.
     Number,
@@ -87,10 +88,9 @@ impl KeyFeature {
     }
 
     fn key<'a>(&self, column: &'a Column, row: usize) -> Result<Found<'a>, DataErrorKind> {
-        let path = || &self.alone.columns[0].path;
-        let malformed = |what: String| DataErrorKind::Malformed { what };
+        let feature = || self.alone.columns[0].path.clone();
         if column.missing.as_ref().is_some_and(|missing| missing.binary_search(&row).is_ok()) {
-            return Err(malformed(format!("feature `{}`: the key is absent", path())));
+            return Err(TfdsFault::NoKey { feature: feature() }.into());
         }
         let key = match &column.data {
             features::Data::Strings { bytes, ends } => {
@@ -103,24 +103,18 @@ impl KeyFeature {
         };
         match key {
             Found::Text(text) if text.len() > LONGEST => {
-                let n = text.len();
-                Err(malformed(format!("feature `{}`: a key of {n} bytes, at most {LONGEST} are one", path())))
+                Err(TfdsFault::LongKey { feature: feature(), found: text.len(), most: LONGEST }.into())
             }
             Found::Text(text) if self.numeric => {
                 let number = std::str::from_utf8(text).ok().and_then(|text| text.parse::<u64>().ok());
-                let text = || String::from_utf8_lossy(&text[..text.len().min(40)]);
                 number.map(|n| Found::Whole(n.into())).ok_or_else(|| {
-                    malformed(format!(
-                        "feature `{}`: the key is `{}`, expected a number from 0; with `useNumericSequenceKeys = false` any text is one",
-                        path(),
-                        text()
-                    ))
+                    let key = format!("`{}`", String::from_utf8_lossy(&text[..text.len().min(40)]));
+                    TfdsFault::KeyNotNumber { feature: feature(), key, kind: "text" }.into()
                 })
             }
-            Found::Whole(n) if self.numeric && u64::try_from(n).is_err() => Err(malformed(format!(
-                "feature `{}`: the key is {n}, expected a number from 0; with `useNumericSequenceKeys = false` any number is one",
-                path()
-            ))),
+            Found::Whole(n) if self.numeric && u64::try_from(n).is_err() => {
+                Err(TfdsFault::KeyNotNumber { feature: feature(), key: n.to_string(), kind: "number" }.into())
+            }
             key => Ok(key),
         }
     }
@@ -137,7 +131,7 @@ enum Found<'a> {
     Text(&'a [u8]),
 }
 
-/// Keys one behind the other: all numbers, or all texts.
+/// A column of keys: all numbers, or all texts.
 pub(super) struct KeyColumn {
     numeric: bool,
     numbers: Vec<u64>,

@@ -3,11 +3,11 @@
 //! | file | subject |
 //! |---|---|
 //! | `mod` | what is delivered, and the index: a chunk is a run of records of a file |
-//! | `corpus` | which records a chunk has, how they are read, and what they are called |
-//! | `fill` | rows to the columns of a chunk, with what is wrong with them |
+//! | `corpus` | which records a chunk has, how they are read, and their keys |
+//! | `fill` | appends decoded rows to the columns of a chunk, with their faults |
 //! | `column`, `numbers` | values of a feature to those of a stream |
 //! | `lengths` | how many samples each example has, where that differs |
-//! | `key` | what examples are called and joined by |
+//! | `key` | the keys by which examples are joined |
 //!
 //! Streams have samples of a fixed size: a feature of an unknown first dimension, or in a sequence, is a sequence of as many
 //! samples as it has there; what is unknown in two ways is refused. The order is the engine's.
@@ -73,14 +73,8 @@ impl StreamOf {
     }
 }
 
-/// What a deserializer of a split is made from.
-pub struct TfdsSpec<'a> {
-    /// The dataset.
-    pub dataset: &'a Dataset,
-    /// What is read of which files.
-    pub plan: &'a [FileInstruction],
-    /// Its features.
-    pub features: &'a Feature,
+/// What a deserializer delivers of a split, and how.
+pub struct TfdsOptions {
     /// The streams; empty for every feature that can be one, under its own path.
     pub streams: Vec<StreamOf>,
     /// The type of all values.
@@ -93,7 +87,7 @@ pub struct TfdsSpec<'a> {
     pub max_errors: u64,
     /// Decoded chunks are kept in memory.
     pub keep: bool,
-    /// The folder of index caches.
+    /// The folder of index caches, by default that of the dataset.
     pub index_folder: Option<PathBuf>,
     /// Counted lengths are kept there, and taken from there the next time.
     pub cache_index: bool,
@@ -114,56 +108,64 @@ impl TfdsDeserializer {
     ///
     /// # Errors
     /// An unknown feature, one that is no stream or no key, and files that cannot be read.
-    pub fn new(spec: TfdsSpec<'_>) -> Result<TfdsDeserializer, ConfigError> {
-        let whole = Schema::new(spec.features, &Selection::default())?;
-        let streams = if spec.streams.is_empty() { all_streams(&whole) } else { spec.streams };
+    pub fn new(
+        dataset: &Dataset,
+        plan: &[FileInstruction],
+        features: &Feature,
+        options: &TfdsOptions,
+    ) -> Result<TfdsDeserializer, ConfigError> {
+        let streams = match &options.streams[..] {
+            [] => all_streams(&Schema::new(features, &Selection::default())?),
+            streams => streams.to_vec(),
+        };
         if streams.is_empty() {
             let what = "no feature of the dataset has numbers in samples of a known shape; name streams and their `shape`";
             return Err(ConfigError::new("input", what));
         }
-        let wanted = streams.iter().map(|stream| &stream.feature).chain(&spec.key).cloned().collect();
+        let wanted = streams.iter().map(|stream| &stream.feature).chain(&options.key).cloned().collect();
         let selection = Selection { features: Some(wanted), raw: Vec::new() };
-        let schema = Arc::new(Schema::new(spec.features, &selection)?);
+        let schema = Arc::new(Schema::new(features, &selection)?);
         let columns = streams.iter().map(|stream| column::Stream::new(stream, &schema));
         let columns: Vec<column::Stream> = columns.collect::<Result<_, _>>()?;
         let info = |(stream, column): (&StreamOf, &column::Stream)| {
             let shape = Shape::new(column.shape.clone());
-            StreamInfo::dense(&stream.name, shape, spec.element).with_sparse(stream.one_hot)
+            StreamInfo::dense(&stream.name, shape, options.element).with_sparse(stream.one_hot)
         };
         let infos = streams.iter().zip(&columns).map(info).collect();
-        let numeric = spec.numeric_keys;
-        let keys = match &spec.key {
-            Some(path) => KeyOf::Feature(KeyFeature::new(path, spec.features, &schema, numeric)?),
+        let numeric = options.numeric_keys;
+        let keys = match &options.key {
+            Some(path) => KeyOf::Feature(KeyFeature::new(path, features, &schema, numeric)?),
             None if numeric => KeyOf::Number,
             None => KeyOf::Id,
         };
-        let Layout { paths, slices, identity: of_files } = lay_out(spec.dataset, spec.plan);
-        let files = (0..paths.len()).map(|i| records::open(spec.dataset.file_format, ResourceId(i as u32)));
-        let lengths = Lengths::new(&columns, spec.features)?;
+        let Layout { paths, slices, identity: of_files } = lay_out(dataset, plan);
+        let files = (0..paths.len()).map(|i| records::open(dataset.file_format, ResourceId(i as u32)));
+        let lengths = Lengths::new(&columns, features)?;
         let records = Records {
             files: files.collect::<Result<_, _>>()?,
             paths: paths.iter().map(|path| Arc::from(path.as_path())).collect(),
             keys,
             numeric_keys: numeric,
-            ids: Ids::new(spec.dataset, spec.plan),
+            ids: Ids::new(dataset, plan),
             slices,
             schema,
             streams: columns,
-            element: spec.element,
-            format: spec.dataset.file_format,
+            element: options.element,
+            format: dataset.file_format,
         };
         let identity = streams.iter().fold(Identity::of("TFDSDeserializer"), |text, s| s.write(text));
         let identity = identity
-            .field("key", Maybe(spec.key.as_deref().map(Quoted)))
+            .field("key", Maybe(options.key.as_deref().map(Quoted)))
             .field("numeric", numeric)
             .word(of_files.text());
         let mut facts = DeserializerFacts::new(NAME, paths, infos, identity.text());
-        facts.max_errors = spec.max_errors;
-        facts.keep_in_memory = spec.keep;
-        facts.index_folder = spec.index_folder;
+        facts.max_errors = options.max_errors;
+        facts.keep_in_memory = options.keep;
+        facts.index_folder =
+            Some(options.index_folder.clone().unwrap_or_else(|| dataset.directories[0].clone().into()));
         // Without counted lengths the dataset's description is the index.
         if lengths.is_some() {
-            facts.index_cache = IndexCache::enabled(spec.cache_index);
+            facts.index_cache = IndexCache::enabled(options.cache_index);
         }
         Ok(TfdsDeserializer { facts, records: Arc::new(records), lengths })
     }

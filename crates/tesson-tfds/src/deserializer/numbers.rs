@@ -1,6 +1,6 @@
 //! Stored values as numbers.
 
-use crate::features::DType;
+use crate::features::{DType, Number, from_bfloat16, from_half};
 
 /// Whether values of a type can be those of a stream.
 pub(super) fn is_number(dtype: DType) -> bool {
@@ -15,16 +15,7 @@ pub(super) fn is_whole(dtype: DType) -> bool {
 
 /// One whole number.
 pub(super) fn whole(dtype: DType, bytes: &[u8]) -> i128 {
-    let mut wide = [0; 8];
-    let n = bytes.len().min(8);
-    wide[..n].copy_from_slice(&bytes[..n]);
-    let shift = 64 - 8 * n as u32;
-    match dtype {
-        DType::Bool | DType::UInt8 | DType::UInt16 | DType::UInt32 | DType::UInt64 => {
-            u64::from_le_bytes(wide).into()
-        }
-        _ => ((u64::from_le_bytes(wide) << shift) as i64 >> shift).into(),
-    }
+    if let Number::Whole(n) = Number::of(dtype, bytes) { n } else { 0 }
 }
 
 /// Each value of a column. Numbers of 64 bits beyond 2^53 are rounded, which is all that a stream can hold.
@@ -46,27 +37,10 @@ pub(super) fn each(dtype: DType, bytes: &[u8], mut to: impl FnMut(f64)) {
         DType::Float32 => all!(f32, 4),
         DType::Float64 => all!(f64, 8),
         DType::BFloat16 => {
-            bytes.as_chunks::<2>().0.iter().for_each(|b| to(bfloat16(u16::from_le_bytes(*b)).into()));
+            bytes.as_chunks::<2>().0.iter().for_each(|b| to(from_bfloat16(u16::from_le_bytes(*b)).into()));
         }
-        DType::Float16 => bytes.as_chunks::<2>().0.iter().for_each(|b| to(float16(u16::from_le_bytes(*b)))),
+        DType::Float16 => bytes.as_chunks::<2>().0.iter().for_each(|b| to(from_half(u16::from_le_bytes(*b)))),
         DType::Complex64 | DType::Complex128 | DType::String => {}
-    }
-}
-
-/// The upper half of a 32-bit float.
-fn bfloat16(bits: u16) -> f32 {
-    f32::from_bits(u32::from(bits) << 16)
-}
-
-/// IEEE 754's half precision: 1 bit of sign, 5 of exponent, 10 of fraction.
-fn float16(bits: u16) -> f64 {
-    let sign = if bits & 0x8000 == 0 { 1.0 } else { -1.0 };
-    let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
-    sign * match exponent {
-        0 => fraction * 2f64.powi(-24),
-        0x1f if fraction == 0.0 => f64::INFINITY,
-        0x1f => f64::NAN,
-        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
     }
 }
 
@@ -86,10 +60,10 @@ mod tests {
             (0xfc00, f64::NEG_INFINITY),
         ];
         for (bits, value) in cases {
-            assert_eq!(float16(bits), value, "{bits:#06x}");
+            assert_eq!(from_half(bits), value, "{bits:#06x}");
         }
-        assert!(float16(0x7e00).is_nan());
-        assert_eq!(bfloat16(0xbfc0), -1.5);
+        assert!(from_half(0x7e00).is_nan());
+        assert_eq!(from_bfloat16(0xbfc0), -1.5);
     }
 
     #[test]

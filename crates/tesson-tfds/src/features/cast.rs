@@ -23,7 +23,7 @@ pub(super) fn floats(dtype: DType, values: &[f32], out: &mut Vec<u8>) {
 }
 
 /// The value of a 16-bit float, exactly.
-pub(super) fn from_half(bits: u16) -> f64 {
+pub(crate) fn from_half(bits: u16) -> f64 {
     let (exponent, fraction) = (i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff));
     let magnitude = match exponent {
         0 => fraction * 2f64.powi(-24),
@@ -32,6 +32,11 @@ pub(super) fn from_half(bits: u16) -> f64 {
         e => (1024.0 + fraction) * 2f64.powi(e - 25),
     };
     if bits & 0x8000 == 0 { magnitude } else { -magnitude }
+}
+
+/// The value of a float of 16 bits with the exponent of 32-bit ones: their upper half.
+pub(crate) fn from_bfloat16(bits: u16) -> f32 {
+    f32::from_bits(u32::from(bits) << 16)
 }
 
 /// The nearest float of 16 bits with the exponent of 32-bit ones, halves to even.

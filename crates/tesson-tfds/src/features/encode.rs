@@ -16,6 +16,7 @@ use super::decode::{Decoder, Limits};
 use super::dtype::DType;
 use super::fault::{FeatureError, FeatureFault};
 use super::labels::LabelRanges;
+use super::number::Number;
 use super::schema::{Plan, Schema};
 use super::tree::{Coding, Dim};
 use super::zlib;
@@ -144,7 +145,10 @@ impl Encoder {
             Ok(()) => self.ranges.check(&self.batch, 0).next().map_or(Ok(()), Err),
             // A build without this kind of picture cannot tell.
             Err(failed)
-                if matches!(failed.error.fault, FeatureFault::Picture(PictureError::NotBuilt { .. })) =>
+                if matches!(
+                    failed.error.fault,
+                    FeatureFault::Picture { error: PictureError::NotBuilt { .. } }
+                ) =>
             {
                 Ok(())
             }
@@ -350,14 +354,6 @@ fn picture(dtype: DType, shape: &[usize], memory: &[u8]) -> Result<Vec<u8>, Feat
     encode::png(memory, [height, width, channels], depth).map_err(unwritable)
 }
 
-/// A number of any type.
-#[derive(Clone, Copy)]
-enum Number {
-    Whole(i128),
-    Real(f64),
-    Complex(f64, f64),
-}
-
 impl GivenArray<'_> {
     fn numbers(&self) -> impl Iterator<Item = Number> {
         let size = self.dtype.size().unwrap_or(1);
@@ -378,33 +374,6 @@ impl GivenArray<'_> {
 }
 
 impl Number {
-    fn of(dtype: DType, bytes: &[u8]) -> Number {
-        fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
-            bytes.first_chunk().copied().unwrap_or([0; N])
-        }
-        let float = |bytes: &[u8]| f64::from(f32::from_le_bytes(first(bytes)));
-        let double = |bytes: &[u8]| f64::from_le_bytes(first(bytes));
-        match dtype {
-            DType::Bool => Number::Whole(i128::from(bytes[0] != 0)),
-            DType::UInt8 | DType::String => Number::Whole(bytes[0].into()),
-            DType::Int8 => Number::Whole((bytes[0] as i8).into()),
-            DType::Int16 => Number::Whole(i16::from_le_bytes(first(bytes)).into()),
-            DType::Int32 => Number::Whole(i32::from_le_bytes(first(bytes)).into()),
-            DType::Int64 => Number::Whole(i64::from_le_bytes(first(bytes)).into()),
-            DType::UInt16 => Number::Whole(u16::from_le_bytes(first(bytes)).into()),
-            DType::UInt32 => Number::Whole(u32::from_le_bytes(first(bytes)).into()),
-            DType::UInt64 => Number::Whole(u64::from_le_bytes(first(bytes)).into()),
-            DType::Float16 => Number::Real(cast::from_half(u16::from_le_bytes(first(bytes)))),
-            DType::BFloat16 => {
-                Number::Real(f32::from_bits(u32::from(u16::from_le_bytes(first(bytes))) << 16).into())
-            }
-            DType::Float32 => Number::Real(float(bytes)),
-            DType::Float64 => Number::Real(double(bytes)),
-            DType::Complex64 => Number::Complex(float(bytes), float(&bytes[4..])),
-            DType::Complex128 => Number::Complex(double(bytes), double(&bytes[8..])),
-        }
-    }
-
     /// Appends it in a type.
     fn write(self, dtype: DType, out: &mut Vec<u8>) -> Result<(), FeatureFault> {
         let kind = |found: &str, expected| FeatureFault::Kind { found: found.into(), expected };

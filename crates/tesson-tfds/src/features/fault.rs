@@ -4,6 +4,7 @@ use std::fmt;
 
 use tesson_core::did_you_mean;
 use tesson_formats::example::ExampleError;
+use tesson_formats::example::Fault::Cut;
 use tesson_image::decode::PictureError;
 
 use super::tree::{Dim, shape_text};
@@ -20,178 +21,93 @@ pub struct FeatureError {
     pub fault: FeatureFault,
 }
 
-/// What is wrong with an example or one of its features.
-#[non_exhaustive]
-#[derive(Clone, Debug, PartialEq)]
-pub enum FeatureFault {
-    /// The record is no message, or a key holds a list of another kind.
-    Example(ExampleError),
-    /// The key of a feature that is not optional is absent.
-    Missing {
-        /// The key.
-        key: String,
-    },
-    /// A number of values that the shape does not allow.
-    Count {
-        /// How many there are.
-        found: usize,
-        /// The shape, sequences first.
-        shape: Vec<Dim>,
-    },
-    /// Row lengths of one level that do not add up to the number of parts of the next.
-    RowLengths {
-        /// Their key.
-        key: String,
-        /// Their sum.
-        sum: u64,
-        /// The parts that there are.
-        parts: usize,
-    },
-    /// A row length below zero, or another one than the sequence's fixed length.
-    RowLength {
-        /// Its key.
-        key: String,
-        /// The row length.
-        found: i64,
-        /// The fixed length, if there is one.
-        expected: Dim,
-    },
-    /// An encoded array whose bytes do not fill its shape.
-    Bytes {
-        /// Its bytes.
-        found: usize,
-        /// Bytes of a value.
-        size: usize,
-        /// The shape.
-        shape: Vec<Dim>,
-    },
-    /// A stream of zlib that is damaged, or more than may be decompressed.
-    Zlib {
-        /// What is wrong with it.
-        what: String,
-    },
-    /// A picture that cannot be decoded.
-    Picture(PictureError),
-    /// Sound that cannot be decoded.
-    Sound {
-        /// What is wrong with it.
-        what: String,
-    },
-    /// A decoded array, or a shape that is stored beside one, does not fit what the feature declares.
-    Shape {
-        /// What was found.
-        found: Vec<i64>,
-        /// What is declared.
-        declared: Vec<Dim>,
-    },
-    /// A class label that is none of the classes.
-    Label {
-        /// The label.
-        found: i64,
-        /// The number of classes.
-        classes: u64,
-    },
-    /// Text that is the name of no class.
-    LabelName {
-        /// The text.
-        found: String,
-        /// The names of the classes.
-        names: Vec<String>,
-    },
-    /// A value given to a writer that the feature's type cannot hold.
-    Range {
-        /// The value.
-        found: String,
-        /// The type, and how it is stored.
-        dtype: &'static str,
-    },
-    /// Values of a kind that the feature does not store, given to a writer.
-    Kind {
-        /// What was given.
-        found: String,
-        /// What the feature stores.
-        expected: &'static str,
-    },
-    /// An array that cannot be written as a picture.
-    Unwritable {
-        /// What is wrong with it.
-        what: String,
-    },
-    /// Members of a nested stream that have different numbers of elements.
-    Elements {
-        /// Those of this feature.
-        found: usize,
-        /// Another feature of the stream.
-        other: String,
-        /// Those of that.
-        expected: usize,
-    },
-    /// Items of one sequence that cannot be stacked into an array.
-    Unequal {
-        /// The shape of the first one.
-        first: Vec<usize>,
-        /// Another shape.
-        found: Vec<usize>,
-    },
+tesson_core::error_kinds! {
+    /// What is wrong with an example or one of its features.
+    pub enum FeatureFault {
+        /// The record is not a `tf.train.Example`, or a key holds a list of another kind.
+        Example { error: ExampleError = ExampleError { offset: 12, fault: Cut } }
+            = "example.malformed": "{error}"
+            => "Prepare the dataset again, or leave the record out with `maxErrors`.",
+        /// The key of a feature that is not optional is missing.
+        Missing { key: String = "label".into() }
+            = "example.missing-key": "key `{key}` is absent, and the feature is not optional"
+            => "Prepare the dataset again, or declare the feature as optional.",
+        /// The number of stored values does not fill the declared shape.
+        Count { found: usize = 5, shape: Vec<Dim> = vec![None, Some(2)] }
+            = "example.value-count": ("{found} values are stored, which do not fill the shape {}", shape_text(shape))
+            => "Declare the shape that the examples have.",
+        /// The row lengths of one level do not add up to the number of parts of the next.
+        RowLengths { key: String = "words/ragged_row_lengths_0".into(), sum: u64 = 7, parts: usize = 6 }
+            = "example.row-length-sum": "the row lengths of `{key}` add up to {sum}, but there are {parts} parts"
+            => "Prepare the dataset again.",
+        /// A row length is negative, or differs from the declared length of the sequence.
+        RowLength { key: String = "words/ragged_row_lengths_0".into(), found: i64 = 3, expected: Dim = Some(4) }
+            = "example.row-length": ("`{key}` holds a row length of {found}{}", match expected {
+                None => String::new(),
+                Some(length) => format!(", the sequence's length is {length}"),
+            })
+            => "Prepare the dataset again, or declare the length that the sequences have.",
+        /// The bytes of an encoded array do not fill its shape.
+        Bytes { found: usize = 10, size: usize = 4, shape: Vec<Dim> = vec![Some(3)] }
+            = "example.byte-count": ("{found} bytes are stored, which do not fill the shape {} with {size} bytes a value", shape_text(shape))
+            => "Prepare the dataset again, or declare the shape and type that the examples have.",
+        /// A zlib stream is damaged, or decompresses to more than is allowed.
+        Zlib { what: String = "the checksum is another one".into() }
+            = "example.zlib": "zlib: {what}"
+            => "Prepare the dataset again, or leave the record out with `maxErrors`.",
+        /// A picture cannot be decoded.
+        Picture { error: PictureError = PictureError::Unknown { begin: vec![0, 1, 2, 3], expected: "PNG, JPEG, GIF or BMP" } }
+            = "example.picture": "{error}"
+            => "Replace the picture, or leave the record out with `maxErrors`.",
+        /// Sound cannot be decoded.
+        Sound { what: String = "the file does not begin with `RIFF`".into() }
+            = "example.sound": "sound: {what}"
+            => "Replace the sound, or leave the record out with `maxErrors`.",
+        /// A decoded array, or a shape that is stored beside one, does not fit the declared shape.
+        Shape { found: Vec<i64> = vec![28, 27, 1], declared: Vec<Dim> = vec![Some(28), Some(28), Some(1)] }
+            = "example.shape": ("the shape is {}, declared is {}", list(found), shape_text(declared))
+            => "Declare the shape that the examples have.",
+        /// A class label is none of the classes.
+        Label { found: i64 = 10, classes: u64 = 10 }
+            = "example.label": ("label {found}, {}", match classes {
+                0 => "but the feature has no classes".to_owned(),
+                n => format!("expected 0 to {}, or -1 for no label", n - 1),
+            })
+            => "Correct the label, or the number of classes.",
+        /// A text is the name of no class.
+        LabelName { found: String = "dgo".into(), names: Vec<String> = vec!["cat".into(), "dog".into()] }
+            = "example.label-name": ("label `{found}`, {}", expected_names(found, names))
+            => "Correct the name, or add it to the names of the classes.",
+        /// A value given to a writer does not fit the type of the feature.
+        Range { found: String = "300".into(), dtype: &'static str = "uint8" }
+            = "example.value-range": "found {found}, which does not fit {dtype}"
+            => "Declare a type that holds the value.",
+        /// Values given to a writer are of a kind that the feature does not store.
+        Kind { found: String = "text".into(), expected: &'static str = "numbers" }
+            = "example.value-kind": "found {found}, expected {expected}"
+            => "Give values of the declared kind.",
+        /// An array cannot be written as a picture.
+        Unwritable { what: String = "the array has 5 channels, expected 1 to 4".into() }
+            = "example.unwritable-picture": "picture: {what}"
+            => "Give an array of a shape and type that pictures have.",
+        /// Members of a nested dataset have different numbers of elements.
+        Elements { found: usize = 3, other: String = "steps/action".into(), expected: usize = 4 }
+            = "example.element-count": "{found} elements of a nested stream, beside {expected} of `{other}`"
+            => "Prepare the dataset again.",
+        /// Items of one sequence have different shapes, and cannot be stacked.
+        Unequal { first: Vec<usize> = vec![2, 3], found: Vec<usize> = vec![2, 4] }
+            = "example.unequal-items": ("items of one sequence have the shapes {} and {}, and form no array", list(first), list(found))
+            => "Declare the sequence as ragged, or prepare items of one shape.",
+    }
 }
 
-impl fmt::Display for FeatureFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            FeatureFault::Example(error) => error.fmt(f),
-            FeatureFault::Missing { key } => {
-                write!(f, "key `{key}` is absent, and the feature is not optional")
-            }
-            FeatureFault::Count { found, shape } => {
-                write!(f, "{found} values are stored, which do not fill the shape {}", shape_text(shape))
-            }
-            FeatureFault::RowLengths { key, sum, parts } => {
-                write!(f, "the row lengths of `{key}` add up to {sum}, but there are {parts} parts")
-            }
-            FeatureFault::RowLength { key, found, expected: None } => {
-                write!(f, "`{key}` holds a row length of {found}")
-            }
-            FeatureFault::RowLength { key, found, expected: Some(length) } => {
-                write!(f, "`{key}` holds a row length of {found}, the sequence's length is {length}")
-            }
-            FeatureFault::Bytes { found, size, shape } => {
-                let shape = shape_text(shape);
-                write!(
-                    f,
-                    "{found} bytes are stored, which do not fill the shape {shape} with {size} bytes a value"
-                )
-            }
-            FeatureFault::Zlib { what } => write!(f, "zlib: {what}"),
-            FeatureFault::Picture(error) => error.fmt(f),
-            FeatureFault::Sound { what } => write!(f, "sound: {what}"),
-            FeatureFault::Shape { found, declared } => {
-                write!(f, "the shape is {}, declared is {}", list(found), shape_text(declared))
-            }
-            FeatureFault::Label { found, classes } => match classes {
-                0 => write!(f, "label {found}, but the feature has no classes"),
-                n => write!(f, "label {found}, expected 0 to {}, or -1 for no label", n - 1),
-            },
-            FeatureFault::LabelName { found, names } => {
-                let hint = did_you_mean(found, names.iter().map(String::as_str));
-                let shown: Vec<&str> = names.iter().take(SHOWN_NAMES).map(String::as_str).collect();
-                let more = if names.len() > SHOWN_NAMES { ", …" } else { "" };
-                match shown.is_empty() {
-                    true => write!(f, "label `{found}`, but the classes have no names; give their numbers"),
-                    false => write!(f, "label `{found}`, expected one of {}{more}{hint}", shown.join(", ")),
-                }
-            }
-            FeatureFault::Range { found, dtype } => write!(f, "found {found}, which does not fit {dtype}"),
-            FeatureFault::Kind { found, expected } => write!(f, "found {found}, expected {expected}"),
-            FeatureFault::Unwritable { what } => write!(f, "picture: {what}"),
-            FeatureFault::Elements { found, other, expected } => {
-                write!(f, "{found} elements of a nested stream, beside {expected} of `{other}`")
-            }
-            FeatureFault::Unequal { first, found } => {
-                let (first, found) = (list(first), list(found));
-                write!(f, "items of one sequence have the shapes {first} and {found}, and form no array")
-            }
-        }
+fn expected_names(found: &str, names: &[String]) -> String {
+    if names.is_empty() {
+        return "but the classes have no names; give their numbers".into();
     }
+    let more = if names.len() > SHOWN_NAMES { ", …" } else { "" };
+    let hint = did_you_mean(found, names.iter().map(String::as_str));
+    format!("expected one of {}{more}{hint}", names[..names.len().min(SHOWN_NAMES)].join(", "))
 }
 
 fn list<T: fmt::Display>(dims: &[T]) -> String {

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value as Json, json};
 use sha2::{Digest, Sha256};
 
-use super::cast::from_half;
 use super::dtype::DType;
+use super::number::Number;
 use super::value::{Array, Slice, Value};
 
 /// Arrays of more values are given by their digest and some of the values.
@@ -61,36 +61,18 @@ fn digest(bytes: &[u8]) -> String {
 
 /// A value of a fixed size, from its bytes.
 fn number(dtype: DType, bytes: &[u8]) -> Json {
-    /// The first bytes, as many as a type has.
-    fn first<const N: usize>(bytes: &[u8]) -> [u8; N] {
-        bytes.first_chunk().copied().unwrap_or([0; N])
-    }
-    match dtype {
-        DType::Bool => json!(bytes[0] != 0),
-        DType::Int8 => json!(bytes[0] as i8),
-        DType::Int16 => json!(i16::from_le_bytes(first(bytes))),
-        DType::Int32 => json!(i32::from_le_bytes(first(bytes))),
-        DType::Int64 => json!(i64::from_le_bytes(first(bytes))),
-        DType::UInt8 => json!(bytes[0]),
-        DType::UInt16 => json!(u16::from_le_bytes(first(bytes))),
-        DType::UInt32 => json!(u32::from_le_bytes(first(bytes))),
-        DType::UInt64 => json!(u64::from_le_bytes(first(bytes))),
-        DType::Float16 => float(from_half(u16::from_le_bytes(first(bytes)))),
-        DType::BFloat16 => float(f32::from_bits(u32::from(u16::from_le_bytes(first(bytes))) << 16).into()),
-        DType::Float32 => single(first(bytes)),
-        DType::Float64 => float(f64::from_le_bytes(first(bytes))),
-        DType::Complex64 => json!([single(first(bytes)), single(first(&bytes[4..]))]),
-        DType::Complex128 => {
-            json!([float(f64::from_le_bytes(first(bytes))), float(f64::from_le_bytes(first(&bytes[8..])))])
-        }
-        DType::String => Json::Null,
+    let real = if matches!(dtype, DType::Float32 | DType::Complex64) { single } else { float };
+    match Number::of(dtype, bytes) {
+        Number::Whole(n) if dtype == DType::Bool => json!(n != 0),
+        Number::Whole(n) => i64::try_from(n).map_or_else(|_| json!(n as u64), |n| json!(n)),
+        Number::Real(x) => real(x),
+        Number::Complex(x, y) => json!([real(x), real(y)]),
     }
 }
 
 /// A 32-bit float, with the fewest digits that bring it back.
-fn single(bytes: [u8; 4]) -> Json {
-    let value = f32::from_le_bytes(bytes);
-    float(value.to_string().parse().unwrap_or(f64::from(value)))
+fn single(value: f64) -> Json {
+    float((value as f32).to_string().parse().unwrap_or(value))
 }
 
 /// JSON has no infinities and nothing that is no number: these are words.
@@ -126,6 +108,7 @@ fn base64(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::cast::from_half;
     use super::*;
 
     #[test]
@@ -138,8 +121,8 @@ mod tests {
 
     #[test]
     fn floats_come_back() {
-        assert_eq!(single(0.1f32.to_le_bytes()), json!(0.1));
-        assert_eq!(single(f32::NEG_INFINITY.to_le_bytes()), json!("-inf"));
+        assert_eq!(number(DType::Float32, &0.1f32.to_le_bytes()), json!(0.1));
+        assert_eq!(number(DType::Float32, &f32::NEG_INFINITY.to_le_bytes()), json!("-inf"));
         assert_eq!(from_half(0x3c01), 1.0009765625);
         assert_eq!(from_half(0xfc00), f64::NEG_INFINITY);
         assert_eq!(from_half(0x0001), 2f64.powi(-24));

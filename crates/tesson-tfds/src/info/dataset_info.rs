@@ -8,6 +8,7 @@ use serde_json::Value;
 use tesson_core::DataError;
 
 use super::{Template, Version};
+use crate::fault::TfdsFault;
 use crate::json::{Message, parse};
 
 /// What the files of a dataset are.
@@ -161,12 +162,17 @@ impl DatasetInfo {
         let info = Message::root(file, &fields);
         let blocked = info.text("isBlocked")?;
         if !blocked.is_empty() {
-            return Err(info.malformed("isBlocked", format!("the dataset is blocked: {blocked}")));
+            return Err(info.error(TfdsFault::Blocked { why: blocked.to_owned() }));
         }
         let name = required(&info, "name")?;
         let version = required(&info, "version")?;
         let version = version.parse().map_err(|()| {
-            info.malformed("version", format!("found `{version}`, expected three numbers `x.y.z`"))
+            let found = format!("`{version}`");
+            info.error(TfdsFault::FieldKind {
+                path: "version".into(),
+                found,
+                expected: "three numbers `x.y.z`",
+            })
         })?;
         let format = |name: &str| FileFormat::parse(name);
         let file_format =
@@ -184,7 +190,7 @@ impl DatasetInfo {
             version,
             config: (!config.is_empty()).then(|| config.to_owned()),
             file_format,
-            // A format of a later version that nobody asks for does no harm.
+            // An unknown format is harmless unless it is read.
             alternative_formats: others.iter().filter_map(|name| format(name).ok()).collect(),
             disable_shuffling: info.truth("disableShuffling")?,
             splits,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Dataset, Nest, Split};
 
-/// File names that are told of each split.
+/// File names that are listed for each split.
 const SHOWN: usize = 4;
 
 impl Dataset {

@@ -96,7 +96,7 @@ fn snake_case(name: &str) -> String {
             apart.push('_');
             apart.push(chars[i]);
             i += 1;
-            // The whole word belongs to this match: another one begins behind it.
+            // The whole word belongs to this match: another one begins after it.
             while i < chars.len() && is_small(chars[i]) {
                 apart.push(chars[i]);
                 i += 1;

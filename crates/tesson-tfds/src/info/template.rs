@@ -43,8 +43,8 @@ impl Template {
     pub fn parse(text: &str) -> Result<Template, String> {
         let mut rest = if text.is_empty() { DEFAULT } else { text };
         let mut parts = Vec::new();
-        while let Some((before, behind)) = rest.split_once('{') {
-            let Some((name, behind)) = behind.split_once('}').filter(|_| !before.contains('}')) else {
+        while let Some((before, after)) = rest.split_once('{') {
+            let Some((name, after)) = after.split_once('}').filter(|_| !before.contains('}')) else {
                 return Err(format!("`{text}`: a brace stands alone"));
             };
             let Some(variable) = VARIABLES.iter().find(|v| **v == name) else {
@@ -55,7 +55,7 @@ impl Template {
             };
             parts.extend((!before.is_empty()).then(|| Part::Text(before.to_owned())));
             parts.push(Part::Variable(variable));
-            rest = behind;
+            rest = after;
         }
         if rest.contains('}') {
             return Err(format!("`{text}`: a brace stands alone"));

@@ -12,7 +12,7 @@ pub struct Absolute {
     pub split: usize,
     /// The first record.
     pub from: i64,
-    /// The record behind the last one.
+    /// The record after the last one.
     pub to: i64,
 }
 

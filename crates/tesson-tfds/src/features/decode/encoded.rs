@@ -172,7 +172,8 @@ impl Item<'_> {
             depth: if self.plan.leaf.dtype == DType::UInt16 { Depth::Sixteen } else { Depth::Eight },
             limit: self.limits.value_bytes,
         };
-        let shape = picture::decode_at(bytes, want, self.plan.scale, out).map_err(FeatureFault::Picture)?;
+        let shape = picture::decode_at(bytes, want, self.plan.scale, out)
+            .map_err(|error| FeatureFault::Picture { error })?;
         self.dims.extend(shape.dims());
         if floats && let Some(last) = self.dims.last_mut() {
             *last = 1;

@@ -1,26 +1,25 @@
 //! Records into columns: what is stored of each feature becomes its values (§6.2–6.4).
 //!
-//! Records are taken in bulk. The parser makes lists of them; then each column in turn is filled for all records at once,
-//! in two steps: `layout.rs` finds out from the lists' lengths how many parts and items each row has, and values are cast,
-//! copied or decoded: `numbers.rs`, `strings.rs`, and `encoded.rs` for what is an item in each byte string: memory of
-//! arrays, pictures, sound (`wave.rs`).
+//! Records are decoded in bulk. The parser makes lists of them; then each column in turn is filled for all records at once,
+//! in two steps: `layout.rs` derives from the lengths of the lists how many parts and items each row has; then values are
+//! cast or copied, or decoded by `encoded.rs` where each byte string is an item: arrays, pictures, sound (`wave.rs`).
 //!
-//! For the next editor: a record that cannot be decoded must leave nothing behind in any column, and what is said of it must
-//! not depend on the records decoded beside it.
+//! For the next editor: a record that cannot be decoded must leave nothing in any column, and its error must not depend
+//! on the records decoded with it.
 
 mod encoded;
 mod layout;
-mod numbers;
 mod stack;
 mod streams;
-mod strings;
 mod wave;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_formats::example::{Columns, List, Parser, Span};
 
-use super::column::{Batch, Column};
+use super::cast;
+use super::column::{Batch, Column, Data};
 use super::fault::{FeatureError, FeatureFault};
 use super::schema::{Plan, Schema};
 use super::tree::Coding;
@@ -83,7 +82,7 @@ impl Decoder {
         let mut failed = None;
         for (record, span) in records.into_iter().enumerate() {
             if let Err(error) = self.parser.parse(block, span, &mut self.lists) {
-                let error = FeatureError { path: None, fault: FeatureFault::Example(error) };
+                let error = FeatureError { path: None, fault: FeatureFault::Example { error } };
                 failed = Some(Failed { record, error: Box::new(error) });
                 break;
             }
@@ -117,6 +116,23 @@ struct Lists<'a> {
     records: usize,
 }
 
+/// Appends stored values, numbers in the type of the column.
+fn copy(values: &List, range: Range<usize>, block: &[u8], column: &mut Column) {
+    match (values, &mut column.data) {
+        (List::Ints(values), Data::Fixed { bytes, .. }) => cast::ints(column.dtype, &values[range], bytes),
+        (List::Floats(values), Data::Fixed { bytes, .. }) => {
+            cast::floats(column.dtype, &values[range], bytes)
+        }
+        (List::Bytes(spans), Data::Strings { bytes, ends }) => {
+            for span in &spans[range] {
+                bytes.extend_from_slice(&block[span.range()]);
+                ends.push(bytes.len());
+            }
+        }
+        _ => {}
+    }
+}
+
 /// What is wrong with a record, and which one it is.
 type Fill<T> = Result<T, (usize, FeatureFault)>;
 
@@ -132,10 +148,10 @@ fn fill(plan: &Plan, lists: &Lists<'_>, limits: Limits, column: &mut Column) -> 
         let rows = layout.rows(next, column);
         if rows.count > 0 {
             match (&stored.values, plan.leaf.coding) {
-                (List::Ints(v), _) => numbers::ints(&v[run(&rows)], column),
-                (List::Floats(v), _) => numbers::floats(&v[run(&rows)], column),
-                (List::Bytes(v), Coding::Plain) => strings::copy(&v[run(&rows)], lists.block, column),
-                (List::Bytes(_), _) => encoded::items(plan, lists, limits, &rows, column)?,
+                (List::Bytes(_), coding) if coding != Coding::Plain => {
+                    encoded::items(plan, lists, limits, &rows, column)?;
+                }
+                (values, _) => copy(values, run(&rows), lists.block, column),
             }
         }
         next = rows.first + rows.count;

@@ -86,7 +86,7 @@ struct Wave<'a> {
     data: &'a [u8],
 }
 
-/// Samples as whole numbers, and the form of the header that says so further behind.
+/// Samples as whole numbers, and the extended form of the header, which declares them further on.
 const PCM: u16 = 1;
 const EXTENSIBLE: u16 = 0xfffe;
 

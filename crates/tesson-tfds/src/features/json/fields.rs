@@ -5,6 +5,7 @@ use tesson_core::{ConfigError, did_you_mean};
 
 use super::super::dtype::DType;
 use super::super::tree::{Coding, Dim};
+use crate::json::field;
 
 /// The members of an object, and the path of the feature that it describes.
 pub(super) struct Fields<'a> {
@@ -28,8 +29,7 @@ impl<'a> Fields<'a> {
 
     /// A member by its name in camel case. `null` is as good as absent.
     pub(super) fn get(&self, name: &str) -> Option<&'a Value> {
-        let found = self.members.get(name).or_else(|| self.members.get(&snake_case(name)));
-        found.filter(|v| !v.is_null())
+        field(self.members, name)
     }
 
     pub(super) fn text(&self, name: &str) -> Result<Option<&'a str>, ConfigError> {
@@ -122,15 +122,4 @@ pub(super) fn number(value: &Value) -> Option<i64> {
         Value::String(text) => text.parse().ok(),
         _ => None,
     }
-}
-
-fn snake_case(name: &str) -> String {
-    let mut snake = String::with_capacity(name.len() + 4);
-    for c in name.chars() {
-        if c.is_ascii_uppercase() {
-            snake.push('_');
-        }
-        snake.push(c.to_ascii_lowercase());
-    }
-    snake
 }

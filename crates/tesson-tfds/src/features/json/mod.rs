@@ -21,7 +21,7 @@ use fields::{Fields, number};
 pub struct Parsed {
     /// The tree.
     pub root: Feature,
-    /// What was understood by guessing, a sentence each.
+    /// What was guessed, a sentence each.
     pub warnings: Vec<String>,
     /// The classes of the nodes, in the order of the file.
     classes: Vec<Class>,
@@ -38,7 +38,7 @@ impl Parsed {
 /// Parses the text of a features.json.
 ///
 /// # Errors
-/// The text is no JSON, or a node of the tree has a class, type, shape or encoding that nobody knows; the path says which.
+/// Text that is not JSON; a node with an unknown class, type, shape or encoding, with its path.
 pub fn parse(text: &str) -> Result<Parsed, ConfigError> {
     let value = serde_json::from_str(text)
         .map_err(|e| ConfigError::new("", format!("features.json is no JSON: {e}")))?;

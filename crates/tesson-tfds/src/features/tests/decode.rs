@@ -198,7 +198,7 @@ fn the_first_bad_record_is_told_and_those_before_it_stay() {
     spans[0].len -= 1;
     let (examples, result) = decoded(schema(members).unwrap(), &block, &spans);
     assert!(examples.is_empty());
-    assert!(matches!(result.unwrap_err().error.fault, FeatureFault::Example(_)));
+    assert!(matches!(result.unwrap_err().error.fault, FeatureFault::Example { .. }));
 }
 
 #[test]
