@@ -36,7 +36,7 @@ pub(super) struct Block {
     pub(super) file: usize,
     pub(super) first: u64,
     pub(super) records: Records,
-    /// Bytes that were asked for where the file was read on; 0 for what was read by itself.
+    /// Bytes that were asked for where the file was read sequentially, else 0.
     ahead: u64,
 }
 
@@ -51,7 +51,7 @@ impl Block {
     }
 
     /// Records from `id` on that can be taken from here without the cache: it wants to know when half of a block has been
-    /// used. None where the block is too large to be held when the cache has given it up, or so small that asking costs
+    /// used. None where the block is too large to be held when the cache has evicted it, or so small that asking costs
     /// nothing.
     pub(super) fn known_from(&self, id: RecordId) -> Range<u64> {
         let is_worth = self.records.len() >= WORTH_HOLDING && self.records.memory() as u64 <= 2 * READ_ON.end;
@@ -70,9 +70,9 @@ struct BlockRead {
     first: u64,
     /// At most so many records.
     most: u64,
-    /// Where the file is read on: so many bytes. Else 0.
+    /// Bytes to read where the file is read sequentially, else 0.
     ahead: u64,
-    /// Records that the block will hold, as far as can be told.
+    /// Estimated number of records in the block.
     likely: u64,
 }
 
@@ -210,7 +210,7 @@ impl BlockCache {
         let id = RecordId { file: task.file, record: task.first };
         let is_known = state.blocks.contains_key(&(task.file, task.first));
         if !is_known && !state.under_way.iter().any(|other| other.may_hold(id)) {
-            // What is wrong is said when the record's turn comes.
+            // An error is returned when the record's turn comes.
             let _ = self.read(state, task);
         }
         true
@@ -227,7 +227,7 @@ impl BlockCache {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // Whoever panicked with the lock had not begun to change anything.
+        // A thread that panicked with the lock had not begun to change anything.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -239,7 +239,7 @@ impl BlockCache {
         BlockRead { file: block.file, first: block.end(), most: u64::MAX, ahead, likely }
     }
 
-    /// Sees that the next block will be there when half of this one has been used.
+    /// Plans to read the next block when half of this one has been used.
     fn plan_ahead(&self, state: &mut State, block: &Arc<Block>, id: RecordId) {
         let is_near = id.record >= block.half();
         if !self.threads || block.ahead == 0 || !is_near || *block.records.end() != End::More {
@@ -257,7 +257,7 @@ impl BlockCache {
         state.ahead.push_back(task);
     }
 
-    /// Reads a block without the lock and puts it on the cache.
+    /// Reads a block without the lock and puts it into the cache.
     fn read(&self, mut state: MutexGuard<'_, State>, task: BlockRead) -> Result<Arc<Block>, Error> {
         state.under_way.push(task);
         let mut block = state.idle_block().unwrap_or_default();

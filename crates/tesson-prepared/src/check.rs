@@ -4,9 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::{fs, io};
 
-use tesson_core::{ConfigError, DataError, DataErrorKind, Error, Fetch, Key, Location, ResourceId};
+use tesson_core::{ConfigError, DataError, Error, Fetch, Key, Location, ResourceId};
 use tesson_engine::{Canceller, OpenFiles, store};
 use tesson_formats::record::{End, RecordFile, Records, Want};
+use tesson_tfds::fault::{RecordFault, TfdsFault};
 use tesson_tfds::features::{Batch, Feature, FeatureError, LabelRanges, Schema, Selection};
 use tesson_tfds::ids::Ids;
 use tesson_tfds::info::{Dataset, Shard};
@@ -109,14 +110,13 @@ impl<'a> Checker<'a> {
         if let Err(error) = fs::metadata(&path)
             && error.kind() == io::ErrorKind::NotFound
         {
-            self.fault(&path, 0, "the shard is missing".into());
+            self.fault(&path, TfdsFault::MissingShard);
             return Ok(());
         }
         let bytes = OpenFiles::open(&[&path], &store::FileStore, self.largest, &Canceller::new())?;
         let records = self.records(shard, &path, &*file, &bytes)?;
         if records != shard.len {
-            let what = format!("{records} records, dataset_info.json says {}", shard.len);
-            self.fault(&path, 0, what);
+            self.fault(&path, TfdsFault::ShardLength { found: records, expected: shard.len });
         }
         self.seen.records += records;
         Ok(())
@@ -159,10 +159,9 @@ impl<'a> Checker<'a> {
     fn labels(&mut self, shard: &Shard, path: &Path, number: u64, offset: u64, batch: &Batch, row: usize) {
         let found: Vec<FeatureError> = self.labels.check(batch, row).collect();
         for error in found {
-            let what = format!("record {number}: {error}");
             let at = Location { file: path.into(), offset, line: None };
             let key = self.ids.id(shard.first + number).map(Key::Text);
-            self.tell(&DataError::new(DataErrorKind::Malformed { what }, at).within(error.path, key));
+            self.tell_example(number, error.path.clone(), error, (at, key));
         }
     }
 
@@ -178,25 +177,33 @@ impl<'a> Checker<'a> {
         let at = || Location { file: path.into(), offset: bad.offset, line: None };
         let number = block.number(bad.at);
         let key = self.ids.id(shard.first + number).map(Key::Text);
-        let (feature, first) = match bad.why {
+        let first = match bad.why {
             Why::Record(kind) => {
                 self.tell(&DataError::new(kind, at()).within(None, key));
                 return Ok(());
             }
-            Why::Example(feature, what) => (feature, what),
+            Why::Example(error) => error,
         };
         let found = self.each_feature(block, bad.at, bytes)?;
         // What is wrong with the record as a whole is wrong with each feature of it.
-        let whole = feature.is_none()
+        let whole = first.path.is_none()
             && found.len() == self.alone.len()
-            && found.iter().all(|(_, what)| *what == first);
-        let found = if found.is_empty() || whole { vec![(feature, first)] } else { found };
-        for (feature, what) in found {
-            let what = format!("record {number}: {what}");
-            let error = DataError::new(DataErrorKind::Malformed { what }, at());
-            self.tell(&error.within(feature, key.clone()));
-        }
+            && found.iter().all(|(_, error)| *error == first);
+        let found = if found.is_empty() || whole { vec![(first.path.clone(), first)] } else { found };
+        found
+            .into_iter()
+            .for_each(|(feature, error)| self.tell_example(number, feature, error, (at(), key.clone())));
         Ok(())
+    }
+
+    fn tell_example(
+        &mut self,
+        record: u64,
+        feature: Option<String>,
+        error: FeatureError,
+        (at, key): (Location, Option<Key>),
+    ) {
+        self.tell(&DataError::new(RecordFault::of_example(record, None, error), at).within(feature, key));
     }
 
     /// What is wrong with each feature of a record.
@@ -205,7 +212,7 @@ impl<'a> Checker<'a> {
         block: &Records,
         at: usize,
         bytes: &dyn Fetch,
-    ) -> Result<Vec<(Option<String>, String)>, ConfigError> {
+    ) -> Result<Vec<(Option<String>, FeatureError)>, ConfigError> {
         if self.alone.is_empty() {
             for plan in &self.schema.columns {
                 let selection = Selection { features: Some(vec![plan.path.clone()]), raw: Vec::new() };
@@ -216,19 +223,18 @@ impl<'a> Checker<'a> {
         }
         let found =
             self.schema.columns.iter().zip(&mut self.alone).filter_map(|(plan, (reading, labels))| {
-                let what = match reading.one(block, at) {
-                    Err(Why::Example(_, what)) => what,
+                let error = match reading.one(block, at) {
+                    Err(Why::Example(error)) => error,
                     Err(Why::Record(_)) => return None,
-                    Ok(batch) => labels.check(batch, 0).next()?.to_string(),
+                    Ok(batch) => labels.check(batch, 0).next()?,
                 };
-                Some((Some(plan.path.clone()), what))
+                Some((Some(plan.path.clone()), error))
             });
         Ok(found.collect())
     }
 
-    fn fault(&mut self, path: &Path, offset: u64, what: String) {
-        let at = Location { file: path.into(), offset, line: None };
-        self.tell(&DataError::new(DataErrorKind::Malformed { what }, at));
+    fn fault(&mut self, path: &Path, fault: TfdsFault) {
+        self.tell(&DataError::new(fault, Location { file: path.into(), offset: 0, line: None }));
     }
 
     fn tell(&mut self, error: &DataError) {

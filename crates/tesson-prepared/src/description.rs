@@ -102,7 +102,10 @@ fn features_in(directory: &Path, info: &DatasetInfo) -> Result<Parsed, Error> {
     }
     let file = directory.join("features.json");
     let text = read_text(&file)?;
-    let named = |e: ConfigError| ConfigError { what: format!("{}: {}", file.display(), e.what), ..e };
+    let named = |mut e: ConfigError| {
+        e.what = format!("{}: {}", file.display(), e.what);
+        e
+    };
     Ok(features::json::parse(&text).map_err(named)?)
 }
 

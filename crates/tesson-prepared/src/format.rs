@@ -1,12 +1,14 @@
 //! `TFDSDeserializer` in configurations: a split of a prepared dataset among other deserializers.
 
 use std::path::PathBuf;
+use std::slice;
+use std::sync::OnceLock;
 
 use tesson_core::{
-    ConfigError, Deserializer, Error, Format, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
-    Words,
+    ConfigError, Defects, Deserializer, DeserializerFacts, Error, Fetch, Format, Indexed, OptionKind,
+    OptionSpec, OptionTable, Options, Parallelism, ReaderDefaults, StreamMismatch, StreamingDecoder, Words,
 };
-use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsSpec};
+use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsOptions};
 use tesson_tfds::split::{Selection, file_instructions};
 
 use crate::indexed_shard::index_folder;
@@ -104,42 +106,116 @@ fn open_deserializer(
     options: &Options<'_>,
     defaults: &ReaderDefaults,
 ) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let here = |error: ConfigError| ConfigError { path: options.path(&error.path), ..error };
-    let named = |error: Error| match error {
-        Error::Config(error) => here(error),
-        other => ConfigError::new(options.path("directory"), other.to_string()),
+    let directory = match (options.text_if_given("directory")?, options.text_if_given("name")?) {
+        (Some(directory), None) => Directory::Given(directory.into()),
+        (None, Some(name)) => {
+            let data_dir = options.text_if_given("dataDir")?;
+            Directory::Named(name, data_dir.map_or_else(crate::default_data_dir, PathBuf::from))
+        }
+        _ => {
+            let what = "either a `directory` or a `name` is expected";
+            return Err(ConfigError::new(options.path("directory"), what));
+        }
     };
-    let dataset = open(directory(options).map_err(named)?).map_err(named)?;
-    let features = features_of(&dataset).map_err(named)?;
-    let split = options.text("split")?;
-    let planned =
-        Selection::parse(&split).and_then(|split| file_instructions(&split.resolve(&dataset)?, &dataset));
-    let plan = planned.map_err(here)?;
-    let spec = TfdsSpec {
-        dataset: &dataset,
-        plan: &plan,
-        features: &features,
-        streams: streams(options)?,
-        element: defaults.element,
-        key: options.text_if_given("key")?,
-        numeric_keys: defaults.numeric_keys,
-        max_errors: options.whole("maxErrors")?,
-        keep: options.bool("keepDataInMemory")?,
-        index_folder: Some(index_folder().unwrap_or_else(|| PathBuf::from(&dataset.directories[0]))),
-        cache_index: options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index),
+    let here = |mut error: ConfigError| {
+        error.path = options.path(&error.path);
+        error
     };
-    Ok(Box::new(TfdsDeserializer::new(spec).map_err(here)?))
+    Ok(Box::new(Unread {
+        directory,
+        split: Selection::parse(&options.text("split")?).map_err(here)?,
+        options: TfdsOptions {
+            streams: streams(options)?,
+            element: defaults.element,
+            key: options.text_if_given("key")?,
+            numeric_keys: defaults.numeric_keys,
+            max_errors: options.whole("maxErrors")?,
+            keep: options.bool("keepDataInMemory")?,
+            index_folder: index_folder(),
+            cache_index: options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index),
+        },
+        section: options.path("").trim_end_matches('.').to_owned(),
+        dataset: OnceLock::new(),
+        unknown: DeserializerFacts::new(NAME, Vec::new(), Vec::new(), ""),
+    }))
 }
 
-fn directory(options: &Options<'_>) -> Result<PathBuf, Error> {
-    match (options.text_if_given("directory")?, options.text_if_given("name")?) {
-        (Some(directory), None) => Ok(directory.into()),
-        (None, Some(name)) => {
-            let data_dir =
-                options.text_if_given("dataDir")?.map_or_else(crate::default_data_dir, PathBuf::from);
-            find(&name, &[data_dir])
-        }
-        _ => Err(ConfigError::new("directory", "either a `directory` or a `name` is expected").into()),
+/// Where the dataset is.
+enum Directory {
+    Given(PathBuf),
+    /// A name, and the folder that it is looked for in.
+    Named(String, PathBuf),
+}
+
+/// A split whose dataset is opened with the source, not when the configuration is resolved.
+struct Unread {
+    directory: Directory,
+    split: Selection,
+    options: TfdsOptions,
+    /// The section of the configuration.
+    section: String,
+    dataset: OnceLock<Result<TfdsDeserializer, Error>>,
+    /// The facts of a dataset that cannot be opened, until [`Deserializer::prepare`] returns why.
+    unknown: DeserializerFacts,
+}
+
+impl Unread {
+    /// Opens the dataset when it is first needed.
+    fn opened(&self) -> Result<&TfdsDeserializer, Error> {
+        self.dataset.get_or_init(|| self.open()).as_ref().map_err(Clone::clone)
+    }
+
+    fn open(&self) -> Result<TfdsDeserializer, Error> {
+        let read = || {
+            let directory = match &self.directory {
+                Directory::Given(directory) => directory.clone(),
+                Directory::Named(name, data_dir) => find(name, slice::from_ref(data_dir))?,
+            };
+            let dataset = open(directory)?;
+            let features = features_of(&dataset)?;
+            let plan = file_instructions(&self.split.resolve(&dataset)?, &dataset)?;
+            Ok(TfdsDeserializer::new(&dataset, &plan, &features, &self.options)?)
+        };
+        read().map_err(|error| {
+            let mut error = match error {
+                Error::Config(error) => error,
+                other => ConfigError::new("directory", other.to_string()),
+            };
+            let separator = if self.section.is_empty() { "" } else { "." };
+            error.path = format!("{}{separator}{}", self.section, error.path);
+            error.into()
+        })
+    }
+}
+
+impl Deserializer for Unread {
+    fn facts(&self) -> &DeserializerFacts {
+        self.opened().map_or(&self.unknown, TfdsDeserializer::facts)
+    }
+
+    fn prepare(&mut self, _fetch: &dyn Fetch) -> Result<(), Error> {
+        self.opened().map(drop)
+    }
+
+    fn index(
+        &self,
+        fetch: &dyn Fetch,
+        parallelism: &dyn Parallelism,
+        defects: &mut Defects<'_>,
+    ) -> Result<Indexed, Error> {
+        self.opened()?.index(fetch, parallelism, defects)
+    }
+
+    fn restore(&self, saved: &[u8]) -> Option<Indexed> {
+        self.opened().ok()?.restore(saved)
+    }
+
+    fn mismatches(&self, fetch: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        self.opened()?.mismatches(fetch)
+    }
+
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
+        None
     }
 }
 

@@ -78,12 +78,4 @@ impl RecordFile for IndexedShard {
     fn memory(&self) -> usize {
         self.file.memory()
     }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        self.file.save()
-    }
-
-    fn restore(&self, saved: &[u8], size: u64) -> bool {
-        self.file.restore(saved, size)
-    }
 }

@@ -1,19 +1,17 @@
-//! How many records the files of an order hold: what the dataset says, until the order depends on it.
+//! How many records the files of an order hold: the declared number, until the order depends on it.
 //!
-//! Whoever reads all that an order takes sees where files end, and needs nothing of this. Where an order passes over
-//! records, or takes them into a buffer, or deals them to workers, it depends on counts that have not been seen. So what it has
-//! taken of each file is compared with the file, before any example is given that depends on it: with the table of an
-//! ArrayRecord file, or along the lengths of a TFRecord file's records, no further than the order has come.
+//! A reader of all records sees where files end, and needs none of this. An order that skips records, buffers them or
+//! distributes them among workers depends on counts that have not been verified. So the number of records it has taken of
+//! each file is compared with the file before any example is delivered that depends on it: with the index of an ArrayRecord
+//! file, or along the headers of a TFRecord file, no further than the order has come.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::Error;
 use tesson_plan::{Stream, StreamState, Taken};
 use tesson_tfds::reading::Plan;
-use tesson_tfds::split::FileInstruction;
 
 use crate::OnDamage;
 use crate::block_cache::BlockCache;
@@ -57,8 +55,11 @@ pub(super) struct ShardProbe<'a> {
 }
 
 /// How many records files hold, and what that is known from.
-#[derive(Default)]
 pub(super) struct Lengths {
+    plan: Arc<Plan>,
+    on_damage: OnDamage,
+    /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
+    to_the_end: bool,
     /// By place in the plan, where it has been seen; it may be another number than the dataset says.
     pub(super) known: BTreeMap<usize, u64>,
     /// Those of them that are needed after so many examples of this traversal, and were seen earlier: states before do not
@@ -69,42 +70,36 @@ pub(super) struct Lengths {
     cuts: BTreeMap<usize, Error>,
 }
 
-/// How the lengths of files are checked against what an order has taken of them.
-#[derive(Clone, Copy)]
-pub(super) struct LengthPolicy<'a> {
-    pub(super) plan: &'a Plan,
-    pub(super) on_damage: OnDamage,
-    /// Whether every file is read to its end, whatever the dataset says that it holds (§8.2).
-    pub(super) to_the_end: bool,
-    /// Whether what follows a file's last record counts when that is taken, not only when the order has come to the end.
-    pub(super) probes_tail: bool,
-}
+impl Lengths {
+    pub(super) fn new(plan: Arc<Plan>, on_damage: OnDamage, to_the_end: bool) -> Lengths {
+        let (known, foreseen) = (BTreeMap::new(), BTreeMap::new());
+        let (holds, cuts) = (BTreeMap::new(), BTreeMap::new());
+        Lengths { plan, on_damage, to_the_end, known, foreseen, holds, cuts }
+    }
 
-impl LengthPolicy<'_> {
     fn fails(&self) -> bool {
         self.on_damage == OnDamage::Fail
     }
-}
 
-impl Lengths {
     /// How many records an order takes a file to hold.
-    pub(super) fn of(&self, file: usize, of: &FileInstruction) -> u64 {
-        self.known.get(&file).map_or(of.examples_in_shard, |n| *n)
+    pub(super) fn of(&self, file: usize) -> u64 {
+        self.known.get(&file).map_or(self.plan.files[file].examples_in_shard, |n| *n)
     }
 
-    /// Compares what an order has taken of files since it was asked last with what they hold.
+    /// Compares what an order has taken of files since it was asked last with what they hold. `probes_tail`: what follows a
+    /// file's last record counts when that is taken, not only when the order has come to the end.
     pub(super) fn check(
         &mut self,
-        policy: LengthPolicy<'_>,
+        probes_tail: bool,
         order: &mut Stream,
         probe: ShardProbe<'_>,
     ) -> Result<(), LengthMismatch> {
         let taken: Vec<(usize, Taken)> =
-            order.taken().into_iter().map(|(place, taken)| (policy.plan.own[place], taken)).collect();
-        self.ask(policy, &taken, probe)?;
+            order.taken().into_iter().map(|(place, taken)| (self.plan.own[place], taken)).collect();
+        self.ask(probes_tail, &taken, probe)?;
         let (mut other, mut failed) = (Vec::new(), None);
         for (file, taken) in taken {
-            match self.compare(policy, file, taken) {
+            match self.compare(probes_tail, file, taken) {
                 Err(LengthMismatch::Lengths(lengths)) => other.extend(lengths),
                 Err(unexpected) => failed = failed.or(Some(unexpected)),
                 Ok(()) => {}
@@ -117,13 +112,12 @@ impl Lengths {
         }
     }
 
-    fn compare(&mut self, policy: LengthPolicy<'_>, file: usize, taken: Taken) -> Result<(), LengthMismatch> {
+    fn compare(&mut self, probes_tail: bool, file: usize, taken: Taken) -> Result<(), LengthMismatch> {
         let Some(Holds::Ends { records, tail }) = self.holds.get(&file) else { return Ok(()) };
-        let of = &policy.plan.files[file];
-        let wanted = of.skip + taken.records;
-        let to_its_end = self.to_its_end(policy, file, taken);
+        let wanted = self.plan.files[file].skip + taken.records;
+        let to_its_end = self.to_its_end(probes_tail, file, taken);
         let holds = match tail {
-            Tail::Damage(error) if policy.fails() => {
+            Tail::Damage(error) if self.fails() => {
                 // Damage counts as a record, which no order gets beyond.
                 if wanted > *records && (taken.records > 0 || taken.ended) {
                     let at = RecordId { file, record: *records };
@@ -132,44 +126,43 @@ impl Lengths {
                 records + 1
             }
             // A file that ends earlier than it should, and with a few bytes, has been cut.
-            Tail::Cut(error) if policy.fails() && wanted > *records && (taken.records > 0 || taken.ended) => {
+            Tail::Cut(error) if self.fails() && wanted > *records && (taken.records > 0 || taken.ended) => {
                 return Err(LengthMismatch::Failed(error.clone(), RecordId { file, record: *records }));
             }
             _ => *records,
         };
-        let is_other = self.of(file, of) != holds;
+        let is_other = self.of(file) != holds;
         if (wanted > holds && taken.records > 0) || (to_its_end && is_other) {
             return Err(LengthMismatch::Lengths(vec![(file, holds)]));
         }
-        if let (Tail::Cut(error), true, true) = (tail, to_its_end, policy.fails()) {
+        if let (Tail::Cut(error), true, true) = (tail, to_its_end, self.fails()) {
             self.cuts.insert(file, error.clone());
         }
         Ok(())
     }
 
     /// Whether it matters where exactly a file ends.
-    fn to_its_end(&self, policy: LengthPolicy<'_>, file: usize, taken: Taken) -> bool {
-        let of = &policy.plan.files[file];
-        let is_last = policy.probes_tail && of.skip + taken.records == self.of(file, of);
-        policy.to_the_end && (taken.ended || is_last)
+    fn to_its_end(&self, probes_tail: bool, file: usize, taken: Taken) -> bool {
+        let is_last = probes_tail && self.plan.files[file].skip + taken.records == self.of(file);
+        self.to_the_end && (taken.ended || is_last)
     }
 
     /// Looks into the files of which not enough is known.
     fn ask(
         &mut self,
-        policy: LengthPolicy<'_>,
+        probes_tail: bool,
         taken: &[(usize, Taken)],
         probe: ShardProbe<'_>,
     ) -> Result<(), LengthMismatch> {
         let question = |(file, taken): &(usize, Taken)| {
-            let of = &policy.plan.files[*file];
-            let (wanted, to_its_end) = (of.skip + taken.records, self.to_its_end(policy, *file, *taken));
+            let wanted = self.plan.files[*file].skip + taken.records;
+            let to_its_end = self.to_its_end(probes_tail, *file, *taken);
             match self.holds.get(file) {
                 Some(Holds::Ends { .. }) => return None,
                 Some(Holds::AtLeast(n)) if wanted <= *n && !to_its_end => return None,
                 _ => {}
             }
-            let beyond = self.of(*file, of).min(wanted + BEYOND).max(wanted);
+            let beyond = self.of(*file).min(wanted + BEYOND).max(wanted);
             Some((*file, if to_its_end { None } else { Some(beyond) }))
         };
         let questions: Vec<(usize, Option<u64>)> = taken.iter().filter_map(question).collect();
@@ -184,13 +177,12 @@ impl Lengths {
     }
 
     /// Takes it for granted that files hold what an order has taken of them: a state says so.
-    pub(super) fn trust(&mut self, policy: LengthPolicy<'_>, order: &mut Stream) {
+    pub(super) fn trust(&mut self, order: &mut Stream) {
         for (place, taken) in order.taken() {
-            let file = policy.plan.own[place];
-            let of = &policy.plan.files[file];
-            let holds = match taken.ended && policy.to_the_end {
-                true => Holds::Ends { records: self.of(file, of), tail: Tail::Nothing },
-                false => Holds::AtLeast(of.skip + taken.records),
+            let file = self.plan.own[place];
+            let holds = match taken.ended && self.to_the_end {
+                true => Holds::Ends { records: self.of(file), tail: Tail::Nothing },
+                false => Holds::AtLeast(self.plan.files[file].skip + taken.records),
             };
             self.see(file, holds);
         }
@@ -212,16 +204,16 @@ impl Lengths {
     ///
     /// # Errors
     /// Files that cannot be read.
-    pub(super) fn count_all(&mut self, policy: LengthPolicy<'_>, probe: ShardProbe<'_>) -> Result<(), Error> {
+    pub(super) fn count_all(&mut self, probe: ShardProbe<'_>) -> Result<(), Error> {
         let is_unknown = |file: &&usize| !matches!(self.holds.get(file), Some(Holds::Ends { .. }));
         let questions: Vec<(usize, Option<u64>)> =
-            policy.plan.own.iter().filter(is_unknown).map(|file| (*file, None)).collect();
+            self.plan.own.iter().filter(is_unknown).map(|file| (*file, None)).collect();
         for ((file, _), answer) in questions.iter().zip(probe.all(&questions)) {
             self.holds.insert(*file, answer?);
         }
-        for file in &policy.plan.own {
+        for file in &self.plan.own {
             let Some(Holds::Ends { records, tail }) = self.holds.get(file) else { continue };
-            let damaged = matches!(tail, Tail::Damage(_)) && policy.fails();
+            let damaged = matches!(tail, Tail::Damage(_)) && self.fails();
             self.known.insert(*file, records + u64::from(damaged));
         }
         Ok(())
@@ -240,15 +232,15 @@ impl Lengths {
     }
 
     /// What files hold that another number is said of, as far as a place in the traversal depends on it.
-    pub(super) fn found(&self, plan: &Plan, state: &StreamState) -> Vec<(usize, u64)> {
-        let is_other = |(file, n): &(&usize, &u64)| plan.files[**file].examples_in_shard != **n;
+    pub(super) fn found(&self, state: &StreamState) -> Vec<(usize, u64)> {
+        let is_other = |(file, n): &(&usize, &u64)| self.plan.files[**file].examples_in_shard != **n;
         let is_needed =
             |(file, _): &(&usize, &u64)| self.foreseen.get(file).is_none_or(|at| depends_on(state, *at));
         self.known.iter().filter(is_other).filter(is_needed).map(|(file, n)| (*file, *n)).collect()
     }
 
     /// Leaves a traversal at a place, and forgets what that does not depend on. Whether there was anything.
-    pub(super) fn leave(&mut self, policy: LengthPolicy<'_>, state: &StreamState) -> bool {
+    pub(super) fn leave(&mut self, state: &StreamState) -> bool {
         let before = self.known.len();
         for (file, at) in std::mem::take(&mut self.foreseen) {
             if !depends_on(state, at) {
@@ -257,7 +249,7 @@ impl Lengths {
         }
         self.cuts.clear();
         // What was taken for granted is not, for another traversal. Files do not have to be read again for it.
-        if policy.on_damage != OnDamage::StopShard {
+        if self.on_damage != OnDamage::StopShard {
             self.holds.clear();
         }
         self.known.len() != before
@@ -285,9 +277,9 @@ impl Lengths {
     }
 
     /// Takes the lengths that a state holds in the place of all others.
-    pub(super) fn restore(&mut self, policy: LengthPolicy<'_>, known: BTreeMap<usize, u64>) {
-        *self = Lengths::default();
-        match policy.on_damage {
+    pub(super) fn restore(&mut self, known: BTreeMap<usize, u64>) {
+        *self = Lengths::new(Arc::clone(&self.plan), self.on_damage, self.to_the_end);
+        match self.on_damage {
             OnDamage::StopShard => {
                 known.into_iter().for_each(|(file, records)| self.stop(file, records, None))
             }

@@ -3,7 +3,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `locate`, `description` | datasets by name, and what the files beside the data say |
-//! | `reader` | the examples of a split, in their order or by their numbers |
+//! | `reader`, `interruptible` | the examples of a split, in their order or by their numbers; interrupted calls |
 //! | `order`, `lengths`, `state` | where a reader stands, files of other lengths than declared, states |
 //! | `prefetcher`, `stretches`, `loader` | stretches of the order, loaded by threads before they are asked for |
 //! | `shards`, `block_cache`, `file_runs`, `indexed_shard` | open files, blocks of records, which thread reads what, saved indexes |
@@ -21,6 +21,7 @@ mod description;
 mod file_runs;
 mod format;
 mod indexed_shard;
+mod interruptible;
 mod lengths;
 mod loader;
 mod locate;
@@ -35,6 +36,7 @@ mod write;
 pub use check::{CheckedDataset, check};
 pub use description::{describe, feature_classes, features_of, labels_of};
 pub use format::FORMAT;
+pub use interruptible::InterruptibleReader;
 pub use locate::{default_data_dir, find, list, open, open_all, random_seed};
 pub use reader::{ExampleBatch, OnDamage, Reader, ReaderLimits};
 pub use state::Restoring;

@@ -4,9 +4,10 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::{DataError, DataErrorKind, Error, Location};
+use tesson_core::{DataError, Error, Location};
 use tesson_formats::example::Span;
 use tesson_formats::record::{End, Fault};
+use tesson_tfds::fault::RecordFault;
 use tesson_tfds::features::{Batch, Decoder, FeatureError, Limits, Schema};
 
 use crate::block_cache::{Block, BlockCache};
@@ -42,11 +43,11 @@ pub(super) enum LoadStop {
     Cut(Error),
     /// The record cannot be read or decoded.
     Failed(Error),
-    /// There are as many bytes of examples as may be.
+    /// The batch has reached its limit of bytes.
     Full,
 }
 
-/// What stands where a file should end.
+/// What follows the last declared record of a file.
 pub(super) enum TailProbe {
     Nothing,
     /// More records, so that these are all; damage after them counts as one.
@@ -159,7 +160,7 @@ impl Loader {
             let spans = places.map(|p| Span { start: p.start as usize, len: p.size as usize });
             let decoded = self.decoder.decode(block.records.bytes(), spans, batch);
             if let Err(failed) = decoded {
-                let error = self.feature_error(&block, from + failed.record, &failed.error);
+                let error = self.feature_error(&block, from + failed.record, *failed.error);
                 return Err((done + failed.record, LoadStop::Failed(error)));
             }
             done += to - from;
@@ -274,11 +275,12 @@ impl Loader {
         fault.in_file(self.path(file)).into()
     }
 
-    fn feature_error(&self, block: &Block, i: usize, error: &FeatureError) -> Error {
+    fn feature_error(&self, block: &Block, i: usize, error: FeatureError) -> Error {
         let file = Arc::clone(self.path(block.file));
         let at = Location { file, offset: block.records.offset(i), line: None };
-        let what = format!("record {}: {error}", block.first + i as u64);
-        DataError::new(DataErrorKind::Malformed { what }, at).within(error.path.clone(), None).into()
+        let path = error.path.clone();
+        let fault = RecordFault::of_example(block.first + i as u64, None, error);
+        DataError::new(fault, at).within(path, None).into()
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use tesson_core::{ConfigError, Error, ResumeError, UsageError};
 use tesson_plan::{CountMismatch, Seeding, Span, Stream, StreamOp, StreamSpec, StreamState};
@@ -9,13 +10,13 @@ use tesson_tfds::reading::Plan;
 use tesson_tfds::split::FileInstruction;
 
 use crate::OnDamage;
-use crate::lengths::{LengthMismatch, LengthPolicy, Lengths, ShardProbe};
+use crate::lengths::{LengthMismatch, Lengths, ShardProbe};
 use crate::loader::RecordId;
 use crate::stretches::{Stretch, StretchEnd};
 
 /// The order of a plan, as far ahead as it has been asked for.
 pub(super) struct Order {
-    pub(super) plan: Plan,
+    pub(super) plan: Arc<Plan>,
     pub(super) on_damage: OnDamage,
     pub(super) stream: Stream,
     pub(super) lengths: Lengths,
@@ -51,7 +52,7 @@ pub(super) struct SeekTarget {
 }
 
 impl Order {
-    pub(super) fn new(plan: Plan, on_damage: OnDamage) -> Result<Order, Error> {
+    pub(super) fn new(plan: Arc<Plan>, on_damage: OnDamage) -> Result<Order, Error> {
         if on_damage == OnDamage::StopShard {
             can_stop(plan.spec())?;
         }
@@ -61,7 +62,8 @@ impl Order {
             |op: &StreamOp| matches!(op, StreamOp::Take(_) | StreamOp::Repeat(_) | StreamOp::Prefetch);
         let checks = !plan.spec().ops.iter().all(reads_all) && on_damage != OnDamage::Skip;
         stream.follow_passes(checks);
-        Ok(Order { plan, on_damage, stream, lengths: Lengths::default(), to_the_end, checks, trail: None })
+        let lengths = Lengths::new(Arc::clone(&plan), on_damage, to_the_end);
+        Ok(Order { plan, on_damage, stream, lengths, to_the_end, checks, trail: None })
     }
 
     /// Says that not all of what the order takes is read here: others read their shares of it.
@@ -94,9 +96,7 @@ impl Order {
 
     /// Compares the files with what the order has taken of them.
     fn check(&mut self, probe: ShardProbe<'_>) -> Result<(), LengthMismatch> {
-        let policy =
-            LengthPolicy { probes_tail: !self.checks, ..policy(&self.plan, self.on_damage, self.to_the_end) };
-        self.lengths.check(policy, &mut self.stream, probe)
+        self.lengths.check(!self.checks, &mut self.stream, probe)
     }
 
     /// As much of a stretch as is right, after `over` examples, where all of its `planned` numbers and what follows
@@ -155,7 +155,7 @@ impl Order {
             stretch.numbers.extend(run.first..run.first + run.len);
             // A run lies in one file.
             let id = RecordId::of(run.first + run.len - 1);
-            let is_last = id.record + 1 == self.lengths.of(id.file, &self.plan.files[id.file]);
+            let is_last = id.record + 1 == self.lengths.of(id.file);
             // A file that was ended where it is damaged continues after that.
             let is_stopped =
                 self.on_damage == OnDamage::StopShard && self.lengths.known.contains_key(&id.file);
@@ -180,7 +180,7 @@ impl Order {
         stream.restore(&begun)?;
         stream.follow_passes(self.checks);
         // It may end before that place, or fail: a buffer takes in the end of a file before any of it is drawn, and only then is
-        // it known. The stream says so to whoever probe for more.
+        // it known. The next call of the stream returns that.
         let _ = stream.skip(delivered);
         Ok(stream)
     }
@@ -195,8 +195,7 @@ impl Order {
         // Who has saved what buffers hold will do so again.
         self.trail = self.trail.take().map(|_| stream.clone());
         self.stream = stream;
-        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
-        self.lengths.restore(policy, lengths);
+        self.lengths.restore(lengths);
         self.trust();
     }
 
@@ -205,17 +204,16 @@ impl Order {
         &mut self,
         from: &StreamState,
         state: &StreamState,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(), ResumeError> {
         self.stream.follow_passes(false);
-        let gone = self.stream.restore_with(state, &[], keep_going);
+        let gone = self.stream.restore_with(state, &[], interrupted);
         self.stream.follow_passes(self.checks);
         gone?;
-        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
-        if self.lengths.leave(policy, from) {
+        if self.lengths.leave(from) {
             let stream = self.with(&self.lengths.known);
             let mut stream = stream.expect("the same order was made before");
-            stream.restore_with(state, &[], keep_going)?;
+            stream.restore_with(state, &[], interrupted)?;
             self.stream = stream;
         }
         self.trust();
@@ -223,15 +221,13 @@ impl Order {
     }
 
     fn trust(&mut self) {
-        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
-        self.lengths.trust(policy, &mut self.stream);
+        self.lengths.trust(&mut self.stream);
         self.stream.follow_passes(self.checks);
     }
 
     /// Begins the next traversal, where the reader stands at this place of the present one.
     pub(super) fn begin(&mut self, from: &StreamState) -> Result<(), Error> {
-        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
-        if self.lengths.leave(policy, from) {
+        if self.lengths.leave(from) {
             self.resume_at(from.delivered)?;
         }
         self.stream.begin();
@@ -241,8 +237,7 @@ impl Order {
 
     /// Begins the traversal before which shuffles have begun these numbers of passes.
     pub(super) fn begin_after(&mut self, from: &StreamState, passes: &[u64]) -> Result<(), UsageError> {
-        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
-        if self.lengths.leave(policy, from) {
+        if self.lengths.leave(from) {
             let stream = self.with(&self.lengths.known);
             self.stream = stream.expect("the same order was made before");
             self.stream.follow_passes(self.checks);
@@ -260,9 +255,9 @@ impl Order {
         &mut self,
         goal: SeekTarget,
         probe: ShardProbe<'_>,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(), SeekError> {
-        self.stream = self.find(goal, probe, keep_going)?.0;
+        self.stream = self.find(goal, probe, interrupted)?.0;
         self.stream.follow_passes(self.checks);
         self.trail = None;
         Ok(())
@@ -273,35 +268,34 @@ impl Order {
         &mut self,
         goal: SeekTarget,
         probe: ShardProbe<'_>,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(Stream, Option<u64>), SeekError> {
-        // Who reads on from there sees no end of a file whose last record is before it.
-        let policy =
-            LengthPolicy { probes_tail: !self.checks, ..policy(&self.plan, self.on_damage, self.to_the_end) };
         let checks = self.on_damage != OnDamage::Skip;
         let mut is_counted = !checks;
         let is_interrupted = Cell::new(false);
-        let keep_going = &mut || {
-            let continues = keep_going();
-            is_interrupted.set(!continues);
-            continues
+        let interrupted = &mut || {
+            is_interrupted.set(interrupted());
+            is_interrupted.get()
         };
         loop {
             let mut stream = self.with(&self.lengths.known)?;
             stream.follow_passes(checks);
             let started = match goal.traversal {
                 None => self.stream.started().to_vec(),
-                Some(n) if !stream.begin_traversal_with(n, keep_going)? => return Err(interrupted(n).into()),
+                Some(n) if !stream.begin_traversal_with(n, interrupted)? => {
+                    return Err(interrupted_at(n).into());
+                }
                 Some(_) => stream.started().to_vec(),
             };
             let state = StreamState { started, delivered: goal.place, ended: false };
-            let gone = stream.restore_with(&state, &[], keep_going);
+            let gone = stream.restore_with(&state, &[], interrupted);
             if is_interrupted.get() {
                 return Ok((stream, gone.map(|()| None)?));
             }
             let next = if gone.is_ok() && goal.with_next { stream.next() } else { Ok(None) };
             let unexpected = match checks {
-                true => self.lengths.check(policy, &mut stream, probe).err(),
+                // A reader that resumes there does not see the end of a file whose last record is before it.
+                true => self.lengths.check(!self.checks, &mut stream, probe).err(),
                 false => None,
             };
             match (unexpected, gone, next) {
@@ -311,7 +305,7 @@ impl Order {
                 (None, ..) if !is_counted => {
                     // What is said of all files decides, those among them that the order has not come to.
                     is_counted = true;
-                    self.lengths.count_all(policy, probe)?;
+                    self.lengths.count_all(probe)?;
                 }
                 (None, _, Err(mismatch)) => return Err(SeekError::Count(mismatch)),
                 (None, Err(error), _) => {
@@ -339,8 +333,7 @@ impl Order {
         if is_checked || said.is_none() || self.on_damage == OnDamage::Skip {
             return Ok(said);
         }
-        let policy = policy(&self.plan, self.on_damage, self.to_the_end);
-        self.lengths.count_all(policy, probe)?;
+        self.lengths.count_all(probe)?;
         Ok(self.with(&self.lengths.known)?.len())
     }
 
@@ -363,7 +356,7 @@ impl Order {
         };
         // It has been gone past already, so a count is right so far.
         let _ = trail.skip(state.delivered - trail.delivered());
-        Ok(self.trail.insert(trail).rings())
+        Ok(self.trail.insert(trail).buffers())
     }
 
     /// Goes to a place where the reader has been, if it stands elsewhere.
@@ -378,14 +371,8 @@ impl Order {
     }
 }
 
-/// Beside the lengths, which change while it is used.
-fn policy(plan: &Plan, on_damage: OnDamage, to_the_end: bool) -> LengthPolicy<'_> {
-    LengthPolicy { plan, on_damage, to_the_end, probes_tail: false }
-}
-
-fn interrupted(traversal: u64) -> ResumeError {
-    let source = "interrupted on it".to_owned();
-    ResumeError { what: "the way to the traversal".to_owned(), state: traversal.to_string(), source }
+fn interrupted_at(traversal: u64) -> ResumeError {
+    ResumeError::new("the way to the traversal", traversal, "interrupted on it")
 }
 
 /// Whether a file may end where it is damaged. Not below a shuffle of examples: it has taken what lies after the damage

@@ -1,4 +1,4 @@
-//! Where a reader gets its examples from: loaded by itself, or ahead of it by threads; and how much ahead.
+//! Loads examples: on the caller's thread, or ahead of it on threads; and decides how far ahead.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -17,7 +17,7 @@ use crate::{ExampleBatch, ReaderLimits};
 const FIRST: usize = 16;
 const MOST: usize = 16 << 10;
 
-/// Examples and bytes that are worth a thread's waking, however few are asked for at a time.
+/// Examples and bytes that are worth waking a thread, however few are asked for at a time.
 const WORTH: usize = 16 << 10;
 const WORTH_BYTES: usize = 1 << 20;
 
@@ -30,11 +30,11 @@ const KEPT: usize = 8;
 /// Loads stretches of an order.
 pub(super) struct Prefetcher {
     threads: usize,
-    limit: u64,
+    limits: ReaderLimits,
     loaders: Option<LoaderThreads>,
-    /// Bytes of an example, about, once some have been seen.
+    /// Average bytes of an example, once some have been loaded.
     each: Option<usize>,
-    /// The end of the order has been planned; what was said there.
+    /// The end of the order, once it has been planned.
     over: Option<StretchEnd>,
     idle: Vec<Batch>,
 }
@@ -79,23 +79,20 @@ impl Prefetcher {
     pub(super) fn new(limits: ReaderLimits) -> Prefetcher {
         let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
         let threads = if limits.threads == 0 { cores() } else { limits.threads };
-        Prefetcher {
-            threads,
-            limit: limits.memory_limit,
-            loaders: None,
-            each: None,
-            over: None,
-            idle: Vec::new(),
-        }
+        Prefetcher { threads, limits, loaders: None, each: None, over: None, idle: Vec::new() }
     }
 
     pub(super) fn threads(&self) -> usize {
         self.threads
     }
 
+    pub(super) fn limits(&self) -> ReaderLimits {
+        self.limits
+    }
+
     /// Bytes for blocks of records: a quarter of all.
     pub(super) fn cache_bytes(&self) -> u64 {
-        self.limit / 4
+        self.limits.memory_limit / 4
     }
 
     /// Stretches that are planned ahead.
@@ -107,7 +104,7 @@ impl Prefetcher {
     /// Memory that grows may be twice as large as what is in it, and the last quarter is for what is being read.
     fn batch_bytes(&self) -> usize {
         let batches = if self.threads > 1 { self.depth() + 2 } else { 2 };
-        usize::try_from(self.limit / 4 / batches as u64).unwrap_or(usize::MAX).max(1)
+        usize::try_from(self.cache_bytes() / batches as u64).unwrap_or(usize::MAX).max(1)
     }
 
     /// Examples of a stretch where so many are asked for, at least `worth` of them if they are small.
@@ -152,7 +149,7 @@ impl Prefetcher {
         stretch
     }
 
-    /// Who looks into files for an order.
+    /// What looks into files for an order.
     pub(super) fn probe<'a>(&self, loader: &'a Loader) -> ShardProbe<'a> {
         ShardProbe { cache: loader.cache(), threads: self.threads }
     }
@@ -196,7 +193,7 @@ impl Prefetcher {
         loaded
     }
 
-    /// Threads are worth their price only for who reads more than a few examples.
+    /// Starts the threads: only for callers that read more than a few examples.
     fn start(&mut self, loader: &Loader) {
         let loaders = (0..self.threads).map(|_| loader.another()).collect();
         match LoaderThreads::new(loaders, loader.cache()) {
@@ -208,11 +205,11 @@ impl Prefetcher {
         }
     }
 
-    /// Sees how large examples are.
+    /// Updates the average size of examples.
     pub(super) fn learn(&mut self, batch: &Batch) {
         if batch.rows() > 0 {
             let each = (batch.value_bytes() / batch.rows()).max(1);
-            // Slowly down, at once up: a stretch of large ones may follow.
+            // Falls slowly and rises at once: a stretch of large ones may follow.
             self.each = Some(each.max(self.each.unwrap_or(0) / 8 * 7));
         }
     }
@@ -265,6 +262,11 @@ impl PendingExamples {
         let (reached, tails) = (self.tails.len(), std::mem::take(&mut self.tails));
         self.stretch.ends = ends[reached..].to_vec();
         ends.into_iter().zip(tails).collect()
+    }
+
+    /// Examples that are left.
+    pub(super) fn len(&self) -> usize {
+        self.upto - self.at
     }
 
     /// Keeps what was found until its place is reached.

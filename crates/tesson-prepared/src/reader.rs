@@ -9,8 +9,8 @@ mod share;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tesson_core::{DataError, Error, ResumeError};
-use tesson_engine::store::FileStore;
+use tesson_core::{DataError, Error, ResumeError, UsageError};
+use tesson_engine::store::{FileStore, Store};
 use tesson_engine::{Canceller, DEFAULT_MEMORY_LIMIT, ProcessGuard, kernels_from_environment};
 use tesson_tfds::features::Schema;
 use tesson_tfds::ids::Ids;
@@ -33,19 +33,19 @@ pub enum OnDamage {
     /// The traversal fails there, and stays failed.
     #[default]
     Fail,
-    /// The record is left out and counted, also one that a file ends before; all others keep their places, so that the
-    /// order is the one that the dataset says, for any number of workers. Records beyond it are not read.
+    /// The record is left out and counted, also one that its file is too short for; all others keep their places, so that
+    /// the order is the declared one, for any number of workers. Records beyond the declared ones are not read.
     Skip,
     /// The file ends there.
     StopShard,
 }
 
-/// What a reader may use. What it gives does not depend on it.
+/// Limits of a reader. What it delivers does not depend on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReaderLimits {
     /// Threads that load and decode in advance; 0 is one a core. With 1 the caller's own thread does it.
     pub threads: usize,
-    /// Bytes for all that is read ahead together; what the caller is given is its own. A record that is larger comes alone.
+    /// Bytes of everything that is read ahead; delivered examples are not counted. A larger record is read alone.
     pub memory_limit: u64,
 }
 
@@ -55,7 +55,7 @@ impl Default for ReaderLimits {
     }
 }
 
-/// Whoever waits for the threads waits for no read that is tried again.
+/// Cancels retried reads, so that nothing waits for them when the threads are joined.
 impl Drop for Reader {
     fn drop(&mut self) {
         self.canceller.cancel();
@@ -74,14 +74,14 @@ pub struct Reader {
     pub(super) order: Order,
     loader: Loader,
     prefetcher: Prefetcher,
-    /// What was loaded last and has not been given as a whole.
+    /// The stretch that was loaded last, while some of its examples are not delivered.
     taken: Option<PendingExamples>,
-    /// How many of the traversal are over with what was given, and whether its end was seen.
+    /// How many examples of the traversal are over, and whether its end was reached.
     delivered: u64,
     ended: bool,
-    /// Some bytes after the last record of a file, which the traversal fails on when all examples are given.
+    /// A partial record at the end of a file: an error after the last example of the traversal.
     cut: Option<Error>,
-    /// What ended the traversal.
+    /// The error that ended the traversal.
     failed: Option<Error>,
     skipped: u64,
     canceller: Canceller,
@@ -89,8 +89,8 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader at the beginning of a plan, with a thread for each core. All shards of the plan have to be there, unless it
-    /// is to find out on the way (`lazy`); none is opened.
+    /// A reader at the beginning of a plan, with a thread for each core. All shards of the plan must exist, unless it is
+    /// `lazy`; none is opened.
     ///
     /// # Errors
     /// Missing shards, all by name; a plan without order.
@@ -114,22 +114,37 @@ impl Reader {
         on_damage: OnDamage,
         limits: ReaderLimits,
     ) -> Result<Reader, Error> {
+        Reader::of_store(Arc::new(FileStore), dataset, plan, schema, on_damage, limits)
+    }
+
+    pub(crate) fn of_store(
+        store: Arc<dyn Store>,
+        dataset: Arc<Dataset>,
+        plan: Plan,
+        schema: Arc<Schema>,
+        on_damage: OnDamage,
+        limits: ReaderLimits,
+    ) -> Result<Reader, Error> {
         kernels_from_environment()?;
-        let order = Order::new(plan, on_damage)?;
+        let order = Order::new(Arc::new(plan), on_damage)?;
+        let shards: Vec<&Shard> = shards_of(&dataset, &order.plan).into_values().collect();
+        let shards = Shards::new(store, &dataset, &shards, order.plan.lazy)?;
+        Ok(Reader::of(dataset, schema, order, shards, limits))
+    }
+
+    /// A reader at the beginning of an order.
+    fn of(
+        dataset: Arc<Dataset>,
+        schema: Arc<Schema>,
+        order: Order,
+        shards: Shards,
+        limits: ReaderLimits,
+    ) -> Reader {
         let plan = &order.plan;
-        // A file may stand in the plan several times.
-        let by_first: BTreeMap<u64, &Shard> =
-            plan.files.iter().map(|f| f.shard(&dataset)).map(|shard| (shard.first, shard)).collect();
-        let canceller = Canceller::new();
-        let shards = Shards::new(
-            Arc::new(FileStore),
-            canceller.clone(),
-            &dataset,
-            &by_first.values().copied().collect::<Vec<_>>(),
-            plan.lazy,
-        )?;
-        let place: BTreeMap<u64, usize> = by_first.keys().enumerate().map(|(i, first)| (*first, i)).collect();
-        let files = plan.files.iter().map(|f| place[&f.shard(&dataset).first]).collect();
+        let firsts: Vec<u64> = shards_of(&dataset, plan).into_keys().collect();
+        let place = |f: &FileInstruction| firsts.partition_point(|first| *first < f.shard(&dataset).first);
+        let files = plan.files.iter().map(place).collect();
+        let canceller = shards.canceller.clone();
         let ids = Ids::new(&dataset, &plan.files);
         let prefix =
             |f: &FileInstruction| ids.parts(f.shard(&dataset).first).map_or("", |(prefix, _)| prefix);
@@ -144,7 +159,7 @@ impl Reader {
             prefetcher.threads(),
         );
         let loader = Loader::new(Arc::new(cache), &schema);
-        Ok(Reader {
+        Reader {
             dataset,
             schema,
             prefixes,
@@ -159,7 +174,16 @@ impl Reader {
             skipped: 0,
             canceller,
             process: ProcessGuard::here(),
-        })
+        }
+    }
+
+    /// Another reader of the same, at the beginning.
+    pub(crate) fn reopened(&self) -> Reader {
+        let order = Order::new(Arc::clone(&self.order.plan), self.order.on_damage);
+        let order = order.expect("the same order was made before");
+        let shards = self.loader.cache().shards().reopened();
+        let (dataset, schema) = (Arc::clone(&self.dataset), Arc::clone(&self.schema));
+        Reader::of(dataset, schema, order, shards, self.prefetcher.limits())
     }
 
     /// Something that ends a blocked call from another thread, and the reader with it.
@@ -226,8 +250,17 @@ impl Reader {
     }
 
     fn check_usable(&self) -> Result<(), Error> {
-        self.process.check("the reader")?;
+        self.check_process()?;
         self.canceller.check()
+    }
+
+    pub(crate) fn check_process(&self) -> Result<(), UsageError> {
+        self.process.check("the reader")
+    }
+
+    /// Examples that the next calls return without reading.
+    pub(crate) fn loaded(&self) -> usize {
+        self.taken.as_ref().map_or(0, PendingExamples::len)
     }
 
     fn read_on(&mut self, n: usize, examples: &mut ExampleBatch) -> Result<(), Error> {
@@ -237,6 +270,7 @@ impl Reader {
             if examples.len() == end {
                 return Ok(());
             }
+            self.canceller.check()?;
             let Some(taken) = self.taken.take() else {
                 let left = end - examples.len();
                 let loaded = self.prefetcher.next(n, left, &mut self.order, &mut self.loader);
@@ -262,13 +296,13 @@ impl Reader {
         }
     }
 
-    /// What the traversal fails on when all examples are given.
+    /// The error after the last example of the traversal.
     fn cut(&self) -> Option<Error> {
         let passed_over = || self.order.lengths.cut().map(|(error, at)| self.with_id(error.clone(), at));
         self.cut.clone().or_else(passed_over)
     }
 
-    /// Sees how much of what was loaded is right: files may be longer than was thought.
+    /// Checks how much of the loaded stretch is valid: files may be longer than declared.
     fn settle(&mut self, loaded: LoadedStretch) {
         let mut taken = PendingExamples::new(loaded);
         for ((at, id), tail) in taken.ends() {
@@ -297,8 +331,7 @@ impl Reader {
         self.taken = Some(taken);
     }
 
-    /// Gives examples of what was loaded, and learns what was found where files should end, as far as they were given:
-    /// states depend on it.
+    /// Delivers loaded examples, and records what was found at the ends of the files that they reach: states depend on it.
     fn give(&mut self, n: usize, examples: &mut ExampleBatch) {
         let Some(taken) = &mut self.taken else { return };
         self.delivered = taken.give(n, examples).unwrap_or(self.delivered);
@@ -377,7 +410,7 @@ impl Reader {
         self.order.resume_at(self.delivered)
     }
 
-    /// Makes the order stand where the reader does, with nothing ahead.
+    /// Moves the order to where the reader stands, and discards what was prefetched.
     fn discard_prefetch(&mut self) -> Result<(), ResumeError> {
         self.prefetcher.discard();
         self.taken = None;
@@ -408,4 +441,9 @@ impl Reader {
             ("order", order_text(self.plan().spec())),
         ]
     }
+}
+
+/// The shards of a plan by their first examples; a file may be in a plan several times.
+fn shards_of<'a>(dataset: &'a Dataset, plan: &Plan) -> BTreeMap<u64, &'a Shard> {
+    plan.files.iter().map(|f| f.shard(dataset)).map(|shard| (shard.first, shard)).collect()
 }

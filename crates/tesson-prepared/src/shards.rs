@@ -12,7 +12,7 @@ use tesson_engine::Canceller;
 use tesson_engine::executor::RetryingRead;
 use tesson_engine::record_index::Stamp;
 use tesson_engine::store::{Resource, Store};
-use tesson_formats::record::{Fault, Problem, RecordFile, Records, Want};
+use tesson_formats::record::{Problem, RecordFile};
 use tesson_tfds::info::{Dataset, FileFormat, Shard};
 use tesson_tfds::records;
 
@@ -27,7 +27,8 @@ const LARGEST: u64 = 1 << 30;
 /// A shard that is read.
 pub(super) struct ShardFile {
     path: Arc<Path>,
-    size: u64,
+    /// Its bytes; `None` if it is missing.
+    size: Option<u64>,
     format: FileFormat,
     pub(super) records: Box<dyn RecordFile>,
 }
@@ -35,8 +36,8 @@ pub(super) struct ShardFile {
 /// The shards of a plan: resource `i` is the `i`-th of them.
 pub(super) struct Shards {
     store: Arc<dyn Store>,
-    canceller: Canceller,
-    files: Vec<ShardFile>,
+    pub(super) canceller: Canceller,
+    files: Arc<[ShardFile]>,
     /// The one that was read last is at the back.
     open: Mutex<VecDeque<(usize, Arc<dyn Resource>)>>,
 }
@@ -48,7 +49,6 @@ impl Shards {
     /// Files that are not there, all of them by name; a format that is not read.
     pub(super) fn new(
         store: Arc<dyn Store>,
-        canceller: Canceller,
         dataset: &Dataset,
         shards: &[&Shard],
         lazy: bool,
@@ -58,27 +58,36 @@ impl Shards {
         let (mut files, mut missing) = (Vec::with_capacity(shards.len()), Vec::new());
         for (i, shard) in shards.iter().enumerate() {
             let path: Arc<Path> = path(shard).into();
-            match fs::metadata(&path) {
+            let mut records = records::open(format, ResourceId(i as u32))?;
+            let size = match fs::metadata(&path) {
                 Ok(metadata) => {
-                    let records = records::open(format, ResourceId(i as u32))?;
-                    let (size, modified) = (metadata.len(), metadata.modified().ok());
-                    let modified = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
-                    let stamp = Stamp { size, modified_ns: modified.map(|since| since.as_nanos()) };
-                    let records = Box::new(IndexedShard::new(records, Arc::clone(&path), stamp));
-                    files.push(ShardFile { path, size, format, records });
+                    let modified = metadata.modified().ok().and_then(|at| at.duration_since(UNIX_EPOCH).ok());
+                    let modified_ns = modified.map(|since| since.as_nanos());
+                    let stamp = Stamp { size: metadata.len(), modified_ns };
+                    records = Box::new(IndexedShard::new(records, Arc::clone(&path), stamp));
+                    Some(metadata.len())
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound && lazy => {
-                    let records = Box::new(Missing(Arc::clone(&path)));
-                    files.push(ShardFile { path, size: 0, format, records });
+                Err(error) if error.kind() == io::ErrorKind::NotFound && lazy => None,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    missing.push(path);
+                    continue;
                 }
-                Err(error) if error.kind() == io::ErrorKind::NotFound => missing.push(path),
                 Err(error) => return Err(StoreError::new(path, None, error).into()),
-            }
+            };
+            files.push(ShardFile { path, size, format, records });
         }
         match missing.first() {
             Some(first) => Err(StoreError::new(Arc::clone(first), None, absent(&missing)).into()),
-            None => Ok(Shards { store, canceller, files, open: Mutex::new(VecDeque::new()) }),
+            None => {
+                Ok(Shards { store, canceller: Canceller::new(), files: files.into(), open: Mutex::default() })
+            }
         }
+    }
+
+    /// The same shards for another reader, which none of this one's reads blocks.
+    pub(super) fn reopened(&self) -> Shards {
+        let (store, files) = (Arc::clone(&self.store), Arc::clone(&self.files));
+        Shards { store, canceller: Canceller::new(), files, open: Mutex::default() }
     }
 
     pub(super) fn file(&self, i: usize) -> &ShardFile {
@@ -117,45 +126,6 @@ impl Shards {
     }
 }
 
-/// A missing file, which is an error for whoever reads it.
-struct Missing(Arc<Path>);
-
-impl Missing {
-    fn told<T>(&self) -> Result<T, Error> {
-        Err(StoreError::new(Arc::clone(&self.0), None, absent(slice::from_ref(&self.0))).into())
-    }
-}
-
-impl RecordFile for Missing {
-    fn read(&self, _: Want, _: &dyn Fetch, _: &mut Records) -> Result<(), Error> {
-        self.told()
-    }
-
-    fn read_rows(&self, _: &[u64], _: &dyn Fetch, _: &mut Records) -> Result<(), Error> {
-        self.told()
-    }
-
-    fn count(&self, _: &dyn Fetch) -> Result<(u64, Option<Fault>), Error> {
-        self.told()
-    }
-
-    fn random_access(&self, _: &dyn Fetch) -> Result<bool, Error> {
-        self.told()
-    }
-
-    fn memory(&self) -> usize {
-        0
-    }
-
-    fn save(&self) -> Option<Vec<u8>> {
-        None
-    }
-
-    fn restore(&self, _: &[u8], _: u64) -> bool {
-        false
-    }
-}
-
 impl ShardFile {
     pub(super) fn path(&self) -> &Arc<Path> {
         &self.path
@@ -184,7 +154,9 @@ fn absent(missing: &[Arc<Path>]) -> io::Error {
 
 impl Fetch for Shards {
     fn size(&self, resource: ResourceId) -> Result<u64, Error> {
-        Ok(self.files[resource.0 as usize].size)
+        let file = &self.files[resource.0 as usize];
+        let missing = || StoreError::new(Arc::clone(&file.path), None, absent(slice::from_ref(&file.path)));
+        Ok(file.size.ok_or_else(missing)?)
     }
 
     fn read_after(
@@ -195,9 +167,9 @@ impl Fetch for Shards {
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
         let i = resource.0 as usize;
+        let (path, size) = (&self.files[i].path, self.size(resource)?);
         let file = self.opened(i)?;
         into.resize(keep + (range.end - range.start) as usize, 0);
-        let (path, size) = (&self.files[i].path, self.files[i].size);
         let is_cancelled = || self.canceller.is_cancelled();
         let read = RetryingRead { path, file: &*file, size, is_cancelled: &is_cancelled, retries: &|| () };
         read.fill(range.start, &mut into[keep..])
@@ -228,7 +200,7 @@ impl ReadContext for Shards {
 
 #[cfg(test)]
 mod tests {
-    use tesson_engine::store::{FakeStore, MemoryStore, Mishap};
+    use tesson_engine::store::{FakeStore, InjectedFault, MemoryStore};
 
     use super::*;
 
@@ -244,7 +216,7 @@ mod tests {
     }
 
     /// One shard of ten bytes under a schedule of mishaps.
-    fn shard(fate: impl Fn(u64) -> Mishap + Send + Sync + 'static, canceller: Canceller) -> Shards {
+    fn shard(fate: impl Fn(u64) -> InjectedFault + Send + Sync + 'static, canceller: Canceller) -> Shards {
         let path: Arc<Path> = Path::new("shard").into();
         let store = MemoryStore::new().with("shard", b"0123456789".to_vec());
         let format = FileFormat::TfRecord;
@@ -252,14 +224,15 @@ mod tests {
         Shards {
             store: Arc::new(FakeStore::new(Arc::new(store), fate)),
             canceller,
-            files: vec![ShardFile { path, size: 10, format, records }],
+            files: [ShardFile { path, size: Some(10), format, records }].into(),
             open: Mutex::default(),
         }
     }
 
     #[test]
     fn reads_of_a_shard_that_fail_for_passing_reasons_are_tried_again() {
-        let fate = |n| if n < 3 { Mishap::Error(io::ErrorKind::TimedOut) } else { Mishap::Short(4) };
+        let fate =
+            |n| if n < 3 { InjectedFault::Error(io::ErrorKind::TimedOut) } else { InjectedFault::Short(4) };
         let mut into = b"ab".to_vec();
         shard(fate, Canceller::new())
             .read_after(ResourceId(0), 1..9, 2, &mut into)
@@ -275,7 +248,7 @@ mod tests {
             if n == 2 {
                 end.cancel();
             }
-            Mishap::Error(io::ErrorKind::WouldBlock)
+            InjectedFault::Error(io::ErrorKind::WouldBlock)
         };
         let read = shard(fate, canceller).read_after(ResourceId(0), 0..10, 0, &mut Vec::new());
         assert!(matches!(read, Err(Error::Cancelled)));

@@ -1,25 +1,45 @@
 //! States of readers as JSON: where the stream stands, and what it must be a stream of (§12.4).
+//!
+//! | member | what it holds | since |
+//! |---|---|---|
+//! | `tfds` | the version that wrote the state | 1 |
+//! | `requires` | members, of the following ones, that a reader must know | 2 |
+//! | `stream` | the position | 1 |
+//! | `dataset`, `files`, `order` | what the state belongs to | 1 |
+//! | `lengths` | files of other lengths than declared; required where it is present | 1 |
+//! | `buffers` | what shuffle buffers hold, as [tagged sections](tesson_core::sections) in hexadecimal digits, and a hash | 2 |
+//! | `rings` | the same without tags | in 1 only |
+//!
+//! Unknown members are ignored unless `requires` lists them, so a state of a later version is read if it lists none that is
+//! unknown here (decision 27).
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tesson_core::identity::{Identity, List};
-use tesson_core::{Error, ResumeError, UsageError};
+use tesson_core::{Error, ResumeError, UsageError, sections};
 use tesson_plan::StreamState;
 
 use crate::Reader;
 use crate::order::{SeekTarget, order_text};
 
-/// The version of the form.
-const VERSION: u64 = 1;
+/// The version that is written.
+const VERSION: u64 = 2;
+
+/// The member that a reader must know where a state has it.
+const LENGTHS: &str = "lengths";
+
+/// The section of `buffers` with the bytes of [`tesson_plan::Stream::rings`].
+const BUFFERS: u8 = 1;
 
 impl Reader {
     /// A state of this reader, with what tells it from others.
     pub fn to_json(&self, state: &StreamState) -> Value {
-        let mut saved = json!({"tfds": VERSION, "stream": state.to_json()});
         let found = self.found_lengths(state);
+        let required = if found.is_empty() { json!([]) } else { json!([LENGTHS]) };
+        let mut saved = json!({"tfds": VERSION, "requires": required, "stream": state.to_json()});
         if !found.is_empty() {
-            saved["lengths"] = found.into();
+            saved[LENGTHS] = found.into();
         }
         for (name, what) in self.identity() {
             saved[name] = what.into();
@@ -35,9 +55,11 @@ impl Reader {
     /// # Errors
     /// A state that is not of this reader.
     pub fn to_json_with_buffers(&mut self, state: &StreamState) -> Result<Value, Error> {
-        let held = hex(&self.order.buffers_at(state)?);
+        let mut tagged = Vec::new();
+        sections::put(BUFFERS, &self.order.buffers_at(state)?, &mut tagged);
+        let held = hex(&tagged);
         let mut saved = self.to_json(state);
-        saved["rings"] = json!({"hash": self.hash(state, &held), "held": held});
+        saved["buffers"] = json!({"hash": self.hash(state, &held), "held": held});
         Ok(saved)
     }
 
@@ -55,7 +77,7 @@ impl Reader {
     /// Something else, or a state of another dataset, split or order; the error says what differs. The reader stays where it
     /// stood.
     pub fn restore_json(&mut self, saved: &Value) -> Result<(), ResumeError> {
-        self.restore_json_with(saved, Restoring { force: false, keep_going: &mut || true })
+        self.restore_json_with(saved, Restoring { force: false, interrupted: &mut || false })
     }
 
     /// The same, and how.
@@ -63,9 +85,7 @@ impl Reader {
     /// # Errors
     /// As [`Reader::restore_json`]; an interruption.
     pub fn restore_json_with(&mut self, saved: &Value, how: Restoring<'_>) -> Result<(), ResumeError> {
-        if saved["tfds"] != VERSION {
-            return Err(differs("the version of the state", &saved["tfds"], VERSION.to_string()));
-        }
+        check_version(saved)?;
         for (name, what) in self.identity() {
             if saved[name] == what {
                 continue;
@@ -78,28 +98,33 @@ impl Reader {
             return Err(differs(&format!("the {name}"), &saved[name], what));
         }
         let state = StreamState::from_json(&saved["stream"])?;
-        let lengths = self.lengths(&saved["lengths"])?;
-        let buffers = self.buffers(&state, &saved["rings"])?;
+        let lengths = self.lengths(&saved[LENGTHS])?;
+        let buffers = self.buffers(&state, saved)?;
         let stream = self.order.with(&lengths);
         let mut stream =
-            stream.map_err(|error| differs("the lengths of files", &saved["lengths"], error.to_string()))?;
-        stream.restore_with(&state, &buffers, how.keep_going)?;
+            stream.map_err(|error| differs("the lengths of files", &saved[LENGTHS], error.to_string()))?;
+        stream.restore_with(&state, &buffers, how.interrupted)?;
         self.adopt_stream(lengths, stream);
         Ok(())
     }
 
     /// What buffers hold, out of a state; nothing if it was not kept.
     fn buffers(&self, state: &StreamState, saved: &Value) -> Result<Vec<u8>, ResumeError> {
-        if saved.is_null() {
+        let Some((name, buffers)) =
+            ["buffers", "rings"].into_iter().find_map(|name| Some((name, saved.get(name)?)))
+        else {
             return Ok(Vec::new());
-        }
-        let held = saved["held"].as_str().unwrap_or_default();
+        };
+        let held = buffers["held"].as_str().unwrap_or_default();
         let hash = self.hash(state, held);
-        if saved["hash"] != *hash {
-            return Err(differs("the hash of the rings", &saved["hash"], hash));
+        if buffers["hash"] != *hash {
+            return Err(differs(&format!("the hash of the {name}"), &buffers["hash"], hash));
         }
-        unhex(held)
-            .ok_or_else(|| differs("the rings", &json!(held.len()), "pairs of hexadecimal digits".into()))
+        let bytes =
+            unhex(held).and_then(|bytes| if name == "rings" { Some(bytes) } else { untagged(&bytes) });
+        bytes.ok_or_else(|| {
+            differs(&format!("the {name}"), &json!(held.len()), "pairs of hexadecimal digits".into())
+        })
     }
 
     /// Goes to a place of a traversal, both counted from 0, without reading what is before it. The traversals before it are
@@ -108,11 +133,11 @@ impl Reader {
     /// # Errors
     /// A traversal after one that has no end; a place past the end.
     pub fn seek(&mut self, traversal: Option<u64>, place: u64) -> Result<(), Error> {
-        self.seek_with(traversal, place, &mut || true)
+        self.seek_with(traversal, place, &mut || false)
     }
 
-    /// Goes to a place as [`Reader::seek`]. `keep_going` is asked every few milliseconds of a long way, past many examples of
-    /// a shuffle; if it says no, the reader stays where it stood.
+    /// Goes to a place as [`Reader::seek`]. `interrupted` is asked every few milliseconds of a long way, past many examples of
+    /// a shuffle; if it says so, the reader stays where it stood.
     ///
     /// # Errors
     /// As [`Reader::seek`]; an interruption.
@@ -120,20 +145,20 @@ impl Reader {
         &mut self,
         traversal: Option<u64>,
         place: u64,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
         if self.traversal_len().is_some_and(|len| place > len)
             && let Some(len) = self.counted_len()?.filter(|len| place > *len)
         {
             return Err(UsageError::new(format!("found place {place}, the traversal has {len}")).into());
         }
-        self.seek_to(SeekTarget { traversal, place, with_next: false }, keep_going)
+        self.seek_to(SeekTarget { traversal, place, with_next: false }, interrupted)
     }
 
     /// Files that hold another number of records than the dataset says, as far as that has been seen: their places in the
     /// plan, and the number. The order after such a file is another one.
     fn found_lengths(&self, state: &StreamState) -> Vec<Value> {
-        let found = self.order.lengths.found(self.plan(), state);
+        let found = self.order.lengths.found(state);
         found.into_iter().map(|(file, records)| json!([file, records])).collect()
     }
 
@@ -156,8 +181,45 @@ pub struct Restoring<'a> {
     /// Files may have other names than those it was taken of (§12.4); their number and the dataset's name and version are
     /// compared, and that they hold the same is the caller's word.
     pub force: bool,
-    /// Whether to continue, asked every few milliseconds of a long way, past many examples of a shuffle.
-    pub keep_going: &'a mut dyn FnMut() -> bool,
+    /// Whether to stop, asked every few milliseconds of a long way, past many examples of a shuffle.
+    pub interrupted: &'a mut dyn FnMut() -> bool,
+}
+
+/// Refuses what no version wrote, and states that require members which are not known.
+fn check_version(saved: &Value) -> Result<(), ResumeError> {
+    let Some(version) = saved["tfds"].as_u64().filter(|version| *version > 0) else {
+        return Err(differs("the version of the state", &saved["tfds"], format!("1 to {VERSION}")));
+    };
+    // The first version had no such list.
+    let required = if version == 1 { Some(&[][..]) } else { saved["requires"].as_array().map(Vec::as_slice) };
+    let Some(required) = required else {
+        return Err(differs(
+            "`requires` of the state",
+            &saved["requires"],
+            "a list of names of members".into(),
+        ));
+    };
+    match required.iter().find(|name| **name != LENGTHS) {
+        None => Ok(()),
+        Some(name) => Err(differs(
+            "a member that the state requires",
+            &json!(format!("{name}, written by version {version}")),
+            format!("`{LENGTHS}`, the one of version {VERSION}"),
+        )),
+    }
+}
+
+/// What the section of buffers holds; `None` if there is none, or another that is not optional.
+fn untagged(mut bytes: &[u8]) -> Option<Vec<u8>> {
+    let mut held = None;
+    while !bytes.is_empty() {
+        match sections::take(&mut bytes)? {
+            (BUFFERS, payload) => held = Some(payload.to_vec()),
+            (tag, _) if sections::is_optional(tag) => {}
+            _ => return None,
+        }
+    }
+    held
 }
 
 fn hex(bytes: &[u8]) -> String {
@@ -176,5 +238,5 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
 
 fn differs(what: &str, found: &Value, expected: String) -> ResumeError {
     let state = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
-    ResumeError { what: what.to_owned(), state, source: expected }
+    ResumeError::new(what, state, expected)
 }

@@ -57,7 +57,7 @@ pub(super) struct LoadedStretch {
 }
 
 impl LoadedStretch {
-    /// Nothing but what is said at the end of the order.
+    /// Nothing but the end of the order.
     pub(super) fn nothing(last: StretchEnd, batch: Batch) -> LoadedStretch {
         let stretch = Stretch { numbers: Vec::new(), over: 0, ends: Vec::new(), last };
         LoadedStretch { stretch, batch, stop: None, tails: Vec::new() }

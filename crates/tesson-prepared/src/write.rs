@@ -29,7 +29,7 @@ use unfinished_split::UnfinishedSplit;
 /// Bytes of a shard where their number is not given.
 const SHARD_BYTES: u64 = 256 << 20;
 
-/// What is kept while the dataset is in the making, in its folder.
+/// The folder of unfinished splits, in that of the dataset.
 const KEPT: &str = ".tesson";
 
 /// Writes a dataset.
@@ -100,7 +100,7 @@ impl DatasetWriter {
     /// How many examples a split has: those from before a kill, which need not be written again, and those since.
     ///
     /// # Errors
-    /// A split that the dataset has not.
+    /// An unknown split.
     pub fn written(&self, split: &str) -> Result<u64, Error> {
         let kept = &self.splits[self.number(split)?];
         Ok(kept.before + kept.writer.records())
@@ -114,7 +114,7 @@ impl DatasetWriter {
     /// Writes an example of these values. Features that are not given are absent.
     ///
     /// # Errors
-    /// A split that the dataset has not; an example that reading would refuse or change, of which nothing is written
+    /// An unknown split; an example that reading would refuse or change, of which nothing is written
     /// ([`Unwritable::Value`]); what the file system answers.
     pub fn write(&mut self, split: &str, example: &[Given<'_>]) -> Result<(), Unwritable> {
         let number = self.number(split)?;
@@ -125,7 +125,7 @@ impl DatasetWriter {
     /// Writes an example: the bytes of a `tf.train.Example`.
     ///
     /// # Errors
-    /// A split that the dataset has not; an example that reading would refuse, of which nothing is written
+    /// An unknown split; an example that reading would refuse, of which nothing is written
     /// ([`UsageError`]); what the file system answers.
     pub fn record(&mut self, split: &str, data: &[u8]) -> Result<(), Error> {
         let number = self.number(split)?;
@@ -268,7 +268,9 @@ fn failed(path: &Path, e: io::Error) -> StoreError {
 fn remedy(fault: &FeatureFault) -> &'static str {
     match fault {
         FeatureFault::Missing { .. } => "; give a value, or declare the feature as optional",
-        FeatureFault::Picture(_) => "; give the bytes of a PNG, JPEG, GIF or BMP file, or an array of pixels",
+        FeatureFault::Picture { .. } => {
+            "; give the bytes of a PNG, JPEG, GIF or BMP file, or an array of pixels"
+        }
         FeatureFault::Shape { .. } | FeatureFault::Count { .. } => {
             "; give values of the declared shape, or declare dimensions that vary as unknown"
         }
@@ -292,8 +294,7 @@ fn begin(path: &Path, identity: &Value) -> Result<(), Error> {
                 .map_or(("description".into(), String::new(), text), |(name, value, kept)| {
                     (name.clone(), value.to_string(), kept.to_string())
                 });
-            Err(ResumeError { what: format!("{}: `{name}`", path.display()), state: kept, source: value }
-                .into())
+            Err(ResumeError::new(format!("{}: `{name}`", path.display()), kept, value).into())
         }
         Err(e) if e.kind() == io::ErrorKind::NotFound => {
             let written = atomic_file::write(path, identity.to_string().as_bytes());

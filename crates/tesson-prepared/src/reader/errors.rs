@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use tesson_core::{DataError, DataErrorKind, Error, Key, Location};
+use tesson_core::{DataError, Error, Key, Location};
 use tesson_plan::CountMismatch;
+use tesson_tfds::fault::TfdsFault;
 
 use super::Reader;
 use crate::loader::RecordId;
@@ -30,29 +31,26 @@ impl Reader {
 
     /// The files do not hold what the dataset says: which ones, and how many records they have.
     pub(super) fn count_error(&self, mismatch: CountMismatch) -> Error {
-        let expected = |file: usize| self.plan().files[file].examples_in_shard;
-        let wrong = self.order.lengths.known.iter().filter(|(file, found)| expected(**file) != **found);
-        let named: Vec<String> = wrong
-            .map(|(file, found)| format!("{}: {}", self.prefixes[*file], of_file(*found, expected(*file))))
-            .collect();
-        let dot = if named.is_empty() { "" } else { "; " };
-        let what = format!("{mismatch}{dot}{}", named.join(", "));
-        self.error_in(Path::new(&self.dataset.directories[0]), what).into()
+        let declared = |file: usize| self.plan().files[file].examples_in_shard;
+        let wrong = self.order.lengths.known.iter().filter(|(file, found)| declared(**file) != **found);
+        let wrong = wrong.map(|(file, found)| {
+            let (name, declared) = (&self.prefixes[*file], declared(*file));
+            format!("{name}: the file holds {found} records, dataset_info.json says {declared}")
+        });
+        let wrong = wrong.collect::<Vec<_>>().join(", ");
+        let separator = if wrong.is_empty() { "" } else { "; " };
+        let what = format!("{mismatch}{separator}{wrong}");
+        error_in(Path::new(&self.dataset.directories[0]), TfdsFault::ExampleCount { what }).into()
     }
 
     /// A record that its file, which has so many, ends before.
     pub(super) fn absent(&self, id: RecordId, records: u64) -> DataError {
         let expected = self.plan().files[id.file].examples_in_shard;
-        let what = format!("record {} is not there: {}", id.record, of_file(records, expected));
-        self.error_in(self.loader.path(id.file), what)
-    }
-
-    pub(super) fn error_in(&self, file: &Path, what: String) -> DataError {
-        let at = Location { file: file.into(), offset: 0, line: None };
-        DataError::new(DataErrorKind::Malformed { what }, at)
+        let fault = TfdsFault::AbsentRecord { record: id.record, found: records, expected };
+        error_in(self.loader.path(id.file), fault)
     }
 }
 
-fn of_file(found: u64, expected: u64) -> String {
-    format!("the file holds {found} records, dataset_info.json says {expected}")
+pub(super) fn error_in(file: &Path, fault: TfdsFault) -> DataError {
+    DataError::new(fault, Location { file: file.into(), offset: 0, line: None })
 }

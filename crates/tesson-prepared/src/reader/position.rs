@@ -8,7 +8,43 @@ use tesson_plan::{Stream, StreamState};
 use super::{ExampleBatch, Reader};
 use crate::order::SeekTarget;
 
+/// Where a reader stands, for another one in its place.
+pub(crate) struct Standing {
+    state: StreamState,
+    lengths: BTreeMap<usize, u64>,
+    cut: Option<Error>,
+    failed: Option<Error>,
+    skipped: u64,
+}
+
 impl Reader {
+    /// Where the reader stands.
+    pub(crate) fn standing(&self) -> Standing {
+        let state = self.state();
+        let lengths = self.order.lengths.found(&state).into_iter().collect();
+        Standing { state, lengths, cut: self.cut(), failed: self.failed.clone(), skipped: self.skipped }
+    }
+
+    /// Takes the place of a reader that stands there. The order follows with [`Reader::move_to_standing`].
+    pub(crate) fn stand_at(&mut self, at: Standing) {
+        let mut stream = self.order.with(&at.lengths).expect("the same order was made before");
+        stream.begin_after(&at.state.started).expect("it has as many shuffles");
+        self.adopt_stream(at.lengths, stream);
+        (self.delivered, self.ended) = (at.state.delivered, at.state.ended);
+        (self.cut, self.failed, self.skipped) = (at.cut, at.failed, at.skipped);
+    }
+
+    /// Moves the order to where the reader stands.
+    pub(crate) fn move_to_standing(
+        &mut self,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<(), ResumeError> {
+        let failed = self.failed.take();
+        let moved = self.restore_with(&self.state(), interrupted);
+        self.failed = failed;
+        moved
+    }
+
     /// Begins the next traversal: the next pass of every shuffle in it.
     pub fn begin(&mut self) {
         // Shuffles have begun no more passes than those that examples were given of.
@@ -32,16 +68,16 @@ impl Reader {
     }
 
     /// Passes that each shuffle had begun where a state of this reader was taken, the files' first: those that the next
-    /// traversal comes after. `keep_going` is asked every few milliseconds of a long way.
+    /// traversal comes after. `interrupted` is asked every few milliseconds of a long way.
     ///
     /// # Errors
     /// A state of something else; an interruption.
     pub fn passes_at(
         &self,
         state: &StreamState,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<Vec<u64>, ResumeError> {
-        self.order.stream.passes_at(state, keep_going)
+        self.order.stream.passes_at(state, interrupted)
     }
 
     /// The state after all that the reader has given.
@@ -51,7 +87,7 @@ impl Reader {
     }
 
     /// The state after the example of a row, of those that it has given in this traversal.
-    pub fn state_behind(&self, examples: &ExampleBatch, row: usize) -> StreamState {
+    pub fn state_after(&self, examples: &ExampleBatch, row: usize) -> StreamState {
         StreamState { delivered: examples.positions[row], ended: false, ..self.state() }
     }
 
@@ -60,10 +96,10 @@ impl Reader {
     /// # Errors
     /// A state of something else.
     pub fn restore(&mut self, state: &StreamState) -> Result<(), ResumeError> {
-        self.restore_with(state, &mut || true)
+        self.restore_with(state, &mut || false)
     }
 
-    /// Restores a state as [`Reader::restore`]. `keep_going` is asked every few milliseconds of a long way; if it says no, the
+    /// Restores a state as [`Reader::restore`]. `interrupted` is asked every few milliseconds of a long way; if it says so, the
     /// reader stays where it stood.
     ///
     /// # Errors
@@ -71,10 +107,10 @@ impl Reader {
     pub fn restore_with(
         &mut self,
         state: &StreamState,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(), ResumeError> {
         // Until it is there, what was planned and loaded ahead holds.
-        self.order.restore(&self.state(), state, keep_going)?;
+        self.order.restore(&self.state(), state, interrupted)?;
         self.prefetcher.discard();
         self.taken = None;
         self.failed = None;
@@ -95,10 +131,10 @@ impl Reader {
     pub(crate) fn seek_to(
         &mut self,
         goal: SeekTarget,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
         let probe = self.prefetcher.probe(&self.loader);
-        let gone = self.order.seek(goal, probe, keep_going);
+        let gone = self.order.seek(goal, probe, interrupted);
         gone.map_err(|astray| self.led_astray(astray))?;
         self.prefetcher.discard();
         (self.taken, self.failed, self.cut) = (None, None, None);

@@ -3,7 +3,9 @@
 use std::ops::Range;
 
 use tesson_core::{Error, UsageError};
+use tesson_tfds::fault::TfdsFault;
 
+use super::errors::error_in;
 use super::{ExampleBatch, OnDamage, Reader};
 use crate::file_runs::Parts;
 use crate::loader::{LoadStop, RecordId};
@@ -14,7 +16,7 @@ impl Reader {
     /// Appends the examples at these places of the split, files in the order of the plan.
     ///
     /// # Errors
-    /// A place that is not there, or in a file that is compressed as a whole; a record that cannot be read or decoded, after
+    /// A place that does not exist, or in a file that is compressed as a whole; a record that cannot be read or decoded, after
     /// those before it.
     pub fn read_at(&mut self, places: &[u64], examples: &mut ExampleBatch) -> Result<(), Error> {
         self.check_usable()?;
@@ -33,9 +35,7 @@ impl Reader {
         files.dedup();
         for file in files {
             if !self.loader.random_access(file)? {
-                let what = "the file is compressed as a whole, so its records are had in their order alone: read the split \
-                    as a stream, or write the file anew without compression";
-                return Err(self.error_in(self.loader.path(file), what.to_owned()).into());
+                return Err(error_in(self.loader.path(file), TfdsFault::Compressed).into());
             }
         }
         Ok(())
@@ -112,22 +112,22 @@ impl Reader {
         }
     }
 
-    /// The example at a place of a traversal, both counted from 0, appended. `keep_going` is asked every few milliseconds of the
+    /// The example at a place of a traversal, both counted from 0, appended. `interrupted` is asked every few milliseconds of the
     /// way there.
     ///
     /// # Errors
-    /// A place that is not there, an interruption, and as [`Reader::read_at`].
+    /// A place that does not exist, an interruption, and as [`Reader::read_at`].
     pub fn read_nth(
         &mut self,
         traversal: u64,
         place: u64,
         examples: &mut ExampleBatch,
-        keep_going: &mut dyn FnMut() -> bool,
+        interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
         self.check_usable()?;
         let goal = SeekTarget { traversal: Some(traversal), place, with_next: true };
         let probe = self.prefetcher.probe(&self.loader);
-        let number = self.order.find(goal, probe, keep_going).map(|(_, number)| number);
+        let number = self.order.find(goal, probe, interrupted).map(|(_, number)| number);
         let absent = || UsageError::new(format!("there is no example {place}"));
         let number = number.map_err(|astray| self.led_astray(astray))?.ok_or_else(absent)?;
         self.check_places(&[number])?;

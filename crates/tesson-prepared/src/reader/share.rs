@@ -5,6 +5,9 @@ use tesson_core::{Error, UsageError};
 use super::{ExampleBatch, OnDamage, Reader};
 use crate::stretches::{Stretch, StretchEnd};
 
+/// Examples of all workers that are planned between two looks at the canceller.
+const AT_ONCE: usize = 1 << 16;
+
 impl Reader {
     /// Appends one worker's share of the next `n` examples of all workers: those at places `i` with `i mod workers = rank`
     /// (§12.5). Every worker goes through the same order and reads its own records alone. Returns how many examples all
@@ -43,8 +46,9 @@ impl Reader {
     ) -> Result<usize, Error> {
         let (start, mut all, mut failed) = (examples.len(), 0, None);
         while all < n {
+            self.canceller.check()?;
             let Stretch { numbers, last, .. } =
-                self.order.stretch(n - all, self.prefetcher.probe(&self.loader));
+                self.order.stretch((n - all).min(AT_ONCE), self.prefetcher.probe(&self.loader));
             // Of each stretch those whose place in all of them is the rank's.
             let first = (rank + workers - all % workers) % workers;
             examples.numbers.extend(numbers.iter().skip(first).step_by(workers));

@@ -1,0 +1,344 @@
+//! A reader whose calls can be interrupted at any time, also while a read of its storage blocks.
+
+use std::any::Any;
+use std::ops::Deref;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::thread::Builder;
+use std::time::Duration;
+
+use tesson_core::{Error, UsageError};
+
+use crate::{ExampleBatch, Reader};
+
+/// Time between two calls of `interrupted`.
+const POLL: Duration = Duration::from_millis(50);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// What a call returns: the reader and the result, or what the call panicked with.
+type Returned<T> = Result<(Reader, Result<T, Error>), Box<dyn Any + Send>>;
+
+/// A reader whose calls can be interrupted, however long its storage takes to answer.
+///
+/// Calls run in a thread of their own, for which the caller waits. An interrupted call is abandoned: its thread ends when
+/// the storage has answered, and meanwhile the reader is opened again where it stood before the call. So nothing is lost,
+/// and the next call resumes there.
+pub struct InterruptibleReader {
+    /// Missing during a call only.
+    reader: Option<Reader>,
+    /// At the beginning; abandoned readers are replaced by copies of it.
+    template: Reader,
+    /// Whether the reader is such a copy, whose order has yet to be moved to where it stands.
+    is_copy: bool,
+    calls: Option<Sender<Job>>,
+}
+
+impl InterruptibleReader {
+    /// Makes the calls of a reader interruptible.
+    pub fn new(reader: Reader) -> InterruptibleReader {
+        let template = reader.reopened();
+        InterruptibleReader { reader: Some(reader), template, is_copy: false, calls: None }
+    }
+
+    /// Calls the reader. `interrupted` is called every few hundredths of a second until the call has returned; if it returns
+    /// `true` the call is abandoned, and the reader is as it was before. `act` receives a callback of the same meaning for
+    /// methods that take one.
+    ///
+    /// # Errors
+    /// What the call returns; [`Error::Cancelled`] if it was interrupted.
+    ///
+    /// # Panics
+    /// With what the call panics with.
+    pub fn call<T: Send + 'static>(
+        &mut self,
+        interrupted: &mut dyn FnMut() -> bool,
+        act: impl FnOnce(&mut Reader, &mut dyn FnMut() -> bool) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        self.check_process()?;
+        let before = self.standing();
+        let mut reader = self.reader.take().expect("no call is under way");
+        let canceller = reader.canceller();
+        let (is_copy, (done, returned)) = (self.is_copy, channel());
+        let own = canceller.clone();
+        let started = self.start(Box::new(move || {
+            let call = || {
+                let interrupted = &mut || own.is_cancelled();
+                let moved = if is_copy { reader.move_to_standing(interrupted) } else { Ok(()) };
+                moved.map_err(Error::from).and_then(|()| act(&mut reader, interrupted))
+            };
+            let result = catch_unwind(AssertUnwindSafe(call));
+            // An abandoned reader is dropped here.
+            let _ = done.send(result.map(|result| (reader, result)));
+        }));
+        let failure = match started.and_then(|()| wait(&returned, interrupted)) {
+            Ok(Ok((reader, result))) => {
+                (self.reader, self.is_copy) = (Some(reader), is_copy && result.is_err());
+                return result;
+            }
+            Ok(Err(panic)) => Err(panic),
+            Err(error) => Ok(error),
+        };
+        canceller.cancel();
+        // The thread may be blocked for long.
+        self.calls = None;
+        let mut copy = self.template.reopened();
+        copy.stand_at(before);
+        (self.reader, self.is_copy) = (Some(copy), true);
+        Err(failure.unwrap_or_else(|panic| resume_unwind(panic)))
+    }
+
+    /// Appends examples by a call of the reader. An interrupted one leaves `examples` empty.
+    ///
+    /// # Errors
+    /// As [`InterruptibleReader::call`].
+    pub fn load<T: Send + 'static>(
+        &mut self,
+        examples: &mut ExampleBatch,
+        interrupted: &mut dyn FnMut() -> bool,
+        act: impl FnOnce(&mut Reader, &mut ExampleBatch, &mut dyn FnMut() -> bool) -> Result<T, Error>
+        + Send
+        + 'static,
+    ) -> Result<T, Error> {
+        let empty = ExampleBatch::new(self.schema());
+        let mut into = std::mem::replace(examples, empty);
+        let (loaded, result) = self.call(interrupted, move |reader, interrupted| {
+            let result = act(reader, &mut into, interrupted);
+            Ok((into, result))
+        })?;
+        *examples = loaded;
+        result
+    }
+
+    /// Appends the next `n` examples, as [`Reader::read`].
+    ///
+    /// # Errors
+    /// As [`Reader::read`]; [`Error::Cancelled`] if it was interrupted.
+    pub fn read(
+        &mut self,
+        n: usize,
+        examples: &mut ExampleBatch,
+        interrupted: &mut dyn FnMut() -> bool,
+    ) -> Result<(), Error> {
+        match &mut self.reader {
+            // These need neither storage nor another thread.
+            Some(reader) if reader.loaded() >= n => reader.read(n, examples),
+            _ => self.load(examples, interrupted, move |reader, examples, _| reader.read(n, examples)),
+        }
+    }
+
+    /// Hands a job to the thread for calls, which is started for the first one.
+    fn start(&mut self, job: Job) -> Result<(), Error> {
+        let calls = match &self.calls {
+            Some(calls) => calls,
+            None => {
+                let (calls, jobs) = channel::<Job>();
+                let serve = move || jobs.into_iter().for_each(|job| job());
+                let thread = Builder::new().name("tesson-tfds-call".into()).spawn(serve);
+                thread.map_err(|e| {
+                    UsageError::new(format!("no thread can be started: {e}; end other threads"))
+                })?;
+                self.calls.insert(calls)
+            }
+        };
+        calls.send(job).expect("the thread for calls ends with its sender");
+        Ok(())
+    }
+}
+
+/// What needs no storage is asked of the reader itself.
+impl Deref for InterruptibleReader {
+    type Target = Reader;
+
+    fn deref(&self) -> &Reader {
+        self.reader.as_ref().expect("no call is under way")
+    }
+}
+
+/// Waits for a call, or until `interrupted` says to stop.
+fn wait<T>(
+    returned: &Receiver<Returned<T>>,
+    interrupted: &mut dyn FnMut() -> bool,
+) -> Result<Returned<T>, Error> {
+    loop {
+        match returned.recv_timeout(POLL) {
+            Ok(returned) => return Ok(returned),
+            Err(RecvTimeoutError::Timeout) if !interrupted() => {}
+            Err(_) => return Err(Error::Cancelled),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+    use std::sync::{Arc, Condvar, Mutex};
+    use std::{env, fs, process};
+
+    use serde_json::json;
+    use tesson_engine::store::{FakeStore, FileStore, InjectedFault};
+    use tesson_formats::example::Value;
+    use tesson_tfds::features::{Schema, Selection as Features};
+    use tesson_tfds::info::{FileFormat, Version};
+    use tesson_tfds::reading::{Op, Plan, Reading};
+    use tesson_tfds::split::Selection;
+
+    use super::*;
+    use crate::{DatasetWriter, NewDataset, NewSplit, OnDamage, ReaderLimits, features_of};
+
+    /// A folder that is removed at the end.
+    struct Folder(PathBuf);
+
+    impl Drop for Folder {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    /// A dataset of two hundred numbers in four shards.
+    fn dataset(name: &str) -> (Folder, PathBuf) {
+        let folder = Folder(env::temp_dir().join(format!("tesson-{name}-{}", process::id())));
+        let class = |name: &str, content| json!({"type": format!("tensorflow_datasets.core.features.{name}"), "content": content});
+        let number = class("tensor_feature.Tensor", json!({"shape": [], "dtype": "int64"}));
+        let new = NewDataset {
+            name: "numbers".into(),
+            config: None,
+            version: Version([1, 0, 0]),
+            file_format: FileFormat::TfRecord,
+            disable_shuffling: true,
+            supervised_keys: None,
+            description: String::new(),
+            features: class("features_dict.FeaturesDict", json!({"n": number})),
+            labels: vec![],
+            splits: vec![NewSplit { name: "train".into(), shards: Some(4) }],
+        };
+        let mut writer = DatasetWriter::open(&folder.0, new).unwrap();
+        (0..200).for_each(|n| writer.example("train", &[("n", Value::Ints(&[n]))]).unwrap());
+        let directory = writer.finish().unwrap();
+        (folder, directory)
+    }
+
+    /// Reads that block while the gate is closed.
+    #[derive(Default)]
+    struct Gate {
+        is_closed: Mutex<bool>,
+        opened: Condvar,
+    }
+
+    impl Gate {
+        fn close(&self) {
+            *self.is_closed.lock().unwrap() = true;
+        }
+
+        fn open(&self) {
+            *self.is_closed.lock().unwrap() = false;
+            self.opened.notify_all();
+        }
+
+        fn pass(&self) {
+            drop(self.opened.wait_while(self.is_closed.lock().unwrap(), |is_closed| *is_closed).unwrap());
+        }
+    }
+
+    fn reader(
+        directory: &Path,
+        ops: &[serde_json::Value],
+        threads: usize,
+        gate: &Arc<Gate>,
+    ) -> InterruptibleReader {
+        let gate = Arc::clone(gate);
+        let blocking = move |_| {
+            gate.pass();
+            InjectedFault::None
+        };
+        let dataset = Arc::new(crate::open(directory).unwrap());
+        let schema = Arc::new(Schema::new(&features_of(&dataset).unwrap(), &Features::default()).unwrap());
+        let mut reading = Reading::of(Selection::parse("train").unwrap());
+        reading.ops = ops.iter().map(|op| Op::from_json(op, "ops").unwrap()).collect();
+        let plan = Plan::new(&dataset, &reading, &mut || 7).unwrap();
+        let store = Arc::new(FakeStore::new(Arc::new(FileStore), blocking));
+        let limits = ReaderLimits { threads, ..ReaderLimits::default() };
+        InterruptibleReader::new(
+            Reader::of_store(store, dataset, plan, schema, OnDamage::Fail, limits).unwrap(),
+        )
+    }
+
+    fn ids(reader: &InterruptibleReader, examples: &ExampleBatch) -> Vec<String> {
+        (0..examples.len()).map(|row| reader.id(examples, row)).collect()
+    }
+
+    #[test]
+    fn a_call_that_blocks_in_a_read_is_interrupted_and_the_next_one_resumes() {
+        let (_folder, directory) = dataset("interrupted");
+        let shuffled = [json!({"shuffle": {"buffer_size": 20, "seed": 3}}), json!({"repeat": 2})];
+        for (ops, threads) in [(&shuffled[..], 1), (&shuffled[..], 3), (&[][..], 1), (&[][..], 3)] {
+            let mut straight = reader(&directory, ops, threads, &Arc::default());
+            let mut examples = ExampleBatch::new(straight.schema());
+            straight.read(1000, &mut examples, &mut || false).unwrap();
+            let all = ids(&straight, &examples);
+            let gate = Arc::new(Gate::default());
+            let mut reader = reader(&directory, ops, threads, &gate);
+            let (mut found, mut asked) = (Vec::new(), 0);
+            while found.len() < all.len() {
+                let before = reader.to_json(&reader.state());
+                gate.close();
+                examples.clear();
+                // Threads may have loaded some examples before the gate was closed.
+                let read = reader.read(30, &mut examples, &mut || {
+                    asked += 1;
+                    true
+                });
+                if let Err(error) = read {
+                    assert!(matches!(error, Error::Cancelled), "{error}");
+                    assert_eq!(reader.to_json(&reader.state()), before);
+                    assert!(examples.is_empty());
+                    gate.open();
+                    reader.read(30, &mut examples, &mut || false).unwrap();
+                }
+                gate.open();
+                found.extend(ids(&reader, &examples));
+            }
+            assert_eq!(found, all);
+            assert!(asked > 0);
+        }
+    }
+
+    #[test]
+    fn searches_counts_and_places_are_interrupted_too() {
+        let (_folder, directory) = dataset("interrupted-ways");
+        let gate = Arc::new(Gate::default());
+        // The order depends on how many records files hold, which their headers say.
+        let mut reader = reader(&directory, &[json!({"skip": 120})], 1, &gate);
+        let before = reader.state();
+        gate.close();
+        let mut examples = ExampleBatch::new(reader.schema());
+        let mut now = || true;
+        assert!(matches!(reader.read(1, &mut examples, &mut now), Err(Error::Cancelled)));
+        let sought = reader.call(&mut now, |reader, interrupted| reader.seek_with(Some(3), 10, interrupted));
+        assert!(matches!(sought, Err(Error::Cancelled)));
+        let found =
+            reader.load(&mut examples, &mut now, |reader, examples, _| reader.read_at(&[7, 150], examples));
+        assert!(matches!(found, Err(Error::Cancelled)));
+        let share =
+            reader.load(&mut examples, &mut now, |reader, examples, _| reader.read_share(9, 3, 1, examples));
+        assert!(matches!(share, Err(Error::Cancelled)));
+        assert_eq!(reader.state(), before);
+        gate.open();
+        reader.read(80, &mut examples, &mut || false).unwrap();
+        assert_eq!((examples.len(), reader.state().delivered), (80, 80));
+    }
+
+    #[test]
+    fn a_panic_of_a_call_reaches_the_caller_and_the_reader_stays_usable() {
+        let (_folder, directory) = dataset("panicked");
+        let mut reader = reader(&directory, &[], 1, &Arc::default());
+        let mut examples = ExampleBatch::new(reader.schema());
+        reader.read(3, &mut examples, &mut || false).unwrap();
+        let called = catch_unwind(AssertUnwindSafe(|| {
+            reader.call(&mut || false, |_, _| -> Result<(), Error> { panic!("it is broken") })
+        }));
+        assert_eq!(called.unwrap_err().downcast_ref(), Some(&"it is broken"));
+        reader.read(3, &mut examples, &mut || false).unwrap();
+        assert_eq!(reader.state().delivered, 6);
+    }
+}
