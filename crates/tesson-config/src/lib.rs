@@ -9,6 +9,7 @@
 
 pub mod brainscript;
 pub mod bytes;
+mod conflict;
 mod format_names;
 mod inherit;
 pub mod json;
@@ -27,6 +28,10 @@ mod source;
 pub mod toml;
 mod transforms;
 
+/// The result of what configurations can be refused for.
+pub(crate) type Result<T, E = tesson_core::ConfigError> = std::result::Result<T, E>;
+
+pub use conflict::ConfigConflict;
 pub use load::{Choices, ConfigAccess, load};
 pub use loaded::{Loaded, from_json};
 pub use lower::lower;

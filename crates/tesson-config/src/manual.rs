@@ -1,6 +1,6 @@
 //! The manual's page on options, made from the tables that parse them.
 
-use tesson_core::{OptionDefault, OptionKind, OptionSpec, OptionTable, Registry};
+use tesson_core::{OpenTransform, OptionDefault, OptionKind, OptionSpec, OptionTable, Registry};
 
 use crate::READER_OPTIONS;
 
@@ -27,7 +27,7 @@ pub fn option_manual(registry: &Registry) -> String {
     }
     for transform in registry.transforms() {
         heading(&mut page, &format!("Transform `{}`", transform.name), transform.help);
-        if transform.open.is_none() {
+        if matches!(transform.open, OpenTransform::Planned) {
             page.push_str(NOT_AVAILABLE);
         }
         if !transform.options.0.is_empty() {

@@ -1,6 +1,6 @@
 //! The options of a reader, those around its deserializers.
 
-use tesson_core::{Element, OptionKind, OptionSpec, OptionTable, Words};
+use tesson_core::{Element, OptionKind, OptionTable, Words, option_table};
 use tesson_plan::{EqualSteps, LastSequence, Sharing};
 
 use crate::source::{Randomize, StoreKind};
@@ -47,279 +47,117 @@ pub(crate) static STORES: Words<StoreKind, 2> =
     Words::new([("file", StoreKind::File), ("mmap", StoreKind::Mmap)]);
 
 /// The options of a reader section, with the defaults of CNTK's Python interface.
-pub static READER_OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::required(
-        "deserializers",
-        OptionKind::Formats,
-        "What to read: a list of sections, each with a `type` and the options of that type.",
-    ),
-    OptionSpec::optional(
-        "primary",
-        OptionKind::Text,
-        "Which of several deserializers comes first, streams too, and gives chunks and order: its number from 0, its type \
-         or one of its streams.",
-    ),
-    OptionSpec::with_default(
-        "randomize",
-        ORDERS.kind(),
-        "true",
-        "The order of each sweep: shuffled within a window (`true`, `auto`, `window`), as stored (`false`, `none`), or \
-         shuffled as a whole (`global`).",
-    ),
-    OptionSpec::with_default(
-        "randomizationSeed",
-        OptionKind::Whole,
-        "0",
-        "Seed of the order of the first sweep; each further sweep adds 1.",
-    ),
-    OptionSpec::optional(
-        "randomizationWindow",
-        OptionKind::Whole,
-        "Size of the shuffling window, in chunks, or in samples with `sampleBasedRandomizationWindow`; 128 chunks where \
-         no window is given; 0 turns shuffling off.",
-    ),
-    OptionSpec::with_default(
-        "sampleBasedRandomizationWindow",
-        OptionKind::Bool,
-        "false",
-        "Whether `randomizationWindow`, which has to be given then, counts samples instead of chunks; 4611686018427387903 \
-         samples are the whole set.",
-    ),
-    OptionSpec::optional(
-        "randomizationWindowInChunks",
-        OptionKind::Whole,
-        "Size of the shuffling window in chunks; with `randomizationWindowInSamples` 0 too, shuffling is off.",
-    ),
-    OptionSpec::optional(
-        "randomizationWindowInSamples",
-        OptionKind::Whole,
-        "Size of the shuffling window in samples.",
-    ),
-    OptionSpec::optional(
-        "sharing",
-        SHARING.kind(),
-        "How workers share the data: each takes whole chunks, as the reference does, or every n-th sequence of each \
-         minibatch (`position`, the default of `global` order and of `bucketing`).",
-    ),
-    OptionSpec::with_default(
-        "crossSweepEnds",
-        OptionKind::Bool,
-        "true",
-        "Whether a minibatch may hold the end of one sweep and the beginning of the next; not with `equalSteps` under \
-         sharing by chunk.",
-    ),
-    OptionSpec::with_default(
-        "equalSteps",
-        EQUAL_STEPS.kind(),
-        "false",
-        "Whether all workers get the same number of minibatches of each sweep: what not all have data for is left out \
-         (`drop`), or who has run out gets its own sequences again (`repeat`) or empty minibatches (`empty`).",
-    ),
-    OptionSpec::with_default(
-        "localTimeline",
-        OptionKind::Bool,
-        "true",
-        "Whether each worker cuts its share of a minibatch by itself, or all by the samples of all.",
-    ),
-    OptionSpec::with_default(
-        "maxSweeps",
-        OptionKind::Whole,
-        "18446744073709551615",
-        "Sweeps until the end of the data; 2^64-1 is no end.",
-    ),
-    OptionSpec::with_default(
-        "maxSamples",
-        OptionKind::Whole,
-        "18446744073709551615",
-        "Samples until the end of the data, over all workers; 2^64-1 is no end, 2^64-2 one sweep.",
-    ),
-    OptionSpec::optional(
-        "minibatchSize",
-        OptionKind::Text,
-        "Samples of a minibatch over all workers where a call does not say, or a schedule over epochs such as \
-         `128*2:1024`.",
-    ),
-    OptionSpec::optional(
-        "minibatchSizeInSequences",
-        OptionKind::Whole,
-        "Sequences of a minibatch over all workers, at most; beside a size in samples the smaller limit wins, without one \
-         it is the size.",
-    ),
-    OptionSpec::with_default(
-        "bucketing",
-        OptionKind::Text,
-        "false",
-        "Puts sequences of similar length together, within what a window takes in: samples of a bucket, best the size of a \
-         minibatch, or `true` for `minibatchSize`, `minibatchSizeInSequences` or 256.",
-    ),
-    OptionSpec::with_default(
-        "epochSize",
-        OptionKind::Whole,
-        "0",
-        "Samples of an epoch over all workers, at whose end a minibatch ends, too; 0 is one sweep.",
-    ),
-    OptionSpec::optional(
-        "maxEpochs",
-        OptionKind::Whole,
-        "Epochs until the end of the data, in place of `maxSweeps` and `maxSamples`.",
-    ),
-    OptionSpec::optional(
-        "transforms",
-        OptionKind::Object,
-        "What is done with the samples of streams: a section with a list of transforms for each.",
-    ),
-    OptionSpec::with_default(
-        "maxSamplesEnd",
-        ENDS.kind(),
-        "after",
-        "Where the data end if `maxSamples` lies inside a sequence: after it, as in the reference, before it, or inside, \
-         which cuts it.",
-    ),
-    OptionSpec::with_default(
-        "dropLast",
-        OptionKind::Bool,
-        "false",
-        "Whether the last minibatch of the data is left out if more would have fit into it.",
-    ),
-    OptionSpec::with_default(
-        "frameMode",
-        OptionKind::Bool,
-        "false",
-        "Whether every sequence is one sample; longer ones are refused.",
-    ),
-    OptionSpec::optional(
-        "truncated",
-        OptionKind::Bool,
-        "Whether sequences are cut into pieces of `truncationLength` samples; the default is whether that is given.",
-    ),
-    OptionSpec::with_default(
-        "truncationLength",
-        OptionKind::Whole,
-        "0",
-        "Samples of a sequence in one minibatch when truncating; 0 is off.",
-    ),
-    OptionSpec::with_default(
-        "rightSplice",
-        OptionKind::Whole,
-        "0",
-        "Samples by which a piece of a truncated sequence repeats the end of the piece before it.",
-    ),
-    OptionSpec::with_default(
-        "keepSparse",
-        OptionKind::Bool,
-        "false",
-        "Whether sparse streams stay sparse when truncating; the reference makes them dense.",
-    ),
-    OptionSpec::with_default("precision", PRECISIONS.kind(), "float", "The type of all values.")
-        .also_named(&["dtype"]),
-    OptionSpec::with_default(
-        "useNumericSequenceKeys",
-        OptionKind::Bool,
-        "true",
-        "Whether sequence keys are numbers; otherwise they are texts.",
-    ),
-    OptionSpec::with_default(
-        "hashSequenceKeys",
-        OptionKind::Bool,
-        "false",
-        "Whether text keys become 64-bit hashes (djb2), which are then the keys of the sequences.",
-    ),
-    OptionSpec::with_default(
-        "strictKeys",
-        OptionKind::Bool,
-        "false",
-        "Whether reading several deserializers is refused if one lacks a key of the first; otherwise such sequences are \
-         left out and counted.",
-    ),
-    OptionSpec::with_default(
-        "outerJoin",
-        OptionKind::Bool,
-        "false",
-        "Whether sequences that another deserializer lacks are kept, without samples in its streams.",
-    ),
-    OptionSpec::with_default(
-        "uniqueKeys",
-        OptionKind::Bool,
-        "false",
-        "Whether reading is refused if the only deserializer has a key more than once, or any but the first of several; \
-         otherwise the first sequence of the key is the one that is joined.",
-    ),
-    OptionSpec::with_default(
-        "maxErrors",
-        OptionKind::Whole,
-        "0",
-        "Invalid sequences that are left out before reading fails; faults of text have a budget in their deserializer.",
-    ),
-    OptionSpec::with_default(
-        "maxErrorShare",
-        OptionKind::Real,
-        "0",
-        "Share of the sequences passed, from 0 to 1, that may be faulty in all, where `maxErrors` forgives fewer.",
-    ),
-    OptionSpec::optional(
-        "quarantine",
-        OptionKind::Path,
-        "A file to which a line of JSON is appended for every fault that is forgiven: what it is, file, line, byte, \
-         stream and key.",
-    ),
-    OptionSpec::with_default(
-        "cacheIndex",
-        OptionKind::Bool,
-        "false",
-        "Whether indexes are kept in files beside their inputs: the default for all deserializers.",
-    ),
-    OptionSpec::optional(
-        "traceLevel",
-        OptionKind::Whole,
-        "What is logged: 0 errors, 1 warnings (the default), 2 information too.",
-    ),
-    OptionSpec::with_default(
-        "prefetch",
-        OptionKind::Bool,
-        "true",
-        "Whether minibatches are made before they are asked for.",
-    ),
-    OptionSpec::optional(
-        "memoryLimit",
-        OptionKind::Bytes,
-        "Bytes of memory for index, order, decoded data and minibatches together, such as `2GiB`.",
-    ),
-    OptionSpec::with_default("threads", OptionKind::Whole, "0", "Worker threads; 0 is one a core."),
-    OptionSpec::with_default(
-        "store",
-        STORES.kind(),
-        "file",
-        "How files are read; `mmap` maps them and is only for files that will not change.",
-    ),
-    OptionSpec::optional(
-        "multiThreadedDeserialization",
-        OptionKind::Bool,
-        "Accepted without effect: deserialization always uses all threads.",
-    )
-    .also_named(&["multithreadedDeserializer"]),
-    OptionSpec::optional(
-        "checkData",
-        OptionKind::Bool,
-        "Accepted without effect: keys are always reconciled.",
-    ),
-    OptionSpec::with_default(
-        "verbosity",
-        OptionKind::Whole,
-        "0",
-        "Accepted without effect: 0 to 3, see `traceLevel`.",
-    ),
-    OptionSpec::with_default(
-        "pathsRelativeTo",
-        OptionKind::OneOf(&["workingDirectory", "config"]),
-        "workingDirectory",
-        "What relative file names start from: the working directory, or the folder of the configuration's file.",
-    ),
-    OptionSpec::optional(
-        "module",
-        OptionKind::Text,
-        "The Python module that registers the type, which is imported and so runs its code: read such configurations from people you trust alone; without effect beside a built-in type.",
-    ),
-]);
+pub static READER_OPTIONS: OptionTable = option_table! {
+    "deserializers": OptionKind::Formats, required
+        => "What to read: a list of sections, each with a `type` and the options of that type.",
+    "primary": OptionKind::Text, optional
+        => "Which of several deserializers comes first, streams too, and gives chunks and order: its number from 0, its type \
+            or one of its streams.",
+    "randomize": ORDERS.kind(), "true"
+        => "The order of each sweep: shuffled within a window (`true`, `auto`, `window`), as stored (`false`, `none`), or \
+            shuffled as a whole (`global`).",
+    "randomizationSeed": OptionKind::Whole, "0"
+        => "Seed of the order of the first sweep; each further sweep adds 1.",
+    "randomizationWindow": OptionKind::Whole, optional
+        => "Size of the shuffling window, in chunks, or in samples with `sampleBasedRandomizationWindow`; 128 chunks where \
+            no window is given; 0 turns shuffling off.",
+    "sampleBasedRandomizationWindow": OptionKind::Bool, "false"
+        => "Whether `randomizationWindow`, which has to be given then, counts samples instead of chunks; 4611686018427387903 \
+            samples are the whole set.",
+    "randomizationWindowInChunks": OptionKind::Whole, optional
+        => "Size of the shuffling window in chunks; with `randomizationWindowInSamples` 0 too, shuffling is off.",
+    "randomizationWindowInSamples": OptionKind::Whole, optional
+        => "Size of the shuffling window in samples.",
+    "sharing": SHARING.kind(), optional
+        => "How workers share the data: each takes whole chunks, as the reference does, or every n-th sequence of each \
+            minibatch (`position`, the default of `global` order and of `bucketing`).",
+    "crossSweepEnds": OptionKind::Bool, "true"
+        => "Whether a minibatch may hold the end of one sweep and the beginning of the next; not with `equalSteps` under \
+            sharing by chunk.",
+    "equalSteps": EQUAL_STEPS.kind(), "false"
+        => "Whether all workers get the same number of minibatches of each sweep: what not all have data for is left out \
+            (`drop`), or who has run out gets its own sequences again (`repeat`) or empty minibatches (`empty`).",
+    "localTimeline": OptionKind::Bool, "true"
+        => "Whether each worker cuts its share of a minibatch by itself, or all by the samples of all.",
+    "maxSweeps": OptionKind::Whole, "18446744073709551615"
+        => "Sweeps until the end of the data; 2^64-1 is no end.",
+    "maxSamples": OptionKind::Whole, "18446744073709551615"
+        => "Samples until the end of the data, over all workers; 2^64-1 is no end, 2^64-2 one sweep.",
+    "minibatchSize": OptionKind::Text, optional
+        => "Samples of a minibatch over all workers where a call does not say, or a schedule over epochs such as \
+            `128*2:1024`.",
+    "minibatchSizeInSequences": OptionKind::Whole, optional
+        => "Sequences of a minibatch over all workers, at most; beside a size in samples the smaller limit wins, without one \
+            it is the size.",
+    "bucketing": OptionKind::Text, "false"
+        => "Puts sequences of similar length together, within what a window takes in: samples of a bucket, best the size of \
+            a minibatch, or `true` for `minibatchSize`, `minibatchSizeInSequences` or 256.",
+    "epochSize": OptionKind::Whole, "0"
+        => "Samples of an epoch over all workers, at whose end a minibatch ends, too; 0 is one sweep.",
+    "maxEpochs": OptionKind::Whole, optional
+        => "Epochs until the end of the data, in place of `maxSweeps` and `maxSamples`.",
+    "transforms": OptionKind::Object, optional
+        => "What is done with the samples of streams: a section with a list of transforms for each.",
+    "maxSamplesEnd": ENDS.kind(), "after"
+        => "Where the data end if `maxSamples` lies inside a sequence: after it, as in the reference, before it, or inside, \
+            which cuts it.",
+    "dropLast": OptionKind::Bool, "false"
+        => "Whether the last minibatch of the data is left out if more would have fit into it.",
+    "frameMode": OptionKind::Bool, "false"
+        => "Whether every sequence is one sample; longer ones are refused.",
+    "truncated": OptionKind::Bool, optional
+        => "Whether sequences are cut into pieces of `truncationLength` samples; the default is whether that is given.",
+    "truncationLength": OptionKind::Whole, "0"
+        => "Samples of a sequence in one minibatch when truncating; 0 is off.",
+    "rightSplice": OptionKind::Whole, "0"
+        => "Samples by which a piece of a truncated sequence repeats the end of the piece before it.",
+    "keepSparse": OptionKind::Bool, "false"
+        => "Whether sparse streams stay sparse when truncating; the reference makes them dense.",
+    "precision" | "dtype": PRECISIONS.kind(), "float"
+        => "The type of all values.",
+    "useNumericSequenceKeys": OptionKind::Bool, "true"
+        => "Whether sequence keys are numbers; otherwise they are texts.",
+    "hashSequenceKeys": OptionKind::Bool, "false"
+        => "Whether text keys become 64-bit hashes (djb2), which are then the keys of the sequences.",
+    "strictKeys": OptionKind::Bool, "false"
+        => "Whether reading several deserializers is refused if one lacks a key of the first; otherwise such sequences are \
+            left out and counted.",
+    "outerJoin": OptionKind::Bool, "false"
+        => "Whether sequences that another deserializer lacks are kept, without samples in its streams.",
+    "uniqueKeys": OptionKind::Bool, "false"
+        => "Whether reading is refused if the only deserializer has a key more than once, or any but the first of several; \
+            otherwise the first sequence of the key is the one that is joined.",
+    "maxErrors": OptionKind::Whole, "0"
+        => "Invalid sequences that are left out before reading fails; faults of text have a budget in their deserializer.",
+    "maxErrorShare": OptionKind::Real, "0"
+        => "Share of the sequences passed, from 0 to 1, that may be faulty in all, where `maxErrors` forgives fewer.",
+    "quarantine": OptionKind::Path, optional
+        => "A file to which a line of JSON is appended for every fault that is forgiven: what it is, file, line, byte, \
+            stream and key.",
+    "cacheIndex": OptionKind::Bool, "false"
+        => "Whether indexes are kept in files beside their inputs: the default for all deserializers.",
+    "traceLevel": OptionKind::Whole, optional
+        => "What is logged: 0 errors, 1 warnings (the default), 2 information too.",
+    "prefetch": OptionKind::Bool, "true"
+        => "Whether minibatches are made before they are asked for.",
+    "memoryLimit": OptionKind::Bytes, optional
+        => "Bytes of memory for index, order, decoded data and minibatches together, such as `2GiB`.",
+    "threads": OptionKind::Whole, "0"
+        => "Worker threads; 0 is one a core.",
+    "store": STORES.kind(), "file"
+        => "How files are read; `mmap` maps them and is only for files that will not change.",
+    "multiThreadedDeserialization" | "multithreadedDeserializer": OptionKind::Bool, optional
+        => "Accepted without effect: deserialization always uses all threads.",
+    "checkData": OptionKind::Bool, optional
+        => "Accepted without effect: keys are always reconciled.",
+    "verbosity": OptionKind::Whole, "0"
+        => "Accepted without effect: 0 to 3, see `traceLevel`.",
+    "pathsRelativeTo": OptionKind::OneOf(&["workingDirectory", "config"]), "workingDirectory"
+        => "What relative file names start from: the working directory, or the folder of the configuration's file.",
+    "module": OptionKind::Text, optional
+        => "The Python module that registers the type, which is imported and so runs its code: read such configurations from \
+            people you trust alone; without effect beside a built-in type.",
+};
 
 #[cfg(test)]
 mod tests {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::slice;
 
+use crate::Result;
 use tesson_core::{ConfigError, OptionKind, OptionTable, Registry, Section, Value};
 
 /// Puts `base_dir` before every relative file name of a section: the options that `table` declares as paths, also
@@ -17,7 +18,7 @@ pub(crate) fn resolve(
     base_dir: &Path,
     registry: &Registry,
     path: &str,
-) -> Result<(), ConfigError> {
+) -> Result<()> {
     for (name, value) in &mut section.0 {
         let Some(spec) = table.find(name) else { continue };
         let path = format!("{path}.{name}");
@@ -47,10 +48,9 @@ pub(crate) fn resolve(
                 let list =
                     if let Value::List(list) = value { list.as_mut_slice() } else { slice::from_mut(value) };
                 for (i, transform) in list.iter_mut().enumerate() {
-                    let Value::Section(transform) = transform else { continue };
-                    let Some(Value::Text(kind)) = transform.get("type") else { continue };
-                    let Ok(format) = registry.find_transform(kind, "") else { continue };
-                    resolve(transform, format.options, base_dir, registry, &format!("{path}[{i}]"))?;
+                    if let Value::Section(transform) = transform {
+                        resolve_transform(transform, base_dir, registry, &format!("{path}[{i}]"))?;
+                    }
                 }
             }
             _ => {}
@@ -59,7 +59,19 @@ pub(crate) fn resolve(
     Ok(())
 }
 
-fn joined(base_dir: &Path, file: &str, path: &str) -> Result<String, ConfigError> {
+/// The same for a transform, whose table is that of its type.
+pub(crate) fn resolve_transform(
+    transform: &mut Section,
+    base_dir: &Path,
+    registry: &Registry,
+    path: &str,
+) -> Result<()> {
+    let Some(Value::Text(kind)) = transform.get("type") else { return Ok(()) };
+    let Ok(format) = registry.find_transform(kind, "") else { return Ok(()) };
+    resolve(transform, format.options, base_dir, registry, path)
+}
+
+fn joined(base_dir: &Path, file: &str, path: &str) -> Result<String> {
     // As for every option: nothing was given.
     if file.is_empty() || file == "default" {
         return Ok(file.into());

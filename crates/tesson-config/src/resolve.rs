@@ -30,9 +30,7 @@ impl Arguments {
     /// # Errors
     /// What `read` answers, which is given names relative to the working directory.
     pub fn file(&mut self, name: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
-        let directory = self.directory.clone();
-        self.script.file(name, &|name| read(&joined(&directory, name)))?;
-        self.files.file(name, &|name| read(&joined(&directory, name)))
+        self.append(read, |script, read| script.file(name, read))
     }
 
     /// Appends files, `a.cntk+b.cntk`.
@@ -40,9 +38,7 @@ impl Arguments {
     /// # Errors
     /// As [`Arguments::file`].
     pub fn files(&mut self, names: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
-        let directory = self.directory.clone();
-        self.script.files(names, &|name| read(&joined(&directory, name)))?;
-        self.files.files(names, &|name| read(&joined(&directory, name)))
+        self.append(read, |script, read| script.files(names, read))
     }
 
     /// Appends a text, called `name` in messages.
@@ -50,9 +46,18 @@ impl Arguments {
     /// # Errors
     /// What reading the files that it includes answers.
     pub fn text(&mut self, name: &str, text: &str, read: ReadFile<'_>) -> Result<(), ConfigError> {
+        self.append(read, |script, read| script.text(name, text, read))
+    }
+
+    fn append(
+        &mut self,
+        read: ReadFile<'_>,
+        append: impl Fn(&mut Script, ReadFile<'_>) -> Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
         let directory = self.directory.clone();
-        self.script.text(name, text, &|name| read(&joined(&directory, name)))?;
-        self.files.text(name, text, &|name| read(&joined(&directory, name)))
+        let read = |name: &str| read(&joined(&directory, name));
+        append(&mut self.script, &read)?;
+        append(&mut self.files, &read)
     }
 
     /// Takes the next argument.
@@ -88,8 +93,7 @@ impl Arguments {
     pub fn unread(&self) -> Result<Vec<(&str, &str)>, ConfigError> {
         let (wanted, top) = brainscript::names(&self.files)?;
         let is_read = |name: &str| {
-            wanted.iter().any(|n| n.eq_ignore_ascii_case(name))
-                || top.iter().any(|n| n.eq_ignore_ascii_case(name))
+            wanted.iter().copied().chain(top.iter().map(String::as_str)).any(|n| n.eq_ignore_ascii_case(name))
         };
         let unread = self.given.iter().map(String::as_str).filter(|name| !is_read(name));
         Ok(unread.filter_map(|name| Some((name, nearest(name, wanted.iter().copied())?))).collect())

@@ -9,7 +9,7 @@ use tesson_plan::{
     PlanSpec, Sharing, Window,
 };
 
-use crate::{READER_OPTIONS, Schedule, Transforms, lower, paths};
+use crate::{ConfigConflict, READER_OPTIONS, Schedule, TransformConfig, Transforms, lower, paths};
 
 /// The window where none is given, as in CNTK's Python interface.
 pub const DEFAULT_WINDOW: Window = Window::Chunks(128);
@@ -242,12 +242,10 @@ impl SourceConfig {
             return Err(ConfigError::new("deserializers", what));
         }
         if self.hash_sequence_keys && self.use_numeric_sequence_keys {
-            let what = "only text keys are hashed, `useNumericSequenceKeys` must be false with it";
-            return Err(ConfigError::new("hashSequenceKeys", what));
+            return Err(ConfigError::refused("hashSequenceKeys", &ConfigConflict::HashedNumbers));
         }
         if self.epoch_size.is_some() && self.ending.last_sequence != LastSequence::Whole {
-            let what = "a sequence across the end of an epoch is given whole; leave it out, or `epochSize`";
-            return Err(ConfigError::new("maxSamplesEnd", what));
+            return Err(ConfigError::refused("maxSamplesEnd", &ConfigConflict::EpochsEndAfterSequences));
         }
         if self.minibatch_size_in_sequences == Some(0) {
             let what = "found 0, expected at least 1 sequence";
@@ -260,71 +258,57 @@ impl SourceConfig {
     }
 
     fn check_bucketing(&self) -> Result<(), ConfigError> {
-        let what = match self.bucketing {
-            None => return Ok(()),
-            Some(0) => "found 0, expected at least 1 sample in a bucket",
-            Some(_) if self.randomize == Randomize::Off => {
-                "data that are read as stored stay in their order; set `randomize`, or leave it out"
+        let conflict = match self.bucketing {
+            Some(0) => {
+                let what = "found 0, expected at least 1 sample in a bucket";
+                return Err(ConfigError::new("bucketing", what));
             }
-            Some(_) if self.truncation.is_some() => {
-                "pieces of truncated sequences are of one length; leave it out"
-            }
-            Some(_) => return Ok(()),
+            Some(_) if self.randomize == Randomize::Off => ConfigConflict::BucketsAsStored,
+            Some(_) if self.truncation.is_some() => ConfigConflict::BucketsOfPieces,
+            _ => return Ok(()),
         };
-        Err(ConfigError::new("bucketing", what))
+        Err(ConfigError::refused("bucketing", &conflict))
     }
 
     fn check_equal_steps(&self) -> Result<(), ConfigError> {
         let Some(mode) = self.equal_steps else { return Ok(()) };
         let by_chunk = self.resolved_sharing() == Sharing::Chunk;
-        let (option, what) = if self.truncation.is_some() && !by_chunk && mode == EqualSteps::Repeat {
-            (
-                "equalSteps",
-                "rows of another worker go on inside of sequences, whose beginning this one has not had; choose `drop` or `empty`, or `sharing = \"chunk\"`",
-            )
+        let (option, conflict) = if self.truncation.is_some() && !by_chunk && mode == EqualSteps::Repeat {
+            ("equalSteps", ConfigConflict::RepeatedRows)
         } else if self.ending.drop_last {
-            ("dropLast", "with `equalSteps` a last minibatch counts as a step for all workers; leave it out")
+            ("dropLast", ConfigConflict::LastStepDropped)
         } else if by_chunk && self.cross_sweep_ends {
-            (
-                "crossSweepEnds",
-                "equal steps end with their sweep; leave it out, or set `sharing = \"position\"`",
-            )
+            ("crossSweepEnds", ConfigConflict::StepsAcrossSweeps)
         } else if by_chunk && !self.local_timeline {
-            (
-                "localTimeline",
-                "equal steps are cut by each worker itself; leave it out, or set `sharing = \"position\"`",
-            )
+            ("localTimeline", ConfigConflict::StepsOfAllWorkers)
         } else {
             return Ok(());
         };
-        Err(ConfigError::new(option, what))
+        Err(ConfigError::refused(option, &conflict))
     }
 
     fn check_epochs(&self) -> Result<(), ConfigError> {
         let sizes = self.minibatch_size.iter().flat_map(|schedule| schedule.runs());
-        let largest = sizes.map(|(size, _)| *size).max().unwrap_or(0);
+        let least = sizes.map(|(size, _)| *size).max().unwrap_or(0);
         match self.epoch_size {
-            Some(samples) if samples < largest => {
-                let what =
-                    format!("found {samples} samples, expected at least the size of a minibatch, {largest}");
-                Err(ConfigError::new("epochSize", what))
+            Some(samples) if samples < least => {
+                Err(ConfigError::refused("epochSize", &ConfigConflict::EpochTooShort { samples, least }))
             }
             _ => Ok(()),
         }
     }
 
     fn check_truncation(&self) -> Result<(), ConfigError> {
-        let Some(Truncation { length, right_splice, .. }) = self.truncation else { return Ok(()) };
+        let Some(Truncation { length, right_splice: splice, .. }) = self.truncation else { return Ok(()) };
         if self.frame_mode {
-            let what = "sequences of one sample cannot be truncated; choose either this or `truncated`";
-            return Err(ConfigError::new("frameMode", what));
+            return Err(ConfigError::refused("frameMode", &ConfigConflict::TruncatedFrames));
         }
         if length == 0 {
             return Err(ConfigError::new("truncationLength", "found 0, expected at least 1 sample"));
         }
-        if right_splice >= length {
-            let what = format!("found {right_splice}, expected less than `truncationLength` ({length})");
-            return Err(ConfigError::new("rightSplice", what));
+        if splice >= length {
+            let conflict = ConfigConflict::SpliceTooLong { splice, length };
+            return Err(ConfigError::refused("rightSplice", &conflict));
         }
         Ok(())
     }
@@ -337,6 +321,11 @@ impl SourceConfig {
         for deserializer in &mut self.deserializers {
             let DeserializerConfig { format, options, path } = deserializer;
             paths::resolve(options, format.options, base_dir, registry, path)?;
+        }
+        for transform in self.transforms.0.iter_mut().flat_map(|(_, of_stream)| of_stream) {
+            if let TransformConfig::Named { section, path } = transform {
+                paths::resolve_transform(section, base_dir, registry, path)?;
+            }
         }
         if let Some(quarantine) = &mut self.quarantine {
             *quarantine = base_dir.join(&*quarantine);

@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use tesson_core::{
-    ConfigError, Error, OptionKind, Options, ReadFile, Registry, Section, Transform, Value, split_type,
+    ConfigError, ConfigErrorKind, Error, OpenTransform, OptionKind, Options, ReadFile, Registry, Section,
+    Transform, TransformFormat, Value, split_type,
 };
 
 use crate::SourceConfig;
@@ -97,18 +98,21 @@ impl SourceConfig {
         for deserializer in &self.deserializers {
             let (format, path) = (deserializer.format, deserializer.path.as_str());
             let options = Options::new(format.options, &deserializer.options, path)?;
-            for (stream, given) in named(&options)? {
-                let opened = given.iter().map(|transform| transform.open(&self.registry, read));
+            let decoder =
+                format.decoder.map(|decoder| decoder(&options, &self.reader_defaults())).transpose()?;
+            let decoder = decoder.map(|(stream, section)| {
+                (stream, vec![TransformConfig::Named { section, path: path.to_owned() }])
+            });
+            for (stream, given) in decoder.into_iter().chain(named(&options)?) {
                 let located = |e| match e {
                     Error::Config(e) => Error::Config(deserializer.located(e)),
                     other => other,
                 };
-                all.push((stream, opened.collect::<Result<_, _>>().map_err(located)?));
+                all.push((stream, open(&given, &self.registry, read).map_err(located)?));
             }
         }
         for (stream, given) in &self.transforms.0 {
-            let opened = given.iter().map(|transform| transform.open(&self.registry, read));
-            all.push((stream.clone(), opened.collect::<Result<_, _>>()?));
+            all.push((stream.clone(), open(given, &self.registry, read)?));
         }
         Ok(all)
     }
@@ -132,21 +136,66 @@ fn named(options: &Options<'_>) -> Result<Vec<(String, Vec<TransformConfig>)>, C
     Ok(found)
 }
 
-impl TransformConfig {
-    fn open(&self, registry: &Registry, read: &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error> {
-        let (section, path) = match self {
-            TransformConfig::Custom(transform) => return Ok(transform.clone()),
-            TransformConfig::Named { section, path } => (section, path),
-        };
-        let (name, options) = split_type(section, path)?;
-        let type_path = format!("{path}.type");
-        let format = registry.find_transform(name, &type_path)?;
-        let options = Options::new(format.options, &options, path)?;
+/// Makes the transforms of a list. Those that follow each other and are made by one function are one.
+fn open(
+    given: &[TransformConfig],
+    registry: &Registry,
+    read: &ReadFile<'_>,
+) -> Result<Vec<Arc<dyn Transform>>, Error> {
+    let found =
+        given.iter().map(|transform| Found::new(transform, registry)).collect::<Result<Vec<_>, _>>()?;
+    let made_together = |a: &Found<'_>, b: &Found<'_>| match (a.open(), b.open()) {
+        (Some(OpenTransform::Chained(a)), Some(OpenTransform::Chained(b))) => std::ptr::fn_addr_eq(a, b),
+        _ => false,
+    };
+    found.chunk_by(made_together).map(|group| Found::open_group(group, read)).collect()
+}
+
+/// A transform of a list, found in the registry.
+enum Found<'a> {
+    Custom(&'a Arc<dyn Transform>),
+    Named { format: &'static TransformFormat, section: Section, path: &'a str },
+}
+
+impl<'a> Found<'a> {
+    fn new(transform: &'a TransformConfig, registry: &Registry) -> Result<Found<'a>, ConfigError> {
+        match transform {
+            TransformConfig::Custom(custom) => Ok(Found::Custom(custom)),
+            TransformConfig::Named { section, path } => {
+                let (name, section) = split_type(section, path)?;
+                let format = registry.find_transform(name, &format!("{path}.type"))?;
+                Ok(Found::Named { format, section, path })
+            }
+        }
+    }
+
+    /// How it is made, if it is not made yet.
+    fn open(&self) -> Option<OpenTransform> {
+        match self {
+            Found::Custom(_) => None,
+            Found::Named { format, .. } => Some(format.open),
+        }
+    }
+
+    /// Makes one transform of those that are made together.
+    fn open_group(group: &[Found<'_>], read: &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error> {
+        let mut links = Vec::new();
+        for found in group {
+            match found {
+                Found::Custom(custom) => return Ok(Arc::clone(custom)),
+                Found::Named { format, section, path } => {
+                    links.push((*format, Options::new(format.options, section, *path)?));
+                }
+            }
+        }
+        let (format, options) = &links[0];
         match format.open {
-            Some(open) => open(&options, read),
-            None => {
-                let what = format!("transform `{name}` is understood, but not available yet");
-                Err(ConfigError::new(type_path, what).into())
+            OpenTransform::Single(open) => open(options, read),
+            OpenTransform::Chained(open) => open(&links, read),
+            OpenTransform::Planned => {
+                let what = format!("transform `{}` is understood, but not available yet", format.name);
+                Err(ConfigError::refused(options.path("type"), &ConfigErrorKind::NotAvailable { what })
+                    .into())
             }
         }
     }

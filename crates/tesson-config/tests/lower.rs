@@ -5,10 +5,12 @@
 
 use std::path::Path;
 
-use tesson_config::{Randomize, SourceConfig, StoreKind, Truncation, json, lower, option_manual};
+use tesson_config::{
+    Randomize, SourceConfig, StoreKind, TransformConfig, Truncation, json, lower, option_manual,
+};
 use tesson_core::{
-    ConfigError, Element, Format, OptionKind, OptionSpec, OptionTable, ReaderDefaults, Registry, Section,
-    TransformFormat, Value,
+    ConfigError, Element, Format, OpenTransform, OptionKind, OptionSpec, OptionTable, ReaderDefaults,
+    Registry, Section, TransformFormat, Value,
 };
 use tesson_plan::{ChunkWindow, Global, Limit, MissingKeys, OrderSpec, Sharing, Window};
 
@@ -26,7 +28,7 @@ static MEAN: TransformFormat = TransformFormat {
     help: "Subtracts.",
     options: &OptionTable(&[OptionSpec::optional("meanFile", OptionKind::Path, HELP)]),
     describe: |_| Ok(Section::default()),
-    open: None,
+    open: OpenTransform::Planned,
 };
 
 static LINES: Format = Format::new(
@@ -356,6 +358,20 @@ fn files_of_transforms_are_in_that_folder_too_and_what_names_no_file_stays() {
     };
     let files: Vec<_> = transforms.iter().filter_map(file).collect();
     assert_eq!(files, ["/data/m.xml", "", "m.xml"].map(|file| Value::Text(file.into())));
+}
+
+#[test]
+fn files_of_the_readers_own_transforms_are_in_that_folder_too() {
+    let text = r#"{"deserializers": [{"type": "LinesReader", "file": "a.txt", "input": {"x": {"dim": 1}}}],
+        "transforms": {"x": [{"type": "Mean", "meanFile": "m.xml"}, {"type": "Mean", "meanFile": "/abs/m.xml"}]}}"#;
+    let mut config = lowered(text).unwrap();
+    config.resolve_paths(Path::new("/data"), &registry()).unwrap();
+    let file = |transform: &TransformConfig| match transform {
+        TransformConfig::Named { section, .. } => section.get("meanFile").cloned(),
+        TransformConfig::Custom(_) => None,
+    };
+    let files: Vec<_> = config.transforms.0[0].1.iter().filter_map(file).collect();
+    assert_eq!(files, ["/data/m.xml", "/abs/m.xml"].map(|file| Value::Text(file.into())));
 }
 
 #[test]

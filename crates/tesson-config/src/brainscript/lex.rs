@@ -3,6 +3,7 @@
 use tesson_core::ConfigError;
 
 use super::script::Script;
+use crate::Result;
 
 /// A place in the text of a script.
 #[derive(Clone)]
@@ -53,7 +54,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Goes behind the quote that closes the one it stands at; returns where the text between them begins and ends.
-    pub(super) fn quoted(&mut self) -> Result<(usize, usize), ConfigError> {
+    pub(super) fn quoted(&mut self) -> Result<(usize, usize)> {
         let open = self.at;
         self.at += 1;
         while let Some(byte) = self.peek() {
@@ -70,7 +71,7 @@ impl<'s> Lexer<'s> {
     }
 
     /// Goes behind the bracket that closes the one it stands at. Quotes protect brackets.
-    pub(super) fn group(&mut self) -> Result<(), ConfigError> {
+    pub(super) fn group(&mut self) -> Result<()> {
         let mut open: Vec<(usize, u8)> = Vec::new();
         while let Some(byte) = self.peek() {
             if let Some(close) = closing(byte) {

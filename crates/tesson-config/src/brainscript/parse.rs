@@ -2,17 +2,18 @@
 
 use std::ops::Range;
 
-use tesson_core::{ConfigError, repeated};
+use tesson_core::repeated;
 
 use super::lex::{BLANKS, Lexer, closing, is_closing};
 use super::script::Script;
 use super::tree::{Node, Record};
+use crate::Result;
 
 /// Sections within each other. Real ones have six levels.
 const MOST_LEVELS: usize = 100;
 
 /// The records of a script, repeated names merged.
-pub(super) fn parse(script: &Script) -> Result<Record, ConfigError> {
+pub(super) fn parse(script: &Script) -> Result<Record> {
     let mut record = Record::default();
     Parser { lex: Lexer::new(script), levels: 0 }.entries(&mut record, None)?;
     Ok(record)
@@ -31,7 +32,7 @@ const BETWEEN_ITEMS: &[u8] = b" \t\r\n:,";
 
 impl<'s> Parser<'s> {
     /// Entries up to a closing bracket, or to the end of the text.
-    fn entries(&mut self, record: &mut Record, open: Option<Open>) -> Result<(), ConfigError> {
+    fn entries(&mut self, record: &mut Record, open: Option<Open>) -> Result<()> {
         loop {
             self.lex.skip(BETWEEN_ENTRIES);
             match (self.lex.peek(), open) {
@@ -51,7 +52,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn entry(&mut self, record: &mut Record) -> Result<(), ConfigError> {
+    fn entry(&mut self, record: &mut Record) -> Result<()> {
         let at = self.lex.at;
         let name = self.name();
         if name.is_empty() || name.starts_with(':') {
@@ -77,7 +78,7 @@ impl<'s> Parser<'s> {
     }
 
     /// What follows the equals sign.
-    fn given_value(&mut self, at: usize, name: &str, record: &mut Record) -> Result<Node, ConfigError> {
+    fn given_value(&mut self, at: usize, name: &str, record: &mut Record) -> Result<Node> {
         self.lex.at += 1;
         self.lex.skip(BLANKS);
         let line = self.lex.at;
@@ -101,13 +102,13 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn quoted(&mut self) -> Result<Node, ConfigError> {
+    fn quoted(&mut self) -> Result<Node> {
         let (start, end) = self.lex.quoted()?;
         Ok(Node::Text(start..end))
     }
 
     /// Text up to one of these bytes, a closing bracket, or behind the match of a bracket or quote in it; trimmed.
-    fn bare(&mut self, ends: &[u8]) -> Result<Range<usize>, ConfigError> {
+    fn bare(&mut self, ends: &[u8]) -> Result<Range<usize>> {
         let start = self.lex.at;
         while let Some(byte) = self.lex.peek() {
             if byte == b'"' {
@@ -129,7 +130,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A group as the value of a name: a `[ ]` record is merged with the record that is there (§4).
-    fn named_group(&mut self, name: &str, record: &mut Record) -> Result<Node, ConfigError> {
+    fn named_group(&mut self, name: &str, record: &mut Record) -> Result<Node> {
         let is_code =
             name.len() >= 14 && name.as_bytes()[name.len() - 14..].eq_ignore_ascii_case(b"NetworkBuilder");
         if is_code {
@@ -142,7 +143,7 @@ impl<'s> Parser<'s> {
     }
 
     /// A record or a list. Entries of a record are put into `record`.
-    fn group(&mut self, mut record: Record) -> Result<Node, ConfigError> {
+    fn group(&mut self, mut record: Record) -> Result<Node> {
         let at = self.lex.at;
         if self.levels == MOST_LEVELS {
             return Err(self.lex.error(at, &format!("more than {MOST_LEVELS} brackets within each other")));
@@ -183,7 +184,7 @@ impl<'s> Parser<'s> {
         }
     }
 
-    fn items(&mut self, open: Open) -> Result<Node, ConfigError> {
+    fn items(&mut self, open: Open) -> Result<Node> {
         let mut items = Vec::new();
         loop {
             self.lex.skip(BETWEEN_ITEMS);
@@ -204,7 +205,7 @@ impl<'s> Parser<'s> {
     }
 
     /// `bare`, or `bare * count`.
-    fn bare_item(&mut self) -> Result<(Node, u64), ConfigError> {
+    fn bare_item(&mut self) -> Result<(Node, u64)> {
         let range = self.bare(b"\n:,")?;
         let (item, count) = repeated(self.lex.text(range.start, range.end));
         if count == 0 {

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 use std::rc::Rc;
 
-use tesson_core::{ConfigError, Name, Section, Value, nearest};
+use tesson_core::{Name, Section, Value, nearest};
 
 use super::script::Script;
 use super::tree::{Node, Record};
+use crate::Result;
 
 /// A variable of the environment by its name.
 pub type Environment<'a> = &'a dyn Fn(&str) -> Option<String>;
@@ -22,11 +23,7 @@ pub struct Variables<'a> {
 }
 
 /// The tree of a record, variables replaced.
-pub(super) fn replaced(
-    root: &Record,
-    script: &Script,
-    variables: &Variables<'_>,
-) -> Result<Section, ConfigError> {
+pub(super) fn replaced(root: &Record, script: &Script, variables: &Variables<'_>) -> Result<Section> {
     let mut replacer =
         Replacer { script, variables, texts: HashMap::new(), active: Vec::new(), room: MOST_BYTES };
     replacer.section(root, &[])
@@ -52,7 +49,7 @@ struct Replacer<'a> {
 type Levels<'l, 'a> = &'l [&'a Record];
 
 impl<'a> Replacer<'a> {
-    fn section(&mut self, record: &'a Record, around: Levels<'_, 'a>) -> Result<Section, ConfigError> {
+    fn section(&mut self, record: &'a Record, around: Levels<'_, 'a>) -> Result<Section> {
         let mut levels = around.to_vec();
         levels.push(record);
         let mut section = Section::default();
@@ -65,7 +62,7 @@ impl<'a> Replacer<'a> {
     }
 
     /// The value of a node. `at` is where to point if something is wrong with it.
-    fn value(&mut self, node: &'a Node, levels: Levels<'_, 'a>, at: usize) -> Result<Value, ConfigError> {
+    fn value(&mut self, node: &'a Node, levels: Levels<'_, 'a>, at: usize) -> Result<Value> {
         Ok(match node {
             Node::True => Value::Text("true".into()),
             Node::Code => Value::Code,
@@ -82,12 +79,7 @@ impl<'a> Replacer<'a> {
         })
     }
 
-    fn items(
-        &mut self,
-        items: &'a [(Node, u64)],
-        levels: Levels<'_, 'a>,
-        at: usize,
-    ) -> Result<Vec<Value>, ConfigError> {
+    fn items(&mut self, items: &'a [(Node, u64)], levels: Levels<'_, 'a>, at: usize) -> Result<Vec<Value>> {
         let mut values = Vec::new();
         for (item, count) in items {
             let at = if let Node::Text(range) = item { range.start } else { at };
@@ -107,7 +99,7 @@ impl<'a> Replacer<'a> {
     }
 
     /// The section or list that a text is nothing but the variable of.
-    fn tree_of(&mut self, node: &'a Node, levels: Levels<'_, 'a>) -> Result<Option<Value>, ConfigError> {
+    fn tree_of(&mut self, node: &'a Node, levels: Levels<'_, 'a>) -> Result<Option<Value>> {
         let Node::Text(range) = node else { return Ok(None) };
         let text = &self.script.as_str()[range.clone()];
         let Some(variable) = variable(text, self.variables.extended).filter(|v| v.len == text.len()) else {
@@ -126,7 +118,7 @@ impl<'a> Replacer<'a> {
     }
 
     /// A node's text.
-    fn text(&mut self, node: &'a Node, levels: Levels<'_, 'a>) -> Result<Rc<str>, ConfigError> {
+    fn text(&mut self, node: &'a Node, levels: Levels<'_, 'a>) -> Result<Rc<str>> {
         let Node::Text(range) = node else { return Ok("true".into()) };
         if let Some(known) = self.texts.get(&std::ptr::from_ref(node)) {
             return Ok(Rc::clone(known));
@@ -157,12 +149,7 @@ impl<'a> Replacer<'a> {
         Ok(text)
     }
 
-    fn look_up(
-        &mut self,
-        variable: &Variable<'_>,
-        levels: Levels<'_, 'a>,
-        at: usize,
-    ) -> Result<Rc<str>, ConfigError> {
+    fn look_up(&mut self, variable: &Variable<'_>, levels: Levels<'_, 'a>, at: usize) -> Result<Rc<str>> {
         let name = variable.name;
         if let Some((found, depth)) = find(name, levels) {
             self.enter(found, name, at)?;
@@ -187,7 +174,7 @@ impl<'a> Replacer<'a> {
     }
 
     /// Begins to work out a variable.
-    fn enter(&mut self, node: &'a Node, name: &str, at: usize) -> Result<(), ConfigError> {
+    fn enter(&mut self, node: &'a Node, name: &str, at: usize) -> Result<()> {
         if self.active.contains(&std::ptr::from_ref(node)) {
             return Err(self.script.error(at, format!("the variable `${name}$` needs itself")));
         }
@@ -199,7 +186,7 @@ impl<'a> Replacer<'a> {
         Ok(())
     }
 
-    fn take(&mut self, bytes: usize, at: usize) -> Result<(), ConfigError> {
+    fn take(&mut self, bytes: usize, at: usize) -> Result<()> {
         let too_large = || {
             let what = "with its variables and repeat counts the configuration is larger than 64 MiB";
             self.script.error(at, what)

@@ -2,15 +2,13 @@
 
 use tesson_core::{ConfigError, Element, KeyType, Options, Registry, Section, Value, split_type};
 
+use crate::Result;
 use crate::inherit;
 use crate::options::PRECISIONS;
 use crate::source::DeserializerConfig;
 
 /// The deserializers of a reader, the primary one first.
-pub(super) fn in_order(
-    options: &Options<'_>,
-    registry: &Registry,
-) -> Result<Vec<DeserializerConfig>, ConfigError> {
+pub(super) fn in_order(options: &Options<'_>, registry: &Registry) -> Result<Vec<DeserializerConfig>> {
     let mut all = listed(options, registry)?;
     if let Some(primary) = primary(options, &all)? {
         all[..=primary].rotate_right(1);
@@ -18,22 +16,27 @@ pub(super) fn in_order(
     Ok(all)
 }
 
-fn listed(options: &Options<'_>, registry: &Registry) -> Result<Vec<DeserializerConfig>, ConfigError> {
+fn listed(options: &Options<'_>, registry: &Registry) -> Result<Vec<DeserializerConfig>> {
     let name = "deserializers";
-    let entries: &[Value] = match options.given(name) {
-        Some(Value::List(entries)) => entries,
-        Some(one @ Value::Section(_)) => std::slice::from_ref(one),
-        Some(other) => {
-            let what = format!("found {}, expected a list of sections", other.describe());
-            return Err(ConfigError::new(name, what));
-        }
-        None => return Err(ConfigError::new(name, "required option is missing")),
-    };
+    let entries = sections(name, options.given(name))?;
     entries.iter().enumerate().map(|(i, v)| deserializer(v, format!("{name}[{i}]"), registry)).collect()
 }
 
+/// The sections that an option lists, or the only one.
+pub(crate) fn sections<'v>(name: &str, given: Option<&'v Value>) -> Result<&'v [Value]> {
+    match given {
+        Some(Value::List(entries)) => Ok(entries),
+        Some(one @ Value::Section(_)) => Ok(std::slice::from_ref(one)),
+        Some(other) => {
+            let what = format!("found {}, expected a list of sections", other.describe());
+            Err(ConfigError::new(name, what))
+        }
+        None => Err(ConfigError::new(name, "required option is missing")),
+    }
+}
+
 /// Where in the list the deserializer is that `primary` means: by number, type or one of its streams.
-fn primary(options: &Options<'_>, all: &[DeserializerConfig]) -> Result<Option<usize>, ConfigError> {
+fn primary(options: &Options<'_>, all: &[DeserializerConfig]) -> Result<Option<usize>> {
     let name = "primary";
     let Some(wanted) = options.text_if_given(name)? else { return Ok(None) };
     let is_meant = |(i, d): (usize, &DeserializerConfig)| {
@@ -50,7 +53,7 @@ fn primary(options: &Options<'_>, all: &[DeserializerConfig]) -> Result<Option<u
     Err(ConfigError::new(name, what))
 }
 
-fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<DeserializerConfig, ConfigError> {
+fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<DeserializerConfig> {
     let Value::Section(section) = value else {
         return Err(ConfigError::new(path, format!("found {}, expected a section", value.describe())));
     };
@@ -72,10 +75,7 @@ fn of_module(mut e: ConfigError, section: &Section) -> ConfigError {
 }
 
 /// The type of values: one for the whole reader, though a deserializer may be where it is written.
-pub(super) fn precision(
-    options: &Options<'_>,
-    deserializers: &[DeserializerConfig],
-) -> Result<Element, ConfigError> {
+pub(super) fn precision(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<Element> {
     let name = "precision";
     let reader = element(options, name)?;
     let mut found = options.given(name).map(|_| reader);
@@ -94,16 +94,13 @@ pub(super) fn precision(
     Ok(found.unwrap_or(reader))
 }
 
-fn element(options: &Options<'_>, name: &str) -> Result<Element, ConfigError> {
+fn element(options: &Options<'_>, name: &str) -> Result<Element> {
     let word = options.text_if_given(name)?;
     Ok(word.and_then(|word| PRECISIONS.meaning(&word)).unwrap_or(Element::F32))
 }
 
 /// Whether keys are numbers.
-pub(super) fn numeric_keys(
-    options: &Options<'_>,
-    deserializers: &[DeserializerConfig],
-) -> Result<bool, ConfigError> {
+pub(super) fn numeric_keys(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<bool> {
     match options.given("useNumericSequenceKeys") {
         Some(_) => options.bool("useNumericSequenceKeys"),
         None => Ok(!deserializers.iter().any(|d| d.format.keys == KeyType::Text)),
@@ -111,10 +108,7 @@ pub(super) fn numeric_keys(
 }
 
 /// The reader's own level, else that of the first deserializer that has one, else warnings.
-pub(super) fn trace_level(
-    options: &Options<'_>,
-    deserializers: &[DeserializerConfig],
-) -> Result<u8, ConfigError> {
+pub(super) fn trace_level(options: &Options<'_>, deserializers: &[DeserializerConfig]) -> Result<u8> {
     let name = "traceLevel";
     if let Some(level) = options.whole_if_given(name)? {
         return level_of(level, options.path(name));
@@ -128,7 +122,7 @@ pub(super) fn trace_level(
     Ok(1)
 }
 
-fn level_of(level: u64, path: String) -> Result<u8, ConfigError> {
+fn level_of(level: u64, path: String) -> Result<u8> {
     match level {
         0..=2 => Ok(level as u8),
         _ => Err(ConfigError::new(path, format!("found {level}, expected 0, 1 or 2"))),

@@ -8,11 +8,12 @@ use std::path::PathBuf;
 use tesson_core::{ConfigError, Options, Registry, Section, Value};
 use tesson_plan::{Ending, Limit, MissingKeys, Sharing};
 
+pub(crate) use deserializers::sections;
 pub(crate) use order::{WHOLE_SET, missing_window_size, randomize};
 
 use crate::options::{ENDS, EQUAL_STEPS, SHARING, STORES};
 use crate::source::{DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, SourceConfig, Truncation};
-use crate::{READER_OPTIONS, Schedule, bytes, schedule, transforms};
+use crate::{ConfigConflict, READER_OPTIONS, Schedule, bytes, schedule, transforms};
 
 /// What the configuration of a reader means. Options that are left out have their defaults.
 ///
@@ -95,10 +96,7 @@ fn missing_keys(options: &Options<'_>) -> Result<MissingKeys, ConfigError> {
         (false, false) => Ok(MissingKeys::LeaveOut),
         (false, true) => Ok(MissingKeys::Empty),
         (true, false) => Ok(MissingKeys::Refuse),
-        (true, true) => {
-            let what = "sequences with missing keys are kept by `outerJoin`; only one of the two may be set";
-            Err(ConfigError::new("strictKeys", what))
-        }
+        (true, true) => Err(ConfigError::refused("strictKeys", &ConfigConflict::StrictOuterJoin)),
     }
 }
 
@@ -134,8 +132,7 @@ fn limit(options: &Options<'_>, epoch_size: Option<u64>) -> Result<Limit, Config
     let (sweeps, samples) = (options.whole("maxSweeps")?, options.whole("maxSamples")?);
     if let Some(epochs) = options.whole_if_given("maxEpochs")? {
         if (sweeps, samples) != (INFINITELY_REPEAT, INFINITELY_REPEAT) {
-            let what = "`maxSweeps` or `maxSamples` is given, too; only one of the three may be";
-            return Err(ConfigError::new("maxEpochs", what));
+            return Err(ConfigError::refused("maxEpochs", &ConfigConflict::EpochsAndOtherLimit));
         }
         return Ok(match epoch_size {
             None => Limit::Sweeps(epochs),
@@ -149,9 +146,7 @@ fn limit(options: &Options<'_>, epoch_size: Option<u64>) -> Result<Limit, Config
         (INFINITELY_REPEAT, samples) => Ok(Limit::Samples(samples)),
         (sweeps, INFINITELY_REPEAT) => Ok(Limit::Sweeps(sweeps)),
         (sweeps, samples) => {
-            let what =
-                format!("found {samples} beside `maxSweeps` {sweeps}; only one of the two may be given");
-            Err(ConfigError::new("maxSamples", what))
+            Err(ConfigError::refused("maxSamples", &ConfigConflict::SamplesAndSweeps { samples, sweeps }))
         }
     }
 }
@@ -205,7 +200,7 @@ fn check_options_without_effect(options: &Options<'_>) -> Result<(), ConfigError
     options.bool("multiThreadedDeserialization")?;
     options.bool("checkData")?;
     options.text_if_given("module")?;
-    // Whoever reads the file knows where it lies.
+    // The caller knows where the file lies.
     options.text_if_given("pathsRelativeTo")?;
     let verbosity = options.whole("verbosity")?;
     if verbosity > 3 {

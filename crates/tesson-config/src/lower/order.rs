@@ -3,6 +3,8 @@
 use tesson_core::{ConfigError, Options, Value};
 use tesson_plan::Window;
 
+use crate::ConfigConflict;
+use crate::Result;
 use crate::options::ORDERS;
 use crate::source::{DEFAULT_WINDOW, Randomize};
 
@@ -10,7 +12,7 @@ use crate::source::{DEFAULT_WINDOW, Randomize};
 pub(crate) const WHOLE_SET: u64 = (1 << 62) - 1;
 
 /// The order, and the window of an order that has one.
-pub(super) fn order(options: &Options<'_>) -> Result<(Randomize, Window), ConfigError> {
+pub(super) fn order(options: &Options<'_>) -> Result<(Randomize, Window)> {
     let window = window(options)?;
     Ok(match (randomize(options)?, window) {
         (Randomize::Window, None) => (Randomize::Off, DEFAULT_WINDOW),
@@ -19,7 +21,7 @@ pub(super) fn order(options: &Options<'_>) -> Result<(Randomize, Window), Config
 }
 
 /// The order. The window may still turn it off.
-pub(crate) fn randomize(options: &Options<'_>) -> Result<Randomize, ConfigError> {
+pub(crate) fn randomize(options: &Options<'_>) -> Result<Randomize> {
     let name = "randomize";
     let given = options.given(name);
     if let Some(Value::Text(word)) = given
@@ -40,7 +42,7 @@ pub(crate) fn randomize(options: &Options<'_>) -> Result<Randomize, ConfigError>
 }
 
 /// The window; `None` if its size is 0, which turns shuffling off.
-fn window(options: &Options<'_>) -> Result<Option<Window>, ConfigError> {
+fn window(options: &Options<'_>) -> Result<Option<Window>> {
     let size = options.whole_if_given("randomizationWindow")?;
     let in_samples = options.bool("sampleBasedRandomizationWindow")?;
     let (chunks, samples) = (
@@ -53,24 +55,19 @@ fn window(options: &Options<'_>) -> Result<Option<Window>, ConfigError> {
         (Some(n), None, None) if in_samples => Window::Samples(n),
         (Some(n), None, None) => Window::Chunks(n),
         (None, Some(1..), Some(1..)) => {
-            let what = "the window is given in chunks and in samples; one of the two must be 0";
-            return Err(ConfigError::new("randomizationWindowInSamples", what));
+            let conflict = &ConfigConflict::WindowInTwoUnits;
+            return Err(ConfigError::refused("randomizationWindowInSamples", conflict));
         }
         (None, None | Some(0), Some(n)) => Window::Samples(n),
         (None, Some(n), _) => Window::Chunks(n),
         (Some(_), _, _) => {
-            let what = "the window is given twice; leave out `randomizationWindowInChunks` and `…InSamples`";
-            return Err(ConfigError::new("randomizationWindow", what));
+            return Err(ConfigError::refused("randomizationWindow", &ConfigConflict::WindowTwice));
         }
     };
     Ok(Some(window).filter(|w| !matches!(w, Window::Chunks(0) | Window::Samples(0))))
 }
 
-/// What is wrong with a window in samples without their number. The documents call it the whole set, CNTK 2.7 refuses it
-/// beside text: taking it for either would surprise those who know the other.
+/// The error of a window in samples without their number.
 pub(crate) fn missing_window_size() -> ConfigError {
-    let what = format!(
-        "the window counts samples, but `randomizationWindow` does not say how many; for the whole set give it as {WHOLE_SET}"
-    );
-    ConfigError::new("sampleBasedRandomizationWindow", what)
+    ConfigError::refused("sampleBasedRandomizationWindow", &ConfigConflict::NoWindowSize)
 }

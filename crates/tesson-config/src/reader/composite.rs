@@ -1,26 +1,20 @@
 //! A reader with a list of deserializers, and what all readers of deserializers have in common.
 
 use tesson_core::{
-    ConfigError, Name, OptionKind, OptionSpec, OptionTable, Options, Registry, Section, Value,
+    ConfigError, Name, OptionKind, OptionTable, Options, Registry, Section, Value, option_table,
 };
 
 use super::Draft;
 use super::scope::Scope;
 use super::unused_options::typed;
 use super::window::{self, Rule, WINDOW};
-use crate::{READER_OPTIONS, format_names};
+use crate::lower::sections;
+use crate::{READER_OPTIONS, Result, format_names};
 
 /// Reads the section of a composite reader.
-pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<(), ConfigError> {
-    let (name, list) = match scope.own("deserializers") {
-        Some((name, Value::List(items))) => (name, items.as_slice()),
-        Some((name, one @ Value::Section(_))) => (name, std::slice::from_ref(one)),
-        Some((_, other)) => {
-            let what = format!("found {}, expected a list of sections", other.describe());
-            return Err(ConfigError::new("deserializers", what));
-        }
-        None => return Err(ConfigError::new("deserializers", "required option is missing")),
-    };
+pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<()> {
+    let given = scope.own("deserializers");
+    let list = sections("deserializers", given.map(|(_, value)| value))?;
     let trace_level = READER_OPTIONS.find("traceLevel").and_then(|spec| scope.find(spec));
     let mut deserializers = Vec::new();
     for (i, item) in list.iter().enumerate() {
@@ -56,7 +50,8 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
         speech: kinds.iter().any(|k| format_names::SPEECH.contains(k)),
     };
     let deserializers = deserializers.into_iter().map(Value::Section).collect();
-    draft.section.push(name.clone(), Value::List(deserializers));
+    let name = given.map_or("deserializers".into(), |(name, _)| name.clone());
+    draft.section.push(name, Value::List(deserializers));
     scope.copy(&READER_OPTIONS, |name| !NOT_COPIED.contains(&name), &mut draft.section);
     finish(scope, &facts, &mut draft.section)
 }
@@ -82,7 +77,7 @@ pub(super) struct Facts {
 }
 
 /// Completes a section with what BrainScript's readers have by default and other forms of configurations have not.
-pub(super) fn finish(scope: &Scope<'_>, facts: &Facts, section: &mut Section) -> Result<(), ConfigError> {
+pub(super) fn finish(scope: &Scope<'_>, facts: &Facts, section: &mut Section) -> Result<()> {
     if writes(scope) {
         remove(section, &["randomize", "frameMode", "truncated"]);
         section.push("randomize", Value::Bool(false));
@@ -113,15 +108,12 @@ pub(super) fn remove(section: &mut Section, names: &[&str]) {
 }
 
 /// `chunkSizeInBytes` at the reader's level, which only decides over the window.
-fn chunk_bytes(scope: &Scope<'_>) -> Result<u64, ConfigError> {
-    static TABLE: OptionTable = OptionTable(&[OptionSpec::with_default(
-        "chunkSizeInBytes",
-        OptionKind::Whole,
-        "33554432",
-        "Size of a chunk.",
-    )]);
-    let mut given = Section::default();
-    scope.copy(&TABLE, |_| true, &mut given);
+fn chunk_bytes(scope: &Scope<'_>) -> Result<u64> {
+    static TABLE: OptionTable = option_table! {
+        "chunkSizeInBytes": OptionKind::Whole, "33554432"
+            => "Size of a chunk.",
+    };
+    let given = scope.given(&TABLE, |_| true);
     let bytes = Options::new(&TABLE, &given, "")?.whole_if_given("chunkSizeInBytes");
     bytes.map(Option::unwrap_or_default).map_err(|e| e.located_in(&given))
 }

@@ -1,16 +1,16 @@
 //! The older reader of pictures: a section for the pictures, which is cropped and scaled, and one for the labels (.11).
 
-use tesson_core::{ConfigError, Name, OptionKind, OptionSpec, OptionTable, Registry, Section, Value};
+use tesson_core::{ConfigError, Name, OptionKind, OptionTable, Registry, Section, Value, option_table};
 
+use super::Draft;
 use super::composite::{Facts, NOT_COPIED, finish};
 use super::scope::Scope;
 use super::single_file::global_timeline;
 use super::window::Rule;
-use super::{Draft, Ignored};
-use crate::{READER_OPTIONS, format_names};
+use crate::{READER_OPTIONS, Result, format_names};
 
 /// Reads the section of a reader of pictures.
-pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<(), ConfigError> {
+pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<()> {
     // It reads in frames, with as many threads as there are.
     ["numCPUThreads", "module", "frameMode"].iter().for_each(|name| scope.know(name));
     let (features, pictures) = only(scope, "width")?;
@@ -36,8 +36,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     draft.section.push("deserializers", Value::List(vec![Value::Section(deserializer)]));
     for (name, inner) in [(features, &picture_scope), (labels, &label_scope)] {
         scope.know(name);
-        let unread = inner.unread().map(|n| Ignored { path: format!("{name}.{n}"), near: None });
-        draft.ignored.extend(unread);
+        draft.ignored.extend(inner.ignored(name));
     }
     let copied = |name: &str| name != "frameMode" && !NOT_COPIED.contains(&name);
     scope.copy(&READER_OPTIONS, copied, &mut draft.section);
@@ -48,7 +47,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
 }
 
 /// The one section that has this option.
-fn only<'t>(scope: &Scope<'t>, option: &str) -> Result<(&'t Name, &'t Section), ConfigError> {
+fn only<'t>(scope: &Scope<'t>, option: &str) -> Result<(&'t Name, &'t Section)> {
     let mut found = scope.own.0.iter().filter_map(|(name, value)| match value {
         Value::Section(section) if section.get(option).is_some() => Some((name, section)),
         _ => None,
@@ -63,20 +62,17 @@ fn only<'t>(scope: &Scope<'t>, option: &str) -> Result<(&'t Name, &'t Section), 
     }
 }
 
-static ORDER: OptionTable = OptionTable(&[OptionSpec::with_default(
-    "mbFormat",
-    OptionKind::OneOf(&["nchw", "nhwc", "legacy"]),
-    "nchw",
-    "Whether channels come first.",
-)]);
+static ORDER: OptionTable = option_table! {
+    "mbFormat": OptionKind::OneOf(&["nchw", "nhwc", "legacy"]), "nchw"
+        => "Whether channels come first.",
+};
 
 /// The transforms that the options stand for, in their order.
-fn transforms(scope: &Scope<'_>, registry: &Registry) -> Result<Vec<Value>, ConfigError> {
+fn transforms(scope: &Scope<'_>, registry: &Registry) -> Result<Vec<Value>> {
     let mut list = Vec::new();
     for name in ["Crop", "Scale", "Color", "Intensity", "Mean"] {
         let format = registry.find_transform(name, "")?;
-        let mut options = Section::default();
-        scope.copy(format.options, |_| true, &mut options);
+        let mut options = scope.given(format.options, |_| true);
         if name == "Crop" && options.get("sideRatio").is_none() {
             // What older releases called it.
             if let Some((name, value)) = scope.own("cropRatio") {
@@ -89,8 +85,7 @@ fn transforms(scope: &Scope<'_>, registry: &Registry) -> Result<Vec<Value>, Conf
             list.push(Value::Section(options));
         }
     }
-    let mut order = Section::default();
-    scope.copy(&ORDER, |_| true, &mut order);
+    let order = scope.given(&ORDER, |_| true);
     let order = tesson_core::Options::new(&ORDER, &order, "")?.text("mbFormat")?;
     if order == "nchw" {
         list.push(Value::Section(Section::from_iter([("type", Value::Text("Transpose".into()))])));

@@ -3,7 +3,7 @@
 use tesson_core::{ConfigError, Registry, nearest};
 
 use super::scope::Scope;
-use crate::{READER_OPTIONS, format_names};
+use crate::{READER_OPTIONS, Result, format_names};
 
 /// The readers of CNTK, as far as Tesson knows them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ const UNSUPPORTED: &[&str] = &[
 
 impl ReaderType {
     /// The kind of a reader's section.
-    pub(super) fn of(scope: &Scope<'_>) -> Result<ReaderType, ConfigError> {
+    pub(super) fn of(scope: &Scope<'_>) -> Result<ReaderType> {
         let name = scope.find_text("readerType");
         if scope.own("deserializers").is_some() {
             return Ok(ReaderType::Composite);

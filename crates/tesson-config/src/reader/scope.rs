@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use tesson_core::{Name, OptionKind, OptionSpec, OptionTable, Section, Value};
 
-use super::Found;
+use super::{Found, Ignored};
 
 /// A section and those around it. It remembers which of the section's own entries have been read.
 pub(super) struct Scope<'t> {
@@ -66,6 +66,18 @@ impl<'t> Scope<'t> {
         let read = self.read.borrow();
         let unread = self.own.0.iter().map(|(name, _)| name);
         unread.filter(|name| !read.contains(&name.to_ascii_lowercase())).collect::<Vec<_>>().into_iter()
+    }
+
+    /// What is given for the options of a table, under their first names.
+    pub(super) fn given(&self, table: &OptionTable, wanted: impl Fn(&str) -> bool) -> Section {
+        let mut given = Section::default();
+        self.copy(table, wanted, &mut given);
+        given
+    }
+
+    /// The unused options of the section, which stands at this name, as parts of the reader.
+    pub(super) fn ignored(&self, section: &str) -> impl Iterator<Item = Ignored> {
+        self.unread().map(move |name| Ignored { path: format!("{section}.{name}"), near: None })
     }
 
     /// Copies what is given for options of a table into a section, under their first names. `wanted` says for which.

@@ -1,6 +1,6 @@
 //! Readers of one file: the options of its deserializer stand in the reader's own section, or around it.
 
-use tesson_core::{ConfigError, Options, Registry, Section, Value};
+use tesson_core::{Options, Registry, Section, Value};
 
 use super::Draft;
 use super::composite::{Facts, NOT_COPIED, finish};
@@ -9,6 +9,7 @@ use super::scope::Scope;
 use super::unused_options::known;
 use super::window::Rule;
 use crate::READER_OPTIONS;
+use crate::Result;
 
 /// Reads the section of a reader of text or of a binary file.
 pub(super) fn read(
@@ -16,12 +17,11 @@ pub(super) fn read(
     scope: &Scope<'_>,
     registry: &Registry,
     draft: &mut Draft,
-) -> Result<(), ConfigError> {
+) -> Result<()> {
     let name = kind.own_deserializer().expect("a lone reader has a deserializer of its own");
     let format = registry.find(name, "")?;
-    let mut options = Section::default();
     // Frames and precision are the reader's.
-    scope.copy(format.options, |name| !["frameMode", "precision"].contains(&name), &mut options);
+    let options = scope.given(format.options, |name| !["frameMode", "precision"].contains(&name));
     let mut unknown = Vec::new();
     let mut options = known(&options, format.options, registry, "", &mut unknown);
     draft.ignored.extend(unknown.into_iter().map(|mut ignored| {

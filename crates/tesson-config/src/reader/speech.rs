@@ -1,22 +1,36 @@
 //! The older readers of speech: a section for each stream of features and labels (.11; spec of speech, .10).
 
 use tesson_core::{
-    ConfigError, Name, OptionKind, OptionSpec, OptionTable, Options, Registry, Section, Value,
+    ConfigError, Name, OptionKind, OptionTable, Options, Registry, Section, Value, option_table,
 };
 
 use super::composite::{Facts, NOT_COPIED, remove, writes};
 use super::scope::Scope;
 use super::single_file::global_timeline;
 use super::window::Rule;
-use super::{Draft, Ignored, composite};
+use super::{Draft, composite};
 use crate::lower::WHOLE_SET;
-use crate::{READER_OPTIONS, format_names};
+use crate::{READER_OPTIONS, Result, format_names};
 
 /// Options that older programs read and that change nothing.
 const WITHOUT_EFFECT: &[&str] = &["miniBatchMode", "useMersenneTwisterRand", "hmms", "verbosity", "module"];
 
+/// Features or labels.
+struct StreamKind {
+    /// The format that reads it.
+    format: &'static str,
+    /// What a stream's section may say that it is, and the options that may say so.
+    word: &'static str,
+    options: &'static [&'static str],
+}
+
+static FEATURES: StreamKind =
+    StreamKind { format: format_names::SPEECH[0], word: "real", options: &["type"] };
+static LABELS: StreamKind =
+    StreamKind { format: format_names::SPEECH[1], word: "category", options: &["labelType", "type"] };
+
 /// Reads the section of a reader of speech.
-pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<(), ConfigError> {
+pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<()> {
     if scope.own("lattices").is_some() {
         return Err(ConfigError::new("lattices", "lattices are not supported, train without them"));
     }
@@ -24,46 +38,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
         draft.warnings.push("hmms: nothing of it is used".into());
     }
     WITHOUT_EFFECT.iter().for_each(|name| scope.know(name));
-    let (mut features, mut labels) = (Vec::new(), Vec::new());
-    for (name, value) in &scope.own.0 {
-        let Value::Section(section) = value else { continue };
-        if name.eq_ignore_ascii_case("hmms") {
-            continue;
-        }
-        if section.get("scpFile").is_some() {
-            features.push((name, section));
-        } else if section.get("mlfFile").or(section.get("mlfFileList")).is_some() {
-            labels.push((name, section));
-        } else if section.get("phoneFile").or(section.get("denlatTocFile")).is_some() {
-            let what = "sequence training inside of the reader is not supported";
-            return Err(ConfigError::new(name.to_string(), what));
-        }
-    }
-    if features.is_empty() {
-        return Err(ConfigError::new(
-            "",
-            "no section has `scpFile`, at least one stream of features is expected",
-        ));
-    }
-    let by_name = |(a, _): &(&Name, &Section), (b, _): &(&Name, &Section)| {
-        a.to_ascii_lowercase().cmp(&b.to_ascii_lowercase())
-    };
-    features.sort_by(by_name);
-    labels.sort_by(by_name);
-    let [feature_type, label_type] = format_names::SPEECH;
-    let features = features.into_iter().map(|(n, s)| (feature_type, &["real"][..], &["type"][..], n, s));
-    let labels =
-        labels.into_iter().map(|(n, s)| (label_type, &["category"][..], &["labelType", "type"][..], n, s));
-    let mut deserializers = Vec::new();
-    for (kind, word, names, name, section) in features.chain(labels) {
-        scope.know(name);
-        let stream = scope.inner(section);
-        check_word(&stream, names, word[0], name)?;
-        deserializers.push(deserializer(kind, name, &stream, registry)?);
-        let unread = stream.unread().map(|n| Ignored { path: format!("{name}.{n}"), near: None });
-        draft.ignored.extend(unread);
-    }
-    draft.section.push("deserializers", Value::List(deserializers));
+    read_streams(scope, registry, draft)?;
     let copied = |name: &str| name != "randomize" && !NOT_COPIED.contains(&name);
     scope.copy(&READER_OPTIONS, copied, &mut draft.section);
     if draft.section.get("frameMode").is_none() && !writes(scope) {
@@ -83,32 +58,60 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     Ok(())
 }
 
+/// Makes a deserializer of each stream: features first, both in the order of their names.
+fn read_streams(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<()> {
+    let (mut features, mut labels) = (Vec::new(), Vec::new());
+    for (name, value) in &scope.own.0 {
+        let Value::Section(section) = value else { continue };
+        let has = |option: &str| section.get(option).is_some();
+        if name.eq_ignore_ascii_case("hmms") {
+            continue;
+        } else if has("scpFile") {
+            features.push((&FEATURES, name, section));
+        } else if has("mlfFile") || has("mlfFileList") {
+            labels.push((&LABELS, name, section));
+        } else if has("phoneFile") || has("denlatTocFile") {
+            let what = "sequence training inside of the reader is not supported";
+            return Err(ConfigError::new(name.to_string(), what));
+        }
+    }
+    if features.is_empty() {
+        let what = "no section has `scpFile`, at least one stream of features is expected";
+        return Err(ConfigError::new("", what));
+    }
+    let mut deserializers = Vec::new();
+    for streams in [&mut features, &mut labels] {
+        streams.sort_by_cached_key(|(_, name, _)| name.to_ascii_lowercase());
+        for (kind, name, section) in streams {
+            scope.know(name);
+            let stream = scope.inner(section);
+            check_word(&stream, kind, name)?;
+            deserializers.push(deserializer(kind.format, name, &stream, registry)?);
+            draft.ignored.extend(stream.ignored(name));
+        }
+    }
+    draft.section.push("deserializers", Value::List(deserializers));
+    Ok(())
+}
+
 /// A stream says what it is, or nothing.
-fn check_word(stream: &Scope<'_>, names: &[&str], word: &str, section: &str) -> Result<(), ConfigError> {
-    for name in names {
-        if let Some((_, value)) = stream.own(name) {
-            return match value {
-                Value::Text(text) if text.eq_ignore_ascii_case(word) => {
-                    names.iter().for_each(|name| stream.know(name));
-                    Ok(())
-                }
-                other => {
-                    let what = format!("found {}, expected `{word}`", other.describe());
-                    Err(ConfigError::new(format!("{section}.{name}"), what))
-                }
-            };
+fn check_word(stream: &Scope<'_>, kind: &StreamKind, section: &str) -> Result<()> {
+    let given = kind.options.iter().find_map(|name| Some((name, stream.own(name)?.1)));
+    match given {
+        None => {}
+        Some((_, Value::Text(text))) if text.eq_ignore_ascii_case(kind.word) => {
+            kind.options.iter().for_each(|name| stream.know(name));
+        }
+        Some((name, other)) => {
+            let what = format!("found {}, expected `{}`", other.describe(), kind.word);
+            return Err(ConfigError::new(format!("{section}.{name}"), what));
         }
     }
     Ok(())
 }
 
 /// A stream's section as a deserializer. Options may stand further outside, but for those that make the section what it is.
-fn deserializer(
-    kind: &str,
-    name: &Name,
-    stream: &Scope<'_>,
-    registry: &Registry,
-) -> Result<Value, ConfigError> {
+fn deserializer(kind: &str, name: &Name, stream: &Scope<'_>, registry: &Registry) -> Result<Value> {
     const OWN: &[&str] = &["scpFile", "mlfFile", "mlfFileList", "type", "labelType"];
     let format = registry.find(kind, "")?;
     let table = format.options.inner("input").expect("formats of speech have streams");
@@ -128,7 +131,7 @@ fn deserializer(
 }
 
 /// `readMethod` and `randomize`, which is a word or the window in frames.
-fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<(), ConfigError> {
+fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<()> {
     let method = scope.find_text("readMethod").unwrap_or("blockRandomize");
     let is = |word: &str| method.eq_ignore_ascii_case(word);
     let (name, given) = match READER_OPTIONS.find("randomize").and_then(|spec| scope.find(spec)) {
@@ -169,16 +172,13 @@ fn order(scope: &Scope<'_>, draft: &mut Draft) -> Result<(), ConfigError> {
     Ok(())
 }
 
-static PARALLEL: OptionTable = OptionTable(&[OptionSpec::with_default(
-    "nbruttsineachrecurrentiter",
-    OptionKind::Numbers,
-    "1",
-    "Sequences side by side, by epoch.",
-)]);
+static PARALLEL: OptionTable = option_table! {
+    "nbruttsineachrecurrentiter": OptionKind::Numbers, "1"
+        => "Sequences side by side, by epoch.",
+};
 
-fn parallel_sequences(scope: &Scope<'_>) -> Result<Vec<u64>, ConfigError> {
-    let mut given = Section::default();
-    scope.copy(&PARALLEL, |_| true, &mut given);
+fn parallel_sequences(scope: &Scope<'_>) -> Result<Vec<u64>> {
+    let given = scope.given(&PARALLEL, |_| true);
     let name = PARALLEL.0[0].name;
     let wrong = || {
         ConfigError::new(name, "expected whole numbers from 1, such as `16` or `8*2:16`").located_in(&given)

@@ -1,10 +1,11 @@
 //! The randomization window (.10): what it is where the configuration does not say all of it.
 
-use tesson_core::{ConfigError, Name, Options, Section, Value};
+use tesson_core::{Name, Options, Section, Value};
 use tesson_plan::Window;
 
 use super::scope::Scope;
 use crate::READER_OPTIONS;
+use crate::Result;
 use crate::lower::{WHOLE_SET, missing_window_size, randomize};
 use crate::source::Randomize;
 
@@ -28,9 +29,8 @@ pub(super) enum Rule {
 const TEXT_WINDOW: u64 = 1 << 32;
 
 /// Puts the window into a section, if sequences are shuffled within one; returns whether they are shuffled.
-pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Result<bool, ConfigError> {
-    let mut given = Section::default();
-    scope.copy(&READER_OPTIONS, |name| WINDOW[..2].contains(&name), &mut given);
+pub(super) fn put(scope: &Scope<'_>, rule: Rule, section: &mut Section) -> Result<bool> {
+    let given = scope.given(&READER_OPTIONS, |name| WINDOW[..2].contains(&name));
     let options = Options::new(&READER_OPTIONS, &given, "")?;
     let order = randomize(&Options::new(&READER_OPTIONS, section, "")?)?;
     if order != Randomize::Window {
