@@ -47,7 +47,7 @@ impl Corpus {
     }
 
     fn here(&self) -> &Minibatch {
-        self.minibatch.as_ref().expect("a sequence is asked for behind `advance` only")
+        self.minibatch.as_ref().expect("a sequence is asked for after `advance` only")
     }
 }
 

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use tesson_core::Key;
-use tesson_formats::write::{Sequence, SequenceData, StreamSpec};
+use tesson_formats::write::StreamSpec;
 
-use crate::table::{Building, Row, TableOptions, Value, check, is_number, key_of, label_stream, put_label};
-use crate::{ConvertError, Sequences};
+use crate::ConvertError;
+use crate::table::{
+    Building, Row, TableOptions, Value, check, is_number, key_of, label_stream, put_label, sequences_of_rows,
+};
 
 /// The rows of a CSV file as sequences.
 pub struct Csv {
@@ -23,7 +25,6 @@ pub struct Csv {
     label: bool,
     key: Option<usize>,
     numeric_keys: bool,
-    next_number: u64,
     building: Building,
 }
 
@@ -92,7 +93,6 @@ impl Csv {
             label: label.is_some(),
             key,
             numeric_keys,
-            next_number: 0,
             building: Building::new(specs),
         })
     }
@@ -101,7 +101,7 @@ impl Csv {
         self.record.position().map_or(0, csv::Position::line)
     }
 
-    /// The key of the row that waits; `None` where rows are sequences.
+    /// The key of the next row; `None` where each row is a sequence.
     fn key_here(&self) -> Result<Option<Key>, ConvertError> {
         let Some(key) = self.key else { return Ok(None) };
         let row = Row { file: &self.file, line: self.line() };
@@ -109,9 +109,9 @@ impl Csv {
         key_of(&text(field), self.numeric_keys, &row).map(Some)
     }
 
-    /// Appends the row that waits to the sequence, and reads the next.
+    /// Appends the next row to the sequence, and reads the one after it.
     fn take_row(&mut self) -> Result<(), ConvertError> {
-        let row = Row { file: &self.file, line: self.record.position().map_or(0, csv::Position::line) };
+        let row = Row { file: &self.file, line: self.line() };
         if self.record.len() != self.n_columns {
             let what = format!("found {} fields, expected {}", self.record.len(), self.n_columns);
             return Err(row.error(what));
@@ -177,36 +177,4 @@ fn read(reader: &mut Reader<File>, record: &mut ByteRecord, file: &Path) -> Resu
     })
 }
 
-impl Sequences for Csv {
-    fn streams(&self) -> Vec<StreamSpec> {
-        self.building.streams.iter().map(|s| s.spec.clone()).collect()
-    }
-
-    fn advance(&mut self) -> Result<bool, ConvertError> {
-        if !self.waiting {
-            return Ok(false);
-        }
-        let key = self.key_here()?;
-        self.building.begin(key.clone().unwrap_or(Key::Number(self.next_number)));
-        self.next_number += 1;
-        self.take_row()?;
-        while key.is_some() && self.waiting && self.key_here()? == key {
-            self.take_row()?;
-        }
-        Ok(true)
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.reader.position().byte()
-    }
-}
-
-impl Sequence for Csv {
-    fn key(&self) -> Key {
-        self.building.key.clone()
-    }
-
-    fn stream(&self, stream: usize) -> SequenceData<'_> {
-        self.building.streams[stream].data()
-    }
-}
+sequences_of_rows!(Csv, |csv| csv.waiting, |csv| csv.reader.position().byte());

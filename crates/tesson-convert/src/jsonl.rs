@@ -18,12 +18,13 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value as Json};
 use tesson_core::{Key, did_you_mean};
-use tesson_formats::write::{Sequence, SequenceData, StreamSpec};
+use tesson_formats::write::StreamSpec;
 
+use crate::ConvertError;
 use crate::table::{
     Building, Row, Stream, TableOptions, Value, check, is_number, key_of, label_stream, put_label,
+    sequences_of_rows,
 };
-use crate::{ConvertError, Sequences};
 
 /// The lines of a file as sequences.
 pub struct JsonLines {
@@ -39,7 +40,6 @@ pub struct JsonLines {
     label: Option<String>,
     key: Option<String>,
     numeric_keys: bool,
-    next_number: u64,
     building: Building,
 }
 
@@ -62,7 +62,6 @@ impl JsonLines {
             label: options.label.clone().filter(|_| options.one_hot.is_some()),
             key: options.key.clone(),
             numeric_keys: true,
-            next_number: 0,
             building: Building::new(Vec::new()),
         };
         lines.next_line()?;
@@ -201,32 +200,8 @@ fn number(value: &Json) -> Result<Value, String> {
     number.ok_or_else(|| format!("found {value}, expected a number"))
 }
 
-impl Sequences for JsonLines {
-    fn streams(&self) -> Vec<StreamSpec> {
-        self.building.streams.iter().map(|s| s.spec.clone()).collect()
-    }
-
-    fn advance(&mut self) -> Result<bool, ConvertError> {
-        if self.object.is_none() {
-            return Ok(false);
-        }
-        let key = self.key_here()?;
-        self.building.begin(key.clone().unwrap_or(Key::Number(self.next_number)));
-        self.next_number += 1;
-        self.take_line()?;
-        while key.is_some() && self.object.is_some() && self.key_here()? == key {
-            self.take_line()?;
-        }
-        Ok(true)
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.bytes
-    }
-}
-
 impl JsonLines {
-    /// The key of the line that waits; `None` where each is a sequence.
+    /// The key of the next line; `None` where each is a sequence.
     fn key_here(&self) -> Result<Option<Key>, ConvertError> {
         let (Some(key), Some(object)) = (&self.key, &self.object) else { return Ok(None) };
         let row = Row { file: &self.file, line: self.line };
@@ -234,8 +209,8 @@ impl JsonLines {
         key_of(&plain(value), self.numeric_keys, &row).map(Some)
     }
 
-    /// Appends the samples of the line that waits, and reads the next one.
-    fn take_line(&mut self) -> Result<(), ConvertError> {
+    /// Appends the samples of the next line, and reads the one after it.
+    fn take_row(&mut self) -> Result<(), ConvertError> {
         let Some(object) = self.object.take() else { return Ok(()) };
         let row = Row { file: &self.file, line: self.line };
         for (stream, field) in self.building.streams.iter_mut().zip(&self.fields) {
@@ -250,12 +225,4 @@ impl JsonLines {
     }
 }
 
-impl Sequence for JsonLines {
-    fn key(&self) -> Key {
-        self.building.key.clone()
-    }
-
-    fn stream(&self, stream: usize) -> SequenceData<'_> {
-        self.building.streams[stream].data()
-    }
-}
+sequences_of_rows!(JsonLines, |lines| lines.object.is_some(), |lines| lines.bytes);

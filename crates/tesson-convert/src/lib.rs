@@ -53,8 +53,8 @@ pub trait Sequences: Sequence {
     /// What cannot be read.
     fn advance(&mut self) -> Result<bool, ConvertError>;
 
-    /// Hands over the sequence that [`Sequences::advance`] came to, and those behind it that are at hand: it goes on to the
-    /// last of them. There are `n_streams` streams.
+    /// Passes on the sequence that [`Sequences::advance`] came to and those after it that are loaded, and advances to the last
+    /// of them. There are `n_streams` streams.
     ///
     /// # Errors
     /// What `to` answers.
@@ -101,8 +101,8 @@ pub struct Written {
 /// Sequences between two calls of `progress`.
 const PROGRESS: u64 = 1 << 10;
 
-/// Writes sequences to a file, which appears under its name when it is whole. `progress` is told now and then how many
-/// bytes of the input have been read.
+/// Writes sequences to a file, which appears under its name when it is complete. `progress` receives, now and then, the bytes
+/// of the input that have been read.
 ///
 /// # Errors
 /// What cannot be read, held by the format, or written. An old file of the name is then as it was.

@@ -81,7 +81,7 @@ fn is_same_file(one: &Path, other: &Path) -> bool {
 /// Bytes that are handed to the system at once, at least; binary chunks come in larger parts.
 const BUFFER: usize = 128 << 10;
 
-/// A file in the making, removed if it is never finished.
+/// An unfinished file, removed if it is never finished.
 pub(super) struct Output {
     path: PathBuf,
     existing: Existing,

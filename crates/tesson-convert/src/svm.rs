@@ -5,10 +5,10 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use tesson_core::Key;
-use tesson_formats::write::{Sequence, SequenceData, StreamSpec};
+use tesson_formats::write::StreamSpec;
 
-use crate::table::{Building, Row, TableOptions, Value, check, label_stream, put_label};
-use crate::{ConvertError, Sequences};
+use crate::ConvertError;
+use crate::table::{Building, Row, TableOptions, Value, check, label_stream, put_label, sequences_of_rows};
 
 /// The rows of a libsvm file as sequences: the stream `labels`, and the sparse stream `features`. With the key `qid` rows
 /// of one query are a sequence.
@@ -22,7 +22,6 @@ pub struct Svm {
     row: Vec<u8>,
     line: u64,
     bytes: u64,
-    next_number: u64,
     building: Building,
 }
 
@@ -50,7 +49,6 @@ impl Svm {
             row: Vec::new(),
             line: 0,
             bytes: 0,
-            next_number: 0,
             building: Building::new(vec![label_stream("labels", &options), features]),
         };
         svm.next_row()?;
@@ -78,11 +76,18 @@ impl Svm {
         }
     }
 
-    /// The query of the row that waits.
-    fn query(&self) -> Option<u64> {
-        let words = self.row.split(u8::is_ascii_whitespace);
-        let query = words.filter_map(|word| word.strip_prefix(b"qid:")).next()?;
-        std::str::from_utf8(query).ok()?.parse().ok()
+    /// The query of the next row; `None` where each row is a sequence.
+    fn key_here(&self) -> Result<Option<Key>, ConvertError> {
+        if !self.by_query {
+            return Ok(None);
+        }
+        let mut words = self.row.split(u8::is_ascii_whitespace);
+        let query = words.find_map(|word| word.strip_prefix(b"qid:"));
+        let query = query.and_then(|query| std::str::from_utf8(query).ok()?.parse().ok());
+        let row = Row { file: &self.file, line: self.line };
+        query
+            .map(|query| Some(Key::Number(query)))
+            .ok_or_else(|| row.error("the row has no `qid:` with a number"))
     }
 
     fn take_row(&mut self) -> Result<(), ConvertError> {
@@ -116,41 +121,4 @@ impl Svm {
     }
 }
 
-impl Sequences for Svm {
-    fn streams(&self) -> Vec<StreamSpec> {
-        self.building.streams.iter().map(|s| s.spec.clone()).collect()
-    }
-
-    fn advance(&mut self) -> Result<bool, ConvertError> {
-        if self.row.is_empty() {
-            return Ok(false);
-        }
-        let query = if self.by_query { self.query() } else { None };
-        if self.by_query && query.is_none() {
-            return Err(
-                Row { file: &self.file, line: self.line }.error("the row has no `qid:` with a number")
-            );
-        }
-        self.building.begin(Key::Number(query.unwrap_or(self.next_number)));
-        self.next_number += 1;
-        self.take_row()?;
-        while query.is_some() && !self.row.is_empty() && self.query() == query {
-            self.take_row()?;
-        }
-        Ok(true)
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.bytes
-    }
-}
-
-impl Sequence for Svm {
-    fn key(&self) -> Key {
-        self.building.key.clone()
-    }
-
-    fn stream(&self, stream: usize) -> SequenceData<'_> {
-        self.building.streams[stream].data()
-    }
-}
+sequences_of_rows!(Svm, |svm| !svm.row.is_empty(), |svm| svm.bytes);

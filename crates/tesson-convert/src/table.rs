@@ -146,9 +146,53 @@ pub(super) fn is_number(key: &str) -> bool {
     key.parse::<u64>().is_ok()
 }
 
-/// A sequence in the making.
+/// Makes sequences of a table's rows, those of one key that follow each other being one. A table has a `building`, the key
+/// of its next row (`key_here`), and `take_row`, which appends that row; whether there is one, and the bytes read, are given.
+macro_rules! sequences_of_rows {
+    ($table:ident, |$rows:ident| $has_row:expr, |$reader:ident| $bytes_read:expr) => {
+        impl crate::Sequences for $table {
+            fn streams(&self) -> Vec<StreamSpec> {
+                self.building.streams.iter().map(|s| s.spec.clone()).collect()
+            }
+
+            fn advance(&mut self) -> Result<bool, ConvertError> {
+                let has_row = |$rows: &$table| $has_row;
+                if !has_row(self) {
+                    return Ok(false);
+                }
+                let key = self.key_here()?;
+                self.building.begin(key.clone());
+                self.take_row()?;
+                while key.is_some() && has_row(self) && self.key_here()? == key {
+                    self.take_row()?;
+                }
+                Ok(true)
+            }
+
+            fn bytes_read(&self) -> u64 {
+                let $reader = self;
+                $bytes_read
+            }
+        }
+
+        impl crate::Sequence for $table {
+            fn key(&self) -> Key {
+                self.building.key.clone()
+            }
+
+            fn stream(&self, stream: usize) -> crate::SequenceData<'_> {
+                self.building.streams[stream].data()
+            }
+        }
+    };
+}
+pub(super) use sequences_of_rows;
+
+/// A sequence under construction.
 pub(super) struct Building {
     pub(super) key: Key,
+    /// Sequences begun so far, which number those without a key.
+    begun: u64,
     pub(super) streams: Vec<Stream>,
 }
 
@@ -195,12 +239,13 @@ impl Building {
             bounds: vec![0],
             spec,
         };
-        Building { key: Key::Number(0), streams: streams.into_iter().map(stream).collect() }
+        Building { key: Key::Number(0), begun: 0, streams: streams.into_iter().map(stream).collect() }
     }
 
     /// Begins another sequence.
-    pub(super) fn begin(&mut self, key: Key) {
-        self.key = key;
+    pub(super) fn begin(&mut self, key: Option<Key>) {
+        self.key = key.unwrap_or(Key::Number(self.begun));
+        self.begun += 1;
         for stream in &mut self.streams {
             stream.n_samples = 0;
             stream.columns.clear();

@@ -12,11 +12,11 @@ pub struct CheckedRecords {
     pub records: u64,
     /// Bytes of the good ones.
     pub bytes: u64,
-    /// Damaged ones, and what cannot be told apart behind the last one as one more.
+    /// Damaged ones, and damage after the last one as one more.
     pub faults: u64,
 }
 
-/// Reads all of a file and tells what is damaged, in order; `progress` is told how many records have been looked at.
+/// Reads all of a file and calls `each` with what is damaged, in order; `progress` receives the number of records checked.
 ///
 /// # Errors
 /// Unreadable storage.

@@ -33,7 +33,7 @@ pub struct ConvertedRecords {
 /// Bytes that are handed to the system at once.
 const BUFFER: usize = 1 << 20;
 
-/// A file in the making, under a temporary name until it is complete; removed if it is never finished.
+/// An unfinished file, under a temporary name until it is complete; removed if it is never finished.
 pub struct RecordOutput {
     writer: Writer,
     guard: AtomicFile,
@@ -90,8 +90,8 @@ impl RecordOutput {
     }
 }
 
-/// Writes the records of a file to another one, which appears under its name when it is whole. `progress` is told how many
-/// records have been read.
+/// Writes the records of a file to another one, which appears under its name when it is complete. `progress` receives the number of
+/// records read.
 ///
 /// # Errors
 /// Damaged records, unreadable storage, what cannot be written. An old file of the name is then as it was.

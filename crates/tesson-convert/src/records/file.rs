@@ -91,7 +91,7 @@ impl RecordsFile {
         self.reader.read_rows(rows, &self.bytes, into)
     }
 
-    /// How many records can be told apart, and what is wrong behind the last one.
+    /// How many records there are, and what is wrong after the last one.
     ///
     /// # Errors
     /// As [`RecordsFile::read`].
