@@ -25,7 +25,7 @@ pub fn from_json(text: &str) -> Result<SourceConfig, Error> {
 }
 
 /// Reads a configuration: the path of a file (`*.json`, `*.toml`, anything else is BrainScript), or a text. A text is
-/// JSON if it begins with a brace, else BrainScript; it is told from a path by a brace, an equals sign or a line feed.
+/// JSON if it begins with a brace, else BrainScript; a brace, an equals sign or a line feed tells it from a path.
 ///
 /// # Errors
 /// A file that cannot be read, text that is no configuration, and overrides without a place.

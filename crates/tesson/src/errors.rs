@@ -3,11 +3,23 @@
 //! [`Error::code`](crate::Error::code) gives the code of an error;
 //! [`DataErrorKind::of_format`](crate::DataErrorKind::of_format) gives the fault of one format as that format's enum.
 
-pub use tesson_core::{ErrorCodes, ErrorEntry, ErrorInfo, FormatFault, FormatFaults};
+pub use tesson_config::ConfigConflict;
+pub use tesson_core::{
+    CallErrorKind, ConfigErrorKind, ErrorCodes, ErrorEntry, ErrorInfo, FormatFault, FormatFaults,
+    ResumeErrorKind, StoreErrorKind,
+};
+pub use tesson_engine::EngineRefusal;
+pub use tesson_formats::FilesFault;
 pub use tesson_formats::cbf::CbfFault;
 pub use tesson_formats::ctf::CtfFault;
+pub use tesson_formats::example::{ExampleError, Fault as ExampleFault};
 pub use tesson_formats::record::{Fault as RecordFault, Problem as RecordProblem};
+pub use tesson_formats::user::UserFault;
+pub use tesson_image::decode::PictureError;
+pub use tesson_image::transform::TransformFault;
 pub use tesson_plan::PlanRefusal;
+pub use tesson_tfds::fault::{RecordFault as TfdsRecordFault, TfdsFault};
+pub use tesson_tfds::features::FeatureFault;
 
 use tesson_core::{DataErrorKind, error_entries};
 
@@ -17,8 +29,17 @@ pub fn manual() -> String {
         error_entries::<DataErrorKind>(),
         error_entries::<CtfFault>(),
         error_entries::<CbfFault>(),
+        error_entries::<FilesFault>(),
+        error_entries::<UserFault>(),
         error_entries::<RecordFault>(),
+        error_entries::<ExampleError>(),
+        error_entries::<TfdsFault>(),
+        error_entries::<FeatureFault>(),
         error_entries::<PlanRefusal>(),
+        error_entries::<EngineRefusal>(),
+        error_entries::<PictureError>(),
+        error_entries::<TransformFault>(),
+        error_entries::<ConfigConflict>(),
         tesson_core::general_entries(),
     ];
     tesson_core::error_manual(entries.concat())

@@ -1,7 +1,5 @@
-//! Feeds training jobs: minibatches from datasets on disk, deterministic, exactly resumable, fast.
-//!
-//! The order and the values are those of CNTK 2.7's readers, bit for bit; a state saved after any minibatch resumes
-//! exactly there, on any machine and any number of threads.
+//! A deterministic data loader. It reproduces the order and values of CNTK 2.7's readers and of TFDS bit for bit, and
+//! resumes after any minibatch from a state of a few integers, on any machine and with any number of threads.
 //!
 //! ```
 //! # fn main() -> Result<(), tesson::Error> {
@@ -31,7 +29,6 @@
 
 #![forbid(unsafe_code)]
 
-mod assemble;
 pub mod config;
 pub mod convert;
 pub mod errors;
@@ -69,25 +66,29 @@ pub mod plan {
 pub mod deserializer {
     pub use tesson_core::{
         ByteRun, Cause, Chunk, ChunkAccess, ChunkSpan, CompactLengths, Corpus, CorpusFacts, Damage, Data,
-        DecodeRoom, DecodeWarnings, Defects, DescribeFn, Deserializer, DeserializerFacts, EncodedColumn,
-        Fault, Fetch, Format, FoundStream, Frame, FrameColumn, InMemory, Index, IndexCache, Indexed, KeyType,
-        Keys, ListedAt, Name, NamedResource, NamedResources, Object, Offsets, OneCore, OpenFn, OptionDefault,
-        OptionKind, OptionSpec, OptionTable, Options, Origin, Parallelism, ReadContext, ReaderDefaults,
-        RepeatedKeys, ResourceId, Scattered, Scratch, Section, SequenceSelection, StreamColumn,
-        StreamMismatch, StreamingDecoder, Value, Values, Words, describe_from_table,
+        DecodeRoom, DecodeWarnings, DecoderFn, Defects, DescribeFn, Deserializer, DeserializerFacts,
+        EncodedColumn, Fault, Fetch, Format, FoundStream, Frame, FrameColumn, InMemory, Index, IndexCache,
+        Indexed, KeyType, Keys, ListedAt, Name, NamedResource, NamedResources, Object, Offsets, OneCore,
+        OpenFn, OptionDefault, OptionKind, OptionSpec, OptionTable, Options, Origin, Parallelism,
+        ReadContext, ReaderDefaults, RepeatedKeys, ResourceId, Scattered, Scratch, Section,
+        SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Value, Values, Words,
+        describe_from_table,
     };
 
     /// Custom transforms.
     pub mod transform {
         pub use tesson_core::{
-            Draw, Input, InputValues, OpenTransformFn, Output, OutputValues, ReadFile, SampleType,
-            SparseInput, SparseOutput, Transform, TransformFormat, ValueType,
+            Draw, Input, InputValues, OpenChainFn, OpenTransform, OpenTransformFn, Output, OutputValues,
+            ReadFile, SampleType, SparseInput, SparseOutput, StepWords, Transform, TransformFormat,
+            ValueType,
         };
     }
 
     /// Deserializers that hand over decoded chunks: the short way to a custom one.
     pub mod user {
-        pub use tesson_formats::user::{ChunkSource, FORMAT, UserDeserializer, UserError, checked, instance};
+        pub use tesson_formats::user::{
+            ChunkError, ChunkSource, FORMAT, UserDeserializer, UserError, checked, instance,
+        };
     }
 }
 

@@ -3,13 +3,18 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tesson_config::SourceConfig;
-use tesson_core::{Chunk, DataError, Element, Error, Indexed, StreamInfo, StreamMismatch};
-use tesson_engine::store::Store;
-use tesson_engine::{Canceller, Checked, Minibatch, Severity, ShownKey, Stats, StatsReader, TruncatedPlan};
+use tesson_config::{DeserializerConfig, SourceConfig, StoreKind};
+use tesson_core::{Chunk, DataError, Element, Error, Indexed, Options, StreamInfo, StreamMismatch};
+use tesson_engine as engine;
+use tesson_engine::file_patterns::expand;
+use tesson_engine::store::{FileStore, MmapStore, Store, read_whole};
+use tesson_engine::{
+    Canceller, Checked, DEFAULT_MEMORY_LIMIT, Minibatch, Severity, ShownKey, Stats, StatsReader,
+    TruncatedPlan,
+};
 use tesson_plan::{BatchPlan, Demand, JoinReport, PlanSpec, ResumeState};
 
-use crate::{assemble, convert};
+use crate::convert;
 
 /// Reads a corpus in minibatches.
 ///
@@ -31,7 +36,7 @@ use crate::{assemble, convert};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Source(pub(crate) tesson_engine::Source);
+pub struct Source(pub(crate) engine::Source);
 
 /// Opening.
 impl Source {
@@ -49,7 +54,7 @@ impl Source {
     /// # Errors
     /// As [`Source::open`], and [`Error::Cancelled`].
     pub fn open_with(config: &SourceConfig, canceller: &Canceller) -> Result<Source, Error> {
-        assemble::open_files(config, canceller).map(Source)
+        open_files(config, canceller, false)
     }
 
     /// Opens what a configuration describes, with files from a store of the caller's choice. Names of files are taken as
@@ -58,7 +63,24 @@ impl Source {
     /// # Errors
     /// As [`Source::open`].
     pub fn open_in(config: &SourceConfig, store: &dyn Store) -> Result<Source, Error> {
-        assemble::open_in(config, store, &Canceller::new()).map(Source)
+        assemble(config, store, &Canceller::new(), false).map(Source)
+    }
+
+    /// Opens what a configuration describes, for a [check](Source::check): the check lists what keeps the data from being
+    /// indexed.
+    ///
+    /// # Errors
+    /// Options that cannot be opened, and unreadable files.
+    pub fn open_to_check(config: &SourceConfig) -> Result<Source, Error> {
+        open_files(config, &Canceller::new(), true)
+    }
+
+    /// Opens what a configuration describes for a check, with files from a store.
+    ///
+    /// # Errors
+    /// As [`Source::open_to_check`].
+    pub fn open_to_check_in(config: &SourceConfig, store: &dyn Store) -> Result<Source, Error> {
+        assemble(config, store, &Canceller::new(), true).map(Source)
     }
 
     /// Opens a source and restores a state.
@@ -341,4 +363,59 @@ impl Source {
     pub fn into_sequences(self, element: impl Fn(&StreamInfo) -> Element) -> convert::Corpus {
         convert::Corpus::new(self.0, element)
     }
+}
+
+/// Opens a source with the files of the configuration's store, after patterns have been replaced by the names that match.
+fn open_files(config: &SourceConfig, canceller: &Canceller, only_checked: bool) -> Result<Source, Error> {
+    let store: &dyn Store = match config.store {
+        StoreKind::File => &FileStore,
+        StoreKind::Mmap => &MmapStore,
+    };
+    let mut config = config.clone();
+    for d in &mut config.deserializers {
+        expand(&mut d.options, d.format.options, &d.path)?;
+    }
+    assemble(&config, store, canceller, only_checked).map(Source)
+}
+
+/// The engine's source of a configuration, with files from a store.
+fn assemble(
+    config: &SourceConfig,
+    store: &dyn Store,
+    canceller: &Canceller,
+    only_checked: bool,
+) -> Result<engine::Source, Error> {
+    engine::kernels_from_environment()?;
+    config.check()?;
+    let defaults = config.reader_defaults();
+    let open = |d: &DeserializerConfig| {
+        let options = Options::new(d.format.options, &d.options, d.path.clone())?;
+        (d.format.open)(&options, &defaults).map_err(|e| d.located(e))
+    };
+    let spec = engine::SourceSpec {
+        deserializers: config.deserializers.iter().map(open).collect::<Result<_, _>>()?,
+        join: engine::JoinRules {
+            missing: config.missing_keys,
+            repeated: !config.unique_keys,
+            hash_keys: config.hash_sequence_keys,
+        },
+        plan: config.plan_spec(),
+        transforms: engine::StreamTransforms {
+            streams: config.open_transforms(&|path| Ok(read_whole(store, path)?))?,
+            seed: config.randomization_seed,
+        },
+        frame_mode: config.frame_mode,
+        truncation: config.truncation.map(|t| engine::TruncationSpec {
+            length: t.length,
+            right_splice: t.right_splice,
+            keep_sparse: t.keep_sparse,
+        }),
+        element: config.precision,
+        memory_limit: config.memory_limit.unwrap_or(DEFAULT_MEMORY_LIMIT),
+        threads: config.threads,
+        prefetch: config.prefetch,
+        faults: engine::FaultRules { share: config.max_error_share, report: config.quarantine.clone() },
+        only_checked,
+    };
+    engine::Source::open_with(spec, store, canceller)
 }

@@ -63,9 +63,9 @@ pub use tesson_plan::{
     StreamState, Taken,
 };
 pub use tesson_prepared::{
-    CheckedDataset, DatasetWriter, ExampleBatch, FORMAT, NewDataset, NewSplit, OnDamage, Reader,
-    ReaderLimits, Restoring, Unwritable, check, default_data_dir, describe, feature_classes, features_of,
-    find, labels_of, list, open, open_all, random_seed,
+    CheckedDataset, DatasetWriter, ExampleBatch, FORMAT, InterruptibleReader, NewDataset, NewSplit, OnDamage,
+    Reader, ReaderLimits, Restoring, Unwritable, check, default_data_dir, describe, feature_classes,
+    features_of, find, labels_of, list, open, open_all, random_seed,
 };
 pub use tesson_tfds::features;
 pub use tesson_tfds::ids::Ids;

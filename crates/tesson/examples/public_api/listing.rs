@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::visit::{self, Visit};
 use syn::{Attribute, Fields, ImplItem, Item, ItemImpl, ItemMacro, TraitItem, Visibility};
@@ -88,8 +88,14 @@ impl Api<'_> {
                 }
                 Item::Macro(i) if made_by(i).is_some_and(|(_, made)| made == *name) => {
                     let (kind, _) = made_by(i).expect("it was made");
-                    let input = self.input(module, i);
-                    self.lines.push(format!("{kind} {path} by a macro of {input}"));
+                    if i.mac.path.segments.last().is_some_and(|name| name.ident == "error_kinds") {
+                        self.lines.push(format!("#[non_exhaustive] {kind} {path} by error_kinds!"));
+                        let variants = kinds(&i.mac.tokens);
+                        self.lines.extend(variants.iter().map(|kind| format!("variant {path}::{kind}")));
+                    } else {
+                        let input = self.input(module, i);
+                        self.lines.push(format!("{kind} {path} by a macro of {input}"));
+                    }
                     self.impls(path, &id);
                 }
                 Item::Trait(i) if i.ident == *name => {
@@ -157,7 +163,7 @@ impl Api<'_> {
     }
 
     fn implementation(&mut self, module: &ModulePath, path: &str, item: &ItemImpl) {
-        if let Some((_, of, _)) = &item.trait_ {
+        if let Some((of, _)) = &item.trait_ {
             self.lines.push(format!("impl {} for {path}", text(of)));
             return;
         }
@@ -224,6 +230,32 @@ fn marks(attributes: &[Attribute]) -> String {
         () => None,
     };
     attributes.iter().filter_map(of).collect()
+}
+
+/// The variants that `error_kinds!` declares, with their fields.
+fn kinds(tokens: &TokenStream) -> Vec<String> {
+    let Some(TokenTree::Group(variants)) = tokens.clone().into_iter().last() else { return Vec::new() };
+    let is_attribute =
+        |token: &TokenTree| matches!(token, TokenTree::Group(g) if g.delimiter() == Delimiter::Bracket);
+    let kind = |variant: &Vec<TokenTree>| {
+        let mut tokens =
+            variant.iter().filter(|token| !matches!(token, TokenTree::Punct(_)) && !is_attribute(token));
+        let name = tokens.next()?.to_string();
+        let Some(TokenTree::Group(fields)) = tokens.next() else { return Some(name) };
+        let before_default = |field: Vec<TokenTree>| -> TokenStream {
+            field.into_iter().take_while(|token| token.to_string() != "=").collect()
+        };
+        let fields = split(&fields.stream()).into_iter().map(|field| text(&before_default(field)));
+        Some(format!("{name} {{ {} }}", fields.collect::<Vec<_>>().join(", ")))
+    };
+    split(&variants.stream()).iter().filter_map(kind).collect()
+}
+
+/// Tokens between commas.
+fn split(tokens: &TokenStream) -> Vec<Vec<TokenTree>> {
+    let tokens: Vec<TokenTree> = tokens.clone().into_iter().collect();
+    let parts = tokens.split(|token| matches!(token, TokenTree::Punct(p) if p.as_char() == ','));
+    parts.filter(|part| !part.is_empty()).map(<[_]>::to_vec).collect()
 }
 
 /// The input of a macro without documentation and messages.

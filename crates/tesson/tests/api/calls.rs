@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::common::{config_of, config_with, folder, rest, rows, source};
-use tesson::store::{FakeStore, FileStore, MemoryStore, Mishap};
+use tesson::store::{FakeStore, FileStore, InjectedFault, MemoryStore};
 use tesson::{Demand, Error, ResumeState, Source};
 
 const IN_ORDER: &str = r#", "randomize": false, "maxSweeps": 1"#;
@@ -111,8 +111,8 @@ fn an_interrupted_call_loses_nothing() {
     let held = Arc::new(AtomicBool::new(false));
     let gate = held.clone();
     let store = FakeStore::new(Arc::new(FileStore), move |_| match gate.load(Ordering::SeqCst) {
-        true => Mishap::Error(ErrorKind::WouldBlock),
-        false => Mishap::None,
+        true => InjectedFault::Error(ErrorKind::WouldBlock),
+        false => InjectedFault::None,
     });
     let mut source = Source::open_in(&config, &store).expect("the file is right");
     held.store(true, Ordering::SeqCst);
@@ -130,8 +130,8 @@ fn a_store_that_fails_for_good_is_an_error_with_its_place() {
     let broken = Arc::new(AtomicBool::new(false));
     let switch = broken.clone();
     let store = FakeStore::new(Arc::new(FileStore), move |_| match switch.load(Ordering::SeqCst) {
-        true => Mishap::Error(ErrorKind::PermissionDenied),
-        false => Mishap::None,
+        true => InjectedFault::Error(ErrorKind::PermissionDenied),
+        false => InjectedFault::None,
     });
     let mut source = Source::open_in(&config, &store).expect("the file is right");
     broken.store(true, Ordering::SeqCst);

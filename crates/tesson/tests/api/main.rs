@@ -6,6 +6,7 @@ mod common;
 mod ending;
 mod faults;
 mod files;
+mod images;
 mod index_cache;
 mod join;
 mod named_resources;

@@ -14,7 +14,7 @@ use tesson::deserializer::{
     StreamMismatch, StreamingDecoder, Values,
 };
 use tesson::store::{MemoryStore, Resource, Store};
-use tesson::{ConfigError, Element, Error, Floats, Samples, Shape, Source, StreamInfo};
+use tesson::{ConfigError, Demand, Element, Error, Floats, Minibatch, Samples, Shape, Source, StreamInfo};
 
 use crate::zip;
 
@@ -238,13 +238,16 @@ fn source_in(store: &dyn Store, reader: &str) -> Result<Source, Error> {
 
 /// The values of the next minibatch.
 fn next(source: &mut Source, samples: u64) -> Result<Option<Vec<f32>>, Error> {
-    let Some(minibatch) = source.next_minibatch(samples)? else { return Ok(None) };
+    Ok(source.next_minibatch(samples)?.as_ref().map(values))
+}
+
+fn values(minibatch: &Minibatch) -> Vec<f32> {
     let Samples::Dense { values: Floats::F32(values) } =
         minibatch.stream("x").expect("the one stream").samples()
     else {
         panic!("the stream is dense")
     };
-    Ok(Some(values.to_vec()))
+    values.to_vec()
 }
 
 fn rest(source: &mut Source) -> Vec<Vec<f32>> {
@@ -291,6 +294,30 @@ fn listed_files_are_resumed_after_every_minibatch() {
     let state = source.state().clone();
     let refused = source_in(&Counting::of(301), reader).unwrap().restore(&state).unwrap_err();
     assert!(matches!(refused, Error::Resume(_)), "{refused}");
+}
+
+#[test]
+fn two_ranks_deliver_what_one_does() {
+    let store = Counting::of(300);
+    for sharing in ["position", "chunk"] {
+        for order in ["true", "\"global\""] {
+            let reader = format!(r#""randomize": {order}, "sharing": "{sharing}", "maxSweeps": 1"#);
+            let sorted = |mut values: Vec<f32>| {
+                values.sort_by(f32::total_cmp);
+                values
+            };
+            let all = rest(&mut source_in(&store, &reader).unwrap()).concat();
+            let shares = [0, 1].map(|rank| {
+                let mut source = source_in(&store, &reader).unwrap();
+                let demand = Demand { samples: 16, workers: 2, rank };
+                let next = || source.next(demand).expect("the files are there");
+                let shares: Vec<f32> = std::iter::from_fn(next).flat_map(|share| values(&share)).collect();
+                assert!(!shares.is_empty(), "{sharing}, {order}, rank {rank}");
+                shares
+            });
+            assert_eq!(sorted(shares.concat()), sorted(all), "{sharing}, {order}");
+        }
+    }
 }
 
 #[test]

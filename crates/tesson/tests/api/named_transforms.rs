@@ -4,16 +4,16 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tesson::config::{Choices, json, load, lower, reader_of};
+use tesson::convert::{self, Form};
 use tesson::deserializer::transform::{
-    Draw, Input, InputValues, Output, OutputValues, ReadFile, SampleType, Transform, TransformFormat,
+    Draw, Input, InputValues, OpenTransform, Output, OutputValues, ReadFile, SampleType, Transform,
+    TransformFormat,
 };
 use tesson::deserializer::user::UserError;
-use tesson::deserializer::{
-    Deserializer, Format, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Scratch, Section,
-    Value,
-};
+use tesson::deserializer::{OptionKind, OptionSpec, OptionTable, Options, Scratch, Section};
+use tesson::files::Existing;
 use tesson::store::MemoryStore;
-use tesson::{ConfigError, Error, Registry, Source, SourceConfig};
+use tesson::{ConfigError, Element, Error, Registry, Source, SourceConfig};
 
 use crate::common::values;
 
@@ -27,7 +27,7 @@ static SCATTER: TransformFormat = TransformFormat {
         OptionSpec::with_default("seed", OptionKind::Whole, "0", ""),
     ]),
     describe: |_| Ok(Section::default()),
-    open: Some(open_scatter),
+    open: OpenTransform::Single(open_scatter),
 };
 
 static PLANNED: TransformFormat = TransformFormat {
@@ -35,7 +35,7 @@ static PLANNED: TransformFormat = TransformFormat {
     help: "",
     options: &OptionTable(&[]),
     describe: SCATTER.describe,
-    open: None,
+    open: OpenTransform::Planned,
 };
 
 #[derive(Debug)]
@@ -88,46 +88,13 @@ impl Transform for Scatter {
     }
 }
 
-/// The text format, with transforms in the sections of its streams.
-static LINES: Format = Format::new(
-    "Lines",
-    "",
-    &OptionTable(&[
-        OptionSpec::required("file", OptionKind::Path, ""),
-        OptionSpec::required("input", OptionKind::Sections(&STREAM), ""),
-    ]),
-    open_lines,
-);
-
-static STREAM: OptionTable = OptionTable(&[
-    OptionSpec::required("dim", OptionKind::Whole, ""),
-    OptionSpec::optional("transforms", OptionKind::Transforms, ""),
-]);
-
-fn open_lines(
-    options: &Options<'_>,
-    defaults: &ReaderDefaults,
-) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let text = |text: &str| Value::Text(text.into());
-    let streams = options.sections("input")?.into_iter().map(|(name, stream)| {
-        let dim = stream.whole("dim")?.into();
-        let of = [("dim", Value::Whole(dim)), ("format", text("dense"))];
-        Ok((name, Value::Section(Section::from_iter(of))))
-    });
-    let input = Value::Section(streams.collect::<Result<_, ConfigError>>()?);
-    let file = text(&options.text("file")?);
-    let section = Section::from_iter([("file", file), ("input", input)]);
-    let format = tesson::registry().find("CNTKTextFormatDeserializer", "")?;
-    (format.open)(&Options::new(format.options, &section, "")?, defaults)
-}
-
 fn registry() -> Registry {
-    Registry::new(&[&LINES]).with_transforms(&[&SCATTER, &PLANNED])
+    tesson::registry().with_transforms(&[&SCATTER, &PLANNED])
 }
 
 fn lowered(transforms: &str, options: &str) -> SourceConfig {
     let text = format!(
-        r#"{{"deserializers": [{{"type": "Lines", "file": "f", "input": {{"x": {{"dim": 1,
+        r#"{{"deserializers": [{{"type": "CTFDeserializer", "file": "f", "input": {{"x": {{"dim": 1, "format": "dense",
             "transforms": {transforms}}}}}}}], "maxSweeps": 2 {options}}}"#
     );
     let tree = json::parse(&text).expect("the text is JSON");
@@ -183,7 +150,7 @@ fn the_readers_own_transforms_come_after_and_may_be_named_too() {
 fn brainscript_names_them_as_the_reference_does() {
     let text = "Train = [ reader = [
         maxSweeps = 2 ; randomizationSeed = 3
-        deserializers = ([ type = \"Lines\" ; file = \"f\" ; input = [ x = [ dim = 1 ; transforms = (
+        deserializers = ([ type = \"CNTKTextFormatDeserializer\" ; file = \"f\" ; input = [ x = [ dim = 1 ; format = \"dense\" ; transforms = (
             [ type = \"Scatter\" ; factor = 4 ] :
             [ type = \"Scatter\" ; factor = 16 ; seed = 7 ] ) ] ] ])
     ] ]";
@@ -225,4 +192,23 @@ fn errors_name_the_transform_and_its_option() {
         let found = error(&format!(r#"[{{"type": "Scatter"}}, {second}]"#));
         assert!(found.starts_with(&expected), "{found}\n{expected}");
     }
+}
+
+#[test]
+fn streams_of_the_binary_format_have_them_too() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("named-transforms");
+    std::fs::create_dir_all(&folder).unwrap();
+    let file = folder.join("x.cbf");
+    let text = lowered("[]", r#", "randomize": false"#);
+    let mut sequences = open(&text).unwrap().into_sequences(|_| Element::F32);
+    convert::write(&mut sequences, &file, Existing::Replace, Form::BINARY, &mut |_| ()).unwrap();
+    let options = format!(
+        r#"{{"deserializers": [{{"type": "CBFDeserializer", "file": {file:?}, "input": {{
+            "x": {{"transforms": {{"type": "Scatter", "factor": 4}}}}}}}}],
+            "randomize": false, "maxSweeps": 1}}"#
+    );
+    let config = lower(&json::parse(&options).unwrap(), &registry()).unwrap();
+    let found: Vec<f64> = rest(&mut Source::open(&config).unwrap()).concat();
+    let expected: Vec<u32> = (0..40).chain(0..40).collect();
+    assert_eq!(found.iter().map(|value| (value / 4.0) as u32).collect::<Vec<_>>(), expected, "two sweeps");
 }

@@ -168,7 +168,7 @@ impl Corpus for Entries {
                 Storage::Encoded if is_again => encoded.repeat_last(),
                 Storage::Encoded => {
                     let (offset, line) = (entry.bytes.start, Some(entry.line));
-                    encoded.push(&scratch.bytes, Origin { resource: FILE, offset, line });
+                    encoded.push(&scratch.bytes, Origin { resource: FILE, offset, line, embedded: true });
                 }
                 Storage::Frames => {
                     if !is_again {

@@ -10,7 +10,7 @@ use tesson::deserializer::transform::{
 };
 use tesson::deserializer::user::UserError;
 use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Demand, Error, Floats, Minibatch, Samples, Source, SourceConfig};
+use tesson::{BatchKeys, Demand, Error, Floats, Minibatch, Samples, Severity, Source, SourceConfig};
 
 use crate::scans;
 
@@ -220,7 +220,27 @@ fn what_does_not_go_together_is_refused_when_it_is_opened() {
     assert_eq!(error(&[Half]), "transforms.x: `half`: found encoded bytes");
     assert_eq!(error(&[Decode, Decode]), "transforms.x: `decode`: found uint8 ?x?");
     assert_eq!(error(&[Decode, Half]), "transforms.x: `half`: found uint8 ?x?");
-    assert_eq!(error(&[Decode, Cut]), "transforms.x: `cut` gives uint8 ?x? at last, expected a known shape");
+}
+
+#[test]
+fn a_shape_that_is_open_to_the_end_is_that_of_a_minibatch() {
+    let open = |text: &str| {
+        let options = r#", "randomize": false, "maxSweeps": 1"#;
+        open_of(&[("f", text)], &config(SCANS, options, &[Decode])).unwrap()
+    };
+    let mut source = open("5\t12/34\n6\t56/78\n7\t123/456\n");
+    assert_eq!(source.streams()[0].shape.dims(), [0, 0]);
+    let minibatch = source.next_minibatch(2).unwrap().expect("two pictures of one shape");
+    assert_eq!(minibatch.stream("x").unwrap().info().shape.dims(), [2, 2]);
+    let minibatch = source.next_minibatch(2).unwrap().expect("a picture of another shape");
+    assert_eq!(minibatch.stream("x").unwrap().info().shape.dims(), [2, 3]);
+    let error = open("5\t12/34\n6\t123/456\n").next_minibatch(2).unwrap_err();
+    assert_eq!(
+        error.to_string().split(": ").last(),
+        Some(
+            "the sample has the shape 2x3, those before it in the minibatch have 2x2; scale all to one shape"
+        )
+    );
 }
 
 #[test]
@@ -293,6 +313,26 @@ fn what_cannot_be_decoded_is_a_fault_with_its_line_and_left_out() {
         for more in [r#", "threads": 3"#, r#", "memoryLimit": 30000"#] {
             assert_eq!(rest(&mut open(2, &format!("{order}{more}")), alone(4)).unwrap(), all);
         }
+    }
+}
+
+#[test]
+fn a_check_decodes_what_is_stored_encoded() {
+    let text = pictures(30).replace("\n11\t", "\n11\t!").replace("\n23\t", "\n23\t?");
+    for threads in [1, 3] {
+        let options = format!(r#", "randomize": false, "maxSweeps": 1, "threads": {threads}"#);
+        let mut source = open_of(&[("f", &text)], &config(SCANS, &options, &[Decode, Corner])).unwrap();
+        let mut found = Vec::new();
+        let checked = source.check(&mut |e, severity| found.push((e.to_string(), severity))).unwrap();
+        assert_eq!((checked.sequences, checked.faults, checked.left_out), (30, 2, 2));
+        for ((e, severity), (line, key, odd)) in found.iter().zip([(12, 11, '!'), (24, 23, '?')]) {
+            assert!(e.starts_with(&format!("f:{line} ")), "{e}");
+            let what =
+                format!("stream `x`, sequence {key}: transform `decode`: found `{odd}`, expected a digit");
+            assert!(e.ends_with(&what), "{e}");
+            assert_eq!(*severity, Severity::Fault);
+        }
+        assert_eq!(found.len(), 2);
     }
 }
 

@@ -125,5 +125,5 @@ fn rows_of_other_workers_are_not_repeated() {
     let json = r#"{"deserializers": [{"type": "CNTKTextFormatDeserializer", "file": "f"}],
         "truncationLength": 3, "sharing": "position", "equalSteps": "repeat"}"#;
     let e = config::from_json(json).unwrap_err().to_string();
-    assert!(e.starts_with("equalSteps: rows of another worker go on inside of sequences"), "{e}");
+    assert!(e.starts_with("equalSteps: rows of another worker continue inside sequences"), "{e}");
 }

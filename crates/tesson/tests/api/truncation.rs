@@ -89,7 +89,7 @@ fn another_number_of_rows_is_refused_while_sequences_wait_and_accepted_when_none
     let mut source = open(&LENGTHS, IN_ORDER);
     let first = next(&mut source, 6, 1, 0);
     let refused = source.next(Demand { samples: 9, workers: 1, rank: 0 }).unwrap_err().to_string();
-    assert!(refused.contains("wait in 2 rows, the call asks for 3"), "{refused}");
+    assert!(refused.contains("wait in 2 slots, the call asks for 3"), "{refused}");
     // As many rows: the same as before.
     let second = next(&mut source, 7, 1, 0);
     let mut other = open(&LENGTHS, IN_ORDER);
@@ -290,7 +290,7 @@ fn more_workers_than_rows_and_more_rows_than_memory_are_refused() {
     let refused = |samples, workers, source: &mut Source| {
         source.next(Demand { samples, workers, rank: 0 }).unwrap_err().to_string()
     };
-    assert!(refused(7, 3, &mut source).starts_with("3 workers share the rows"), "three of two rows");
+    assert!(refused(7, 3, &mut source).starts_with("3 workers share the slots"), "three of two rows");
     assert!(refused(1 << 60, 1, &mut source).contains("larger `memoryLimit`"));
     assert_eq!(next(&mut source, 6, 1, 0).unwrap().len(), 2);
 }

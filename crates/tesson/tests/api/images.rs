@@ -1,0 +1,266 @@
+//! Pictures: map files and files in Base64, from the bytes to minibatches.
+
+use std::fmt::Write as _;
+
+use tesson::config::from_json;
+use tesson::store::MemoryStore;
+use tesson::{Error, Key, Minibatch, Samples, Severity, Source};
+
+use crate::zip;
+
+/// A picture of one row and `width` pixels, as a file: every value of it is `value`.
+fn ppm(width: usize, value: u8) -> Vec<u8> {
+    let mut file = format!("P6 {width} 1 255\n").into_bytes();
+    file.resize(file.len() + 3 * width, value);
+    file
+}
+
+/// A store with pictures `0.ppm` to `9.ppm`, two pixels each, and these files.
+fn store(files: &[(&str, &str)]) -> MemoryStore {
+    let pictures = (0..10).fold(MemoryStore::new(), |store, i| store.with(format!("{i}.ppm"), ppm(2, i)));
+    files.iter().fold(pictures, |store, (name, text)| store.with(name, text.as_bytes().to_vec()))
+}
+
+/// The source of the map `map.txt`, with more options of the deserializer and of the reader.
+fn open(store: &MemoryStore, options: &str, reader: &str) -> Result<Source, Error> {
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", {options}
+            "input": {{"pictures": {{"transforms": []}}, "classes": {{"labelDim": 10}}}}}}],
+            "maxSweeps": 1, {reader}}}"#
+    );
+    Source::open_in(&from_json(&text)?, store)
+}
+
+/// Why a source cannot be opened.
+fn refusal(opened: Result<Source, Error>) -> String {
+    opened.err().expect("the data are wrong").to_string()
+}
+
+/// The first value of each picture and its class.
+fn pairs(minibatch: &Minibatch) -> Vec<(u8, i32)> {
+    let pictures = minibatch.stream("pictures").expect("the stream of pictures");
+    let n_values = pictures.info().shape.len();
+    let Samples::Dense { values } = pictures.samples() else { panic!("pictures are dense") };
+    let classes = minibatch.stream("classes").expect("the stream of classes").samples();
+    let Samples::Sparse { indices, .. } = classes else { panic!("classes are sparse") };
+    let first = |i: usize| values.get(i * n_values) as u8;
+    indices.iter().enumerate().map(|(i, &class)| (first(i), class)).collect()
+}
+
+/// All pairs of what is left.
+fn rest(source: &mut Source, size: u64) -> Vec<Vec<(u8, i32)>> {
+    let next = || source.next_minibatch(size).expect("the pictures are right");
+    std::iter::from_fn(next).map(|minibatch| pairs(&minibatch)).collect()
+}
+
+#[test]
+fn lines_of_a_map_are_pictures_with_classes_and_keys() {
+    let store = store(&[("map.txt", "0.ppm\t3\r\n90\t1.ppm\t4\tmore\n\n7\t2.ppm\t +5\n3.ppm\t6")]);
+    let mut source = open(&store, "", r#""randomize": false"#).unwrap();
+    let minibatch = source.next_minibatch(10).unwrap().expect("four pictures");
+    assert_eq!(pairs(&minibatch), [(0, 3), (1, 4), (2, 5), (3, 6)]);
+    assert_eq!(minibatch.stream("pictures").unwrap().info().shape.dims(), [1, 2, 3]);
+    let keys: Vec<Key> = (0..4).map(|i| minibatch.keys().get(i)).collect();
+    assert_eq!(keys, [0, 90, 7, 4].map(Key::Number), "the number of a line without a key, counted from 0");
+}
+
+#[test]
+fn names_are_keys_as_soon_as_one_is_no_number() {
+    let store = store(&[("map.txt", "cat\t0.ppm\t3\n12\t1.ppm\t4\n2.ppm\t5\n")]);
+    let mut source = open(&store, "", r#""randomize": false"#).unwrap();
+    let minibatch = source.next_minibatch(10).unwrap().expect("three pictures");
+    let keys: Vec<Key> = (0..3).map(|i| minibatch.keys().get(i)).collect();
+    assert_eq!(keys, ["cat", "12", "2"].map(|text| Key::Text(text.into())));
+}
+
+#[test]
+fn pictures_without_classes_need_a_path_alone() {
+    let store = store(&[("map.txt", "0.ppm\n7\t1.ppm\tcat\n")]);
+    let text = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
+        "pictures": {"transforms": []}}}], "maxSweeps": 1, "randomize": false}"#;
+    let mut source = Source::open_in(&from_json(text).unwrap(), &store).unwrap();
+    assert_eq!(source.next_minibatch(10).unwrap().expect("two pictures").keys().len(), 2);
+}
+
+#[test]
+fn a_check_lists_every_bad_line_and_reading_refuses_the_first() {
+    let map = "0.ppm\t3\n0.ppm 3\n1.ppm\tcat\n1.ppm\t10\n\t1.ppm\t1\n7\tx.ppm\t\n9.ppm\t9\n";
+    let store = store(&[("map.txt", map)]);
+    let error = refusal(open(&store, "", r#""randomize": false"#));
+    assert!(error.starts_with("map.txt:2 (byte 8): found one column"), "{error}");
+    let text = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt",
+        "input": {"x": {"transforms": []}, "y": {"labelDim": 10}}}]}"#;
+    let mut found = Vec::new();
+    let mut each =
+        |error: &tesson::DataError, severity: Severity| found.push((error.at().line, error.code(), severity));
+    Source::open_to_check_in(&from_json(text).unwrap(), &store).unwrap().check(&mut each).unwrap();
+    let expected = [
+        (2, "image-map.one-column"),
+        (3, "image-map.bad-label"),
+        (4, "image-map.label-out-of-range"),
+        (5, "image-map.empty-key"),
+        (6, "image-map.no-label"),
+    ];
+    assert_eq!(found, expected.map(|(line, code)| (Some(line), code, Severity::Fatal)));
+}
+
+#[test]
+fn members_of_archives_are_pictures() {
+    let mut archive = zip::Writer::default();
+    archive.store("a/0.ppm", &ppm(2, 20));
+    archive.deflate("a/1.ppm", &ppm(2, 21));
+    let map = "...\\all.zip@/a/0.ppm\t1\n9.ppm\t2\n.../all.zip@\\a\\1.ppm\t3\n";
+    let store = store(&[("map.txt", map)]).with("./all.zip", archive.finish());
+    let map = map.replace('\\', "/");
+    let store = store.with("map.txt", map.into_bytes());
+    let mut source = open(&store, "", r#""randomize": false"#).unwrap();
+    assert_eq!(rest(&mut source, 10), [[(20, 1), (9, 2), (21, 3)]]);
+}
+
+#[test]
+fn a_picture_that_cannot_be_had_is_an_error_or_left_out() {
+    let store = |map: &str| store(&[("map.txt", map)]).with("bad.ppm", *b"P6 9 9 255\n12");
+    for bad in ["none.ppm", "bad.ppm"] {
+        let store = store(&format!("0.ppm\t0\n{bad}\t1\n"));
+        let mut source = open(&store, "", r#""randomize": false, "threads": 2"#).unwrap();
+        assert_eq!(pairs(&source.next_minibatch(1).unwrap().expect("the first")), [(0, 0)]);
+        let error = source.next_minibatch(1).unwrap_err().to_string();
+        assert!(error.starts_with(bad) && error.ends_with("line 2 of map.txt lists it"), "{error}");
+    }
+    let store = store("0.ppm\t0\nnone.ppm\t1\nbad.ppm\t2\n3.ppm\t3\n");
+    for threads in [1, 2, 8] {
+        let reader = format!(r#""randomize": false, "threads": {threads}"#);
+        let mut source = open(&store, r#""onCorruptImage": "skip","#, &reader).unwrap();
+        assert_eq!(rest(&mut source, 4), [[(0, 0), (3, 3)]], "{threads} threads");
+        assert_eq!(source.state().faults, 2);
+    }
+}
+
+#[test]
+fn pictures_of_different_shapes_do_not_make_a_minibatch() {
+    let store = store(&[("map.txt", "0.ppm\t0\nwide.ppm\t1\n")]).with("wide.ppm", ppm(5, 9));
+    let mut source = open(&store, "", r#""randomize": false"#).unwrap();
+    let error = source.next_minibatch(2).unwrap_err().to_string();
+    assert!(error.contains("wide.ppm") && error.contains("1x5x3") && error.contains("1x2x3"), "{error}");
+}
+
+#[test]
+fn views_are_sequences_of_one_picture() {
+    let store = store(&[("map.txt", "0.ppm\t0\n1.ppm\t1\n")]);
+    let mut source = open(&store, r#""multiViewCrop": true,"#, r#""randomize": false"#).unwrap();
+    assert_eq!(source.num_sequences().unwrap(), 20);
+    let all = rest(&mut source, 20).concat();
+    assert_eq!(all, [vec![(0, 0); 10], vec![(1, 1); 10]].concat());
+}
+
+#[test]
+fn a_crop_of_ten_views_makes_ten_sequences_unless_one_is_asked_for() {
+    let store = store(&[("map.txt", "0.ppm\t0\n1.ppm\t1\n")]);
+    let sequences = |options: &str| {
+        let text = format!(
+            r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", {options} "input": {{
+                "x": {{"transforms": [{{"type": "Crop", "cropType": "multiview10", "cropSize": 1}}]}}}}}}]}}"#
+        );
+        Source::open_in(&from_json(&text).unwrap(), &store).unwrap().num_sequences().unwrap()
+    };
+    assert_eq!((sequences(""), sequences(r#""multiViewCrop": false,"#)), (20, 2));
+}
+
+/// A map of `n` pictures, those of [`store`] again and again.
+fn long_map(n: usize) -> String {
+    (0..n).fold(String::new(), |mut map, i| {
+        writeln!(map, "{i}\t{}.ppm\t{}", i % 10, (i / 10) % 10).expect("strings take everything");
+        map
+    })
+}
+
+#[test]
+fn pictures_are_resumed_after_every_minibatch_and_shared_by_workers() {
+    let map = long_map(60);
+    let store = store(&[("map.txt", &map)]);
+    for order in ["false", "true", "\"global\""] {
+        let reader = format!(r#""randomize": {order}, "randomizationWindow": 8, "prefetch": false"#);
+        let reader = if order == "true" { reader } else { format!(r#""randomize": {order}"#) };
+        let all = rest(&mut open(&store, "", &reader).unwrap(), 7);
+        let mut found = all.concat();
+        found.sort_unstable();
+        let mut expected: Vec<(u8, i32)> = (0..60).map(|i| (i % 10, i32::from(i / 10 % 10))).collect();
+        expected.sort_unstable();
+        assert_eq!(found, expected, "{order}");
+        let mut source = open(&store, "", &reader).unwrap();
+        for taken in 1..=all.len() {
+            source.next_minibatch(7).unwrap();
+            let mut resumed = open(&store, "", &reader).unwrap();
+            resumed.restore(&source.state().clone()).unwrap();
+            assert_eq!(rest(&mut resumed, 7), all[taken..], "{order}, after {taken} minibatches");
+        }
+    }
+}
+
+/// Base64 of bytes.
+fn base64(bytes: &[u8]) -> String {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::new();
+    for group in bytes.chunks(3) {
+        let mut three = [0; 4];
+        three[1..=group.len()].copy_from_slice(group);
+        let bits = u32::from_be_bytes(three);
+        for i in 0..4 {
+            let value = (bits >> (18 - 6 * i) & 63) as usize;
+            text.push(if i > group.len() { '=' } else { alphabet[value].into() });
+        }
+    }
+    text
+}
+
+/// The source of the file `pictures.txt` in Base64.
+fn open_base64(text: &str, options: &str) -> Result<Source, Error> {
+    let config = format!(
+        r#"{{"deserializers": [{{"type": "Base64ImageDeserializer", "file": "pictures.txt", {options}
+            "input": {{"classes": {{"labelDim": 10}}, "pictures": {{"transforms": []}}}}}}],
+            "maxSweeps": 1, "randomize": false}}"#
+    );
+    Source::open_in(&from_json(&config)?, &MemoryStore::new().with("pictures.txt", text.as_bytes().to_vec()))
+}
+
+#[test]
+fn pictures_in_base64_have_keys_where_the_first_line_has_three_columns() {
+    let line = |label: u8| format!("{label}\t{}", base64(&ppm(2, label)));
+    let text = format!("{}\r\n\n{}  \n{}", line(1), line(2), line(3));
+    let mut source = open_base64(&text, "").unwrap();
+    let minibatch = source.next_minibatch(10).unwrap().expect("three pictures");
+    assert_eq!(pairs(&minibatch), [(1, 1), (2, 2), (3, 3)]);
+    assert_eq!(minibatch.keys().get(2), Key::Number(3), "the number of the line, counted from 0");
+    let text = format!("70\t{}\n5\t{}\n", line(1), line(2));
+    let mut source = open_base64(&text, "").unwrap();
+    let minibatch = source.next_minibatch(10).unwrap().expect("two pictures");
+    assert_eq!((pairs(&minibatch), minibatch.keys().get(0)), (vec![(1, 1), (2, 2)], Key::Number(70)));
+    let views = rest(&mut open_base64(&text, r#""multiViewCrop": true,"#).unwrap(), 20).concat();
+    assert_eq!(views, [vec![(1, 1); 10], vec![(2, 2); 10]].concat());
+}
+
+#[test]
+fn a_bad_picture_in_base64_costs_one_of_the_budget() {
+    let line = |label: u8| format!("{label}\t{}\n", base64(&ppm(2, label)));
+    let text = format!("{}2\tQUJ\n3\tQUJD\n{}", line(1), line(4));
+    let error = open_base64(&text, "").unwrap().next_minibatch(10).unwrap_err().to_string();
+    assert!(error.starts_with("pictures.txt:2"), "{error}");
+    let mut source = open_base64(&text, r#""maxErrors": 2,"#).unwrap();
+    assert_eq!(rest(&mut source, 10), [[(1, 1), (4, 4)]]);
+    let error = open_base64(&text, r#""maxErrors": 1,"#).unwrap().next_minibatch(10).unwrap_err().to_string();
+    assert!(error.starts_with("pictures.txt:3"), "{error}");
+}
+
+#[test]
+fn lines_in_base64_that_cannot_be_told_apart_are_refused() {
+    for (text, expected) in [
+        ("7\t1\tQUJD\n7\t2\tQUJD\n", "pictures.txt:2 (byte 9): the key `7` is that of line 1"),
+        ("1\tQUJD\n1 QUJD\n", "pictures.txt:2 (byte 7): expected a label, a tab and a picture"),
+        ("cat\tQUJD\n", "the label is `cat`"),
+        ("10\tQUJD\n", "the label is 10, expected one below `labelDim`, 10"),
+        ("\n", "the file is empty"),
+    ] {
+        let error = refusal(open_base64(text, ""));
+        assert!(error.contains(expected), "{error}");
+    }
+}
