@@ -7,7 +7,7 @@ use std::path::Path;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, FromArgMatches};
 
-use crate::args::{Cli, Command, InputArgs, WorkerArgs};
+use crate::args::{Cli, Command, WorkerArgs};
 use crate::extensions::{Extensions, NoExtensions};
 use crate::failure::Failure;
 use crate::input_kind::InputKind;
@@ -21,7 +21,7 @@ pub fn main(args: impl Iterator<Item = OsString>) -> i32 {
     main_with(&NoExtensions, args)
 }
 
-/// The same inside of a program that has formats of its own.
+/// The same in a program that adds custom formats.
 pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsString>) -> i32 {
     let declared = option_rules::declaration();
     let parsed = declared.clone().try_get_matches_from(args);
@@ -34,9 +34,9 @@ pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsStrin
             return e.exit_code();
         }
     };
-    let mut out = Output::new(cli.command.json());
+    let mut out = Output::new(cli.command.common().input.json);
     let done = check_options(&mut cli.command, &declared, &given)
-        .and_then(|()| run(&cli.command, extensions, &mut out))
+        .and_then(|()| run(&mut cli.command, extensions, &mut out))
         .and_then(|()| Ok(out.flush()?));
     match done {
         Ok(()) | Err(Failure::Closed) => 0,
@@ -51,22 +51,21 @@ pub fn main_with(extensions: &dyn Extensions, args: impl Iterator<Item = OsStrin
 fn check_options(command: &mut Command, declared: &clap::Command, given: &ArgMatches) -> Result<(), Failure> {
     let (name, given) = given.subcommand().expect("a command is required");
     let spare = usize::from(matches!(command, Command::Convert(_)));
-    let (path, kind) = match command {
-        Command::Config(args) => (args.input.clone(), InputKind::of(&args.input, false, None)),
-        _ => {
-            let (data_dir, from) = command.declared_kind();
-            let input = command.input_mut().expect("all other commands have an input");
-            input.kind = InputKind::of(&input.input, data_dir, from.as_deref());
-            (input.input.clone(), input.kind)
-        }
+    let from = match command {
+        Command::Convert(args) => args.from.clone(),
+        _ => None,
     };
+    let common = command.common();
+    let (worker, path) = (common.worker, common.input.input.clone());
+    let kind = InputKind::of(&path, common.dataset.data_dir.is_some(), from.as_deref());
+    common.input.kind = kind;
     // Of a missing file nothing is known but its name: that it is missing is the first thing to say.
     let may_be_several = kind == InputKind::BrainScript && path.to_string_lossy().contains('+');
     if kind != InputKind::Dataset && !path.exists() && !is_pattern(&path) && !may_be_several {
         return missing(command, &path, given);
     }
     option_rules::check(name, declared, given, (&path, kind), spare)?;
-    command.worker().map_or(Ok(()), check_worker)
+    check_worker(worker)
 }
 
 /// Refuses a rank that no worker has.
@@ -89,11 +88,11 @@ fn is_pattern(path: &Path) -> bool {
     path.to_string_lossy().contains(['*', '?', '['])
 }
 
-/// Says what a missing input was probably meant to be: a dataset by its name, or the output. Anything else is reported when
-/// it is opened.
+/// Reports what a missing input was probably meant to be: a dataset by its name, or the output. Anything else is reported
+/// when it is opened.
 fn missing(command: &Command, path: &Path, given: &ArgMatches) -> Result<(), Failure> {
     if let Command::Convert(args) = command
-        && let Some(output) = args.input.arguments.last().filter(|output| Path::new(output).is_file())
+        && let Some(output) = args.common.input.arguments.last().filter(|output| Path::new(output).is_file())
     {
         return Err(Failure::Usage(format!(
             "{}: there is no such file, and `{output}` exists; expected the input first, then the output",
@@ -113,45 +112,36 @@ fn missing(command: &Command, path: &Path, given: &ArgMatches) -> Result<(), Fai
     }
 }
 
-fn run(command: &Command, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
+fn run(command: &mut Command, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     use InputKind::{Dataset, Records};
 
     tesson::kernels::from_environment().map_err(|e| Failure::Tesson(e.into()))?;
-    match command {
-        Command::Read(args) => match args.input.kind {
-            Dataset => dataset::read(args, out),
-            _ => read::run(args, extensions, out),
-        },
-        Command::Info(args) => match args.input.kind {
-            Dataset => dataset::info(&args.input, &args.dataset, out),
-            Records => records::info(&records::files(&args.input)?, out),
-            _ => info::run(args, extensions, out),
-        },
-        Command::Plan(args) => match args.input.kind {
-            Dataset => dataset::plan(args, out),
-            _ => plan::run(args, extensions, out),
-        },
-        Command::Check(args) => match args.input.kind {
-            Dataset => dataset::check(args, out),
-            Records => records::check(&records::files(&args.input)?, args.list, out),
-            _ => check::run(args, extensions, out),
-        },
-        Command::Index(args) => match args.input.kind {
-            Dataset => records::index(&dataset::files(&args.input)?, args, out),
-            Records => records::index(&records::files(&args.input)?, args, out),
-            _ => index::run(args, extensions, out),
-        },
-        Command::Convert(args) => match args.input.kind {
-            Records => records::convert(&convert::prepare(args)?, out),
-            _ => convert::run(&convert::prepare(args)?, extensions, out),
-        },
-        Command::Show(args) => show::run(args, extensions, out),
-        Command::Config(args) => config::run(args, extensions, out),
-        Command::Bench(args) => bench::run(args, extensions, out),
+    let kind = command.common().input.kind;
+    match (command, kind) {
+        (Command::Read(args), Dataset) => dataset::read(args, out),
+        (Command::Read(args), _) => read::run(args, extensions, out),
+        (Command::Info(args), Dataset) => dataset::info(&args.common, out),
+        (Command::Info(args), Records) => records::info(&records::files(&args.common.input)?, out),
+        (Command::Info(args), _) => info::run(args, extensions, out),
+        (Command::Plan(args), Dataset) => dataset::plan(args, out),
+        (Command::Plan(args), _) => plan::run(args, extensions, out),
+        (Command::Check(args), Dataset) => dataset::check(args, out),
+        (Command::Check(args), Records) => {
+            records::check(&records::files(&args.common.input)?, args.list, out)
+        }
+        (Command::Check(args), _) => check::run(args, extensions, out),
+        (Command::Index(args), Dataset) => records::index(&dataset::files(&args.common.input)?, args, out),
+        (Command::Index(args), Records) => records::index(&records::files(&args.common.input)?, args, out),
+        (Command::Index(args), _) => index::run(args, extensions, out),
+        (Command::Convert(args), Records) => records::convert(&convert::prepare(args)?, out),
+        (Command::Convert(args), _) => convert::run(&convert::prepare(args)?, extensions, out),
+        (Command::Show(args), _) => show::run(args, extensions, out),
+        (Command::Config(args), _) => config::run(args, extensions, out),
+        (Command::Bench(args), _) => bench::run(args, extensions, out),
     }
 }
 
-/// Says what went wrong: to people on standard error, to programs as the last line of the answer.
+/// Reports a failure: to people on standard error, to programs as the last line of the answer.
 fn report(failure: &Failure, out: &mut Output) {
     if matches!(failure, Failure::FaultsFound) {
         // They are listed already.
@@ -164,56 +154,4 @@ fn report(failure: &Failure, out: &mut Output) {
     }
     let _ = out.flush();
     note(&format!("error: {failure}"));
-}
-
-impl Command {
-    /// Whose share is asked for.
-    fn worker(&self) -> Option<WorkerArgs> {
-        match self {
-            Command::Read(args) => Some(args.worker),
-            Command::Plan(args) => Some(args.worker),
-            Command::Bench(args) => Some(args.worker),
-            _ => None,
-        }
-    }
-
-    /// What is read, of every command but `config`, which takes fewer options.
-    fn input_mut(&mut self) -> Option<&mut InputArgs> {
-        match self {
-            Command::Read(args) => Some(&mut args.input),
-            Command::Info(args) => Some(&mut args.input),
-            Command::Plan(args) => Some(&mut args.input),
-            Command::Show(args) => Some(&mut args.input),
-            Command::Check(args) => Some(&mut args.input),
-            Command::Index(args) => Some(&mut args.input),
-            Command::Config(_) => None,
-            Command::Convert(args) => Some(&mut args.input),
-            Command::Bench(args) => Some(&mut args.input),
-        }
-    }
-
-    /// Whether the input is declared to be a dataset's name, and its declared format.
-    fn declared_kind(&self) -> (bool, Option<String>) {
-        match self {
-            Command::Read(args) => (args.dataset.data_dir.is_some(), None),
-            Command::Info(args) => (args.dataset.data_dir.is_some(), None),
-            Command::Plan(args) => (args.dataset.data_dir.is_some(), None),
-            Command::Convert(args) => (false, args.from.clone()),
-            _ => (false, None),
-        }
-    }
-
-    fn json(&self) -> bool {
-        match self {
-            Command::Read(args) => args.input.json,
-            Command::Info(args) => args.input.json,
-            Command::Plan(args) => args.input.json,
-            Command::Show(args) => args.input.json,
-            Command::Check(args) => args.input.json,
-            Command::Index(args) => args.input.json,
-            Command::Config(args) => args.json,
-            Command::Convert(args) => args.input.json,
-            Command::Bench(args) => args.input.json,
-        }
-    }
 }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use tesson::plan::Limit;
 use tesson::{Demand, Source, SourceConfig};
 
 use crate::args::BenchArgs;
@@ -13,24 +12,14 @@ use crate::progress::Progress;
 use crate::{input, log};
 
 pub(crate) fn run(args: &BenchArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
-    let mut config = input::config(&args.input, Some(&args.order), extensions)?;
-    input::size_buckets(&mut config, &args.order, args.minibatch_size);
-    if config.limit == Limit::Endless && args.take.is_none() && args.seconds.is_none() {
-        config.limit = Limit::Sweeps(1);
-    }
+    let mut config = input::config(&args.common, extensions)?;
+    let order = &args.common.order;
+    input::size_buckets(&mut config, order, args.minibatch_size);
+    input::end_after_a_sweep(&mut config, order.take.is_some() || args.seconds.is_some());
     log::show(config.trace_level);
-    let demand = Demand {
-        samples: input::first_size(args.minibatch_size, &config),
-        workers: args.worker.workers,
-        rank: args.worker.rank,
-    };
+    let demand = args.common.worker.demand(input::first_size(args.minibatch_size, &config));
     for _ in 0..args.runs {
-        let figures = measure(args, &config, demand)?;
-        if out.is_json() {
-            out.json(&figures.json())?
-        } else {
-            figures.text(out)?
-        }
+        measure(args, &config, demand)?.show(out)?;
         out.flush()?;
     }
     Ok(())
@@ -44,9 +33,9 @@ struct Figures {
     first: Duration,
     /// From there to the last one.
     rest: Duration,
-    /// Minibatches, sequences and samples behind the first minibatch.
+    /// Minibatches, sequences and samples after the first minibatch.
     counts: [u64; 3],
-    /// Bytes read behind opening.
+    /// Bytes read after opening.
     bytes: u64,
     /// Most bytes of decoded blocks at any time.
     blocks: u64,
@@ -56,7 +45,7 @@ struct Figures {
 
 fn measure(args: &BenchArgs, config: &SourceConfig, demand: Demand) -> Result<Figures, Failure> {
     let started = Instant::now();
-    let mut source = input::open(config, &args.input)?;
+    let mut source = input::open(config, &args.common.input)?;
     let opening = started.elapsed();
     let bytes_before = source.stats().bytes_read;
     let opened = Instant::now();
@@ -86,7 +75,7 @@ fn measure(args: &BenchArgs, config: &SourceConfig, demand: Demand) -> Result<Fi
 
 /// Reads until the data end, or as far as was asked for.
 fn read_on(args: &BenchArgs, source: &mut Source, demand: Demand, since: Instant) -> Result<(), Failure> {
-    let mut left = args.take.unwrap_or(u64::MAX).saturating_sub(1);
+    let mut left = args.common.order.take.unwrap_or(u64::MAX).saturating_sub(1);
     while left > 0 && args.seconds.is_none_or(|seconds| since.elapsed().as_secs_f64() < seconds) {
         if source.next(demand)?.is_none() {
             break;
@@ -101,52 +90,39 @@ impl Figures {
         n as f64 / self.rest.as_secs_f64().max(1e-9)
     }
 
-    fn text(&self, out: &mut Output) -> Result<(), Failure> {
+    fn show(&self, out: &mut Output) -> std::io::Result<()> {
         let [minibatches, sequences, samples] = self.counts;
+        let [minibatch_rate, sample_rate] = [minibatches, samples].map(|n| self.per_second(n));
         let ms = |d: Duration| format!("{:.1} ms", d.as_secs_f64() * 1000.0);
-        out.pair("opening", &ms(self.opening))?;
-        out.pair("first", &format!("minibatch after {}", ms(self.first)))?;
-        out.pair(
-            "then",
-            &format!(
-                "{}, {}, {} in {:.3} s",
-                counted(minibatches, "minibatch"),
-                counted(sequences, "sequence"),
-                counted(samples, "sample"),
-                self.rest.as_secs_f64()
-            ),
-        )?;
-        out.pair(
-            "rate",
-            &format!(
-                "{}/s, {}/s",
-                counted(self.per_second(minibatches) as u64, "minibatch"),
-                counted(self.per_second(samples) as u64, "sample")
-            ),
-        )?;
-        out.pair(
-            "read",
-            &format!("{}, {} of blocks in memory at most", size(self.bytes), size(self.blocks)),
-        )?;
-        out.pair("waited", &format!("{}, {} in all", counted(self.stalls, "time"), ms(self.stalled)))?;
-        Ok(())
-    }
-
-    fn json(&self) -> serde_json::Value {
-        let [minibatches, sequences, samples] = self.counts;
-        serde_json::json!({
+        let seconds = self.rest.as_secs_f64();
+        let json = serde_json::json!({
             "openingSeconds": self.opening.as_secs_f64(),
             "firstSeconds": self.first.as_secs_f64(),
-            "seconds": self.rest.as_secs_f64(),
+            "seconds": seconds,
             "minibatches": minibatches,
             "sequences": sequences,
             "samples": samples,
-            "minibatchesPerSecond": self.per_second(minibatches),
-            "samplesPerSecond": self.per_second(samples),
+            "minibatchesPerSecond": minibatch_rate,
+            "samplesPerSecond": sample_rate,
             "bytesRead": self.bytes,
             "peakBlockBytes": self.blocks,
             "stalls": self.stalls,
             "stalledSeconds": self.stalled.as_secs_f64(),
-        })
+        });
+        let counts = [(minibatches, "minibatch"), (sequences, "sequence"), (samples, "sample")];
+        let [minibatches, sequences, samples] = counts.map(|(n, noun)| counted(n, noun));
+        let rates = [(minibatch_rate, "minibatch"), (sample_rate, "sample")];
+        let [minibatch_rate, sample_rate] = rates.map(|(n, noun)| counted(n as u64, noun));
+        out.answer(
+            &json,
+            &[
+                ("opening", ms(self.opening)),
+                ("first", format!("minibatch after {}", ms(self.first))),
+                ("then", format!("{minibatches}, {sequences}, {samples} in {seconds:.3} s")),
+                ("rate", format!("{minibatch_rate}/s, {sample_rate}/s")),
+                ("read", format!("{}, {} of blocks in memory at most", size(self.bytes), size(self.blocks))),
+                ("waited", format!("{}, {} in all", counted(self.stalls, "time"), ms(self.stalled))),
+            ],
+        )
     }
 }

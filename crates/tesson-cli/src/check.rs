@@ -13,7 +13,7 @@ use crate::progress::Progress;
 use crate::{input, log};
 
 pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
-    let mut config = input::config(&args.input, None, extensions)?;
+    let mut config = input::config(&args.common, extensions)?;
     // Stored order opens at once; the check makes the index itself, and shows what is wrong with it.
     config.randomize = Randomize::Off;
     log::show(config.trace_level);
@@ -37,10 +37,10 @@ pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Outpu
 fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Option<Checked>, Failure> {
     let _progress = Progress::spinner("checking");
     let mut listed = FaultList::new(args.list, out);
-    let opened = tesson::Source::open(config);
+    let opened = tesson::Source::open_to_check(config);
     if let Ok(source) = &opened {
         // Samples of another size are what is to be listed.
-        input::expect_streams(source, &args.input, false)?;
+        input::expect_streams(source, &args.common.input, false)?;
     }
     let checked =
         opened.and_then(|mut source| source.check(&mut |error, severity| listed.push(error, severity)));
@@ -51,7 +51,7 @@ fn check(config: &SourceConfig, args: &CheckArgs, out: &mut Output) -> Result<Op
             fault_list::show(&error, Severity::Fatal, out)?;
             Ok(None)
         }
-        Err(e) => Err(input::explained(e, &args.input)),
+        Err(e) => Err(input::explained(e, &args.common.input)),
     }
 }
 

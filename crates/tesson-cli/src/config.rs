@@ -1,4 +1,4 @@
-//! `tesson config`: what a configuration means.
+//! `tesson config`: the resolved configuration.
 
 use tesson::config::{Loaded, json, toml};
 
@@ -9,12 +9,12 @@ use crate::input;
 use crate::output::Output;
 
 pub(crate) fn run(args: &ConfigArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
-    let loaded = input::load(&args.input, &args.arguments, &args.choice)?;
+    let loaded = input::load(&args.common.input)?;
     if let Some(form) = args.to {
         return convert(&loaded, args, form, out);
     }
     let mut resolved = loaded.resolved()?;
-    if let Some(section) = &args.choice.section {
+    if let Some(section) = &args.common.input.section {
         resolved.readers = vec![loaded.reader(Some(section))?];
     }
     resolved.readers.iter().for_each(input::warn);
@@ -25,7 +25,7 @@ pub(crate) fn run(args: &ConfigArgs, extensions: &dyn Extensions, out: &mut Outp
 
 /// One reader as a tree that means the same.
 fn convert(loaded: &Loaded, args: &ConfigArgs, form: Form, out: &mut Output) -> Result<(), Failure> {
-    let reader = loaded.reader(args.choice.section.as_deref())?;
+    let reader = loaded.reader(args.common.input.section.as_deref())?;
     input::warn(&reader);
     let text = match form {
         Form::Json => format!("{:#}", json::section_to_json(&reader.section)),

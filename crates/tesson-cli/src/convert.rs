@@ -17,13 +17,14 @@ use crate::failure::Failure;
 use crate::input_kind::{InputKind, extension};
 use crate::output::{Output, count, size};
 use crate::progress::Progress;
+use crate::stream_proposal::stream_option;
 use crate::{input, interrupt, log};
 
 /// Takes the output from the words after the input, and removes it if a signal ends the command.
 pub(crate) fn prepare(args: &ConvertArgs) -> Result<ConvertArgs, Failure> {
     let mut args = args.clone();
-    let Some(output) = args.input.arguments.pop() else {
-        let example = format!("`tesson convert {} OUT.cbf`", args.input.input.display());
+    let Some(output) = args.common.input.arguments.pop() else {
+        let example = format!("`tesson convert {} OUT.cbf`", args.common.input.input.display());
         return Err(Failure::Usage(format!(
             "the output file is missing: give it after the input, {example}"
         )));
@@ -44,7 +45,7 @@ pub(crate) fn run(args: &ConvertArgs, extensions: &dyn Extensions, out: &mut Out
     let kind = kind_of_output(args)?;
     let mut opened = open(args, extensions)?;
     let form = form(args, kind, opened.bytes)?;
-    let inputs: Vec<PathBuf> = opened.files.iter().chain([&args.input.input]).cloned().collect();
+    let inputs: Vec<PathBuf> = opened.files.iter().chain([&args.common.input.input]).cloned().collect();
     let existing = args.existing();
     convert::check_output(&args.output, &inputs, existing)?;
     let written = {
@@ -59,7 +60,7 @@ pub(crate) fn run(args: &ConvertArgs, extensions: &dyn Extensions, out: &mut Out
         let report = &mut |read| progress.at(read);
         convert::verify(&mut *again.sequences, &args.output, form, &written, report)?;
     }
-    if out.is_json() { json(args, &written, out) } else { text(args, form, &written, out) }
+    show(args, form, &written, out)
 }
 
 /// Sequences that are to be converted, the files that they come from, and their size.
@@ -123,13 +124,13 @@ fn form(args: &ConvertArgs, kind: OutputKind, bytes: u64) -> Result<Form, Failur
 
 /// Opens the input at its beginning.
 fn open(args: &ConvertArgs, extensions: &dyn Extensions) -> Result<Opened, Failure> {
-    let path = &args.input.input;
+    let path = &args.common.input.input;
     let declared = args.from.clone().unwrap_or_else(|| extension(path));
     let in_table = |e| match e {
         ConvertError::Usage(what) => Failure::Usage(format!("{}: {what}", path.display())),
         other => other.into(),
     };
-    let sequences: Box<dyn Sequences> = match args.input.kind {
+    let sequences: Box<dyn Sequences> = match args.common.input.kind {
         InputKind::Csv => Box::new(Csv::open(path, &table(args, declared == "tsv")?).map_err(in_table)?),
         InputKind::LibSvm => {
             Box::new(Svm::open(path, &table(args, false)?, args.zero_based).map_err(in_table)?)
@@ -172,12 +173,12 @@ fn table(args: &ConvertArgs, tabs: bool) -> Result<TableOptions, Failure> {
 
 /// Opens what the other commands read, too: a configuration, a text file with its streams, a binary file.
 fn corpus(args: &ConvertArgs, extensions: &dyn Extensions) -> Result<Opened, Failure> {
-    let mut config = input::config(&args.input, None, extensions)?;
+    let mut config = input::config(&args.common, extensions)?;
     config.randomize = Randomize::Off;
     config.limit = Limit::Sweeps(1);
     log::show(config.trace_level);
     let doubles = doubles(&mut config, args)?;
-    let source = input::open(&config, &args.input)?;
+    let source = input::open(&config, &args.common.input)?;
     let element = config.precision;
     let files = source.files().map(Path::to_path_buf).collect();
     let corpus = source.into_sequences(|stream| match &doubles {
@@ -193,23 +194,16 @@ fn doubles(config: &mut SourceConfig, args: &ConvertArgs) -> Result<Option<Vec<S
     match args.precision.as_deref() {
         Some("double") => config.precision = Element::F64,
         Some(_) => config.precision = Element::F32,
-        None if args.input.kind == InputKind::Binary => {
-            let all = convert::binary_elements(&input::files(&args.input)?[0])?;
+        None if args.common.input.kind == InputKind::Binary => {
+            let all = convert::binary_elements(&input::files(&args.common.input)?[0])?;
             let doubles: Vec<String> =
                 all.into_iter().filter(|(_, e)| *e == Element::F64).map(|(name, _)| name).collect();
             if !doubles.is_empty() && config.precision == Element::F32 {
                 config.precision = Element::F64;
+                let aliases = || args.common.input.aliases.iter().filter_map(|alias| alias.split_once('='));
                 let renamed = |name: String| {
-                    args.input
-                        .aliases
-                        .iter()
-                        .find_map(|alias| {
-                            alias
-                                .split_once('=')
-                                .filter(|(_, field)| *field == name)
-                                .map(|(stream, _)| stream.to_owned())
-                        })
-                        .unwrap_or(name)
+                    let alias = aliases().find(|(_, field)| *field == name);
+                    alias.map_or(name, |(stream, _)| stream.to_owned())
                 };
                 return Ok(Some(doubles.into_iter().map(renamed).collect()));
             }
@@ -219,32 +213,13 @@ fn doubles(config: &mut SourceConfig, args: &ConvertArgs) -> Result<Option<Vec<S
     Ok(None)
 }
 
-/// A stream as other commands take it.
-fn option(stream: &StreamSpec) -> String {
-    let sparse = if stream.sparse { ":sparse" } else { "" };
-    format!("--stream {}:{}{sparse}", stream.name, stream.dim.unwrap_or_default())
-}
-
-fn text(args: &ConvertArgs, form: Form, written: &Written, out: &mut Output) -> Result<(), Failure> {
-    out.pair("output", &format!("{} ({})", args.output.display(), size(written.bytes)))?;
-    out.pair("sequences", &count(written.sequences))?;
-    out.pair("samples", &count(written.samples))?;
-    if form == Form::Text {
-        out.pair("streams", &written.streams.iter().map(option).collect::<Vec<_>>().join(" "))?;
-    }
-    if args.verify {
-        out.pair("verified", "every sequence, bit for bit")?;
-    }
-    Ok(())
-}
-
-fn json(args: &ConvertArgs, written: &Written, out: &mut Output) -> Result<(), Failure> {
+fn show(args: &ConvertArgs, form: Form, written: &Written, out: &mut Output) -> Result<(), Failure> {
     let stream = |stream: &StreamSpec| {
         serde_json::json!({
             "name": stream.name, "dim": stream.dim, "dtype": stream.element.name(), "sparse": stream.sparse,
         })
     };
-    let answer = serde_json::json!({
+    let json = serde_json::json!({
         "output": args.output.to_string_lossy(),
         "bytes": written.bytes,
         "sequences": written.sequences,
@@ -252,8 +227,19 @@ fn json(args: &ConvertArgs, written: &Written, out: &mut Output) -> Result<(), F
         "streams": written.streams.iter().map(stream).collect::<Vec<_>>(),
         "verified": args.verify,
     });
-    out.json(&answer)?;
-    Ok(())
+    let mut pairs = vec![
+        ("output", format!("{} ({})", args.output.display(), size(written.bytes))),
+        ("sequences", count(written.sequences)),
+        ("samples", count(written.samples)),
+    ];
+    if form == Form::Text {
+        let option = |s: &StreamSpec| stream_option(&s.name, s.dim.unwrap_or_default(), s.sparse);
+        pairs.push(("streams", written.streams.iter().map(option).collect::<Vec<_>>().join(" ")));
+    }
+    if args.verify {
+        pairs.push(("verified", "every sequence, bit for bit".into()));
+    }
+    Ok(out.answer(&json, &pairs)?)
 }
 
 impl From<ConvertError> for Failure {

@@ -18,7 +18,7 @@ impl FaultList<'_> {
         FaultList { left: most, unlisted: 0, written: Ok(()), out }
     }
 
-    /// One more. What cannot be written is told at the end.
+    /// Lists a fault, or counts it once the list is full. Errors of writing are returned by [`FaultList::end`].
     pub(crate) fn push(&mut self, error: &DataError, severity: Severity) {
         match self.left.checked_sub(1) {
             Some(left) => self.left = left,
@@ -29,7 +29,7 @@ impl FaultList<'_> {
         }
     }
 
-    /// Says how many were not listed.
+    /// Ends the list with the number of faults that were not listed.
     pub(crate) fn end(self) -> std::io::Result<()> {
         self.written?;
         if self.unlisted > 0 && !self.out.is_json() {

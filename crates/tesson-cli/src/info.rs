@@ -1,23 +1,25 @@
 //! `tesson info`: what a dataset holds.
 
+use std::sync::Arc;
+
+use serde_json::{Value, json};
 use tesson::config::Randomize;
 use tesson::deserializer::Index;
 use tesson::plan::{Bucketing, Limit, PlanSpec};
-use tesson::{Demand, JoinReport, Key, Layout, Source, SourceConfig, StreamInfo};
+use tesson::{Demand, JoinReport, Key, Layout, PartReport, Source, SourceConfig, StreamInfo};
 
 use crate::args::InfoArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
+use crate::input;
 use crate::output::{Output, count, counted, size};
 use crate::progress::Progress;
-use crate::{input, log};
 
 pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
-    let mut config = input::config(&args.input, Some(&args.order), extensions)?;
-    input::size_buckets(&mut config, &args.order, args.minibatch_size);
-    config.limit = Limit::Sweeps(1);
-    log::show(config.trace_level);
-    let mut source = input::open(&config, &args.input)?;
+    let (config, mut source) = input::open_adjusted(&args.common, extensions, |config| {
+        input::size_buckets(config, &args.common.order, args.minibatch_size);
+        config.limit = Limit::Sweeps(1);
+    })?;
     let (index, memory) = {
         let _progress = Progress::spinner("indexing");
         let indexed = source.indexed()?;
@@ -28,7 +30,7 @@ pub(crate) fn run(args: &InfoArgs, extensions: &dyn Extensions, out: &mut Output
     let padding = Paddings::of(&mut source, &index, &config, minibatch_size)?;
     let join = source.join_report()?.cloned();
     let info = Info { index: &index, memory, join, lengths, padding };
-    if out.is_json() { info.json(&source, out) } else { info.text(&source, out) }
+    Ok(out.answer(&info.json(&source), &info.pairs(&source))?)
 }
 
 struct Info<'a> {
@@ -42,69 +44,57 @@ struct Info<'a> {
 }
 
 impl Info<'_> {
-    fn text(&self, source: &Source, out: &mut Output) -> Result<(), Failure> {
-        for (i, stream) in source.streams().iter().enumerate() {
-            out.pair(if i == 0 { "streams" } else { "" }, &describe(stream))?;
-        }
-        for (i, part) in self.join.iter().flat_map(|join| &join.parts).enumerate() {
-            let head = if i == 0 { "missing" } else { "" };
-            let keys = some(&part.first_missing);
-            out.pair(head, &format!("{} in deserializer {}{keys}", counted(part.missing, "key"), i + 1))?;
+    fn pairs(&self, source: &Source) -> Vec<(&'static str, String)> {
+        let mut pairs: Vec<(&str, String)> = source.streams().iter().map(|s| ("", describe(s))).collect();
+        pairs[0].0 = "streams";
+        let mut head = "missing";
+        for (i, part) in (1..).zip(self.join.iter().flat_map(|join| &join.parts)) {
+            let of = |n: u64, what: &str, first: &[Key]| {
+                format!("{}{what} in deserializer {i}{}", counted(n, "key"), some(first))
+            };
+            pairs.push((std::mem::take(&mut head), of(part.missing, "", &part.first_missing)));
             if part.repeated > 0 {
-                let keys = some(&part.first_repeated);
-                out.pair(
-                    "",
-                    &format!("{} repeated in deserializer {}{keys}", counted(part.repeated, "key"), i + 1),
-                )?;
+                pairs.push(("", of(part.repeated, " repeated", &part.first_repeated)));
             }
         }
         let index = self.index;
         let Lengths { min, max, mean } = self.lengths;
-        out.pair("chunks", &count(index.n_chunks() as u64))?;
-        out.pair("sequences", &count(index.n_sequences()))?;
-        out.pair("samples", &format!("{} a sweep", count(index.n_samples())))?;
-        out.pair("lengths", &format!("{min} to {}, {mean:.1} on average", counted(max.into(), "sample")))?;
-        out.pair(
-            "bytes",
-            &format!("{} in storage, {} of index in memory", size(bytes(index)), size(self.memory)),
-        )?;
         let Paddings { without, with, .. } = &self.padding;
         let shares = |padding: &Padding| {
             let (padded, packed) = (100.0 * padding.padded, 100.0 * padding.packed);
             format!("{padded:.1} % of {}, {packed:.1} % with sequences side by side", self.padding.size())
         };
-        out.pair("padding", &shares(without))?;
+        pairs.extend([
+            ("chunks", count(index.n_chunks() as u64)),
+            ("sequences", count(index.n_sequences())),
+            ("samples", format!("{} a sweep", count(index.n_samples()))),
+            ("lengths", format!("{min} to {}, {mean:.1} on average", counted(max.into(), "sample"))),
+            ("bytes", format!("{} in storage, {} of index in memory", size(bytes(index)), size(self.memory))),
+            ("padding", shares(without)),
+        ]);
         if let Some((_, padding)) = with {
             let saved = 100.0 * (without.padded - padding.padded);
             let saves = if self.padding.is_on { "saves" } else { "would save" };
-            out.pair("in buckets", &format!("{}; `bucketing` {saves} {saved:.1} %", shares(padding)))?;
+            pairs.push(("in buckets", format!("{}; `bucketing` {saves} {saved:.1} %", shares(padding))));
         }
-        Ok(())
+        pairs
     }
 
-    fn json(&self, source: &Source, out: &mut Output) -> Result<(), Failure> {
-        let streams: Vec<serde_json::Value> = source
-            .streams()
-            .iter()
-            .map(|s| {
-                serde_json::json!({
-                    "name": s.name, "shape": s.shape.dims(), "dtype": s.element.name(), "sparse": s.sparse,
-                })
-            })
-            .collect();
+    fn json(&self, source: &Source) -> Value {
+        let stream = |s: &Arc<StreamInfo>| json!({"name": s.name, "shape": s.shape.dims(), "dtype": s.element.name(), "sparse": s.sparse});
         let keys = |keys: &[Key]| keys.iter().map(Key::to_string).collect::<Vec<_>>();
+        let part = |part: &PartReport| {
+            json!({
+                "missing": part.missing, "firstMissing": keys(&part.first_missing),
+                "repeated": part.repeated, "firstRepeated": keys(&part.first_repeated),
+            })
+        };
         let join = self.join.as_ref().map(|join| {
-            let parts = join.parts.iter().map(|part| {
-                serde_json::json!({
-                    "missing": part.missing, "firstMissing": keys(&part.first_missing),
-                    "repeated": part.repeated, "firstRepeated": keys(&part.first_repeated),
-                })
-            });
-            let parts = parts.collect::<Vec<_>>();
-            serde_json::json!({"sequences": join.sequences, "joined": join.joined, "parts": parts})
+            let parts: Vec<Value> = join.parts.iter().map(part).collect();
+            json!({"sequences": join.sequences, "joined": join.joined, "parts": parts})
         });
-        let answer = serde_json::json!({
-            "streams": streams,
+        json!({
+            "streams": source.streams().iter().map(stream).collect::<Vec<_>>(),
             "join": join,
             "chunks": self.index.n_chunks(),
             "sequences": self.index.n_sequences(),
@@ -113,9 +103,7 @@ impl Info<'_> {
             "bytes": bytes(self.index),
             "indexBytes": self.memory,
             "padding": self.padding.json(),
-        });
-        out.json(&answer)?;
-        Ok(())
+        })
     }
 }
 
@@ -145,13 +133,8 @@ struct Lengths {
 impl Lengths {
     fn of(index: &Index) -> Lengths {
         let columns = (0..index.n_chunks()).map(|c| index.lengths(c));
-        let (mut min, mut max) = (u32::MAX, 0);
-        for column in columns {
-            for i in 0..column.len() {
-                let n = column.get(i);
-                (min, max) = (min.min(n), max.max(n));
-            }
-        }
+        let lengths = columns.flat_map(|column| (0..column.len()).map(move |i| column.get(i)));
+        let (min, max) = lengths.fold((u32::MAX, 0), |(min, max), n| (min.min(n), max.max(n)));
         let mean = index.n_samples() as f64 / index.n_sequences().max(1) as f64;
         Lengths { min: min.min(max), max, mean }
     }
@@ -206,8 +189,8 @@ impl Paddings {
         }
     }
 
-    fn json(&self) -> serde_json::Value {
-        let shares = |p: &Padding| serde_json::json!({"padded": p.padded, "packed": p.packed});
+    fn json(&self) -> Value {
+        let shares = |p: &Padding| json!({"padded": p.padded, "packed": p.packed});
         let now = self.with.as_ref().filter(|_| self.is_on).map_or(&self.without, |(_, with)| with);
         let mut answer = shares(now);
         answer["minibatchSize"] = self.samples.into();

@@ -6,26 +6,23 @@ use std::path::{Path, PathBuf};
 
 use tesson::config::reader::{Reader, check_before_modules};
 use tesson::config::{
-    Choices, Loaded, SourceConfig, assignment, bytes, load as load_config, lower, set_value,
+    Choices, ConfigSpan, Loaded, Name, SourceConfig, assignment, bytes, load as load_config, lower, nearest,
+    set_value,
 };
-use tesson::config::{ConfigSpan, Name, nearest};
-use tesson::deserializer::FoundStream;
-use tesson::deserializer::{Section, Value};
+use tesson::deserializer::{FoundStream, Section, Value};
+use tesson::plan::Limit;
 use tesson::{ConfigError, DEFAULT_MEMORY_LIMIT, Error, Source};
 
-use crate::args::{ChoiceArgs, InputArgs, OrderArgs};
+use crate::args::{Common, InputArgs, OrderArgs};
 use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::input_kind::{InputKind, is_configuration};
 use crate::progress::{Progress, note};
-use crate::stream_proposal;
+use crate::{log, stream_proposal};
 
-/// The description of what the arguments name. The order's arguments are left out where a command has none.
-pub(crate) fn config(
-    input: &InputArgs,
-    order: Option<&OrderArgs>,
-    extensions: &dyn Extensions,
-) -> Result<SourceConfig, Failure> {
+/// The configuration that the arguments describe.
+pub(crate) fn config(common: &Common, extensions: &dyn Extensions) -> Result<SourceConfig, Failure> {
+    let input = &common.input;
     let path = &input.input;
     let is_config = matches!(input.kind, InputKind::BrainScript | InputKind::Dictionary);
     let (mut tree, base_dir) = match input.kind {
@@ -33,11 +30,8 @@ pub(crate) fn config(
         InputKind::Binary => (from_binary(input)?, None),
         _ => (from_streams(input)?, None),
     };
-    put_input(&mut tree, input)?;
-    if let Some(order) = order {
-        put_order(&mut tree, order)?;
-    }
-    for (path, value) in assignments(&input.choice)?.iter().filter(|_| !is_config) {
+    put_options(&mut tree, common)?;
+    for (path, value) in assignments(input)?.iter().filter(|_| !is_config) {
         let given = ConfigSpan::argument(format!("--set {path}"));
         set_value(&mut tree, path, value.clone(), Some(&given))?;
     }
@@ -50,6 +44,26 @@ pub(crate) fn config(
         config.resolve_paths(folder, &registry)?;
     }
     Ok(config)
+}
+
+/// Opens a source on the configuration that the arguments describe, changed by `adjust`.
+pub(crate) fn open_adjusted(
+    common: &Common,
+    extensions: &dyn Extensions,
+    adjust: impl FnOnce(&mut SourceConfig),
+) -> Result<(SourceConfig, Source), Failure> {
+    let mut config = config(common, extensions)?;
+    adjust(&mut config);
+    log::show(config.trace_level);
+    let source = open(&config, &common.input)?;
+    Ok((config, source))
+}
+
+/// Ends the data after one sweep, where neither the configuration nor the command line says where they end.
+pub(crate) fn end_after_a_sweep(config: &mut SourceConfig, has_end: bool) {
+    if config.limit == Limit::Endless && !has_end {
+        config.limit = Limit::Sweeps(1);
+    }
 }
 
 /// An error of a configuration, which names the file where it has no place in it.
@@ -88,7 +102,7 @@ pub(crate) fn expect_streams(source: &Source, input: &InputArgs, sizes: bool) ->
     Ok(())
 }
 
-/// What to say of a stream whose name in the data occurs nowhere, beside names of other streams and of none that do.
+/// The error of a stream whose name occurs nowhere in the data; it shows the names that do.
 fn absent(stream: &str, name: &str, (declared, others): (&[String], &[String]), input: &InputArgs) -> String {
     let there: Vec<String> = declared.iter().chain(others).map(|name| format!("`|{name}`")).collect();
     let there = if there.is_empty() { "no inputs".to_string() } else { there.join(", ") };
@@ -112,7 +126,7 @@ pub(crate) fn memory_limit(input: &InputArgs) -> Result<u64, Failure> {
     bytes::parse(text).filter(|&limit| limit > 0).ok_or_else(wrong)
 }
 
-/// Samples of a minibatch of the first epoch, for a command that has no schedule.
+/// Samples of a minibatch of the first epoch, for a command without a schedule.
 pub(crate) fn first_size(given: Option<u64>, config: &SourceConfig) -> u64 {
     given.unwrap_or_else(|| config.default_sizes().at(0))
 }
@@ -124,33 +138,32 @@ pub(crate) fn size_buckets(config: &mut SourceConfig, order: &OrderArgs, minibat
     }
 }
 
-/// The configuration in a file, with what stands behind it.
-pub(crate) fn load(path: &Path, arguments: &[String], choice: &ChoiceArgs) -> Result<Loaded, Failure> {
-    let Some(name) = path.to_str() else {
-        return Err(Failure::Usage(format!("{}: the name is no UTF-8, rename the file", path.display())));
-    };
+/// The configuration in a file, with its arguments.
+pub(crate) fn load(input: &InputArgs) -> Result<Loaded, Failure> {
+    let path = &input.input;
+    let name = utf8(path)?;
     if !is_configuration(path) {
         let what = "expected a configuration (*.cntk, *.bs, *.json, *.toml)";
         return Err(Failure::Usage(format!("{name}: {what}")));
     }
     let choices = Choices {
-        arguments: arguments.to_vec(),
-        overrides: assignments(choice)?,
+        arguments: input.arguments.clone(),
+        overrides: assignments(input)?,
         override_option: Some("--set"),
-        extended_variables: choice.extended_variables,
+        extended_variables: input.extended_variables,
     };
     Ok(load_config(name, &choices)?)
 }
 
 /// The paths and values of `--set`.
-fn assignments(choice: &ChoiceArgs) -> Result<Vec<(String, Value)>, Failure> {
+fn assignments(input: &InputArgs) -> Result<Vec<(String, Value)>, Failure> {
     let one = |text: &String| {
         assignment(text).map_err(|e| e.at(Some(ConfigSpan::argument(format!("--set {text}")))))
     };
-    Ok(choice.set.iter().map(one).collect::<Result<_, _>>()?)
+    Ok(input.set.iter().map(one).collect::<Result<_, _>>()?)
 }
 
-/// Opens a source and shows that this takes its time.
+/// Opens a source, with a spinner meanwhile.
 pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, Failure> {
     let _progress = Progress::spinner("opening");
     let source = Source::open(config).map_err(|e| explained(e, input))?;
@@ -158,7 +171,7 @@ pub(crate) fn open(config: &SourceConfig, input: &InputArgs) -> Result<Source, F
     Ok(source)
 }
 
-/// An error of opening, with what the command line has to do with it: a file that lies beside the configuration, a limit.
+/// An error of opening in terms of the command line: a file beside the configuration, a limit.
 pub(crate) fn explained(e: Error, input: &InputArgs) -> Failure {
     if let Some(failure) = beside(&e, input) {
         return failure;
@@ -171,7 +184,7 @@ pub(crate) fn explained(e: Error, input: &InputArgs) -> Failure {
     }
 }
 
-/// The same error with the repair, if a file is missing that lies beside the configuration.
+/// The same error with a remedy, if the missing file lies beside the configuration.
 fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
     let Error::Store(missing) = e else { return None };
     let folder = input.input.parent().filter(|p| !p.as_os_str().is_empty())?;
@@ -189,8 +202,8 @@ fn beside(e: &Error, input: &InputArgs) -> Option<Failure> {
 
 /// The reader in a configuration, and what relative names in it start from.
 fn from_config(input: &InputArgs) -> Result<(Section, Option<String>), Failure> {
-    let loaded = load(&input.input, &input.arguments, &input.choice)?;
-    let section = input.choice.section.as_deref();
+    let loaded = load(input)?;
+    let section = input.section.as_deref();
     let reader = loaded.reader(section).map_err(|e| match (e, section) {
         (Error::Config(e), Some(section)) if e.at.is_none() => {
             let file = input.input.display();
@@ -219,9 +232,14 @@ fn from_binary(input: &InputArgs) -> Result<Section, Failure> {
         let (stream, name) = alias_of(given)?;
         streams.push(stream, Value::Section(section([("alias", text(name))])));
     }
+    reader("CNTKBinaryFormatDeserializer", path, streams)
+}
+
+/// A reader of one file.
+fn reader(deserializer: &str, file: &Path, streams: Section) -> Result<Section, Failure> {
     let deserializer = section([
-        ("type", text("CNTKBinaryFormatDeserializer")),
-        ("file", text(utf8(path)?)),
+        ("type", text(deserializer)),
+        ("file", text(utf8(file)?)),
         ("input", Value::Section(streams)),
     ]);
     Ok(section([("deserializers", Value::List(vec![Value::Section(deserializer)]))]))
@@ -269,12 +287,7 @@ fn from_streams(input: &InputArgs) -> Result<Section, Failure> {
     for text in &input.aliases {
         alias(&mut streams, text)?;
     }
-    let deserializer = section([
-        ("type", text("CNTKTextFormatDeserializer")),
-        ("file", text(utf8(path)?)),
-        ("input", Value::Section(streams)),
-    ]);
-    Ok(section([("deserializers", Value::List(vec![Value::Section(deserializer)]))]))
+    reader("CNTKTextFormatDeserializer", path, streams)
 }
 
 /// A stream as it is given on the command line: `features:784`, `labels:10:sparse`, or `x` with the size of its first sample.
@@ -332,43 +345,58 @@ fn alias(streams: &mut Section, given: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-fn put_input(tree: &mut Section, input: &InputArgs) -> Result<(), Failure> {
-    let given = [
-        ("--rules", "deserializers[0].rules", input.rules.as_deref().map(text)),
-        ("--max-errors", "deserializers[0].maxErrors", input.max_errors.map(whole)),
-        ("--quarantine", "quarantine", input.quarantine.as_deref().map(text)),
-        ("--threads", "threads", input.threads.map(whole)),
-        ("--memory-limit", "memoryLimit", input.memory_limit.as_deref().map(text)),
-    ];
-    put_all(tree, given)
+/// An option of the command line, the path of the option of configurations that it sets, and the value given.
+pub(crate) type Configured = (&'static str, &'static str, Option<Value>);
+
+/// The options of the command line that set options of configurations.
+pub(crate) fn configured(Common { input, order, .. }: &Common) -> [Configured; 13] {
+    let words = |given: &Option<String>| given.as_deref().map(text);
+    [
+        ("rules", "deserializers[0].rules", words(&input.rules)),
+        ("max-errors", "deserializers[0].maxErrors", input.max_errors.map(whole)),
+        ("quarantine", "quarantine", words(&input.quarantine)),
+        ("threads", "threads", input.threads.map(whole)),
+        ("memory-limit", "memoryLimit", words(&input.memory_limit)),
+        ("randomize", "randomize", words(&order.randomize)),
+        ("seed", "randomizationSeed", order.seed.map(whole)),
+        ("sweeps", "maxSweeps", order.sweeps.map(whole)),
+        ("samples", "maxSamples", order.samples.map(whole)),
+        (
+            "minibatch-size-in-sequences",
+            "minibatchSizeInSequences",
+            order.minibatch_size_in_sequences.map(whole),
+        ),
+        ("bucketing", "bucketing", words(&order.bucketing)),
+        ("equal-steps", "equalSteps", words(&order.equal_steps)),
+        ("sharing", "sharing", words(&order.sharing)),
+    ]
 }
 
-fn put_order(tree: &mut Section, order: &OrderArgs) -> Result<(), Failure> {
-    if let Some(window) = &order.window {
+fn put_options(tree: &mut Section, common: &Common) -> Result<(), Failure> {
+    if let Some(window) = &common.order.window {
         put_window(tree, window)?;
     }
-    if order.sweeps.is_some() || order.samples.is_some() {
-        drop_limit(tree);
+    if common.order.sweeps.is_some() || common.order.samples.is_some() {
+        // Another end takes the place of the configured one.
+        remove(tree, &["maxSweeps", "maxSamples", "maxEpochs"]);
     }
-    let sequences = order.minibatch_size_in_sequences.map(whole);
-    let given = [
-        ("--randomize", "randomize", order.randomize.as_deref().map(text)),
-        ("--seed", "randomizationSeed", order.seed.map(whole)),
-        ("--sweeps", "maxSweeps", order.sweeps.map(whole)),
-        ("--samples", "maxSamples", order.samples.map(whole)),
-        ("--minibatch-size-in-sequences", "minibatchSizeInSequences", sequences),
-        ("--bucketing", "bucketing", order.bucketing.as_deref().map(text)),
-        ("--equal-steps", "equalSteps", order.equal_steps.as_deref().map(text)),
-        ("--sharing", "sharing", order.sharing.as_deref().map(text)),
-    ];
-    put_all(tree, given)
+    for (option, path, value) in configured(common) {
+        put(tree, option, path, value)?;
+    }
+    Ok(())
 }
 
-/// Takes the end out of a configuration, for another one given on the command line.
-pub(crate) fn drop_limit(tree: &mut Section) {
-    tree.0.retain(|(name, _)| {
-        !["maxSweeps", "maxSamples", "maxEpochs"].iter().any(|n| n.eq_ignore_ascii_case(name))
-    });
+/// Removes options, whatever the case of their names.
+fn remove(tree: &mut Section, names: &[&str]) {
+    tree.0.retain(|(name, _)| !names.iter().any(|n| n.eq_ignore_ascii_case(name)));
+}
+
+/// Puts the value of an option of the command line, if it was given, where it belongs in the configuration.
+fn put(tree: &mut Section, option: &str, path: &str, value: Option<Value>) -> Result<(), Failure> {
+    if let Some(value) = value {
+        set_value(tree, path, value, Some(&ConfigSpan::argument(format!("--{option}"))))?;
+    }
+    Ok(())
 }
 
 fn put_window(tree: &mut Section, window: &str) -> Result<(), Failure> {
@@ -381,29 +409,9 @@ fn put_window(tree: &mut Section, window: &str) -> Result<(), Failure> {
             "--window {window}: found `{size}`, expected a number of chunks, or of samples as in `50000samples`"
         ))
     })?;
-    tree.0.retain(|(name, _)| {
-        !["randomizationWindowInChunks", "randomizationWindowInSamples"]
-            .iter()
-            .any(|n| n.eq_ignore_ascii_case(name))
-    });
-    let given = [
-        ("--window", "randomizationWindow", Some(whole(size))),
-        ("--window", "sampleBasedRandomizationWindow", Some(Value::Bool(in_samples))),
-    ];
-    put_all(tree, given)
-}
-
-/// Puts the values of options in their places.
-fn put_all<const N: usize>(
-    tree: &mut Section,
-    given: [(&str, &str, Option<Value>); N],
-) -> Result<(), Failure> {
-    for (option, path, value) in given {
-        if let Some(value) = value {
-            set_value(tree, path, value, Some(&ConfigSpan::argument(option)))?;
-        }
-    }
-    Ok(())
+    remove(tree, &["randomizationWindowInChunks", "randomizationWindowInSamples"]);
+    put(tree, "window", "randomizationWindow", Some(whole(size)))?;
+    put(tree, "window", "sampleBasedRandomizationWindow", Some(Value::Bool(in_samples)))
 }
 
 fn section<const N: usize>(entries: [(&str, Value); N]) -> Section {

@@ -101,7 +101,7 @@ impl InputKind {
 
     /// Refuses a file that is none of all these, but known by its first bytes.
     pub(crate) fn refuse_foreign(self, path: &Path) -> Result<(), Failure> {
-        let Some((what, remedy)) = foreign(&first_bytes(path)).filter(|_| self == InputKind::Text) else {
+        let Some((what, remedy)) = foreign(&read_up_to(path, 8)).filter(|_| self == InputKind::Text) else {
             return Ok(());
         };
         let expected = "expected a configuration, CNTK's text or binary format, or a prepared dataset";
@@ -121,10 +121,7 @@ pub(crate) fn is_configuration(path: &Path) -> bool {
 
 /// Whether a file is in CNTK's binary format, by its name or its first bytes.
 fn is_binary(path: &Path, extension: &str) -> bool {
-    let mut magic = [0; 8];
-    let mut begins = || File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok();
-    // What is read of a pipe is gone.
-    extension == "cbf" || (path.is_file() && begins() && &magic == b"nib_ktnc")
+    extension == "cbf" || read_up_to(path, 8) == b"nib_ktnc"
 }
 
 /// What a file's first bytes say it is, and what to do with it, where Tesson does not read it.
@@ -150,10 +147,6 @@ fn foreign(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     }
 }
 
-fn first_bytes(path: &Path) -> Vec<u8> {
-    read_up_to(path, 8)
-}
-
 /// Whether the text's beginning has an input, `|name`, at the start of a row or after a blank.
 fn has_inputs(path: &Path) -> bool {
     let text = read_up_to(path, 4096);
@@ -162,7 +155,8 @@ fn has_inputs(path: &Path) -> bool {
     text.iter().enumerate().any(|(at, &b)| b == b'|' && starts(at) && names(at))
 }
 
-/// The beginning of a regular file; nothing of what cannot be read, which is reported when it is opened.
+/// The beginning of a regular file, as what is read of a pipe is gone; nothing of what cannot be read, which is reported
+/// when it is opened.
 fn read_up_to(path: &Path, most: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     if path.is_file()

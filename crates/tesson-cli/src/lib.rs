@@ -9,6 +9,7 @@ mod check;
 mod config;
 mod convert;
 mod dataset;
+pub mod events;
 mod extensions;
 mod failure;
 mod fault_list;

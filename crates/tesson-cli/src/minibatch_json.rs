@@ -51,7 +51,13 @@ impl Serialize for Stream<'_> {
         if self.layout {
             map.serialize_entry("layout", &layout(&batch.layout()))?;
         }
-        map.serialize_entry("sequences", &Sequences(batch))?;
+        let samples = batch.lengths().iter().scan(0, |end, &length| {
+            let begin = *end;
+            *end += length as usize;
+            Some(begin..*end)
+        });
+        let sequences = samples.map(|samples| List(samples.map(|sample| Sample { batch, sample })));
+        map.serialize_entry("sequences", &List(sequences))?;
         map.end()
     }
 }
@@ -61,27 +67,12 @@ fn layout(layout: &Layout) -> serde_json::Value {
     json!({"steps": layout.steps, "rows": layout.rows, "places": places.collect::<Vec<_>>()})
 }
 
-struct Sequences<'a>(&'a StreamBatch);
+/// What an iterator gives, as a list.
+struct List<I>(I);
 
-impl Serialize for Sequences<'_> {
+impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut first = 0;
-        to.collect_seq(self.0.lengths().iter().map(|&length| {
-            let samples = first..first + length as usize;
-            first = samples.end;
-            Sequence { batch: self.0, samples }
-        }))
-    }
-}
-
-struct Sequence<'a> {
-    batch: &'a StreamBatch,
-    samples: std::ops::Range<usize>,
-}
-
-impl Serialize for Sequence<'_> {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.collect_seq(self.samples.clone().map(|sample| Sample { batch: self.batch, sample }))
+        to.collect_seq(self.0.clone())
     }
 }
 

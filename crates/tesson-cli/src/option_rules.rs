@@ -100,108 +100,75 @@ const COMMANDS: &[(&str, Kinds)] = &[
     ("bench", CORPUS),
 ];
 
-/// An option by its name in the declaration, commands that have it (none: all that declare it), and the inputs for which it
-/// means something there. An option may have several lines.
-type Rule = (&'static str, &'static [&'static str], Kinds);
+/// Options by their names in the declaration, the commands that use them (none: all), and the inputs for which they mean
+/// something there. An option may have several lines; a command without one refuses it.
+type Rule = (&'static [&'static str], &'static [&'static str], Kinds);
+
+/// Commands that read or plan in an order.
+const ORDERED: &[&str] = &["read", "info", "plan", "show", "bench"];
+/// Commands that give minibatches, or say what is in them.
+const BATCHED: &[&str] = &["read", "plan", "bench"];
+/// Commands that take a corpus.
+const OPENING: &[&str] = &["read", "info", "plan", "show", "check", "index", "convert", "bench"];
 
 const RULES: &[Rule] = &[
-    ("input", &[], ALL),
-    ("json", &[], ALL),
+    (&["input", "json"], &[], ALL),
     // Input.
-    ("arguments", &[], SCRIPT),
-    ("arguments", &["info", "check", "index"], RECORDS),
-    ("arguments", &["read", "info", "plan", "check", "index"], DATASET),
-    ("section", &[], CONFIGURATION),
-    ("set", &[], CORPUS),
-    ("extended_variables", &[], SCRIPT),
-    ("streams", &[], TEXT),
-    ("aliases", &[], DATA),
-    ("rules", &[], TEXT.and(CONFIGURATION)),
-    ("allow_empty", &[], TEXT.and(CONFIGURATION)),
-    ("max_errors", &["read", "bench", "convert"], TEXT.and(CONFIGURATION)),
-    ("quarantine", &["read", "bench", "convert"], CORPUS),
-    ("base_dir", &[], CONFIGURATION),
+    (&["arguments", "extended_variables"], &[], SCRIPT),
+    (&["arguments"], &["info", "check", "index"], RECORDS),
+    (&["arguments"], &["read", "info", "plan", "check", "index"], DATASET),
+    (&["section"], &[], CONFIGURATION),
+    (&["set"], &[], CORPUS),
+    (&["streams"], OPENING, TEXT),
+    (&["aliases"], OPENING, DATA),
+    (&["rules", "allow_empty"], OPENING, TEXT.and(CONFIGURATION)),
+    (&["max_errors"], &["read", "bench", "convert"], TEXT.and(CONFIGURATION)),
+    (&["quarantine"], &["read", "bench", "convert"], CORPUS),
+    (&["base_dir"], OPENING, CONFIGURATION),
     // Resources.
-    ("threads", &[], CORPUS),
-    ("threads", &["read"], DATASET),
-    ("memory_limit", &[], CORPUS.and(RECORDS)),
-    ("memory_limit", &["read", "check", "index"], DATASET),
-    // Order.
-    ("randomize", &[], CORPUS),
-    ("seed", &[], CORPUS),
-    ("window", &[], CORPUS),
-    ("bucketing", &[], CORPUS),
-    ("minibatch_size_in_sequences", &[], CORPUS),
-    ("sweeps", &["read", "plan", "bench"], CORPUS),
-    ("sweeps", &["read", "plan"], DATASET),
-    ("samples", &["read", "plan", "bench"], CORPUS),
-    ("equal_steps", &["read", "plan", "bench"], CORPUS),
-    ("sharing", &["read", "plan", "bench"], CORPUS),
-    // Workers.
-    ("workers", &[], CORPUS),
-    ("workers", &["read"], DATASET),
-    ("rank", &[], CORPUS),
-    ("rank", &["read"], DATASET),
+    (&["threads"], OPENING, CORPUS),
+    (&["threads"], &["read"], DATASET),
+    (&["memory_limit"], OPENING, CORPUS.and(RECORDS)),
+    (&["memory_limit"], &["read", "check", "index"], DATASET),
+    // Order and workers.
+    (&["randomize", "seed", "window", "bucketing", "minibatch_size_in_sequences"], ORDERED, CORPUS),
+    (&["sweeps", "samples", "equal_steps", "sharing", "take", "workers", "rank"], BATCHED, CORPUS),
+    (&["sweeps", "take"], &["read", "plan"], DATASET),
+    (&["workers", "rank"], &["read"], DATASET),
     // Prepared datasets.
-    ("split", &["read", "plan"], DATASET),
-    ("shuffle_files", &["read", "plan"], DATASET),
-    ("read_config", &["read", "plan", "info"], DATASET),
-    ("op", &["read", "plan"], DATASET),
-    ("global_seed", &["read", "plan"], DATASET),
-    ("on_damage", &["read"], DATASET),
-    ("at", &["read"], DATASET),
-    ("data_dir", &[], DATASET),
-    ("start_at", &["read"], DATASET),
-    ("include_buffers", &["read"], DATASET),
-    ("numbers", &["plan"], DATASET),
-    ("files", &["plan"], DATASET),
-    ("force", &["read"], DATASET),
-    // How far, and where from.
-    ("epochs", &["read"], CORPUS.and(DATASET)),
-    ("epochs", &["plan"], DATASET),
-    ("take", &["read", "plan"], CORPUS.and(DATASET)),
-    ("take", &["bench"], CORPUS),
-    ("minibatch_size", &["read"], CORPUS.and(DATASET)),
-    ("minibatch_size", &["info", "bench"], CORPUS),
-    ("minibatch", &["plan"], CORPUS),
-    ("state", &["read"], CORPUS.and(DATASET)),
-    ("save_state", &["read"], CORPUS.and(DATASET)),
-    ("layout", &["read"], CORPUS),
-    // The other commands' own.
-    ("key", &["show"], CORPUS),
-    ("sweep", &["show"], CORPUS),
-    ("seconds", &["bench"], CORPUS),
-    ("runs", &["bench"], CORPUS),
-    ("list", &["check"], CORPUS.and(RECORDS).and(DATASET)),
-    ("cache_dir", &["index"], RECORDS.and(DATASET)),
-    ("to", &["config"], CONFIGURATION),
+    (&["split", "shuffle_files", "op", "global_seed"], &["read", "plan"], DATASET),
+    (&["read_config"], &["read", "plan", "info"], DATASET),
+    (&["data_dir"], &["read", "plan", "info"], DATASET),
+    (&["on_damage", "at", "start_at", "include_buffers", "force"], &["read"], DATASET),
+    (&["numbers", "files", "epochs"], &["plan"], DATASET),
+    // Options of single commands.
+    (&["epochs", "minibatch_size", "state", "save_state"], &["read"], CORPUS.and(DATASET)),
+    (&["minibatch_size"], &["info", "bench"], CORPUS),
+    (&["minibatch"], &["plan"], CORPUS),
+    (&["layout"], &["read"], CORPUS),
+    (&["key", "sweep"], &["show"], CORPUS),
+    (&["seconds", "runs"], &["bench"], CORPUS),
+    (&["list"], &["check"], CORPUS.and(RECORDS).and(DATASET)),
+    (&["cache_dir"], &["index"], RECORDS.and(DATASET)),
+    (&["to"], &["config"], CONFIGURATION),
     // Conversion.
-    ("from", &["convert"], ALL),
-    ("to", &["convert"], ALL),
-    ("force", &["convert"], ALL),
-    ("verify", &["convert"], ALL),
-    ("precision", &["convert"], CORPUS.and(TABLE)),
-    ("chunk_size", &["convert"], CORPUS.and(TABLE)),
-    ("group_size", &["convert"], RECORDS),
-    ("uncompressed", &["convert"], RECORDS),
-    ("header", &["convert"], CSV),
-    ("delimiter", &["convert"], CSV),
-    ("label_column", &["convert"], CSV.and(JSON_LINES)),
-    ("one_hot", &["convert"], TABLE),
-    ("sparse", &["convert"], CSV),
-    ("key_column", &["convert"], TABLE),
-    ("stream_columns", &["convert"], CSV.and(JSON_LINES)),
-    ("dim", &["convert"], LIBSVM.and(JSON_LINES)),
-    ("zero_based", &["convert"], LIBSVM),
+    (&["from", "to", "force", "verify"], &["convert"], ALL),
+    (&["precision", "chunk_size"], &["convert"], CORPUS.and(TABLE)),
+    (&["group_size", "uncompressed"], &["convert"], RECORDS),
+    (&["header", "delimiter", "sparse"], &["convert"], CSV),
+    (&["label_column", "stream_columns"], &["convert"], CSV.and(JSON_LINES)),
+    (&["one_hot", "key_column"], &["convert"], TABLE),
+    (&["dim"], &["convert"], LIBSVM.and(JSON_LINES)),
+    (&["zero_based"], &["convert"], LIBSVM),
 ];
 
 /// What to write instead of an option, for inputs that lack it.
 const INSTEAD: &[(&str, Kinds, &str)] = &[
     ("streams", CONFIGURATION, "a configuration has its streams in `input`, change them with `--set`"),
-    ("streams", BINARY, "a binary file says itself what its streams are, rename them with `--alias`"),
+    ("streams", BINARY, "a binary file declares its streams, rename them with `--alias`"),
     ("streams", TABLE, "choose the columns of a stream with `--streams NAME=COLUMNS`"),
     ("aliases", CONFIGURATION, "set `alias` of the stream with `--set deserializers[0].input.NAME.alias=…`"),
-    ("max_errors", BINARY, "the format has no faults that can be passed over"),
+    ("max_errors", BINARY, "the format has no faults that can be forgiven"),
     ("arguments", Kinds::of(&[InputKind::Dictionary]), "set values by their paths with `--set PATH=VALUE`"),
     (
         "arguments",
@@ -230,7 +197,7 @@ const INSTEAD: &[(&str, Kinds, &str)] = &[
     ),
     ("global_seed", CORPUS, "seed the order with `--seed N`"),
     ("on_damage", TEXT.and(CONFIGURATION), "forgive faults with `--max-errors N`"),
-    ("start_at", CORPUS, "go on from a state with `--state FILE`"),
+    ("start_at", CORPUS, "resume from a state with `--state FILE`"),
     ("epochs", CORPUS, "end with `--sweeps N`"),
     ("data_dir", CORPUS, "it is for the name of a dataset, such as `mnist`"),
     ("cache_dir", CORPUS, "its index lies beside the file"),
@@ -252,12 +219,12 @@ pub(crate) fn declaration() -> Command {
                 let kinds = Kinds(kinds(name, &id).0 & takes.0);
                 command.mut_arg(&id, |argument| {
                     // A number below 0 is a value that its option refuses, and no option itself.
-                    let argument = match argument.get_action().takes_values() && argument.get_long().is_some()
-                    {
-                        true => argument.allow_negative_numbers(true),
-                        false => argument,
-                    };
+                    let is_valued = argument.get_action().takes_values() && argument.get_long().is_some();
+                    let argument = argument.allow_negative_numbers(is_valued);
                     match argument.get_help().map(ToString::to_string) {
+                        _ if (*name, &*id) == ("config", "input") => argument
+                            .value_name("CONFIG")
+                            .help("A configuration (*.cntk, *.bs, *.json, *.toml)"),
                         _ if kinds == Kinds::NONE => argument.hide(true),
                         Some(help) if kinds != *takes => {
                             argument.help(format!("{help} [{}]", kinds.describe()))
@@ -273,8 +240,10 @@ pub(crate) fn declaration() -> Command {
 
 /// The inputs for which an option of a command means something.
 fn kinds(command: &str, option: &str) -> Kinds {
-    let of_command = |rule: &&Rule| rule.0 == option && (rule.1.is_empty() || rule.1.contains(&command));
-    RULES.iter().filter(of_command).fold(Kinds::NONE, |all, rule| all.and(rule.2))
+    let applies = |(options, commands, _): &&Rule| {
+        options.contains(&option) && (commands.is_empty() || commands.contains(&command))
+    };
+    RULES.iter().filter(applies).fold(Kinds::NONE, |all, rule| all.and(rule.2))
 }
 
 /// Refuses an input that the command does not take, and the first option given that the input does not use. `spare`: words
@@ -347,10 +316,11 @@ fn way_to(command: &str, kind: InputKind, path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::ArgAction;
+    use clap::{ArgAction, Parser};
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::input;
 
     /// Arguments that give an option of a command, and whatever else the command requires or the option does.
     fn with(command: &Command, option: &clap::Arg) -> Vec<String> {
@@ -419,7 +389,7 @@ mod tests {
         let names: BTreeSet<&str> = COMMANDS.iter().map(|(name, _)| *name).collect();
         let commands = || declared.get_subcommands().filter(|c| c.get_name() != "help");
         assert_eq!(commands().map(Command::get_name).collect::<BTreeSet<_>>(), names);
-        for (option, of, _) in RULES {
+        for (option, of) in RULES.iter().flat_map(|(options, of, _)| options.iter().map(move |o| (o, of))) {
             let has = |c: &&Command| c.get_arguments().any(|a| a.get_id() == *option);
             let having: Vec<&str> = commands().filter(has).map(Command::get_name).collect();
             assert!(!having.is_empty(), "no command has `{option}`");
@@ -441,6 +411,45 @@ mod tests {
         );
         let info = declared.find_subcommand_mut("info").expect("declared").render_long_help().to_string();
         assert!(!info.contains("--sweeps") && !info.contains("--split"), "{info}");
+    }
+
+    /// The words in backticks.
+    fn quoted(text: &str) -> impl Iterator<Item = &str> {
+        text.split('`').skip(1).step_by(2)
+    }
+
+    #[test]
+    fn help_agrees_with_the_option_tables() {
+        use tesson::config::{OptionDefault, OptionKind, READER_OPTIONS};
+
+        let mut cli = Cli::try_parse_from(["tesson", "read", "x.ctf"]).expect("an input is enough");
+        let read = Cli::command().find_subcommand("read").expect("declared").clone();
+        let registry = tesson::registry();
+        let text = registry.find("CNTKTextFormatDeserializer", "").expect("a built-in format").options;
+        for (long, path, _) in input::configured(cli.command.common()) {
+            let option =
+                path.rsplit('.').next().and_then(|name| READER_OPTIONS.find(name).or(text.find(name)));
+            let option = option.unwrap_or_else(|| panic!("--{long} sets `{path}`, which is no option"));
+            let argument = read.get_arguments().find(|a| a.get_long() == Some(long));
+            let argument = argument.unwrap_or_else(|| panic!("no command has --{long}"));
+            assert!(argument.get_default_values().is_empty(), "--{long}: the default is the option's");
+            let help = argument.get_help().expect("every option has help").to_string();
+            if let OptionKind::OneOf(words) = option.kind {
+                let mut shown = quoted(&help).peekable();
+                assert!(
+                    shown.peek().is_some() && shown.all(|word| words.contains(&word)),
+                    "--{long}: {help}"
+                );
+            }
+            if let Some(before) = help.find(" (default)").map(|end| &help[..end]) {
+                let OptionDefault::Value(default) = option.default else { panic!("`{path}` has no default") };
+                assert_eq!(quoted(before).last(), Some(default), "--{long}: {help}");
+            }
+            let value = argument.get_value_names().map(|names| names[0].as_str());
+            let is_whole = option.kind == OptionKind::Whole;
+            assert_eq!(value == Some("N"), is_whole, "--{long}: {value:?} of {:?}", option.kind);
+            assert_eq!(value == Some("BYTES"), option.kind == OptionKind::Bytes, "--{long}: {value:?}");
+        }
     }
 
     #[test]

@@ -48,6 +48,14 @@ impl Output {
         writeln!(self.out, "{name:<12}{value}")
     }
 
+    /// Writes an answer: one line of JSON for programs, pairs for people.
+    pub(crate) fn answer(&mut self, json: &serde_json::Value, pairs: &[(&str, String)]) -> io::Result<()> {
+        match self.json {
+            true => self.json(json),
+            false => pairs.iter().try_for_each(|(name, value)| self.pair(name, value)),
+        }
+    }
+
     /// Hands everything over to the system.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.out.flush()

@@ -4,33 +4,26 @@ use std::fmt::Write;
 
 use serde_json::Value;
 use tesson::deserializer::Index;
-use tesson::plan::Limit;
-use tesson::{BatchPlan, Demand, Planned, TruncatedPlan};
+use tesson::{BatchPlan, Planned, TruncatedPlan};
 
 use crate::args::PlanArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
 use crate::output::{Output, inflected};
-use crate::{input, log, minibatch_json};
+use crate::{input, minibatch_json};
 
 pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
-    let mut config = input::config(&args.input, Some(&args.order), extensions)?;
-    input::size_buckets(&mut config, &args.order, args.minibatch);
-    if config.limit == Limit::Endless && args.take.is_none() {
-        config.limit = Limit::Sweeps(1);
-    }
-    log::show(config.trace_level);
-    let mut source = input::open(&config, &args.input)?;
+    let order = &args.common.order;
+    let (config, mut source) = input::open_adjusted(&args.common, extensions, |config| {
+        input::size_buckets(config, order, args.minibatch);
+        input::end_after_a_sweep(config, order.take.is_some());
+    })?;
     let index = source.indexed()?.index.clone();
-    let demand = Demand {
-        samples: input::first_size(args.minibatch, &config),
-        workers: args.worker.workers,
-        rank: args.worker.rank,
-    };
+    let demand = args.common.worker.demand(input::first_size(args.minibatch, &config));
     let mut shown = 0;
     let mut written = Ok(());
     let mut show = |json: &dyn Fn() -> Value, text: &dyn Fn(u64) -> String| {
-        if args.take.is_some_and(|n| shown >= n) {
+        if order.take.is_some_and(|n| shown >= n) {
             return false;
         }
         written = if out.is_json() { out.json(&json()) } else { out.line(&text(shown)) };
@@ -43,7 +36,7 @@ pub(crate) fn run(args: &PlanArgs, extensions: &dyn Extensions, out: &mut Output
         source.plan(demand, |plan| show(&|| json(plan, &index), &|n| row(n, plan, &index)))?;
     }
     written?;
-    if out.is_json() && args.take.is_none_or(|n| shown < n) {
+    if out.is_json() && order.take.is_none_or(|n| shown < n) {
         out.json(&minibatch_json::end())?;
     }
     Ok(())
@@ -74,7 +67,7 @@ fn row(number: u64, plan: &BatchPlan, index: &Index) -> String {
     text
 }
 
-/// The columns of a minibatch that say its number and its size.
+/// The columns with a minibatch's number and size.
 fn heading(number: u64, samples: u64) -> String {
     format!("{number:>9} {samples:>9} {:<8}", inflected(samples, "sample"))
 }

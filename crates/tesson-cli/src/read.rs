@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use tesson::config::Randomize;
 use tesson::plan::Limit;
-use tesson::{Demand, Minibatch, ResumeState, Source, SourceConfig};
+use tesson::{Minibatch, ResumeState, Source, SourceConfig};
 
 use crate::args::ReadArgs;
 use crate::extensions::Extensions;
@@ -12,20 +12,19 @@ use crate::failure::Failure;
 use crate::minibatch_json::Line;
 use crate::output::{Output, counted, size};
 use crate::progress::Progress;
-use crate::{input, log, minibatch_json, state_file};
+use crate::{input, minibatch_json, state_file};
 
 pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     args.save_state.as_deref().map_or(Ok(()), state_file::check)?;
-    let config = configure(args, extensions)?;
-    log::show(config.trace_level);
-    let mut source = input::open(&config, &args.input)?;
+    let (config, mut source) =
+        input::open_adjusted(&args.common, extensions, |config| configure(args, config))?;
     if let Some(path) = &args.state {
         let read = |json| ResumeState::from_json(&json).map_err(|e| format!("{} is {}", e.what, e.state));
         source.restore(&state_file::load(path, read)?)?;
     }
     let before = (Instant::now(), source.stats().bytes_read);
     let read = read(args, &config, &mut source, out);
-    // Also behind an error: the state is that after the last minibatch that was printed.
+    // After an error too: the state is that after the last minibatch that was printed.
     let printed = !matches!(read, Err(Failure::Closed));
     if let Some(path) = args.save_state.as_ref().filter(|_| printed) {
         state_file::save(path, &source.state().to_json())?;
@@ -37,20 +36,16 @@ pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output
     Ok(())
 }
 
-fn configure(args: &ReadArgs, extensions: &dyn Extensions) -> Result<SourceConfig, Failure> {
-    let mut config = input::config(&args.input, Some(&args.order), extensions)?;
-    input::size_buckets(&mut config, &args.order, args.minibatch_size.as_ref().map(|sizes| sizes.at(0)));
-    if let Some(epochs) = args.epochs {
-        config.limit = match config.epoch_size {
-            Some(samples) if epochs > 0 => Limit::Samples(samples.saturating_mul(epochs)),
-            _ => Limit::Sweeps(epochs),
-        };
-        // The size of the next epoch starts with the epoch.
-        config.cross_sweep_ends = false;
-    } else if config.limit == Limit::Endless && args.take.is_none() {
-        config.limit = Limit::Sweeps(1);
-    }
-    Ok(config)
+fn configure(args: &ReadArgs, config: &mut SourceConfig) {
+    let order = &args.common.order;
+    input::size_buckets(config, order, args.minibatch_size.as_ref().map(|sizes| sizes.at(0)));
+    let Some(epochs) = args.epochs else { return input::end_after_a_sweep(config, order.take.is_some()) };
+    config.limit = match config.epoch_size {
+        Some(samples) if epochs > 0 => Limit::Samples(samples.saturating_mul(epochs)),
+        _ => Limit::Sweeps(epochs),
+    };
+    // The size of the next epoch starts with the epoch.
+    config.cross_sweep_ends = false;
 }
 
 /// What has been read.
@@ -74,10 +69,8 @@ fn read(
         out.line(&header(source))?;
     }
     let progress = Progress::samples("reading", total(config, source)?);
-    while args.take.is_none_or(|n| read.minibatches < n) {
-        let demand =
-            Demand { samples: schedule.at(epoch), workers: args.worker.workers, rank: args.worker.rank };
-        let Some(minibatch) = source.next(demand)? else {
+    while args.common.order.take.is_none_or(|n| read.minibatches < n) {
+        let Some(minibatch) = source.next(args.common.worker.demand(schedule.at(epoch)))? else {
             if out.is_json() {
                 out.json(&minibatch_json::end())?;
             }
@@ -94,7 +87,7 @@ fn read(
         read.sequences += minibatch.n_sequences() as u64;
         read.samples += samples;
         epoch = match config.epoch_size {
-            // Also where a source goes on from a state.
+            // Also where a source resumes from a state.
             Some(samples) => source.state().cursor.position / samples,
             None => epoch + u64::from(minibatch.sweep_end()),
         };
@@ -125,13 +118,9 @@ fn width(name: &str) -> usize {
 }
 
 fn header(source: &Source) -> String {
-    let mut text = String::from("minibatch sequences");
-    for stream in source.streams() {
-        let width = width(&stream.name);
-        text.push_str(&format!(" {:>width$}", stream.name));
-    }
-    text.push_str("  keys");
-    text
+    let streams = source.streams().iter().map(|stream| (&stream.name, width(&stream.name)));
+    let columns: String = streams.map(|(name, width)| format!(" {name:>width$}")).collect();
+    format!("minibatch sequences{columns}  keys")
 }
 
 fn row(number: u64, minibatch: &Minibatch) -> String {

@@ -1,7 +1,7 @@
 //! `tesson check`, `index`, `info` and `convert` on files of records.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tesson::Severity;
 use tesson::convert;
@@ -19,8 +19,7 @@ use crate::progress::Progress;
 
 /// The files of records that the arguments name.
 pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
-    let others = input.arguments.iter().map(PathBuf::from);
-    std::iter::once(input.input.clone()).chain(others).map(|path| open(&path, input)).collect()
+    input.paths().iter().map(|path| open(path, input)).collect()
 }
 
 fn open(path: &Path, input: &InputArgs) -> Result<RecordsFile, Failure> {
@@ -37,8 +36,8 @@ pub(crate) fn check(files: &[RecordsFile], most: u64, out: &mut Output) -> Resul
     let mut listed = FaultList::new(most, out);
     for file in files {
         let _progress = Progress::spinner("checking");
-        let mut tell = |error: &DataError| listed.push(error, Severity::Fault);
-        let checked = records::check(file, &mut tell, &mut |_| {})?;
+        let mut list = |error: &DataError| listed.push(error, Severity::Fault);
+        let checked = records::check(file, &mut list, &mut |_| {})?;
         sum.records += checked.records;
         sum.bytes += checked.bytes;
         sum.faults += checked.faults;
@@ -73,15 +72,11 @@ pub(crate) fn info(files: &[RecordsFile], out: &mut Output) -> Result<(), Failur
             return Err(Error::from(fault.in_file(file.path())).into());
         }
         let name = file.path().to_string_lossy();
-        if out.is_json() {
-            let answer = serde_json::json!({
-                "file": name, "format": file.kind().name(), "records": n, "bytes": file.size(),
-            });
-            out.json(&answer)?;
-        } else {
-            out.pair("file", &format!("{name} ({}, {})", file.kind().name(), size(file.size())))?;
-            out.pair("records", &count(n))?;
-        }
+        let format = file.kind().name();
+        out.answer(
+            &serde_json::json!({"file": name, "format": format, "records": n, "bytes": file.size()}),
+            &[("file", format!("{name} ({format}, {})", size(file.size()))), ("records", count(n))],
+        )?;
     }
     Ok(())
 }
@@ -94,37 +89,31 @@ pub(crate) fn index(files: &[RecordsFile], args: &IndexArgs, out: &mut Output) -
             file.write_index(args.cache_dir.as_deref())?
         };
         let (n, _) = file.count()?;
-        if out.is_json() {
-            let answer = serde_json::json!({
-                "file": file.path().to_string_lossy(),
-                "cache": cache.as_ref().map(|path| path.to_string_lossy()),
-                "records": n,
-            });
-            out.json(&answer)?;
-            continue;
-        }
-        match cache {
+        let shown = match &cache {
             Some(path) => {
-                let bytes = fs::metadata(&path).map_err(|e| Failure::file(&path, e))?.len();
-                out.pair("cache", &format!("{} ({})", path.display(), size(bytes)))?;
+                let bytes = fs::metadata(path).map_err(|e| Failure::file(path, e))?.len();
+                format!("{} ({})", path.display(), size(bytes))
             }
-            None if file.kind() == RecordKind::ArrayRecord => {
-                out.pair("cache", "none: the file holds its own index")?;
-            }
-            None => out.pair("cache", "none: the file is compressed, and read as a stream")?,
-        }
-        out.pair("records", &count(n))?;
+            None if file.kind() == RecordKind::ArrayRecord => "none: the file holds its own index".into(),
+            None => "none: the file is compressed, and read as a stream".into(),
+        };
+        let json = serde_json::json!({
+            "file": file.path().to_string_lossy(),
+            "cache": cache.as_ref().map(|path| path.to_string_lossy()),
+            "records": n,
+        });
+        out.answer(&json, &[("cache", shown), ("records", count(n))])?;
     }
     Ok(())
 }
 
 /// Converts a file.
 pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failure> {
-    let path = &args.input.input;
+    let path = &args.common.input.input;
     let declared = args.from.as_deref().and_then(RecordKind::parse);
     let from = declared.or_else(|| RecordKind::of(path)).expect("the input is a file of records");
     let form = form(args)?;
-    let limit = memory_limit(&args.input)?;
+    let limit = memory_limit(&args.common.input)?;
     let input = RecordsFile::open(path, from, limit)?;
     let existing = args.existing();
     convert::check_output(&args.output, std::slice::from_ref(path), existing)?;
@@ -140,20 +129,18 @@ pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failur
         };
         records::verify(&input, &RecordsFile::open(&args.output, kind, limit)?, &mut |_| {})?;
     }
-    if out.is_json() {
-        let answer = serde_json::json!({
-            "output": args.output.to_string_lossy(), "bytes": written.bytes, "records": written.records,
-            "verified": args.verify,
-        });
-        out.json(&answer)?;
-    } else {
-        out.pair("output", &format!("{} ({})", args.output.display(), size(written.bytes)))?;
-        out.pair("records", &count(written.records))?;
-        if args.verify {
-            out.pair("verified", "every record, byte for byte")?;
-        }
+    let json = serde_json::json!({
+        "output": args.output.to_string_lossy(), "bytes": written.bytes, "records": written.records,
+        "verified": args.verify,
+    });
+    let mut pairs = vec![
+        ("output", format!("{} ({})", args.output.display(), size(written.bytes))),
+        ("records", count(written.records)),
+    ];
+    if args.verify {
+        pairs.push(("verified", "every record, byte for byte".into()));
     }
-    Ok(())
+    Ok(out.answer(&json, &pairs)?)
 }
 
 fn form(args: &ConvertArgs) -> Result<RecordForm, Failure> {

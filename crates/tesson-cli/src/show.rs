@@ -6,15 +6,13 @@ use tesson::{Shown, Source};
 use crate::args::ShowArgs;
 use crate::extensions::Extensions;
 use crate::failure::Failure;
+use crate::input;
 use crate::minibatch_json::{Sample, Streams};
 use crate::output::{Output, count, counted};
 use crate::progress::Progress;
-use crate::{input, log};
 
 pub(crate) fn run(args: &ShowArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
-    let config = input::config(&args.input, Some(&args.order), extensions)?;
-    log::show(config.trace_level);
-    let mut source = input::open(&config, &args.input)?;
+    let (_, mut source) = input::open_adjusted(&args.common, extensions, |_| {})?;
     let found = {
         let _progress = Progress::spinner("looking");
         source.show(&args.key, args.sweep, MOST)?
@@ -110,7 +108,7 @@ fn text(
     Ok(())
 }
 
-/// What to say if there is no such key: some that there are.
+/// The message for an unknown key, with one that exists.
 fn unknown(key: &str, source: &mut Source) -> Result<String, Failure> {
     let n = source.num_sequences()?;
     let what = format!("--key {key}: there is no sequence with this key among {}", count(n));

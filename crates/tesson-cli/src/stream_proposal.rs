@@ -1,11 +1,11 @@
-//! What the streams of a text file may be, for the message that asks for them.
+//! Guesses the streams of a text file, for the message that asks for them.
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
 /// Bytes of the file that are looked at.
-const GLANCE: u64 = 64 << 10;
+const SAMPLE_BYTES: u64 = 64 << 10;
 
 /// What an input of the file looks like so far.
 #[derive(Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ struct Seen {
 
 /// The message that streams are missing, with a proposal read off the file's first rows.
 pub(crate) fn missing_streams(path: &Path) -> String {
-    let text = glance(path);
+    let text = first_rows(path);
     if text.trim().is_empty() {
         return format!(
             "{}: the file is empty or holds only white space, expected at least one sequence",
@@ -46,14 +46,18 @@ pub(crate) fn missing_streams(path: &Path) -> String {
 }
 
 fn option(seen: &Seen) -> String {
-    let sparse = if seen.sparse { ":sparse" } else { "" };
-    format!("--stream {}:{}{sparse}", seen.name, seen.dim)
+    stream_option(&seen.name, seen.dim, seen.sparse)
+}
+
+/// A stream as the commands take it.
+pub(crate) fn stream_option(name: &str, dim: u64, sparse: bool) -> String {
+    format!("--stream {name}:{dim}{}", if sparse { ":sparse" } else { "" })
 }
 
 /// The first rows of a file.
-fn glance(path: &Path) -> String {
+fn first_rows(path: &Path) -> String {
     let mut bytes = Vec::new();
-    let read = File::open(path).and_then(|f| f.take(GLANCE).read_to_end(&mut bytes));
+    let read = File::open(path).and_then(|f| f.take(SAMPLE_BYTES).read_to_end(&mut bytes));
     // This is only a hint: a file that cannot be read is reported when it is opened in earnest.
     if read.is_err() {
         return String::new();

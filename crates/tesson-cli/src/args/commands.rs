@@ -6,8 +6,7 @@ use clap::{Args, Parser, Subcommand};
 use tesson::config::Schedule;
 use tesson::files::Existing;
 
-use super::common::{ChoiceArgs, InputArgs, OrderArgs, WorkerArgs};
-use super::dataset::DatasetArgs;
+use super::common::Common;
 use super::examples::*;
 use super::values::{positive, schedule, seconds, start, whole};
 
@@ -24,28 +23,28 @@ pub(crate) enum Command {
     /// Reads minibatches and prints them
     #[command(after_help = READ_EXAMPLES)]
     Read(ReadArgs),
-    /// Says what a dataset holds: streams, chunks, sequences, lengths, padding
+    /// Describes a dataset: streams, chunks, sequences, lengths, padding
     #[command(after_help = INFO_EXAMPLES)]
     Info(InfoArgs),
     /// Shows which sequences come when, without reading data
     #[command(after_help = PLAN_EXAMPLES)]
     Plan(PlanArgs),
-    /// Shows one sequence as it would be delivered, where it lies and when it comes
+    /// Shows one sequence as it would be delivered, with its location and its position in the order
     #[command(after_help = SHOW_EXAMPLES)]
     Show(ShowArgs),
-    /// Validates every byte and lists every fault with its place
+    /// Validates every byte and lists every fault with its location
     #[command(after_help = CHECK_EXAMPLES)]
     Check(CheckArgs),
     /// Indexes a dataset and writes the index cache beside it
     #[command(after_help = INDEX_EXAMPLES)]
     Index(IndexArgs),
-    /// Says what a configuration means, without opening anything
+    /// Shows the resolved configuration, without opening any data
     #[command(after_help = CONFIG_EXAMPLES)]
     Config(ConfigArgs),
     /// Converts what can be read, and tables, to CNTK's text or binary format
     #[command(after_help = CONVERT_EXAMPLES, override_usage = "tesson convert [OPTIONS] <IN> [NAME=VALUE]... <OUT>")]
     Convert(ConvertArgs),
-    /// Reads minibatches and says how fast they came
+    /// Measures how fast minibatches are read
     #[command(after_help = BENCH_EXAMPLES)]
     Bench(BenchArgs),
 }
@@ -53,19 +52,10 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct ReadArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
+    pub(crate) common: Common,
 
-    #[command(flatten)]
-    pub(crate) order: OrderArgs,
-
-    #[command(flatten)]
-    pub(crate) worker: WorkerArgs,
-
-    #[command(flatten)]
-    pub(crate) dataset: DatasetArgs,
-
-    /// Begins a prepared dataset at this place of its stream, from 0: `1000`, or, with an epoch before it, `2:1000`
-    #[arg(long, value_name = "[EPOCH:]PLACE", conflicts_with_all = ["at", "state"], value_parser = start,
+    /// Begins a prepared dataset at this position of its stream, from 0: `1000`, or, with an epoch before it, `2:1000`
+    #[arg(long, value_name = "[EPOCH:]POSITION", conflicts_with_all = ["at", "state"], value_parser = start,
         help_heading = "Prepared datasets")]
     pub(crate) start_at: Option<(u64, u64)>,
 
@@ -77,11 +67,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "N", conflicts_with_all = ["sweeps", "samples"], value_parser = whole)]
     pub(crate) epochs: Option<u64>,
 
-    /// Ends after this many minibatches, or examples of a prepared dataset
-    #[arg(long, value_name = "N", value_parser = whole)]
-    pub(crate) take: Option<u64>,
-
-    /// Goes on from a saved state
+    /// Resumes from a saved state
     #[arg(long, value_name = "FILE")]
     pub(crate) state: Option<PathBuf>,
 
@@ -89,7 +75,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) save_state: Option<PathBuf>,
 
-    /// Goes on from a state of a prepared dataset even if its shards have other names now
+    /// Resumes from a state of a prepared dataset whose shards have been renamed since it was saved
     #[arg(long, requires = "state", help_heading = "Prepared datasets")]
     pub(crate) force: bool,
 
@@ -97,7 +83,7 @@ pub(crate) struct ReadArgs {
     #[arg(long, requires = "save_state", help_heading = "Prepared datasets")]
     pub(crate) include_buffers: bool,
 
-    /// Adds how the sequences of each stream lie side by side (with --json)
+    /// Adds the layout of each stream: which sequences share a row (with --json)
     #[arg(long, requires = "json")]
     pub(crate) layout: bool,
 }
@@ -105,13 +91,7 @@ pub(crate) struct ReadArgs {
 #[derive(Debug, Args)]
 pub(crate) struct InfoArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
-
-    #[command(flatten)]
-    pub(crate) order: OrderArgs,
-
-    #[command(flatten)]
-    pub(crate) dataset: DatasetArgs,
+    pub(crate) common: Common,
 
     /// Samples in the minibatches whose padding is computed; 256, or as configured
     #[arg(long, value_name = "N", value_parser = positive)]
@@ -121,16 +101,7 @@ pub(crate) struct InfoArgs {
 #[derive(Debug, Args)]
 pub(crate) struct PlanArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
-
-    #[command(flatten)]
-    pub(crate) order: OrderArgs,
-
-    #[command(flatten)]
-    pub(crate) worker: WorkerArgs,
-
-    #[command(flatten)]
-    pub(crate) dataset: DatasetArgs,
+    pub(crate) common: Common,
 
     /// Shows so many traversals of a prepared dataset, each the next pass of its shuffles
     #[arg(long, value_name = "N", help_heading = "Prepared datasets", conflicts_with_all = ["sweeps", "files"], value_parser = whole)]
@@ -148,19 +119,12 @@ pub(crate) struct PlanArgs {
     /// Samples in a minibatch over all workers; 256, or as configured
     #[arg(long, visible_alias = "minibatch-size", value_name = "N", value_parser = positive)]
     pub(crate) minibatch: Option<u64>,
-
-    /// Ends after this many minibatches, or examples of a prepared dataset
-    #[arg(long, value_name = "N", value_parser = whole)]
-    pub(crate) take: Option<u64>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ShowArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
-
-    #[command(flatten)]
-    pub(crate) order: OrderArgs,
+    pub(crate) common: Common,
 
     /// The sequence's key
     #[arg(long, value_name = "K")]
@@ -174,27 +138,17 @@ pub(crate) struct ShowArgs {
 #[derive(Debug, Args)]
 pub(crate) struct BenchArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
-
-    #[command(flatten)]
-    pub(crate) order: OrderArgs,
-
-    #[command(flatten)]
-    pub(crate) worker: WorkerArgs,
+    pub(crate) common: Common,
 
     /// Samples in a minibatch over all workers; 256, or as configured
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size: Option<u64>,
 
-    /// Ends after this many minibatches
-    #[arg(long, value_name = "N", value_parser = whole)]
-    pub(crate) take: Option<u64>,
-
     /// Ends after so many seconds
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
     pub(crate) seconds: Option<f64>,
 
-    /// How often all of it is done, each time from the start
+    /// Number of runs, each from the start
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = positive)]
     pub(crate) runs: u64,
 }
@@ -202,7 +156,7 @@ pub(crate) struct BenchArgs {
 #[derive(Debug, Args)]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
+    pub(crate) common: Common,
 
     /// Lists so many faults at most; all are counted
     #[arg(long, value_name = "N", default_value_t = u64::MAX, hide_default_value = true, value_parser = whole)]
@@ -212,7 +166,7 @@ pub(crate) struct CheckArgs {
 #[derive(Debug, Args)]
 pub(crate) struct IndexArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
+    pub(crate) common: Common,
 
     /// The folder for the indexes of files of records, by default beside each
     #[arg(long, value_name = "DIR")]
@@ -221,24 +175,12 @@ pub(crate) struct IndexArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct ConfigArgs {
-    /// A configuration (*.cntk, *.bs, *.json, *.toml)
-    #[arg(value_name = "CONFIG")]
-    pub(crate) input: PathBuf,
-
-    /// Behind a BrainScript file, as on CNTK's command line: `DataDir=data`, `Train=[reader=[randomize=false]]`
-    #[arg(value_name = "NAME=VALUE")]
-    pub(crate) arguments: Vec<String>,
-
     #[command(flatten)]
-    pub(crate) choice: ChoiceArgs,
+    pub(crate) common: Common,
 
     /// Converts one reader to the form of dictionaries, with every default of BrainScript written out
     #[arg(long, value_name = "FORM")]
     pub(crate) to: Option<Form>,
-
-    /// Answers in JSON on one line
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 /// Forms of a configuration.
@@ -251,17 +193,17 @@ pub(crate) enum Form {
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ConvertArgs {
     #[command(flatten)]
-    pub(crate) input: InputArgs,
+    pub(crate) common: Common,
 
-    /// The file to be written: the last of the words behind the input, which may be a configuration's `NAME=VALUE`.
+    /// The file to be written: the last of the words after the input, which may be a configuration's `NAME=VALUE`.
     #[arg(skip)]
     pub(crate) output: PathBuf,
 
-    /// The input's format, if its name does not say it: csv, tsv, svm, jsonl, ctf, cbf, tfrecord, array_record
+    /// The input's format, if its name does not show it: csv, tsv, svm, jsonl, ctf, cbf, tfrecord, array_record
     #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
     pub(crate) from: Option<String>,
 
-    /// The output's format, if its name does not say it: ctf or cbf; of records tfrecord or array_record
+    /// The output's format, if its name does not show it: ctf or cbf; of records tfrecord or array_record
     #[arg(long, value_name = "FORMAT", help_heading = "Conversion")]
     pub(crate) to: Option<String>,
 
@@ -294,7 +236,7 @@ pub(crate) struct ConvertArgs {
     #[arg(long, help_heading = "Tables")]
     pub(crate) header: bool,
 
-    /// What stands between the fields of a CSV file; `tab` for tabs
+    /// The separator of fields in a CSV file; `tab` for tabs
     #[arg(long, value_name = "CHARACTER", help_heading = "Tables")]
     pub(crate) delimiter: Option<String>,
 
@@ -325,6 +267,23 @@ pub(crate) struct ConvertArgs {
     /// Indices of a libsvm file count from 0
     #[arg(long, help_heading = "Tables")]
     pub(crate) zero_based: bool,
+}
+
+impl Command {
+    /// The options that all commands share.
+    pub(crate) fn common(&mut self) -> &mut Common {
+        match self {
+            Command::Read(args) => &mut args.common,
+            Command::Info(args) => &mut args.common,
+            Command::Plan(args) => &mut args.common,
+            Command::Show(args) => &mut args.common,
+            Command::Check(args) => &mut args.common,
+            Command::Index(args) => &mut args.common,
+            Command::Config(args) => &mut args.common,
+            Command::Convert(args) => &mut args.common,
+            Command::Bench(args) => &mut args.common,
+        }
+    }
 }
 
 impl ConvertArgs {

@@ -1,11 +1,30 @@
-//! Options that several commands share: the input, the order, the worker.
+//! Options that several commands share: the input, the order, the worker. Every command declares all of them; the table
+//! in `option_rules` says which ones a command uses.
 
 use std::path::PathBuf;
 
 use clap::Args;
+use tesson::Demand;
 
+use super::dataset::DatasetArgs;
 use super::values::{positive, whole};
 use crate::input_kind::InputKind;
+
+/// What is read, in which order, and by which worker.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Common {
+    #[command(flatten)]
+    pub(crate) input: InputArgs,
+
+    #[command(flatten)]
+    pub(crate) order: OrderArgs,
+
+    #[command(flatten)]
+    pub(crate) worker: WorkerArgs,
+
+    #[command(flatten)]
+    pub(crate) dataset: DatasetArgs,
+}
 
 /// What is read.
 #[derive(Clone, Debug, Args)]
@@ -19,57 +38,10 @@ pub(crate) struct InputArgs {
     #[arg(skip = InputKind::Text)]
     pub(crate) kind: InputKind,
 
-    /// Behind a BrainScript file, as on CNTK's command line: `DataDir=data`, `Train=[reader=[randomize=false]]`
+    /// Arguments of a BrainScript file, as on CNTK's command line: `DataDir=data`, `Train=[reader=[randomize=false]]`
     #[arg(value_name = "NAME=VALUE")]
     pub(crate) arguments: Vec<String>,
 
-    #[command(flatten)]
-    pub(crate) choice: ChoiceArgs,
-
-    /// A stream of the file: its name, the number of values in a sample, and `sparse` if it is
-    #[arg(long = "stream", value_name = "NAME[:DIM[:dense|sparse]]", help_heading = "Input")]
-    pub(crate) streams: Vec<String>,
-
-    /// The name that a stream has in the file, where it has another
-    #[arg(long = "alias", value_name = "STREAM=NAME", help_heading = "Input")]
-    pub(crate) aliases: Vec<String>,
-
-    /// How strictly text is read: `lenient` (default), or `cntk`, fault for fault
-    #[arg(long, value_name = "RULES", help_heading = "Input")]
-    pub(crate) rules: Option<String>,
-
-    /// Faults of data that are forgiven before reading fails
-    #[arg(long, value_name = "N", help_heading = "Input", value_parser = whole)]
-    pub(crate) max_errors: Option<u64>,
-
-    /// Goes on where a stream occurs nowhere in the data, or its samples have another size than is given
-    #[arg(long, help_heading = "Input")]
-    pub(crate) allow_empty: bool,
-
-    /// A file to which every forgiven fault is appended as a line of JSON
-    #[arg(long, value_name = "FILE", help_heading = "Input")]
-    pub(crate) quarantine: Option<String>,
-
-    /// The folder of relative file names in a configuration, by default the working directory
-    #[arg(long, value_name = "DIR", help_heading = "Input")]
-    pub(crate) base_dir: Option<PathBuf>,
-
-    /// Worker threads; 0 is one a core
-    #[arg(long, value_name = "N", help_heading = "Resources", value_parser = whole)]
-    pub(crate) threads: Option<u64>,
-
-    /// Memory for everything together, such as 2GiB
-    #[arg(long, value_name = "BYTES", help_heading = "Resources")]
-    pub(crate) memory_limit: Option<String>,
-
-    /// Answers in JSON, one object a line
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-/// Which reader of a configuration, and how it is read.
-#[derive(Clone, Debug, Args)]
-pub(crate) struct ChoiceArgs {
     /// The reader in a BrainScript file, or a section within a tree; by default the first reader, or the tree
     #[arg(long, value_name = "PATH", help_heading = "Input")]
     pub(crate) section: Option<String>,
@@ -81,10 +53,50 @@ pub(crate) struct ChoiceArgs {
     /// Reads `$env:NAME$` and `$name|value$` as variables in BrainScript
     #[arg(long, help_heading = "Input")]
     pub(crate) extended_variables: bool,
+
+    /// A stream of the file: its name, the number of values in a sample, and `sparse` if it is
+    #[arg(long = "stream", value_name = "NAME[:DIM[:dense|sparse]]", help_heading = "Input")]
+    pub(crate) streams: Vec<String>,
+
+    /// The name of a stream in the file, where it differs
+    #[arg(long = "alias", value_name = "STREAM=NAME", help_heading = "Input")]
+    pub(crate) aliases: Vec<String>,
+
+    /// How strictly text is read: `lenient` (default), or `cntk`, fault for fault
+    #[arg(long, value_name = "RULES", help_heading = "Input")]
+    pub(crate) rules: Option<String>,
+
+    /// Number of data faults that are forgiven before reading fails
+    #[arg(long, value_name = "N", help_heading = "Input", value_parser = whole)]
+    pub(crate) max_errors: Option<u64>,
+
+    /// Accepts a stream that occurs nowhere in the data, or whose samples have another size than declared
+    #[arg(long, help_heading = "Input")]
+    pub(crate) allow_empty: bool,
+
+    /// A file to which every forgiven fault is appended as a line of JSON
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    pub(crate) quarantine: Option<String>,
+
+    /// The folder of relative file names in a configuration, by default the working directory
+    #[arg(long, value_name = "DIR", help_heading = "Input")]
+    pub(crate) base_dir: Option<PathBuf>,
+
+    /// Worker threads; 0 is one for each core
+    #[arg(long, value_name = "N", help_heading = "Resources", value_parser = whole)]
+    pub(crate) threads: Option<u64>,
+
+    /// Memory limit, such as 2GiB
+    #[arg(long, value_name = "BYTES", help_heading = "Resources")]
+    pub(crate) memory_limit: Option<String>,
+
+    /// Answers in JSON, one object a line
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// In which order it is read, and how far.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Order")]
 pub(crate) struct OrderArgs {
     /// The order of a sweep: `true` (shuffled within a window), `false` (as stored) or `global`
@@ -107,15 +119,19 @@ pub(crate) struct OrderArgs {
     #[arg(long, value_name = "N", conflicts_with = "sweeps", value_parser = whole)]
     pub(crate) samples: Option<u64>,
 
+    /// Ends after this many minibatches, or examples of a prepared dataset
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) take: Option<u64>,
+
     /// Sequences that a minibatch may hold over all workers; its size if no samples are given
     #[arg(long, value_name = "N", value_parser = positive)]
     pub(crate) minibatch_size_in_sequences: Option<u64>,
 
-    /// Puts sequences of similar length together: samples of a bucket, by default the size of minibatches
+    /// Groups sequences of similar length: samples of a bucket, by default the size of minibatches
     #[arg(long, value_name = "SAMPLES", num_args = 0..=1, default_missing_value = "true")]
     pub(crate) bucketing: Option<String>,
 
-    /// Gives all workers the same number of minibatches: `drop`, `repeat` or `empty` says how
+    /// Gives all workers the same number of minibatches: `drop`, `repeat` or `empty`
     #[arg(long, value_name = "HOW")]
     pub(crate) equal_steps: Option<String>,
 
@@ -135,4 +151,18 @@ pub(crate) struct WorkerArgs {
     /// Which of them this is, from 0
     #[arg(long, value_name = "R", default_value_t = 0, value_parser = whole)]
     pub(crate) rank: u64,
+}
+
+impl InputArgs {
+    /// The input and the arguments after it, as paths.
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        std::iter::once(self.input.clone()).chain(self.arguments.iter().map(PathBuf::from)).collect()
+    }
+}
+
+impl WorkerArgs {
+    /// This worker's share of minibatches of so many samples.
+    pub(crate) fn demand(self, samples: u64) -> Demand {
+        Demand { samples, workers: self.workers, rank: self.rank }
+    }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Prepared datasets")]
 pub(crate) struct DatasetArgs {
-    /// Which examples: `train`, `train[10%:]+test`, `train[3shard]`; all splits if nothing is said
+    /// Which examples: `train`, `train[10%:]+test`, `train[3shard]`; by default all splits
     #[arg(long, value_name = "SPLIT")]
     pub(crate) split: Vec<String>,
 
@@ -20,12 +20,12 @@ pub(crate) struct DatasetArgs {
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) read_config: Vec<String>,
 
-    /// What is done with the examples, in this order: `shuffle=1000`, `shuffle={"buffer_size": 1000, "seed": 3}`,
+    /// Operations on the examples, applied in this order: `shuffle=1000`, `shuffle={"buffer_size": 1000, "seed": 3}`,
     /// `repeat=2`, `skip=5`, `take=20`, `shard={"num_shards": 2, "index": 0}`
     #[arg(long, value_name = "NAME=VALUE")]
     pub(crate) op: Vec<String>,
 
-    /// What `tf.random.set_seed` would be given
+    /// The global seed, as for `tf.random.set_seed`
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub(crate) global_seed: Option<i128>,
 
@@ -33,8 +33,8 @@ pub(crate) struct DatasetArgs {
     #[arg(long, value_name = "POLICY", value_parser = ["fail", "skip", "stop_shard"], default_value = "fail")]
     pub(crate) on_damage: String,
 
-    /// Reads the examples at these places of the split instead of a stream: `3,0,2` or `all`
-    #[arg(long, value_name = "PLACES")]
+    /// Reads the examples at these positions of the split instead of a stream: `3,0,2` or `all`
+    #[arg(long, value_name = "POSITIONS")]
     pub(crate) at: Option<String>,
 
     /// Looks for the dataset by its name (`mnist`, `ds/config:1.*.*`) in this directory

@@ -10,5 +10,5 @@ pub(crate) use commands::{
     BenchArgs, CheckArgs, Cli, Command, ConfigArgs, ConvertArgs, Form, IndexArgs, InfoArgs, PlanArgs,
     ReadArgs, ShowArgs,
 };
-pub(crate) use common::{ChoiceArgs, InputArgs, OrderArgs, WorkerArgs};
+pub(crate) use common::{Common, InputArgs, OrderArgs, WorkerArgs};
 pub(crate) use dataset::DatasetArgs;

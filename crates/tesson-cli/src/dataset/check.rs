@@ -17,7 +17,9 @@ use crate::records::summary;
 /// The files of all splits; those that are missing are an error.
 pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
     let dataset = open(input)?;
-    let paths: Vec<PathBuf> = shards(&dataset).map(|shard| path(&dataset, shard)).collect();
+    let shards = dataset.splits.iter().flat_map(|split| &split.shards);
+    let path = |shard: &Shard| Path::new(&dataset.directories[shard.directory]).join(&shard.file);
+    let paths: Vec<PathBuf> = shards.map(path).collect();
     let format = dataset.file_format.suffix();
     let Some(kind) = RecordKind::parse(format) else {
         return Err(Failure::Usage(format!("{}: {format} files need no index", input.input.display())));
@@ -28,8 +30,8 @@ pub(crate) fn files(input: &InputArgs) -> Result<Vec<RecordsFile>, Failure> {
 
 /// Looks at every checksum and decodes every example, and whether the files hold what the dataset says.
 pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
-    let dataset = open(&args.input)?;
-    let limit = memory_limit(&args.input)?;
+    let dataset = open(&args.common.input)?;
+    let limit = memory_limit(&args.common.input)?;
     let _progress = Progress::spinner("checking");
     let mut listed = FaultList::new(args.list, out);
     let checked =
@@ -40,15 +42,5 @@ pub(crate) fn check(args: &CheckArgs, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn open(input: &InputArgs) -> Result<Dataset, Failure> {
-    let others = input.arguments.iter().map(PathBuf::from);
-    let directories: Vec<PathBuf> = std::iter::once(input.input.clone()).chain(others).collect();
-    Ok(tfds::open_all(&directories, None)?)
-}
-
-fn shards(dataset: &Dataset) -> impl Iterator<Item = &Shard> {
-    dataset.splits.iter().flat_map(|split| &split.shards)
-}
-
-fn path(dataset: &Dataset, shard: &Shard) -> PathBuf {
-    Path::new(&dataset.directories[shard.directory]).join(&shard.file)
+    Ok(tfds::open_all(&input.paths(), None)?)
 }

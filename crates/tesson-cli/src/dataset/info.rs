@@ -3,16 +3,16 @@
 use tesson::tfds::{self, Dataset, Split};
 
 use super::{find, open};
-use crate::args::{DatasetArgs, InputArgs};
+use crate::args::Common;
 use crate::failure::Failure;
 use crate::output::{Output, count, counted};
 
-pub(crate) fn run(input: &InputArgs, args: &DatasetArgs, out: &mut Output) -> Result<(), Failure> {
-    let dataset = open(input, args)?;
+pub(crate) fn run(common: &Common, out: &mut Output) -> Result<(), Failure> {
+    let dataset = open(common)?;
     if out.is_json() {
         let mut described = tfds::describe(&dataset)?;
-        if let Some(data_dir) = &args.data_dir {
-            let found = find(&input.input, data_dir)?;
+        if let Some(data_dir) = &common.dataset.data_dir {
+            let found = find(&common.input.input, data_dir)?;
             let below = found.strip_prefix(data_dir).unwrap_or(&found);
             described["resolved"] = below.to_string_lossy().into();
         }

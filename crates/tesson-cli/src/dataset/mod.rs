@@ -16,13 +16,12 @@ pub(crate) use info::run as info;
 pub(crate) use plan::run as plan;
 pub(crate) use read::run as read;
 
-use crate::args::{DatasetArgs, InputArgs};
+use crate::args::Common;
 use crate::failure::Failure;
 
 /// Opens what the arguments name.
-fn open(input: &InputArgs, args: &DatasetArgs) -> Result<Dataset, Failure> {
+fn open(Common { input, dataset: args, .. }: &Common) -> Result<Dataset, Failure> {
     let format = args.config()?.file_format;
-    let others = || input.arguments.iter().map(PathBuf::from);
     if let (Some(data_dir), Some(other)) = (&args.data_dir, input.arguments.first()) {
         let what = format!(
             "found `{other}` after the name of a dataset in {}, expected one name",
@@ -31,7 +30,7 @@ fn open(input: &InputArgs, args: &DatasetArgs) -> Result<Dataset, Failure> {
         return Err(Failure::Usage(format!("--data-dir: {what}; give several folders without `--data-dir`")));
     }
     let directories: Vec<PathBuf> = match &args.data_dir {
-        None => std::iter::once(input.input.clone()).chain(others()).collect(),
+        None => input.paths(),
         Some(data_dir) => vec![find(&input.input, data_dir)?],
     };
     Ok(tfds::open_all(&directories, format)?)

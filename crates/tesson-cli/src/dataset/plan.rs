@@ -1,27 +1,23 @@
 //! `tesson plan` on a prepared dataset: which examples come when, without opening a data file.
 
 use serde_json::{Value, json};
-use tesson::tfds::{self, Dataset, FileInstruction, Ids, Plan, file_instructions};
+use tesson::tfds::{Dataset, FileInstruction, Ids, file_instructions};
 use tesson::{DataError, DataErrorKind, Error, Location};
 
 use super::open;
-use super::reading::of_split;
 use crate::args::{DatasetArgs, PlanArgs};
 use crate::failure::Failure;
 use crate::output::{JsonList, Output};
-use crate::progress::note;
 
 pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
-    let dataset = open(&args.input, &args.dataset)?;
+    let dataset = open(&args.common)?;
     if args.files {
-        return files(&args.dataset, &dataset, out);
+        return files(&args.common.dataset, &dataset, out);
     }
-    let plan = Plan::new(&dataset, &args.dataset.reading()?, &mut tfds::random_seed).map_err(of_split)?;
-    for drawn in &plan.drawn {
-        note(&format!("{} was not given; {} was drawn", drawn.path, drawn.seed));
-    }
+    let plan = args.common.dataset.plan(&dataset)?;
+    let take = args.common.order.take;
     let mut stream = plan.stream()?;
-    if stream.len().is_none() && args.take.is_none() {
+    if stream.len().is_none() && take.is_none() {
         return Err(Failure::Usage(
             "the order has no end; say with --take how many examples are to be shown".into(),
         ));
@@ -31,11 +27,11 @@ pub(crate) fn run(args: &PlanArgs, out: &mut Output) -> Result<(), Failure> {
         true => json!(number(&dataset, record)),
         false => json!(ids.id(record)),
     };
-    for epoch in 0..args.epochs.or(args.order.sweeps).unwrap_or(1) {
+    for epoch in 0..args.epochs.or(args.common.order.sweeps).unwrap_or(1) {
         if epoch > 0 {
             stream.begin();
         }
-        let mut left = args.take.unwrap_or(u64::MAX);
+        let mut left = take.unwrap_or(u64::MAX);
         let form = if args.numbers { "ids" } else { "tfds_ids" };
         let mut list = out.is_json().then(|| JsonList::begin(form, out)).transpose()?;
         let ended = loop {

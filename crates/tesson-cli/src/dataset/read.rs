@@ -5,20 +5,17 @@ use std::time::Instant;
 
 use serde_json::json;
 use tesson::Error;
-use tesson::config::Schedule;
 use tesson::tfds::features::{Schema, Selection, node};
-use tesson::tfds::{self, ExampleBatch, Plan, Reader, ReaderLimits, Restoring};
+use tesson::tfds::{self, ExampleBatch, Reader, ReaderLimits, Restoring};
 
 use super::open;
-use super::reading::of_split;
-use crate::args::ReadArgs;
+use crate::args::{Common, ReadArgs, WorkerArgs};
 use crate::failure::Failure;
 use crate::input::memory_limit;
 use crate::output::{JsonList, Output, counted};
-use crate::progress::note;
 use crate::state_file;
 
-/// Examples that are read at once, which are also a minibatch of several workers if nothing is said.
+/// Examples that are read at once, which are also a minibatch of several workers by default.
 const AT_ONCE: u64 = 64;
 
 /// Characters of an example that people are shown.
@@ -28,7 +25,7 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     args.save_state.as_deref().map_or(Ok(()), state_file::check)?;
     let mut reader = reader(args)?;
     if let Some(path) = &args.state {
-        let how = Restoring { force: args.force, keep_going: &mut || true };
+        let how = Restoring { force: args.force, interrupted: &mut || false };
         let saved = state_file::load(path, |json| match json["tfds"].is_null() {
             true => Err("`tfds` is missing".to_owned()),
             false => Ok(json),
@@ -38,19 +35,19 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
     if let Some((epoch, place)) = args.start_at {
         reader.seek(Some(epoch), place)?;
     }
-    let endless = reader.traversal_len().is_none() && args.dataset.at.is_none();
-    if endless && args.take.is_none() {
+    let endless = reader.traversal_len().is_none() && args.common.dataset.at.is_none();
+    if endless && args.common.order.take.is_none() {
         return Err(Failure::Usage(
             "the order has no end; say with --take how many examples are wanted".into(),
         ));
     }
-    let with_ids = args.dataset.config()?.add_tfds_id;
+    let with_ids = args.common.dataset.config()?.add_tfds_id;
     let begun = Instant::now();
-    let read = match &args.dataset.at {
+    let read = match &args.common.dataset.at {
         Some(places) => at(&mut reader, places, with_ids, out),
         None => traversals(args, &mut reader, with_ids, out),
     };
-    // Also behind an error: the state is that behind the last example.
+    // After an error too: the state is that after the last example.
     if let Some(path) = &args.save_state {
         let state = reader.state();
         let saved =
@@ -70,23 +67,21 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
 }
 
 fn reader(args: &ReadArgs) -> Result<Reader, Failure> {
-    let dataset = Arc::new(open(&args.input, &args.dataset)?);
-    let plan = Plan::new(&dataset, &args.dataset.reading()?, &mut tfds::random_seed).map_err(of_split)?;
-    for drawn in &plan.drawn {
-        note(&format!("{} was not given; {} was drawn", drawn.path, drawn.seed));
-    }
+    let Common { input, dataset: options, .. } = &args.common;
+    let dataset = Arc::new(open(&args.common)?);
+    let plan = options.plan(&dataset)?;
     let features = tfds::features_of(&dataset)?;
     let schema = Arc::new(Schema::new(&features, &Selection::default())?);
-    let threads = args.input.threads.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
-    let means = ReaderLimits { threads, memory_limit: memory_limit(&args.input)? };
-    Ok(Reader::with(dataset, plan, schema, args.dataset.on_damage(), means)?)
+    let threads = input.threads.map_or(0, |n| usize::try_from(n).unwrap_or(usize::MAX));
+    let limits = ReaderLimits { threads, memory_limit: memory_limit(input)? };
+    Ok(Reader::with(dataset, plan, schema, options.on_damage(), limits)?)
 }
 
-/// The examples at places of the split.
+/// The examples at positions of the split.
 fn at(reader: &mut Reader, places: &str, with_ids: bool, out: &mut Output) -> Result<u64, Failure> {
     let number = |text: &str| {
         let wrong =
-            || format!("--at: found `{text}`, expected places in the split such as `3,0,2`, or `all`");
+            || format!("--at: found `{text}`, expected positions in the split such as `3,0,2`, or `all`");
         text.trim().parse().map_err(|_| Failure::Usage(wrong()))
     };
     let places: Vec<u64> = match places {
@@ -109,32 +104,19 @@ fn at(reader: &mut Reader, places: &str, with_ids: bool, out: &mut Output) -> Re
     Ok(places.len() as u64)
 }
 
-/// A worker's share of the examples, which all workers get in minibatches (§12.5).
-struct Share {
-    /// Examples of a minibatch, by epoch.
-    sizes: Option<Schedule>,
-    workers: u64,
-    rank: u64,
-}
-
-impl Share {
-    fn of(args: &ReadArgs) -> Share {
-        Share { sizes: args.minibatch_size.clone(), workers: args.worker.workers, rank: args.worker.rank }
+/// Appends the next examples; of several workers this one's part of a minibatch that all of them get (§12.5). Returns how
+/// many examples all workers get.
+fn read_share(
+    worker: WorkerArgs,
+    reader: &mut Reader,
+    wanted: u64,
+    rows: &mut ExampleBatch,
+) -> Result<u64, Error> {
+    if worker.workers == 1 {
+        reader.read(wanted as usize, rows)?;
+        return Ok(rows.len() as u64);
     }
-
-    fn examples(&self, epoch: u64) -> u64 {
-        self.sizes.as_ref().map_or(AT_ONCE, |sizes| sizes.at(epoch))
-    }
-
-    /// Appends this worker's part of the next minibatch; how many examples all workers get of it.
-    fn read(&self, reader: &mut Reader, wanted: u64, rows: &mut ExampleBatch) -> Result<u64, Error> {
-        if self.workers == 1 {
-            reader.read(wanted as usize, rows)?;
-            return Ok(rows.len() as u64);
-        }
-        let given = reader.read_share(wanted as usize, self.workers as usize, self.rank as usize, rows)?;
-        Ok(given as u64)
-    }
+    Ok(reader.read_share(wanted as usize, worker.workers as usize, worker.rank as usize, rows)? as u64)
 }
 
 /// One traversal after the other; each is the next pass of every shuffle in it.
@@ -144,19 +126,19 @@ fn traversals(
     with_ids: bool,
     out: &mut Output,
 ) -> Result<u64, Failure> {
-    let share = Share::of(args);
+    let examples = |epoch| args.minibatch_size.as_ref().map_or(AT_ONCE, |sizes| sizes.at(epoch));
     let mut rows = ExampleBatch::new(reader.schema());
     let mut n = 0;
-    for epoch in 0..args.epochs.or(args.order.sweeps).unwrap_or(1) {
+    for epoch in 0..args.epochs.or(args.common.order.sweeps).unwrap_or(1) {
         if epoch > 0 {
             reader.begin();
         }
-        let mut left = args.take.unwrap_or(u64::MAX);
+        let mut left = args.common.order.take.unwrap_or(u64::MAX);
         let mut shown = Shown::begin(with_ids, out)?;
         let read = loop {
             rows.clear();
-            let wanted = left.min(share.examples(epoch));
-            let read = share.read(reader, wanted, &mut rows);
+            let wanted = left.min(examples(epoch));
+            let read = read_share(args.common.worker, reader, wanted, &mut rows);
             shown.add(reader, &rows, out)?;
             n += rows.len() as u64;
             let given = match read {

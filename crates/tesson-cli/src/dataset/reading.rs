@@ -3,13 +3,14 @@
 use serde_json::{Value, json};
 use tesson::ConfigError;
 use tesson::config::ConfigSpan;
-use tesson::tfds::{OnDamage, Op, ReadConfig, Reading, Selection};
+use tesson::tfds::{self, Dataset, OnDamage, Op, Plan, ReadConfig, Reading, Selection};
 
 use crate::args::DatasetArgs;
 use crate::failure::Failure;
+use crate::progress::note;
 
 impl DatasetArgs {
-    /// The splits that are named, each by itself.
+    /// The given splits, one by one.
     pub(crate) fn selections(&self) -> impl Iterator<Item = (Value, Result<Selection, ConfigError>)> {
         let all = || vec![Value::from("all")];
         let named = if self.split.is_empty() { all() } else { self.split.iter().map(|s| split(s)).collect() };
@@ -39,8 +40,17 @@ impl DatasetArgs {
         Ok(config)
     }
 
+    /// The plan of what is read; seeds that it draws are shown.
+    pub(crate) fn plan(&self, dataset: &Dataset) -> Result<Plan, Failure> {
+        let plan = Plan::new(dataset, &self.reading()?, &mut tfds::random_seed).map_err(of_split)?;
+        for drawn in &plan.drawn {
+            note(&format!("{} was not given; {} was drawn", drawn.path, drawn.seed));
+        }
+        Ok(plan)
+    }
+
     /// What is read, and how. Several splits are read one after the other.
-    pub(crate) fn reading(&self) -> Result<Reading, Failure> {
+    fn reading(&self) -> Result<Reading, Failure> {
         let mut selections: Vec<Selection> =
             self.selections().map(|(_, selection)| selection.map_err(of_split)).collect::<Result<_, _>>()?;
         let selection = if selections.len() == 1 { selections.remove(0) } else { Selection::Sum(selections) };
@@ -56,7 +66,7 @@ impl DatasetArgs {
 }
 
 /// An error of a split at the option that gave it.
-pub(super) fn of_split(e: ConfigError) -> ConfigError {
+fn of_split(e: ConfigError) -> ConfigError {
     let is_split = e.path == "split";
     e.at(is_split.then(|| ConfigSpan::argument("--split")))
 }

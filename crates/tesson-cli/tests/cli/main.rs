@@ -634,7 +634,7 @@ fn a_binary_file_needs_no_further_words() {
     fs::rename(folder.join("two.cbf"), folder.join("two")).unwrap();
     assert_eq!(answers(&folder, "read two --randomize false --json"), expected, "by its first bytes");
     let e = refused(&folder, "read two --stream a:2", 2);
-    assert!(e.contains("a binary file says itself what its streams are"), "{e}");
+    assert!(e.contains("a binary file declares its streams"), "{e}");
 }
 
 #[test]

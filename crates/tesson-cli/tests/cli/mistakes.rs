@@ -331,7 +331,7 @@ fn a_dataset_is_found_by_its_parent_folder_or_told_how() {
         (
             "read ds/1.0.0 --at 1,x",
             2,
-            "--at: found `x`, expected places in the split such as `3,0,2`, or `all`",
+            "--at: found `x`, expected positions in the split such as `3,0,2`, or `all`",
         ),
         ("read ds ds --data-dir .", 2, "--data-dir: found `ds` after the name of a dataset"),
     ] {

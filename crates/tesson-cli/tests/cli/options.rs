@@ -109,7 +109,7 @@ fn options_of_prepared_datasets_are_refused_by_name_for_everything_else() {
 fn options_of_other_data_files_are_refused_by_name() {
     let folder = binary("options-binary");
     let e = refused(&folder, "read two.cbf --stream a:2", 2);
-    assert!(e.contains("a binary file says itself what its streams are"), "{e}");
+    assert!(e.contains("a binary file declares its streams"), "{e}");
     for option in ["--rules cntk", "--max-errors 1"] {
         let e = refused(&folder, &format!("read two.cbf {option}"), 2);
         assert!(e.contains("two.cbf is a file in CNTK's binary format"), "{e}");
