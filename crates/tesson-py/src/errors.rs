@@ -73,14 +73,18 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
             }
             "ConfigError"
         }
-        Error::Resume(ResumeError { what, state, source }) => {
+        Error::Resume(ResumeError { what, state, source, .. }) => {
             facts.set_item("what", what)?;
             facts.set_item("state", state)?;
             facts.set_item("source", source)?;
             "ResumeError"
         }
         Error::Usage(_) => "UsageError",
-        Error::Cancelled => return Ok(misuse(py, "the source is closed")),
+        Error::Cancelled => {
+            let exception = misuse(py, "the source is closed");
+            exception.value(py).setattr("code", error.code())?;
+            return Ok(exception);
+        }
         _ => "TessonError",
     };
     let message = PyString::new(py, &error.to_string());

@@ -273,7 +273,7 @@ impl Source {
         Ok(minibatch.map(|m| Batch::new(m, &self.shapes)))
     }
 
-    /// The state behind the last minibatch handed out.
+    /// The state after the last minibatch delivered.
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.owner.check_caller(py)?;
         // A look is enough while no call is in progress; it also works behind a fork.
@@ -294,7 +294,7 @@ impl Source {
         Schedule(self.default_sizes.clone())
     }
 
-    /// Goes on from a state.
+    /// Resumes from a state.
     fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>) -> PyResult<()> {
         let state = state::from_dict(state)?;
         self.with(py, |source, interrupted| source.restore_interruptible(&state, interrupted))
@@ -332,7 +332,7 @@ impl Source {
         Ok(dict)
     }
 
-    /// Goes on behind a minibatch that failed, leaving it out.
+    /// Leaves out a minibatch that failed.
     fn skip_failed(&self, py: Python<'_>) -> PyResult<()> {
         self.with(py, |source, _| {
             source.skip_failed();

@@ -77,8 +77,8 @@ impl ChunkSource for PythonChunks {
         self.counted_stream
     }
 
-    fn n_chunks(&self) -> u32 {
-        self.n_chunks
+    fn n_chunks(&self) -> Result<u32, UserError> {
+        Ok(self.n_chunks)
     }
 
     fn read(&self, chunk: u32) -> Result<Vec<StreamColumn>, UserError> {
@@ -134,7 +134,7 @@ pub(crate) fn batch_of(
     let element = if double { Element::F64 } else { Element::F32 };
     let stream = StreamInfo::dense("value", Shape::new(shape.clone()), element).with_sparse(sparse);
     let chunk = user::checked(vec![column(columns)?], std::slice::from_ref(&stream), None)
-        .map_err(PyValueError::new_err)?;
+        .map_err(|e| PyValueError::new_err(e.to_string()))?;
     let minibatch = Minibatch::of_chunk(&[Arc::new(stream)], &chunk, sweep_end);
     Ok(Batch::new(minibatch, &[shape.into()]))
 }

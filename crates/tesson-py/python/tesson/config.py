@@ -65,7 +65,7 @@ def load_reader(
     arguments: Iterable[str] = (),
     extended_variables: bool = False,
 ) -> tuple[dict[str, Any], str | None]:
-    """The reader's part of a configuration as a tree of its own, and what it says file names are relative to.
+    """The reader's part of a configuration as a separate tree, and the folder of its relative file names.
 
     The parameters are those of :meth:`MinibatchSource.from_config`.
     """
@@ -143,7 +143,7 @@ def _reader_section(
 
 
 def copied(tree: Any) -> Any:
-    """A copy of a tree's sections and lists. Values are shared: a deserializer of the user's own may be large."""
+    """A copy of a tree's sections and lists. Values are shared: a custom deserializer may be large."""
     if isinstance(tree, Mapping):
         return {name: copied(value) for name, value in tree.items()}
     if isinstance(tree, (list, tuple)):

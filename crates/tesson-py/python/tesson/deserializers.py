@@ -46,7 +46,7 @@ class CTFDeserializer(Deserializer):
     ----------
     filename : str or os.PathLike, or a list of them
         The file, relative to the working directory. A list of files, or a pattern such as ``"part-*.ctf"``, is one
-        corpus: the files one behind the other (those of a pattern by name); the same id in two files is two sequences.
+        corpus: the files one after the other (those of a pattern by name); the same id in two files is two sequences.
     streams : mapping of str to StreamDef, or list of StreamConfiguration, optional
         The streams by name, usually :class:`StreamDefs`. :meth:`map_input` adds more.
     rules : {"lenient", "cntk"}, optional
@@ -93,7 +93,7 @@ class CTFDeserializer(Deserializer):
         streams: Mapping[str, StreamDef] | Sequence[StreamConfiguration] | None = None,
         *,
         rules: Literal["lenient", "cntk"] | None = None,
-        empty_inputs: Literal["keep", "skip", "error"] | None = None,
+        empty_inputs: Literal["keep", "skip", "fault", "error"] | None = None,
         numbers: Literal["cntk", "extended"] | None = None,
         max_errors: int | None = None,
         skip_sequence_ids: bool | None = None,
@@ -166,13 +166,12 @@ class CTFDeserializer(Deserializer):
 
 @suggests_keywords
 class CBFDeserializer(Deserializer):
-    """Reads CNTK's binary format. The file says what its streams are; they need no definition.
+    """Reads CNTK's binary format. The file declares its streams; they need no definition.
 
     Parameters
     ----------
     filename : str or os.PathLike, or a list of them
-        The file, relative to the working directory. A list of files, or a pattern such as ``"part-*.ctf"``, is one
-        corpus: the files one behind the other (those of a pattern by name); the same id in two files is two sequences.
+        As in :class:`CTFDeserializer`.
     streams : mapping of str to StreamDef, optional
         Streams to be renamed, by their new names: ``StreamDefs(features=StreamDef(field="x"))``. Shapes and forms are
         those of the file; only a shape of several dimensions is kept, for the arrays. All other streams of the file come

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from . import _tesson
 
-__all__ = ["suggests_keywords"]
+__all__ = ["nearest_keyword", "suggests_keywords"]
 
 T = TypeVar("T")
 
@@ -25,18 +25,19 @@ def suggests_keywords(maker: type[T]) -> type[T]:
     def checked(self: T, *args: Any, **keywords: Any) -> None:
         for name in keywords:
             if name not in parameters:
-                what = f"{maker.__name__}() has no keyword argument `{name}`{_suggestion(name, parameters)}"
-                raise TypeError(what)
+                meant = nearest_keyword(name, parameters)
+                hint = f", did you mean `{meant}`?" if meant else ""
+                raise TypeError(f"{maker.__name__}() has no keyword argument `{name}`{hint}")
         construct(self, *args, **keywords)
 
     setattr(maker, "__init__", checked)  # noqa: B010  (an assignment is an error to type checkers)
     return maker
 
 
-def _suggestion(name: str, parameters: list[str]) -> str:
+def nearest_keyword(name: str, parameters: list[str]) -> str | None:
+    """The keyword that a name was probably meant to be: that of an option, or the one spelt most like it."""
     # Only here: these modules decorate their classes.
     from .spelling import keywords_of
 
     meant = next((keyword for keyword in keywords_of(name) if keyword in parameters), None)
-    meant = meant or _tesson.nearest_name(name, parameters)
-    return f", did you mean `{meant}`?" if meant else ""
+    return meant or _tesson.nearest_name(name, parameters)

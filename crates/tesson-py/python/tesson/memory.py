@@ -107,7 +107,7 @@ class MemoryDeserializer(UserDeserializer):
         return self._lengths[self._numbers(chunk_id)]
 
     def identity(self) -> str:
-        """Tells these data from others, by their ends."""
+        """A digest of the data's shapes, types and ends, which distinguishes them from other data."""
         digest = hashlib.blake2b(digest_size=8)
         for name, value in self._data.items():
             parts = [value[0], value[-1]] if isinstance(value, (list, tuple)) else [value]

@@ -35,7 +35,7 @@ class Layout(NamedTuple):
     steps: int
     #: Number of rows.
     rows: int
-    #: int64 ``[sequences, 4]``: sequence number, row, first step, and the step behind the last.
+    #: int64 ``[sequences, 4]``: sequence number, row, first step, and the step after the last.
     places: NDArray[np.int64]
 
 
@@ -132,7 +132,7 @@ class Minibatch(Mapping[Any, "MinibatchData"]):
 
     @property
     def state(self) -> dict[str, Any] | None:
-        """The state to continue behind this minibatch, whatever has been read since; None at the end of the data."""
+        """The state after this minibatch, whatever has been read since; None at the end of the data."""
         return None if self._batch is None else self._batch.state()
 
     def __reduce__(self) -> tuple[Any, ...]:

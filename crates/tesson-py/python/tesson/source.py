@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -15,7 +14,7 @@ from . import _tesson
 from .config import copied, load_reader
 from .deserializers import Deserializer, camel_case
 from .errors import ConfigError, ResumeError, UsageError
-from .keywords import suggests_keywords
+from .keywords import nearest_keyword, suggests_keywords
 from .memory import MemoryDeserializer
 from .minibatch import Minibatch
 from .paths import AnyPath, optional_text_of, text_of
@@ -56,7 +55,7 @@ class MinibatchSource(Source):
 
     A source may be used by several threads: each call gets a minibatch of its own. Reading releases the GIL, and Ctrl-C
     ends a call that waits; nothing is lost by that. Sources pickle, as their configuration and state: the copy opens
-    the files anew and goes on where the original stands. After ``os.fork()`` the child has to open a source of its own.
+    the files anew and resumes where the original stands. After ``os.fork()`` the child has to open a source of its own.
 
     Parameters
     ----------
@@ -111,7 +110,7 @@ class MinibatchSource(Source):
         Sequences that a minibatch may hold, over all workers. A call that asks for samples, too, gets what keeps both
         limits; one that does not gets this many sequences.
     bucketing : bool or int
-        Put sequences of similar length together, within what the window takes in, so that minibatches hold little padding:
+        Group sequences of similar length within the shuffle window to reduce padding:
         samples of a bucket, best those of a minibatch. ``True``: the size of minibatches where calls give none.
     keep_sparse : bool
         Let sparse streams stay sparse when truncating.
@@ -127,7 +126,7 @@ class MinibatchSource(Source):
         worker would, take equally many steps and save the same state: choose it unless a run has to repeat CNTK's.
     memory_limit : int or str, optional
         Bytes that the source may hold, also as ``"512MB"`` or ``"2GiB"``; 4 GiB by default. A minibatch that takes more
-        is refused, whatever the order and the threads; a call for a smaller one goes on where it would have begun.
+        is refused, whatever the order and the threads; a call for a smaller one starts at the same sequence.
     threads : int, optional
         Worker threads; by default one for each core. Never changes a result.
     dtype : dtype, optional
@@ -135,7 +134,7 @@ class MinibatchSource(Source):
     store : {"file", "mmap"}, optional
         How files are read. ``"mmap"`` is for files that nobody changes meanwhile.
     transforms : mapping, optional
-        For streams what is done with each sample, behind what their :class:`StreamDef` says: a function from array to
+        Transforms of each stream, applied after those of its :class:`StreamDef`: a function from array to
         array, a :class:`UserTransform`, which sparse streams need, or a list of them.
     num_data_partitions, partition_index : int, optional
         Number of workers and the rank of this one, for all calls that name none. Given here, a number of workers that
@@ -362,28 +361,10 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         >>> minibatch["x"].samples.tolist(), minibatch["y"].lengths.tolist()
         ([[0.0, 1.0], [2.0, 3.0]], [2, 1])
         """
+        arguments = locals()
         _check_options(streams)
-        return cls(
-            MemoryDeserializer({**(data or {}), **streams}),
-            max_samples,
-            max_sweeps,
-            randomize=randomize,
-            randomization_seed=randomization_seed,
-            randomization_window_in_chunks=randomization_window_in_chunks,
-            randomization_window_in_samples=randomization_window_in_samples,
-            frame_mode=frame_mode,
-            truncation_length=truncation_length,
-            minibatch_size_in_sequences=minibatch_size_in_sequences,
-            bucketing=bucketing,
-            equal_steps=equal_steps,
-            transforms=transforms,
-            sharing=sharing,
-            memory_limit=memory_limit,
-            threads=threads,
-            dtype=dtype,
-            num_data_partitions=num_data_partitions,
-            partition_index=partition_index,
-        )
+        options = {name: arguments[name] for name in inspect.signature(MinibatchSource).parameters if name in arguments}
+        return cls(MemoryDeserializer({**(data or {}), **streams}), **options)
 
     def __getstate__(self) -> tuple[Any, ...]:
         return *self._arguments, self._share, self._source.state()
@@ -493,7 +474,7 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
             As for :meth:`next_minibatch`.
         epoch_size : int, optional
             Samples of an epoch, over all workers; by default that of the configuration, or one sweep. Epochs are counted from the start of the data,
-            not of the iteration, so a source that has been restored goes on with the size due.
+            not of the iteration, so a restored source continues with the size of its epoch.
         sweeps : int, optional
             Ends of sweeps after which the iteration stops, if the data do not end before: ``INFINITELY_REPEAT`` for none.
             By default 1 where :meth:`is_infinite` is true, else all there are. A minibatch may hold the beginning of the
@@ -558,7 +539,7 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         return tree
 
     def get_checkpoint_state(self) -> dict[str, Any]:
-        """The state behind the last minibatch handed out: a small dictionary that `json` can write.
+        """The state after the last minibatch delivered: a small dictionary that `json` can write.
 
         Examples
         --------
@@ -572,7 +553,7 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         return self._source.state()
 
     def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
-        """Go on from a state of this source, or of another one on the same data with the same options.
+        """Resume from a state of this source, or of another one on the same data with the same options.
 
         A dictionary that holds nothing but ``minibatchSourcePosition``, as CNTK writes it, is accepted too.
 
@@ -616,7 +597,7 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
         return self._source.stats()
 
     def skip_failed(self) -> None:
-        """Go on behind a minibatch that failed with :class:`DataError` or :class:`StoreError`, leaving it out."""
+        """Leave out a minibatch that failed with :class:`DataError` or :class:`StoreError`."""
         self._source.skip_failed()
 
     def close(self) -> None:
@@ -665,7 +646,7 @@ class MinibatchSourceFromData(MinibatchSource):
 
 
 def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """Combine the states of all ranks into one, after which any number of workers can go on.
+    """Combine the states of all ranks into one, from which any number of workers can resume.
 
     Under ``sharing="chunk"`` each rank has a position of its own; the result stands for what all of them together have
     consumed. Under ``sharing="position"`` all ranks have the same state, and nothing needs to be merged.
@@ -696,7 +677,7 @@ def merge_states(states: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _parts(deserializers: Any) -> list[Deserializer | UserDeserializer]:
-    """The deserializers of a source. One of the user's own need not be a :class:`UserDeserializer`, only look like it."""
+    """The deserializers of a source. A custom one need not be a :class:`UserDeserializer`, only look like it."""
     is_list = isinstance(deserializers, Iterable) and not isinstance(deserializers, (str, bytes, os.PathLike))
     one = isinstance(deserializers, Deserializer) or hasattr(deserializers, "get_chunk") or not is_list
     parts = [deserializers] if one else list(deserializers)
@@ -713,11 +694,12 @@ def _parts(deserializers: Any) -> list[Deserializer | UserDeserializer]:
 
 def _check_options(streams: Mapping[str, Any]) -> None:
     """Refuses streams that are no data and whose names are nearly those of options."""
-    options = inspect.signature(MinibatchSource.from_data).parameters
+    options = list(inspect.signature(MinibatchSource.from_data).parameters)
     for name, value in streams.items():
-        near = difflib.get_close_matches(name, options, 1, 0.8)
-        if near and (value is None or isinstance(value, (str, bool, int, float))):
-            raise ConfigError(f"{name}: found {value!r}, expected data; did you mean the option `{near[0]}`?", path=name)
+        if value is None or isinstance(value, (str, bool, int, float)):
+            if near := nearest_keyword(name, options):
+                what = f"found {value!r}, expected data; did you mean the option `{near}`?"
+                raise ConfigError(f"{name}: {what}", path=name)
 
 
 def _transforms(

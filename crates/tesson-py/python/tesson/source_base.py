@@ -1,4 +1,4 @@
-"""What sources have in common, whoever makes their minibatches."""
+"""The interface of all sources: those that read files and custom ones."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class Source(ABC):
 
     @abstractmethod
     def get_checkpoint_state(self) -> dict[str, Any]:
-        """The state behind the last minibatch handed out."""
+        """The state after the last minibatch delivered."""
 
     @abstractmethod
     def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
 
     @abstractmethod
     def minibatches(self) -> Iterator[Mapping[Any, MinibatchData]]:
@@ -72,7 +72,7 @@ class Source(ABC):
         self.restore_from_checkpoint(position)
 
     def close(self) -> None:
-        """Give up what the source holds."""
+        """Release what the source holds."""
 
     def __enter__(self) -> Self:
         return self

@@ -23,7 +23,7 @@ class UserTransform:
     function : callable
         Makes an array of a sample, an array of the stream's shape and type. With `random` its second argument is a
         :class:`numpy.random.Generator`, whose numbers depend on the source's seed, the sweep, the sequence and `seed`
-        alone: not on threads, workers, minibatches or where a run was resumed. It goes on over the samples of a sequence.
+        alone: not on threads, workers, minibatches or where a run was resumed. One generator serves all samples of a sequence.
     shape : int or tuple of int, optional
         The shape of what comes out, by default that of what goes in.
     random : bool
@@ -34,7 +34,7 @@ class UserTransform:
         What errors and states call it, by default the function's name. A state is refused where names, shapes or seeds
         of transforms differ: give a function that has changed another name.
     sparse : {"csr", "dense"}, optional
-        What the function gets of a sparse stream, which is refused if nothing is said. ``"csr"``: a
+        What the function gets of a sparse stream, which is refused by default. ``"csr"``: a
         :class:`scipy.sparse.csr_matrix` of one row; it returns a sparse matrix of one row, and the stream stays sparse.
         ``"dense"``: an array, and the stream is dense from there on.
 

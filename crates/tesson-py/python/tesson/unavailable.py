@@ -19,8 +19,8 @@ __all__ = [
 ]
 
 _PICTURES = (
-    "read a prepared dataset with TFDSDeserializer, or decode the pictures in a UserDeserializer "
-    "or before MinibatchSource.from_data"
+    "give MinibatchSource a configuration with a deserializer of this type, read a prepared dataset with TFDSDeserializer, "
+    "or decode the pictures in a UserDeserializer"
 )
 _SPEECH = (
     "read the frames in a UserDeserializer, or write them as text once with sequence_to_cntk_text_format "

@@ -26,7 +26,7 @@ class UserDeserializer(ABC):
 
     A subclass says which streams there are, how many chunks, and what is in a chunk. Everything else (order, workers,
     saved states, joining with other deserializers) is as for any deserializer. What a chunk holds must depend on its
-    number alone: it is asked for again when it has been given up in the meantime, in later sweeps, and after a state
+    number alone: it is asked for again when it has been evicted in the meantime, in later sweeps, and after a state
     was restored, perhaps in another process.
 
     Calls come from worker threads, one at a time; a subclass that can take several at once sets ``thread_safe = True``.
@@ -137,7 +137,7 @@ def columns(chunk: Any, deserializer: Any) -> list[tuple[Any, ...]]:
     """What ``get_chunk`` returned, as flat arrays for each stream.
 
     Dense: ``(samples, values)``, where `samples` are int64 numbers of the sample each sequence begins with and one
-    behind the last, or the one length of all sequences. Sparse: ``(samples, pairs, indices, values)``.
+    after the last, or the one length of all sequences. Sparse: ``(samples, pairs, indices, values)``.
     """
     if not isinstance(chunk, Mapping):
         raise TypeError(f"returned {type(chunk).__name__}, expected a mapping from names of streams to data")
@@ -206,7 +206,7 @@ def _values(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _begins(lengths: Sequence[int] | NDArray[Any]) -> NDArray[np.int64]:
-    """Where parts of these lengths begin, and behind the last where it ends."""
+    """Where parts of these lengths begin, and at the end where the last one ends."""
     begins = np.zeros(len(lengths) + 1, np.int64)
     np.cumsum(np.asarray(lengths, np.int64), out=begins[1:])
     return begins
@@ -247,9 +247,9 @@ def _rows(data: Any, dim: int, where: str) -> Any:
     return matrix
 
 
-def lengths(told: Any) -> NDArray[np.uint32]:
+def lengths(given: Any) -> NDArray[np.uint32]:
     """What ``sequence_lengths`` returned, as uint32."""
-    array = np.asarray(told)
+    array = np.asarray(given)
     if array.size == 0:
         return np.empty(0, np.uint32)
     if array.ndim != 1 or array.dtype.kind not in "iuf":

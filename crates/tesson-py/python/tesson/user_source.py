@@ -52,7 +52,7 @@ class UserMinibatchSource(Source):
     data. With ``get_checkpoint_state()`` and ``restore_from_checkpoint(state)`` of its own it can be resumed; without
     them it refuses a state that holds anything.
 
-    Whoever reads it calls ``next_minibatch`` as that of a :class:`MinibatchSource`, or as CNTK does; the arguments are
+    A caller may call ``next_minibatch`` as that of a :class:`MinibatchSource`, or as CNTK does; the arguments are
     brought into the order above.
 
     Examples
@@ -101,7 +101,7 @@ class UserMinibatchSource(Source):
         return True
 
     def get_checkpoint_state(self) -> dict[str, Any]:
-        """The state behind the last minibatch handed out; empty unless a subclass has one."""
+        """The state after the last minibatch delivered; empty unless a subclass has one."""
         return {}
 
     def restore_from_checkpoint(self, checkpoint: Mapping[str, Any]) -> None:

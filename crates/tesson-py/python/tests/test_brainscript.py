@@ -106,11 +106,23 @@ def test_unused_options_are_warned_of(caplog: pytest.LogCaptureFixture) -> None:
 
 
 def test_what_cannot_be_read_yet_says_so() -> None:
-    text = "T = [ reader = [ readerType = ImageReader ; file = map.txt ; f = [ width = 4 ; height = 4 ; channels = 3 ]"
-    text += " ; l = [ labelDim = 2 ] ] ]"
-    assert resolve_config(text)["readers"]["T/reader"]["source"] == "ImageReader"
-    with pytest.raises(ConfigError, match="`ImageDeserializer` is understood, but reading it is not built yet"):
+    text = "T = [ reader = [ readerType = HTKMLFReader ; frameMode = false ; f = [ dim = 4 ; scpFile = a.scp ]"
+    text += " ; l = [ mlfFile = a.mlf ; labelDim = 2 ; labelMappingFile = a.list ] ] ]"
+    assert resolve_config(text)["readers"]["T/reader"]["source"] == "HTKMLFReader"
+    with pytest.raises(ConfigError, match="`HTKFeatureDeserializer` is understood, but reading it is not built yet"):
         MinibatchSource.from_config(text)
+
+
+def test_the_older_reader_of_pictures_scales_and_transposes(files: Path) -> None:
+    (files / "a.ppm").write_bytes(b"P6 2 2 255\n" + bytes(range(12)))
+    (files / "map.txt").write_text("a.ppm\t1\n")
+    text = "T = [ reader = [ readerType = ImageReader ; file = map.txt ; f = [ width = 2 ; height = 2 ; channels = 3 ]"
+    text += " ; l = [ labelDim = 2 ] ] ]"
+    minibatch = MinibatchSource.from_config(text).next_minibatch(1)
+    pixels = minibatch["f"].samples.reshape(3, 4)
+    # Red, green, blue in the file; blue comes first, channel by channel.
+    assert pixels.tolist() == [[2, 5, 8, 11], [1, 4, 7, 10], [0, 3, 6, 9]]
+    assert minibatch["l"].indices.tolist() == [1]
 
 
 def test_older_readers_mean_the_same_in_a_dictionary(files: Path, caplog: pytest.LogCaptureFixture) -> None:

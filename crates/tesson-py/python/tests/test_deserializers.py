@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import re
 from pathlib import Path
 
 import numpy as np
@@ -65,6 +66,24 @@ def test_every_option_of_the_table_is_a_keyword(deserializer: type[Deserializer]
 def test_every_option_is_in_the_documentation(deserializer: type[Deserializer]) -> None:
     for name in inspect.signature(deserializer).parameters:
         assert f"\n    {name} : " in (deserializer.__doc__ or ""), name
+
+
+@pytest.mark.parametrize("deserializer", CLASSES)
+def test_documented_words_and_defaults_are_those_of_the_table(deserializer: type[Deserializer]) -> None:
+    parameters = inspect.signature(deserializer).parameters
+    for row in _tesson.option_table(deserializer.type):
+        keyword = re.sub("([A-Z])", r"_\1", row["name"]).lower()
+        if keyword not in parameters:
+            continue
+        entry = re.search(rf"\n    {keyword} : (.*)\n((?:        .*\n)+)", deserializer.__doc__ or "")
+        assert entry is not None, keyword
+        words = set(re.findall(r'"(\w+)"', str(parameters[keyword].annotation).replace("'", '"')))
+        assert set(re.findall(r'"(\w+)"', entry[1])) == words, keyword
+        if "Literal" in str(parameters[keyword].annotation) and words:
+            assert words <= set(row["kind"].split(" | ")), keyword
+        default = re.search(r'Default (?:``)?"?([\w.]+?)"?(?:``)?\.\s', entry[2] + " ")
+        if default is not None and row["default"]:
+            assert default[1].lower() == row["default"], keyword
 
 
 def test_options_that_are_not_given_are_not_in_the_configuration() -> None:

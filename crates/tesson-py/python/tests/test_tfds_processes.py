@@ -276,3 +276,35 @@ except KeyboardInterrupt:
 """
     code, err = interrupted(script)
     assert code == 7, err
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="needs leases on files")
+@pytest.mark.usefixtures("digits")
+@pytest.mark.parametrize("read", ["next(examples)", "next(batches)", "source[5]"])
+def test_ctrl_c_ends_a_call_whose_storage_does_not_answer(read: str) -> None:
+    script = f"""
+import fcntl
+import signal
+import time
+from pathlib import Path
+examples, batches, source = iter(ds), ds.minibatches(10), ds.take(100)
+shard = open(next(Path().glob('digits/1.0.0/*tfrecord*')))
+# Opening the file blocks until the lease is given back.
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+fcntl.fcntl(shard, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+before = examples.state_dict(), batches.state_dict()
+began = time.monotonic()
+try:
+    print('reading', flush=True)
+    {read}
+except KeyboardInterrupt:
+    assert time.monotonic() - began < 20
+    assert (examples.state_dict(), batches.state_dict()) == before
+    fcntl.fcntl(shard, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+    assert int(source[5]['label']) == 5
+    assert [int(example['label']) for example in examples] == list(range(1000))
+    assert next(batches)['label'].tolist() == list(range(10))
+    raise SystemExit(7)
+"""
+    code, err = interrupted(script)
+    assert code == 7, err

@@ -8,8 +8,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 use tesson::tfds::features::{Batch, Column, Data, Node, Padding, Schema};
 
+use super::array_maker::ArrayMaker;
 use super::examples::is_absent;
-use super::kit::Kit;
 use super::nested::{Examples, Place, Step};
 use crate::errors::misuse;
 
@@ -18,7 +18,7 @@ use crate::errors::misuse;
 /// features are masked where they are absent. Unless `pads`, examples that differ in shape are refused.
 pub(super) fn batch<'py>(
     py: Python<'py>,
-    kit: &Arc<Kit>,
+    array_maker: &Arc<ArrayMaker>,
     schema: &Arc<Schema>,
     mut batch: Batch,
     marks_absent: bool,
@@ -36,11 +36,11 @@ pub(super) fn batch<'py>(
             );
             return Err(misuse(py, what));
         }
-        array(py, kit, column, &padding, marks_absent).map(Some)
+        array(py, array_maker, column, &padding, marks_absent).map(Some)
     });
     let arrays = arrays.collect::<PyResult<_>>()?;
-    let (schema, kit) = (Arc::clone(schema), Arc::clone(kit));
-    let whole = Whole { arrays, examples: Arc::new(Examples { batch, schema, kit }), marks_absent };
+    let (schema, array_maker) = (Arc::clone(schema), Arc::clone(array_maker));
+    let whole = Whole { arrays, examples: Arc::new(Examples { batch, schema, array_maker }), marks_absent };
     whole.node(py, &whole.examples.schema.root, &mut Vec::new())
 }
 
@@ -90,21 +90,21 @@ impl<'py> Whole<'py> {
 /// The array of a column. Where nothing is padded the column gives its memory away.
 fn array<'py>(
     py: Python<'py>,
-    kit: &Kit,
+    array_maker: &ArrayMaker,
     column: &mut Column,
     padding: &Padding,
     marks_absent: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let array = padded(py, kit, column, padding)?;
+    let array = padded(py, array_maker, column, padding)?;
     match &column.missing {
-        Some(missing) if marks_absent => masked(py, kit, &array, missing),
+        Some(missing) if marks_absent => masked(py, array_maker, &array, missing),
         _ => Ok(array),
     }
 }
 
 fn padded<'py>(
     py: Python<'py>,
-    kit: &Kit,
+    array_maker: &ArrayMaker,
     column: &mut Column,
     padding: &Padding,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -122,7 +122,7 @@ fn padded<'py>(
                     memory
                 }
             };
-            kit.fixed(py, column.dtype, &padding.shape, memory)
+            array_maker.fixed(py, column.dtype, &padding.shape, memory)
         }
         Data::Strings { bytes, ends } => {
             let mut objects = vec![PyBytes::new(py, b""); values];
@@ -132,7 +132,7 @@ fn padded<'py>(
                     objects[run.to + i] = PyBytes::new(py, &bytes[start..ends[value]]);
                 }
             }
-            kit.objects(py, &padding.shape, objects)
+            array_maker.objects(py, &padding.shape, objects)
         }
     }
 }
@@ -140,11 +140,11 @@ fn padded<'py>(
 /// The array as a masked one.
 fn masked<'py>(
     py: Python<'py>,
-    kit: &Kit,
+    array_maker: &ArrayMaker,
     array: &Bound<'py, PyAny>,
     missing: &[usize],
 ) -> PyResult<Bound<'py, PyAny>> {
-    let numpy = kit.numpy.bind(py);
+    let numpy = array_maker.numpy.bind(py);
     let mask = numpy.call_method1(intern!(py, "zeros"), (array.getattr(intern!(py, "shape"))?, "?"))?;
     let missing: Vec<i64> = missing.iter().map(|row| *row as i64).collect();
     mask.set_item(PyArray1::from_vec(py, missing), true)?;

@@ -224,16 +224,15 @@ impl Stream {
     /// The records of a traversal, as numbers in the whole dataset.
     fn records(&self, py: Python<'_>, traversal: u64) -> PyResult<Vec<u64>> {
         let mut stream = self.stream.clone();
-        until_signal(py, |go_on| {
-            let mut goes_on = stream.begin_traversal_with(traversal, go_on)?;
+        until_signal(py, |interrupted| {
+            let mut is_complete = stream.begin_traversal_with(traversal, interrupted)?;
             if stream.len().is_none() {
                 return Err(UsageError::new("the stream has no end: take some of it".into()));
             }
             let mut records = Vec::new();
-            // Whoever has said no gets the signal that it came from.
-            while goes_on && !stream.has_ended() {
+            while is_complete && !stream.has_ended() {
                 stream.fill(AT_ONCE, &mut records).map_err(|e| UsageError::new(e.to_string()))?;
-                goes_on = go_on();
+                is_complete = !interrupted();
             }
             Ok(records)
         })

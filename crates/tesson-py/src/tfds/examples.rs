@@ -10,13 +10,13 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PySlice, PyString, PyTuple};
 use tesson::tfds::features::{Batch, Column, Data, Node, Plan, Schema, Shapes};
 
-use super::kit::Kit;
+use super::array_maker::ArrayMaker;
 use super::nested::{Examples, Place, Step};
 
 /// Makes dictionaries of examples.
 pub(super) struct Maker {
     schema: Arc<Schema>,
-    kit: Arc<Kit>,
+    array_maker: Arc<ArrayMaker>,
     root: Part,
     /// Whether absent optional features are `None`, rather than the value that stands in their place.
     marks_absent: bool,
@@ -49,9 +49,14 @@ enum Form {
 }
 
 impl Maker {
-    pub(super) fn new(py: Python<'_>, schema: &Arc<Schema>, kit: Arc<Kit>, marks_absent: bool) -> Maker {
+    pub(super) fn new(
+        py: Python<'_>,
+        schema: &Arc<Schema>,
+        array_maker: Arc<ArrayMaker>,
+        marks_absent: bool,
+    ) -> Maker {
         let root = part(py, &schema.root, &mut Vec::new());
-        Maker { schema: Arc::clone(schema), kit, root, marks_absent }
+        Maker { schema: Arc::clone(schema), array_maker, root, marks_absent }
     }
 
     /// What examples are made of.
@@ -62,10 +67,11 @@ impl Maker {
     /// Takes a batch over.
     pub(super) fn run(&self, py: Python<'_>, mut batch: Batch) -> PyResult<Run> {
         let columns = self.schema.columns.iter().zip(&mut batch.columns);
-        let columns =
-            columns.map(|(plan, column)| form(py, &self.kit, plan, column)).collect::<PyResult<_>>()?;
-        let (schema, kit) = (Arc::clone(&self.schema), Arc::clone(&self.kit));
-        Ok(Run { examples: Arc::new(Examples { batch, schema, kit }), columns })
+        let columns = columns
+            .map(|(plan, column)| form(py, &self.array_maker, plan, column))
+            .collect::<PyResult<_>>()?;
+        let (schema, array_maker) = (Arc::clone(&self.schema), Arc::clone(&self.array_maker));
+        Ok(Run { examples: Arc::new(Examples { batch, schema, array_maker }), columns })
     }
 
     /// An example of a run.
@@ -154,20 +160,20 @@ fn part(py: Python<'_>, node: &Node, steps: &mut Vec<Step>) -> Part {
 }
 
 /// How a column is handed over. Where rows are parts of one array it gives its memory away.
-fn form(py: Python<'_>, kit: &Kit, plan: &Plan, column: &mut Column) -> PyResult<Form> {
+fn form(py: Python<'_>, array_maker: &ArrayMaker, plan: &Plan, column: &mut Column) -> PyResult<Form> {
     let rows = column.rows();
     let is_flat =
         plan.has_array_rows() && (column.levels.is_empty() || matches!(column.shapes, Shapes::Same(_)));
     match (&mut column.data, &column.shapes) {
         (Data::Fixed { bytes, .. }, Shapes::Same(shape)) if column.levels.is_empty() => {
             let dims = [&[rows], &shape[..]].concat();
-            let array = kit.fixed(py, column.dtype, &dims, std::mem::take(bytes))?;
+            let array = array_maker.fixed(py, column.dtype, &dims, std::mem::take(bytes))?;
             // Iterating gives scalars of NumPy, or views.
             let values = array.try_iter()?.collect::<PyResult<Vec<_>>>()?;
             Ok(Form::ExampleBatch(PyList::new(py, values)?.unbind()))
         }
         (Data::Fixed { bytes, .. }, _) if is_flat => {
-            Ok(Form::Flat(kit.flat(py, column.dtype, std::mem::take(bytes))?.unbind()))
+            Ok(Form::Flat(array_maker.flat(py, column.dtype, std::mem::take(bytes))?.unbind()))
         }
         (Data::Strings { .. }, Shapes::Same(shape)) if column.levels.is_empty() && shape.is_empty() => {
             Ok(Form::Strings)

@@ -61,7 +61,8 @@ impl ItemShuffle {
     /// Goes from the beginning to where so many items had been pushed and drawn.
     fn go_to(&self, py: Python<'_>, pushed: u64, drawn: u64) -> PyResult<()> {
         let mut there = self.inner().clone();
-        let there = until_signal(py, move |go_on| there.go_to(pushed, drawn, go_on).map(|()| there))?;
+        let there =
+            until_signal(py, move |interrupted| there.go_to(pushed, drawn, interrupted).map(|()| there))?;
         *self.inner() = there;
         Ok(())
     }

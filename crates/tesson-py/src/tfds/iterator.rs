@@ -4,16 +4,15 @@ use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use tesson::tfds::{ExampleBatch, Reader, StreamState};
+use tesson::Error;
+use tesson::tfds::{ExampleBatch, InterruptibleReader, StreamState};
 
+use super::array_maker::ArrayMaker;
 use super::dataset::PreparedDataset;
 use super::examples::{Maker, Run};
-use super::kit::Kit;
-use super::request::{Origin, Request, Shaped, WARNINGS};
-use super::{Memory, alone, passes_at, restore, saved, until_signal};
-use crate::calls::released;
+use super::request::{Origin, Request, Shaped};
+use super::{Memory, alone, call, passes_at, restore, saved, until_signal};
 use crate::errors::raise;
-use crate::log;
 use crate::state::{from_python, to_python};
 use crate::turn::Turn;
 
@@ -33,7 +32,7 @@ pub(crate) struct ExampleIterator {
 
 /// Where a traversal is, and what has been read of it.
 struct Walk {
-    reader: Reader,
+    reader: InterruptibleReader,
     rows: ExampleBatch,
     memory: Memory,
     run: Option<Run>,
@@ -69,13 +68,14 @@ impl Walk {
         py.check_signals()?;
         self.run = None;
         self.taken = 0;
-        let failed = released(py, || {
-            self.before = self.reader.state();
-            self.rows.clear();
-            self.memory.reserve(&mut self.rows);
-            self.reader.read(self.next, &mut self.rows).err()
+        self.before = self.reader.state();
+        self.rows.clear();
+        self.memory.reserve(&mut self.rows);
+        let (reader, rows, n) = (&mut self.reader, &mut self.rows, self.next);
+        let failed = until_signal(py, |interrupted| match reader.read(n, rows, interrupted) {
+            Err(Error::Cancelled) => Err(Error::Cancelled),
+            other => Ok(other.err()),
         })?;
-        log::flush(py, WARNINGS);
         self.failed = failed.map(|e| raise(py, e));
         let n = self.rows.len();
         if n == 0 {
@@ -93,7 +93,7 @@ impl Walk {
         match (self.ended, self.taken) {
             (true, _) => self.reader.state(),
             (false, 0) => self.before.clone(),
-            (false, n) => self.reader.state_behind(&self.rows, n - 1),
+            (false, n) => self.reader.state_after(&self.rows, n - 1),
         }
     }
 }
@@ -131,10 +131,10 @@ impl ExampleIterator {
     #[new]
     fn new(py: Python<'_>, prepared: &PreparedDataset, request: Request<'_>) -> PyResult<ExampleIterator> {
         let reader = request.open(py, prepared)?;
-        let kit = Arc::new(Kit::new(py)?);
-        let maker = Maker::new(py, reader.schema(), kit, request.marks_absent);
+        let array_maker = Arc::new(ArrayMaker::new(py)?);
+        let maker = Maker::new(py, reader.schema(), array_maker, request.marks_absent);
         let (rows, before) = (ExampleBatch::new(reader.schema()), reader.state());
-        let memory = Memory::default();
+        let (memory, reader) = (Memory::default(), InterruptibleReader::new(reader));
         let walk =
             Walk { reader, rows, memory, run: None, before, taken: 0, next: 1, failed: None, ended: false };
         let (shaped, with_ids) = (request.shape()?, request.with_ids);
@@ -152,7 +152,7 @@ impl ExampleIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.origin.is_behind_a_fork() {
+        if self.origin.was_forked() {
             self.origin.check(py)?;
         }
         alone(py, &self.turn, |walk| self.step(py, walk))
@@ -162,7 +162,7 @@ impl ExampleIterator {
     fn begin_after(&self, py: Python<'_>, passes: Vec<u64>) -> PyResult<()> {
         self.origin.check(py)?;
         alone(py, &self.turn, |walk| {
-            walk.reader.begin_after(&passes).map_err(|e| raise(py, e))?;
+            call(py, &mut walk.reader, move |reader, _| Ok(reader.begin_after(&passes)?))?;
             walk.forget();
             Ok(())
         })
@@ -173,14 +173,14 @@ impl ExampleIterator {
         alone(py, &self.turn, |walk| passes_at(py, &walk.reader, &walk.state()))
     }
 
-    /// Where the iterator stands; also behind a fork.
+    /// Where the iterator stands; also after a fork.
     fn state<'py>(&self, py: Python<'py>, include_buffers: bool) -> PyResult<Bound<'py, PyAny>> {
         let look = |walk: &Walk| walk.reader.to_json(&walk.state());
         let state = match (!include_buffers).then(|| self.turn.peek(|walk| look(walk))).flatten() {
             Some(state) => state,
             None => alone(py, &self.turn, |walk| {
                 let state = walk.state();
-                saved(py, &mut walk.reader, &state, include_buffers)
+                saved(py, &mut walk.reader, state, include_buffers)
             })?,
         };
         to_python(py, &state)
@@ -191,7 +191,7 @@ impl ExampleIterator {
         self.origin.check(py)?;
         let state = from_python(state)?;
         alone(py, &self.turn, |walk| {
-            restore(py, &mut walk.reader, &state, force)?;
+            restore(py, &mut walk.reader, state, force)?;
             walk.forget();
             Ok(())
         })
@@ -201,7 +201,9 @@ impl ExampleIterator {
     fn go_to(&self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
         self.origin.check(py)?;
         alone(py, &self.turn, |walk| {
-            until_signal(py, |go_on| walk.reader.seek_with(traversal, place, go_on))?;
+            call(py, &mut walk.reader, move |reader, interrupted| {
+                reader.seek_with(traversal, place, interrupted)
+            })?;
             walk.forget();
             Ok(())
         })

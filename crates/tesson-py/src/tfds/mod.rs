@@ -4,14 +4,14 @@
 //! hands out examples one at a time, `item_shuffle.rs` the order of a
 //! shuffle of anything else, `reader.rs` batches and examples by their places, `writer.rs` prepares datasets.
 //! `examples.rs` and `batches.rs` make Python's values of columns, `nested.rs` those that are made one by one, all with the
-//! arrays of `kit.rs`. Requests come in the JSON form that the façade takes, so nothing is decided here.
+//! arrays of `array_maker.rs`. Requests come in the JSON form that the façade takes, so nothing is decided here.
 
+mod array_maker;
 mod batches;
 mod dataset;
 mod examples;
 mod item_shuffle;
 mod iterator;
-mod kit;
 mod nested;
 mod reader;
 mod request;
@@ -23,7 +23,7 @@ use pyo3::prelude::*;
 use serde_json::Value;
 use tesson::Error;
 use tesson::tfds::features::{Batch, Data, Schema};
-use tesson::tfds::{ExampleBatch, Reader, Restoring, StreamState};
+use tesson::tfds::{ExampleBatch, InterruptibleReader, Reader, Restoring, StreamState};
 
 pub(crate) use dataset::{
     GlobalSeeds, PreparedDataset, Stream, check_split, find_dataset, list_datasets, parse_split,
@@ -41,7 +41,7 @@ use crate::errors::raise;
 use crate::log;
 use crate::turn::Turn;
 
-/// Uses what one thread at a time may use. `act` has the GIL and may release it; nobody waits with it.
+/// Uses what one thread at a time may use. `act` has the GIL and may release it; no thread waits with it.
 fn alone<T: Send, R>(py: Python<'_>, turn: &Turn<T>, act: impl FnOnce(&mut T) -> PyResult<R>) -> PyResult<R> {
     let mut act = Some(act);
     loop {
@@ -54,7 +54,16 @@ fn alone<T: Send, R>(py: Python<'_>, turn: &Turn<T>, act: impl FnOnce(&mut T) ->
     }
 }
 
-/// Does what may take long without the GIL, until a signal comes: what is done asks now and then whether to go on.
+/// Calls a reader without the GIL. A signal abandons the call, and the reader is as it was before.
+fn call<T: Send + 'static>(
+    py: Python<'_>,
+    reader: &mut InterruptibleReader,
+    act: impl FnOnce(&mut Reader, &mut dyn FnMut() -> bool) -> Result<T, Error> + Send + 'static,
+) -> PyResult<T> {
+    until_signal(py, |interrupted| reader.call(interrupted, act))
+}
+
+/// Does what may take long without the GIL, until a signal comes: what is done asks now and then whether one has come.
 fn until_signal<T: Send, E>(
     py: Python<'_>,
     act: impl FnOnce(&mut dyn FnMut() -> bool) -> Result<T, E> + Send,
@@ -64,7 +73,7 @@ where
 {
     let mut signal = None;
     let done = released(py, || {
-        act(&mut || Python::attach(|py| py.check_signals().map_err(|s| signal = Some(s)).is_ok()))
+        act(&mut || Python::attach(|py| py.check_signals().map_err(|s| signal = Some(s)).is_err()))
     })?;
     log::flush(py, WARNINGS);
     signal.map_or(Ok(()), Err)?;
@@ -72,21 +81,28 @@ where
 }
 
 /// Goes to where a state was taken, until a signal comes.
-fn restore(py: Python<'_>, reader: &mut Reader, state: &Value, force: bool) -> PyResult<()> {
-    until_signal(py, |go_on| reader.restore_json_with(state, Restoring { force, keep_going: go_on }))
+fn restore(py: Python<'_>, reader: &mut InterruptibleReader, state: Value, force: bool) -> PyResult<()> {
+    call(py, reader, move |reader, interrupted| {
+        Ok(reader.restore_json_with(&state, Restoring { force, interrupted })?)
+    })
 }
 
 /// Passes that each shuffle had begun where a state of a reader was taken.
-fn passes_at(py: Python<'_>, reader: &Reader, state: &StreamState) -> PyResult<Vec<u64>> {
-    until_signal(py, |go_on| reader.passes_at(state, go_on))
+fn passes_at(py: Python<'_>, reader: &InterruptibleReader, state: &StreamState) -> PyResult<Vec<u64>> {
+    until_signal(py, |interrupted| reader.passes_at(state, interrupted))
 }
 
 /// Where a reader stands as a state, with what its shuffles hold if that is wanted.
-fn saved(py: Python<'_>, reader: &mut Reader, state: &StreamState, include_buffers: bool) -> PyResult<Value> {
+fn saved(
+    py: Python<'_>,
+    reader: &mut InterruptibleReader,
+    state: StreamState,
+    include_buffers: bool,
+) -> PyResult<Value> {
     if !include_buffers {
-        return Ok(reader.to_json(state));
+        return Ok(reader.to_json(&state));
     }
-    released(py, || reader.to_json_with_buffers(state))?.map_err(|e| raise(py, e))
+    call(py, reader, move |reader, _| reader.to_json_with_buffers(&state))
 }
 
 /// How much memory decoded columns take, so that the next ones begin with as much: memory that NumPy owns does not come

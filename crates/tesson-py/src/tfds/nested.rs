@@ -7,13 +7,13 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tesson::tfds::features::{Batch, Node, Schema, Stream, Value};
 
-use super::kit::Kit;
+use super::array_maker::ArrayMaker;
 
-/// Decoded examples, for as long as somebody may ask for a part of one.
+/// Decoded examples, for as long as a part of one may be requested.
 pub(super) struct Examples {
     pub(super) batch: Batch,
     pub(super) schema: Arc<Schema>,
-    pub(super) kit: Arc<Kit>,
+    pub(super) array_maker: Arc<ArrayMaker>,
 }
 
 /// A step down into an example.
@@ -67,11 +67,11 @@ impl Examples {
                 }
                 Ok(dict.into_any())
             }
-            Value::Array(array) => self.kit.array(py, array),
-            Value::Ragged(ragged) => self.kit.ragged(py, ragged),
+            Value::Array(array) => self.array_maker.array(py, array),
+            Value::Ragged(ragged) => self.array_maker.ragged(py, ragged),
             Value::Stream(_) => {
                 let elements = NestedElements { examples: Arc::clone(self), place: place.clone() };
-                self.kit.nested.bind(py).call1((elements,))
+                self.array_maker.nested.bind(py).call1((elements,))
             }
         }
     }

@@ -5,27 +5,22 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use tesson::Error;
-use tesson::tfds::{ExampleBatch, Reader};
+use tesson::tfds::{ExampleBatch, InterruptibleReader, Reader};
 
+use super::array_maker::ArrayMaker;
 use super::dataset::PreparedDataset;
 use super::examples::Maker;
-use super::kit::Kit;
-use super::request::{Origin, Request, Shaped, WARNINGS};
-use super::{Memory, alone, batches, passes_at, restore, saved, until_signal};
-use crate::calls::released;
-use crate::errors::{misuse, raise};
-use crate::log;
+use super::request::{Origin, Request, Shaped};
+use super::{Memory, alone, batches, call, passes_at, restore, saved, until_signal};
+use crate::errors::misuse;
 use crate::state::{from_python, to_python};
 use crate::turn::Turn;
-
-/// Examples between two looks for signals, over all workers.
-const BETWEEN_SIGNALS: usize = 1 << 12;
 
 /// Reads the examples of a plan.
 #[pyclass(frozen, module = "tesson._tesson")]
 pub(crate) struct ExampleReader {
     turn: Turn<Box<Inner>>,
-    kit: Arc<Kit>,
+    array_maker: Arc<ArrayMaker>,
     maker: Maker,
     shaped: Shaped,
     with_ids: bool,
@@ -34,7 +29,7 @@ pub(crate) struct ExampleReader {
 }
 
 struct Inner {
-    reader: Reader,
+    reader: InterruptibleReader,
     rows: ExampleBatch,
     memory: Memory,
 }
@@ -42,33 +37,15 @@ struct Inner {
 impl Inner {
     /// One worker's share of the next `n` examples; returns how many all workers together get.
     fn read(&mut self, py: Python<'_>, n: usize, workers: usize, rank: usize) -> PyResult<usize> {
-        let before = self.reader.state();
         self.rows.clear();
         self.memory.reserve(&mut self.rows);
-        // So many at a time that each worker's share of all is its share of each.
-        let most = BETWEEN_SIGNALS.next_multiple_of(workers);
-        let mut all = 0;
-        while all < n {
-            if let Err(signal) = py.check_signals() {
-                // As if the call had not been made.
-                self.reader.restore(&before).map_err(|e| raise(py, e))?;
-                return Err(signal);
-            }
-            let ask = (n - all).min(most);
-            let found = released(py, || match workers {
-                1 => {
-                    let start = self.rows.len();
-                    self.reader.read(ask, &mut self.rows).map(|()| self.rows.len() - start)
-                }
-                _ => self.reader.read_share(ask, workers, rank, &mut self.rows),
-            })?;
-            let found = found.map_err(|e| raise(py, e))?;
-            all += found;
-            if found < ask {
-                break;
-            }
-        }
-        Ok(all)
+        py.check_signals()?;
+        until_signal(py, |interrupted| match workers {
+            1 => self.reader.read(n, &mut self.rows, interrupted).map(|()| self.rows.len()),
+            _ => self.reader.load(&mut self.rows, interrupted, move |reader, rows, _| {
+                reader.read_share(n, workers, rank, rows)
+            }),
+        })
     }
 
     fn ids<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
@@ -91,15 +68,15 @@ impl ExampleReader {
     #[new]
     fn new(py: Python<'_>, prepared: &PreparedDataset, request: Request<'_>) -> PyResult<ExampleReader> {
         let reader = request.open(py, prepared)?;
-        let kit = Arc::new(Kit::new(py)?);
+        let array_maker = Arc::new(ArrayMaker::new(py)?);
         Ok(ExampleReader {
-            maker: Maker::new(py, reader.schema(), Arc::clone(&kit), request.marks_absent),
+            maker: Maker::new(py, reader.schema(), Arc::clone(&array_maker), request.marks_absent),
             turn: Turn::new(Box::new(Inner {
                 rows: ExampleBatch::new(reader.schema()),
                 memory: Memory::default(),
-                reader,
+                reader: InterruptibleReader::new(reader),
             })),
-            kit,
+            array_maker,
             shaped: request.shape()?,
             with_ids: request.with_ids,
             marks_absent: request.marks_absent,
@@ -123,18 +100,20 @@ impl ExampleReader {
         }
         let (batch, ids, all, before) = alone(py, &self.turn, |inner| {
             let before = inner.reader.state();
-            let all = inner.read(py, n, workers, rank);
-            log::flush(py, WARNINGS);
-            let all = all?;
+            let all = inner.read(py, n, workers, rank)?;
             let ids = if self.with_ids { Some(inner.ids(py)?) } else { None };
             Ok((inner.memory.take(inner.reader.schema(), &mut inner.rows), ids, all, before))
         })?;
-        let made = batches::batch(py, &self.kit, self.maker.schema(), batch, self.marks_absent, pads);
+        let made = batches::batch(py, &self.array_maker, self.maker.schema(), batch, self.marks_absent, pads);
         let batch = match made {
             Ok(batch) => batch,
             Err(error) => {
                 // As if the call had not been made.
-                alone(py, &self.turn, |inner| inner.reader.restore(&before).map_err(|e| raise(py, e)))?;
+                alone(py, &self.turn, |inner| {
+                    call(py, &mut inner.reader, move |reader, interrupted| {
+                        Ok(reader.restore_with(&before, interrupted)?)
+                    })
+                })?;
                 return Err(error);
             }
         };
@@ -146,12 +125,12 @@ impl ExampleReader {
 
     /// The examples at these places of the split.
     fn read_at<'py>(&self, py: Python<'py>, places: Vec<u64>) -> PyResult<Bound<'py, PyList>> {
-        self.random(py, |inner, _| inner.reader.read_at(&places, &mut inner.rows))
+        self.random(py, move |reader, rows, _| reader.read_at(&places, rows))
     }
 
     /// The example at a place of a traversal, both counted from 0.
     fn read_nth<'py>(&self, py: Python<'py>, traversal: u64, place: u64) -> PyResult<Bound<'py, PyList>> {
-        self.random(py, |inner, go_on| inner.reader.read_nth(traversal, place, &mut inner.rows, go_on))
+        self.random(py, move |reader, rows, interrupted| reader.read_nth(traversal, place, rows, interrupted))
     }
 
     /// Examples of the split.
@@ -162,14 +141,16 @@ impl ExampleReader {
     /// Examples of a traversal, by the files where nothing checks what the dataset says; None if it has no end.
     fn length(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         self.origin.check(py)?;
-        alone(py, &self.turn, |inner| py.detach(|| inner.reader.counted_len()).map_err(|e| raise(py, e)))
+        alone(py, &self.turn, |inner| call(py, &mut inner.reader, |reader, _| reader.counted_len()))
     }
 
     /// Goes to a place of a traversal, of the present one if none is named; both count from 0.
     fn go_to(&self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
         self.origin.check(py)?;
         alone(py, &self.turn, |inner| {
-            until_signal(py, |go_on| inner.reader.seek_with(traversal, place, go_on))
+            call(py, &mut inner.reader, move |reader, interrupted| {
+                reader.seek_with(traversal, place, interrupted)
+            })
         })
     }
 
@@ -181,7 +162,9 @@ impl ExampleReader {
     /// Begins the traversal before which shuffles have begun these numbers of passes.
     fn begin_after(&self, py: Python<'_>, passes: Vec<u64>) -> PyResult<()> {
         self.origin.check(py)?;
-        alone(py, &self.turn, |inner| inner.reader.begin_after(&passes).map_err(|e| raise(py, e)))
+        alone(py, &self.turn, |inner| {
+            call(py, &mut inner.reader, move |reader, _| Ok(reader.begin_after(&passes)?))
+        })
     }
 
     /// Passes that each shuffle has begun so far, as far as examples were given of them.
@@ -189,14 +172,14 @@ impl ExampleReader {
         alone(py, &self.turn, |inner| passes_at(py, &inner.reader, &inner.reader.state()))
     }
 
-    /// Where the reader stands; also behind a fork.
+    /// Where the reader stands; also after a fork.
     fn state<'py>(&self, py: Python<'py>, include_buffers: bool) -> PyResult<Bound<'py, PyAny>> {
         let look = |inner: &Inner| inner.reader.to_json(&inner.reader.state());
         let state = match (!include_buffers).then(|| self.turn.peek(|inner| look(inner))).flatten() {
             Some(state) => state,
             None => alone(py, &self.turn, |inner| {
                 let state = inner.reader.state();
-                saved(py, &mut inner.reader, &state, include_buffers)
+                saved(py, &mut inner.reader, state, include_buffers)
             })?,
         };
         to_python(py, &state)
@@ -206,7 +189,7 @@ impl ExampleReader {
     fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>, force: bool) -> PyResult<()> {
         self.origin.check(py)?;
         let state = from_python(state)?;
-        alone(py, &self.turn, |inner| restore(py, &mut inner.reader, &state, force))
+        alone(py, &self.turn, |inner| restore(py, &mut inner.reader, state, force))
     }
 }
 
@@ -214,12 +197,15 @@ impl ExampleReader {
     fn random<'py>(
         &self,
         py: Python<'py>,
-        read: impl FnOnce(&mut Inner, &mut dyn FnMut() -> bool) -> Result<(), Error> + Send,
+        read: impl FnOnce(&mut Reader, &mut ExampleBatch, &mut dyn FnMut() -> bool) -> Result<(), Error>
+        + Send
+        + 'static,
     ) -> PyResult<Bound<'py, PyList>> {
         self.origin.check(py)?;
         let (batch, ids) = alone(py, &self.turn, |inner| {
             inner.rows.clear();
-            until_signal(py, |go_on| read(inner, go_on))?;
+            let (reader, rows) = (&mut inner.reader, &mut inner.rows);
+            until_signal(py, |interrupted| reader.load(rows, interrupted, read))?;
             let ids = if self.with_ids { Some(inner.ids(py)?) } else { None };
             Ok((inner.memory.take(inner.reader.schema(), &mut inner.rows), ids))
         })?;

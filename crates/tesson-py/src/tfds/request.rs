@@ -146,7 +146,7 @@ impl Origin {
     }
 
     /// Whether Python knows of a fork since: free, where asking the system costs as much as making an example.
-    pub(super) fn is_behind_a_fork(&self) -> bool {
+    pub(super) fn was_forked(&self) -> bool {
         self.forks != FORKS.load(Ordering::Relaxed)
     }
 
@@ -157,7 +157,7 @@ impl Origin {
 
     /// Refuses to read in another process.
     pub(super) fn check(&self, py: Python<'_>) -> PyResult<()> {
-        if !self.is_behind_a_fork() && !self.is_foreign() {
+        if !self.was_forked() && !self.is_foreign() {
             return Ok(());
         }
         let what =

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, overload
@@ -518,6 +517,6 @@ def _known(given: Mapping[str, Any], options: Any, function: str, *more: str) ->
     names = [*more, *options.__annotations__]
     for name in given:
         if name not in names:
-            near = difflib.get_close_matches(name, names, 1)
-            hint = f", did you mean `{near[0]}`?" if near else f", expected some of {', '.join(names)}"
+            near = _tesson.nearest_name(name, names)
+            hint = f", did you mean `{near}`?" if near else f", expected some of {', '.join(names)}"
             raise TypeError(f"{function}() has no argument `{name}`{hint}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import operator
 import os
@@ -155,8 +154,8 @@ class Writer:
                 yield from self._flat(_columns(here, value), here) if value is not None else ()
             else:
                 known = [*self._features, *self._dictionaries]
-                near = difflib.get_close_matches(here, known, 1)
-                hint = f", did you mean `{near[0]}`?" if near else f"; there are {', '.join(self._features)}"
+                near = _tesson.nearest_name(here, known)
+                hint = f", did you mean `{near}`?" if near else f"; there are {', '.join(self._features)}"
                 raise KeyError(f"the dataset has no feature `{here}`{hint}")
 
     def _given(self, path: str, value: Any) -> tuple[str, list[list[int]], Any]:

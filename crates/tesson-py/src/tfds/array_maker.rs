@@ -6,18 +6,18 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyString, PyTuple};
 use tesson::tfds::features::{Array, DType, Ragged, Slice};
 
-/// What values are made with.
-pub(super) struct Kit {
+/// Makes arrays with NumPy and the classes of `tesson.tfds.values`.
+pub(super) struct ArrayMaker {
     pub(super) numpy: Py<PyModule>,
     ragged: Py<PyAny>,
     pub(super) nested: Py<PyAny>,
     bfloat16: Py<PyAny>,
 }
 
-impl Kit {
-    pub(super) fn new(py: Python<'_>) -> PyResult<Kit> {
+impl ArrayMaker {
+    pub(super) fn new(py: Python<'_>) -> PyResult<ArrayMaker> {
         let values = py.import("tesson.tfds.values")?;
-        Ok(Kit {
+        Ok(ArrayMaker {
             numpy: py.import("numpy")?.unbind(),
             ragged: values.getattr("Ragged")?.unbind(),
             nested: values.getattr("NestedDataset")?.unbind(),
