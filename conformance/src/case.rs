@@ -89,12 +89,30 @@ impl Case {
     pub fn parse(dir: &Path, text: &str) -> Result<Case, String> {
         let json: Value = serde_json::from_str(text).map_err(|e| e.to_string())?;
         let steps = json["steps"].as_array().ok_or("`steps` is no list")?;
-        Ok(Case {
+        let mut case = Case {
             dir: dir.to_path_buf(),
             deviation: json["deviation"].as_str().map(str::to_string),
             source: json["source"].as_object().ok_or("`source` is no object")?.clone(),
             steps: steps.iter().map(step).collect::<Result<_, _>>()?,
-        })
+        };
+        case.complete_pictures();
+        Ok(case)
+    }
+
+    /// Pictures lie in the case's folder, which was the working directory, and a truncated JPEG was accepted.
+    fn complete_pictures(&mut self) {
+        let root = self.dir.display().to_string();
+        let accepts =
+            self.deviation.as_ref().is_some_and(|sentence| sentence.contains("onCorruptImage = \"accept\""));
+        for deserializer in self.deserializers_mut() {
+            let Some(name) = deserializer["type"].as_str().map(str::to_owned) else { continue };
+            if name == "ImageDeserializer" {
+                deserializer["root"] = root.clone().into();
+            }
+            if accepts && name.ends_with("ImageDeserializer") {
+                deserializer["onCorruptImage"] = "accept".into();
+            }
+        }
     }
 
     /// The same case under other rules.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use tesson::store::{FakeStore, MemoryStore, Mishap, Store};
+use tesson::store::{FakeStore, InjectedFault, MemoryStore, Store};
 use tesson::{Layout, Minibatch, Samples, Source, SourceConfig, config};
 
 use crate::{binary, marked, prepared, user};
@@ -205,10 +205,10 @@ pub fn dawdling(inner: Arc<dyn Store>, seed: u64) -> FakeStore {
             .wrapping_mul(0xd134_2543_de82_ef95)
             >> 57;
         match dice {
-            0..40 => Mishap::Short(1 + dice as usize * 7),
-            40..60 => Mishap::Delay(dice as u32),
-            60..64 => Mishap::Error(std::io::ErrorKind::Interrupted),
-            _ => Mishap::None,
+            0..40 => InjectedFault::Short(1 + dice as usize * 7),
+            40..60 => InjectedFault::Delay(dice as u32),
+            60..64 => InjectedFault::Error(std::io::ErrorKind::Interrupted),
+            _ => InjectedFault::None,
         }
     })
 }

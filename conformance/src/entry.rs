@@ -161,7 +161,7 @@ pub fn ctf_decode(bytes: &[u8]) {
 /// sequences with the same faults.
 pub fn cbf_decode(bytes: &[u8]) {
     let Some((&choice, file)) = bytes.split_first() else { return };
-    let file = InMemory(file);
+    let file = InMemory::new(file);
     let options = Section(vec![("file".into(), Value::Text("input.cbf".into()))]);
     let defaults = ReaderDefaults {
         element: if choice & 1 == 1 { Element::F64 } else { Element::F32 },
@@ -240,8 +240,8 @@ fn open(bytes: &[u8]) -> Option<(Box<dyn Deserializer>, Memory<'_>)> {
     let options = Options::new(format.options, &options, "").expect("the options are right");
     // Some choices exclude each other.
     let mut deserializer = (format.open)(&options, &defaults).ok()?;
-    deserializer.prepare(&InMemory(file)).ok()?;
-    Some((deserializer, InMemory(file)))
+    deserializer.prepare(&InMemory::new(file)).ok()?;
+    Some((deserializer, InMemory::new(file)))
 }
 
 /// A decoded sequence with all that is known of it.

@@ -30,7 +30,7 @@ pub mod ways;
 pub use case::{Case, From, Request, Rules, Step, Times};
 pub use cli::Cli;
 pub use compare::{Element, compare, compare_all};
-pub use expected::{expected, with_later_fault};
+pub use expected::{expected, with_allowed_pictures, with_later_fault};
 pub use find::{Folder, case_folders, shared_cases};
 pub use reader::{Reader, run};
 pub use rust_api::RustApi;

@@ -1,9 +1,6 @@
 //! Files of records from outside: read in every way, with the same answer or the same complaint.
 
-use std::ops::Range;
-
-use tesson::Error;
-use tesson::deserializer::{Fetch, InMemory, ReadContext, ResourceId};
+use tesson::deserializer::{InMemory, ResourceId};
 use tesson::records::{End, Fault, RecordFile, RecordKind, Records, Want};
 
 /// From one block header of an ArrayRecord file to the next.
@@ -26,56 +23,14 @@ pub fn array_record_read(bytes: &[u8]) {
     read_every_way(RecordKind::ArrayRecord, &file);
 }
 
-/// A file in memory, of which not more than this is read at once.
-struct Memory<'a> {
-    bytes: &'a [u8],
-    largest: u64,
-}
-
-impl Fetch for Memory<'_> {
-    fn size(&self, _: ResourceId) -> Result<u64, Error> {
-        Ok(self.bytes.len() as u64)
-    }
-
-    fn read_after(
-        &self,
-        resource: ResourceId,
-        range: Range<u64>,
-        keep: usize,
-        into: &mut Vec<u8>,
-    ) -> Result<(), Error> {
-        assert!(keep as u64 + range.end - range.start <= self.largest, "{range:?} is too much at once");
-        InMemory(self.bytes).read_after(resource, range, keep, into)
-    }
-
-    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
-        None
-    }
-
-    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
-
-    fn context(&self) -> &dyn ReadContext {
-        self
-    }
-}
-
-impl ReadContext for Memory<'_> {
-    fn largest(&self) -> u64 {
-        self.largest
-    }
-
-    fn progress(&self, _: u64) {}
-
-    fn cancelled(&self) -> bool {
-        false
-    }
-}
+/// A file in memory.
+type Memory<'a> = InMemory<&'a [u8]>;
 
 type Found = Vec<Result<Vec<u8>, Fault>>;
 
 fn read_every_way(kind: RecordKind, bytes: &[u8]) {
     for largest in [1 << 20, 4 << 10] {
-        let bytes = Memory { bytes, largest };
+        let bytes = Memory { largest, ..Memory::new(bytes) };
         let new = || kind.reader(ResourceId(0));
         let whole = in_blocks(&*new(), &bytes, u64::MAX, u64::MAX);
         let known = new();

@@ -170,8 +170,8 @@ impl ChunkSource for Custom {
         vec![x, StreamInfo::sparse("y", 7, Element::F32)]
     }
 
-    fn n_chunks(&self) -> u32 {
-        1
+    fn n_chunks(&self) -> Result<u32, UserError> {
+        Ok(1)
     }
 
     fn read(&self, _: u32) -> Result<Vec<StreamColumn>, UserError> {

@@ -9,12 +9,18 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use counting::{alone, peak};
+use tesson::config::Transforms;
 use tesson::convert::{self, Form};
+use tesson::deserializer::Scratch;
+use tesson::deserializer::transform::{
+    Draw, Input, InputValues, Output, OutputValues, SampleType, Transform,
+};
+use tesson::deserializer::user::UserError;
 use tesson::files::Existing;
 use tesson::store::MemoryStore;
 use tesson::tfds::example::{Value, write};
 use tesson::tfds::{DatasetWriter, ExampleBatch, ExampleValue, OnDamage, Reader, ReaderLimits};
-use tesson::{Source, config, tfds};
+use tesson::{Shape, Source, config, tfds};
 use tesson_conformance::prepared;
 
 /// A format: the file that is made of rows of text, and the deserializer that reads it.
@@ -189,15 +195,21 @@ fn peak_of_held(
     let config = config::from_json(&json).expect("the configuration is right");
     peak(|| {
         let mut source = Source::open_in(&config, &store).map_err(|e| e.to_string())?;
-        let mut seen = 0;
-        let mut held = VecDeque::new();
-        while let Some(minibatch) = source.next_minibatch(size).map_err(|e| e.to_string())? {
-            seen += minibatch.n_sequences();
-            held.push_back(minibatch);
-            held.drain(..held.len().saturating_sub(n_held));
-        }
-        Ok(seen)
+        read_all(&mut source, size, n_held)
     })
+}
+
+/// Reads to the end of the data, holding this many minibatches while waiting for another one; returns how many sequences
+/// there were or what is wrong with them.
+fn read_all(source: &mut Source, size: u64, n_held: usize) -> Result<usize, String> {
+    let mut seen = 0;
+    let mut held = VecDeque::new();
+    while let Some(minibatch) = source.next_minibatch(size).map_err(|e| e.to_string())? {
+        seen += minibatch.n_sequences();
+        held.push_back(minibatch);
+        held.drain(..held.len().saturating_sub(n_held));
+    }
+    Ok(seen)
 }
 
 const WIDE_ORDERS: [&str; 3] = [r#""randomize": false"#, r#""randomize": true"#, r#""randomize": "global""#];
@@ -234,6 +246,112 @@ fn large_minibatches_are_made_within_the_limit() {
         let (seen, _) = peak_of_wide(&rows, 25_000, order, limit, 128);
         let what = "the minibatch takes 12801536 bytes, at most 12582912 fit into this `memoryLimit`; choose a smaller size, or a `memoryLimit` of 17068715";
         assert_eq!(seen, Err(what.into()), "{order}");
+    }
+}
+
+#[test]
+fn truncated_minibatches_are_made_within_the_limit() {
+    let _alone = alone();
+    let limit = 16 << 20;
+    // A row takes 100 kB. A slot holds two rows where sequences have one, and up to ten where they have five.
+    for (rows_of_sequence, sizes) in
+        [(1, &[(4, 1), (16, 1), (24, 1), (32, 1), (38, 0)][..]), (5, &[(4, 1), (8, 1), (9, 0)][..])]
+    {
+        let row = |i: usize| format!("{} |x 1 |s 5\n", i / rows_of_sequence);
+        let rows: String = (0..1500).map(row).collect();
+        for order in WIDE_ORDERS {
+            let order = format!(r#"{order}, "truncated": true, "truncationLength": 1"#);
+            for &(size, n_held) in sizes {
+                let (seen, peak) = peak_of_held(&rows, 25_000, &order, limit, size, n_held);
+                assert_eq!(seen, Ok(1500), "{order}, {size}");
+                assert!(peak <= limit, "{order}, {size}: {peak} bytes at a time, the limit is {limit}");
+            }
+        }
+    }
+}
+
+#[test]
+fn truncated_minibatches_that_are_too_large_are_refused_with_the_limit_that_they_need() {
+    let _alone = alone();
+    let limit = 16 << 20;
+    let rows: String = (0..1500).map(|i| format!("{i} |x 1 |s 5\n")).collect();
+    for order in WIDE_ORDERS {
+        let order = format!(r#"{order}, "truncated": true, "truncationLength": 1"#);
+        for size in [48, 64, 1000] {
+            let (seen, peak) = peak_of_wide(&rows, 25_000, &order, limit, size);
+            let e = seen.expect_err("it takes more than three quarters of the limit");
+            assert!(e.contains("at most 12582912 fit into this `memoryLimit`"), "{order}, {size}: {e}");
+            assert!(peak <= limit, "{order}, {size}: {peak} bytes at a time, the limit is {limit}");
+            let needed = e.rsplit(' ').next().and_then(|n| n.parse().ok()).expect("it names a limit");
+            let (seen, peak) = peak_of_wide(&rows, 25_000, &order, needed, size);
+            assert_eq!(seen, Ok(1500), "{order}, {size}: {e}");
+            assert!(peak <= needed, "{order}, {size}: {peak} bytes at a time, the limit is {needed}");
+        }
+    }
+}
+
+/// Repeats the values of each sample ten times.
+#[derive(Debug)]
+struct TenTimes;
+
+impl Transform for TenTimes {
+    fn name(&self) -> &str {
+        "ten-times"
+    }
+
+    fn identity(&self) -> String {
+        "1".into()
+    }
+
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
+        let dim = input.dims[0].ok_or("found an open dimension")?;
+        Ok(input.clone().with_shape(&Shape::new([10 * dim])))
+    }
+
+    fn apply(
+        &self,
+        input: Input<'_>,
+        output: Output<'_>,
+        _: &mut Draw<'_>,
+        _: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let (InputValues::F32(values), OutputValues::F32(output)) = (input.values, output.values) else {
+            return Err("float32 is expected".into());
+        };
+        for sample in values.chunks(input.shape[0]) {
+            (0..10).for_each(|_| output.extend_from_slice(sample));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn what_transforms_make_is_within_the_limit() {
+    let _alone = alone();
+    let limit = 16 << 20;
+    let rows: String = (0..1500).map(|i| format!("{i} |x 1 |s 5\n")).collect();
+    let store = MemoryStore::new().with("wide.ctf", rows.into_bytes());
+    // 10 kB of a row become 100 kB.
+    let read = |order: &str, size, n_held| {
+        let json = format!(
+            r#"{{"deserializers": [{{"type": "CNTKTextFormatDeserializer", "file": "wide.ctf",
+                "input": {{"x": {{"dim": 1, "format": "dense"}}, "s": {{"dim": 2500, "format": "dense"}}}}}}],
+                {order}, "maxSweeps": 1, "threads": 2, "memoryLimit": {limit}}}"#
+        );
+        let mut config = config::from_json(&json).expect("the configuration is right");
+        config.transforms = Transforms::of("s", [Arc::new(TenTimes) as Arc<dyn Transform>]);
+        peak(|| read_all(&mut Source::open_in(&config, &store).expect("the limit is enough"), size, n_held))
+    };
+    for order in WIDE_ORDERS {
+        for (size, n_held) in [(8, 1), (24, 1), (40, 1), (64, 1), (100, 0), (112, 0)] {
+            let (seen, peak) = read(order, size, n_held);
+            assert_eq!(seen, Ok(1500), "{order}, {size}");
+            assert!(peak <= limit, "{order}, {size}: {peak} bytes at a time, the limit is {limit}");
+        }
+        let (seen, peak) = read(order, 120, 0);
+        let what = "the minibatch takes 13201440 bytes, at most 12582912 fit into this `memoryLimit`; choose a smaller size, or a `memoryLimit` of 17601920";
+        assert_eq!(seen, Err(what.into()), "{order}");
+        assert!(peak <= limit, "{order}: {peak} bytes at a time, the limit is {limit}");
     }
 }
 

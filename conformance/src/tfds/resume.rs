@@ -42,7 +42,7 @@ fn places(case: &Case, len: u64) -> Vec<u64> {
     places
 }
 
-/// Goes on from places of every traversal.
+/// Resumes from positions in every traversal.
 ///
 /// # Errors
 /// The first place behind which something else comes.
