@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::run::{cargo, tee};
 
-/// What is shown: a sentence, and the arguments of `tesson`.
+/// The steps of the demo: a sentence, and the arguments of `tesson`.
 const SHOWN: &[(&str, &[&str])] = &[
     (
         "What is in the data: 1437 handwritten digits of 8 x 8 pixels, as text.",
@@ -25,7 +25,7 @@ What to try next:
   cargo install --path crates/tesson-cli                             the command, as fast as it is
   tesson read examples/digits/digits.json --minibatch-size 2 --take 1 --json
   tesson read --help
-  cargo xtask venv && .venv/bin/python examples/train_softmax.py     trains on these digits, stops, and goes on
+  cargo xtask venv && .venv/bin/python examples/train_softmax.py     trains on these digits, stops, and resumes
   cargo xtask test                                                   runs everything that is tested";
 
 /// How the command is built for it: a first look should not take minutes.

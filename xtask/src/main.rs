@@ -22,99 +22,65 @@ mod words;
 
 use std::process::ExitCode;
 
-/// A job: its name, what follows it on the command line, one sentence, and what it does with those arguments.
-struct Job {
-    name: &'static str,
-    arguments: &'static str,
-    help: &'static str,
-    run: fn(&[String]) -> ExitCode,
-}
+/// A job: its name, and what it does with the arguments after it.
+type Job = (&'static str, fn(&[String]) -> ExitCode);
 
 const JOBS: &[Job] = &[
-    Job {
-        name: "demo",
-        arguments: "",
-        help: "Read the digits in examples/ and show their first minibatches; needs nothing but Rust.",
-        run: demo::main,
-    },
-    Job {
-        name: "test",
-        arguments: "[STEP…]",
-        help: "Everything CI does, or only these steps of it; `cargo xtask test --list` names them.",
-        run: suite::main,
-    },
-    Job {
-        name: "tidy",
-        arguments: "",
-        help: "The rules of the house that no compiler checks; part of `test`.",
-        run: tidy::main,
-    },
-    Job {
-        name: "venv",
-        arguments: "",
-        help: "Make .venv, install what the Python tests need, build the extension into it; part of `test`.",
-        run: python::main,
-    },
-    Job {
-        name: "manual",
-        arguments: "",
-        help: "Write docs/options.md and docs/errors.md from the tables in the code; a test compares them.",
-        run: jobs::manual,
-    },
-    Job {
-        name: "api",
-        arguments: "",
-        help: "Write docs/public-api.txt, the public items of the façade; a test compares them.",
-        run: jobs::api,
-    },
-    Job {
-        name: "bench",
-        arguments: "[MEGABYTES]",
-        help: "Make the corpora of bench/ and measure them all (release build); not part of CI.",
-        run: jobs::bench,
-    },
-    Job {
-        name: "miri",
-        arguments: "[CRATE…]",
-        help: "Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.",
-        run: jobs::miri,
-    },
-    Job {
-        name: "fuzz",
-        arguments: "[TARGET [SECONDS]]",
-        help: "Fuzz one target, or each for a minute (nightly, cargo-fuzz); not part of CI.",
-        run: jobs::fuzz,
-    },
+    ("demo", demo::main),
+    ("test", suite::main),
+    ("tidy", tidy::main),
+    ("venv", python::main),
+    ("manual", jobs::manual),
+    ("api", jobs::api),
+    ("bench", jobs::bench),
+    ("miri", jobs::miri),
+    ("fuzz", jobs::fuzz),
 ];
+
+const HELP: &str = "\
+cargo xtask JOB
+
+  demo                        Read the digits in examples/ and show their first minibatches; needs nothing but Rust.
+  test [STEP…]                Everything CI does, or only these steps of it; `cargo xtask test --list` names them.
+  tidy                        The rules of the house that no compiler checks; part of `test`.
+  venv                        Make .venv, install what the Python tests need, build the extension into it; part of `test`.
+  manual                      Write docs/options.md and docs/errors.md from the tables in the code; a test compares them.
+  api                         Write docs/public-api.txt, the public items of the façade; a test compares them.
+  bench [MEGABYTES]           Make the corpora of bench/ and measure them all (release build); not part of CI.
+  miri [CRATE…]               Run the tests of kernels, pools and what opens no files under Miri (nightly); not part of CI.
+  fuzz [TARGET [SECONDS]]     Fuzz one target, or each for a minute (nightly, cargo-fuzz); not part of CI.";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let Some((name, rest)) = arguments.split_first() else {
-        help();
+        println!("{HELP}");
         return ExitCode::from(2);
     };
     if ["help", "-h", "--help"].contains(&name.as_str()) {
-        help();
+        println!("{HELP}");
         return ExitCode::SUCCESS;
     }
-    match JOBS.iter().find(|job| job.name == name) {
-        Some(job) => (job.run)(rest),
+    match JOBS.iter().find(|job| job.0 == name) {
+        Some((_, run)) => run(rest),
         None => {
-            eprintln!("unknown job `{name}`\n");
-            help();
+            eprintln!("unknown job `{name}`\n\n{HELP}");
             ExitCode::from(2)
         }
     }
 }
 
-fn help() {
-    println!("cargo xtask JOB\n");
-    for job in JOBS {
-        println!("  {:<26}  {}", format!("{} {}", job.name, job.arguments), job.help);
-    }
-}
-
 /// Names of all jobs, for checks of what documents tell people to type.
 fn job_names() -> impl Iterator<Item = &'static str> {
-    JOBS.iter().map(|job| job.name).chain(["help"])
+    JOBS.iter().map(|job| job.0).chain(["help"])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_lists_every_job() {
+        let listed = HELP.lines().skip(2).filter_map(|line| line.split_whitespace().next());
+        assert!(listed.eq(JOBS.iter().map(|job| job.0)));
+    }
 }

@@ -8,6 +8,8 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use crate::tally::Tally;
+
 /// What runs longer hangs: a deadlock in a test must not hold a CI machine for hours.
 const LONGEST: Duration = Duration::from_secs(20 * 60);
 
@@ -70,6 +72,11 @@ pub(crate) fn tee(command: &mut Command) -> Outcome {
     let success = child.wait().is_ok_and(|status| status.success()) && in_time;
     let output = kept.lock().expect("passing lines on does not panic").clone();
     Outcome { success, output }
+}
+
+/// Shows and runs a command; one check, which its success passes.
+pub(crate) fn passes(command: &mut Command) -> Tally {
+    Tally::one(tee(command).success)
 }
 
 /// Runs a command silently. `None` if it does not exist or fails.

@@ -32,6 +32,14 @@ impl File {
         self.path.strip_prefix("crates/")?.split('/').next()
     }
 
+    /// The name of source code that ships: its path within its crate or package, without the extension.
+    pub(crate) fn source_name(&self) -> Option<&str> {
+        let within = |folder: &str| self.path.split_once(folder).map(|(_, name)| name);
+        let rust = within("/src/").and_then(|name| name.strip_suffix(".rs"));
+        let name = rust.or_else(|| within("/python/tesson/")?.strip_suffix(".py"))?;
+        self.member().map(|_| name)
+    }
+
     /// The lines of Rust that ship, from 1: no comments, and nothing of what only tests compile.
     ///
     /// Tests stand last in a file, or in files and folders named for them (docs: the style of this repository), so

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use crate::run::{Outcome, answer, cargo, has_cargo_command, program, tee};
+use crate::run::{answer, cargo, has_cargo_command, passes, program, tee};
 use crate::tally::Tally;
 use crate::{licences, python, readme, tidy};
 
@@ -16,75 +16,46 @@ struct Step {
     run: fn() -> Tally,
 }
 
-const STEPS: &[Step] = &[
-    Step { name: "tidy", help: "the rules of the house", budget_s: 5, run: tidy::check },
-    Step { name: "format", help: "rustfmt changes nothing", budget_s: 30, run: format },
-    Step { name: "clippy", help: "clippy warns of nothing", budget_s: 300, run: clippy },
-    Step { name: "rust", help: "unit tests, integration tests, conformance", budget_s: 600, run: rust },
-    Step { name: "doctest", help: "examples in documentation", budget_s: 120, run: doctests },
-    Step { name: "doc", help: "rustdoc warns of nothing", budget_s: 90, run: doc },
-    Step {
-        name: "python",
-        help: "pytest: API, examples, conformance, doctests",
-        budget_s: 300,
-        run: python::tests,
-    },
-    Step {
-        name: "stubs",
-        help: "stubs agree with the module; mypy agrees with the package",
-        budget_s: 60,
-        run: python::stubs,
-    },
-    Step { name: "readme", help: "what README.md tells to type works", budget_s: 60, run: readme::check },
-    Step {
-        name: "licences",
-        help: "dependencies have licences that deny.toml allows",
-        budget_s: 10,
-        run: licences::check,
-    },
-];
-
-/// A tool, how to see that it is there, and how to get it.
-struct Tool {
-    name: &'static str,
-    is_there: fn() -> bool,
-    /// What happens without it.
-    without: &'static str,
-    install: &'static str,
+const fn step(name: &'static str, budget_s: u64, run: fn() -> Tally, help: &'static str) -> Step {
+    Step { name, help, budget_s, run }
 }
 
+const STEPS: &[Step] = &[
+    step("tidy", 5, tidy::check, "the rules of the house"),
+    step("format", 30, format, "rustfmt changes nothing"),
+    step("clippy", 300, clippy, "clippy warns of nothing"),
+    step("rust", 600, rust, "unit tests, integration tests, conformance"),
+    step("doctest", 120, doctests, "examples in documentation"),
+    step("doc", 90, doc, "rustdoc warns of nothing"),
+    step("python", 300, python::tests, "pytest: API, examples, conformance, doctests"),
+    step("stubs", 60, python::stubs, "stubs agree with the module; mypy agrees with the package"),
+    step("readme", 60, readme::check, "what README.md tells to type works"),
+    step("licences", 10, licences::check, "dependencies have licences that deny.toml allows"),
+];
+
+/// A tool, whether it is there, and what happens without it and how to install it.
+type Tool = (&'static str, fn() -> bool, &'static str);
+
 const TOOLS: &[Tool] = &[
-    Tool {
-        name: "rustfmt",
-        is_there: || has_cargo_command("fmt"),
-        without: "the step `format` fails",
-        install: "rustup component add rustfmt",
-    },
-    Tool {
-        name: "clippy",
-        is_there: || has_cargo_command("clippy"),
-        without: "the step `clippy` fails",
-        install: "rustup component add clippy",
-    },
-    Tool {
-        name: "cargo-nextest",
-        is_there: || has_cargo_command("nextest"),
-        without: "`cargo test` runs the tests, one binary after the other",
-        install: "cargo install cargo-nextest --locked",
-    },
-    Tool {
-        name: "cargo-deny",
-        is_there: || has_cargo_command("deny"),
-        without: "only licences are checked, not advisories",
-        install: "cargo install cargo-deny --locked",
-    },
-    Tool {
-        name: "nasm",
+    ("rustfmt", || has_cargo_command("fmt"), "the step `format` fails; rustup component add rustfmt"),
+    ("clippy", || has_cargo_command("clippy"), "the step `clippy` fails; rustup component add clippy"),
+    (
+        "cargo-nextest",
+        || has_cargo_command("nextest"),
+        "`cargo test` runs the tests, one binary after the other; cargo install cargo-nextest --locked",
+    ),
+    (
+        "cargo-deny",
+        || has_cargo_command("deny"),
+        "only licences are checked, not advisories; cargo install cargo-deny --locked",
+    ),
+    (
+        "nasm",
         // Elsewhere the C compiler assembles what there is.
-        is_there: || cfg!(not(target_arch = "x86_64")) || answer(program("nasm").arg("-v")).is_some(),
-        without: "JPEG is decoded without SIMD, to the same pixels",
-        install: "apt install nasm, brew install nasm; then cargo clean -p mozjpeg-sys",
-    },
+        || cfg!(not(target_arch = "x86_64")) || answer(program("nasm").arg("-v")).is_some(),
+        "JPEG is decoded without SIMD, to the same pixels; apt install nasm, brew install nasm, then cargo clean -p \
+         mozjpeg-sys",
+    ),
 ];
 
 /// Runs all steps, or those named.
@@ -110,8 +81,8 @@ fn list() {
 }
 
 fn say_what_is_missing() {
-    for tool in TOOLS.iter().filter(|t| !(t.is_there)()) {
-        println!("missing: {} ({}); install it with: {}", tool.name, tool.without, tool.install);
+    for (name, _, without) in TOOLS.iter().filter(|(_, is_there, _)| !is_there()) {
+        println!("missing: {name}: without it {without}");
     }
     if let Err(missing) = python::find() {
         println!("missing: {missing}");
@@ -136,12 +107,8 @@ fn summary(results: &[(&Step, Tally, Duration)]) -> ExitCode {
     ExitCode::from(u8::from(total.failed > 0))
 }
 
-fn one(outcome: &Outcome) -> Tally {
-    Tally::one(outcome.success)
-}
-
 fn format() -> Tally {
-    one(&tee(&mut cargo(&["fmt", "--all", "--check"])))
+    passes(&mut cargo(&["fmt", "--all", "--check"]))
 }
 
 fn clippy() -> Tally {
@@ -149,7 +116,7 @@ fn clippy() -> Tally {
     let mut without_features = cargo(&["clippy"]);
     without_features.args(HAVE_FEATURES.iter().flat_map(|name| ["--package", name]));
     without_features.args(["--lib", "--bins", "--no-default-features", "--", "-D", "warnings"]);
-    one(&tee(&mut cargo(&all))) + one(&tee(&mut without_features))
+    passes(&mut cargo(&all)) + passes(&mut without_features)
 }
 
 /// The crates that may be built without some of what they do, as the demo is.
@@ -188,5 +155,5 @@ fn doctests() -> Tally {
 fn doc() -> Tally {
     // The library `tesson` and the program `tesson` would be written to the same page.
     let command = &mut cargo(&["doc", "--workspace", "--lib", "--no-deps"]);
-    one(&tee(command.env("RUSTDOCFLAGS", "-D warnings")))
+    passes(command.env("RUSTDOCFLAGS", "-D warnings"))
 }

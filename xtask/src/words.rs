@@ -1,5 +1,5 @@
-//! The vocabulary: every word of an option is in docs/glossary.md or common, every term is used, and phrases that the style of
-//! this repository replaces by plain ones do not come back.
+//! The vocabulary: every word of an option, a public item or a file name is in docs/glossary.md or common, every term is
+//! used, and phrases that the style of this repository replaces by plain ones do not come back.
 
 use std::collections::BTreeSet;
 
@@ -10,101 +10,18 @@ const GLOSSARY: &str = "docs/glossary.md";
 /// The page that the option tables make.
 const OPTIONS: &str = "docs/options.md";
 
-/// Words of options that need no explanation.
-const COMMON: &[&str] = &[
-    "area",
-    "aspect",
-    "base",
-    "based",
-    "boundaries",
-    "brightness",
-    "bytes",
-    "cache",
-    "category",
-    "center",
-    "channels",
-    "check",
-    "color",
-    "contrast",
-    "crop",
-    "cross",
-    "data",
-    "define",
-    "deserialization",
-    "dev",
-    "dir",
-    "directory",
-    "drop",
-    "dtype",
-    "effect",
-    "empty",
-    "end",
-    "equal",
-    "error",
-    "expand",
-    "file",
-    "fill",
-    "flip",
-    "first",
-    "grayscale",
-    "hash",
-    "height",
-    "hflip",
-    "in",
-    "instance",
-    "keep",
-    "label",
-    "last",
-    "length",
-    "level",
-    "limit",
-    "list",
-    "local",
-    "max",
-    "memory",
-    "mode",
-    "module",
-    "multi",
-    "multithreaded",
-    "name",
-    "num",
-    "number",
-    "numeric",
-    "outer",
-    "pad",
-    "path",
-    "position",
-    "prefix",
-    "prob",
-    "radius",
-    "ratio",
-    "reader",
-    "relative",
-    "right",
-    "saturation",
-    "scale",
-    "share",
-    "side",
-    "size",
-    "skip",
-    "source",
-    "std",
-    "step",
-    "thread",
-    "threaded",
-    "to",
-    "type",
-    "unique",
-    "use",
-    "value",
-    "verbosity",
-    "width",
-];
+/// The public items of the façade.
+const ITEMS: &str = "docs/public-api.txt";
+
+/// Words of options, public items and file names that need no explanation.
+const COMMON: &str = include_str!("../common-words.txt");
 
 /// Phrases, and what to write.
 const REPLACED: &[(&str, &str)] = &[
     (concat!("of one\u{27}s ", "own"), "custom, user-defined"),
     (concat!("gone on ", "with"), "resumed"),
+    (concat!("goes on ", "from"), "resumes from"),
+    (concat!("counted, not ", "told"), "counted but not logged"),
     (concat!("what becomes ", "of"), "how it is handled"),
     (concat!("nobody ", "reads"), "unused"),
     (concat!("what there is ", "for"), "the result, the input"),
@@ -135,23 +52,43 @@ pub(crate) fn unused_terms(files: &[File]) -> Vec<String> {
     unused.map(|(n, term)| format!("{GLOSSARY}:{n}: `{term}` occurs nowhere else")).collect()
 }
 
-/// Words of options that are no terms and not common.
+/// Words of options, public items and file names that are no terms and not common.
 pub(crate) fn unknown_words(files: &[File]) -> Vec<String> {
-    let known: BTreeSet<String> = terms(files)
-        .iter()
-        .flat_map(|(_, term)| term.split([' ', '_']).map(singular).collect::<Vec<_>>())
-        .chain(COMMON.iter().map(|word| singular(word)))
-        .collect();
-    let page = files.iter().find(|file| file.path == OPTIONS).map_or("", |file| &file.text);
-    let mut found = Vec::new();
-    for (n, line) in numbered(page).filter(|(_, line)| line.starts_with("| `") && !line.starts_with("| `T")) {
-        let names = line.split(" | ").next().unwrap_or_default();
-        let words = names.split(|c: char| !c.is_ascii_alphabetic()).flat_map(parts);
-        let unknown = words.map(|word| singular(&word)).filter(|word| !known.contains(word));
-        let what = "neither in docs/glossary.md nor in COMMON (xtask/src/words.rs)";
-        found.extend(unknown.map(|word| format!("{OPTIONS}:{n}: `{word}` is {what}")));
-    }
-    found
+    let terms = terms(files);
+    let terms = terms.iter().flat_map(|(_, term)| term.split([' ', '_']));
+    let known: BTreeSet<String> = terms.chain(COMMON.split_whitespace()).map(singular).collect();
+    let unknown = |name: &str| {
+        let words = name.split(|c: char| !c.is_ascii_alphabetic()).flat_map(parts);
+        words.map(|word| singular(&word)).find(|word| word.len() > 1 && !known.contains(word))
+    };
+    let names = files.iter().flat_map(names_in);
+    let found = names.filter_map(|(place, name)| {
+        let what = "neither in docs/glossary.md nor in xtask/common-words.txt";
+        unknown(name).map(|word| format!("{place}: `{word}` is {what}"))
+    });
+    found.collect()
+}
+
+/// The names that a file is the place of, and where: the options of the manual, the items of the listing, and the file's
+/// own, if it is source code that ships.
+fn names_in(file: &File) -> Vec<(String, &str)> {
+    let name_of = |line| match file.path.as_str() {
+        OPTIONS => str::strip_prefix(line, "| `").filter(|rest| !rest.starts_with('T'))?.split(" | ").next(),
+        ITEMS => item(line),
+        _ => None,
+    };
+    let in_lines =
+        numbered(&file.text).filter_map(|(n, line)| Some((format!("{}:{n}", file.path), name_of(line)?)));
+    let own = file.source_name().map(|name| (file.path.clone(), name));
+    own.into_iter().chain(in_lines).collect()
+}
+
+/// The name of the type, function, constant or module that a line of the listing shows.
+fn item(line: &str) -> Option<&str> {
+    const KINDS: &[&str] = &["mod ", "struct ", "enum ", "trait ", "type ", "const ", "static ", "fn "];
+    let kind = |start: &&str| line.starts_with(*start) || line.contains(&format!("] {start}"));
+    let path = line.split_once(*KINDS.iter().find(|start| kind(start))?)?.1;
+    path.split(['(', '<', ' ', '=']).next()?.rsplit("::").next().map(|name| name.trim_end_matches(':'))
 }
 
 /// The parts of a name in camel case, in lower case; a run of capitals is one part.
@@ -225,6 +162,17 @@ mod tests {
             found[0].starts_with("docs/options.md:2: `banana` is neither in docs/glossary.md"),
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn public_items_and_file_names_of_unknown_words_are_found() {
+        let listing =
+            file(ITEMS, "fn tesson::Sweep::banana(&self)\n#[derive(Debug)] enum tesson::IndexCache\n");
+        let code = file("crates/a/src/kumquat/mod.rs", "");
+        let found = unknown_words(&[glossary(), listing, code]);
+        assert_eq!(found.len(), 2, "{found:?}");
+        assert!(found[0].starts_with("docs/public-api.txt:1: `banana` is neither"), "{found:?}");
+        assert!(found[1].starts_with("crates/a/src/kumquat/mod.rs: `kumquat` is neither"), "{found:?}");
     }
 
     #[test]
