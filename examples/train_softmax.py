@@ -5,7 +5,7 @@
 shows three things:
 
 1. The classifier learns: on digits it has not seen it does far better than one trained on shuffled labels.
-2. A run that is stopped and goes on ends in the weights of a run that is not, to the last bit.
+2. A run that is stopped and resumed ends with the weights of a run that is not, to the last bit.
 3. What has to be saved for that: the weights, and a small dictionary from the source.
 
 A run can also be stopped and continued by hand, in two processes::
@@ -98,7 +98,7 @@ def save(path, weights, source):
 
 
 def load(path, source):
-    """The weights of a saved run, whose source goes on where that one stood."""
+    """The weights of a saved run, whose source resumes where that one stood."""
     with np.load(path) as saved:
         source.restore_from_checkpoint(json.loads(str(saved["state"])))
         return saved["weights"]
@@ -143,7 +143,7 @@ def main():
     parser.add_argument("--minibatch-size", type=int, default=64, help="images in a minibatch (default: 64)")
     parser.add_argument("--weights", type=Path, help="file (.npz) to keep weights and state in")
     parser.add_argument("--stop-after", type=int, metavar="N", help="stop after N minibatches")
-    parser.add_argument("--resume", action="store_true", help="go on from the weights and state in --weights")
+    parser.add_argument("--resume", action="store_true", help="resume from the weights and state in --weights")
     arguments = parser.parse_args()
     if arguments.weights is None:
         if arguments.resume or arguments.stop_after is not None:

@@ -1,14 +1,15 @@
 //! A custom deserializer in Rust: a text whose lines are sequences of words, and whose samples are letter counts.
 //!
-//! Order, workers, resuming and joining are not its business. Try it:
+//! The engine adds order, workers, resuming and joining. Try it:
 //!
 //! ```sh
 //! cargo run -p tesson --example words -- ARCHITECTURE.md
 //! ```
 
-#![expect(clippy::print_stdout, reason = "an example talks to who runs it")]
+#![expect(clippy::print_stdout, reason = "the output of an example")]
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 use std::{env, fs};
 
 use tesson::config::{json, lower};
@@ -17,7 +18,7 @@ use tesson::deserializer::{
     Data, Deserializer, Format, Offsets, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
     StreamColumn, Values,
 };
-use tesson::{ConfigError, Element, Error, Source, SourceConfig, StreamInfo};
+use tesson::{ConfigError, Element, Error, Source, SourceConfig, StoreError, StreamInfo};
 
 /// Lines in a chunk, the unit of shuffling and of sharing among workers.
 const LINES: usize = 16;
@@ -31,20 +32,30 @@ static FORMAT: Format = Format::new(
 );
 
 fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let file = options.text("file")?;
-    let wrong = |what: String| ConfigError::new(options.path("file"), what);
-    let text = fs::read_to_string(&file).map_err(|e| wrong(format!("{file}: {e}")))?;
-    let lines = text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect();
-    Ok(Box::new(UserDeserializer::new(Arc::new(Words { lines }), defaults).map_err(wrong)?))
+    let words = Arc::new(Words { file: options.text("file")?.into(), lines: OnceLock::new() });
+    let wrong = |what| ConfigError::new(options.path("file"), what);
+    Ok(Box::new(UserDeserializer::new(words, defaults).map_err(wrong)?))
 }
 
 struct Words {
-    lines: Vec<String>,
+    file: PathBuf,
+    /// Read when they are first asked for, not when the options are checked.
+    lines: OnceLock<Vec<String>>,
 }
 
 impl Words {
+    fn lines(&self) -> Result<&[String], UserError> {
+        if self.lines.get().is_none() {
+            let unreadable = |e| Error::from(StoreError::new(self.file.as_path().into(), None, e));
+            let text = fs::read_to_string(&self.file).map_err(unreadable)?;
+            let lines = text.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned);
+            self.lines.get_or_init(|| lines.collect());
+        }
+        Ok(self.lines.get().map_or(&[], Vec::as_slice))
+    }
+
     fn chunk(&self, chunk: u32) -> Result<&[String], UserError> {
-        Ok(self.lines.chunks(LINES).nth(chunk as usize).ok_or("there is no such chunk")?)
+        Ok(self.lines()?.chunks(LINES).nth(chunk as usize).ok_or("there is no such chunk")?)
     }
 }
 
@@ -57,8 +68,8 @@ impl ChunkSource for Words {
         vec![StreamInfo::sparse("letters", 26, Element::F32)]
     }
 
-    fn n_chunks(&self) -> u32 {
-        self.lines.len().div_ceil(LINES) as u32
+    fn n_chunks(&self) -> Result<u32, UserError> {
+        Ok(self.lines()?.len().div_ceil(LINES) as u32)
     }
 
     /// One column of pairs (letter, 1); letters that occur twice in a word are added up for us.
@@ -77,7 +88,7 @@ impl ChunkSource for Words {
         Ok(vec![StreamColumn { samples: Offsets::At(sequences), data }])
     }
 
-    /// Told, so that nothing has to be decoded before the first minibatch.
+    /// Declared, so that nothing has to be decoded before the first minibatch.
     fn lengths(&self, chunk: u32) -> Result<Option<Vec<u32>>, UserError> {
         Ok(Some(self.chunk(chunk)?.iter().map(|line| line.split_whitespace().count() as u32).collect()))
     }
@@ -108,7 +119,7 @@ mod tests {
     const TEXT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../ARCHITECTURE.md");
 
     #[test]
-    fn words_are_joined_with_a_file_without_a_line_about_it() {
+    fn words_are_joined_with_a_file_by_the_engine() {
         let digits = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/digits/train.ctf");
         let pixels = r#"{"features": {"dim": 64, "format": "dense"}}"#;
         let beside =
@@ -133,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_shared_and_resumed_without_a_line_about_it() {
+    fn words_are_shared_and_resumed_by_the_engine() {
         let file = TEXT;
         let config = configured(file, "").unwrap();
         let words_of = |source: &mut Source, rank| {
