@@ -13,6 +13,9 @@ use crate::{errors, state};
 /// Streams, keys, whether a sweep ends, and the state.
 type BatchParts<'py> = (Vec<StreamParts<'py>>, Bound<'py, PyAny>, bool, Bound<'py, PyAny>);
 
+/// The shape that samples of a stream are given; `None` where each minibatch has its own.
+pub(crate) type SampleShape = Option<Arc<[usize]>>;
+
 /// One minibatch; streams are numbered as in the source.
 #[pyclass(frozen, module = "tesson._tesson")]
 pub struct Batch {
@@ -24,7 +27,7 @@ pub struct Batch {
 
 impl Batch {
     /// Wraps a minibatch; `shapes[i]` is the shape that samples of stream `i` are given.
-    pub(crate) fn new(minibatch: Minibatch, shapes: &[Arc<[usize]>]) -> Batch {
+    pub(crate) fn new(minibatch: Minibatch, shapes: &[SampleShape]) -> Batch {
         let (streams, keys, sweep_end, resume) = minibatch.into_parts();
         let streams =
             streams.into_iter().zip(shapes).map(|(s, shape)| StreamArrays::new(s, shape.clone())).collect();

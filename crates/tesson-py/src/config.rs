@@ -7,6 +7,7 @@ use tesson::ConfigError;
 use tesson::Registry;
 use tesson::config::Choices;
 use tesson::config::{OptionDefault, OptionKind, Section, Value};
+use tesson::deserializer::OptionTable;
 
 use crate::calls::Owner;
 use crate::mapping::{self, Entries};
@@ -158,6 +159,16 @@ pub(crate) fn option_table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'
     } else {
         registry().find(name, "").map_err(|e| errors::raise(py, e))?.options
     };
+    rows(py, table)
+}
+
+/// The options of a type of transform, likewise.
+#[pyfunction]
+pub(crate) fn transform_table<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
+    rows(py, registry().find_transform(name, "").map_err(|e| errors::raise(py, e))?.options)
+}
+
+fn rows<'py>(py: Python<'py>, table: &OptionTable) -> PyResult<Bound<'py, PyList>> {
     let rows = PyList::empty(py);
     for option in table.0 {
         let row = PyDict::new(py);

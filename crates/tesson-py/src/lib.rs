@@ -32,7 +32,7 @@ mod _tesson {
     #[pymodule_export]
     use crate::calls::end_calls;
     #[pymodule_export]
-    use crate::config::{Schedule, load_reader, nearest_name, option_table, resolve_config};
+    use crate::config::{Schedule, load_reader, nearest_name, option_table, resolve_config, transform_table};
     #[pymodule_export]
     use crate::source::Source;
     #[pymodule_export]

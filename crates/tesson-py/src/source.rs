@@ -13,7 +13,7 @@ use tesson::{
     UsageError,
 };
 
-use crate::batch::Batch;
+use crate::batch::{Batch, SampleShape};
 use crate::calls::{Owner, PATIENCE_WITH_USERS, released};
 use crate::config::Schedule;
 use crate::turn::{NoTurn, PATIENCE, Turn};
@@ -41,7 +41,7 @@ pub struct Source {
     canceller: Canceller,
     counters: StatsReader,
     streams: Vec<Arc<StreamInfo>>,
-    shapes: Vec<Arc<[usize]>>,
+    shapes: Vec<SampleShape>,
     /// Sizes of minibatches for calls that give none.
     default_sizes: tesson::config::Schedule,
     trace_level: u8,
@@ -232,8 +232,13 @@ impl Source {
         };
         let streams = source.streams().to_vec();
         check_shapes(&shapes, &streams).map_err(|e| raised(e.into()))?;
-        let shapes =
-            streams.iter().map(|s| shapes.get(&s.name).map_or(s.shape.dims(), |dims| dims).into()).collect();
+        let shape = |stream: &Arc<StreamInfo>| match shapes.get(&stream.name) {
+            Some(dims) => Some(dims.as_slice().into()),
+            // Samples have the shape of their minibatch.
+            None if stream.shape.is_empty() => None,
+            None => Some(stream.shape.dims().into()),
+        };
+        let shapes = streams.iter().map(shape).collect();
         Ok(Source {
             canceller,
             counters: source.stats_reader(),
@@ -249,12 +254,17 @@ impl Source {
         })
     }
 
-    /// Name, shape of a sample, NumPy's name of the type, and whether it is sparse, of each stream.
-    fn streams(&self) -> Vec<(&str, Vec<usize>, &'static str, bool)> {
+    /// Name, shape of a sample, NumPy's name of the type, and whether it is sparse, of each stream. Dimensions that each
+    /// minibatch has for itself are -1.
+    fn streams(&self) -> Vec<(&str, Vec<i64>, &'static str, bool)> {
+        let dims = |(stream, shape): (&StreamInfo, &SampleShape)| {
+            let dims = shape.as_deref().unwrap_or(stream.shape.dims());
+            dims.iter().map(|&n| if n == 0 { -1 } else { n as i64 }).collect()
+        };
         self.streams
             .iter()
             .zip(&self.shapes)
-            .map(|(s, shape)| (s.name.as_str(), shape.to_vec(), s.element.name(), s.sparse))
+            .map(|(s, shape)| (s.name.as_str(), dims((s, shape)), s.element.name(), s.sparse))
             .collect()
     }
 

@@ -14,7 +14,7 @@ use tesson::StreamInfo;
 use tesson::{BatchKeys, Element, Layout, Place, Samples, Shape, StreamBatch, pairing};
 
 use crate::arrays::{self, SampleArrays, SparseArrays};
-use crate::batch::Batch;
+use crate::batch::{Batch, SampleShape};
 use crate::errors;
 
 /// A stream of a minibatch, before and after arrays are made of it.
@@ -31,13 +31,13 @@ pub(crate) struct StreamArrays {
 }
 
 impl StreamArrays {
-    pub(crate) fn new(batch: StreamBatch, shape: Arc<[usize]>) -> StreamArrays {
+    pub(crate) fn new(batch: StreamBatch, shape: SampleShape) -> StreamArrays {
         let n_samples = batch.n_samples();
         let layout = batch.truncated_layout().cloned();
         let (info, lengths, samples) = batch.into_parts();
         StreamArrays {
+            shape: shape.unwrap_or_else(|| info.shape.dims().into()),
             info,
-            shape,
             lengths,
             n_samples,
             packed: Mutex::new(Some(samples)),

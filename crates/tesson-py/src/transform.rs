@@ -83,18 +83,20 @@ impl PythonTransform {
         self.shape.as_deref().unwrap_or(self.input_shape(input))
     }
 
-    /// What comes out of a sequence, sample after sample.
-    fn call<'py, T: numpy::Element + Copy>(
+    /// Appends what comes out of a sequence, sample after sample.
+    fn append<'py, T: numpy::Element + Copy>(
         &self,
         py: Python<'py>,
-        values: &[T],
+        samples: Bound<'py, PyArray1<T>>,
         input: &[usize],
         words: Option<Vec<u32>>,
-    ) -> PyResult<Bound<'py, PyArray1<T>>> {
-        let samples = PyArray1::from_slice(py, values);
+        out: &mut Vec<T>,
+    ) -> PyResult<()> {
         let (from, to) = (self.input_shape(input), self.shape_of(input));
         let arguments = (self.function.bind(py), samples, from, to, words);
-        Ok(self.transformed.bind(py).call1(arguments)?.cast_into()?)
+        let array = self.transformed.bind(py).call1(arguments)?.cast_into::<PyArray1<T>>()?;
+        out.extend_from_slice(array.readonly().as_slice()?);
+        Ok(())
     }
 
     /// What comes out of a sequence of sparse samples: values, columns, and the entries of each sample.
@@ -128,7 +130,12 @@ impl Transform for PythonTransform {
     }
 
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {
-        let shape = input.shape().filter(|_| matches!(input.values, ValueType::F32 | ValueType::F64));
+        let values = match input.values {
+            // Pictures, which become what is delivered.
+            ValueType::U8 => input.delivered.into(),
+            values => values,
+        };
+        let shape = input.shape().filter(|_| matches!(values, ValueType::F32 | ValueType::F64));
         let Some(shape) = shape else {
             return Err(format!("found {input}, expected floats of a known shape"));
         };
@@ -140,7 +147,7 @@ impl Transform for PythonTransform {
             let what = "it transforms dense samples, this stream is sparse; choose `sparse=\"csr\"` or `sparse=\"dense\"`";
             return Err(what.into());
         }
-        let output = input.clone().with_shape(&Shape::new(self.shape_of(shape.dims())));
+        let output = input.clone().with_values(values).with_shape(&Shape::new(self.shape_of(shape.dims())));
         Ok(if self.sparse == Some(Sparse::Rows) { output } else { output.densified() })
     }
 
@@ -186,17 +193,25 @@ impl Transform for PythonTransform {
     ) -> Result<(), UserError> {
         // As many bits as NumPy's generator has for a key.
         let words = self.random.then(|| (0..4).map(|_| draw.word()).collect());
-        calls::call(self.owner, &self.name, |py| {
-            match (input.values, output.values) {
-                (InputValues::F32(values), OutputValues::F32(out)) => {
-                    out.extend_from_slice(self.call(py, values, input.shape, words)?.readonly().as_slice()?);
-                }
-                (InputValues::F64(values), OutputValues::F64(out)) => {
-                    out.extend_from_slice(self.call(py, values, input.shape, words)?.readonly().as_slice()?);
-                }
-                _ => return Err(PyTypeError::new_err(FLOATS)),
+        calls::call(self.owner, &self.name, |py| match (input.values, output.values) {
+            (InputValues::F32(values), OutputValues::F32(out)) => {
+                self.append(py, PyArray1::from_slice(py, values), input.shape, words, out)
             }
-            Ok(())
+            (InputValues::F64(values), OutputValues::F64(out)) => {
+                self.append(py, PyArray1::from_slice(py, values), input.shape, words, out)
+            }
+            (InputValues::U8(values), OutputValues::F32(out)) => {
+                self.append(py, of_bytes(py, values), input.shape, words, out)
+            }
+            (InputValues::U8(values), OutputValues::F64(out)) => {
+                self.append(py, of_bytes(py, values), input.shape, words, out)
+            }
+            _ => Err(PyTypeError::new_err(FLOATS)),
         })
     }
+}
+
+/// Values of 8 bits as an array of floats.
+fn of_bytes<'py, T: numpy::Element + From<u8>>(py: Python<'py>, values: &[u8]) -> Bound<'py, PyArray1<T>> {
+    PyArray1::from_iter(py, values.iter().map(|&value| T::from(value)))
 }

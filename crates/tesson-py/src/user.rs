@@ -136,7 +136,7 @@ pub(crate) fn batch_of(
     let chunk = user::checked(vec![column(columns)?], std::slice::from_ref(&stream), None)
         .map_err(|e| PyValueError::new_err(e.to_string()))?;
     let minibatch = Minibatch::of_chunk(&[Arc::new(stream)], &chunk, sweep_end);
-    Ok(Batch::new(minibatch, &[shape.into()]))
+    Ok(Batch::new(minibatch, &[Some(shape.into())]))
 }
 
 /// A column from flat arrays: `(samples, values)` of dense streams, `(samples, pairs, indices, values)` of sparse ones.

@@ -16,6 +16,7 @@ from ._tesson import __version__
 from .config import resolve_config
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UnavailableError, UsageError
+from .image_deserializers import Base64ImageDeserializer, ImageDeserializer
 from .minibatch import Layout, Minibatch, MinibatchData
 from .plugins import register_deserializer
 from .source import (
@@ -29,13 +30,7 @@ from .source import (
 from .streams import StreamConfiguration, StreamDef, StreamDefs, StreamInformation, Streams
 from .text_format import sequence_to_cntk_text_format
 from .transforming import UserTransform
-from .unavailable import (
-    Base64ImageDeserializer,
-    HTKFeatureDeserializer,
-    HTKMLFBinaryDeserializer,
-    HTKMLFDeserializer,
-    ImageDeserializer,
-)
+from .unavailable import HTKFeatureDeserializer, HTKMLFBinaryDeserializer, HTKMLFDeserializer
 from .user import UserDeserializer
 from .user_source import UserMinibatchSource
 

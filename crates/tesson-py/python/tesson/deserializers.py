@@ -10,6 +10,7 @@ from .errors import ConfigError
 from .keywords import suggests_keywords
 from .paths import AnyPath, optional_text_of, text_of
 from .streams import StreamConfiguration, StreamDef, StreamDefs
+from .transforms import AnyTransform
 
 __all__ = ["CBFDeserializer", "CTFDeserializer", "Deserializer", "TFDSDeserializer"]
 
@@ -28,6 +29,11 @@ class Deserializer:
     def streams(self) -> StreamDefs:
         """The streams, by name."""
         return StreamDefs(self._streams)
+
+    @property
+    def _source_transforms(self) -> dict[str, list[AnyTransform]]:
+        """The transforms by stream that the source applies."""
+        return {name: list(stream.transforms) for name, stream in self._streams.items() if stream.transforms}
 
     @property
     def config(self) -> dict[str, Any]:

@@ -185,11 +185,11 @@ class UnavailableError(TessonError, NotImplementedError):
 
     Examples
     --------
-    >>> from tesson import ImageDeserializer
-    >>> ImageDeserializer("map.txt", {})
+    >>> from tesson import HTKFeatureDeserializer
+    >>> HTKFeatureDeserializer({})
     Traceback (most recent call last):
         ...
-    tesson.errors.UnavailableError: ImageDeserializer is not available yet: ...
+    tesson.errors.UnavailableError: HTKFeatureDeserializer is not available yet: ...
     """
 
 

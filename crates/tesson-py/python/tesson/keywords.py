@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
 from . import _tesson
 
-__all__ = ["nearest_keyword", "suggests_keywords"]
+__all__ = ["nearest_keyword", "suggests_arguments", "suggests_keywords"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -18,20 +20,29 @@ def suggests_keywords(maker: type[T]) -> type[T]:
 
     The name of an option in configurations, such as ``maxErrors`` or ``precision``, leads to its keyword.
     """
-    construct = maker.__init__
-    parameters = list(inspect.signature(construct).parameters)[1:]
-
-    @functools.wraps(construct)
-    def checked(self: T, *args: Any, **keywords: Any) -> None:
-        for name in keywords:
-            if name not in parameters:
-                meant = nearest_keyword(name, parameters)
-                hint = f", did you mean `{meant}`?" if meant else ""
-                raise TypeError(f"{maker.__name__}() has no keyword argument `{name}`{hint}")
-        construct(self, *args, **keywords)
-
-    setattr(maker, "__init__", checked)  # noqa: B010  (an assignment is an error to type checkers)
+    parameters = list(inspect.signature(maker.__init__).parameters)[1:]
+    setattr(maker, "__init__", _checked(maker.__init__, maker.__name__, parameters))  # noqa: B010  (an assignment is an error to type checkers)
     return maker
+
+
+def suggests_arguments(function: Callable[P, T]) -> Callable[P, T]:
+    """Decorate a function in the same way."""
+    return _checked(function, function.__name__, list(inspect.signature(function).parameters))
+
+
+def _checked(function: Callable[P, T], name: str, parameters: list[str]) -> Callable[P, T]:
+    """A function that refuses other keywords than these."""
+
+    @functools.wraps(function)
+    def checked(*args: P.args, **keywords: P.kwargs) -> T:
+        for keyword in keywords:
+            if keyword not in parameters:
+                meant = nearest_keyword(keyword, parameters)
+                hint = f", did you mean `{meant}`?" if meant else ""
+                raise TypeError(f"{name}() has no keyword argument `{keyword}`{hint}")
+        return function(*args, **keywords)
+
+    return checked
 
 
 def nearest_keyword(name: str, parameters: list[str]) -> str | None:

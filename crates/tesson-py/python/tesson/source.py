@@ -22,6 +22,7 @@ from .plugins import resolved
 from .source_base import Source
 from .streams import StreamInformation, Streams
 from .transforming import as_transform
+from .transforms import AnyTransform
 from .user import UserDeserializer
 
 __all__ = [
@@ -135,7 +136,8 @@ class MinibatchSource(Source):
         How files are read. ``"mmap"`` is for files that nobody changes meanwhile.
     transforms : mapping, optional
         Transforms of each stream, applied after those of its :class:`StreamDef`: a function from array to
-        array, a :class:`UserTransform`, which sparse streams need, or a list of them.
+        array, a :class:`UserTransform`, which sparse streams need, what the functions of :mod:`tesson.transforms` give for
+        pictures, or a list of them.
     num_data_partitions, partition_index : int, optional
         Number of workers and the rank of this one, for all calls that name none. Given here, a number of workers that
         leaves ranks without data is warned of when the source is opened, on every rank.
@@ -203,7 +205,7 @@ class MinibatchSource(Source):
         threads: int | None = None,
         dtype: DTypeLike | None = None,
         store: Literal["file", "mmap"] | None = None,
-        transforms: Mapping[str, Callable[..., Any] | Sequence[Callable[..., Any]]] | None = None,
+        transforms: Mapping[str, AnyTransform | Sequence[AnyTransform]] | None = None,
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
     ) -> None:
@@ -334,7 +336,7 @@ class MinibatchSource(Source):
         memory_limit: int | str | None = None,
         threads: int | None = None,
         dtype: DTypeLike | None = None,
-        transforms: Mapping[str, Callable[..., Any] | Sequence[Callable[..., Any]]] | None = None,
+        transforms: Mapping[str, AnyTransform | Sequence[AnyTransform]] | None = None,
         num_data_partitions: int | None = None,
         partition_index: int | None = None,
         **streams: Any,
@@ -704,21 +706,28 @@ def _check_options(streams: Mapping[str, Any]) -> None:
 
 def _transforms(
     parts: Sequence[Deserializer | UserDeserializer],
-    further: Mapping[str, Callable[..., Any] | Sequence[Callable[..., Any]]],
-) -> dict[str, list[Callable[..., Any]]]:
+    further: Mapping[str, AnyTransform | Sequence[AnyTransform]],
+) -> dict[str, list[AnyTransform]]:
     """The transforms of each stream: those of its definition, then those of the source."""
-    defined = [part.streams.items() for part in parts if isinstance(part, Deserializer)]
-    all_of = {name: list(stream.transforms) for streams in defined for name, stream in streams if stream.transforms}
+    known = [part for part in parts if isinstance(part, Deserializer)]
+    all_of = {name: functions for part in known for name, functions in part._source_transforms.items()}
     for name, given in further.items():
-        if not callable(given) and not (isinstance(given, Sequence) and all(map(callable, given))):
+        functions = [given] if _is_transform(given) else given
+        if not isinstance(functions, Sequence) or not all(map(_is_transform, functions)):
             what = f"found {given!r}, expected a function, a UserTransform or a list of them"
             raise ConfigError(f"transforms.{name}: {what}", path=f"transforms.{name}")
-        all_of[name] = all_of.get(name, []) + ([given] if callable(given) else list(given))
-    for name, stream in (item for streams in defined for item in streams):
-        if name in all_of and all_of[name] and stream.shape is not None and len(stream.shape) != 1:
+        all_of[name] = [*all_of.get(name, []), *functions]
+    for name, stream in (item for part in known for item in part.streams.items()):
+        functions = all_of.get(name, [])
+        if functions and callable(functions[0]) and stream.shape is not None and len(stream.shape) != 1:
             # Files know a number of values only; the function takes the shape that was defined.
-            all_of[name][0] = as_transform(all_of[name][0]).taking(stream.shape)
+            functions[0] = as_transform(functions[0]).taking(stream.shape)
     return {name: functions for name, functions in all_of.items() if functions}
+
+
+def _is_transform(value: Any) -> bool:
+    """Whether a value is one transform, not several: a function, or a section that names one."""
+    return callable(value) or isinstance(value, Mapping)
 
 
 def _given(arguments: Mapping[str, Any]) -> dict[str, Any]:

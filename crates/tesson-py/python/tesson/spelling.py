@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import re
 
-from . import deserializers
+from . import deserializers, image_deserializers, transforms
 from .deserializers import camel_case
 
 __all__ = ["keywords_of", "respell"]
 
 #: Options of streams, and those whose keyword is another word.
-_STREAM = {"dim": "shape", "alias": "field", "feature": "field", "format": "is_sparse", "definesMBSize": "defines_mb_size"}
-_SECTION = {"file": "filename", "input": "streams"}
+_STREAM = {"dim": "shape", "alias": "field", "feature": "field", "format": "is_sparse", "definesMBSize": "defines_mb_size", "labelDim": "shape"}
+_SECTION = {"file": "filename", "meanFile": "filename", "input": "streams"}
 _SOURCE = {"precision": "dtype"}
 #: What stands in backticks: a name, perhaps with the value that is proposed for it.
 _QUOTED = re.compile(r"(stream )?`(\w+)(?: = ([^`]*))?`")
@@ -28,7 +28,8 @@ def _keywords() -> dict[str, str]:
     # Only here: sources import this module's neighbours.
     from .source import MinibatchSource
 
-    makers = [MinibatchSource, *(getattr(deserializers, name) for name in deserializers.__all__)]
+    modules = (deserializers, image_deserializers, transforms)
+    makers = [MinibatchSource, *(getattr(module, name) for module in modules for name in module.__all__)]
     names = {name for maker in makers for name in inspect.signature(maker).parameters}
     _known.update({camel_case(name): name for name in names}, definesMBSize="defines_mb_size")
     return _known

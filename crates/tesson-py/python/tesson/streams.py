@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, SupportsIndex, TypeGuard
 
@@ -14,6 +14,7 @@ from numpy.typing import DTypeLike
 
 from .errors import ConfigError
 from .keywords import suggests_keywords
+from .transforms import AnyTransform
 
 __all__ = ["StreamConfiguration", "StreamDef", "StreamDefs", "StreamInformation", "Streams"]
 
@@ -32,8 +33,9 @@ class StreamDef:
         several dimensions is filled in row-major order. Sparse streams have one dimension, the number of columns.
     is_sparse : bool
         Whether the file holds ``column:value`` pairs.
-    transforms : sequence of callable, optional
-        What is done with each sample, in order: functions from array to array, or :class:`UserTransform`.
+    transforms : sequence, optional
+        What is done with each sample, in order: functions from array to array, :class:`UserTransform`, or, with pictures,
+        what the functions of :mod:`tesson.transforms` give.
     context : tuple of int, optional
         Frames before and after each frame of speech. Like `scp`, `mlf`, `broadcast` and `max_sequence_length` it is for
         the deserializers of HTK files, which are not available yet; others ignore it.
@@ -63,7 +65,7 @@ class StreamDef:
     shape: tuple[int, ...] | None
     is_sparse: bool
     defines_mb_size: bool
-    transforms: tuple[Callable[..., Any], ...] = dataclasses.field(default=(), repr=False)
+    transforms: tuple[AnyTransform, ...] = dataclasses.field(default=(), repr=False)
     context: tuple[int, int] | None = dataclasses.field(default=None, repr=False)
     scp: str | Sequence[str] | None = dataclasses.field(default=None, repr=False)
     mlf: str | Sequence[str] | None = dataclasses.field(default=None, repr=False)
@@ -75,7 +77,7 @@ class StreamDef:
         field: str | None = None,
         shape: SupportsIndex | Sequence[SupportsIndex] | None = None,
         is_sparse: bool = False,
-        transforms: Sequence[Callable[..., Any]] | None = None,
+        transforms: Sequence[AnyTransform] | None = None,
         context: tuple[int, int] | None = None,
         scp: str | Sequence[str] | None = None,
         mlf: str | Sequence[str] | None = None,
@@ -106,13 +108,13 @@ class StreamDef:
         return None if self.shape is None else math.prod(self.shape)
 
 
-def _dims(shape: SupportsIndex | Sequence[SupportsIndex]) -> tuple[int, ...]:
-    """A shape as a tuple: a number of values is a shape of one dimension."""
+def _dims(shape: SupportsIndex | Sequence[SupportsIndex], *, or_open: bool = False) -> tuple[int, ...]:
+    """A shape as a tuple: a number of values is a shape of one dimension. Dimensions may be open: -1."""
     try:
         dims = tuple(map(operator.index, shape)) if isinstance(shape, Sequence) else (operator.index(shape),)
     except TypeError:
         raise ConfigError(f"found the shape {shape!r}, expected a whole number or several of them", path="shape") from None
-    if any(dim < 1 for dim in dims):
+    if any(dim < 1 and not (or_open and dim == -1) for dim in dims):
         raise ConfigError(f"found the shape {shape!r}, expected numbers from 1", path="shape")
     return dims
 
@@ -210,7 +212,8 @@ class StreamInformation:
     dtype : numpy.dtype
         The type of its values, float32 or float64.
     shape : tuple of int
-        The shape of one sample.
+        The shape of one sample. Of a source, -1 stands for a dimension that each minibatch has for itself, such as those of
+        pictures that nothing scales.
     defines_mb_size : bool
         Of a stream of a custom deserializer: whether its samples alone are counted for the size of minibatches.
 
@@ -244,7 +247,7 @@ class StreamInformation:
             ("stream_id", stream_id),
             ("storage_format", storage_format),
             ("dtype", np.dtype(dtype)),
-            ("shape", _dims(shape)),
+            ("shape", _dims(shape, or_open=True)),
             ("defines_mb_size", defines_mb_size),
         ):
             object.__setattr__(self, attribute, value)

@@ -1,35 +1,93 @@
-"""Transforms of pictures, as ``cntk.io.transforms`` names them. None of them is available yet.
+"""Transforms of pictures, as ``cntk.io.transforms`` names them, and those that it has not.
 
-Calling one raises :class:`UnavailableError`. Streams of numbers have transforms of their own:
-``StreamDef(transforms=[function])`` and :class:`UserTransform`.
+Each function gives a section of a configuration, whose names are those of configurations. A list of such sections says what
+is done with each picture, in this order; functions and :class:`UserTransform` may stand among them.
+
+>>> crop(crop_type="randomside", side_ratio=(0.5, 0.875), jitter_type="uniratio")
+{'type': 'Crop', 'cropType': 'randomside', 'sideRatio': [0.5, 0.875], 'jitterType': 'uniratio'}
+>>> features = StreamDef(field="image", transforms=[
+...     crop(crop_type="randomside", side_ratio=0.8), scale(width=32, height=32, channels=3), mean("mean.xml")])
+
+Random numbers depend on the source's seed, the sweep, the sequence's key, the transform's place in the list and its own
+`seed` alone: not on threads, workers, minibatches or where a run was resumed.
 """
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
-from .errors import UnavailableError
+from .errors import ConfigError
+from .keywords import suggests_arguments
+from .paths import AnyPath, optional_text_of, text_of
 
-__all__ = ["color", "crop", "mean", "scale"]
+__all__ = [
+    "cast",
+    "color",
+    "crop",
+    "horizontal_flip",
+    "intensity",
+    "mean",
+    "normalize",
+    "random_resized_crop",
+    "scale",
+    "transpose",
+]
+
+#: A transform among those of a stream: a section, or a function from sample to sample.
+AnyTransform: TypeAlias = Mapping[str, Any] | Callable[..., Any]
 
 
-def _refuse(name: str) -> NoReturn:
-    instead = "give StreamDef(transforms=[function]) a function from array to array, or a UserTransform"
-    raise UnavailableError(f"transforms.{name} is not available yet: {instead}")
-
-
+@suggests_arguments
 def crop(
     crop_type: str = "center",
-    crop_size: Any = 0,
-    side_ratio: Any = 0.0,
-    area_ratio: Any = 0.0,
-    aspect_ratio: Any = 1.0,
+    crop_size: int | tuple[int, int] = 0,
+    side_ratio: float | tuple[float, float] = 0.0,
+    area_ratio: float | tuple[float, float] = 0.0,
+    aspect_ratio: float | tuple[float, float] = 1.0,
     jitter_type: str = "none",
-) -> NoReturn:
-    """Not available yet: a rectangle cut out of the picture."""
-    _refuse("crop")
+    *,
+    hflip: bool | None = None,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Cut a rectangle out of the picture.
+
+    Parameters
+    ----------
+    crop_type : {"center", "randomside", "randomarea", "multiview10"}
+        Where the rectangle lies: in the middle, at random, or in each of ten views, which are ten sequences. Default
+        ``"center"``. Capital letters make no difference.
+    crop_size : int or (int, int)
+        Width and height in pixels; one number stands for both, 0 leaves it to the ratios. Default 0.
+    side_ratio : float or (float, float)
+        Smallest and largest share of the picture's shorter side, which becomes that of a square; 0: not given. Not
+        together with `area_ratio`. Default 0.
+    area_ratio : float or (float, float)
+        Smallest and largest share of the picture's area, likewise. Default 0.
+    aspect_ratio : float or (float, float)
+        Smallest and largest ratio of width to height; every other rectangle lies on its side. Default 1.
+    jitter_type : {"none", "uniratio"}
+        Whether the ratios are the smallest ones, or drawn evenly from smallest to largest. Default ``"none"``.
+    hflip : bool, optional
+        Whether every other picture is mirrored, by default where the rectangle lies at random. CNTK's Python has no such
+        argument.
+    seed : int, optional
+        So that two transforms alike draw different numbers. CNTK's Python has no such argument.
+    """
+    return _section(
+        "Crop",
+        cropType=_unless("center", crop_type),
+        cropSize=_unless(0, _pair("crop_size", crop_size)),
+        sideRatio=_unless(0, _range("side_ratio", side_ratio)),
+        areaRatio=_unless(0, _range("area_ratio", area_ratio)),
+        aspectRatio=_unless(1, _range("aspect_ratio", aspect_ratio)),
+        jitterType=_unless("none", jitter_type),
+        hflip=hflip,
+        seed=seed,
+    )
 
 
+@suggests_arguments
 def scale(
     width: int,
     height: int,
@@ -37,18 +95,195 @@ def scale(
     interpolations: str = "linear",
     scale_mode: str = "fill",
     pad_value: int = -1,
-) -> NoReturn:
-    """Not available yet: the picture in another size."""
-    _refuse("scale")
+) -> dict[str, Any]:
+    """Scale the picture to a width and a height.
+
+    Parameters
+    ----------
+    width, height : int
+        The size in pixels.
+    channels : int
+        Channels of the pictures: 3, or 1 of a deserializer with `grayscale`. They are not converted.
+    interpolations : {"nearest", "linear", "cubic", "lanczos"}
+        How pixels are worked out. Default ``"linear"``.
+    scale_mode : {"fill", "crop", "pad"}
+        What happens to the picture's shape: ``"fill"`` changes it, ``"crop"`` cuts what is too much, ``"pad"`` adds what is
+        missing. Default ``"fill"``.
+    pad_value : int
+        What padding consists of: a value for all channels, or the edge repeated (-1). Default -1.
+    """
+    return _section(
+        "Scale",
+        width=width,
+        height=height,
+        channels=channels,
+        interpolations=_unless("linear", interpolations),
+        scaleMode=_unless("fill", scale_mode),
+        padValue=_unless(-1, pad_value),
+    )
 
 
-def mean(filename: str) -> NoReturn:
-    """Not available yet: the picture less the mean of all pictures."""
-    _refuse("mean")
+@suggests_arguments
+def mean(filename: AnyPath) -> dict[str, Any]:
+    """Subtract a mean picture.
+
+    Parameters
+    ----------
+    filename : str or os.PathLike
+        The mean picture, as OpenCV stores matrices (XML or YAML); one of a single pixel is a mean of each channel.
+    """
+    return _section("Mean", meanFile=text_of(filename))
 
 
+@suggests_arguments
 def color(
-    brightness_radius: float = 0.0, contrast_radius: float = 0.0, saturation_radius: float = 0.0
-) -> NoReturn:
-    """Not available yet: brightness, contrast and saturation changed at random."""
-    _refuse("color")
+    brightness_radius: float = 0.0,
+    contrast_radius: float = 0.0,
+    saturation_radius: float = 0.0,
+    *,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Change brightness, contrast and saturation at random.
+
+    Parameters
+    ----------
+    brightness_radius : float
+        How far brightness may change, from 0 to 1: by a share of the picture's mean. Default 0.
+    contrast_radius : float
+        How far contrast may change, from 0 to 1. Default 0.
+    saturation_radius : float
+        How far saturation may change, from 0 to 1. Default 0.
+    seed : int, optional
+        As in :func:`crop`.
+    """
+    return _section(
+        "Color",
+        brightnessRadius=_unless(0, brightness_radius),
+        contrastRadius=_unless(0, contrast_radius),
+        saturationRadius=_unless(0, saturation_radius),
+        seed=seed,
+    )
+
+
+@suggests_arguments
+def intensity(
+    intensity_file: AnyPath | None = None, intensity_std_dev: float = 0.0, *, seed: int | None = None
+) -> dict[str, Any]:
+    """Add noise to a picture along the principal axes of its colours. CNTK's Python has no such function.
+
+    Parameters
+    ----------
+    intensity_file : str or os.PathLike, optional
+        The axes, ``EigVal`` and ``EigVec``, as OpenCV stores matrices; nothing happens without them.
+    intensity_std_dev : float
+        Standard deviation of the noise. Default 0.
+    seed : int, optional
+        As in :func:`crop`.
+    """
+    return _section(
+        "Intensity",
+        intensityFile=optional_text_of(intensity_file),
+        intensityStdDev=_unless(0, intensity_std_dev),
+        seed=seed,
+    )
+
+
+@suggests_arguments
+def normalize(mean: float | Sequence[float], std: float | Sequence[float], divisor: float = 255.0) -> dict[str, Any]:
+    """Divide values, subtract the mean and divide by the standard deviation, channel by channel.
+
+    Parameters
+    ----------
+    mean : float or sequence of float
+        The mean of each channel, in the order of the channels (blue, green, red), of values that have been divided by
+        `divisor`.
+    std : float or sequence of float
+        The standard deviation of each channel, likewise.
+    divisor : float
+        What values are divided by first. Default 255.
+    """
+    return _section("Normalize", mean=_listed(mean), std=_listed(std), divisor=_unless(255, divisor))
+
+
+@suggests_arguments
+def horizontal_flip(probability: float = 0.5, *, seed: int | None = None) -> dict[str, Any]:
+    """Mirror the picture left to right, at random.
+
+    Parameters
+    ----------
+    probability : float
+        The share of pictures that are mirrored, from 0 to 1. Default 0.5.
+    seed : int, optional
+        As in :func:`crop`.
+    """
+    return _section("HorizontalFlip", probability=_unless(0.5, probability), seed=seed)
+
+
+@suggests_arguments
+def random_resized_crop(
+    area_ratio: float | tuple[float, float] = (0.08, 1.0),
+    aspect_ratio: float | tuple[float, float] = (3 / 4, 4 / 3),
+    *,
+    seed: int | None = None,
+) -> dict[str, Any]:
+    """Cut out a random rectangle as torchvision does, to be followed by :func:`scale`.
+
+    Parameters
+    ----------
+    area_ratio : float or (float, float)
+        Smallest and largest share of the picture's area. Default 0.08 to 1.
+    aspect_ratio : float or (float, float)
+        Smallest and largest ratio of width to height. Default 3/4 to 4/3.
+    seed : int, optional
+        As in :func:`crop`.
+    """
+    return _section(
+        "RandomResizedCrop",
+        areaRatio=_unless([0.08, 1], _range("area_ratio", area_ratio)),
+        aspectRatio=_unless([3 / 4, 4 / 3], _range("aspect_ratio", aspect_ratio)),
+        seed=seed,
+    )
+
+
+def transpose() -> dict[str, Any]:
+    """Put channels first: from height, width, channels to channels, height, width.
+
+    Deserializers of pictures do so by themselves unless they are told another `layout`.
+    """
+    return _section("Transpose")
+
+
+def cast() -> dict[str, Any]:
+    """Make the values those of the stream's type, as is done at the end in any case."""
+    return _section("Cast")
+
+
+def _section(kind: str, **options: Any) -> dict[str, Any]:
+    """A section with the options that are given."""
+    return {"type": kind, **{name: value for name, value in options.items() if value is not None}}
+
+
+def _unless(default: object, value: object) -> object:
+    """A value, or None in the place of the default: a section holds what differs from it."""
+    return None if value == default else value
+
+
+def _listed(numbers: Any) -> Any:
+    """One number, or a list of them."""
+    return list(numbers) if isinstance(numbers, Iterable) and not isinstance(numbers, str) else numbers
+
+
+def _pair(name: str, given: Any) -> Any:
+    """One number, or a list of two."""
+    pair = _listed(given)
+    if isinstance(pair, list) and len(pair) != 2:
+        raise ConfigError(f"{name}: found {given!r}, expected one number or two", path=name)
+    return pair
+
+
+def _range(name: str, given: Any) -> Any:
+    """The same of a smallest and a largest ratio."""
+    pair = _pair(name, given)
+    if isinstance(pair, list) and not pair[0] <= pair[1]:
+        raise ConfigError(f"{name}: found {given!r}, expected the smaller ratio first", path=name)
+    return pair

@@ -130,6 +130,9 @@ def _stream(stream: Any, deserializer: str) -> tuple[str, list[int], bool]:
     if not isinstance(stream, StreamInformation):
         found = type(stream).__name__
         raise ConfigError(f"`{deserializer}.stream_infos()` returned {found}, expected StreamInformation")
+    if -1 in stream.shape:
+        what = f"found the shape {stream.shape} of `{stream.name}`, expected numbers from 1"
+        raise ConfigError(f"`{deserializer}.stream_infos()`: {what}")
     return stream.name, list(stream.shape), stream.is_sparse
 
 

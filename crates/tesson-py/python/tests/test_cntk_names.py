@@ -195,8 +195,6 @@ def test_a_resolved_configuration_says_that_it_is_truncated() -> None:
 @pytest.mark.parametrize(
     ("name", "instead"),
     [
-        ("ImageDeserializer", "TFDSDeserializer"),
-        ("Base64ImageDeserializer", "TFDSDeserializer"),
         ("HTKFeatureDeserializer", "CTFDeserializer"),
         ("HTKMLFDeserializer", "CTFDeserializer"),
         ("HTKMLFBinaryDeserializer", "CTFDeserializer"),
@@ -211,11 +209,10 @@ def test_what_is_not_available_yet_says_what_is(name: str, instead: str) -> None
 
 
 @pytest.mark.parametrize("name", ["color", "crop", "mean", "scale"])
-def test_transforms_of_pictures_are_not_available_yet(name: str) -> None:
-    arguments = {"scale": (1, 1, 3), "mean": ("mean.xml",)}.get(name, ())
-    for module in (tesson.transforms, tesson.io.transforms, tesson.ImageDeserializer):
-        with pytest.raises(UnavailableError, match=f"transforms.{name} is not available yet: .*UserTransform"):
-            getattr(module, name)(*arguments)
+def test_transforms_of_pictures_have_the_names_of_cntk(name: str) -> None:
+    maker = getattr(tesson.transforms, name)
+    assert getattr(tesson.io.transforms, name) is maker
+    assert getattr(tesson.ImageDeserializer, name) is maker
 
 
 def test_the_names_of_cntk_io_are_those_of_the_package() -> None:

@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from tesson import (
+    Base64ImageDeserializer,
     CBFDeserializer,
     ConfigError,
     CTFDeserializer,
     Deserializer,
+    ImageDeserializer,
     StreamDef,
     StreamDefs,
     TFDSDeserializer,
@@ -45,7 +47,7 @@ def test_the_older_object_style_gives_the_same_configuration() -> None:
     assert old.config == CTFDeserializer("f.ctf", new).config
 
 
-CLASSES = [CBFDeserializer, CTFDeserializer, TFDSDeserializer]
+CLASSES = [Base64ImageDeserializer, CBFDeserializer, CTFDeserializer, ImageDeserializer, TFDSDeserializer]
 
 
 @pytest.mark.parametrize("deserializer", [CBFDeserializer, CTFDeserializer])
@@ -57,8 +59,8 @@ def test_several_files_are_a_list(deserializer: type[CBFDeserializer | CTFDeseri
 @pytest.mark.parametrize("deserializer", CLASSES)
 def test_every_option_of_the_table_is_a_keyword(deserializer: type[Deserializer]) -> None:
     table = {row["name"] for row in _tesson.option_table(deserializer.type)}
-    # What is skipped is written in `input`.
-    keywords = set(inspect.signature(deserializer).parameters) - {"filename", "streams", "skip"}
+    # What is skipped is written in `input`, and the layout as a transform there.
+    keywords = set(inspect.signature(deserializer).parameters) - {"filename", "streams", "skip", "layout"}
     assert {camel_case(name) for name in keywords} == table - {"file", "input"}
 
 

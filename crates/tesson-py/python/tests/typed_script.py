@@ -13,6 +13,7 @@ from tesson import (
     INFINITELY_REPEAT,
     CTFDeserializer,
     DataError,
+    ImageDeserializer,
     Minibatch,
     MinibatchData,
     MinibatchSource,
@@ -22,6 +23,7 @@ from tesson import (
     UserDeserializer,
     UserMinibatchSource,
     UserTransform,
+    transforms,
 )
 from tesson import io as cntk_io
 
@@ -42,6 +44,15 @@ def opened(path: Path, rank: int, world: int) -> MinibatchSource:
         num_data_partitions=world,
         partition_index=rank,
     )
+
+
+def pictures(path: Path) -> ImageDeserializer:
+    streams = StreamDefs(
+        features=StreamDef(field="image", transforms=[transforms.crop(side_ratio=(0.5, 1)), np.negative]),
+        labels=StreamDef(field="label", shape=10),
+    )
+    assert_type(ImageDeserializer(path).ignore_labels(), ImageDeserializer)
+    return ImageDeserializer(path, streams, on_corrupt_image="skip", layout="HWC")
 
 
 def train(source: MinibatchSource) -> float:
@@ -100,6 +111,7 @@ def main(path: Path) -> None:
         print(minibatch["input"].asarray().shape, np.asarray(minibatch["input"]).dtype, INFINITELY_REPEAT)
     with MinibatchSource.from_data(x=np.arange(6), y=[np.ones(2)] * 6, randomize="global") as memory:
         print(memory.steps_per_sweep(2), memory.is_infinite(), memory.streams["x"].shape)
+    print(pictures(Path("map.txt")).config)
     for data in Zeros():
         print(data["x"].num_samples)
 

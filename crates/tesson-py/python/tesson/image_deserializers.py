@@ -1,0 +1,315 @@
+"""Deserializers of pictures: of files that a map lists, and of texts in Base64."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, Self, SupportsIndex, TypeAlias
+
+from . import transforms
+from .deserializers import Deserializer
+from .errors import ConfigError
+from .keywords import suggests_keywords
+from .paths import AnyPath, optional_text_of, text_of
+from .streams import StreamDef, StreamDefs, StreamInformation
+from .transforms import AnyTransform
+
+__all__ = ["Base64ImageDeserializer", "ImageDeserializer"]
+
+_Maker: TypeAlias = Callable[..., dict[str, Any]]
+
+
+class _Images(Deserializer):
+    """What deserializers of pictures have in common: a stream of pictures, and perhaps one of their classes."""
+
+    crop: ClassVar[_Maker] = staticmethod(transforms.crop)
+    scale: ClassVar[_Maker] = staticmethod(transforms.scale)
+    mean: ClassVar[_Maker] = staticmethod(transforms.mean)
+    color: ClassVar[_Maker] = staticmethod(transforms.color)
+    intensity: ClassVar[_Maker] = staticmethod(transforms.intensity)
+    normalize: ClassVar[_Maker] = staticmethod(transforms.normalize)
+    horizontal_flip: ClassVar[_Maker] = staticmethod(transforms.horizontal_flip)
+    random_resized_crop: ClassVar[_Maker] = staticmethod(transforms.random_resized_crop)
+    transpose: ClassVar[_Maker] = staticmethod(transforms.transpose)
+    cast: ClassVar[_Maker] = staticmethod(transforms.cast)
+
+    def __init__(
+        self,
+        filename: AnyPath,
+        streams: Mapping[str, StreamDef] | None,
+        layout: Literal["CHW", "HWC"],
+        options: Mapping[str, object],
+    ) -> None:
+        if layout not in ("CHW", "HWC"):
+            raise ConfigError(f"layout: found {layout!r}, expected `CHW` or `HWC`", path="layout")
+        super().__init__({"file": text_of(filename), **options})
+        self._layout = layout
+        for name, stream in StreamDefs(streams or {}).items():
+            self._add(name, stream)
+        if streams is not None:
+            self._check_pictures()
+
+    def map_features(self, node: str | StreamInformation, transforms: Sequence[AnyTransform] = ()) -> Self:
+        """Add the stream of pictures, in the older object style. Returns the deserializer itself.
+
+        Parameters
+        ----------
+        node : str or StreamInformation
+            The stream's name, or what has one.
+        transforms : sequence of transforms
+            What is done with each picture, as in :class:`StreamDef`.
+        """
+        self._add(_name(node), StreamDef("image", transforms=transforms))
+        return self
+
+    def map_labels(self, node: str | StreamInformation, num_classes: SupportsIndex) -> Self:
+        """Add the stream of the pictures' classes, in the older object style. Returns the deserializer itself.
+
+        Parameters
+        ----------
+        node : str or StreamInformation
+            The stream's name, or what has one.
+        num_classes : int
+            The number of classes.
+        """
+        self._add(_name(node), StreamDef("label", num_classes))
+        return self
+
+    def ignore_labels(self) -> Self:
+        """Leave out the classes: they are neither read nor checked, and may be missing. Returns the deserializer itself."""
+        self._streams = {name: stream for name, stream in self._streams.items() if stream.field == "image"}
+        return self
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
+        self._check_pictures()
+        config = super().config
+        config["input"] = {
+            name: {"labelDim": stream.dim} if stream.field == "label" else {"transforms": self._laid_out(stream)}
+            for name, stream in self._streams.items()
+        }
+        return config
+
+    @property
+    def _source_transforms(self) -> dict[str, list[AnyTransform]]:
+        # They are in the streams' sections, where they run with the transforms of pictures as one.
+        return {}
+
+    def _add(self, name: str, stream: StreamDef) -> None:
+        """Adds a stream of one of the two kinds that there are."""
+        path = f"streams.{name}"
+        field = name if stream.field is None else stream.field
+        if field not in ("image", "label"):
+            what = f"found the field {field!r}, expected `image` or `label`"
+            raise ConfigError(f"{path}.field: {what}", path=f"{path}.field")
+        if field == "image" and stream.shape is not None:
+            what = f"found {stream.shape}, but pictures have the shape that their transforms give them; leave it out"
+            raise ConfigError(f"{path}.shape: {what}", path=f"{path}.shape")
+        if field == "label" and (stream.shape is None or len(stream.shape) != 1):
+            raise ConfigError(f"{path}.shape: found {stream.shape}, expected the number of classes", path=f"{path}.shape")
+        if stream.defines_mb_size:
+            what = "found True, but pictures and classes have one sample in each sequence; leave it out"
+            raise ConfigError(f"{path}.defines_mb_size: {what}", path=f"{path}.defines_mb_size")
+        if other := [n for n, s in self._streams.items() if s.field == field and n != name]:
+            what = f"found `{other[0]}` and `{name}` of the field `{field}`, expected one stream"
+            raise ConfigError(f"{path}.field: {what}", path=f"{path}.field")
+        self._streams[name] = StreamDef(field, stream.shape, transforms=stream.transforms)
+
+    def _check_pictures(self) -> None:
+        """Refuses a deserializer without pictures."""
+        if not any(stream.field == "image" for stream in self._streams.values()):
+            what = 'found no stream of pictures, expected StreamDef(field="image", transforms=[…])'
+            raise ConfigError(f"streams: {what}", path="streams")
+
+    def _laid_out(self, stream: StreamDef) -> list[AnyTransform]:
+        """The transforms of the pictures, with the one that puts channels first where the layout asks for it.
+
+        It stands behind the last transform of pictures: functions that follow get pictures as they are delivered.
+        """
+        given = list(stream.transforms)
+        kinds = [transform.get("type") if isinstance(transform, Mapping) else None for transform in given]
+        if self._layout == "HWC" or "Transpose" in kinds:
+            return given
+        last = max((i + 1 for i, kind in enumerate(kinds) if kind not in (None, "Cast")), default=0)
+        return [*given[:last], transforms.transpose(), *given[last:]]
+
+    def __repr__(self) -> str:
+        options = dict(self._options)
+        arguments = [repr(options.pop("file"))]
+        if self._streams:
+            streams = {name: _shown(stream) for name, stream in self._streams.items()}
+            arguments.append(f"{{{', '.join(f'{name!r}: {shown}' for name, shown in streams.items())}}}")
+        arguments += ["layout='HWC'"] if self._layout == "HWC" else []
+        arguments += [f"{name}={value!r}" for name, value in options.items()]
+        return f"{type(self).__name__}({', '.join(arguments)})"
+
+
+@suggests_keywords
+class ImageDeserializer(_Images):
+    """Reads pictures that a map file lists, a line for each: a path and a class, or a key, a path and a class, between tabs.
+
+    Pictures are arrays of 8 bits with the channels blue, green and red until a transform needs other values; what is delivered
+    has the source's type. Classes are sparse samples with a 1 in the column of the class.
+
+    The functions of :mod:`tesson.transforms` are methods, too: ``ImageDeserializer.scale(32, 32, 3)``.
+
+    Parameters
+    ----------
+    filename : str or os.PathLike
+        The map file, relative to the working directory.
+    streams : mapping of str to StreamDef, optional
+        The streams by name: one of the field ``"image"`` with its `transforms`, and perhaps one of the field ``"label"``
+        whose `shape` is the number of classes. Without it classes are neither read nor checked. :meth:`map_features`
+        and :meth:`map_labels` add them, too.
+    layout : {"CHW", "HWC"}
+        Whether a sample's channels come first, as CNTK's Python has them, or last. A :func:`tesson.transforms.transpose`
+        among the transforms decides by itself. Default ``"CHW"``.
+    grayscale : bool, optional
+        Decode to one channel. Default False.
+    multi_view_crop : bool, optional
+        Make ten sequences of every picture, the views of a crop of the type ``"multiview10"``; by default where there is
+        such a crop.
+    root : str or os.PathLike, optional
+        The folder of relative paths in the map, by default the working directory. A leading ``...`` in a path stands for
+        the map's own folder.
+    comments : bool, optional
+        Ignore lines of the map that begin with ``#``. Default False.
+    strict_labels : bool, optional
+        Refuse classes with more than a number in them, such as ``3abc``; otherwise they are read as 3 and logged. Default
+        False.
+    on_corrupt_image : {"error", "skip", "accept"}, optional
+        What happens to pictures that cannot be read or decoded: ``"error"``; ``"skip"`` leaves them out and counts them;
+        ``"accept"`` delivers what is there of a JPEG that was cut off. Default ``"error"``.
+    exif_orientation : {"auto", "apply", "ignore"}, optional
+        Whether JPEGs are turned as their EXIF data say: ``"auto"`` turns those in files of their own alone, as CNTK does.
+        Default ``"auto"``.
+    max_pixels : int, optional
+        The largest picture, in pixels, that is decoded; a larger one is corrupt. Default 268435456.
+    verbosity : int, optional
+        Accepted from older configurations, without effect.
+
+    Examples
+    --------
+    >>> ImageDeserializer("map.txt", StreamDefs(
+    ...     features=StreamDef(field="image", transforms=[transforms.scale(width=32, height=32, channels=3)]),
+    ...     labels=StreamDef(field="label", shape=10))).config
+    {'type': 'ImageDeserializer', 'file': 'map.txt', \
+'input': {'features': {'transforms': [{'type': 'Scale', 'width': 32, 'height': 32, 'channels': 3}, {'type': 'Transpose'}]}, \
+'labels': {'labelDim': 10}}}
+
+    The older object style:
+
+    >>> deserializer = ImageDeserializer("map.txt")
+    >>> deserializer.ignore_labels().map_features("features", [ImageDeserializer.scale(32, 32, 3)]).streams.features.field
+    'image'
+    """
+
+    type = "ImageDeserializer"
+
+    def __init__(
+        self,
+        filename: AnyPath,
+        streams: Mapping[str, StreamDef] | None = None,
+        *,
+        layout: Literal["CHW", "HWC"] = "CHW",
+        grayscale: bool | None = None,
+        multi_view_crop: bool | None = None,
+        root: AnyPath | None = None,
+        comments: bool | None = None,
+        strict_labels: bool | None = None,
+        on_corrupt_image: Literal["error", "skip", "accept"] | None = None,
+        exif_orientation: Literal["auto", "apply", "ignore"] | None = None,
+        max_pixels: int | None = None,
+        verbosity: int | None = None,
+    ) -> None:
+        super().__init__(filename, streams, layout, {
+            "grayscale": grayscale,
+            "multi_view_crop": multi_view_crop,
+            "root": optional_text_of(root),
+            "comments": comments,
+            "strict_labels": strict_labels,
+            "on_corrupt_image": on_corrupt_image,
+            "exif_orientation": exif_orientation,
+            "max_pixels": max_pixels,
+            "verbosity": verbosity,
+        })
+
+
+@suggests_keywords
+class Base64ImageDeserializer(_Images):
+    """Reads pictures in Base64, one on each line of a text: a class and the picture, or a key before them, between tabs.
+
+    Streams and methods are those of :class:`ImageDeserializer`.
+
+    Parameters
+    ----------
+    filename : str or os.PathLike
+        The file, relative to the working directory.
+    streams : mapping of str to StreamDef, optional
+        As in :class:`ImageDeserializer`.
+    layout : {"CHW", "HWC"}
+        As in :class:`ImageDeserializer`. Default ``"CHW"``.
+    grayscale : bool, optional
+        Decode to one channel. Default False.
+    multi_view_crop : bool, optional
+        As in :class:`ImageDeserializer`.
+    on_corrupt_image : {"error", "skip", "accept"}, optional
+        As in :class:`ImageDeserializer`. Default ``"error"``.
+    exif_orientation : {"auto", "apply", "ignore"}, optional
+        Whether JPEGs are turned as their EXIF data say; ``"auto"`` turns none here. Default ``"auto"``.
+    max_pixels : int, optional
+        The largest picture, in pixels, that is decoded; a larger one is corrupt. Default 268435456.
+    max_errors : int, optional
+        Pictures that are forgiven over the life of the source if they cannot be decoded. Default 0.
+    verbosity : int, optional
+        Accepted from older configurations, without effect.
+    cache_index : bool, optional
+        Accepted for all deserializers alike, without effect: the file is indexed anew each time.
+
+    Examples
+    --------
+    >>> Base64ImageDeserializer("train.b64", StreamDefs(
+    ...     features=StreamDef(field="image"), labels=StreamDef(field="label", shape=10)), layout="HWC").config
+    {'type': 'Base64ImageDeserializer', 'file': 'train.b64', \
+'input': {'features': {'transforms': []}, 'labels': {'labelDim': 10}}}
+    """
+
+    type = "Base64ImageDeserializer"
+
+    def __init__(
+        self,
+        filename: AnyPath,
+        streams: Mapping[str, StreamDef] | None = None,
+        *,
+        layout: Literal["CHW", "HWC"] = "CHW",
+        grayscale: bool | None = None,
+        multi_view_crop: bool | None = None,
+        on_corrupt_image: Literal["error", "skip", "accept"] | None = None,
+        exif_orientation: Literal["auto", "apply", "ignore"] | None = None,
+        max_pixels: int | None = None,
+        max_errors: int | None = None,
+        verbosity: int | None = None,
+        cache_index: bool | None = None,
+    ) -> None:
+        super().__init__(filename, streams, layout, {
+            "grayscale": grayscale,
+            "multi_view_crop": multi_view_crop,
+            "on_corrupt_image": on_corrupt_image,
+            "exif_orientation": exif_orientation,
+            "max_pixels": max_pixels,
+            "max_errors": max_errors,
+            "verbosity": verbosity,
+            "cache_index": cache_index,
+        })
+
+
+def _name(node: str | StreamInformation) -> str:
+    """The name of a stream, given as such or as what has it."""
+    return node if isinstance(node, str) else node.name
+
+
+def _shown(stream: StreamDef) -> str:
+    """A stream, with its transforms, as Python."""
+    if stream.field == "label":
+        return f"StreamDef('label', {stream.dim})"
+    return f"StreamDef('image', transforms={list(stream.transforms)!r})"

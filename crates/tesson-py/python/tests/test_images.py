@@ -1,0 +1,306 @@
+"""Deserializers of pictures and their transforms."""
+
+from __future__ import annotations
+
+import base64
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tesson
+from tesson import (
+    Base64ImageDeserializer,
+    ConfigError,
+    DataError,
+    ImageDeserializer,
+    MinibatchSource,
+    StreamDef,
+    StreamDefs,
+    StreamInformation,
+    UserTransform,
+    _tesson,
+    transforms,
+)
+from tesson.deserializers import camel_case
+
+#: Each function with the type that it stands for, and arguments that it cannot do without.
+FUNCTIONS: list[tuple[Callable[..., dict[str, Any]], str, tuple[Any, ...]]] = [
+    (transforms.crop, "Crop", ()),
+    (transforms.scale, "Scale", (1, 1, 3)),
+    (transforms.mean, "Mean", ("mean.xml",)),
+    (transforms.color, "Color", ()),
+    (transforms.intensity, "Intensity", ()),
+    (transforms.normalize, "Normalize", (0.5, 0.25)),
+    (transforms.horizontal_flip, "HorizontalFlip", ()),
+    (transforms.random_resized_crop, "RandomResizedCrop", ()),
+    (transforms.transpose, "Transpose", ()),
+    (transforms.cast, "Cast", ()),
+]
+NAMES = [name for _, name, _ in FUNCTIONS]
+
+
+def ppm(picture: NDArray[np.uint8]) -> bytes:
+    """A picture of rows, columns and the channels blue, green and red as a file."""
+    height, width, _ = picture.shape
+    return f"P6 {width} {height} 255\n".encode() + picture[:, :, ::-1].tobytes()
+
+
+def picture(number: int) -> NDArray[np.uint8]:
+    """A picture of four rows and six columns, each value another one."""
+    return (np.arange(72) + 80 * number).astype(np.uint8).reshape(4, 6, 3)
+
+
+@pytest.fixture(autouse=True)
+def pictures(files: Path) -> None:
+    """Three pictures, as files in a map and in Base64."""
+    for number in range(3):
+        (files / f"{number}.ppm").write_bytes(ppm(picture(number)))
+    (files / "map.txt").write_text("".join(f"{number}.ppm\t{number + 1}\n" for number in range(3)))
+    encoded = [base64.b64encode(ppm(picture(number))).decode() for number in range(3)]
+    (files / "map.b64").write_text("".join(f"{number + 1}\t{text}\n" for number, text in enumerate(encoded)))
+
+
+def streams(*given: Any, classes: int = 4) -> StreamDefs:
+    return StreamDefs(
+        features=StreamDef(field="image", transforms=list(given)), labels=StreamDef(field="label", shape=classes)
+    )
+
+
+def read(*deserializers: Any, **options: Any) -> tesson.Minibatch:
+    """All three pictures, in their order."""
+    with MinibatchSource(list(deserializers), randomize=False, max_sweeps=1, **options) as source:
+        return source.next_minibatch(100)
+
+
+@pytest.mark.parametrize(("maker", "file"), [(ImageDeserializer, "map.txt"), (Base64ImageDeserializer, "map.b64")])
+def test_pictures_come_with_their_classes(maker: type[ImageDeserializer], file: str) -> None:
+    minibatch = read(maker(file, streams()))
+    expected = np.stack([picture(number).transpose(2, 0, 1) for number in range(3)])
+    assert minibatch["features"].samples.dtype == np.float32
+    assert np.array_equal(minibatch["features"].samples, expected)
+    assert minibatch["labels"].is_sparse
+    assert minibatch["labels"].class_indices.tolist() == [1, 2, 3]
+    assert minibatch["labels"].shape[-1] == 4
+
+
+def test_channels_are_last_where_the_layout_says_so() -> None:
+    given = ImageDeserializer("map.txt", streams(), layout="HWC")
+    assert np.array_equal(read(given)["features"].samples, np.stack([picture(number) for number in range(3)]))
+    with pytest.raises(ConfigError, match="layout: found 'BGR', expected `CHW` or `HWC`"):
+        ImageDeserializer("map.txt", streams(), layout="BGR")  # type: ignore[arg-type]
+
+
+def test_a_dimension_that_each_minibatch_has_for_itself_is_open(files: Path) -> None:
+    (files / "map.txt").write_text("0.ppm\t1\nsmall.ppm\t2\n")
+    (files / "small.ppm").write_bytes(ppm(picture(1)[:2]))
+    with MinibatchSource(ImageDeserializer("map.txt", streams()), randomize=False, max_sweeps=1) as source:
+        assert source.streams.features.shape == (3, -1, -1)
+        assert [source.next_minibatch(1)["features"].shape for _ in range(2)] == [(1, 1, 3, 4, 6), (1, 1, 3, 2, 6)]
+        source.restore_from_checkpoint({"minibatchSourcePosition": 0})
+        with pytest.raises(DataError, match="small.ppm.*3x2x6.*3x4x6"):
+            source.next_minibatch(2)
+
+
+def test_channels_are_put_first_behind_the_last_transform_of_pictures() -> None:
+    def kinds(*given: Any) -> list[Any]:
+        listed = ImageDeserializer("map.txt", streams(*given)).config["input"]["features"]["transforms"]
+        return [transform["type"] if isinstance(transform, dict) else transform for transform in listed]
+
+    crop, transpose, cast = transforms.crop(), transforms.transpose(), transforms.cast()
+    assert kinds() == ["Transpose"]
+    assert kinds(crop) == ["Crop", "Transpose"]
+    assert kinds(transpose, cast) == ["Transpose", "Cast"]
+    assert kinds(crop, cast) == ["Crop", "Transpose", "Cast"]
+    assert kinds(crop, abs) == ["Crop", "Transpose", abs]
+
+
+def test_the_older_object_style_gives_the_same_configuration(files: Path) -> None:
+    new = ImageDeserializer("map.txt", streams(transforms.scale(2, 2, 3)))
+    old = ImageDeserializer("map.txt").map_features("features", [ImageDeserializer.scale(2, 2, 3)])
+    assert old.map_labels(StreamInformation("labels", shape=1), 4).config == new.config
+    assert list(old.ignore_labels().streams) == ["features"]
+    with MinibatchSource(old) as source:
+        assert list(source.streams) == ["features"]
+    with pytest.raises(ConfigError, match="streams: found no stream of pictures, expected StreamDef"):
+        MinibatchSource(ImageDeserializer("map.txt").map_labels("labels", 4))
+
+
+def test_classes_that_nobody_asks_for_are_not_read(files: Path) -> None:
+    (files / "map.txt").write_text("0.ppm\tcat\n1.ppm\n")
+    only = StreamDefs(image=StreamDef(transforms=[]))
+    assert np.array_equal(read(ImageDeserializer("map.txt", only))["image"].samples[1], picture(1).transpose(2, 0, 1))
+
+
+def test_transforms_of_pictures_run_before_functions() -> None:
+    def doubled(sample: NDArray[np.float32]) -> NDArray[np.float32]:
+        assert sample.shape == (3, 2, 2)
+        return sample * 2
+
+    first_channel = UserTransform(lambda sample: sample[0], shape=(2, 2))
+    given = streams(transforms.crop(crop_size=2), transforms.scale(2, 2, 3), doubled)
+    minibatch = read(ImageDeserializer("map.txt", given), transforms={"features": first_channel})
+    assert np.array_equal(minibatch["features"].samples[0], 2.0 * picture(0)[1:3, 2:4, 0])
+
+
+def test_options_reach_the_deserializer(files: Path) -> None:
+    (files / "list.txt").write_text("# pictures\n0.ppm\t3x\n1.ppm\t1\n")
+    (files / "elsewhere").mkdir()
+    (files / "0.ppm").rename(files / "elsewhere" / "0.ppm")
+    only = {"root": files / "elsewhere", "comments": True, "on_corrupt_image": "skip"}
+    minibatch = read(ImageDeserializer(files / "list.txt", streams(), grayscale=True, **only))
+    assert minibatch["features"].shape[-3:] == (1, 4, 6)
+    assert minibatch["labels"].class_indices.tolist() == [3]
+    with pytest.raises(DataError, match=r"list.txt:2 .*3x"):
+        read(ImageDeserializer("list.txt", streams(), strict_labels=True, comments=True))
+
+
+def test_ten_views_are_ten_sequences() -> None:
+    given = streams(transforms.crop(crop_type="MultiView10", crop_size=(2, 3)))
+    assert read(ImageDeserializer("map.txt", given)).num_sequences == 30
+    assert read(ImageDeserializer("map.txt", given, multi_view_crop=False)).num_sequences == 3
+
+
+def test_a_run_goes_on_with_the_same_random_pictures() -> None:
+    random = [
+        transforms.random_resized_crop(area_ratio=(0.2, 1)),
+        transforms.scale(2, 2, 3),
+        transforms.horizontal_flip(),
+        transforms.color(brightness_radius=0.5, seed=3),
+    ]
+
+    def opened(threads: int) -> MinibatchSource:
+        return MinibatchSource(ImageDeserializer("map.txt", streams(*random)), max_sweeps=4, threads=threads)
+
+    with opened(1) as source, opened(2) as other:
+        source.next_minibatch(2)
+        other.restore_from_checkpoint(source.get_checkpoint_state())
+        pairs = list(zip(source.minibatches(2), other.minibatches(2), strict=True))
+        assert all(a["features"].samples.tobytes() == b["features"].samples.tobytes() for a, b in pairs)
+        assert len(pairs) == 5
+
+
+@pytest.mark.parametrize(
+    ("given", "path", "words"),
+    [
+        ({"x": StreamDef("picture")}, "streams.x.field", "found the field 'picture', expected `image` or `label`"),
+        ({"y": StreamDef("label", 3)}, "streams", "no stream of pictures"),
+        ({"x": StreamDef("image", (3, 2, 2))}, "streams.x.shape", "the shape that their transforms give them"),
+        ({"x": StreamDef("image"), "y": StreamDef("label")}, "streams.y.shape", "expected the number of classes"),
+        ({"x": StreamDef("image"), "y": StreamDef("image")}, "streams.y.field", "found `x` and `y`"),
+        ({"x": StreamDef("image", defines_mb_size=True)}, "streams.x.defines_mb_size", "leave it out"),
+    ],
+)
+def test_streams_are_one_of_pictures_and_at_most_one_of_classes(given: Any, path: str, words: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(words)) as caught:
+        ImageDeserializer("map.txt", given)
+    assert caught.value.path == path
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        (transforms.crop(side_ratio=2), "transforms[0].side_ratio"),
+        (transforms.scale(0, 2, 3), "transforms[0].width"),
+        (transforms.color(brightness_radius=-1), "transforms[0].brightness_radius"),
+        ({"type": "Crop", "cropTyp": "center"}, "transforms[0]"),
+    ],
+)
+def test_a_value_is_blamed_where_it_was_given(given: Any, path: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        read(ImageDeserializer("map.txt", streams(given)))
+    assert caught.value.path == f"deserializers[0].streams.features.{path}"
+    assert str(caught.value).startswith(f"{caught.value.path}: ")
+
+
+def test_a_class_out_of_range_is_an_error_of_the_map() -> None:
+    with pytest.raises(DataError, match="map.txt:3 ") as caught:
+        read(ImageDeserializer("map.txt", streams(classes=3)))
+    assert caught.value.line == 3
+
+
+def test_deserializers_show_what_would_rebuild_them() -> None:
+    given = streams(transforms.crop(crop_size=(2, 3)), transforms.mean(Path("mean.xml")))
+    for deserializer in [
+        ImageDeserializer(Path("d") / "map.txt", given, layout="HWC", root="r", grayscale=True),
+        Base64ImageDeserializer("map.b64", given, max_errors=3),
+        ImageDeserializer("map.txt"),
+    ]:
+        again = eval(repr(deserializer))
+        assert repr(again) == repr(deserializer)
+        assert not again.streams or again.config == deserializer.config
+
+
+@pytest.mark.parametrize(("function", "kind", "required"), FUNCTIONS, ids=NAMES)
+def test_every_option_of_a_transform_is_a_keyword(function: Any, kind: str, required: tuple[Any, ...]) -> None:
+    assert function(*required)["type"] == kind
+    assert getattr(ImageDeserializer, function.__name__) is function
+    others = {"filename": "meanFile"}
+    keywords = {others.get(name) or camel_case(name) for name in inspect.signature(function).parameters}
+    assert keywords == {row["name"] for row in _tesson.transform_table(kind)}
+
+
+def test_every_transform_has_a_function() -> None:
+    assert sorted(function.__name__ for function, _, _ in FUNCTIONS) == transforms.__all__
+
+
+@pytest.mark.parametrize(("function", "kind", "required"), FUNCTIONS, ids=NAMES)
+def test_documented_words_and_defaults_are_those_of_the_table(
+    function: Any, kind: str, required: tuple[Any, ...]
+) -> None:
+    documented = function.__doc__ or ""
+    rows = {row["name"]: row for row in _tesson.transform_table(kind)}
+    for name, parameter in inspect.signature(function).parameters.items():
+        row = rows[{"filename": "meanFile"}.get(name) or camel_case(name)]
+        entry = re.search(rf"\n    (?:\w+, )?{name}(?:, \w+)? : (.*)\n((?:        .*\n)+)", documented)
+        assert entry is not None, name
+        words = re.findall(r'"(\w+)"', entry[1])
+        if words and row["kind"] != "str":
+            assert words == row["kind"].lower().split(" | "), name
+        if parameter.default is inspect.Parameter.empty or parameter.default is None:
+            continue
+        # The defaults of the signature, of the documentation and of the table are the same.
+        default = re.search(r"Default\s+(?:``)?\"?(.+?)\"?(?:``)?\.(?:\s|$)", entry[2])
+        assert default is not None, name
+        if isinstance(parameter.default, str):
+            assert (default[1], row["default"].lower()) == (parameter.default, parameter.default), name
+        else:
+            in_table = [float(number) for number in row["default"].split(":")]
+            assert in_table == np.atleast_1d(parameter.default).tolist(), name
+            in_words = [eval(number) for number in default[1].split(" to ")]
+            assert in_words == in_table, name
+
+
+def test_what_is_not_given_is_not_in_the_section() -> None:
+    assert transforms.crop("Center", 0, (0.5, 0.5), seed=0) == {"type": "Crop", "cropType": "Center", "sideRatio": [0.5, 0.5], "seed": 0}
+    assert transforms.crop() == {"type": "Crop"}
+    assert transforms.color(np.float32(0.5)) == {"type": "Color", "brightnessRadius": 0.5}
+    assert transforms.random_resized_crop() == {"type": "RandomResizedCrop"}
+    assert transforms.normalize((1, 2, 3), np.ones(3))["std"] == [1, 1, 1]
+
+
+@pytest.mark.parametrize(
+    ("ratios", "words"),
+    [((0.5,), "expected one number or two"), ((0.1, 0.2, 0.3), "one number or two"), ((0.9, 0.5), "the smaller ratio first")],
+)
+def test_ratios_are_one_number_or_the_smaller_and_the_larger(ratios: Any, words: str) -> None:
+    for name in ["side_ratio", "area_ratio", "aspect_ratio"]:
+        with pytest.raises(ConfigError, match=f"^{name}: found .*{words}"):
+            transforms.crop(**{name: ratios})
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("crop_siz", "crop_size"), ("cropSize", "crop_size"), ("hFlip", "hflip")])
+def test_a_misspelt_argument_of_a_transform_gets_its_hint(wrong: str, meant: str) -> None:
+    message = rf"^crop\(\) has no keyword argument `{wrong}`, did you mean `{meant}`\?$"
+    with pytest.raises(TypeError, match=message):
+        ImageDeserializer.crop(**{wrong: 3})  # type: ignore[arg-type]
+
+
+def test_a_misspelt_option_of_a_deserializer_gets_its_hint() -> None:
+    with pytest.raises(TypeError, match=r"ImageDeserializer\(\) has no keyword argument `greyscale`, did you mean `grayscale`"):
+        ImageDeserializer("map.txt", greyscale=True)  # type: ignore[call-arg]
