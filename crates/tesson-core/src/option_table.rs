@@ -98,16 +98,19 @@ impl OptionSpec {
     }
 }
 
-/// A table of options, two lines each: name, aliases, kind, and `required`, `optional` or the default; then the help.
+/// A table of options, two lines each: name, aliases, kind, and `required`, `optional` or the default; then the help. An
+/// [`OptionSpec`] that several tables have stands there by its name.
 ///
 /// ```
-/// use tesson_core::{OptionKind, OptionTable, option_table};
+/// use tesson_core::{OptionKind, OptionSpec, OptionTable, option_table};
 ///
+/// const VERBOSITY: OptionSpec = OptionSpec::optional("verbosity", OptionKind::Whole, "Accepted without effect.");
 /// static OPTIONS: OptionTable = option_table! {
 ///     "file": OptionKind::Path, required
 ///         => "The file.",
 ///     "precision" | "dtype": OptionKind::Text, "float"
 ///         => "The type of all values.",
+///     VERBOSITY,
 /// };
 /// assert_eq!(OPTIONS.find("dtype").map(|option| option.name), Some("precision"));
 /// ```
@@ -122,10 +125,14 @@ macro_rules! option_table {
     (@spec $name:literal, $kind:expr, $default:literal, $help:literal) => {
         $crate::OptionSpec::with_default($name, $kind, $default, $help)
     };
-    ($($name:literal $(| $alias:literal)* : $kind:expr, $need:tt => $help:literal),* $(,)?) => {
-        $crate::OptionTable(&[
-            $($crate::option_table!(@spec $name, $kind, $need, $help).also_named(&[$($alias),*])),*
-        ])
+    ($(
+        $($shared:ident)?
+        $($name:literal $(| $alias:literal)* : $kind:expr, $need:tt => $help:literal)?
+    ),*) => {
+        $crate::OptionTable(&[$(
+            $($shared,)?
+            $($crate::option_table!(@spec $name, $kind, $need, $help).also_named(&[$($alias),*]),)?
+        )*])
     };
 }
 

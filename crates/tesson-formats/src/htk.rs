@@ -2,8 +2,8 @@
 //! be written.
 
 use tesson_core::{
-    ConfigError, Format, KeyType, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry,
-    Section, Value,
+    ConfigError, Format, KeyType, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
+    option_table,
 };
 
 use crate::options::{DEFINES_SIZE, VERBOSITY, not_built, only_stream};
@@ -19,37 +19,30 @@ pub static FORMAT: Format = Format::new(
 .with_keys(KeyType::Text);
 
 /// One entry of `input`.
-static STREAM: OptionTable = OptionTable(&[
-    OptionSpec::required("scpFile", OptionKind::Path, "The script file: an utterance a line."),
-    OptionSpec::required("dim", OptionKind::Whole, "Values in a sample, or in one frame of its window."),
-    OptionSpec::with_default(
-        "contextWindow",
-        OptionKind::Numbers,
-        "1",
-        "Frames of a sample: an odd number of them in all, or how many `left:right` of the frame itself.",
-    ),
-    OptionSpec::optional(
-        "prefixPathInSCP",
-        OptionKind::Text,
-        "Put before the file names of the script file.",
-    ),
-    OptionSpec::with_default(
-        "expandToUtterance",
-        OptionKind::Bool,
-        "false",
-        "Whether utterances are one frame, repeated as often as the first deserializer's sequence is long.",
-    ),
-    OptionSpec::optional("maxSequenceSize", OptionKind::Whole, "Utterances with more frames are left out.")
-        .also_named(&["maxSequenceLength"]),
+static STREAM: OptionTable = option_table! {
+    "scpFile": OptionKind::Path, required
+        => "The script file: an utterance a line.",
+    "dim": OptionKind::Whole, required
+        => "Values in a sample, or in one frame of its window.",
+    "contextWindow": OptionKind::Numbers, "1"
+        => "Frames of a sample: an odd number of them in all, or how many `left:right` of the frame itself.",
+    "prefixPathInSCP": OptionKind::Text, optional
+        => "Put before the file names of the script file.",
+    "expandToUtterance": OptionKind::Bool, "false"
+        => "Whether utterances are one frame, repeated as often as the first deserializer's sequence is long.",
+    "maxSequenceSize" | "maxSequenceLength": OptionKind::Whole, optional
+        => "Utterances with more frames are left out.",
     DEFINES_SIZE,
-    OptionSpec::optional("type", OptionKind::Text, "Accepted from older configurations, where it is `real`."),
-]);
+    "type": OptionKind::Text, optional
+        => "Accepted from older configurations, where it is `real`.",
+};
 
 /// The options of the deserializer. Those of its stream may stand around that, too.
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::required("input", OptionKind::Streams(&STREAM), "One section, named as the stream."),
+static OPTIONS: OptionTable = option_table! {
+    "input": OptionKind::Streams(&STREAM), required
+        => "One section, named as the stream.",
     VERBOSITY,
-]);
+};
 
 /// Resolves the options.
 fn describe(

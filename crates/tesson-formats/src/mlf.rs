@@ -1,8 +1,8 @@
 //! Master label files of HTK. Its options are understood; the reader is still to be written.
 
 use tesson_core::{
-    ConfigError, Format, KeyType, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry,
-    Section, Value,
+    ConfigError, Format, KeyType, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
+    option_table,
 };
 
 use crate::options::{DEFINES_SIZE, VERBOSITY, not_built, only_stream};
@@ -18,42 +18,36 @@ pub static FORMAT: Format = Format::new(
 .with_keys(KeyType::Text);
 
 /// One entry of `input`.
-static STREAM: OptionTable = OptionTable(&[
-    OptionSpec::optional("mlfFile", OptionKind::Path, "The label file."),
-    OptionSpec::optional(
-        "mlfFileList",
-        OptionKind::Paths,
-        "Several label files, or a file that names one on each line.",
-    ),
-    OptionSpec::optional("labelDim", OptionKind::Whole, "Number of classes; wins over `dim`."),
-    OptionSpec::optional("dim", OptionKind::Whole, "Number of classes, at most 65535."),
-    OptionSpec::optional("labelMappingFile", OptionKind::Path, "Names of the classes, one on each line."),
-    OptionSpec::with_default(
-        "phoneBoundaries",
-        OptionKind::Bool,
-        "false",
-        "Whether the first frame of each line of the file has the value 2 instead of 1.",
-    ),
+static STREAM: OptionTable = option_table! {
+    "mlfFile": OptionKind::Path, optional
+        => "The label file.",
+    "mlfFileList": OptionKind::Paths, optional
+        => "Several label files, or a file that names one on each line.",
+    "labelDim": OptionKind::Whole, optional
+        => "Number of classes; wins over `dim`.",
+    "dim": OptionKind::Whole, optional
+        => "Number of classes, at most 65535.",
+    "labelMappingFile": OptionKind::Path, optional
+        => "Names of the classes, one on each line.",
+    "phoneBoundaries": OptionKind::Bool, "false"
+        => "Whether the first frame of each line of the file has the value 2 instead of 1.",
     DEFINES_SIZE,
-    OptionSpec::optional("cacheIndex", OptionKind::Bool, "As at the deserializer."),
-    OptionSpec::optional(
-        "labelType",
-        OptionKind::Text,
-        "Accepted from older configurations, where it is `category`.",
-    ),
-    OptionSpec::optional("type", OptionKind::Text, "The same as `labelType`."),
-]);
+    "cacheIndex": OptionKind::Bool, optional
+        => "As at the deserializer.",
+    "labelType": OptionKind::Text, optional
+        => "Accepted from older configurations, where it is `category`.",
+    "type": OptionKind::Text, optional
+        => "The same as `labelType`.",
+};
 
 /// The options of the deserializer. Those of its stream may stand around that, too.
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::required("input", OptionKind::Streams(&STREAM), "One section, named as the stream."),
-    OptionSpec::optional(
-        "chunkSizeInBytes",
-        OptionKind::Whole,
-        "Bytes of a label file that are parsed at a time.",
-    ),
+static OPTIONS: OptionTable = option_table! {
+    "input": OptionKind::Streams(&STREAM), required
+        => "One section, named as the stream.",
+    "chunkSizeInBytes": OptionKind::Whole, optional
+        => "Bytes of a label file that are parsed at a time.",
     VERBOSITY,
-]);
+};
 
 /// The largest number of classes.
 const MAX_DIM: u64 = 65535;

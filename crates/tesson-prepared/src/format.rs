@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use tesson_core::{
     ConfigError, Defects, Deserializer, DeserializerFacts, Error, Fetch, Format, Indexed, OptionKind,
-    OptionSpec, OptionTable, Options, Parallelism, ReaderDefaults, StreamMismatch, StreamingDecoder, Words,
+    OptionTable, Options, Parallelism, ReaderDefaults, StreamMismatch, StreamingDecoder, Words, option_table,
 };
 use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsOptions};
 use tesson_tfds::split::{Selection, file_instructions};
@@ -26,81 +26,41 @@ pub static FORMAT: Format = Format::new(
 static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]);
 
 /// One entry of `input`.
-static INPUT: OptionTable = OptionTable(&[
-    OptionSpec::optional(
-        "feature",
-        OptionKind::Text,
-        "The path of the feature, such as `objects/id`, if it is not the section's name.",
-    )
-    .also_named(&["alias"]),
-    OptionSpec::with_default(
-        "format",
-        FORMATS.kind(),
-        "dense",
-        "`sparse`: the feature is the number of a class, which becomes a sample with a 1 there; -1 is none.",
-    ),
-    OptionSpec::optional(
-        "dim",
-        OptionKind::Whole,
-        "The number of classes of a sparse stream, if the dataset does not say it.",
-    ),
-    OptionSpec::optional(
-        "shape",
-        OptionKind::Numbers,
-        "The shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are errors.",
-    ),
-]);
+static INPUT: OptionTable = option_table! {
+    "feature" | "alias": OptionKind::Text, optional
+        => "The path of the feature, such as `objects/id`, if it is not the section's name.",
+    "format": FORMATS.kind(), "dense"
+        => "`sparse`: the feature is the number of a class, which becomes a sample with a 1 there; -1 is none.",
+    "dim": OptionKind::Whole, optional
+        => "The number of classes of a sparse stream, if the dataset does not say it.",
+    "shape": OptionKind::Numbers, optional
+        => "The shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are \
+            errors.",
+};
 
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::optional(
-        "directory",
-        OptionKind::Path,
-        "The version directory, with dataset_info.json and features.json in it.",
-    ),
-    OptionSpec::optional(
-        "name",
-        OptionKind::Text,
-        "The dataset's name, such as `mnist` or `ds/config:1.*.*`, in place of its directory.",
-    ),
-    OptionSpec::optional(
-        "dataDir",
-        OptionKind::Path,
-        "Where the name is looked for; by default `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.",
-    ),
-    OptionSpec::with_default(
-        "split",
-        OptionKind::Text,
-        "all",
-        "Which examples: `train`, `train[10%:]+test`, `all`.",
-    ),
-    OptionSpec::optional(
-        "input",
-        OptionKind::Sections(&INPUT),
-        "One section for each stream; without it, every feature of numbers in samples of a known shape under its own path.",
-    ),
-    OptionSpec::optional(
-        "key",
-        OptionKind::Text,
-        "The path of the feature by which examples are joined with other deserializers; by default the example's number in its split, or its `tfds_id` where keys are texts.",
-    ),
-    OptionSpec::with_default(
-        "maxErrors",
-        OptionKind::Whole,
-        "0",
-        "Damaged records that are left out before reading fails.",
-    ),
-    OptionSpec::with_default(
-        "keepDataInMemory",
-        OptionKind::Bool,
-        "false",
-        "Keep decoded chunks in memory after their last use in a sweep.",
-    ),
-    OptionSpec::optional(
-        "cacheIndex",
-        OptionKind::Bool,
-        "Where examples differ in length, keep what was counted beside the data, or in the folder that `TESSON_INDEX_DIR` names; the reader's `cacheIndex` is the default.",
-    ),
-]);
+static OPTIONS: OptionTable = option_table! {
+    "directory": OptionKind::Path, optional
+        => "The version directory, with dataset_info.json and features.json in it.",
+    "name": OptionKind::Text, optional
+        => "The dataset's name, such as `mnist` or `ds/config:1.*.*`, in place of its directory.",
+    "dataDir": OptionKind::Path, optional
+        => "Where the name is looked for; by default `TFDS_DATA_DIR`, else `~/tensorflow_datasets`.",
+    "split": OptionKind::Text, "all"
+        => "Which examples: `train`, `train[10%:]+test`, `all`.",
+    "input": OptionKind::Sections(&INPUT), optional
+        => "One section for each stream; without it, every feature of numbers in samples of a known shape under its \
+            own path.",
+    "key": OptionKind::Text, optional
+        => "The path of the feature by which examples are joined with other deserializers; by default the example's \
+            number in its split, or its `tfds_id` where keys are texts.",
+    "maxErrors": OptionKind::Whole, "0"
+        => "Damaged records that are left out before reading fails.",
+    "keepDataInMemory": OptionKind::Bool, "false"
+        => "Keep decoded chunks in memory after their last use in a sweep.",
+    "cacheIndex": OptionKind::Bool, optional
+        => "Where examples differ in length, keep what was counted beside the data, or in the folder that \
+            `TESSON_INDEX_DIR` names; the reader's `cacheIndex` is the default.",
+};
 
 fn open_deserializer(
     options: &Options<'_>,

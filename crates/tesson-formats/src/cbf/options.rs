@@ -3,56 +3,37 @@
 use std::path::PathBuf;
 
 use tesson_core::{
-    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section,
-    Value,
+    ConfigError, Element, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
+    option_table,
 };
 
 use crate::options::{ALIAS, FILE, PRECISIONS, TRACE_LEVEL, TRANSFORMS, describe_transforms};
 
 /// One entry of `input`.
-static INPUT: OptionTable = OptionTable(&[
+static INPUT: OptionTable = option_table! {
     ALIAS,
-    OptionSpec::with_default(
-        "skip",
-        OptionKind::Bool,
-        "false",
-        "Leaves the stream out; what only it needs is not read.",
-    ),
+    "skip": OptionKind::Bool, "false"
+        => "Leaves the stream out; what only it needs is not read.",
     TRANSFORMS,
-    OptionSpec::optional("dim", OptionKind::Unused, "Not looked at: the file says how large samples are."),
-    OptionSpec::optional(
-        "format",
-        OptionKind::Unused,
-        "Not looked at: the file says whether samples are sparse.",
-    ),
-]);
+    "dim": OptionKind::Unused, optional
+        => "Not looked at: the file says how large samples are.",
+    "format": OptionKind::Unused, optional
+        => "Not looked at: the file says whether samples are sparse.",
+};
 
 /// The options of the deserializer.
-pub(super) static OPTIONS: OptionTable = OptionTable(&[
+pub(super) static OPTIONS: OptionTable = option_table! {
     FILE,
-    OptionSpec::optional(
-        "input",
-        OptionKind::Sections(&INPUT),
-        "One section for each stream that is renamed or left out; others come under their own names.",
-    ),
+    "input": OptionKind::Sections(&INPUT), optional
+        => "One section for each stream that is renamed or left out; others come under their own names.",
     TRACE_LEVEL,
-    OptionSpec::with_default(
-        "keepDataInMemory",
-        OptionKind::Bool,
-        "false",
-        "Keep decoded chunks in memory after their last use in a sweep.",
-    ),
-    OptionSpec::optional(
-        "precision",
-        PRECISIONS.kind(),
-        "Type of the values, whatever the file's is; the reader's is the default.",
-    ),
-    OptionSpec::optional(
-        "cacheIndex",
-        OptionKind::Unused,
-        "Without effect: the file's chunk table is its index.",
-    ),
-]);
+    "keepDataInMemory": OptionKind::Bool, "false"
+        => "Keep decoded chunks in memory after their last use in a sweep.",
+    "precision": PRECISIONS.kind(), optional
+        => "Type of the values, whatever the file's is; the reader's is the default.",
+    "cacheIndex": OptionKind::Unused, optional
+        => "Without effect: the file's chunk table is its index.",
+};
 
 /// One entry of `input`.
 #[derive(Clone, Debug, PartialEq, Eq)]

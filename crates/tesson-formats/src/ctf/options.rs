@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use tesson_core::identity::{Identity, Maybe, Quoted};
 use tesson_core::{
-    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section,
-    Shape, StreamInfo, Value, Words,
+    ConfigError, Element, OptionKind, OptionTable, Options, ReaderDefaults, Registry, Section, Shape,
+    StreamInfo, Value, Words, option_table,
 };
 
 use super::decimal::Grammar;
@@ -33,89 +33,47 @@ static EMPTY_INPUTS: Words<EmptyInputs, 4> = Words::new([
 static NUMBERS: Words<Grammar, 2> = Words::new([("cntk", Grammar::Cntk), ("extended", Grammar::Extended)]);
 
 /// One entry of `input`.
-static INPUT: OptionTable = OptionTable(&[
-    OptionSpec::optional(
-        "dim",
-        OptionKind::Whole,
-        "Values in a sample; `auto` takes a dense stream's from its first sample.",
-    ),
-    OptionSpec::required(
-        "format",
-        FORMATS.kind(),
-        "Whether samples list all their values or only pairs `index:value`.",
-    ),
+static INPUT: OptionTable = option_table! {
+    "dim": OptionKind::Whole, optional
+        => "Values in a sample; `auto` takes a dense stream's from its first sample.",
+    "format": FORMATS.kind(), required
+        => "Whether samples list all their values or only pairs `index:value`.",
     ALIAS,
-    OptionSpec::with_default(
-        "definesMBSize",
-        OptionKind::Bool,
-        "false",
-        "The rows that name this stream are what lengths count; rows and sequences without it do not exist.",
-    ),
+    "definesMBSize": OptionKind::Bool, "false"
+        => "The rows that name this stream are what lengths count; rows and sequences without it do not exist.",
     TRANSFORMS,
-]);
+};
 
 /// The options of the deserializer.
-pub(crate) static OPTIONS: OptionTable = OptionTable(&[
+pub(crate) static OPTIONS: OptionTable = option_table! {
     FILE,
-    OptionSpec::required("input", OptionKind::Sections(&INPUT), "One section a stream, named as the stream."),
-    OptionSpec::with_default(
-        "skipSequenceIds",
-        OptionKind::Bool,
-        "false",
-        "Every row is a sequence, whatever ids the file has.",
-    ),
-    OptionSpec::with_default(
-        "maxErrors",
-        OptionKind::Whole,
-        "0",
-        "Faults that are forgiven over the life of the reader.",
-    ),
+    "input": OptionKind::Sections(&INPUT), required
+        => "One section a stream, named as the stream.",
+    "skipSequenceIds": OptionKind::Bool, "false"
+        => "Every row is a sequence, whatever ids the file has.",
+    "maxErrors": OptionKind::Whole, "0"
+        => "Faults that are forgiven over the life of the reader.",
     TRACE_LEVEL,
-    OptionSpec::with_default(
-        "chunkSizeInBytes",
-        OptionKind::Whole,
-        "33554432",
-        "Largest size of a chunk, in bytes; a longer sequence is a chunk of its own.",
-    ),
-    OptionSpec::with_default(
-        "keepDataInMemory",
-        OptionKind::Bool,
-        "false",
-        "Keep parsed chunks in memory after their last use in a sweep.",
-    ),
+    "chunkSizeInBytes": OptionKind::Whole, "33554432"
+        => "Largest size of a chunk, in bytes; a longer sequence is a chunk of its own.",
+    "keepDataInMemory": OptionKind::Bool, "false"
+        => "Keep parsed chunks in memory after their last use in a sweep.",
     CACHE_INDEX,
-    OptionSpec::with_default(
-        "frameMode",
-        OptionKind::Bool,
-        "false",
-        "Read by the older reader only: in a composite reader, the reader's `frameMode` decides.",
-    ),
-    OptionSpec::optional("precision", PRECISIONS.kind(), "Type of the values; the reader's is the default."),
-    OptionSpec::with_default(
-        "rules",
-        RULES.kind(),
-        "lenient",
-        "Whether CNTK 2.7 is followed in what it takes for a fault, too.",
-    ),
-    OptionSpec::optional(
-        "emptyInputs",
-        EMPTY_INPUTS.kind(),
-        "What the lenient rules do with a sequence that lacks one of the streams: deliver it without samples there \
-               (`keep`, the default with ids), leave it out of all streams (`skip`), also charging a fault (`fault`, the \
-               default without ids, where the sequence is a row), or fail.",
-    ),
-    OptionSpec::with_default(
-        "numbers",
-        NUMBERS.kind(),
-        "cntk",
-        "`extended` also reads `.5`, `1.e5`, `nan` and `inf`, and wants a separator between values.",
-    ),
-    OptionSpec::optional(
-        "numChunksToCache",
-        OptionKind::Unused,
-        "Found in older configurations; without effect.",
-    ),
-]);
+    "frameMode": OptionKind::Bool, "false"
+        => "Read by the older reader only: in a composite reader, the reader's `frameMode` decides.",
+    "precision": PRECISIONS.kind(), optional
+        => "Type of the values; the reader's is the default.",
+    "rules": RULES.kind(), "lenient"
+        => "Whether CNTK 2.7 is followed in what it takes for a fault, too.",
+    "emptyInputs": EMPTY_INPUTS.kind(), optional
+        => "What the lenient rules do with a sequence that lacks one of the streams: deliver it without samples there \
+            (`keep`, the default with ids), leave it out of all streams (`skip`), also charging a fault (`fault`, the \
+            default without ids, where the sequence is a row), or fail.",
+    "numbers": NUMBERS.kind(), "cntk"
+        => "`extended` also reads `.5`, `1.e5`, `nan` and `inf`, and wants a separator between values.",
+    "numChunksToCache": OptionKind::Unused, optional
+        => "Found in older configurations; without effect.",
+};
 
 /// What the lenient rules do with a sequence that lacks one of its streams. What a stream lacks because its samples were
 /// faulty is not their matter: such a sequence is always left out.

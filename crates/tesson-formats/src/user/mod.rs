@@ -18,8 +18,8 @@ mod source;
 use std::sync::Arc;
 
 use tesson_core::{
-    ConfigError, Deserializer, Format, Object, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults,
-    Value,
+    ConfigError, Deserializer, Format, Object, OptionKind, OptionTable, Options, ReaderDefaults, Value,
+    option_table,
 };
 
 pub use chunk::checked;
@@ -39,15 +39,12 @@ pub static FORMAT: Format = Format::new(
     open,
 );
 
-static OPTIONS: OptionTable = OptionTable(&[
-    OptionSpec::required("instance", OptionKind::Object, "The deserializer itself."),
-    OptionSpec::with_default(
-        "composable",
-        OptionKind::Bool,
-        "false",
-        "Whether it is ordered and shared as files are, even if it is the only deserializer.",
-    ),
-]);
+static OPTIONS: OptionTable = option_table! {
+    "instance": OptionKind::Object, required
+        => "The deserializer itself.",
+    "composable": OptionKind::Bool, "false"
+        => "Whether it is ordered and shared as files are, even if it is the only deserializer.",
+};
 
 /// The value of the option `instance` for a source of chunks.
 pub fn instance(source: Arc<dyn ChunkSource>) -> Value {
