@@ -146,5 +146,5 @@ fn numbers(floats: &Floats) -> Numbers<'_> {
 /// A file that cannot be read, or is no binary file.
 pub fn binary_elements(file: &Path) -> Result<Vec<(String, Element)>, Error> {
     let opened = OpenFiles::open(&[file], &FileStore, u64::MAX, &Canceller::new())?;
-    tesson_formats::cbf::elements(file, &opened)
+    tesson_formats::cbf::elements(file, opened.fetch())
 }

@@ -10,10 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tesson_core::{Error, ListedAt, NamedResource, NamedResources, StoreError};
 
 use crate::archive::Archive;
-use crate::store::{Resource, Store};
-
-/// Listed files that a deserializer holds open at a time.
-const OPEN_AT_A_TIME: usize = 64;
+use crate::store::{OpenResources, Resource, Store};
 
 /// The listed resources of one deserializer.
 pub(crate) struct NamedFiles {
@@ -23,8 +20,7 @@ pub(crate) struct NamedFiles {
     /// The files that list them.
     lists: Vec<Arc<Path>>,
     store: Arc<dyn Store>,
-    /// The one used last is the last.
-    open: Mutex<Vec<(u32, Arc<dyn Resource>)>>,
+    open: OpenResources,
     /// Archives whose directory has been read.
     archives: Mutex<BTreeMap<u32, SharedArchive>>,
     /// Bytes that further directories may take.
@@ -69,7 +65,7 @@ impl NamedFiles {
         room: u64,
     ) -> NamedFiles {
         let ids = first..first + names.len() as u32;
-        let (open, archives) = (Mutex::default(), Mutex::default());
+        let (open, archives) = (OpenResources::default(), Mutex::default());
         NamedFiles { ids, names, lists, store, open, archives, room: room.into() }
     }
 
@@ -114,22 +110,8 @@ impl NamedFiles {
 
     fn file(&self, number: u32, path: &str, at: ListedAt) -> Result<Arc<dyn Resource>, StoreError> {
         let path = Path::new(path);
-        {
-            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some(found) = open.iter().position(|(other, _)| *other == number) {
-                // To the end: it is the one used last.
-                open[found..].rotate_left(1);
-                return Ok(open[open.len() - 1].1.clone());
-            }
-        }
-        let opened = self.store.open(path);
-        let opened: Arc<dyn Resource> = opened.map_err(|e| self.listed(path.into(), at, None, e))?.into();
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
-        if open.len() >= OPEN_AT_A_TIME {
-            open.remove(0);
-        }
-        open.push((number, opened.clone()));
-        Ok(opened)
+        let open = || self.store.open(path).map_err(|e| self.listed(path.into(), at, None, e));
+        self.open.get(number, open)
     }
 
     /// An archive. Its directory is read once, by the first thread that needs it.

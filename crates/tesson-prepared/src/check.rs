@@ -114,7 +114,7 @@ impl<'a> Checker<'a> {
             return Ok(());
         }
         let bytes = OpenFiles::open(&[&path], &store::FileStore, self.largest, &Canceller::new())?;
-        let records = self.records(shard, &path, &*file, &bytes)?;
+        let records = self.records(shard, &path, &*file, bytes.fetch())?;
         if records != shard.len {
             self.fault(&path, TfdsFault::ShardLength { found: records, expected: shard.len });
         }

@@ -1,9 +1,8 @@
 //! The files of a plan, opened when they are first read.
 
-use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 use std::{fs, io, slice};
 
@@ -11,15 +10,12 @@ use tesson_core::{Error, Fetch, ReadContext, ResourceId, StoreError};
 use tesson_engine::Canceller;
 use tesson_engine::executor::RetryingRead;
 use tesson_engine::record_index::Stamp;
-use tesson_engine::store::{Resource, Store};
+use tesson_engine::store::{OpenResources, Store};
 use tesson_formats::record::{Problem, RecordFile};
 use tesson_tfds::info::{Dataset, FileFormat, Shard};
 use tesson_tfds::records;
 
 use crate::indexed_shard::IndexedShard;
-
-/// Files that are open at the same time. A plan may have thousands, and a process not as many handles.
-const OPEN: usize = 64;
 
 /// Bytes of one read, and so of a record.
 const LARGEST: u64 = 1 << 30;
@@ -38,8 +34,7 @@ pub(super) struct Shards {
     store: Arc<dyn Store>,
     pub(super) canceller: Canceller,
     files: Arc<[ShardFile]>,
-    /// The one that was read last is at the back.
-    open: Mutex<VecDeque<(usize, Arc<dyn Resource>)>>,
+    open: OpenResources,
 }
 
 impl Shards {
@@ -78,51 +73,23 @@ impl Shards {
         }
         match missing.first() {
             Some(first) => Err(StoreError::new(Arc::clone(first), None, absent(&missing)).into()),
-            None => {
-                Ok(Shards { store, canceller: Canceller::new(), files: files.into(), open: Mutex::default() })
-            }
+            None => Ok(Shards {
+                store,
+                canceller: Canceller::new(),
+                files: files.into(),
+                open: OpenResources::default(),
+            }),
         }
     }
 
     /// The same shards for another reader, which none of this one's reads blocks.
     pub(super) fn reopened(&self) -> Shards {
         let (store, files) = (Arc::clone(&self.store), Arc::clone(&self.files));
-        Shards { store, canceller: Canceller::new(), files, open: Mutex::default() }
+        Shards { store, canceller: Canceller::new(), files, open: OpenResources::default() }
     }
 
     pub(super) fn file(&self, i: usize) -> &ShardFile {
         &self.files[i]
-    }
-
-    /// The open file. The one that was read longest ago is closed for it, if there are many.
-    fn opened(&self, i: usize) -> Result<Arc<dyn Resource>, Error> {
-        if let Some(resource) = self.again(i) {
-            return Ok(resource);
-        }
-        // Without the lock, also for closing: others read meanwhile. Two may open the same file, which does no harm.
-        let path = &self.files[i].path;
-        let resource =
-            self.store.open(path).map_err(|error| StoreError::new(Arc::clone(path), None, error))?;
-        let resource: Arc<dyn Resource> = resource.into();
-        let mut open = self.open();
-        let closed = if open.len() == OPEN { open.pop_front() } else { None };
-        open.push_back((i, Arc::clone(&resource)));
-        drop(open);
-        drop(closed);
-        Ok(resource)
-    }
-
-    /// A file that is open already.
-    fn again(&self, i: usize) -> Option<Arc<dyn Resource>> {
-        let mut open = self.open();
-        let at = open.iter().position(|(file, _)| *file == i)?;
-        let (file, resource) = open.remove(at)?;
-        open.push_back((file, Arc::clone(&resource)));
-        Some(resource)
-    }
-
-    fn open(&self) -> MutexGuard<'_, VecDeque<(usize, Arc<dyn Resource>)>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -166,9 +133,9 @@ impl Fetch for Shards {
         keep: usize,
         into: &mut Vec<u8>,
     ) -> Result<(), Error> {
-        let i = resource.0 as usize;
-        let (path, size) = (&self.files[i].path, self.size(resource)?);
-        let file = self.opened(i)?;
+        let (path, size) = (&self.files[resource.0 as usize].path, self.size(resource)?);
+        let open = || self.store.open(path).map_err(|e| StoreError::new(Arc::clone(path), None, e));
+        let file = self.open.get(resource.0, open)?;
         into.resize(keep + (range.end - range.start) as usize, 0);
         let is_cancelled = || self.canceller.is_cancelled();
         let read = RetryingRead { path, file: &*file, size, is_cancelled: &is_cancelled, retries: &|| () };
@@ -225,7 +192,7 @@ mod tests {
             store: Arc::new(FakeStore::new(Arc::new(store), fate)),
             canceller,
             files: [ShardFile { path, size: Some(10), format, records }].into(),
-            open: Mutex::default(),
+            open: OpenResources::default(),
         }
     }
 

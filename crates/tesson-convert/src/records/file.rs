@@ -80,7 +80,7 @@ impl RecordsFile {
     /// # Errors
     /// Unreadable storage; damage is in the block.
     pub fn read(&self, first: u64, most: u64, into: &mut Records) -> Result<(), Error> {
-        self.reader.read(Want { first, most, bytes: BLOCK }, &self.bytes, into)
+        self.reader.read(Want { first, most, bytes: BLOCK }, self.bytes.fetch(), into)
     }
 
     /// Reads these records, each by itself.
@@ -88,7 +88,7 @@ impl RecordsFile {
     /// # Errors
     /// As [`RecordsFile::read`].
     pub fn read_rows(&self, rows: &[u64], into: &mut Records) -> Result<(), Error> {
-        self.reader.read_rows(rows, &self.bytes, into)
+        self.reader.read_rows(rows, self.bytes.fetch(), into)
     }
 
     /// How many records there are, and what is wrong after the last one.
@@ -96,7 +96,7 @@ impl RecordsFile {
     /// # Errors
     /// As [`RecordsFile::read`].
     pub fn count(&self) -> Result<(u64, Option<Fault>), Error> {
-        self.reader.count(&self.bytes)
+        self.reader.count(self.bytes.fetch())
     }
 
     /// Takes the index that was kept of the file, if there is one that fits.
@@ -114,7 +114,7 @@ impl RecordsFile {
         if let (_, Some(fault)) = self.count()? {
             return Err(fault.in_file(&self.path).into());
         }
-        if !self.reader.random_access(&self.bytes)? {
+        if !self.reader.random_access(self.bytes.fetch())? {
             return Ok(None);
         }
         let Some(index) = self.reader.save() else { return Ok(None) };

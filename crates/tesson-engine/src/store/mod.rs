@@ -4,6 +4,7 @@ mod fake;
 mod file;
 mod memory;
 mod mmap;
+mod open_resources;
 mod remedy;
 mod text;
 
@@ -19,6 +20,7 @@ pub(crate) use file::open_regular;
 pub use file::{FileStore, read_small};
 pub use memory::MemoryStore;
 pub use mmap::MmapStore;
+pub use open_resources::OpenResources;
 pub use text::{read_text, unreadable};
 
 /// A place where named resources are kept.
