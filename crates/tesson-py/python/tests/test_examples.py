@@ -14,6 +14,7 @@ USES = sorted((EXAMPLES / "cntk").glob("*.py"))
 USERS = sorted((EXAMPLES / "user").glob("*.py"))
 PREPARED = [EXAMPLES / "tfds" / "determinism.py"]
 TRAIN = EXAMPLES / "train_softmax.py"
+TRAIN_PICTURES = EXAMPLES / "train_pictures.py"
 
 
 def output(script, *arguments):
@@ -56,4 +57,23 @@ def test_a_run_that_is_stopped_and_goes_on_in_another_process_ends_in_the_same_w
     output(TRAIN, "--sweeps", 5, "--weights", stopped, "--stop-after", minibatches)
     assert (weights_of(stopped) != weights_of(straight)).any()
     output(TRAIN, "--sweeps", 5, "--weights", stopped, "--resume")
+    assert weights_of(stopped).tobytes() == weights_of(straight).tobytes()
+
+
+def test_training_on_pictures_learns_and_goes_on_with_other_workers():
+    printed = output(TRAIN_PICTURES)
+    learned, by_chance = map(float, re.findall(r"([\d.]+)%", printed.splitlines()[0]))
+    assert learned > 90 > 2 * by_chance
+    assert "identical" in printed
+
+
+# 25 does not divide the 60 pictures of a sweep: minibatches hold pictures of two.
+@pytest.mark.parametrize(("size", "minibatches", "workers"), [(20, 1, 2), (20, 31, 3), (25, 4, 3)])
+def test_a_run_on_pictures_that_other_workers_take_over_ends_in_the_same_weights(tmp_path, size, minibatches, workers):
+    straight, stopped = tmp_path / "straight.npz", tmp_path / "stopped.npz"
+    options = ["--sweeps", 12, "--minibatch-size", size, "--weights"]
+    output(TRAIN_PICTURES, *options, straight)
+    output(TRAIN_PICTURES, *options, stopped, "--stop-after", minibatches, "--threads", 2)
+    assert (weights_of(stopped) != weights_of(straight)).any()
+    output(TRAIN_PICTURES, *options, stopped, "--resume", "--workers", workers, "--threads", 3)
     assert weights_of(stopped).tobytes() == weights_of(straight).tobytes()

@@ -86,6 +86,22 @@ fn examples_of_binary_files_are_read() {
 }
 
 #[test]
+fn examples_of_pictures_are_read() {
+    let shapes = |source: &mut Source| -> Vec<Vec<usize>> {
+        let minibatch = source.next_minibatch(20).expect("the pictures are right").expect("there are some");
+        minibatch.streams().iter().map(|s| [&[s.n_samples()], s.info().shape.dims()].concat()).collect()
+    };
+    let old = example("images_old.cntk");
+    assert_eq!(shapes(&mut open(&old, "Train_Pictures").unwrap()), [vec![20, 3, 32, 32], vec![20, 3]]);
+    let images = example("images.cntk");
+    assert_eq!(shapes(&mut open(&images, "Train").unwrap()), [vec![20, 3, 32, 32], vec![20, 3]]);
+    assert_eq!(shapes(&mut open(&images, "Plain").unwrap()), [vec![12, 24, 24, 3], vec![12, 3]]);
+    // Four pictures, each with its own number of regions.
+    let expected = [vec![4, 3, 96, 96], vec![4, 4], vec![7, 4], vec![7, 3]];
+    assert_eq!(shapes(&mut open(&example("images_joined.cntk"), "Train").unwrap()), expected);
+}
+
+#[test]
 fn examples_without_a_reader_say_so() {
     let e = open(&example("speech.cntk"), "Train").map(drop).unwrap_err();
     assert!(matches!(e, Error::Config(_)) && e.to_string().contains("not built yet"), "{e}");
