@@ -99,11 +99,15 @@ impl Case {
         Ok(case)
     }
 
-    /// Pictures lie in the case's folder, which was the working directory, and a truncated JPEG was accepted.
+    /// Pictures lie in the case's folder, which was the working directory, a truncated JPEG was accepted, and random draws
+    /// that were recorded are the reference's.
     fn complete_pictures(&mut self) {
         let root = self.dir.display().to_string();
         let accepts =
             self.deviation.as_ref().is_some_and(|sentence| sentence.contains("onCorruptImage = \"accept\""));
+        if self.deviation.as_ref().is_some_and(|sentence| sentence.contains("Random draws")) {
+            self.source.insert("augmentation".into(), "cntk".into());
+        }
         for deserializer in self.deserializers_mut() {
             let Some(name) = deserializer["type"].as_str().map(str::to_owned) else { continue };
             if name == "ImageDeserializer" {

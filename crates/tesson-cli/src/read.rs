@@ -18,6 +18,9 @@ pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output
     args.save_state.as_deref().map_or(Ok(()), state_file::check)?;
     let (config, mut source) =
         input::open_adjusted(&args.common, extensions, |config| configure(args, config))?;
+    if args.save_state.is_some() {
+        source.check_resumable()?;
+    }
     if let Some(path) = &args.state {
         let read = |json| ResumeState::from_json(&json).map_err(|e| format!("{} is {}", e.what, e.state));
         source.restore(&state_file::load(path, read)?)?;

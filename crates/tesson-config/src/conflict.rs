@@ -51,6 +51,11 @@ tesson_core::error_kinds! {
         TruncatedFrames
             = "config.truncated-frames": "sequences of one sample cannot be truncated; choose either this or `truncated`"
             => "Leave `frameMode` or `truncated` out.",
+        /// Pieces of sequences are to be transformed with CNTK's random draws.
+        TruncatedDraws
+            = "config.truncated-draws": "the draws of `cntk` belong to whole sequences of a minibatch, and `truncated` \
+                cuts them; leave it out"
+            => "Leave `augmentation` or `truncated` out.",
         /// Pieces of sequences are to repeat as much as they are long.
         SpliceTooLong { splice: u64 = 20, length: u64 = 20 }
             = "config.splice-too-long": "found {splice}, expected less than `truncationLength` ({length})"

@@ -1,6 +1,6 @@
 //! The options of a reader, those around its deserializers.
 
-use tesson_core::{Element, OptionKind, OptionTable, Words, option_table};
+use tesson_core::{Augmentation, Element, OptionKind, OptionTable, Words, option_table};
 use tesson_plan::{EqualSteps, LastSequence, Sharing};
 
 use crate::source::{Randomize, StoreKind};
@@ -41,6 +41,10 @@ pub(crate) static PRECISIONS: Words<Element, 4> = Words::new([
     ("float32", Element::F32),
     ("float64", Element::F64),
 ]);
+
+/// Words of `augmentation`.
+pub(crate) static AUGMENTATIONS: Words<Augmentation, 2> =
+    Words::new([("sequence", Augmentation::Sequence), ("cntk", Augmentation::Cntk)]);
 
 /// Words of `store`.
 pub(crate) static STORES: Words<StoreKind, 2> =
@@ -98,6 +102,10 @@ pub static READER_OPTIONS: OptionTable = option_table! {
         => "Epochs until the end of the data, in place of `maxSweeps` and `maxSamples`.",
     "transforms": OptionKind::Object, optional
         => "What is done with the samples of streams: a section with a list of transforms for each.",
+    "augmentation": AUGMENTATIONS.kind(), "sequence"
+        => "Random draws of transforms: those of each sequence, the same at any size, rank and after a resume (`sequence`), or \
+            `cntk`, for comparisons with the reference, whose draws depend on all minibatches before: no state can be \
+            restored, and one minibatch is made at a time.",
     "maxSamplesEnd": ENDS.kind(), "after"
         => "Where the data end if `maxSamples` lies inside a sequence: after it, as in the reference, before it, or inside, \
             which cuts it.",

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use tesson_core::{ConfigError, Element, Format, Options, ReaderDefaults, Registry, Section};
+use tesson_core::{Augmentation, ConfigError, Element, Format, Options, ReaderDefaults, Registry, Section};
 use tesson_plan::{
     Bucketing, ChunkWindow, Demand, Ending, EqualSteps, Global, LastSequence, Limit, MissingKeys, OrderSpec,
     PlanSpec, Sharing, Window,
@@ -123,6 +123,8 @@ pub struct SourceConfig {
     pub frame_mode: bool,
     /// Transforms of streams beside those that the streams' own sections name; by default none.
     pub transforms: Transforms,
+    /// Whose random numbers transforms draw; by default those of each sequence.
+    pub augmentation: Augmentation,
     /// The transforms that sections may name.
     pub(crate) registry: Registry,
     /// Truncation; by default none.
@@ -302,6 +304,9 @@ impl SourceConfig {
         let Some(Truncation { length, right_splice: splice, .. }) = self.truncation else { return Ok(()) };
         if self.frame_mode {
             return Err(ConfigError::refused("frameMode", &ConfigConflict::TruncatedFrames));
+        }
+        if self.augmentation == Augmentation::Cntk {
+            return Err(ConfigError::refused("augmentation", &ConfigConflict::TruncatedDraws));
         }
         if length == 0 {
             return Err(ConfigError::new("truncationLength", "found 0, expected at least 1 sample"));

@@ -11,6 +11,17 @@ use std::sync::OnceLock;
 /// documents: recorded results depend on it. Where only one answer is possible, no word is taken.
 pub struct Draw<'a> {
     words: Source<'a>,
+    augmentation: Augmentation,
+}
+
+/// Whose random numbers transforms draw.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Augmentation {
+    /// Those of a sequence: a function of seed, sweep, key, copy and transform.
+    #[default]
+    Sequence,
+    /// CNTK 2.7's: those of an index in the minibatch, from generators that run on and are never reset ([`CntkWords`]).
+    Cntk,
 }
 
 enum Source<'a> {
@@ -40,12 +51,18 @@ impl<'a> Draw<'a> {
     /// assert!(draw.coin());
     /// ```
     pub fn from_words(words: &'a mut dyn Iterator<Item = u32>) -> Draw<'a> {
-        Draw { words: Source::Chosen(words) }
+        Draw { words: Source::Chosen(words), augmentation: Augmentation::Sequence }
     }
 
     /// Draws from the words of steps, of which the first has begun.
     pub fn from_steps(words: &'a mut dyn StepWords) -> Draw<'a> {
-        Draw { words: Source::Steps(words) }
+        Draw { words: Source::Steps(words), augmentation: Augmentation::Sequence }
+    }
+
+    /// Makes numbers of the words as CNTK 2.7 does.
+    #[must_use]
+    pub fn as_cntk(self) -> Draw<'a> {
+        Draw { augmentation: Augmentation::Cntk, ..self }
     }
 
     /// Begins with the numbers of step `number`, counted from 0, whose transform has this seed: for a transform that stands
@@ -68,22 +85,44 @@ impl<'a> Draw<'a> {
     }
 
     /// An evenly distributed number from `from` to, and without, `to`: `u / 2^32 · (to - from) + from` of a word `u`, in
-    /// double precision.
+    /// double precision. Rounding may give `to`, for which CNTK draws again.
     pub fn real(&mut self, from: f64, to: f64) -> f64 {
         if from == to {
             return from;
         }
-        f64::from(self.word()) / 2f64.powi(32) * (to - from) + from
+        loop {
+            let x = f64::from(self.word()) / 2f64.powi(32) * (to - from) + from;
+            if x < to || self.augmentation == Augmentation::Sequence {
+                return x;
+            }
+        }
     }
 
     /// An evenly distributed whole number from `from` to `to`, both included, which are fewer than 2^32 apart:
-    /// `from + ⌊u · (to - from + 1) / 2^32⌋` of a word `u`.
+    /// `from + ⌊u · (to - from + 1) / 2^32⌋` of a word `u`. CNTK divides words by the size of a bucket instead.
     pub fn integer(&mut self, from: i64, to: i64) -> i64 {
         if from == to {
             return from;
         }
+        if self.augmentation == Augmentation::Cntk {
+            return from.wrapping_add(self.bucket(to.abs_diff(from) as u32).into());
+        }
         let n = to.abs_diff(from).wrapping_add(1);
         from.wrapping_add((u64::from(self.word()).wrapping_mul(n) >> 32) as i64)
+    }
+
+    /// One of the buckets 0 to `last`, which divide the words. Words beyond the last one are drawn again.
+    fn bucket(&mut self, last: u32) -> u32 {
+        let size = match last.checked_add(1) {
+            Some(n) => u32::MAX / n + u32::from(u32::MAX % n == last),
+            None => 1,
+        };
+        loop {
+            let bucket = self.word() / size;
+            if bucket <= last {
+                return bucket;
+            }
+        }
     }
 
     /// One of two, equally likely: whether a word is below 2^31.

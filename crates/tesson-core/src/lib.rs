@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod chunk;
+mod cntk_words;
 mod compact_lengths;
 mod config_tree;
 mod corpus;
@@ -40,6 +41,7 @@ mod transform;
 pub mod varint;
 
 pub use chunk::{Chunk, Damage, Data, Fault, Offsets, StreamColumn, Values};
+pub use cntk_words::CntkWords;
 pub use compact_lengths::CompactLengths;
 pub use config_tree::{Section, Value};
 pub use corpus::{ChunkAccess, Corpus, CorpusFacts, Scattered, SequenceSelection};
@@ -48,7 +50,7 @@ pub use describe::{describe_from_table, split_type};
 pub use deserializer::{
     Defects, Deserializer, DeserializerFacts, FoundStream, IndexCache, Indexed, RepeatedKeys, StreamMismatch,
 };
-pub use draw::{Draw, StepWords};
+pub use draw::{Augmentation, Draw, StepWords};
 pub use error::{
     CallErrorKind, Cause, ConfigError, ConfigErrorKind, DataError, DataErrorKind, Error, ErrorCodes,
     ErrorEntry, ErrorInfo, FormatFault, FormatFaults, Location, ResumeError, ResumeErrorKind,

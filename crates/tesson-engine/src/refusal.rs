@@ -79,6 +79,11 @@ tesson_core::error_kinds! {
         TransformMismatch { what: String = "`crop`: found float32 [10], expected encoded samples".into() }
             = "engine.transform-mismatch": "{what}"
             => "Change the transform that the message names, or their order.",
+        /// Something is asked for that CNTK's random draws, which run on from the source's first minibatch, do not allow.
+        DrawsOfHistory { what: &'static str = "no state can be saved or restored" }
+            = "engine.draws-of-history": "{what} with `augmentation = \"cntk\"`: its random draws depend on all \
+                minibatches that the source has made; set `augmentation = \"sequence\"`"
+            => "Set `augmentation = \"sequence\"`, or read from the start.",
         /// A deserializer's stream has a name that is not allowed.
         StreamName { what: String = "a stream's name has 2000 bytes, at most 1024 are possible".into() }
             = "engine.stream-name": "{what}"

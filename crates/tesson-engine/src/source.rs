@@ -24,6 +24,7 @@ use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
 use crate::join::{IndexedSource, JoinRules, Parts};
 use crate::minibatch::Minibatch;
+use crate::refusal::EngineRefusal;
 use crate::report::Report;
 use crate::stats::{Counters, Stats};
 use crate::transform::Transforms;
@@ -214,6 +215,7 @@ impl Source {
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(), Error> {
         self.check_process()?;
+        self.check_resumable()?;
         state.check(&self.fingerprint)?;
         let last = self.demand.take();
         let cursor = self.seek(None, interrupted, |planner, index| planner.restore(index, state, last))?;
@@ -227,6 +229,21 @@ impl Source {
         }
         self.state.share = state.share;
         Ok(())
+    }
+
+    /// Makes sure that states of this source can be restored.
+    ///
+    /// # Errors
+    /// CNTK's random draws, which no state holds.
+    pub fn check_resumable(&self) -> Result<(), Error> {
+        self.check_draws("no state can be saved or restored")
+    }
+
+    fn check_draws(&self, what: &'static str) -> Result<(), Error> {
+        match self.transforms.draw_in_order() {
+            true => Err(EngineRefusal::DrawsOfHistory { what }.into()),
+            false => Ok(()),
+        }
     }
 
     /// Ends all threads and closes all files. Minibatches already handed out stay valid.

@@ -287,9 +287,10 @@ impl Source {
     fn state<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.owner.check_caller(py)?;
         // A look is enough while no call is in progress; it also works behind a fork.
-        let state: ResumeState = match self.turn.peek(|source| source.state().clone()) {
-            Some(state) => state,
-            None => self.with(py, |source, _| Ok(source.state().clone()))?,
+        let read = |source: &tesson::Source| source.check_resumable().map(|()| source.state().clone());
+        let state: ResumeState = match self.turn.peek(read) {
+            Some(state) => state.map_err(|e| errors::raise_spelt(py, e, self.by_keywords))?,
+            None => self.with(py, |source, _| read(source))?,
         };
         state::to_dict(py, &state)
     }

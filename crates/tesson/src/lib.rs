@@ -40,8 +40,8 @@ pub mod tfds;
 pub use source::Source;
 pub use tesson_config::{SourceConfig, StoreKind};
 pub use tesson_core::{
-    ConfigError, DataError, DataErrorKind, Element, Error, Format, Key, Location, Registry, ResumeError,
-    Shape, Storage, StoreError, StreamInfo, UsageError,
+    Augmentation, ConfigError, DataError, DataErrorKind, Element, Error, Format, Key, Location, Registry,
+    ResumeError, Shape, Storage, StoreError, StreamInfo, UsageError,
 };
 pub use tesson_engine::{
     BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, Floats, Layout, Minibatch, Place,

@@ -157,6 +157,14 @@ impl Source {
         self.0.restore_interruptible(state, interrupted)
     }
 
+    /// Makes sure that states of this source can be restored: with [CNTK's random draws](crate::Augmentation::Cntk) none can.
+    ///
+    /// # Errors
+    /// A source with these draws.
+    pub fn check_resumable(&self) -> Result<(), Error> {
+        self.0.check_resumable()
+    }
+
     /// Ends all threads and closes all files. Minibatches already handed out stay valid.
     pub fn close(&mut self) {
         self.0.close();
@@ -403,6 +411,7 @@ fn assemble(
         transforms: engine::StreamTransforms {
             streams: config.open_transforms(&|path| Ok(read_whole(store, path)?))?,
             seed: config.randomization_seed,
+            augmentation: config.augmentation,
         },
         frame_mode: config.frame_mode,
         truncation: config.truncation.map(|t| engine::TruncationSpec {

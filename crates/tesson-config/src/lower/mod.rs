@@ -11,7 +11,7 @@ use tesson_plan::{Ending, Limit, MissingKeys, Sharing};
 pub(crate) use deserializers::sections;
 pub(crate) use order::{WHOLE_SET, missing_window_size, randomize};
 
-use crate::options::{ENDS, EQUAL_STEPS, SHARING, STORES};
+use crate::options::{AUGMENTATIONS, ENDS, EQUAL_STEPS, SHARING, STORES};
 use crate::source::{DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, SourceConfig, Truncation};
 use crate::{ConfigConflict, READER_OPTIONS, Schedule, bytes, schedule, transforms};
 
@@ -65,6 +65,7 @@ pub(crate) fn resolve(
         },
         frame_mode: options.bool("frameMode")?,
         transforms: transforms::lower(options)?,
+        augmentation: options.word("augmentation", &AUGMENTATIONS)?,
         registry: registry.clone(),
         truncation: truncation(options)?,
         precision: deserializers::precision(options, &deserializers)?,

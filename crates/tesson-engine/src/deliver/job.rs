@@ -232,6 +232,11 @@ impl State {
     /// Whether there is memory for making a minibatch. There is for the one in front if its caller waits for it: then it
     /// has most likely let the last one go.
     fn fits(&mut self, number: u64, setup: &PipelineConfig) -> bool {
+        // What is drawn for one that its caller never takes would be lost, so none is made ahead.
+        if setup.transforms.draw_in_order() && (number > self.front || self.awaited == 0) {
+            self.held_back = true;
+            return false;
+        }
         let cost = self.ticket(number).map_or(0, |ticket| ticket.cost(setup));
         let in_front = self.tickets.front().filter(|t| t.is_waiting()).map_or(0, |t| t.cost(setup));
         let left = setup.largest_batch().saturating_sub(self.outside);

@@ -40,7 +40,7 @@ impl Shared {
         let n_own = work.items.len();
         transforms.has_stored().then(|| StoredStreams {
             batches: transforms.stored_batches(n_own, &self.pools),
-            dropped: transforms.stored_batches(0, &self.pools),
+            dropped: transforms.dropped_batches(&self.pools),
             slots: work.plan.own_slots().chain(work.plan.foreign_slots()).collect(),
             n_own,
             undecodable: Vec::new(),

@@ -43,6 +43,7 @@ impl Source {
     /// Unreadable storage, and what a transform answers.
     pub fn show(&mut self, key: &str, sweep: u64, most: usize) -> Result<ShownKey, Error> {
         self.check_process()?;
+        self.check_draws("no sequence can be shown by itself")?;
         let indexed = self.indexed()?.clone();
         let (found, occurrences) = self.find_key(&indexed, key, most)?;
         if found.is_empty() {

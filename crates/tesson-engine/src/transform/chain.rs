@@ -7,11 +7,11 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Draw, EncodedColumn, Input, InputValues, Output, OutputValues, SampleType, Scratch, StepWords, Transform,
-    UserError, ValueType,
+    Draw, EncodedColumn, Input, InputValues, Output, OutputValues, SampleType, Scratch, Transform, UserError,
+    ValueType,
 };
-use tesson_plan::{DrawKey, Philox};
 
+use super::draws::SequenceDraws;
 use crate::minibatch::Floats;
 
 /// One transform of a stream, and what is known before any data of what goes in and comes out.
@@ -52,23 +52,6 @@ impl Step {
     /// Whether samples are transformed one at a time, as they differ in size.
     fn is_by_sample(&self) -> bool {
         self.input_shape.is_none() || self.output_len.is_none()
-    }
-}
-
-/// The words of one transform, and of the steps that it stands for.
-struct Words {
-    /// Of the first step.
-    key: DrawKey,
-    philox: Philox,
-}
-
-impl StepWords for Words {
-    fn word(&mut self) -> u32 {
-        self.philox.next().expect("there is no last word")
-    }
-
-    fn begin_step(&mut self, number: u64, seed: u64) {
-        self.philox = Philox::new(DrawKey { step: self.key.step + number, transform_seed: seed, ..self.key });
     }
 }
 
@@ -219,9 +202,9 @@ impl Target<'_, '_> {
 }
 
 /// The sequence that goes through steps, and the place of the first of them.
-pub(super) struct Passage {
-    /// The key of its random numbers in the first step.
-    pub(super) key: DrawKey,
+pub(super) struct Passage<'a> {
+    /// Its random numbers.
+    pub(super) draws: SequenceDraws<'a>,
     /// The number of the first step among those of all streams.
     pub(super) number: usize,
 }
@@ -230,7 +213,7 @@ pub(super) struct Passage {
 pub(super) fn run(
     steps: &[Step],
     first: Feed<'_>,
-    passage: &Passage,
+    mut passage: Passage<'_>,
     memory: &mut ChainMemory,
     mut sink: Sink<'_>,
 ) -> Result<(), Failure> {
@@ -254,19 +237,10 @@ pub(super) fn run(
             true => Target::Sink(&mut sink),
             false => Target::Between(to),
         };
-        let key = DrawKey {
-            transform_seed: step.transform.seed(),
-            step: passage.key.step + step.position,
-            ..passage.key
-        };
-        let mut words = Words { key, philox: Philox::new(key) };
-        let call = Call {
-            step,
-            number,
-            copy: key.copy as u32,
-            draw: Draw::from_steps(&mut words),
-            scratch: &mut scratch[passage.number + number],
-        };
+        let copy = passage.draws.copy();
+        let mut words = passage.draws.begin(step);
+        let call =
+            Call { step, number, copy, draw: words.draw(), scratch: &mut scratch[passage.number + number] };
         let applied = if step.is_by_sample() {
             call.each(&feed, n, target, shape)
         } else {

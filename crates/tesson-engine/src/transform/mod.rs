@@ -3,13 +3,16 @@
 //! | file | subject |
 //! |---|---|
 //! | `chain` | the transforms of a stream, one after the other, on one sequence |
+//! | `draws` | random numbers |
 //! | `sparse` | those of samples that are sparse and stay so |
 //! | `stored` | streams whose blocks keep them as they were read: encoded samples, frames of recordings |
 //!
-//! A sequence's random numbers are keyed by the sequence, so no thread, size or worker changes what comes out. Blocks in
+//! A sequence's random numbers are keyed by the sequence, so no thread, size or worker changes what comes out; only with
+//! CNTK's generators they are not, which is why minibatches are then made in order, each when it is asked for. Blocks in
 //! memory hold what was stored, never what came out.
 
 mod chain;
+mod draws;
 mod sparse;
 mod stored;
 
@@ -17,10 +20,10 @@ use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    Cause, ConfigError, DataError, DataErrorKind, Error, Key, SampleType, Shape, Storage, StreamInfo,
-    Transform, ValueType,
+    Augmentation, Cause, ConfigError, DataError, DataErrorKind, Error, Key, SampleType, Shape, Storage,
+    StreamInfo, Transform, ValueType,
 };
-use tesson_plan::{BatchSlot, DrawKey, Philox};
+use tesson_plan::{BatchSlot, DrawKey};
 
 use crate::fingerprint;
 use crate::minibatch::{BatchKeys, Floats, Samples, StreamBatch};
@@ -28,6 +31,7 @@ use crate::pack::{self, Item, Pools, Source};
 use crate::refusal::EngineRefusal;
 pub(crate) use chain::ChainMemory;
 use chain::{FailureCause, Feed, Passage, Sink, Step};
+use draws::{BatchDraws, Draws};
 pub(crate) use stored::StoredBatches;
 
 /// The transforms of a source's streams.
@@ -37,12 +41,15 @@ pub struct StreamTransforms {
     pub streams: Vec<(String, Vec<Arc<dyn Transform>>)>,
     /// The seed of their random numbers.
     pub seed: u64,
+    /// Whose random numbers they draw.
+    pub augmentation: Augmentation,
 }
 
 /// The same, matched with the streams there are.
 pub(crate) struct Transforms {
     chains: Vec<Chain>,
     seed: u64,
+    draws: Draws,
     /// What errors say where a sequence comes from.
     deserializer: &'static str,
 }
@@ -94,12 +101,18 @@ impl Transforms {
             chains.push(Chain { first, is_strict, ..chain });
             first += n_steps;
         }
-        Ok(Transforms { chains, seed: given.seed, deserializer })
+        let draws = Draws::new(given.augmentation, chains.len());
+        Ok(Transforms { chains, seed: given.seed, draws, deserializer })
     }
 
     /// Whether nothing is transformed.
     pub(crate) fn is_empty(&self) -> bool {
         self.chains.iter().all(|chain| chain.steps.is_empty())
+    }
+
+    /// Whether random numbers depend on the minibatches before, so that these have to be made in order.
+    pub(crate) fn draw_in_order(&self) -> bool {
+        matches!(self.draws, Draws::Cntk(_))
     }
 
     /// The streams that come out.
@@ -142,7 +155,7 @@ impl Transforms {
                 _ => text.word(&step.output),
             }
         });
-        all.field("seed", self.seed)
+        all.field("seed", self.seed).flag("cntk", self.draw_in_order())
     }
 
     /// Transforms the streams of a minibatch that are packed as values. `items` are its sequences, whose places in the plan
@@ -159,10 +172,14 @@ impl Transforms {
         pools: &Pools,
     ) -> Result<(), Error> {
         let packed = |chain: &Chain| !chain.steps.is_empty() && !chain.is_stored();
-        for (chain, batch) in self.chains.iter().zip(batches).filter(|(chain, _)| packed(chain)) {
+        let mut draws = self.draws.lock();
+        for ((stream, chain), batch) in self.chains.iter().enumerate().zip(batches) {
+            if !packed(chain) {
+                continue;
+            }
             let copy = |i: usize| sources[items[i].held as usize].chunk.copy(items[i].row as usize);
             let key = |i: usize| self.key(places[i].sweep, &keys.get(i), copy(i));
-            chain.apply(batch, key, memory, pools).map_err(|(i, cause)| {
+            chain.apply(batch, draws.of_batch(stream, key), memory, pools).map_err(|(i, cause)| {
                 let chunk = places.get(i).map_or(0, |place| place.planned.chunk);
                 let kind = match chain.error_kind(cause) {
                     Ok(kind) => kind,
@@ -239,22 +256,16 @@ impl Chain {
     fn apply(
         &self,
         batch: &mut StreamBatch,
-        key: impl Fn(usize) -> DrawKey,
+        mut draws: BatchDraws<'_, '_, impl Fn(usize) -> DrawKey>,
         memory: &mut ChainMemory,
         pools: &Pools,
     ) -> Result<(), (usize, FailureCause)> {
         for (number, step) in self.steps[..self.n_sparse].iter().enumerate() {
-            let of_step = |i: usize| {
-                let transform_seed = step.transform.seed();
-                DrawKey { transform_seed, step: step.position, ..key(i) }
-            };
-            let words = |i: usize| Philox::new(of_step(i));
-            let copy = |i: usize| key(i).copy as u32;
-            sparse::apply(step, batch, words, copy, self.first + number, memory, pools)
+            sparse::apply(step, batch, &mut draws, self.first + number, memory, pools)
                 .map_err(|(i, e)| (i, FailureCause::Step(number, e)))?;
         }
         if self.n_sparse < self.steps.len() {
-            self.apply_dense(batch, key, memory, pools)?;
+            self.apply_dense(batch, draws, memory, pools)?;
         }
         batch.info = self.delivered.clone();
         Ok(())
@@ -283,7 +294,7 @@ impl Chain {
     fn apply_dense(
         &self,
         batch: &mut StreamBatch,
-        key: impl Fn(usize) -> DrawKey,
+        mut draws: BatchDraws<'_, '_, impl Fn(usize) -> DrawKey>,
         memory: &mut ChainMemory,
         pools: &Pools,
     ) -> Result<(), (usize, FailureCause)> {
@@ -306,10 +317,10 @@ impl Chain {
                     (&dense, 0..dense.len())
                 }
             };
-            let passage = Passage { key: key(i), number: self.first + self.n_sparse };
+            let passage = Passage { draws: draws.of(i), number: self.first + self.n_sparse };
             let feed = Feed::Even(values.slice(range), 0..n as usize);
             let sink = Sink { values: &mut out, shape: &mut shape };
-            chain::run(steps, feed, &passage, memory, sink)
+            chain::run(steps, feed, passage, memory, sink)
                 .map_err(|failure| (i, failure.cause.after(self.n_sparse)))?;
         }
         batch.samples = Samples::Dense { values: out };

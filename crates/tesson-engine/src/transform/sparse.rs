@@ -1,8 +1,10 @@
 //! Transforms of samples that are sparse and stay so.
 
 use tesson_core::{InputValues, OutputValues, SparseInput, SparseOutput, UserError};
+use tesson_plan::DrawKey;
 
 use super::chain::{ChainMemory, Step};
+use super::draws::BatchDraws;
 use crate::minibatch::{Floats, Samples, StreamBatch};
 use crate::pack::Pools;
 use crate::pool::Buffer;
@@ -14,13 +16,11 @@ struct Made {
     values: Floats,
 }
 
-/// Transforms all sequences of a stream; an error comes with the number of its sequence. `words` gives the random numbers of
-/// a sequence, `copy` says which copy it is.
-pub(super) fn apply<W: Iterator<Item = u32>>(
+/// Transforms all sequences of a stream; an error comes with the number of its sequence.
+pub(super) fn apply(
     step: &Step,
     batch: &mut StreamBatch,
-    words: impl Fn(usize) -> W,
-    copy: impl Fn(usize) -> u32,
+    draws: &mut BatchDraws<'_, '_, impl Fn(usize) -> DrawKey>,
     number: usize,
     memory: &mut ChainMemory,
     pools: &Pools,
@@ -45,14 +45,14 @@ pub(super) fn apply<W: Iterator<Item = u32>>(
             Floats::F32(v) => InputValues::F32(&v[entries.clone()]),
             Floats::F64(v) => InputValues::F64(&v[entries.clone()]),
         };
-        let input = SparseInput::new(bounds, &indices[entries], input, dim).with_copy(copy(i));
+        let mut draws = draws.of(i);
+        let input = SparseInput::new(bounds, &indices[entries], input, dim).with_copy(draws.copy());
         counts.clear();
         let before = made.columns.len();
-        let mut words = words(i);
-        let mut draw = tesson_core::Draw::from_words(&mut words);
+        let mut words = draws.begin(step);
         let scratch = memory.scratch(number);
         let output = made.output(&mut counts);
-        step.transform.apply_sparse(input, output, &mut draw, scratch).map_err(|e| (i, e))?;
+        step.transform.apply_sparse(input, output, &mut words.draw(), scratch).map_err(|e| (i, e))?;
         made.end_sequence(step, n, &counts, before).map_err(|what| (i, what.into()))?;
     }
     batch.samples = Samples::Sparse { indptr: made.bounds, indices: made.columns, values: made.values };

@@ -8,6 +8,7 @@ use tesson_core::{
 use tesson_plan::BatchSlot;
 
 use super::chain::{self, ChainMemory, Failure, FailureCause, Feed, Passage, Sink};
+use super::draws::StreamDraws;
 use super::{Chain, Transforms};
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
@@ -15,7 +16,11 @@ use crate::minibatch::{Floats, Samples, StreamBatch};
 use crate::pack::{Item, Pools, Source};
 
 /// The batches of the streams that are made before others are packed.
-pub(crate) struct StoredBatches(Vec<StoredBatch>);
+pub(crate) struct StoredBatches {
+    streams: Vec<StoredBatch>,
+    /// Whether nobody is to have them: what is drawn for them is nobody's turn.
+    are_dropped: bool,
+}
 
 struct StoredBatch {
     /// The stream's number.
@@ -55,12 +60,12 @@ impl StoredBatches {
             let samples = Samples::Dense { values };
             (stream, StreamBatch { info, lengths, samples, n_samples, layout: None })
         };
-        self.0.into_iter().map(finish).collect()
+        self.streams.into_iter().map(finish).collect()
     }
 
     /// Bytes of the samples so far.
     pub(crate) fn bytes(&self) -> usize {
-        self.0.iter().map(|batch| batch.values.bytes()).sum()
+        self.streams.iter().map(|batch| batch.values.bytes()).sum()
     }
 
     /// Forgets all sequences.
@@ -70,7 +75,7 @@ impl StoredBatches {
 
     /// Keeps the first `n` sequences.
     fn truncate(&mut self, n: usize) {
-        for batch in self.0.iter_mut().filter(|batch| batch.lengths.len() > n) {
+        for batch in self.streams.iter_mut().filter(|batch| batch.lengths.len() > n) {
             let dropped: u32 = batch.lengths.drain(n..).sum();
             batch.n_samples -= dropped as usize;
             batch.cut_values();
@@ -104,7 +109,12 @@ impl Transforms {
                 shape: None,
             }
         };
-        StoredBatches(stored.map(batch).collect())
+        StoredBatches { streams: stored.map(batch).collect(), are_dropped: false }
+    }
+
+    /// Empty batches for sequences that are only looked at for their faults.
+    pub(crate) fn dropped_batches(&self, pools: &Pools) -> StoredBatches {
+        StoredBatches { are_dropped: true, ..self.stored_batches(0, pools) }
     }
 
     /// Transforms a sequence of all stored streams, and appends what comes out to `batches`. A sequence that cannot be
@@ -122,9 +132,10 @@ impl Transforms {
     ) -> Result<Option<Charge>, Error> {
         let row = item.row as usize;
         let key = fault::key(item.row, source);
-        let before = batches.0.first().map_or(0, |batch| batch.lengths.len());
+        let before = batches.streams.first().map_or(0, |batch| batch.lengths.len());
         let first = self.key(place.sweep, &key, source.chunk.copy(row));
-        for batch in &mut batches.0 {
+        let mut draws = if batches.are_dropped { StreamDraws::keyed() } else { self.draws.lock() };
+        for batch in &mut batches.streams {
             let chain = &self.chains[batch.stream];
             let column = &source.chunk.streams[batch.stream];
             let samples = column.samples.range(row);
@@ -133,9 +144,9 @@ impl Transforms {
                 Data::Frames(column) => (frame(column, samples.start, chain.stored.shape.len()), 1),
                 _ => unreachable!("deserializers keep to their stream's storage"),
             };
-            let passage = Passage { key: first, number: chain.first };
+            let passage = Passage { draws: draws.of(batch.stream, before, first), number: chain.first };
             let sink = Sink { values: &mut batch.values, shape: &mut batch.shape };
-            let Err(failure) = chain::run(&chain.steps, feed, &passage, memory, sink) else {
+            let Err(failure) = chain::run(&chain.steps, feed, passage, memory, sink) else {
                 batch.lengths.push(n as u32);
                 batch.n_samples += n;
                 continue;

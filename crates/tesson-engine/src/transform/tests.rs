@@ -7,6 +7,7 @@ use tesson_core::{
 use tesson_plan::DrawKey;
 
 use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, Sink, Step};
+use super::draws::StreamDraws;
 use super::{Chain, next_step};
 use crate::minibatch::Floats;
 use crate::pack::Pools;
@@ -104,9 +105,10 @@ fn key(copy: u64) -> DrawKey {
 fn run(steps: &[Step], feed: Feed<'_>, copy: u64, memory: &mut ChainMemory) -> Result<Vec<f32>, String> {
     let pools = Pools::new(1, usize::MAX);
     let mut out = Floats::with_capacity(Element::F32, 0, &pools);
-    let passage = Passage { key: key(copy), number: 0 };
+    let mut draws = StreamDraws::keyed();
+    let passage = Passage { draws: draws.of(0, 0, key(copy)), number: 0 };
     let sink = Sink { values: &mut out, shape: &mut None };
-    chain::run(steps, feed, &passage, memory, sink).map_err(|failure| match failure.cause {
+    chain::run(steps, feed, passage, memory, sink).map_err(|failure| match failure.cause {
         FailureCause::Step(step, error) => format!("{step} {}: {error}", failure.sample),
         FailureCause::Shape { .. } => unreachable!("the last step gives one shape"),
     })?;

@@ -125,6 +125,9 @@ class MinibatchSource(Source):
         and has a position of its own, and a rank gets nothing where there are fewer chunks than workers. Under
         ``"position"``, the default of ``"global"`` and of `bucketing`, all ranks together get the minibatches that a single
         worker would, take equally many steps and save the same state: choose it unless a run has to repeat CNTK's.
+    augmentation : {"sequence", "cntk"}, optional
+        Whose random numbers transforms draw: those of each sequence, by default, or CNTK's, which depend on all minibatches
+        before and are for comparisons; then states are refused, and one minibatch is made at a time.
     memory_limit : int or str, optional
         Bytes that the source may hold, also as ``"512MB"`` or ``"2GiB"``; 4 GiB by default. A minibatch that takes more
         is refused, whatever the order and the threads; a call for a smaller one starts at the same sequence.
@@ -201,6 +204,7 @@ class MinibatchSource(Source):
         bucketing: bool | int = False,
         equal_steps: Literal["drop", "repeat", "empty"] | None = None,
         sharing: Literal["chunk", "position"] | None = None,
+        augmentation: Literal["sequence", "cntk"] | None = None,
         memory_limit: int | str | None = None,
         threads: int | None = None,
         dtype: DTypeLike | None = None,

@@ -264,3 +264,61 @@ fn lines_in_base64_that_cannot_be_told_apart_are_refused() {
         assert!(error.contains(expected), "{error}");
     }
 }
+
+/// A source of ten pictures of a ramp, cut at random with these options of the reader.
+fn open_random(reader: &str) -> Result<Source, Error> {
+    let ramp = (0..10u8).flat_map(|x| [x; 3]).collect::<Vec<_>>();
+    let store = store(&[("map.txt", &"ramp.ppm\t1\n".repeat(10))])
+        .with("ramp.ppm", [b"P6 10 1 255\n".as_slice(), &ramp].concat());
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", "input": {{
+            "pictures": {{"transforms": [{{"type": "Crop", "cropType": "RandomSide", "cropSize": 1}}]}},
+            "classes": {{"labelDim": 10}}}}}}], "randomize": false, {reader}}}"#
+    );
+    Source::open_in(&from_json(&text)?, &store)
+}
+
+/// The columns at which pictures were cut, minibatch by minibatch.
+fn columns(source: &mut Source, sizes: &[u64]) -> Vec<Vec<u8>> {
+    let mut next =
+        |&size: &u64| source.next_minibatch(size).expect("the pictures are right").expect("endless data");
+    sizes.iter().map(|size| pairs(&next(size)).into_iter().map(|(column, _)| column).collect()).collect()
+}
+
+#[test]
+fn draws_of_cntk_belong_to_an_index_and_run_on() {
+    let sizes = [3, 3, 7, 2, 3, 3, 25, 4];
+    let reader = |threads, prefetch| {
+        format!(r#""augmentation": "cntk", "threads": {threads}, "prefetch": {prefetch}"#)
+    };
+    let expected = columns(&mut open_random(&reader(1, false)).unwrap(), &sizes);
+    for threads in [1, 2, 8] {
+        let mut source = open_random(&reader(threads, true)).unwrap();
+        assert_eq!(columns(&mut source, &sizes), expected, "{threads} threads");
+    }
+    // A generator for each index: a smaller size leaves those of higher indices where they are.
+    let of_index = |index: usize, sizes: &[u64]| -> Vec<u8> {
+        let mut source = open_random(&reader(2, true)).unwrap();
+        columns(&mut source, sizes).iter().filter_map(|batch| batch.get(index).copied()).collect()
+    };
+    assert_eq!(of_index(2, &[3, 1, 3, 2, 3]), of_index(2, &[3, 3, 3]));
+    assert_eq!(of_index(0, &[1, 2, 3]), of_index(0, &[5, 5, 5]));
+}
+
+#[test]
+fn draws_of_cntk_are_in_no_state() {
+    let mut source = open_random(r#""augmentation": "cntk""#).unwrap();
+    columns(&mut source, &[3]);
+    let state = source.state().clone();
+    let refusals = [
+        source.restore(&state).unwrap_err(),
+        source.check_resumable().unwrap_err(),
+        source.show("3", 0, 1).unwrap_err(),
+        open_random(r#""augmentation": "cntk", "truncationLength": 5"#).err().expect("refused"),
+    ];
+    for error in refusals {
+        assert!(error.to_string().contains("augmentation"), "{error}");
+    }
+    let mut plain = open_random(r#""augmentation": "sequence""#).unwrap();
+    assert!(plain.check_resumable().is_ok() && plain.restore(&state).is_err(), "a state of other draws");
+}
