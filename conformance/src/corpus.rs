@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tesson::store::{FakeStore, InjectedFault, MemoryStore, Store};
 use tesson::{Layout, Minibatch, Samples, Source, SourceConfig, config};
 
-use crate::{binary, marked, prepared, user};
+use crate::{binary, marked, pictures, prepared, user};
 
 /// The name of the only file.
 pub const FILE: &str = "corpus.ctf";
@@ -86,6 +86,38 @@ pub const PREPARED_JOINED: &str = concat!(
     {"type": "TFDSDeserializer", "split": "train", "key": "id", "directory": ""#,
     env!("CARGO_MANIFEST_DIR"),
     r#"/data/prepared", "input": {"y": {"format": "sparse"}}}]"#
+);
+
+/// The transforms of [`MAP`], [`BAD_MAP`] and [`BASE64`], all of which draw but the last two.
+macro_rules! transforms {
+    () => {
+        r#"{"x": {"transforms": [
+            {"type": "Crop", "cropType": "RandomArea", "areaRatio": "0.3:0.9", "jitterType": "UniRatio", "seed": 4},
+            {"type": "Color", "brightnessRadius": 0.4, "contrastRadius": 0.3, "saturationRadius": 0.5},
+            {"type": "Scale", "width": 4, "height": 3, "channels": 3}, {"type": "Transpose"}]},
+        "y": {"labelDim": 10}}"#
+    };
+}
+
+/// As [`JOINED`]: pictures that a map lists, cut, mirrored and coloured at random.
+pub const MAP: &str = concat!(
+    r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": "#,
+    transforms!(),
+    "}]"
+);
+
+/// As [`MAP`], of a map that lists some files that cannot be decoded, which are left out.
+pub const BAD_MAP: &str = concat!(
+    r#""deserializers": [{"type": "ImageDeserializer", "file": "bad-map.txt", "onCorruptImage": "skip", "input": "#,
+    transforms!(),
+    "}]"
+);
+
+/// As [`MAP`], of pictures in Base64.
+pub const BASE64: &str = concat!(
+    r#""deserializers": [{"type": "Base64ImageDeserializer", "file": "pictures.txt", "input": "#,
+    transforms!(),
+    "}]"
 );
 
 /// Bytes of a chunk.
@@ -187,12 +219,12 @@ pub fn files(text: &str) -> [(&'static str, Vec<u8>); 5] {
     ]
 }
 
-/// A store with the [`files`] of a text and the [shards](prepared::shards) of a dataset.
+/// A store with the [`files`] of a text, the [shards](prepared::shards) of a dataset, and [pictures](pictures::files).
 pub fn store(text: &str) -> Arc<dyn Store> {
     let files =
         files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes));
-    let shards = prepared::shards(text);
-    Arc::new(shards.into_iter().fold(files, |store, (name, bytes)| store.with(&name, bytes)))
+    let others = prepared::shards(text).into_iter().chain(pictures::files());
+    Arc::new(others.fold(files, |store, (name, bytes)| store.with(&name, bytes)))
 }
 
 /// The same with reads that come in short pieces, wait for others, and have to be tried again, by a schedule that `seed`

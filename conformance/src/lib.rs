@@ -18,6 +18,7 @@ mod features;
 mod find;
 pub mod marked;
 mod oracle;
+mod pictures;
 pub mod prepared;
 mod reader;
 mod records;

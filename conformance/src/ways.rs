@@ -6,8 +6,9 @@ use tesson::Source;
 use tesson::store::Store;
 
 use crate::corpus::{
-    self, BINARY, BINARY_JOINED, BINARY_TRUNCATED, Delivered, FAULTY_ROWS, FAULTY_ROWS_JOINED, JOINED, LOCAL,
-    PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, SEVERAL, TRUNCATED, config, rest,
+    self, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, Delivered, FAULTY_ROWS,
+    FAULTY_ROWS_JOINED, JOINED, LOCAL, MAP, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, SEVERAL,
+    TRUNCATED, config, rest,
 };
 
 /// The orders, as options of a source; and joins and formats, which are options here too.
@@ -35,6 +36,23 @@ pub static PREPARED_ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomize": "global", "randomizationSeed": 5"#,
     ];
     orders.iter().map(|order| format!("{PREPARED}, {order}")).collect()
+});
+
+/// Orders of pictures, which transforms cut and colour at random.
+pub static PICTURE_ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let orders = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 40, "randomizationSeed": 3"#,
+        r#""randomize": "global", "randomizationSeed": 5"#,
+    ];
+    [MAP, BASE64].iter().flat_map(|pictures| orders.map(|order| format!("{pictures}, {order}"))).collect()
+});
+
+/// Pictures with CNTK's draws, which depend on all minibatches before: no state can be restored, and the shares of several
+/// workers are not the pictures of one.
+pub static DRAWS_OF_CNTK: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let draws = r#""randomizationWindow": 40, "augmentation": "cntk""#;
+    [MAP, BAD_MAP, BASE64].iter().map(|pictures| format!("{pictures}, {draws}")).collect()
 });
 
 /// All that a source can be asked for, as options: the orders, and what does not hold whole sequences of a timeline of all
@@ -88,6 +106,11 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let local = local.iter().map(|order| format!("{LOCAL}, {order}"));
     let equal = equal.iter().map(|order| order.to_string());
     let prepared = PREPARED_ORDERS.iter().cloned();
+    let pictures = PICTURE_ORDERS.iter().cloned();
+    let bad_pictures = [
+        format!(r#"{BAD_MAP}, "randomize": false"#),
+        format!(r#"{BAD_MAP}, "randomizationWindow": 40, "sharing": "position""#),
+    ];
     let whole = whole.iter().map(|order| order.to_string());
     let others = several
         .chain(faulty)
@@ -96,7 +119,9 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         .chain(local)
         .chain(equal)
         .chain(binary)
-        .chain(prepared);
+        .chain(prepared)
+        .chain(pictures)
+        .chain(bad_pictures);
     ORDERS.iter().cloned().chain(others).collect()
 });
 
@@ -115,6 +140,9 @@ pub fn label(way: &str) -> String {
         (PREPARED, "prepared"),
         (PREPARED_TRUNCATED, "prepared truncated"),
         (PREPARED_JOINED, "prepared joined"),
+        (MAP, "map"),
+        (BAD_MAP, "bad map"),
+        (BASE64, "base64"),
     ];
     let of_corpus = corpora.iter().find_map(|(start, name)| Some((*name, way.strip_prefix(start)?)));
     let (corpus, options) = of_corpus.unwrap_or(("text, ", way));

@@ -17,8 +17,8 @@ use tesson::files::Existing;
 use tesson::{Demand, Element, Key, ResumeState, Source};
 use tesson_conformance::corpus::{self, Delivered, TRUNCATED, config, dawdling, rest};
 use tesson_conformance::ways::{
-    LITTLE_MEMORY, ORDERS, PREPARED_ORDERS, WAYS, all_keys, busy, corpus_store, ending, keys, label, open,
-    plainly, sorted,
+    DRAWS_OF_CNTK, LITTLE_MEMORY, ORDERS, PICTURE_ORDERS, PREPARED_ORDERS, WAYS, all_keys, busy,
+    corpus_store, ending, keys, label, open, plainly, sorted,
 };
 
 /// A statement about the corpus read in one way.
@@ -51,8 +51,14 @@ fn main() {
             the_shares_of_all_ranks_are_the_whole(way, "position")
         }),
     ];
+    let of_pictures: &[(&str, Check)] =
+        &[("the pictures of all ranks are those of one", the_pictures_of_all_ranks_are_those_of_one)];
     let trials = singles
         .into_iter()
+        // The first four ask for no state.
+        .chain(DRAWS_OF_CNTK.iter().flat_map(|way| each(way, &of_all[..4])))
+        .chain(pictures().flat_map(|way| each(way, of_pictures)))
+        .chain(PICTURE_ORDERS.iter().flat_map(|way| each(way, &of_orders[2..])))
         .chain(WAYS.iter().flat_map(|way| each(way, of_all)))
         .chain(ORDERS.iter().flat_map(|way| each(way, of_orders)))
         .chain(PREPARED_ORDERS.iter().flat_map(|way| each(way, &of_orders[4..])))
@@ -88,6 +94,11 @@ fn one_pass() -> impl Iterator<Item = &'static String> {
 /// Ways with rows that have faults.
 fn faulty() -> impl Iterator<Item = &'static String> {
     WAYS.iter().filter(|way| way.contains("rows.ctf"))
+}
+
+/// Ways of pictures whose draws are those of each sequence.
+fn pictures() -> impl Iterator<Item = &'static String> {
+    WAYS.iter().filter(|way| way.contains("ImageDeserializer"))
 }
 
 /// Ways that end inside a sequence, without transforms: the program knows none of others.
@@ -384,6 +395,31 @@ fn shares_by_position_make_up_the_minibatches_of_one_worker(order: &str) {
         }
     }
     assert!(shares.iter().all(|share| share.len() == whole.len()), "{order}: as many steps on every rank");
+}
+
+/// The keys and pixels of all pictures, in ascending order.
+fn pixels(all: &[Delivered]) -> Vec<(String, Vec<u64>)> {
+    let of_minibatch = |m: &Delivered| {
+        let len = m.streams[0].bits.len() / m.keys.len().max(1);
+        let pixels = m.streams[0].bits.chunks(len.max(1)).map(<[u64]>::to_vec);
+        m.keys.iter().cloned().zip(pixels).collect::<Vec<_>>()
+    };
+    let mut found: Vec<_> = all.iter().flat_map(of_minibatch).collect();
+    found.sort_unstable();
+    found
+}
+
+fn the_pictures_of_all_ranks_are_those_of_one(way: &str) {
+    let expected = pixels(&plainly(way, 60, 1, 0));
+    let n_drawn = expected.chunk_by(|a, b| a.0 == b.0).filter(|same| same[0] != same[1]).count();
+    assert!(n_drawn > 150, "{way}: the pictures of the second sweep are others");
+    for sharing in ["chunk", "position"] {
+        let way = format!(r#"{}, "sharing": "{sharing}""#, way.replace(r#", "sharing": "position""#, ""));
+        for workers in [2, 3] {
+            let ranks = (0..workers).flat_map(|rank| plainly(&way, 33, workers, rank));
+            assert!(pixels(&ranks.collect::<Vec<_>>()) == expected, "{way}, {workers} workers");
+        }
+    }
 }
 
 /// What a row of a truncated minibatch holds: of each piece the key, the steps between which its sequence lies, and the bits

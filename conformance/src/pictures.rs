@@ -1,0 +1,50 @@
+//! Small pictures as corpora: a map of files, of which some cannot be decoded, and a file in Base64.
+
+use std::fmt::Write as _;
+
+/// Pictures of a corpus, as many as other corpora have sequences.
+const PICTURES: usize = 240;
+
+/// Files that the map lists, again and again.
+const FILES: usize = 7;
+
+/// A picture of its own size, as a file.
+fn picture(i: usize) -> Vec<u8> {
+    let (width, height) = (6 + i % 3, 5 + i % 2);
+    let mut file = format!("P6 {width} {height} 255\n").into_bytes();
+    file.extend((0..3 * width * height).map(|value| (value * (37 + 2 * i) + 11 * i) as u8));
+    file
+}
+
+/// The files: of [`MAP`](crate::corpus::MAP), of [`BAD_MAP`](crate::corpus::BAD_MAP), which lists files that are none or
+/// cut short, and of [`BASE64`](crate::corpus::BASE64). Picture `i` has the key `3 · i`.
+pub(crate) fn files() -> Vec<(String, Vec<u8>)> {
+    let (mut map, mut bad_map, mut text) = (String::new(), String::new(), String::new());
+    for i in 0..PICTURES {
+        let (key, class, file) = (3 * i, i % 10, i * i % FILES);
+        writeln!(map, "{key}\t{file}.ppm\t{class}").expect("strings take everything");
+        let bad = if i % 9 == 4 { "cut.ppm" } else { "none.ppm" };
+        let file = if i % 9 % 5 == 4 { bad.to_owned() } else { format!("{file}.ppm") };
+        writeln!(bad_map, "{key}\t{file}\t{class}").expect("strings take everything");
+        writeln!(text, "{key}\t{class}\t{}", base64(&picture(i))).expect("strings take everything");
+    }
+    let cut = picture(0)[..40].to_vec();
+    let texts = [("map.txt", map), ("bad-map.txt", bad_map), ("pictures.txt", text)];
+    let pictures = (0..FILES).map(|i| (format!("{i}.ppm"), picture(i)));
+    let texts = texts.map(|(name, text)| (name.to_owned(), text.into_bytes()));
+    pictures.chain([("cut.ppm".to_owned(), cut)]).chain(texts).collect()
+}
+
+/// Base64 of bytes.
+fn base64(bytes: &[u8]) -> String {
+    let alphabet = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let group = |group: &[u8]| {
+        let mut three = [0; 4];
+        three[1..=group.len()].copy_from_slice(group);
+        let bits = u32::from_be_bytes(three);
+        let digit = move |i: usize| alphabet[(bits >> (18 - 6 * i) & 63) as usize] as char;
+        let n = group.len();
+        (0..4).map(move |i| if i > n { '=' } else { digit(i) })
+    };
+    bytes.chunks(3).flat_map(group).collect()
+}
