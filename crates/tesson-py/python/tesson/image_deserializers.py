@@ -48,14 +48,14 @@ class _Images(Deserializer):
         if streams is not None:
             self._check_pictures()
 
-    def map_features(self, node: str | StreamInformation, transforms: Sequence[AnyTransform] = ()) -> Self:
+    def map_features(self, node: str | StreamInformation, transforms: AnyTransform | Sequence[AnyTransform] = ()) -> Self:
         """Add the stream of pictures, in the older object style. Returns the deserializer itself.
 
         Parameters
         ----------
         node : str or StreamInformation
             The stream's name, or what has one.
-        transforms : sequence of transforms
+        transforms : transform or sequence of them
             What is done with each picture, as in :class:`StreamDef`.
         """
         self._add(_name(node), StreamDef("image", transforms=transforms))

@@ -33,7 +33,7 @@ class StreamDef:
         several dimensions is filled in row-major order. Sparse streams have one dimension, the number of columns.
     is_sparse : bool
         Whether the file holds ``column:value`` pairs.
-    transforms : sequence, optional
+    transforms : transform or sequence of them, optional
         What is done with each sample, in order: functions from array to array, :class:`UserTransform`, or, with pictures,
         what the functions of :mod:`tesson.transforms` give.
     context : tuple of int, optional
@@ -77,7 +77,7 @@ class StreamDef:
         field: str | None = None,
         shape: SupportsIndex | Sequence[SupportsIndex] | None = None,
         is_sparse: bool = False,
-        transforms: Sequence[AnyTransform] | None = None,
+        transforms: AnyTransform | Sequence[AnyTransform] | None = None,
         context: tuple[int, int] | None = None,
         scp: str | Sequence[str] | None = None,
         mlf: str | Sequence[str] | None = None,
@@ -89,10 +89,15 @@ class StreamDef:
         dims = None if shape is None else _dims(shape)
         if is_sparse and dims is not None and len(dims) != 1:
             raise ConfigError(f"found shape {dims} of a sparse stream, expected one dimension")
+        steps: tuple[AnyTransform, ...]
+        if callable(transforms) or isinstance(transforms, Mapping):
+            steps = (transforms,)
+        else:
+            steps = tuple(transforms or ())
         # The dataclass is frozen: it serves as a value.
         for name, value in (
             ("field", field), ("shape", dims), ("is_sparse", is_sparse), ("defines_mb_size", defines_mb_size),
-            ("transforms", tuple(transforms or ())), ("context", context), ("scp", scp), ("mlf", mlf),
+            ("transforms", steps), ("context", context), ("scp", scp), ("mlf", mlf),
             ("broadcast", broadcast), ("max_sequence_length", max_sequence_length),
         ):
             object.__setattr__(self, name, value)

@@ -58,6 +58,36 @@ one = io.MinibatchSource([io.CTFDeserializer('train.ctf', io.StreamDefs(x=io.Str
 assert one.next_minibatch(minibatch_size_in_samples=100, num_data_partitions=2, partition_index=1)['x'].num_samples == 3
 """
 
+#: Pictures, as tutorials train on them, and with regions, in the older object style.
+PICTURES = """
+def create_reader(map_file, mean_file, train):
+    transforms = [io.transforms.crop(crop_type='randomside', side_ratio=0.8)] if train else []
+    transforms += [
+        io.transforms.scale(width=32, height=32, channels=3, interpolations='linear'),
+        io.transforms.mean(mean_file),
+    ]
+    return io.MinibatchSource(io.ImageDeserializer(map_file, io.StreamDefs(
+        features=io.StreamDef(field='image', transforms=transforms),
+        labels=io.StreamDef(field='label', shape=3))), randomize=train, max_sweeps=1)
+
+for train in (True, False):
+    reader = create_reader(pictures + '/train_map.txt', pictures + '/mean.xml', train)
+    data = reader.next_minibatch(20, input_map={'x': reader.streams.features, 'y': reader.streams.labels})
+    assert data['x'].asarray().shape == (20, 1, 3, 32, 32) and data['x'].asarray().min() < 0
+    assert data['y'].asarray().shape == (20, 1, 3) and data['y'].asarray().sum() == 20
+
+scale = io.ImageDeserializer.scale(width=96, height=96, channels=3, scale_mode="pad", pad_value=114, interpolations='linear')
+images = io.ImageDeserializer(pictures + '/scenes_map.txt')
+images.ignore_labels()
+images.map_features('features', [scale])
+regions = io.CTFDeserializer(pictures + '/regions.ctf')
+regions.map_input('rois', dim=4, format='dense', alias='r')
+labels = io.CTFDeserializer(pictures + '/region_labels.ctf')
+labels.map_input('roiLabels', dim=3, format='sparse', alias='c')
+joined = io.MinibatchSource([images, regions, labels], max_samples=sys.maxsize, randomize=False).next_minibatch(6)
+assert (joined['features'].shape, joined['rois'].shape) == ((3, 1, 3, 96, 96), (3, 3, 4))
+"""
+
 #: A table of a user's own, as in CNTK's manual.
 USER = """
 class CSVDeserializer(io.UserDeserializer):
@@ -120,8 +150,10 @@ def test_what_is_written_as_text_is_read_back(files: Path) -> None:
     assert [s.toarray().tolist() for s in minibatch["s"].as_sequences()] == [[[0, 0.5, 7]], [[1, 0, 0], [0, 0, 2]]]
 
 
-@pytest.mark.parametrize("script", [READING, USER], ids=["reading", "user"])
+@pytest.mark.parametrize("script", [READING, PICTURES, USER], ids=["reading", "pictures", "user"])
 def test_a_script_for_cntk_runs(script: str, files: Path) -> None:
     table = np.array([[i, 2 * i, 3 * i] for i in range(15)], np.float32)
     (files / "table.csv").write_text("".join(f"{a:g},{b:g},{c:g}\n" for a, b, c in table))
-    exec("import math, os, numpy as np\nimport tesson as io\n" + script, {"device": object(), "table": table})
+    pictures = str(Path(__file__).parents[4] / "examples" / "pictures")
+    names = {"device": object(), "table": table, "pictures": pictures}
+    exec("import math, os, sys, numpy as np\nimport tesson.io as io\n" + script, names)

@@ -276,6 +276,12 @@ def test_documented_words_and_defaults_are_those_of_the_table(
             assert in_words == in_table, name
 
 
+def test_one_transform_needs_no_list() -> None:
+    crop = transforms.crop(crop_size=2)
+    assert StreamDef("image", transforms=crop).transforms == (crop,)
+    assert StreamDef("x", transforms=abs).transforms == (abs,)
+
+
 def test_what_is_not_given_is_not_in_the_section() -> None:
     assert transforms.crop("Center", 0, (0.5, 0.5), seed=0) == {"type": "Crop", "cropType": "Center", "sideRatio": [0.5, 0.5], "seed": 0}
     assert transforms.crop() == {"type": "Crop"}
