@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conformance_cases import Case, Line, cases, compare, shared, with_allowed_pictures, with_later_fault
+from conformance_cases import Case, Line, cases, compare, flat, shared, with_allowed_pictures, with_later_fault
 
 import tesson
 from tesson import Minibatch, MinibatchSource
@@ -37,6 +37,23 @@ def test_case(case: Case) -> None:
     found = answer(case.source, case.json["steps"])
     expected = with_allowed_pictures(case, with_later_fault(case.expected(answer), found), found)
     compare(expected, found, case.element)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases() if case.is_random])
+def test_own_draws_change_nothing_but_pictures(case: Case) -> None:
+    # "Tested for everybody: the sizes, and that every crop is a rectangle of the source", "shapes, labels, value range".
+    found = Reader(case.source | {"augmentation": "sequence"}, str(case.folder)).run(case.json["steps"])
+    recorded = case.expected(lambda source, steps: [])
+    assert found != recorded
+    compare(with_allowed_pictures(case, recorded, found, own_draws=True), found, case.element)
+    if "every crop is a rectangle" in case.json["deviation"]:
+        for line in found[:-1]:
+            for values in flat(line, "features"):
+                # Pictures are square here; blue counts columns, green rows.
+                side = int((len(values) / 3) ** 0.5)
+                blue, green, red = np.moveaxis(np.array(values).reshape(side, side, 3), 2, 0)
+                assert (blue == blue[0]).all() and (green.T == green[:, 0]).all() and (red == 200).all()
+                assert len(set(np.sign(np.diff(blue[0]))) - {0}) == 1 and (np.diff(green[:, 0]) >= 0).all()
 
 
 class Reader:
