@@ -11,8 +11,8 @@ from .deserializers import camel_case
 __all__ = ["keywords_of", "respell"]
 
 #: Options of streams, and those whose keyword is another word.
-_STREAM = {"dim": "shape", "alias": "field", "feature": "field", "format": "is_sparse", "definesMBSize": "defines_mb_size", "labelDim": "shape"}
-_SECTION = {"file": "filename", "meanFile": "filename", "input": "streams"}
+_STREAM = {"dim": "shape", "alias": "field", "feature": "field", "format": "is_sparse", "definesMBSize": "defines_mb_size"}
+_SECTION = {"file": "filename", "input": "streams"}
 _SOURCE = {"precision": "dtype"}
 #: What stands in backticks: a name, perhaps with the value that is proposed for it.
 _QUOTED = re.compile(r"(stream )?`(\w+)(?: = ([^`]*))?`")
@@ -31,7 +31,8 @@ def _keywords() -> dict[str, str]:
     modules = (deserializers, image_deserializers, transforms)
     makers = [MinibatchSource, *(getattr(module, name) for module in modules for name in module.__all__)]
     names = {name for maker in makers for name in inspect.signature(maker).parameters}
-    _known.update({camel_case(name): name for name in names}, definesMBSize="defines_mb_size")
+    _known.update({camel_case(name): name for name in names})
+    _known.update(definesMBSize="defines_mb_size", labelDim="shape", meanFile="filename")
     return _known
 
 
