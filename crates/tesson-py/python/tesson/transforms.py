@@ -17,8 +17,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
-import numpy as np
-
 from .errors import ConfigError
 from .keywords import suggests_arguments
 from .paths import AnyPath, optional_text_of, text_of
@@ -145,7 +143,7 @@ def color(
     *,
     seed: int | None = None,
 ) -> dict[str, Any]:
-    """Change brightness, contrast and saturation at random. Radii are rounded to 32 bits, as CNTK's Python does.
+    """Change brightness, contrast and saturation at random.
 
     Parameters
     ----------
@@ -160,9 +158,9 @@ def color(
     """
     return _section(
         "Color",
-        brightnessRadius=_unless(0, float(np.float32(brightness_radius))),
-        contrastRadius=_unless(0, float(np.float32(contrast_radius))),
-        saturationRadius=_unless(0, float(np.float32(saturation_radius))),
+        brightnessRadius=_unless(0, brightness_radius),
+        contrastRadius=_unless(0, contrast_radius),
+        saturationRadius=_unless(0, saturation_radius),
         seed=seed,
     )
 

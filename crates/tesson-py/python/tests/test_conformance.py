@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from conformance_cases import Case, Line, cases, compare, flat, shared, with_allowed_pictures, with_later_fault
 
 import tesson
-from tesson import Minibatch, MinibatchSource
+from tesson import Minibatch, MinibatchSource, StreamDef
 from tesson.minibatch import MinibatchData
 
 
@@ -54,6 +56,13 @@ def test_own_draws_change_nothing_but_pictures(case: Case) -> None:
                 blue, green, red = np.moveaxis(np.array(values).reshape(side, side, 3), 2, 0)
                 assert (blue == blue[0]).all() and (green.T == green[:, 0]).all() and (red == 200).all()
                 assert len(set(np.sign(np.diff(blue[0]))) - {0}) == 1 and (np.diff(green[:, 0]) >= 0).all()
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in cases() if "/image/" in case.name])
+def test_pictures_are_the_same_by_keywords(case: Case, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(case.folder)
+    found = KeywordReader(case.source, "").run(case.json["steps"])
+    compare(with_allowed_pictures(case, case.expected(lambda source, steps: []), found), found, case.element)
 
 
 class Reader:
@@ -146,3 +155,46 @@ def sparse(data: MinibatchData) -> list[list[tuple[int, float]]]:
     """The pairs of each sample."""
     pairs = [[i, v] for i, v in zip(data.indices.tolist(), data.values.tolist())]
     return [pairs[a:b] for a, b in zip(data.indptr[:-1].tolist(), data.indptr[1:].tolist())]
+
+
+class KeywordReader(Reader):
+    """Answers steps through a source that is made from the classes of deserializers and the functions of transforms."""
+
+    def open(self) -> MinibatchSource:
+        """A fresh source."""
+        options = {snake_case(name): value for name, value in self.config.items()}
+        if "randomization_window" in options:
+            options["randomization_window_in_chunks"] = options.pop("randomization_window")
+        return MinibatchSource([deserializer(**part) for part in options.pop("deserializers")], **options)
+
+
+def deserializer(type: str, file: str, input: Line, **options: Any) -> tesson.Deserializer:
+    """A deserializer from its section."""
+    streams = tesson.StreamDefs()
+    for name, given in input.items():
+        if "transforms" in given:
+            streams[name] = StreamDef("image", transforms=[transform(**section) for section in given["transforms"]])
+        elif "labelDim" in given:
+            streams[name] = StreamDef("label", given["labelDim"])
+        else:
+            streams[name] = StreamDef(given["alias"], given["dim"])
+    if type == "CNTKTextFormatDeserializer":
+        return tesson.CTFDeserializer(file, streams)
+    options = {snake_case(name): value for name, value in options.items()}
+    return getattr(tesson, type)(file, streams, layout="HWC", **options)
+
+
+def transform(type: str, **options: Any) -> Line:
+    """A transform from its section."""
+    keywords = {"filename" if name == "meanFile" else snake_case(name): numbers(value) for name, value in options.items()}
+    return getattr(tesson.transforms, snake_case(type))(**keywords)
+
+
+def snake_case(name: str) -> str:
+    """The spelling of Python: ``maxSweeps`` is ``max_sweeps``."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).lower()
+
+
+def numbers(value: Any) -> Any:
+    """Numbers in a text as a tuple of them."""
+    return tuple(map(json.loads, value.split(":"))) if isinstance(value, str) and ":" in value else value
