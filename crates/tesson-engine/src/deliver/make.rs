@@ -13,7 +13,7 @@ use super::{CorpusIndex, LengthRule, Shared, State, limit_for};
 use crate::arrays::Arrays;
 use crate::fault::{self, Charge};
 use crate::minibatch::{BatchKeys, StreamBatch};
-use crate::pack::{self, Item, Packing, Source};
+use crate::pack::{self, BatchSize, Item, Packing, Source};
 use crate::refusal::EngineRefusal;
 
 /// Of chunks that are loaded as a whole so many times more is fetched at once.
@@ -137,7 +137,8 @@ impl Shared {
         let mut stored = self.stored_streams(work);
         let is_made = |number| stored.is_some() && self.setup.transforms.is_stored(number);
         let streams = &mut arrays.streams;
-        let mut packing = Packing::new(&self.setup.streams, n_own, &self.pools, is_made, streams);
+        let size = BatchSize { n_sequences: n_own, most_samples: work.samples };
+        let mut packing = Packing::new(&self.setup.streams, size, &self.pools, is_made, streams);
         let mut fetched = Vec::new();
         let mut from = 0;
         loop {

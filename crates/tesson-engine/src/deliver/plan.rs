@@ -46,7 +46,7 @@ impl Shared {
                 Ok(Progress::Planned) => {
                     over = work.plan.data_end;
                     planning.prepare(&mut work, self.setup.charge_foreign);
-                    work.bytes = planning.batch_bytes(&work, &self.setup);
+                    planning.measure(&mut work, &self.setup);
                     planned.push(Ok(work));
                 }
                 Ok(Progress::NeedIndex) => {
@@ -111,20 +111,26 @@ impl PlanningContext {
         }
     }
 
-    /// Bytes of values in a minibatch, about. Where there are few dense ones whatever it holds, what it may have at most;
-    /// sparse ones take about as much as their storage.
-    fn batch_bytes(&mut self, work: &Work, setup: &PipelineConfig) -> u64 {
+    /// Finds out how many samples a minibatch has, and how many bytes, about. Where that is little whatever it holds, what
+    /// was asked for counts; sparse values take about as much as their storage.
+    fn measure(&mut self, work: &mut Work, setup: &PipelineConfig) {
         let own = &work.plan.own;
         let (_, index) = self.parts();
         let most = work.demand.samples.saturating_mul(setup.made_sample_bytes);
         let length = |p: &Planned| u64::from(index.lengths(p.chunk as usize).get(p.sequence as usize));
-        let dense = match most <= SMALL_BATCH {
-            true => most,
-            false => own.iter().map(length).sum::<u64>().saturating_mul(setup.made_sample_bytes),
+        let (samples, dense) = match most <= SMALL_BATCH {
+            true => (u64::MAX, most),
+            false => {
+                let samples = own.iter().map(length).sum::<u64>();
+                (samples, samples.saturating_mul(setup.made_sample_bytes))
+            }
         };
-        let Some(first) = own.first().filter(|_| setup.has_sparse()) else { return dense };
-        let chunk = index.chunk(first.chunk as usize);
-        dense.max(own.len() as u64 * (chunk.bytes / u64::from(chunk.n_sequences.max(1))))
+        work.samples = usize::try_from(samples).unwrap_or(usize::MAX);
+        work.bytes = dense;
+        if let Some(first) = own.first().filter(|_| setup.has_sparse()) {
+            let chunk = index.chunk(first.chunk as usize);
+            work.bytes = dense.max(own.len() as u64 * (chunk.bytes / u64::from(chunk.n_sequences.max(1))));
+        }
     }
 
     /// Where the planned sequences lie: appended to `items`, and the blocks that are new to `blocks`.

@@ -28,6 +28,8 @@ pub(super) struct Work {
     pub(super) held: Vec<Option<Held>>,
     /// Blocks that this sweep does not come back to after this minibatch.
     pub(super) retired: Vec<u32>,
+    /// Samples that each stream of the minibatch has, at most.
+    pub(super) samples: usize,
     /// Bytes that the minibatch will have, as far as the plan tells.
     pub(super) bytes: u64,
     /// The minibatch, once it is made.
@@ -45,6 +47,7 @@ impl Work {
             blocks: Vec::new(),
             held: Vec::new(),
             retired: Vec::new(),
+            samples: 0,
             bytes: 0,
             packed: None,
         }

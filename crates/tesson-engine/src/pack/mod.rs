@@ -31,6 +31,14 @@ pub(crate) struct Source<'a> {
     pub(crate) line_base: u64,
 }
 
+/// What is known of a minibatch before it is packed.
+#[derive(Clone, Copy)]
+pub(crate) struct BatchSize {
+    pub(crate) n_sequences: usize,
+    /// No stream has more samples.
+    pub(crate) most_samples: usize,
+}
+
 /// Samples or values by which the next minibatch is expected to be larger than the last one, at most.
 const MOST_SPARE: usize = 1 << 16;
 
@@ -82,17 +90,20 @@ impl Pools {
         self.f32s.idle_bytes() + self.f64s.idle_bytes() + self.i32s.idle_bytes()
     }
 
-    /// Samples and values that a stream's next batch will probably have: as many as the last one; of dense values those
-    /// of a sample for each sequence at least, and the room that kernels want past them. Arrays that grow while they are
-    /// packed take their memory twice.
-    fn expected(&self, stream: usize, info: &StreamInfo, n_sequences: usize) -> (usize, usize) {
+    /// Samples and values that a stream's next batch will probably have: as many as the last one, or in proportion where
+    /// it has fewer samples; of dense values those of a sample for each sequence at least, and the room that kernels want
+    /// past them. Arrays that grow while they are packed take their memory twice.
+    fn expected(&self, stream: usize, info: &StreamInfo, size: BatchSize) -> (usize, usize) {
         let (samples, values) = &self.sizes[stream];
-        let (samples, values) = (samples.load(Ordering::Relaxed), values.load(Ordering::Relaxed));
-        let dense = n_sequences.saturating_mul(info.shape.len());
-        match !info.sparse && dense.saturating_mul(info.element.size()) <= self.memory_limit {
-            true => (samples, values.max(dense + KERNEL_ROOM)),
-            false => (samples, values),
+        let (samples, mut values) = (samples.load(Ordering::Relaxed), values.load(Ordering::Relaxed));
+        if samples > size.most_samples {
+            values = (values as u128 * size.most_samples as u128 / samples as u128) as usize;
         }
+        let dense = size.n_sequences.saturating_mul(info.shape.len());
+        if !info.sparse && dense.saturating_mul(info.element.size()) <= self.memory_limit {
+            values = values.max(dense + KERNEL_ROOM);
+        }
+        (samples.min(size.most_samples), values)
     }
 
     /// Says how large a stream's batch was. A little is added, so that the next one seldom has to grow; what fits

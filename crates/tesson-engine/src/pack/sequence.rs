@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tesson_core::{Chunk, Data, Element, Offsets, Storage, StreamColumn, StreamInfo, Values};
 
-use super::{Item, Pools, Source};
+use super::{BatchSize, Item, Pools, Source};
 use crate::minibatch::{Floats, Samples, StreamBatch};
 use crate::packed::{Best, Kernel, PackedRows, PackedStream};
 use crate::pool::Buffer;
@@ -40,7 +40,8 @@ pub(crate) fn pack(
     pools: &Pools,
     batches: &mut Vec<StreamBatch>,
 ) {
-    let mut packing = Packing::new(streams, items.len(), pools, |_| false, batches);
+    let size = BatchSize { n_sequences: items.len(), most_samples: usize::MAX };
+    let mut packing = Packing::new(streams, size, pools, |_| false, batches);
     packing.append(items, sources);
     packing.finish(pools, Vec::new(), batches);
 }
@@ -54,11 +55,11 @@ pub(crate) struct Packing {
 }
 
 impl Packing {
-    /// Empty streams for about `n_sequences`, in the memory of those in `batches`, but for streams that are `made`
+    /// Empty streams for a minibatch of about this size, in the memory of those in `batches`, but for streams that are `made`
     /// elsewhere, by number.
     pub(crate) fn new(
         streams: &[Arc<StreamInfo>],
-        n_sequences: usize,
+        size: BatchSize,
         pools: &Pools,
         made: impl Fn(usize) -> bool,
         batches: &mut Vec<StreamBatch>,
@@ -68,9 +69,9 @@ impl Packing {
         for (number, info) in streams.iter().enumerate() {
             let old = old.next();
             if is_packed(info) {
-                packing.packed.push(Writer::new(number, info, n_sequences, pools, old));
+                packing.packed.push(Writer::new(number, info, size, pools, old));
             } else if !made(number) {
-                packing.kept.push(Writer::new(number, info, n_sequences, pools, old));
+                packing.kept.push(Writer::new(number, info, size, pools, old));
             }
         }
         packing
@@ -199,11 +200,11 @@ impl Writer {
     fn new(
         number: usize,
         info: &Arc<StreamInfo>,
-        n_sequences: usize,
+        size: BatchSize,
         pools: &Pools,
         old: Option<StreamBatch>,
     ) -> Writer {
-        let (n_samples, n_values) = pools.expected(number, info, n_sequences);
+        let (n_samples, n_values) = pools.expected(number, info, size);
         let (named, mut lengths, old) = match old {
             Some(StreamBatch { info, lengths, samples, .. }) => (Some(info), lengths, Some(samples)),
             None => (None, Vec::new(), None),
@@ -225,7 +226,7 @@ impl Writer {
             _ => Samples::Dense { values: Floats::with_capacity(info.element, n_values, pools) },
         };
         lengths.clear();
-        lengths.reserve(n_sequences);
+        lengths.reserve(size.n_sequences);
         // Counting users of what all threads share is an exchange between them.
         let info = named.filter(|named| Arc::ptr_eq(named, info)).unwrap_or_else(|| info.clone());
         let mut writer = Writer { number, dim: info.shape.len(), info, lengths, n_samples: 0, samples };
