@@ -646,8 +646,14 @@ impl<'r, E: Real> Decoder<'r, E> {
             return;
         }
         self.faults.push(self.describe(kind, stream, at));
+        if self.faults.len() * size_of::<Fault>() / FAULT_SHARE > self.room.all {
+            self.end.get_or_insert(NoSequences::Outgrown);
+        }
     }
 }
+
+/// Faults may take so many times the bytes that dense values may: rows of two bytes can have several each.
+const FAULT_SHARE: usize = 2;
 
 /// Whether there is room for another dense sample of `dim` values.
 #[inline]
