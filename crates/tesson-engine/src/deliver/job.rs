@@ -242,7 +242,8 @@ impl State {
         let left = setup.largest_batch().saturating_sub(self.outside);
         let room = setup.batches_budget().min(left / (BATCHES_SHARE - 1));
         let fits = match number <= self.front {
-            true => self.awaited > 0 || cost <= room,
+            // Memory of a large one that was taken is of no use for a small one, and its caller may still hold it.
+            true => self.awaited > 0 || cost.max(self.taken) <= room,
             false => self.taken + self.made + in_front + cost <= room,
         };
         self.held_back |= !fits;
