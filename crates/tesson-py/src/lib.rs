@@ -43,7 +43,7 @@ mod _tesson {
     #[pymodule_export]
     use crate::tfds::{
         DatasetWriter, ExampleIterator, ExampleReader, GlobalSeeds, ItemShuffle, NestedElements,
-        PreparedDataset, Stream, check_split, find_dataset, forked, list_datasets, parse_split,
+        PreparedDataset, Stream, Traversal, check_split, find_dataset, forked, list_datasets, parse_split,
     };
 
     #[pymodule_export]

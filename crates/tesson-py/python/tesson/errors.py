@@ -61,10 +61,7 @@ class ConfigError(TessonError, ValueError):
         column: int | None = None,
     ) -> None:
         super().__init__(message)
-        self.path = path
-        self.file = file
-        self.line = line
-        self.column = column
+        self.path, self.file, self.line, self.column = path, file, line, column
 
 
 class DataError(TessonError, ValueError):
@@ -108,12 +105,8 @@ class DataError(TessonError, ValueError):
         key: int | str | None = None,
     ) -> None:
         super().__init__(message)
-        self.file = file
-        self.offset = offset
-        self.line = line
-        self.chunk = chunk
-        self.stream = stream
-        self.key = key
+        self.file, self.offset, self.line = file, offset, line
+        self.chunk, self.stream, self.key = chunk, stream, key
 
 
 class ResumeError(TessonError, ValueError):
@@ -140,9 +133,7 @@ class ResumeError(TessonError, ValueError):
 
     def __init__(self, message: str, *, what: str = "", state: str = "", source: str = "") -> None:
         super().__init__(message)
-        self.what = what
-        self.state = state
-        self.source = source
+        self.what, self.state, self.source = what, state, source
 
 
 class StoreError(TessonError, OSError):

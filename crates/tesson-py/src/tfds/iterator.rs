@@ -1,216 +1,31 @@
 //! The examples of a traversal, one at a time.
 
-use std::sync::Arc;
-
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
-use tesson::Error;
-use tesson::tfds::{ExampleBatch, InterruptibleReader, StreamState};
 
-use super::array_maker::ArrayMaker;
 use super::dataset::PreparedDataset;
-use super::examples::{Maker, Run};
-use super::request::{Origin, Request, Shaped};
-use super::{Memory, alone, call, passes_at, restore, saved, until_signal};
-use crate::errors::raise;
-use crate::state::{from_python, to_python};
-use crate::turn::Turn;
-
-/// Examples that one call reads, at most, and about how many bytes of them.
-const MOST: usize = 512;
-const BYTES: usize = 4 << 20;
+use super::request::Request;
+use super::traversal::Traversal;
 
 /// Iterates over the examples of a plan. `tesson.tfds.DatasetIterator` is made of it, and adds nothing to a step.
-#[pyclass(frozen, subclass, module = "tesson._tesson")]
-pub(crate) struct ExampleIterator {
-    turn: Turn<Box<Walk>>,
-    maker: Maker,
-    shaped: Shaped,
-    with_ids: bool,
-    origin: Origin,
-}
-
-/// Where a traversal is, and what has been read of it.
-struct Walk {
-    reader: InterruptibleReader,
-    rows: ExampleBatch,
-    memory: Memory,
-    run: Option<Run>,
-    /// Where the reader stood in front of the run.
-    before: StreamState,
-    /// How many examples of the run have been taken.
-    taken: usize,
-    /// How many to read next.
-    next: usize,
-    failed: Option<PyErr>,
-    ended: bool,
-}
-
-impl Walk {
-    /// Forgets what was read and not taken.
-    fn forget(&mut self) {
-        self.rows.clear();
-        self.run = None;
-        self.before = self.reader.state();
-        (self.taken, self.next) = (0, 1);
-        (self.failed, self.ended) = (None, false);
-    }
-
-    /// Reads on; false at the end. What is wrong is raised when all examples before it have been taken.
-    fn read(&mut self, py: Python<'_>, maker: &Maker) -> PyResult<bool> {
-        if let Some(error) = &self.failed {
-            return Err(error.clone_ref(py));
-        }
-        if self.ended {
-            return Ok(false);
-        }
-        // A loop in C (`list(iterator)`) looks for signals nowhere else.
-        py.check_signals()?;
-        self.run = None;
-        self.taken = 0;
-        self.before = self.reader.state();
-        self.rows.clear();
-        self.memory.reserve(&mut self.rows);
-        let (reader, rows, n) = (&mut self.reader, &mut self.rows, self.next);
-        let failed = until_signal(py, |interrupted| match reader.read(n, rows, interrupted) {
-            Err(Error::Cancelled) => Err(Error::Cancelled),
-            other => Ok(other.err()),
-        })?;
-        self.failed = failed.map(|e| raise(py, e));
-        let n = self.rows.len();
-        if n == 0 {
-            self.ended = self.failed.is_none();
-            return self.failed.as_ref().map_or(Ok(false), |e| Err(e.clone_ref(py)));
-        }
-        let each = (self.rows.batch.bytes() / n).max(1);
-        self.next = (self.next * 8).min(MOST).min(BYTES / each).max(1);
-        let batch = self.memory.take(self.reader.schema(), &mut self.rows);
-        self.run = Some(maker.run(py, batch)?);
-        Ok(true)
-    }
-
-    fn state(&self) -> StreamState {
-        match (self.ended, self.taken) {
-            (true, _) => self.reader.state(),
-            (false, 0) => self.before.clone(),
-            (false, n) => self.reader.state_after(&self.rows, n - 1),
-        }
-    }
-}
-
-impl ExampleIterator {
-    fn step<'py>(&self, py: Python<'py>, walk: &mut Walk) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if walk.run.as_ref().is_none_or(|run| walk.taken == run.len()) {
-            self.origin.check(py)?;
-            if !walk.read(py, &self.maker)? {
-                return Ok(None);
-            }
-        }
-        let Some(run) = &walk.run else { return Ok(None) };
-        let example = self.maker.example(py, run, walk.taken)?;
-        if self.with_ids {
-            let id = walk.reader.id(&walk.rows, walk.taken);
-            example.cast::<PyDict>()?.set_item("tfds_id", PyBytes::new(py, id.as_bytes()))?;
-        }
-        walk.taken += 1;
-        self.shaped.of(py, example).map(Some)
-    }
-}
-
-impl Drop for ExampleIterator {
-    fn drop(&mut self) {
-        if self.origin.is_foreign() {
-            // Ending it would wait for threads that this process does not have.
-            std::mem::forget(self.turn.remove(&mut || true));
-        }
-    }
-}
+#[pyclass(frozen, subclass, extends = Traversal, module = "tesson._tesson")]
+pub(crate) struct ExampleIterator;
 
 #[pymethods]
 impl ExampleIterator {
     #[new]
-    fn new(py: Python<'_>, prepared: &PreparedDataset, request: Request<'_>) -> PyResult<ExampleIterator> {
-        let reader = request.open(py, prepared)?;
-        let array_maker = Arc::new(ArrayMaker::new(py)?);
-        let maker = Maker::new(py, reader.schema(), array_maker, request.marks_absent);
-        let (rows, before) = (ExampleBatch::new(reader.schema()), reader.state());
-        let (memory, reader) = (Memory::default(), InterruptibleReader::new(reader));
-        let walk =
-            Walk { reader, rows, memory, run: None, before, taken: 0, next: 1, failed: None, ended: false };
-        let (shaped, with_ids) = (request.shape()?, request.with_ids);
-        Ok(ExampleIterator {
-            turn: Turn::new(Box::new(walk)),
-            maker,
-            shaped,
-            with_ids,
-            origin: Origin::here(),
-        })
+    fn new(
+        py: Python<'_>,
+        prepared: &PreparedDataset,
+        request: Request<'_>,
+    ) -> PyResult<PyClassInitializer<ExampleIterator>> {
+        Ok(PyClassInitializer::from(Traversal::open(py, prepared, &request)?).add_subclass(ExampleIterator))
     }
 
     fn __iter__(this: Py<Self>) -> Py<Self> {
         this
     }
 
-    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        if self.origin.was_forked() {
-            self.origin.check(py)?;
-        }
-        alone(py, &self.turn, |walk| self.step(py, walk))
-    }
-
-    /// Begins the traversal before which shuffles have begun these numbers of passes.
-    fn begin_after(&self, py: Python<'_>, passes: Vec<u64>) -> PyResult<()> {
-        self.origin.check(py)?;
-        alone(py, &self.turn, |walk| {
-            call(py, &mut walk.reader, move |reader, _| Ok(reader.begin_after(&passes)?))?;
-            walk.forget();
-            Ok(())
-        })
-    }
-
-    /// Passes that each shuffle has begun so far, as far as examples were given of them.
-    fn passes(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
-        alone(py, &self.turn, |walk| passes_at(py, &walk.reader, &walk.state()))
-    }
-
-    /// Where the iterator stands; also after a fork.
-    fn state<'py>(&self, py: Python<'py>, include_buffers: bool) -> PyResult<Bound<'py, PyAny>> {
-        let look = |walk: &Walk| walk.reader.to_json(&walk.state());
-        let state = match (!include_buffers).then(|| self.turn.peek(|walk| look(walk))).flatten() {
-            Some(state) => state,
-            None => alone(py, &self.turn, |walk| {
-                let state = walk.state();
-                saved(py, &mut walk.reader, state, include_buffers)
-            })?,
-        };
-        to_python(py, &state)
-    }
-
-    /// Goes to where a state was taken.
-    fn restore(&self, py: Python<'_>, state: &Bound<'_, PyAny>, force: bool) -> PyResult<()> {
-        self.origin.check(py)?;
-        let state = from_python(state)?;
-        alone(py, &self.turn, |walk| {
-            restore(py, &mut walk.reader, state, force)?;
-            walk.forget();
-            Ok(())
-        })
-    }
-
-    /// Goes to a place of a traversal, of the present one if none is named; both count from 0.
-    fn go_to(&self, py: Python<'_>, traversal: Option<u64>, place: u64) -> PyResult<()> {
-        self.origin.check(py)?;
-        alone(py, &self.turn, |walk| {
-            call(py, &mut walk.reader, move |reader, interrupted| {
-                reader.seek_with(traversal, place, interrupted)
-            })?;
-            walk.forget();
-            Ok(())
-        })
-    }
-
-    /// Records left out because they are damaged.
-    fn skipped_records(&self, py: Python<'_>) -> PyResult<u64> {
-        alone(py, &self.turn, |walk| Ok(walk.reader.skipped()))
+    fn __next__<'py>(this: &Bound<'py, Self>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        this.as_super().get().next(this.py())
     }
 }

@@ -1,7 +1,7 @@
 //! Prepared TFDS datasets: what `tesson.tfds` stands on.
 //!
-//! `dataset.rs` has what is known without reading (descriptions, plans, orders). `request.rs` opens readers; `iterator.rs`
-//! hands out examples one at a time, `item_shuffle.rs` the order of a
+//! `dataset.rs` has what is known without reading (descriptions, plans, orders). `request.rs` opens readers; `traversal.rs`
+//! is where one stands, `iterator.rs` hands out examples one at a time, `item_shuffle.rs` the order of a
 //! shuffle of anything else, `reader.rs` batches and examples by their places, `writer.rs` prepares datasets.
 //! `examples.rs` and `batches.rs` make Python's values of columns, `nested.rs` those that are made one by one, all with the
 //! arrays of `array_maker.rs`. Requests come in the JSON form that the façade takes, so nothing is decided here.
@@ -15,6 +15,7 @@ mod iterator;
 mod nested;
 mod reader;
 mod request;
+mod traversal;
 mod writer;
 
 use std::sync::Arc;
@@ -33,6 +34,7 @@ pub(crate) use iterator::ExampleIterator;
 pub(crate) use nested::NestedElements;
 pub(crate) use reader::ExampleReader;
 pub(crate) use request::forked;
+pub(crate) use traversal::Traversal;
 pub(crate) use writer::DatasetWriter;
 
 use self::request::WARNINGS;

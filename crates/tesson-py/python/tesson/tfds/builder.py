@@ -136,15 +136,11 @@ class Builder:
 
     @overload
     def as_dataset(
-        self, split: SplitLike, *, batch_size: None = None, **options: Unpack[_ReadOptions]
-    ) -> Dataset[Any]: ...
-    @overload
-    def as_dataset(
         self, split: SplitLike, *, batch_size: Literal[-1], **options: Unpack[_ReadOptions]
     ) -> Any: ...
     @overload
     def as_dataset(
-        self, split: SplitLike, *, batch_size: int, **options: Unpack[_ReadOptions]
+        self, split: SplitLike, *, batch_size: int | None = None, **options: Unpack[_ReadOptions]
     ) -> Dataset[Any]: ...
     @overload
     def as_dataset(
@@ -381,14 +377,6 @@ def list_builders(
 
 @overload
 def load(
-    name: str, *, split: SplitLike, batch_size: None = None, with_info: Literal[False] = False, **options: Unpack[_LoadOptions]
-) -> Dataset[Any]: ...
-@overload
-def load(
-    name: str, *, split: SplitLike, batch_size: None = None, with_info: Literal[True], **options: Unpack[_LoadOptions]
-) -> tuple[Dataset[Any], DatasetInfo]: ...
-@overload
-def load(
     name: str, *, split: SplitLike, batch_size: Literal[-1], with_info: Literal[True], **options: Unpack[_LoadOptions]
 ) -> tuple[Any, DatasetInfo]: ...
 @overload
@@ -397,11 +385,21 @@ def load(
 ) -> Any: ...
 @overload
 def load(
-    name: str, *, split: SplitLike, batch_size: int, with_info: Literal[False] = False, **options: Unpack[_LoadOptions]
+    name: str,
+    *,
+    split: SplitLike,
+    batch_size: int | None = None,
+    with_info: Literal[False] = False,
+    **options: Unpack[_LoadOptions],
 ) -> Dataset[Any]: ...
 @overload
 def load(
-    name: str, *, split: SplitLike, batch_size: int, with_info: Literal[True], **options: Unpack[_LoadOptions]
+    name: str,
+    *,
+    split: SplitLike,
+    batch_size: int | None = None,
+    with_info: Literal[True],
+    **options: Unpack[_LoadOptions],
 ) -> tuple[Dataset[Any], DatasetInfo]: ...
 @overload
 def load(

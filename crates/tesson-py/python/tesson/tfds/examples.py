@@ -73,13 +73,13 @@ class Passes:
 
     def __init__(self, begun: int = 0) -> None:
         self._begun = begun
-        self._last: tuple[ExamplesIterator, int] | None = None
+        self._last: tuple[PlanIterator, int] | None = None
 
     @staticmethod
     def begun(of: tuple[Passes, ...]) -> list[int]:
         """Passes that each of some shuffles has begun."""
         # Asking an iterator may cost some milliseconds, and most often one iterator knows all.
-        known = {iterator: iterator.passes() for passes in of if passes._last for iterator in passes._last[:1]}
+        known = {iterator: iterator.native.passes() for passes in of if passes._last for iterator in passes._last[:1]}
         given = [known[passes._last[0]][passes._last[1]] if passes._last else 0 for passes in of]
         return [max(passes._begun, n) for passes, n in zip(of, given, strict=True)]
 
@@ -89,7 +89,7 @@ class Passes:
             self._last = None
         self._begun = begun
 
-    def follow(self, iterator: ExamplesIterator, place: int) -> None:
+    def follow(self, iterator: PlanIterator, place: int) -> None:
         """Counts from an iterator, whose shuffle number ``place`` this is."""
         self._begun, self._last = 0, (iterator, place)
 
@@ -142,9 +142,9 @@ class Examples(Node):
     def batches(self, size: int, drop_remainder: bool, pads: bool) -> Traversal[Any]:
         return self.minibatches(size, (1, 0), drop_remainder, pads)
 
-    def _follow(self, iterator: ExamplesIterator) -> None:
+    def _follow(self, iterator: PlanIterator) -> None:
         """Begins the pass after those that have begun, and counts on from this one."""
-        iterator.begin_after(self.passes_begun())
+        iterator.native.begin_after(self.passes_begun())
         iterator.counted_by = tuple(map(weakref.ref, self.passes))
         _count(iterator)
 
@@ -201,7 +201,7 @@ class Examples(Node):
         return "".join([repr(self.request.split), *map(_shown, self.request.ops)])
 
 
-def _count(iterator: ExamplesIterator) -> None:
+def _count(iterator: PlanIterator) -> None:
     """Makes the datasets that an iterator comes from count on from it."""
     for place, reference in enumerate(iterator.counted_by):
         passes = reference()
@@ -275,46 +275,27 @@ def _chosen(spec: Any, keys: Any) -> Any:
     return tuple(_chosen(spec, of) for of in keys)
 
 
-class DatasetIterator(_tesson.ExampleIterator):
-    """One pass over examples. ``state_dict()`` says where it stands, exactly, in a handful of integers.
-
-    It is read from one thread at a time, others wait; after ``fork()`` the child has to make its own, and can still ask for
-    the state. Pickling takes dataset and state along.
-
-    >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
-    >>> examples = iter(ds)
-    >>> next(examples), examples.state_dict()["stream"]["delivered"]
-    ({'label': np.int64(0)}, 1)
-    >>> examples
-    <DatasetIterator over 'train': 1 of 4 examples given>
-    """
+class PlanIterator:
+    """What iterators over examples have in common: what they were opened as, and who counts on from them."""
 
     opened_as: tuple[Prepared, Request]
     # No more than references: the datasets hold the iterator that they count from.
     counted_by: tuple[weakref.ref[Passes], ...] = ()
 
-    def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
-        """Where the iterator stands: restored, here or in another process, it goes on with the next example.
-
-        The state is a small dictionary that ``json`` can write. It belongs to this split, read in this order: another one
-        refuses it, and says what differs. With ``include_buffers`` it holds which examples wait in the buffers of shuffles,
-        some bytes for each: without them, going there takes some nanoseconds for each example of the pass.
-        """
-        return self.state(include_buffers)
+    @property
+    def native(self) -> _tesson.Traversal:
+        """The native half."""
+        raise NotImplementedError
 
     def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
         """Go to where a state was taken; with ``force`` also if the shards have other names now."""
         check_operation(state, None)
-        self.restore(state, force)
+        self.native.restore(state, force)
         _count(self)
 
     def seek(self, *place: int) -> None:
-        """Go to a position in this pass, ``seek(position)``, or in another: ``seek(epoch, position)``."""
-        self.go_to(*_place(place))
-
-    def skip(self, count: int) -> int:
-        """Pass over ``count`` examples; returns how many there were. Fewer: the end has been seen."""
-        return _skip(self, count, 1)
+        """Go to a position in this pass, ``seek(position)``, or in another: ``seek(epoch, position)``; in examples."""
+        self.native.go_to(*_place(place))
 
     @cached_property
     def length(self) -> int | None:
@@ -329,7 +310,39 @@ class DatasetIterator(_tesson.ExampleIterator):
     @property
     def skipped(self) -> int:
         """Records left out because they are damaged (``on_damage="skip"``)."""
-        return self.skipped_records()
+        return self.native.skipped_records()
+
+
+class DatasetIterator(PlanIterator, _tesson.ExampleIterator):
+    """One pass over examples. ``state_dict()`` says where it stands, exactly, in a handful of integers.
+
+    It is read from one thread at a time, others wait; after ``fork()`` the child has to make its own, and can still ask for
+    the state. Pickling takes dataset and state along.
+
+    >>> ds = tfds.builder_from_directory("digits/1.0.0").as_dataset("train")
+    >>> examples = iter(ds)
+    >>> next(examples), examples.state_dict()["stream"]["delivered"]
+    ({'label': np.int64(0)}, 1)
+    >>> examples
+    <DatasetIterator over 'train': 1 of 4 examples given>
+    """
+
+    @property
+    def native(self) -> _tesson.Traversal:
+        return self
+
+    def state_dict(self, include_buffers: bool = False) -> dict[str, Any]:
+        """Where the iterator stands: restored, here or in another process, it goes on with the next example.
+
+        The state is a small dictionary that ``json`` can write. It belongs to this split, read in this order: another one
+        refuses it, and says what differs. With ``include_buffers`` it holds which examples wait in the buffers of shuffles,
+        some bytes for each: without them, going there takes some nanoseconds for each example of the pass.
+        """
+        return self.state(include_buffers)
+
+    def skip(self, count: int) -> int:
+        """Pass over ``count`` examples; returns how many there were. Fewer: the end has been seen."""
+        return _skip(self, count, 1)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _go_on, (*self.opened_as, self.state_dict())
@@ -352,7 +365,7 @@ def _skip(iterator: ExamplesIterator, count: int, size: int) -> int:
     if count * size >= WORTH_SEEKING and iterator.opened_as[1].on_damage == "fail" and iterator.is_checked:
         given, length = iterator.state_dict()["stream"]["delivered"], iterator.length
         skipped = count if length is None else min(count, max(length - given, 0) // size)
-        iterator.go_to(None, given + skipped * size)
+        iterator.native.go_to(None, given + skipped * size)
     while skipped < count:
         try:
             next(iterator)
@@ -379,7 +392,7 @@ def _go_on(prepared: Prepared, request: Request, state: dict[str, Any]) -> Datas
     return iterator
 
 
-class MinibatchIterator(Iterator[Any]):
+class MinibatchIterator(PlanIterator, Iterator[Any]):
     """One pass over examples, many at a time."""
 
     def __init__(
@@ -393,10 +406,13 @@ class MinibatchIterator(Iterator[Any]):
     ) -> None:
         if size < 1:
             raise ValueError(f"found size={size}, expected at least one example")
-        self.counted_by: tuple[weakref.ref[Passes], ...] = ()
         self.opened_as = prepared, request
         self._made_of = (prepared, request, size, share, drop_remainder, pads)
         self._reader = _tesson.ExampleReader(prepared.native, request)
+
+    @property
+    def native(self) -> _tesson.Traversal:
+        return self._reader
 
     def __next__(self) -> Any:
         _, _, size, share, drop_remainder, pads = self._made_of
@@ -412,46 +428,9 @@ class MinibatchIterator(Iterator[Any]):
         """
         return self._reader.state(include_buffers)
 
-    def load_state_dict(self, state: Mapping[str, Any], force: bool = False) -> None:
-        """Go to where a state was taken; with ``force`` also if the shards have other names now."""
-        check_operation(state, None)
-        self._reader.restore(state, force)
-        _count(self)
-
-    def seek(self, *place: int) -> None:
-        """Go to a position in this pass, ``seek(position)``, or in another: ``seek(epoch, position)``; in examples."""
-        self.go_to(*_place(place))
-
-    def go_to(self, epoch: int | None, place: int) -> None:
-        """Go to a position of an epoch, of the present one if none is named."""
-        self._reader.go_to(epoch, place)
-
     def skip(self, count: int) -> int:
         """Pass over ``count`` minibatches; returns how many there were. Fewer: the end has been seen."""
         return _skip(self, count, self._made_of[2])
-
-    @cached_property
-    def length(self) -> int | None:
-        """Examples of the pass; ``None`` if it has no end."""
-        return Examples(*self.opened_as).length()
-
-    @cached_property
-    def is_checked(self) -> bool:
-        """Whether reading checks that shards hold what dataset_info.json says."""
-        return Examples(*self.opened_as).order.is_checked
-
-    def begin_after(self, passes: list[int]) -> None:
-        """Begin the pass before which shuffles have begun these numbers of passes."""
-        self._reader.begin_after(passes)
-
-    def passes(self) -> list[int]:
-        """Passes that each shuffle has begun so far, as far as examples were given of them."""
-        return self._reader.passes()
-
-    @property
-    def skipped(self) -> int:
-        """Records left out because they are damaged (``on_damage="skip"``)."""
-        return self._reader.skipped_records()
 
     def __getstate__(self) -> tuple[Any, ...]:
         return self._made_of, self.state_dict()

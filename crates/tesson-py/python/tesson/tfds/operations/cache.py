@@ -27,9 +27,6 @@ class Cache(Unary):
     def begin(self) -> Traversal[Any]:
         return CacheIterator(self)
 
-    def cardinality(self) -> int:
-        return self.input.cardinality()
-
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "elements": None}
 

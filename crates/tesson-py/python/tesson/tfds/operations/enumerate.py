@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .node import Node, Saved, Traversal, Unary, UnaryIterator
+from .node import Node, Traversal, Unary, UnaryIterator
 from .structure import TensorSpec
 
 
@@ -22,9 +22,6 @@ class Enumerate(Unary):
     def begin(self) -> Traversal[Any]:
         return EnumerateIterator(self)
 
-    def cardinality(self) -> int:
-        return self.input.cardinality()
-
     def element_spec(self) -> Any:
         return TensorSpec((), "int64"), self.input.element_spec()
 
@@ -37,6 +34,8 @@ class Enumerate(Unary):
 
 class EnumerateIterator(UnaryIterator):
     """One pass of an :class:`Enumerate`."""
+
+    counters = {"next": "_number"}
 
     def __init__(self, node: Enumerate) -> None:
         super().__init__(node)
@@ -51,11 +50,3 @@ class EnumerateIterator(UnaryIterator):
         skipped = self._input.skip(count)
         self._number += skipped
         return skipped
-
-    def _position(self, include_buffers: bool) -> dict[str, Any]:
-        return {"next": self._number, **super()._position(include_buffers)}
-
-    def _go_to(self, saved: Saved, force: bool) -> None:
-        number = saved.count("next")
-        super()._go_to(saved, force)
-        self._number = number

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .map import function_name
-from .node import UNKNOWN_CARDINALITY, Node, Saved, Traversal, Unary, UnaryIterator
+from .node import UNKNOWN_CARDINALITY, Node, Traversal, Unary, UnaryIterator
 from .structure import call
 
 
@@ -41,6 +41,7 @@ class FilterIterator(UnaryIterator):
     """
 
     _node: Filter
+    counters = {"passed_over": "passed_over"}
 
     def __init__(self, node: Filter) -> None:
         super().__init__(node)
@@ -56,14 +57,6 @@ class FilterIterator(UnaryIterator):
             if is_kept:
                 return element
             self.passed_over += 1
-
-    def _position(self, include_buffers: bool) -> dict[str, Any]:
-        return {"passed_over": self.passed_over, **super()._position(include_buffers)}
-
-    def _go_to(self, saved: Saved, force: bool) -> None:
-        passed_over = saved.count("passed_over")
-        super()._go_to(saved, force)
-        self.passed_over = passed_over
 
 
 def _truth(answer: Any) -> bool:

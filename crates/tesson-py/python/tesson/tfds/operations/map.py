@@ -21,9 +21,6 @@ class Map(Unary):
     def begin(self) -> Traversal[Any]:
         return MapIterator(self)
 
-    def cardinality(self) -> int:
-        return self.input.cardinality()
-
     def element_spec(self) -> Any:
         """What the function makes of the first element: its types, and how many dimensions there are."""
         return spec_of(self.example(0, 0))

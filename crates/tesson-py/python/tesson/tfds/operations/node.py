@@ -131,6 +131,9 @@ class Unary(Node):
     def inputs(self) -> tuple[Node, ...]:
         return (self.input,)
 
+    def cardinality(self) -> int:
+        return self.input.cardinality()
+
     def element_spec(self) -> Any:
         return self.input.element_spec()
 
@@ -243,15 +246,21 @@ class OperationIterator(ABC, Iterator[Any]):
 class UnaryIterator(OperationIterator):
     """One pass over an operation on one dataset, which begins with it."""
 
+    counters: ClassVar[Mapping[str, str]] = {}
+    """The attributes that count something, by their names in states."""
+
     def __init__(self, node: Unary) -> None:
         super().__init__(node)
         self._input = node.input.begin()
 
     def _position(self, include_buffers: bool) -> dict[str, Any]:
-        return {"input": state_of(self._input, include_buffers)}
+        counts = {name: getattr(self, attribute) for name, attribute in self.counters.items()}
+        return {**counts, "input": state_of(self._input, include_buffers)}
 
     def _go_to(self, saved: Saved, force: bool) -> None:
+        counts = {attribute: saved.count(name) for name, attribute in self.counters.items()}
         load(self._input, saved.state("input"), force)
+        vars(self).update(counts)
 
 
 def state_of(iterator: Traversal[Any], include_buffers: bool = False) -> dict[str, Any]:

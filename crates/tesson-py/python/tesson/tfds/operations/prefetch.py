@@ -19,9 +19,6 @@ class Prefetch(Unary):
     def begin(self) -> Traversal[Any]:
         return PrefetchIterator(self)
 
-    def cardinality(self) -> int:
-        return self.input.cardinality()
-
     @property
     def changes_nothing(self) -> bool:
         return self.buffer_size == 0

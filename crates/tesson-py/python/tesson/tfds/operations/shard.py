@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .node import Node, Saved, Traversal, Unary, UnaryIterator
+from .node import Node, Traversal, Unary, UnaryIterator
 
 
 class Shard(Unary):
@@ -40,6 +40,7 @@ class ShardIterator(UnaryIterator):
     """One pass of a :class:`Shard`."""
 
     _node: Shard
+    counters = {"before": "_before"}
 
     def __init__(self, node: Shard) -> None:
         super().__init__(node)
@@ -59,11 +60,3 @@ class ShardIterator(UnaryIterator):
         own = max(0, -(-(passed - self._before) // every))
         self._before = every - 1 if own == count else 0
         return own
-
-    def _position(self, include_buffers: bool) -> dict[str, Any]:
-        return {"before": self._before, **super()._position(include_buffers)}
-
-    def _go_to(self, saved: Saved, force: bool) -> None:
-        before = saved.count("before")
-        super()._go_to(saved, force)
-        self._before = before

@@ -33,9 +33,6 @@ class Shuffle(Unary):
     def begin(self) -> Traversal[Any]:
         return ShuffleIterator(self)
 
-    def cardinality(self) -> int:
-        return self.input.cardinality()
-
     @property
     def reshuffles(self) -> bool:
         return self.reshuffle or super().reshuffles
