@@ -147,48 +147,45 @@ pub fn ctf_decode(bytes: &[u8]) {
     let Ok(indexed) = deserializer.index(&file, &Cores(1), &mut Defects::Refuse) else { return };
     let in_chunks =
         sequences_of(&*deserializer, &indexed, &file).expect("the file is the one that was indexed");
-    assert_eq!(in_chunks, one_by_one(&*deserializer, &indexed, &file), "sequence by sequence");
     let decoded: Vec<Key> = in_chunks.iter().map(|sequence| sequence.key.clone()).collect();
     assert_eq!(keys_of(&indexed, &file), decoded, "keys read by themselves");
-    let Some(pieces) = deserializer.streaming() else { return };
-    for target in [1, 40, u64::MAX / 2] {
-        let in_pieces = sequences_in_pieces(&*deserializer, pieces, target, &file);
-        assert_eq!(in_pieces.expect("indexing found no error"), in_chunks, "in pieces of {target} bytes");
-    }
+    read_otherwise(&*deserializer, &indexed, &file, &in_chunks);
 }
 
 /// A binary file, its first byte choosing options: read in pieces, in chunks, and sequence by sequence it holds the same
 /// sequences with the same faults.
 pub fn cbf_decode(bytes: &[u8]) {
     let Some((&choice, file)) = bytes.split_first() else { return };
-    let file = InMemory::new(file);
-    let options = Section(vec![("file".into(), Value::Text("input.cbf".into()))]);
-    let defaults = ReaderDefaults {
-        element: if choice & 1 == 1 { Element::F64 } else { Element::F32 },
-        frame_mode: false,
-        numeric_keys: true,
-        cache_index: false,
-    };
-    let registry = tesson::registry();
-    let format = registry.find("CNTKBinaryFormatDeserializer", "").expect("the format is there");
-    let options = Options::new(format.options, &options, "").expect("the options are right");
-    let mut deserializer = (format.open)(&options, &defaults).expect("the options are right");
-    if deserializer.prepare(&file).is_err() {
-        return;
-    }
+    let options = serde_json::json!({"file": "input.cbf"});
+    let choices = (choice & 1 == 1, true);
+    let opened = prepared("CNTKBinaryFormatDeserializer", &options, choices, file);
+    let Some((deserializer, file)) = opened.expect("the options are right") else { return };
     let Ok(indexed) = deserializer.index(&file, &Cores(1), &mut Defects::Refuse) else { return };
     // A chunk of one sequence shows only now that the table says something else of it.
     let Ok(in_chunks) = sequences_of(&*deserializer, &indexed, &file) else { return };
-    assert_eq!(in_chunks, one_by_one(&*deserializer, &indexed, &file), "sequence by sequence");
+    read_otherwise(&*deserializer, &indexed, &file, &in_chunks);
+}
+
+/// Reads a file sequence by sequence, and in pieces, which give what it gives in chunks.
+fn read_otherwise(
+    deserializer: &dyn Deserializer,
+    indexed: &Indexed,
+    file: &Memory<'_>,
+    in_chunks: &[Sequence],
+) {
+    assert_eq!(in_chunks, one_by_one(deserializer, indexed, file), "sequence by sequence");
     let Some(pieces) = deserializer.streaming() else { return };
     for target in [1, 40, u64::MAX / 2] {
-        let in_pieces = sequences_in_pieces(&*deserializer, pieces, target, &file);
+        let in_pieces = sequences_in_pieces(deserializer, pieces, target, file);
         assert_eq!(in_pieces.expect("indexing found no error"), in_chunks, "in pieces of {target} bytes");
     }
 }
 
 /// A file in memory.
 type Memory<'a> = InMemory<&'a [u8]>;
+
+/// A deserializer, and the file that it reads.
+type Opened<'a> = (Box<dyn Deserializer>, Memory<'a>);
 
 /// So many cores, that take their jobs from behind.
 struct Cores(usize);
@@ -208,40 +205,41 @@ impl Parallelism for Cores {
 }
 
 /// A text deserializer with the options that the first byte chooses, and the file that the others are.
-fn open(bytes: &[u8]) -> Option<(Box<dyn Deserializer>, Memory<'_>)> {
+fn open(bytes: &[u8]) -> Option<Opened<'_>> {
     let (&choice, file) = bytes.split_first()?;
     let bit = |n: u32| choice >> n & 1 == 1;
-    let text = |t: &str| Value::Text(t.to_string());
-    let stream = |alias: &str, format: &str, dim: i128, main: bool| {
-        Value::Section(Section(vec![
-            ("alias".into(), text(alias)),
-            ("format".into(), text(format)),
-            ("dim".into(), Value::Whole(dim)),
-            ("definesMBSize".into(), Value::Bool(main)),
-        ]))
-    };
-    let input =
-        vec![("A".into(), stream("a", "dense", 2, bit(0))), ("S".into(), stream("s", "sparse", 5, false))];
-    let options = Section(vec![
-        ("file".into(), text("input.txt")),
-        ("input".into(), Value::Section(Section(input))),
-        ("rules".into(), text(if bit(1) { "cntk" } else { "lenient" })),
-        ("skipSequenceIds".into(), Value::Bool(bit(2))),
-        ("chunkSizeInBytes".into(), Value::Whole(if bit(3) { 30 } else { 1 << 20 })),
-        ("numbers".into(), text(if bit(4) { "extended" } else { "cntk" })),
-    ]);
-    let defaults = ReaderDefaults {
-        element: if bit(5) { Element::F64 } else { Element::F32 },
-        frame_mode: false,
-        numeric_keys: !bit(6),
-        cache_index: false,
-    };
-    let format = tesson::registry().formats()[0];
-    let options = Options::new(format.options, &options, "").expect("the options are right");
+    let options = serde_json::json!({
+        "file": "input.txt",
+        "input": {
+            "A": {"alias": "a", "format": "dense", "dim": 2, "definesMBSize": bit(0)},
+            "S": {"alias": "s", "format": "sparse", "dim": 5, "definesMBSize": false},
+        },
+        "rules": if bit(1) { "cntk" } else { "lenient" },
+        "skipSequenceIds": bit(2),
+        "chunkSizeInBytes": if bit(3) { 30 } else { 1 << 20 },
+        "numbers": if bit(4) { "extended" } else { "cntk" },
+    });
     // Some choices exclude each other.
-    let mut deserializer = (format.open)(&options, &defaults).ok()?;
-    deserializer.prepare(&InMemory::new(file)).ok()?;
-    Some((deserializer, InMemory::new(file)))
+    prepared("CNTKTextFormatDeserializer", &options, (bit(5), !bit(6)), file).ok().flatten()
+}
+
+/// A deserializer of a file with these options, of 64-bit values and with keys that are numbers, or not. `None` if the
+/// beginning of the file is wrong.
+fn prepared<'a>(
+    name: &str,
+    options: &serde_json::Value,
+    (is_double, numeric_keys): (bool, bool),
+    file: &'a [u8],
+) -> Result<Option<Opened<'a>>, ConfigError> {
+    let options = config::json::parse(&options.to_string()).expect("the options are JSON");
+    let element = if is_double { Element::F64 } else { Element::F32 };
+    let defaults = ReaderDefaults { element, frame_mode: false, numeric_keys, cache_index: false };
+    let registry = tesson::registry();
+    let format = registry.find(name, "").expect("the format is there");
+    let options = Options::new(format.options, &options, "").expect("the options are right");
+    let mut deserializer = (format.open)(&options, &defaults)?;
+    let file = InMemory::new(file);
+    Ok(deserializer.prepare(&file).is_ok().then_some((deserializer, file)))
 }
 
 /// A decoded sequence with all that is known of it.
