@@ -12,10 +12,7 @@ use crate::progress::Progress;
 
 pub(crate) fn run(args: &IndexArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let (_, mut source) = input::open_adjusted(&args.common, extensions, |_| {})?;
-    let paths = {
-        let _progress = Progress::spinner("indexing");
-        source.write_index_cache()?
-    };
+    let paths = Progress::during("indexing", || source.write_index_cache())?;
     let bytes_of = |path: &PathBuf| fs::metadata(path).map(|m| m.len()).map_err(|e| Failure::file(path, e));
     let bytes: Vec<u64> = paths.iter().map(bytes_of).collect::<Result<_, _>>()?;
     let index = source.indexed()?.index.clone();

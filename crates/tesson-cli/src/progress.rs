@@ -20,6 +20,12 @@ impl Progress {
         Progress::show(bar, what)
     }
 
+    /// Does something of unknown length, and shows meanwhile that it is under way.
+    pub(crate) fn during<T>(what: &str, act: impl FnOnce() -> T) -> T {
+        let _progress = Progress::spinner(what);
+        act()
+    }
+
     /// Shows how many of `total` samples are done; `None` where there is no end.
     ///
     /// Hidden where standard output is a terminal too: the lines written there are progress enough.

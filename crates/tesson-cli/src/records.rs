@@ -64,10 +64,7 @@ pub(crate) fn summary(n_files: u64, sum: &CheckedRecords, out: &mut Output) -> R
 pub(crate) fn info(files: &[RecordsFile], out: &mut Output) -> Result<(), Failure> {
     for file in files {
         file.take_index(None);
-        let (n, fault) = {
-            let _progress = Progress::spinner("counting");
-            file.count()?
-        };
+        let (n, fault) = Progress::during("counting", || file.count())?;
         if let Some(fault) = fault {
             return Err(Error::from(fault.in_file(file.path())).into());
         }
@@ -84,10 +81,7 @@ pub(crate) fn info(files: &[RecordsFile], out: &mut Output) -> Result<(), Failur
 /// Keeps where records are.
 pub(crate) fn index(files: &[RecordsFile], args: &IndexArgs, out: &mut Output) -> Result<(), Failure> {
     for file in files {
-        let cache = {
-            let _progress = Progress::spinner("indexing");
-            file.write_index(args.cache_dir.as_deref())?
-        };
+        let cache = Progress::during("indexing", || file.write_index(args.cache_dir.as_deref()))?;
         let (n, _) = file.count()?;
         let shown = match &cache {
             Some(path) => {
@@ -117,10 +111,9 @@ pub(crate) fn convert(args: &ConvertArgs, out: &mut Output) -> Result<(), Failur
     let input = RecordsFile::open(path, from, limit)?;
     let existing = args.existing();
     convert::check_output(&args.output, std::slice::from_ref(path), existing)?;
-    let written = {
-        let _progress = Progress::spinner("converting");
-        records::convert(&input, &args.output, existing, form, &mut |_| {})?
-    };
+    let written = Progress::during("converting", || {
+        records::convert(&input, &args.output, existing, form, &mut |_| {})
+    })?;
     if args.verify {
         let _progress = Progress::spinner("verifying");
         let kind = match form {

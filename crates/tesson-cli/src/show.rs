@@ -13,10 +13,7 @@ use crate::progress::Progress;
 
 pub(crate) fn run(args: &ShowArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     let (_, mut source) = input::open_adjusted(&args.common, extensions, |_| {})?;
-    let found = {
-        let _progress = Progress::spinner("looking");
-        source.show(&args.key, args.sweep, MOST)?
-    };
+    let found = Progress::during("looking", || source.show(&args.key, args.sweep, MOST))?;
     if found.sequences.is_empty() {
         return Err(Failure::Usage(unknown(&args.key, &mut source)?));
     }
