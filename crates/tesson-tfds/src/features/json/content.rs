@@ -4,7 +4,7 @@ use serde_json::Value;
 use tesson_core::ConfigError;
 
 use super::super::dtype::DType;
-use super::super::tree::{Coding, Feature, Leaf, join};
+use super::super::tree::{Coding, Dim, Feature, Leaf, join};
 use super::classes::Class;
 use super::{Fields, Reader, number};
 
@@ -58,25 +58,37 @@ impl Reader {
     ) -> Result<Feature, ConfigError> {
         let fields = Fields::of(content, path)?;
         self.classes.push(Class::of(class, content));
+        match (class, fields.get("features")) {
+            ("FeaturesDict", Some(members)) => self.members(members, path),
+            ("FeaturesDict", None) => Ok(Feature::Dict(Vec::new())),
+            _ => self.class(class, &fields, Some(0), path),
+        }
+    }
+
+    /// What the fields of any other class mean. They have the same names in both forms; a sequence without a `length` has
+    /// this one.
+    pub(super) fn class(
+        &mut self,
+        class: &str,
+        fields: &Fields<'_>,
+        unsaid: Dim,
+        path: &str,
+    ) -> Result<Feature, ConfigError> {
         match class {
-            "FeaturesDict" => match fields.get("features") {
-                Some(members) => self.members(members, path),
-                None => Ok(Feature::Dict(Vec::new())),
-            },
             "Sequence" | "Dataset" => {
                 let feature = fields.get("feature");
                 let feature = feature.ok_or_else(|| fields.error(format!("a {class} without `feature`")))?;
-                let length = match fields.get("length") {
-                    Some(length) => fields.dim(length)?,
-                    None => Some(0),
-                };
+                let length = fields.get("length").map_or(Ok(unsaid), |length| fields.dim(length))?;
                 let of = Box::new(self.node(feature, path)?);
                 Ok(Feature::Sequence { of, length, dataset: class == "Dataset" })
             }
-            "Translation" | "TranslationVariableLanguages" => {
-                translation(class == "TranslationVariableLanguages", fields.get("languages"), &fields)
+            "Translation" => translation(fields),
+            // Each example has its own languages: two sequences side by side.
+            "TranslationVariableLanguages" => {
+                let pair = ["language", "translation"].map(|name| (name.to_owned(), Feature::text()));
+                Ok(Feature::sequence(Feature::Dict(pair.into()), None))
             }
-            _ => leaf(class, &fields),
+            _ => leaf(class, fields),
         }
     }
 
@@ -89,8 +101,8 @@ impl Reader {
     }
 }
 
-/// Classes whose values are one array. The names of fields are the same in both forms.
-pub(super) fn leaf(class: &str, fields: &Fields<'_>) -> Result<Feature, ConfigError> {
+/// Classes whose values are one array.
+fn leaf(class: &str, fields: &Fields<'_>) -> Result<Feature, ConfigError> {
     let shape = || Ok::<_, ConfigError>(fields.shape()?.unwrap_or_default());
     let leaf = match class {
         "Tensor" | "Scalar" => Leaf {
@@ -156,17 +168,9 @@ fn audio(fields: &Fields<'_>) -> Result<Leaf, ConfigError> {
     Ok(Leaf { coding, ..Leaf::plain(fields.dtype(Some(DType::Int64))?, shape) })
 }
 
-/// Texts by language, or, where each example has its own languages, two sequences side by side.
-pub(super) fn translation(
-    variable: bool,
-    languages: Option<&Value>,
-    fields: &Fields<'_>,
-) -> Result<Feature, ConfigError> {
-    if variable {
-        let pair = ["language", "translation"].map(|name| (name.to_owned(), Feature::text()));
-        return Ok(Feature::sequence(Feature::Dict(pair.into()), None));
-    }
-    let Some(Value::Array(languages)) = languages else {
+/// Texts by language.
+fn translation(fields: &Fields<'_>) -> Result<Feature, ConfigError> {
+    let Some(Value::Array(languages)) = fields.get("languages") else {
         return Err(fields.error("a Translation without a list of `languages`"));
     };
     let language = |l: &Value| match l {

@@ -5,7 +5,6 @@ use tesson_core::ConfigError;
 
 use super::super::tree::Feature;
 use super::classes::Class;
-use super::content::{leaf, translation};
 use super::{Fields, Reader};
 
 impl Reader {
@@ -22,20 +21,10 @@ impl Reader {
         }
         let fields = Fields::of(content, path)?;
         match class {
-            "Sequence" | "Dataset" => {
-                let feature = fields.get("feature");
-                let feature = feature.ok_or_else(|| fields.error(format!("a {class} without `feature`")))?;
-                let length = fields.dim(fields.get("length").unwrap_or(&Value::Null))?;
-                let of = Box::new(self.node(feature, path)?);
-                Ok(Feature::Sequence { of, length, dataset: class == "Dataset" })
-            }
-            "Translation" | "TranslationVariableLanguages" => {
-                translation(class == "TranslationVariableLanguages", fields.get("languages"), &fields)
-            }
             "Text" if fields.get("useEncoder").is_some_and(|v| v != &Value::Bool(false)) => {
                 Err(fields.error("this text was encoded by TFDS' sub-word encoders, which no longer exist"))
             }
-            _ => leaf(class, &fields),
+            _ => self.class(class, &fields, None, path),
         }
     }
 }
