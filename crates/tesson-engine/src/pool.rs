@@ -98,7 +98,7 @@ impl<T> Pool<T> {
         };
         drop(idle);
         items.clear();
-        if items.capacity() < capacity {
+        if items.capacity() < capacity || is_too_large(&items, capacity) {
             // Not twice as much, and not beside the old memory that is no longer needed.
             items = Vec::new();
             items.reserve_exact(capacity);
@@ -187,6 +187,13 @@ mod tests {
         assert!(b.is_empty());
         assert_eq!(b.items.as_ptr(), at);
         assert_ne!(pool.take(900).items.as_ptr(), at);
+    }
+
+    #[test]
+    fn a_large_buffer_is_not_taken_for_a_few_elements() {
+        let pool = Pool::<f32>::new(usize::MAX);
+        drop(pool.take(10_000_000));
+        assert_eq!(pool.take(10).items.capacity(), 10);
     }
 
     #[test]
