@@ -28,9 +28,9 @@ impl Arrays {
         (std::mem::take(&mut self.streams), std::mem::take(&mut self.keys))
     }
 
-    /// Bytes in use.
-    pub(crate) fn bytes(&self) -> usize {
-        self.streams.iter().map(StreamBatch::bytes).sum::<usize>() + self.keys.len() * 8
+    /// Bytes of memory held.
+    pub(crate) fn memory(&self) -> usize {
+        self.streams.iter().map(StreamBatch::memory).sum::<usize>() + self.keys.len() * 8
     }
 }
 
@@ -67,7 +67,7 @@ impl ArraysPool {
     pub(crate) fn take(&self, most: usize, into: &mut Vec<Arrays>) {
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         let from = idle.arrays.len().saturating_sub(most);
-        idle.bytes -= idle.arrays[from..].iter().map(Arrays::bytes).sum::<usize>();
+        idle.bytes -= idle.arrays[from..].iter().map(Arrays::memory).sum::<usize>();
         into.extend(idle.arrays.drain(from..));
     }
 
@@ -82,7 +82,7 @@ impl ArraysPool {
     }
 
     fn give(&self, mut arrays: Arrays) {
-        let bytes = arrays.bytes();
+        let bytes = arrays.memory();
         let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         if idle.bytes + bytes <= self.kept {
             idle.bytes += bytes;

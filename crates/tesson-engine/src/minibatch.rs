@@ -56,6 +56,14 @@ impl Floats {
         }
     }
 
+    /// Bytes of memory held.
+    fn memory(&self) -> usize {
+        match self {
+            Floats::F32(v) => v.memory(),
+            Floats::F64(v) => v.memory(),
+        }
+    }
+
     /// Bytes of the values.
     pub fn bytes(&self) -> usize {
         match self {
@@ -93,6 +101,16 @@ impl Samples {
                 indptr.trim();
                 indices.trim();
                 values.trim();
+            }
+        }
+    }
+
+    /// Bytes of memory held.
+    fn memory(&self) -> usize {
+        match self {
+            Samples::Dense { values } => values.memory(),
+            Samples::Sparse { indptr, indices, values } => {
+                indptr.memory() + indices.memory() + values.memory()
             }
         }
     }
@@ -180,6 +198,11 @@ impl StreamBatch {
     /// Bytes of lengths and samples.
     pub(crate) fn bytes(&self) -> usize {
         self.lengths.len() * 4 + self.samples.bytes()
+    }
+
+    /// Bytes of memory held.
+    pub(crate) fn memory(&self) -> usize {
+        self.lengths.capacity() * 4 + self.samples.memory()
     }
 
     /// Takes the stream apart: lengths and samples.

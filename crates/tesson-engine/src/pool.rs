@@ -129,6 +129,11 @@ impl<T> Buffer<T> {
         &mut self.items
     }
 
+    /// Bytes of memory held.
+    pub(crate) fn memory(&self) -> usize {
+        self.items.capacity() * size_of::<T>()
+    }
+
     /// Frees memory beyond the elements, if it is [more than an eighth](trimmed_bytes).
     pub(crate) fn trim(&mut self) {
         if self.items.capacity() - self.items.len() > self.items.capacity() / 8 {

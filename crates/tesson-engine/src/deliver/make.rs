@@ -43,7 +43,7 @@ impl Shared {
             }
             let outcome = match packed {
                 Ok(packed) => {
-                    state.note_size(packed.arrays.bytes());
+                    state.note_size(packed.arrays.memory());
                     work.packed = Some(packed);
                     Outcome::Made(work)
                 }
@@ -52,7 +52,7 @@ impl Shared {
                     Outcome::Failed(e)
                 }
             };
-            let bytes = if let Outcome::Made(work) = &outcome { bytes_of(work) } else { 0 };
+            let bytes = if let Outcome::Made(work) = &outcome { memory_of(work) } else { 0 };
             if let Some(ticket) = state.ticket(number) {
                 let charged = std::mem::replace(&mut ticket.charged, bytes);
                 ticket.finish(outcome);
@@ -336,9 +336,9 @@ fn sources<'a>(held: &'a [Option<Held>], fetched: &'a [Chunk]) -> Vec<Source<'a>
     held.chain(fetched).collect()
 }
 
-/// Bytes of the minibatch that was made.
-fn bytes_of(work: &Work) -> usize {
-    work.packed.as_ref().map_or(0, |packed| packed.arrays.bytes())
+/// Bytes of memory that the minibatch that was made holds.
+fn memory_of(work: &Work) -> usize {
+    work.packed.as_ref().map_or(0, |packed| packed.arrays.memory())
 }
 
 /// The first sequence of which this holds in a stream, and the first such stream.
