@@ -165,10 +165,18 @@ impl Shared {
         Some(Job::Plan(planning, room))
     }
 
-    /// Loads the next block of the queue. It stays in the queue where memory has no room for it.
+    /// Loads the next block of the queue. It stays in the queue where memory has no room for it, and leaves it where the
+    /// minibatches that needed it have been made without it.
     fn pick_load(&self, state: &mut State) -> Option<Job> {
         while let Some(&block) = state.queue.front() {
-            if !matches!(state.blocks[block as usize].presence, Presence::Queued) {
+            let is_needed = state.is_needed(block);
+            let presence = &mut state.blocks[block as usize].presence;
+            if !matches!(presence, Presence::Queued) {
+                state.queue.pop_front();
+                continue;
+            }
+            if !is_needed {
+                *presence = Presence::Absent;
                 state.queue.pop_front();
                 continue;
             }

@@ -261,6 +261,11 @@ impl State {
         waiters.iter().any(|&(number, _)| ticket(number).is_some_and(Ticket::is_waiting))
     }
 
+    /// Whether a planned minibatch needs a block.
+    pub(super) fn is_needed(&self, block: u32) -> bool {
+        self.blocks[block as usize].last_ticket.is_some_and(|last| last >= self.front)
+    }
+
     /// Nobody needs a block for now: it stays while there is room, or goes at once.
     fn leave(&mut self, number: u32, setup: &PipelineConfig) {
         if !setup.retain {
@@ -316,10 +321,10 @@ impl State {
             if self.used.saturating_add(reserved) <= setup.block_budget {
                 break;
             }
-            let block = &self.blocks[number];
-            let is_needed = block.last_ticket.is_some_and(|last| last >= self.front);
-            if matches!(block.presence, Presence::Resident(_)) && !is_needed {
-                self.evict(number as u32, setup);
+            let number = number as u32;
+            let is_there = matches!(self.blocks[number as usize].presence, Presence::Resident(_));
+            if is_there && !self.is_needed(number) {
+                self.evict(number, setup);
             }
         }
     }
