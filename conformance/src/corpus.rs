@@ -113,6 +113,12 @@ pub const BAD_MAP: &str = concat!(
     "}]"
 );
 
+/// As [`MAP`], with pictures that stay in 8 bits.
+pub const BYTES: &str = r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
+    "x": {"dtype": "uint8", "transforms": [{"type": "Crop", "cropType": "RandomSide", "cropSize": "4:3"},
+        {"type": "Transpose"}]},
+    "y": {"labelDim": 10}}}]"#;
+
 /// As [`MAP`], of pictures in Base64.
 pub const BASE64: &str = concat!(
     r#""deserializers": [{"type": "Base64ImageDeserializer", "file": "pictures.txt", "input": "#,

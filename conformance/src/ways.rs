@@ -6,7 +6,7 @@ use tesson::Source;
 use tesson::store::Store;
 
 use crate::corpus::{
-    self, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, Delivered, FAULTY_ROWS,
+    self, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
     FAULTY_ROWS_JOINED, JOINED, LOCAL, MAP, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, SEVERAL,
     TRUNCATED, config, rest,
 };
@@ -107,9 +107,10 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
     let equal = equal.iter().map(|order| order.to_string());
     let prepared = PREPARED_ORDERS.iter().cloned();
     let pictures = PICTURE_ORDERS.iter().cloned();
-    let bad_pictures = [
+    let other_pictures = [
         format!(r#"{BAD_MAP}, "randomize": false"#),
         format!(r#"{BAD_MAP}, "randomizationWindow": 40, "sharing": "position""#),
+        format!(r#"{BYTES}, "randomizationWindow": 40"#),
     ];
     let whole = whole.iter().map(|order| order.to_string());
     let others = several
@@ -121,7 +122,7 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         .chain(binary)
         .chain(prepared)
         .chain(pictures)
-        .chain(bad_pictures);
+        .chain(other_pictures);
     ORDERS.iter().cloned().chain(others).collect()
 });
 
@@ -141,6 +142,7 @@ pub fn label(way: &str) -> String {
         (PREPARED_TRUNCATED, "prepared truncated"),
         (PREPARED_JOINED, "prepared joined"),
         (MAP, "map"),
+        (BYTES, "bytes"),
         (BAD_MAP, "bad map"),
         (BASE64, "base64"),
     ];

@@ -102,6 +102,7 @@ impl Serialize for Sample<'_> {
 enum Number {
     F32(f32),
     F64(f64),
+    U8(u8),
 }
 
 impl Number {
@@ -109,6 +110,7 @@ impl Number {
         match values {
             Floats::F32(values) => Number::F32(values[i]),
             Floats::F64(values) => Number::F64(values[i]),
+            Floats::U8(values) => Number::U8(values[i]),
         }
     }
 }
@@ -121,6 +123,7 @@ impl Serialize for Number {
         let wide = match *self {
             Number::F32(x) => x.into(),
             Number::F64(x) => x,
+            Number::U8(x) => return to.serialize_u8(x),
         };
         match *self {
             _ if wide.is_nan() => to.serialize_str("nan"),
@@ -129,7 +132,7 @@ impl Serialize for Number {
             _ if wide.to_bits() == (-0.0f64).to_bits() => to.serialize_f64(wide),
             _ if wide.fract() == 0.0 && wide.abs() < WHOLE => to.serialize_i64(wide as i64),
             Number::F32(x) => to.serialize_f32(x),
-            Number::F64(x) => to.serialize_f64(x),
+            Number::F64(_) | Number::U8(_) => to.serialize_f64(wide),
         }
     }
 }

@@ -137,6 +137,7 @@ fn numbers(floats: &Floats) -> Numbers<'_> {
     match floats {
         Floats::F32(v) => Numbers::F32(v),
         Floats::F64(v) => Numbers::F64(v),
+        Floats::U8(v) => Numbers::Bytes(v),
     }
 }
 

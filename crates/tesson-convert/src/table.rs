@@ -232,7 +232,7 @@ impl Building {
         let stream = |spec: StreamSpec| Stream {
             n_samples: 0,
             values: match spec.element {
-                Element::F32 => Values::F32(Vec::new()),
+                Element::F32 | Element::U8 => Values::F32(Vec::new()),
                 Element::F64 => Values::F64(Vec::new()),
             },
             columns: Vec::new(),

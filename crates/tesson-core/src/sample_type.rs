@@ -35,6 +35,7 @@ impl From<Element> for ValueType {
         match element {
             Element::F32 => ValueType::F32,
             Element::F64 => ValueType::F64,
+            Element::U8 => ValueType::U8,
         }
     }
 }
@@ -49,7 +50,7 @@ pub struct SampleType {
     pub dims: Vec<Option<usize>>,
     /// Whether samples are lists of (column, value) pairs.
     pub sparse: bool,
-    /// The type of the stream's values when they are delivered: what a transform gives that makes floating-point numbers.
+    /// The type of the stream's values when they are delivered.
     pub delivered: Element,
 }
 
@@ -96,6 +97,11 @@ impl SampleType {
     #[must_use]
     pub fn densified(self) -> SampleType {
         SampleType { sparse: false, ..self }
+    }
+
+    /// What a transform gives that makes floating-point numbers: those that are delivered, else 32-bit ones.
+    pub fn floats(&self) -> ValueType {
+        if self.delivered == Element::F64 { ValueType::F64 } else { ValueType::F32 }
     }
 
     /// The shape, if it is that of every sample.

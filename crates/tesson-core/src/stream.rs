@@ -42,6 +42,9 @@ pub enum Element {
     F32,
     /// 64-bit floating point (`precision = "double"`).
     F64,
+    /// Whole numbers from 0 to 255: pictures that stay in 8 bits (`dtype = "uint8"` of their stream). Of streams whose
+    /// samples are encoded alone, and dense.
+    U8,
 }
 
 impl Element {
@@ -50,6 +53,7 @@ impl Element {
         match self {
             Element::F32 => "float32",
             Element::F64 => "float64",
+            Element::U8 => "uint8",
         }
     }
 
@@ -58,6 +62,7 @@ impl Element {
         match self {
             Element::F32 => size_of::<f32>(),
             Element::F64 => size_of::<f64>(),
+            Element::U8 => size_of::<u8>(),
         }
     }
 }
@@ -131,6 +136,16 @@ impl StreamInfo {
 
     /// Bytes of a stream's name, at most: it is part of every error, log line and state.
     pub const LONGEST_NAME: usize = 1024;
+
+    /// What is wrong with the type of the values, if anything.
+    ///
+    /// # Errors
+    /// 8-bit values of a stream whose samples are not encoded.
+    pub fn check_element(&self) -> Result<(), String> {
+        let fits = self.element != Element::U8 || self.storage == Storage::Encoded && !self.sparse;
+        let what = || format!("stream `{}` has 8-bit values, which only encoded samples become", self.name);
+        if fits { Ok(()) } else { Err(what()) }
+    }
 
     /// What is wrong with the name, if it is longer than it may be.
     ///

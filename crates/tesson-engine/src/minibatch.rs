@@ -17,6 +17,8 @@ pub enum Floats {
     F32(Buffer<f32>),
     /// 64-bit floats.
     F64(Buffer<f64>),
+    /// Whole numbers from 0 to 255, of pictures.
+    U8(Buffer<u8>),
 }
 
 impl Floats {
@@ -25,6 +27,7 @@ impl Floats {
         match self {
             Floats::F32(v) => v.len(),
             Floats::F64(v) => v.len(),
+            Floats::U8(v) => v.len(),
         }
     }
 
@@ -38,6 +41,7 @@ impl Floats {
         match self {
             Floats::F32(v) => v[i].into(),
             Floats::F64(v) => v[i],
+            Floats::U8(v) => v[i].into(),
         }
     }
 
@@ -45,6 +49,7 @@ impl Floats {
         match self {
             Floats::F32(v) => v.items().truncate(n),
             Floats::F64(v) => v.items().truncate(n),
+            Floats::U8(v) => v.items().truncate(n),
         }
     }
 
@@ -53,6 +58,7 @@ impl Floats {
         match self {
             Floats::F32(v) => v.trim(),
             Floats::F64(v) => v.trim(),
+            Floats::U8(v) => v.trim(),
         }
     }
 
@@ -69,6 +75,7 @@ impl Floats {
         match self {
             Floats::F32(v) => v.len() * 4,
             Floats::F64(v) => v.len() * 8,
+            Floats::U8(v) => v.len(),
         }
     }
 }

@@ -106,7 +106,7 @@ impl Transform for PictureTransforms {
         if input.values != ValueType::U8 || input.dims.len() != 3 {
             return Err(format!("found {input}, expected 8-bit pictures of rows, columns and channels"));
         }
-        self.pipeline.output(input, input.delivered.into()).map_err(|fault| fault.to_string())
+        self.pipeline.output(input, input.floats()).map_err(|fault| fault.to_string())
     }
 
     fn apply(

@@ -19,12 +19,14 @@ enum Held {
     I32(Buffer<i32>),
     F32(Buffer<f32>),
     F64(Buffer<f64>),
+    U8(Buffer<u8>),
 }
 
 /// Values of a stream, as an array.
 pub(crate) enum FloatArray<D> {
     F32(Py<PyArray<f32, D>>),
     F64(Py<PyArray<f64, D>>),
+    U8(Py<PyArray<u8, D>>),
 }
 
 impl<D> FloatArray<D> {
@@ -33,6 +35,7 @@ impl<D> FloatArray<D> {
         match self {
             FloatArray::F32(v) => v.bind(py),
             FloatArray::F64(v) => v.bind(py),
+            FloatArray::U8(v) => v.bind(py),
         }
     }
 }
@@ -104,12 +107,15 @@ impl SampleArrays {
     }
 }
 
-/// An array of floats, and their type.
+/// An array of values, and their type.
 fn float_array<D: Dimension>(array: &Bound<'_, PyAny>) -> PyResult<(FloatArray<D>, Element)> {
-    match contiguous::<f32, D>(array) {
-        Ok(v) => Ok((FloatArray::F32(v.unbind()), Element::F32)),
-        Err(_) => Ok((FloatArray::F64(contiguous(array)?.unbind()), Element::F64)),
+    if let Ok(v) = contiguous::<f32, D>(array) {
+        return Ok((FloatArray::F32(v.unbind()), Element::F32));
     }
+    if let Ok(v) = contiguous::<u8, D>(array) {
+        return Ok((FloatArray::U8(v.unbind()), Element::U8));
+    }
+    Ok((FloatArray::F64(contiguous(array)?.unbind()), Element::F64))
 }
 
 /// An array of this type whose elements lie one after the other.
@@ -125,6 +131,7 @@ fn floats<D: Dimension>(py: Python<'_>, values: Floats, dims: D) -> PyResult<Flo
     Ok(match values {
         Floats::F32(v) => FloatArray::F32(array(py, v, dims, Held::F32)?),
         Floats::F64(v) => FloatArray::F64(array(py, v, dims, Held::F64)?),
+        Floats::U8(v) => FloatArray::U8(array(py, v, dims, Held::U8)?),
     })
 }
 
@@ -176,9 +183,11 @@ pub(crate) fn padded(
     match samples {
         SampleArrays::Dense(FloatArray::F32(v)) => dense(py, v, lengths, &dims),
         SampleArrays::Dense(FloatArray::F64(v)) => dense(py, v, lengths, &dims),
+        SampleArrays::Dense(FloatArray::U8(v)) => dense(py, v, lengths, &dims),
         SampleArrays::Sparse(SparseArrays { indptr, indices, values }) => match values {
             FloatArray::F32(v) => scattered(py, indptr, indices, v, lengths, &dims),
             FloatArray::F64(v) => scattered(py, indptr, indices, v, lengths, &dims),
+            FloatArray::U8(v) => scattered(py, indptr, indices, v, lengths, &dims),
         },
     }
 }

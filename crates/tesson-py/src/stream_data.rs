@@ -194,12 +194,13 @@ impl StreamData {
         self.stream().info.sparse
     }
 
-    /// The type of the values, float32 or float64.
+    /// The type of the values: float32, float64, or uint8.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
         match self.stream().info.element {
             Element::F32 => dtype::<f32>(py),
             Element::F64 => dtype::<f64>(py),
+            Element::U8 => dtype::<u8>(py),
         }
     }
 

@@ -132,7 +132,7 @@ impl Transform for PythonTransform {
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {
         let values = match input.values {
             // Pictures, which become what is delivered.
-            ValueType::U8 => input.delivered.into(),
+            ValueType::U8 => input.floats(),
             values => values,
         };
         let shape = input.shape().filter(|_| matches!(values, ValueType::F32 | ValueType::F64));

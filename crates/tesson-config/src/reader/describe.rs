@@ -104,7 +104,7 @@ impl Reader {
             "source": self.kind.name(),
             "precision": match source.precision {
                 Element::F64 => "double",
-                Element::F32 => "float",
+                Element::F32 | Element::U8 => "float",
             },
             "randomize": match source.randomize {
                 Randomize::Off => json!(false),

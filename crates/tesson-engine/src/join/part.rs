@@ -49,7 +49,8 @@ impl Parts {
         for (i, mut deserializer) in deserializers.into_iter().enumerate() {
             deserializer.prepare(&PartFetch { fetch: resources, first })?;
             // Now: some formats find their streams in the file.
-            let checked = deserializer.facts().streams.iter().try_for_each(StreamInfo::check_name);
+            let check = |stream: &StreamInfo| stream.check_name().and_then(|()| stream.check_element());
+            let checked = deserializer.facts().streams.iter().try_for_each(check);
             checked.map_err(|what| refused(i, &EngineRefusal::StreamName { what }))?;
             let mut streams = deserializer.facts().streams.iter();
             if let Some(stream) = streams.find(|s| s.storage == Storage::Repeated).filter(|_| i == 0) {

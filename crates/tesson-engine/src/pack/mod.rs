@@ -46,6 +46,7 @@ const MOST_SPARE: usize = 1 << 16;
 pub(crate) struct Pools {
     f32s: Arc<Pool<f32>>,
     f64s: Arc<Pool<f64>>,
+    u8s: Arc<Pool<u8>>,
     pub(crate) i32s: Arc<Pool<i32>>,
     /// Samples and values of each stream in the last minibatch: what the next one is likely to need.
     sizes: Vec<(AtomicUsize, AtomicUsize)>,
@@ -60,6 +61,7 @@ impl Pools {
         Pools {
             f32s: Pool::new(memory_limit),
             f64s: Pool::new(memory_limit),
+            u8s: Pool::new(memory_limit),
             i32s: Pool::new(memory_limit),
             sizes,
             memory_limit,
@@ -74,6 +76,7 @@ impl Pools {
         if self.keeps_large.swap(is_large, Ordering::Relaxed) != is_large {
             self.f32s.keep_large(is_large);
             self.f64s.keep_large(is_large);
+            self.u8s.keep_large(is_large);
             self.i32s.keep_large(is_large);
         }
     }
@@ -82,12 +85,14 @@ impl Pools {
     pub(crate) fn set_limit(&self, memory_limit: usize) {
         self.f32s.set_limit(memory_limit);
         self.f64s.set_limit(memory_limit);
+        self.u8s.set_limit(memory_limit);
         self.i32s.set_limit(memory_limit);
     }
 
     /// Bytes of all buffers that wait to be used again.
     pub(crate) fn idle_bytes(&self) -> usize {
-        self.f32s.idle_bytes() + self.f64s.idle_bytes() + self.i32s.idle_bytes()
+        let floats = self.f32s.idle_bytes() + self.f64s.idle_bytes();
+        floats + self.u8s.idle_bytes() + self.i32s.idle_bytes()
     }
 
     /// Samples and values that a stream's next batch will probably have: as many as the last one, or in proportion where

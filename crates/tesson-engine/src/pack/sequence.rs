@@ -305,6 +305,7 @@ impl Floats {
         match element {
             Element::F32 => Floats::F32(pools.f32s.take(n)),
             Element::F64 => Floats::F64(pools.f64s.take(n)),
+            Element::U8 => Floats::U8(pools.u8s.take(n)),
         }
     }
 
@@ -313,6 +314,7 @@ impl Floats {
         match (self, element) {
             (Floats::F32(v), Element::F32) => Floats::F32(v.emptied(n, &pools.f32s)),
             (Floats::F64(v), Element::F64) => Floats::F64(v.emptied(n, &pools.f64s)),
+            (Floats::U8(v), Element::U8) => Floats::U8(v.emptied(n, &pools.u8s)),
             _ => Floats::with_capacity(element, n, pools),
         }
     }
@@ -326,7 +328,7 @@ impl Floats {
             (Floats::F64(out), Values::Bytes(v)) => widen(out, &v[range]),
             (Floats::F32(out), Values::Ones(_)) => fill(out, range.len()),
             (Floats::F64(out), Values::Ones(_)) => fill(out, range.len()),
-            (Floats::F32(_), Values::F64(_)) | (Floats::F64(_), Values::F32(_)) => {
+            (Floats::F32(_), Values::F64(_)) | (Floats::F64(_), Values::F32(_)) | (Floats::U8(_), _) => {
                 unreachable!("deserializers keep to their stream's element type")
             }
         }
@@ -338,6 +340,7 @@ impl Floats {
         match self {
             Floats::F32(out) => stream.f32s(out.items()),
             Floats::F64(out) => stream.f64s(out.items()),
+            Floats::U8(_) => unreachable!("streams of 8-bit values are encoded"),
         }
     }
 }

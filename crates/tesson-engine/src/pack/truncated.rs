@@ -147,6 +147,7 @@ impl Floats {
         match (self, from) {
             (Floats::F32(out), Floats::F32(v)) => out.items().extend_from_slice(&v[range]),
             (Floats::F64(out), Floats::F64(v)) => out.items().extend_from_slice(&v[range]),
+            (Floats::U8(out), Floats::U8(v)) => out.items().extend_from_slice(&v[range]),
             _ => unreachable!("a stream has one element type"),
         }
     }
@@ -161,6 +162,10 @@ impl Floats {
                 let to = out.len() + n;
                 out.items().resize(to, 0.0);
             }
+            Floats::U8(out) => {
+                let to = out.len() + n;
+                out.items().resize(to, 0);
+            }
         }
     }
 
@@ -169,6 +174,7 @@ impl Floats {
         match (self, from) {
             (Floats::F32(out), Floats::F32(v)) => out[at] = v[i],
             (Floats::F64(out), Floats::F64(v)) => out[at] = v[i],
+            (Floats::U8(out), Floats::U8(v)) => out[at] = v[i],
             _ => unreachable!("a stream has one element type"),
         }
     }

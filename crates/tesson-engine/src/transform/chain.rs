@@ -167,6 +167,7 @@ impl Target<'_, '_> {
         match self {
             Target::Sink(Sink { values: Floats::F32(out), .. }) => OutputValues::F32(out.items()),
             Target::Sink(Sink { values: Floats::F64(out), .. }) => OutputValues::F64(out.items()),
+            Target::Sink(Sink { values: Floats::U8(out), .. }) => OutputValues::U8(out.items()),
             Target::Between(between) => match of {
                 ValueType::F32 => OutputValues::F32(&mut between.f32s),
                 ValueType::F64 => OutputValues::F64(&mut between.f64s),
@@ -358,6 +359,7 @@ impl Floats {
         match self {
             Floats::F32(_) => ValueType::F32,
             Floats::F64(_) => ValueType::F64,
+            Floats::U8(_) => ValueType::U8,
         }
     }
 
@@ -365,6 +367,7 @@ impl Floats {
         match self {
             Floats::F32(v) => InputValues::F32(&v[range]),
             Floats::F64(v) => InputValues::F64(&v[range]),
+            Floats::U8(v) => InputValues::U8(&v[range]),
         }
     }
 

@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use tesson_core::identity::Identity;
 use tesson_core::{
-    Augmentation, Cause, ConfigError, DataError, DataErrorKind, Error, Key, SampleType, Shape, Storage,
-    StreamInfo, Transform, ValueType,
+    Augmentation, Cause, ConfigError, DataError, DataErrorKind, Element, Error, Key, SampleType, Shape,
+    Storage, StreamInfo, Transform, ValueType,
 };
 use tesson_plan::{BatchSlot, DrawKey};
 
@@ -239,6 +239,12 @@ impl Chain {
                 "sparse samples are {} at last, expected {}",
                 last.output,
                 stored.element.name()
+            ));
+        }
+        if stored.element == Element::U8 && last.output.values != ValueType::U8 {
+            return Err(format!(
+                "samples are {} at last, and `dtype` of the stream is uint8; leave out what makes floats, or `dtype`",
+                last.output
             ));
         }
         let delivered =

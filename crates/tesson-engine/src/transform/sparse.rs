@@ -44,6 +44,7 @@ pub(super) fn apply(
         let input = match values {
             Floats::F32(v) => InputValues::F32(&v[entries.clone()]),
             Floats::F64(v) => InputValues::F64(&v[entries.clone()]),
+            Floats::U8(v) => InputValues::U8(&v[entries.clone()]),
         };
         let mut draws = draws.of(i);
         let input = SparseInput::new(bounds, &indices[entries], input, dim).with_copy(draws.copy());
@@ -64,6 +65,7 @@ impl Made {
         let values = match &mut self.values {
             Floats::F32(out) => OutputValues::F32(out.items()),
             Floats::F64(out) => OutputValues::F64(out.items()),
+            Floats::U8(out) => OutputValues::U8(out.items()),
         };
         SparseOutput::new(counts, self.columns.items(), values)
     }

@@ -14,12 +14,19 @@ pub(crate) use columns::{KeyColumn, lossy, parse_label};
 /// Views of a picture under `multiViewCrop`.
 pub(crate) const VIEWS: u32 = 10;
 
+static ELEMENTS: Words<Element, 1> = Words::new([("uint8", Element::U8)]);
+
 /// One entry of `input`: the pictures or the labels.
 static INPUT: OptionTable = OptionTable(&[
     OptionSpec::optional(
         "transforms",
         OptionKind::Transforms,
         "Of the stream of pictures: what is done to each, in this order; may be empty.",
+    ),
+    OptionSpec::optional(
+        "dtype",
+        ELEMENTS.kind(),
+        "Of the stream of pictures: `uint8` delivers 8-bit values, if no transform makes floats; otherwise they are of the reader's type.",
     ),
     OptionSpec::optional("labelDim", OptionKind::Whole, "Of the stream of labels: the number of classes.")
         .also_named(&["dim"]),
@@ -129,7 +136,10 @@ pub(crate) struct PictureOptions {
     pub(crate) grayscale: bool,
     pub(crate) multi_view: bool,
     pub(crate) on_corrupt: OnCorruptImage,
+    /// The type of the labels' values.
     pub(crate) element: Element,
+    /// The type of the pictures' values.
+    pub(crate) picture_element: Element,
     pub(crate) numeric_keys: bool,
 }
 
@@ -148,6 +158,7 @@ impl PictureOptions {
             },
             on_corrupt: options.word("onCorruptImage", &ON_CORRUPT)?,
             element: defaults.element,
+            picture_element: picture_element(options)?.unwrap_or(defaults.element),
             numeric_keys: defaults.numeric_keys,
         })
     }
@@ -163,7 +174,7 @@ impl PictureOptions {
     /// The facts of a deserializer of these streams. `more` is what else its sequences and labels depend on.
     pub(crate) fn facts(&self, name: &'static str, more: &str) -> DeserializerFacts {
         let stream = |stream: &PictureStream| match stream {
-            PictureStream::Pictures(name) => StreamInfo::encoded(name, self.element),
+            PictureStream::Pictures(name) => StreamInfo::encoded(name, self.picture_element),
             PictureStream::Labels(labels) => {
                 StreamInfo::sparse(&labels.name, labels.dim as usize, self.element)
             }
@@ -176,6 +187,19 @@ impl PictureOptions {
         facts.repeated_keys = RepeatedKeys::Last;
         facts
     }
+}
+
+/// The type that the stream of pictures asks for.
+fn picture_element(options: &Options<'_>) -> Result<Option<Element>, ConfigError> {
+    for (name, stream) in options.sections("input")? {
+        let Some(element) = stream.word_if_given("dtype", &ELEMENTS)? else { continue };
+        if stream.given("transforms").is_none() {
+            let what = format!("stream `{name}` has no pictures; labels are of the reader's type");
+            return Err(ConfigError::new(stream.path("dtype"), what));
+        }
+        return Ok(Some(element));
+    }
+    Ok(None)
 }
 
 /// Whether a transform of the pictures is a crop of ten views. CNTK delivers all ten only with `multiViewCrop`.
@@ -256,7 +280,11 @@ pub(crate) fn describe(
             }
             PictureStream::Labels(labels) => ("labelDim", Value::Whole(labels.dim.into())),
         };
-        input.push(name, Value::Section(Section::from_iter([described])));
+        let mut described = Section::from_iter([described]);
+        if options.given("dtype").is_some() {
+            described.push("dtype", Value::Text(options.text("dtype")?));
+        }
+        input.push(name, Value::Section(described));
     }
     section.push("input", Value::Section(input));
     Ok(section)

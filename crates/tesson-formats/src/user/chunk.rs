@@ -134,7 +134,9 @@ fn check_offsets(offsets: &Offsets, found: usize, what: &'static str) -> Result<
 /// Values of a stream's type.
 fn converted(values: Values, element: Element) -> Values {
     match (values, element) {
-        (Values::F64(v), Element::F32) => Values::F32(v.into_iter().map(|x| x as f32).collect()),
+        (Values::F64(v), Element::F32 | Element::U8) => {
+            Values::F32(v.into_iter().map(|x| x as f32).collect())
+        }
         (Values::F32(v), Element::F64) => Values::F64(v.into_iter().map(f64::from).collect()),
         (values, _) => values,
     }
@@ -150,13 +152,15 @@ fn sorted(rows: Offsets, columns: Vec<u32>, values: Values, samples: usize, elem
     match (converted(values, element), element) {
         (Values::F64(v), _) => merged(&rows, &columns, |i| v[i], samples, Values::F64),
         (Values::F32(v), _) => merged(&rows, &columns, |i| v[i], samples, Values::F32),
-        (Values::Bytes(v), Element::F32) => {
+        (Values::Bytes(v), Element::F32 | Element::U8) => {
             merged(&rows, &columns, |i| f32::from(v[i]), samples, Values::F32)
         }
         (Values::Bytes(v), Element::F64) => {
             merged(&rows, &columns, |i| f64::from(v[i]), samples, Values::F64)
         }
-        (Values::Ones(_), Element::F32) => merged(&rows, &columns, |_| 1f32, samples, Values::F32),
+        (Values::Ones(_), Element::F32 | Element::U8) => {
+            merged(&rows, &columns, |_| 1f32, samples, Values::F32)
+        }
         (Values::Ones(_), Element::F64) => merged(&rows, &columns, |_| 1f64, samples, Values::F64),
     }
 }

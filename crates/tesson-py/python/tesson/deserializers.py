@@ -40,8 +40,12 @@ class Deserializer:
         """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
         config: dict[str, Any] = {"type": self.type}
         config.update((camel_case(name), value) for name, value in self._options.items())
-        config["input"] = {name: _input(stream) for name, stream in self._streams.items()}
+        config["input"] = {name: self._section(stream) for name, stream in self._streams.items()}
         return config
+
+    def _section(self, stream: StreamDef) -> dict[str, Any]:
+        """A stream as a section of ``input``."""
+        return _input(stream)
 
 
 @suggests_keywords
@@ -347,6 +351,8 @@ def _files(names: AnyPath | Sequence[AnyPath]) -> str | list[str]:
 
 def _input(stream: StreamDef) -> dict[str, Any]:
     """A stream as a section of ``input``."""
+    if stream.dtype is not None:
+        raise ConfigError(f"dtype: found {stream.dtype} of a stream without pictures; give it to the source", path="dtype")
     section: dict[str, Any] = {}
     if stream.field is not None:
         section["alias"] = stream.field

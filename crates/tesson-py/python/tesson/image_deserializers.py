@@ -83,12 +83,7 @@ class _Images(Deserializer):
     def config(self) -> dict[str, Any]:
         """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
         self._check_pictures()
-        config = super().config
-        config["input"] = {
-            name: {"labelDim": stream.dim} if stream.field == "label" else {"transforms": self._laid_out(stream)}
-            for name, stream in self._streams.items()
-        }
-        return config
+        return super().config
 
     @property
     def _source_transforms(self) -> dict[str, list[AnyTransform]]:
@@ -113,13 +108,23 @@ class _Images(Deserializer):
         if other := [n for n, s in self._streams.items() if s.field == field and n != name]:
             what = f"found `{other[0]}` and `{name}` of the field `{field}`, expected one stream"
             raise ConfigError(f"{path}.field: {what}", path=f"{path}.field")
-        self._streams[name] = StreamDef(field, stream.shape, transforms=stream.transforms)
+        if field == "label" and stream.dtype is not None:
+            what = f"found {stream.dtype}, but classes are of the source's type; leave it out"
+            raise ConfigError(f"{path}.dtype: {what}", path=f"{path}.dtype")
+        self._streams[name] = StreamDef(field, stream.shape, transforms=stream.transforms, dtype=stream.dtype)
 
     def _check_pictures(self) -> None:
         """Refuses a deserializer without pictures."""
         if not any(stream.field == "image" for stream in self._streams.values()):
             what = 'found no stream of pictures, expected StreamDef(field="image", transforms=[…])'
             raise ConfigError(f"streams: {what}", path="streams")
+
+    def _section(self, stream: StreamDef) -> dict[str, Any]:
+        """A stream as a section of ``input``."""
+        if stream.field == "label":
+            return {"labelDim": stream.dim}
+        section: dict[str, Any] = {"transforms": self._laid_out(stream)}
+        return section if stream.dtype is None else section | {"dtype": stream.dtype}
 
     def _laid_out(self, stream: StreamDef) -> list[AnyTransform]:
         """The transforms of the pictures, with the one that puts channels first where the layout asks for it.
@@ -312,4 +317,5 @@ def _shown(stream: StreamDef) -> str:
     """A stream, with its transforms, as Python."""
     if stream.field == "label":
         return f"StreamDef('label', {stream.dim})"
-    return f"StreamDef('image', transforms={list(stream.transforms)!r})"
+    dtype = "" if stream.dtype is None else f", dtype={stream.dtype!r}"
+    return f"StreamDef('image', transforms={list(stream.transforms)!r}{dtype})"

@@ -47,6 +47,9 @@ class StreamDef:
         Whether the samples of this stream alone are counted for the size of minibatches.
     max_sequence_length : int
         Longer utterances are left out. Not available yet.
+    dtype : dtype, optional
+        Of pictures alone: ``uint8`` delivers them in 8 bits, if no transform makes floats of them; by default the type of
+        the source.
 
     Attributes
     ----------
@@ -71,6 +74,7 @@ class StreamDef:
     mlf: str | Sequence[str] | None = dataclasses.field(default=None, repr=False)
     broadcast: bool | None = dataclasses.field(default=None, repr=False)
     max_sequence_length: int = dataclasses.field(default=65535, repr=False)
+    dtype: str | None = dataclasses.field(default=None, repr=False)
 
     def __init__(
         self,
@@ -84,6 +88,7 @@ class StreamDef:
         broadcast: bool | None = None,
         defines_mb_size: bool = False,
         max_sequence_length: int = 65535,
+        dtype: DTypeLike | None = None,
     ) -> None:
         # The order of the arguments is CNTK's.
         dims = None if shape is None else _dims(shape)
@@ -99,6 +104,7 @@ class StreamDef:
             ("field", field), ("shape", dims), ("is_sparse", is_sparse), ("defines_mb_size", defines_mb_size),
             ("transforms", steps), ("context", context), ("scp", scp), ("mlf", mlf),
             ("broadcast", broadcast), ("max_sequence_length", max_sequence_length),
+            ("dtype", None if dtype is None else np.dtype(dtype).name),
         ):
             object.__setattr__(self, name, value)
 

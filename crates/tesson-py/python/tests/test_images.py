@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import inspect
+import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -94,6 +95,27 @@ def test_channels_are_last_where_the_layout_says_so() -> None:
     assert np.array_equal(read(given)["features"].samples, np.stack([picture(number) for number in range(3)]))
     with pytest.raises(ConfigError, match="layout: found 'BGR', expected `CHW` or `HWC`"):
         ImageDeserializer("map.txt", streams(), layout="BGR")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("layout", ["CHW", "HWC"])
+def test_pictures_stay_bytes_where_the_stream_says_so(layout: Literal["CHW", "HWC"]) -> None:
+    given = StreamDefs(
+        features=StreamDef(field="image", dtype=np.uint8, transforms=[transforms.scale(5, 3, 3)]),
+        labels=StreamDef(field="label", shape=4),
+    )
+    scaled = streams(transforms.scale(5, 3, 3))
+    floats = read(ImageDeserializer("map.txt", scaled, layout=layout))["features"]
+    features = read(ImageDeserializer("map.txt", given, layout=layout))["features"]
+    for found in (features, pickle.loads(pickle.dumps(features))):
+        assert found.dtype == found.samples.dtype == np.uint8
+        assert np.array_equal(found.samples, floats.samples)
+        assert found.asarray().dtype == np.uint8
+        assert np.array_equal(np.from_dlpack(found), floats.asarray())
+    assert eval(repr(ImageDeserializer("map.txt", given))).config == ImageDeserializer("map.txt", given).config
+    with pytest.raises(ConfigError, match="uint8"):
+        read(ImageDeserializer("map.txt", StreamDefs(x=StreamDef("image", transforms=[transforms.color(0.5)], dtype="uint8"))))
+    with pytest.raises(ConfigError, match="labels.dtype: found uint8"):
+        ImageDeserializer("map.txt", given | {"labels": StreamDef("label", 4, dtype="uint8")})
 
 
 def test_a_dimension_that_each_minibatch_has_for_itself_is_open(files: Path) -> None:

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tesson::config::from_json;
 use tesson::store::MemoryStore;
-use tesson::{Error, Key, Minibatch, Samples, Severity, Source};
+use tesson::{Error, Floats, Key, Minibatch, Samples, Severity, Source};
 
 use crate::zip;
 
@@ -263,6 +263,51 @@ fn lines_in_base64_that_cannot_be_told_apart_are_refused() {
         let error = refusal(open_base64(text, ""));
         assert!(error.contains(expected), "{error}");
     }
+}
+
+/// The shape, the type and the values of the first minibatch's pictures, of which each is a row of three pixels.
+fn delivered(stream: &str) -> Result<(Vec<usize>, &'static str, Vec<u8>), Error> {
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", "input": {{"x": {{{stream}}},
+            "y": {{"labelDim": 3}}}}}}], "maxSweeps": 1, "precision": "double", "randomize": false}}"#
+    );
+    let row: Vec<u8> = (10..19).collect();
+    let store = store(&[("map.txt", "row.ppm\t1\nrow.ppm\t2\n")])
+        .with("row.ppm", [b"P6 3 1 255\n".as_slice(), &row].concat());
+    let mut source = Source::open_in(&from_json(&text)?, &store)?;
+    let minibatch = source.next_minibatch(9)?.expect("two pictures");
+    let pictures = minibatch.stream("x").expect("the stream of pictures");
+    assert_eq!(source.streams()[0].element, pictures.info().element);
+    let Samples::Dense { values } = pictures.samples() else { panic!("pictures are dense") };
+    let is_bytes = matches!(values, Floats::U8(_));
+    assert_eq!(is_bytes, values.bytes() == values.len());
+    let found = (0..values.len()).map(|i| values.get(i) as u8).collect();
+    Ok((pictures.info().shape.dims().to_vec(), pictures.info().element.name(), found))
+}
+
+#[test]
+fn pictures_stay_bytes_where_that_is_asked_for() {
+    for (transforms, shape) in [
+        (r#"[]"#, [1, 3, 3]),
+        (r#"[{"type": "Crop", "cropSize": "2:1", "hflip": true}]"#, [1, 2, 3]),
+        (r#"[{"type": "Scale", "width": 4, "height": 2, "channels": 3}]"#, [2, 4, 3]),
+        (r#"[{"type": "Scale", "width": 4, "height": 2, "channels": 3}, {"type": "Transpose"}]"#, [3, 2, 4]),
+    ] {
+        let (found, element, bytes) =
+            delivered(&format!(r#""dtype": "uint8", "transforms": {transforms}"#)).unwrap();
+        assert_eq!((found, element), (shape.to_vec(), "uint8"), "{transforms}");
+        let (found, element, doubles) = delivered(&format!(r#""transforms": {transforms}"#)).unwrap();
+        assert_eq!((found, element), (shape.to_vec(), "float64"), "{transforms}");
+        assert_eq!(bytes, doubles, "{transforms}");
+    }
+    let error = |stream: &str| delivered(stream).expect_err("refused").to_string();
+    let found = error(r#""dtype": "uint8", "transforms": [{"type": "Color", "contrastRadius": 0.5}]"#);
+    assert!(
+        found.contains("samples are float32 ?x?x3 at last, and `dtype` of the stream is uint8"),
+        "{found}"
+    );
+    let found = error(r#""dtype": "float32", "transforms": []"#);
+    assert!(found.contains("deserializers[0].input.x.dtype") && found.contains("uint8"), "{found}");
 }
 
 /// A source of ten pictures of a ramp, cut at random with these options of the reader.
