@@ -165,6 +165,14 @@ impl<T: Copy, const N: usize> Words<T, N> {
     pub fn meaning(&self, word: &str) -> Option<T> {
         self.words.iter().position(|w| w.eq_ignore_ascii_case(word)).map(|i| self.meanings[i])
     }
+
+    /// The first word that means this.
+    pub fn word(&self, meaning: T) -> Option<&'static str>
+    where
+        T: PartialEq,
+    {
+        self.meanings.iter().position(|m| *m == meaning).map(|i| self.words[i])
+    }
 }
 
 /// The options of a deserializer, transform or section.

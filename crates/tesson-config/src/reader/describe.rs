@@ -11,6 +11,7 @@ use super::{Reader, ReaderType};
 use crate::READER_OPTIONS;
 use crate::json::section_to_json;
 use crate::lower::{WHOLE_SET, lower_unchecked};
+use crate::options::ORDERS;
 use crate::source::{DeserializerConfig, Randomize};
 
 /// Stands for a deserializer that a module is to register: only who imports that knows what its options mean.
@@ -109,7 +110,7 @@ impl Reader {
             "randomize": match source.randomize {
                 Randomize::Off => json!(false),
                 Randomize::Window => json!(true),
-                Randomize::Global => json!("global"),
+                order => json!(ORDERS.word(order)),
             },
             "randomizationSeed": source.randomization_seed,
             "randomizationWindow": window,
