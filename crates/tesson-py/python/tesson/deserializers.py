@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Literal, SupportsIndex, cast
+from typing import Any, ClassVar, Literal, SupportsIndex, cast
 
 from .errors import ConfigError
 from .keywords import suggests_keywords
@@ -20,6 +20,8 @@ class Deserializer:
 
     #: The type in configurations.
     type: str
+    #: Whether its streams may be pictures of a type of their own.
+    _has_pictures: ClassVar[bool] = False
 
     def __init__(self, options: Mapping[str, object]) -> None:
         self._options = {name: value for name, value in options.items() if value is not None}
@@ -33,19 +35,39 @@ class Deserializer:
     @property
     def _source_transforms(self) -> dict[str, list[AnyTransform]]:
         """The transforms by stream that the source applies."""
-        return {name: list(stream.transforms) for name, stream in self._streams.items() if stream.transforms}
+        listed = {name: stream.transforms for name, stream in self._streams.items() if not self._transforms_itself(stream)}
+        return {name: list(transforms) for name, transforms in listed.items() if transforms}
+
+    def _transforms_itself(self, stream: StreamDef) -> bool:
+        """Whether the transforms of a stream are in its section, where those of pictures run as one."""
+        return False
 
     @property
     def config(self) -> dict[str, Any]:
         """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
         config: dict[str, Any] = {"type": self.type}
         config.update((camel_case(name), value) for name, value in self._options.items())
+        for name, stream in self._streams.items():
+            if stream.dtype is not None and not self._has_pictures:
+                path = f"streams.{name}.dtype"
+                raise ConfigError(f"{path}: found {stream.dtype} of a stream without pictures; give it to the source", path=path)
         config["input"] = {name: self._section(stream) for name, stream in self._streams.items()}
         return config
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:
         """A stream as a section of ``input``."""
-        return _input(stream)
+        section: dict[str, Any] = {}
+        if stream.field is not None:
+            section["alias"] = stream.field
+        if stream.shape is not None:
+            # Dimensions are multiplied out: the file knows only a number of values. The source gives arrays their shape.
+            section["dim"] = stream.dim
+        elif not stream.is_sparse:
+            section["dim"] = "auto"
+        section["format"] = "sparse" if stream.is_sparse else "dense"
+        if stream.defines_mb_size:
+            section["definesMBSize"] = True
+        return section
 
 
 @suggests_keywords
@@ -233,9 +255,11 @@ class CBFDeserializer(Deserializer):
     def config(self) -> dict[str, Any]:
         """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
         config = super().config
-        inputs = {name: {} if stream.field is None else {"alias": stream.field} for name, stream in self._streams.items()}
-        config["input"] = {**inputs, **{name: {"skip": True} for name in self._skip}}
+        config["input"].update({name: {"skip": True} for name in self._skip})
         return config
+
+    def _section(self, stream: StreamDef) -> dict[str, Any]:
+        return {} if stream.field is None else {"alias": stream.field}
 
     def __repr__(self) -> str:
         options = dict(self._options)
@@ -259,7 +283,8 @@ class TFDSDeserializer(Deserializer):
         The streams by name; ``field`` is the path of the feature, if it is not the name. A sparse stream is the number of a
         class as a sample with a 1 there; its shape is needed only where the dataset does not say how many classes there
         are. The shape of another is needed where the dataset leaves it open, such as that of pictures; examples of
-        another shape are then errors. By default every feature of numbers in samples of a known shape is a stream.
+        another shape are then errors. Pictures need none that have transforms of :mod:`tesson.transforms`, such as
+        a :func:`tesson.transforms.scale`; their channels are red, green and blue. By default every feature of numbers in samples of a known shape is a stream.
     split : str, optional
         Which examples: ``"train"``, ``"train[10%:]+test"``. Default ``"all"``.
     name : str, optional
@@ -311,27 +336,23 @@ class TFDSDeserializer(Deserializer):
         })
         self._streams.update(StreamDefs(streams or {}))
 
-    @property
-    def config(self) -> dict[str, Any]:
-        """The same in the dict form of a configuration, with the options' names as the file formats spell them."""
-        config = super().config
-        config["input"] = {name: _feature(stream) for name, stream in self._streams.items()}
-        return config
+    def _section(self, stream: StreamDef) -> dict[str, Any]:
+        entry: dict[str, Any] = {} if stream.field is None else {"feature": stream.field}
+        if stream.is_sparse:
+            entry["format"] = "sparse"
+        if stream.shape is not None:
+            entry |= {"dim": stream.shape[0]} if stream.is_sparse else {"shape": list(stream.shape)}
+        if self._transforms_itself(stream):
+            entry["transforms"] = list(stream.transforms)
+        return entry
+
+    def _transforms_itself(self, stream: StreamDef) -> bool:
+        return any(isinstance(transform, Mapping) for transform in stream.transforms)
 
     def __repr__(self) -> str:
         arguments = [f"{name}={value!r}" for name, value in self._options.items()]
         arguments += [f"streams={self.streams!r}"] if self._streams else []
         return f"TFDSDeserializer({', '.join(arguments)})"
-
-
-def _feature(stream: StreamDef) -> dict[str, object]:
-    """A stream of a prepared dataset in the dict form of a configuration."""
-    entry: dict[str, object] = {} if stream.field is None else {"feature": stream.field}
-    if stream.is_sparse:
-        entry["format"] = "sparse"
-    if stream.shape is not None:
-        entry |= {"dim": stream.shape[0]} if stream.is_sparse else {"shape": list(stream.shape)}
-    return entry
 
 
 def camel_case(name: str) -> str:
@@ -347,24 +368,3 @@ def _files(names: AnyPath | Sequence[AnyPath]) -> str | list[str]:
     if not isinstance(names, Sequence) or not all(isinstance(name, (str, bytes, os.PathLike)) for name in names):
         raise ConfigError(f"filename: found {names!r}, expected a file name or a list of them", path="filename")
     return [text_of(name) for name in cast(Sequence[AnyPath], names)]
-
-
-def _input(stream: StreamDef) -> dict[str, Any]:
-    """A stream as a section of ``input``."""
-    if stream.dtype is not None:
-        raise ConfigError(f"dtype: found {stream.dtype} of a stream without pictures; give it to the source", path="dtype")
-    section: dict[str, Any] = {}
-    if stream.field is not None:
-        section["alias"] = stream.field
-    if stream.shape is not None:
-        # Dimensions are multiplied out: the file knows only a number of values. The source gives arrays their shape.
-        dim = 1
-        for d in stream.shape:
-            dim *= d
-        section["dim"] = dim
-    elif not stream.is_sparse:
-        section["dim"] = "auto"
-    section["format"] = "sparse" if stream.is_sparse else "dense"
-    if stream.defines_mb_size:
-        section["definesMBSize"] = True
-    return section

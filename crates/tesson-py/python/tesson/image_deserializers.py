@@ -21,6 +21,8 @@ _Maker: TypeAlias = Callable[..., dict[str, Any]]
 class _Images(Deserializer):
     """What deserializers of pictures have in common: a stream of pictures, and perhaps one of their classes."""
 
+    _has_pictures = True
+
     crop: ClassVar[_Maker] = staticmethod(transforms.crop)
     scale: ClassVar[_Maker] = staticmethod(transforms.scale)
     mean: ClassVar[_Maker] = staticmethod(transforms.mean)
@@ -85,10 +87,8 @@ class _Images(Deserializer):
         self._check_pictures()
         return super().config
 
-    @property
-    def _source_transforms(self) -> dict[str, list[AnyTransform]]:
-        # They are in the streams' sections, where they run with the transforms of pictures as one.
-        return {}
+    def _transforms_itself(self, stream: StreamDef) -> bool:
+        return True
 
     def _add(self, name: str, stream: StreamDef) -> None:
         """Adds a stream of one of the two kinds that there are."""
@@ -120,7 +120,6 @@ class _Images(Deserializer):
             raise ConfigError(f"streams: {what}", path="streams")
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:
-        """A stream as a section of ``input``."""
         if stream.field == "label":
             return {"labelDim": stream.dim}
         section: dict[str, Any] = {"transforms": self._laid_out(stream)}
