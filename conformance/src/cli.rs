@@ -117,16 +117,14 @@ impl Reader for Cli {
     }
 
     fn next(&mut self, request: &Request, times: Times) -> Vec<Value> {
+        let (take, n) = match times {
+            Times::UntilEnd => (None, 1),
+            Times::Repeat(n) => (Some(1), n),
+        };
         let mut answers = Vec::new();
-        match times {
-            Times::UntilEnd if !self.stopped => answers = self.read(request, None),
-            Times::UntilEnd => {}
-            Times::Repeat(n) => {
-                for _ in 0..n {
-                    if !self.stopped {
-                        answers.extend(self.read(request, Some(1)));
-                    }
-                }
+        for _ in 0..n {
+            if !self.stopped {
+                answers.extend(self.read(request, take));
             }
         }
         answers

@@ -23,7 +23,7 @@ fn stream(case: &Case) -> Result<Stream, String> {
 }
 
 /// What follows, and what is said at the end of it.
-fn ahead(stream: &mut Stream, n: usize) -> (Vec<u64>, Option<String>) {
+pub(super) fn ahead(stream: &mut Stream, n: usize) -> (Vec<u64>, Option<String>) {
     let mut records = Vec::new();
     let failed = stream.fill(n, &mut records).err();
     (records, failed.map(|e| e.to_string()))

@@ -2,9 +2,10 @@
 
 use serde_json::{Value, json};
 use tesson::tfds::info::{DatasetInfo, rounded_lengths};
-use tesson::tfds::{self, Dataset, Ids, Plan, Selection, Stream, file_instructions};
+use tesson::tfds::{self, Dataset, Ids, Plan, Selection, file_instructions};
 
 use super::answer::{Answers, error, ids_line};
+use super::resume::ahead;
 use super::{Case, Query, Source};
 
 /// All answers to a case.
@@ -80,7 +81,7 @@ fn order(case: &Case) -> Result<Answers, String> {
         if epoch > 0 {
             stream.begin();
         }
-        let (records, failed) = read(&mut stream);
+        let (records, failed) = ahead(&mut stream, usize::MAX);
         let mut line = match case.query {
             Query::TfdsIds => json!({"tfds_ids": records.iter().map(|&r| ids.id(r)).collect::<Vec<_>>()}),
             _ => ids_line(&records.iter().map(|&r| in_split(&dataset, r)).collect::<Vec<_>>()),
@@ -93,12 +94,6 @@ fn order(case: &Case) -> Result<Answers, String> {
         lines.push(line);
     }
     Ok(lines)
-}
-
-fn read(stream: &mut Stream) -> (Vec<u64>, Option<String>) {
-    let mut records = Vec::new();
-    let failed = stream.fill(usize::MAX, &mut records).err();
-    (records, failed.map(|e| e.to_string()))
 }
 
 /// The number of a record in its split.
