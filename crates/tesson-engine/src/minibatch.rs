@@ -67,6 +67,7 @@ impl Floats {
         match self {
             Floats::F32(v) => v.memory(),
             Floats::F64(v) => v.memory(),
+            Floats::U8(v) => v.memory(),
         }
     }
 
