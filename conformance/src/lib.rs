@@ -18,6 +18,7 @@ mod features;
 mod find;
 pub mod marked;
 mod oracle;
+mod picture_files;
 mod pictures;
 pub mod prepared;
 mod reader;

@@ -80,6 +80,8 @@ fn descriptions_and_splits_are_consistent_or_refused() {
 #[test]
 fn pictures_are_decoded_or_refused() {
     replay("picture_decode", entry::picture_decode);
+    replay("imdecode", entry::imdecode);
+    replay("opencv_storage", entry::opencv_storage);
 }
 
 #[test]
@@ -99,6 +101,8 @@ fn every_target_is_replayed() {
             "dataset_info_json",
             "example_decode",
             "features_json",
+            "imdecode",
+            "opencv_storage",
             "picture_decode",
             "resume_state",
             "split_grammar",

@@ -230,7 +230,133 @@ const FORMATS: &[Format] = &[
         good: || prepared::array_record(&prepared::examples(&corpus::text(&corpus::lengths()))),
         check: |bytes| check_prepared(prepared::ARRAY_RECORD_FOLDER, bytes),
     },
+    Format { name: "image-map", good: good_map, check: |bytes| check_pictures("ImageDeserializer", bytes) },
+    Format {
+        name: "base64-image",
+        good: good_base64,
+        check: |bytes| check_pictures("Base64ImageDeserializer", bytes),
+    },
 ];
+
+/// A picture of two pixels, as a file.
+fn pixels(value: u8) -> Vec<u8> {
+    [b"P6 2 1 255\n", &[value; 6][..]].concat()
+}
+
+/// Reads what a deserializer of pictures lists in its file, in two orders, within the limit.
+fn check_pictures(kind: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
+    let store =
+        MemoryStore::new().with("list", bytes.to_vec()).with("0.ppm", pixels(0)).with("1.ppm", pixels(1));
+    let deserializer = format!(
+        r#"{{"type": "{kind}", "file": "list", "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 10}}}}}}"#
+    );
+    check_orders(&store, &deserializer)
+}
+
+/// A map of as many pictures as the good file has sequences.
+fn good_map() -> Vec<u8> {
+    let lines = (0..corpus::lengths().len()).map(|i| format!("{i}\t{}.ppm\t{}\n", i % 2, i % 10));
+    lines.collect::<String>().into_bytes()
+}
+
+/// The same pictures in Base64.
+fn good_base64() -> Vec<u8> {
+    let texts = ["UDYgMiAxIDI1NQoAAAAAAAA=", "UDYgMiAxIDI1NQoBAQEBAQE="];
+    let lines = (0..corpus::lengths().len()).map(|i| format!("{i}\t{}\t{}\n", i % 10, texts[i % 2]));
+    lines.collect::<String>().into_bytes()
+}
+
+/// Reads one picture that a map lists, within the limit.
+fn check_picture(bytes: &[u8], options: &str) -> Result<(), String> {
+    let store = MemoryStore::new().with("list", *b"x.bin\t0\n").with("x.bin", bytes.to_vec());
+    read_picture(&store, options)
+}
+
+fn read_picture(store: &MemoryStore, options: &str) -> Result<(), String> {
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "list", "maxPixels": 65536 {options},
+            "input": {{"x": {{"transforms": [{{"type": "Scale", "width": 2, "height": 2, "channels": 3}}]}},
+                "y": {{"labelDim": 1}}}}}}], "maxSweeps": 1, "memoryLimit": {LIMIT}, "threads": 1}}"#
+    );
+    let read = || Source::open_in(&config::from_json(&text)?, store)?.next_minibatch(1).map(drop);
+    let (answer, most) = peak(read);
+    assert!(most <= LIMIT + BESIDE, "{most} bytes");
+    answer.map_err(|e| e.to_string())
+}
+
+/// The files of a fuzz target's corpus for pictures, without the byte of options.
+fn picture_files() -> Vec<(String, Vec<u8>)> {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus/imdecode");
+    let entries = std::fs::read_dir(folder).expect("the corpus is there").map(|entry| entry.expect("a file"));
+    let file = |entry: std::fs::DirEntry| {
+        let bytes = std::fs::read(entry.path()).expect("the corpus can be read");
+        (entry.file_name().to_string_lossy().into_owned(), bytes[1..].to_vec())
+    };
+    let mut files: Vec<_> = entries.map(file).collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn pictures_whose_headers_lie_are_refused_with_file_and_line_before_they_take_memory() {
+    let _alone = alone();
+    let mut refused = 0;
+    for (name, bytes) in picture_files() {
+        let lies = ["-huge", "-lie", "-bomb", "-negative", "-header", "-digits", "nothing"];
+        if let Err(error) = check_picture(&bytes, "") {
+            refused += 1;
+            assert!(error.starts_with("x.bin") && error.contains("line 1 of list"), "{name}: {error}");
+        } else {
+            assert!(!lies.iter().any(|end| name.ends_with(end)), "{name} is read");
+        }
+        assert_eq!(check_picture(&bytes, r#", "onCorruptImage": "skip""#), Ok(()), "{name} is left out");
+        let _any = check_picture(&bytes, r#", "onCorruptImage": "accept""#);
+    }
+    assert!(refused >= 12, "{refused}");
+}
+
+#[test]
+fn pictures_cut_short_or_changed_anywhere_are_an_answer() {
+    let _alone = alone();
+    for (_, mut bytes) in picture_files() {
+        for end in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
+            let _any = check_picture(&bytes[..end], "");
+        }
+        for at in (0..bytes.len()).step_by(bytes.len() / 40 + 1) {
+            let before = std::mem::replace(&mut bytes[at], 0xff);
+            let _any = check_picture(&bytes, "");
+            bytes[at] = before;
+        }
+    }
+}
+
+#[test]
+fn a_member_of_an_archive_that_becomes_larger_than_it_says_is_refused() {
+    let _alone = alone();
+    // A stored member of 2^32 - 1 bytes in an archive of a hundred.
+    let name = b"a.ppm";
+    let sizes = [u32::MAX.to_le_bytes(), u32::MAX.to_le_bytes()].concat();
+    let local = [&b"PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0"[..], &sizes, &[5, 0, 0, 0], name].concat();
+    let central = [
+        &b"PK\x01\x02\x14\0\x14\0\0\0\0\0\0\0\0\0\0\0\0\0"[..],
+        &sizes,
+        &[5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        &0_u32.to_le_bytes(),
+        name,
+    ]
+    .concat();
+    let end = [
+        &b"PK\x05\x06\0\0\0\0\x01\0\x01\0"[..],
+        &(central.len() as u32).to_le_bytes(),
+        &(local.len() as u32).to_le_bytes(),
+        &[0, 0],
+    ]
+    .concat();
+    let archive = [local, central, end].concat();
+    let store = MemoryStore::new().with("list", *b"z.zip@/a.ppm\t0\n").with("z.zip", archive);
+    let error = read_picture(&store, "").expect_err("nothing of it is there");
+    assert!(error.starts_with("z.zip") && error.contains("line 1 of list"), "{error}");
+}
 
 #[test]
 fn of_a_binary_file_cut_short_nothing_is_read() {
@@ -372,6 +498,22 @@ proptest! {
             }
             check(&bytes);
         }
+    }
+
+    #[test]
+    fn pictures_with_some_bytes_changed_are_an_answer(
+        choice: u8,
+        file in any::<prop::sample::Index>(),
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
+    ) {
+        let _alone = alone();
+        let files = picture_files();
+        let mut bytes = file.get(&files).1.clone();
+        for (at, byte) in changes.iter().filter(|_| !bytes.is_empty()) {
+            let at = at.index(bytes.len());
+            bytes[at] = *byte;
+        }
+        entry::imdecode(&[&[choice], &bytes[..]].concat());
     }
 
     #[test]

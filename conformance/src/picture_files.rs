@@ -1,0 +1,65 @@
+//! Files of pictures, and of matrices as OpenCV stores them, through the transforms that read them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tesson::deserializer::transform::{
+    Draw, Input, InputValues, OpenTransform, Output, OutputValues, Transform,
+};
+use tesson::deserializer::{Options, Scratch, Section, Value};
+use tesson::{ConfigError, Error};
+
+/// Pixels of the largest picture that is decoded.
+const MOST_PIXELS: usize = 1 << 16;
+
+/// A transform with these options, made alone; files that it names have these bytes.
+fn transform(name: &str, options: Section, file: &[u8]) -> Result<Arc<dyn Transform>, Error> {
+    let registry = tesson::registry();
+    let format = registry.find_transform(name, "type")?;
+    let options = Options::new(format.options, &options, "")?;
+    let read = |_: &Path| Ok(file.to_vec());
+    match format.open {
+        OpenTransform::Single(open) => open(&options, &read),
+        OpenTransform::Chained(open) => open(&[(format, options)], &read),
+        OpenTransform::Planned => Err(ConfigError::new("type", "not available").into()),
+    }
+}
+
+/// Any bytes as a picture, behind a byte of options: decoded to as many values as its shape says, or refused.
+///
+/// # Panics
+/// If the values are not as many as the shape says, or more than the limit allows.
+pub fn imdecode(bytes: &[u8]) {
+    let Some((&choice, file)) = bytes.split_first() else { return };
+    let flag = |bit: u8| Value::Bool(choice & bit != 0);
+    let exif = if choice & 4 != 0 { "apply" } else { "ignore" };
+    let options = Section::from_iter([
+        ("grayscale", flag(1)),
+        ("truncated", flag(2)),
+        ("exifOrientation", Value::Text(exif.into())),
+        ("jpegScale", Value::Whole(1 << (choice >> 3 & 3))),
+        ("maxPixels", Value::Whole(MOST_PIXELS as i128)),
+    ]);
+    let decoder = transform("Decode", options, &[]).expect("the options are right");
+    let (mut values, mut shape) = (Vec::new(), Vec::new());
+    let output = Output::open(OutputValues::U8(&mut values), &mut shape);
+    let input = Input::new(InputValues::Encoded(file), &[]).with_embedded(true);
+    let mut words = std::iter::repeat(0);
+    let mut draw = Draw::from_words(&mut words);
+    if decoder.apply(input, output, &mut draw, &mut Scratch::default()).is_ok() {
+        assert_eq!(values.len(), shape.iter().product::<usize>());
+        assert!(values.len() <= 3 * MOST_PIXELS);
+    }
+}
+
+/// Any bytes as OpenCV's storage: a mean picture, and the axes of colours.
+pub fn opencv_storage(bytes: &[u8]) {
+    for (name, option) in [("Mean", "meanFile"), ("Intensity", "intensityFile")] {
+        let mut options = Section::from_iter([(option, Value::Text("file".into()))]);
+        if name == "Intensity" {
+            options.push("intensityStdDev", Value::Whole(1));
+        }
+        let opened = transform(name, options, bytes);
+        drop(opened);
+    }
+}
