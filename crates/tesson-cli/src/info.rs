@@ -47,6 +47,8 @@ impl Info<'_> {
     fn pairs(&self, source: &Source) -> Vec<(&'static str, String)> {
         let mut pairs: Vec<(&str, String)> = source.streams().iter().map(|s| ("", describe(s))).collect();
         pairs[0].0 = "streams";
+        let named = source.streams().iter().filter(|s| !s.classes.is_empty());
+        pairs.extend(named.map(|s| ("classes", format!("of {}: {}", s.name, class_names(&s.classes)))));
         let mut head = "missing";
         for (i, part) in (1..).zip(self.join.iter().flat_map(|join| &join.parts)) {
             let of = |n: u64, what: &str, first: &[Key]| {
@@ -81,7 +83,13 @@ impl Info<'_> {
     }
 
     fn json(&self, source: &Source) -> Value {
-        let stream = |s: &Arc<StreamInfo>| json!({"name": s.name, "shape": s.shape.dims(), "dtype": s.element.name(), "sparse": s.sparse});
+        let stream = |s: &Arc<StreamInfo>| {
+            let mut stream = json!({"name": s.name, "shape": s.shape.dims(), "dtype": s.element.name(), "sparse": s.sparse});
+            if !s.classes.is_empty() {
+                stream["classes"] = json!(s.classes.to_vec());
+            }
+            stream
+        };
         let keys = |keys: &[Key]| keys.iter().map(Key::to_string).collect::<Vec<_>>();
         let part = |part: &PartReport| {
             json!({
@@ -111,6 +119,23 @@ impl Info<'_> {
 fn some(keys: &[Key]) -> String {
     let named: Vec<String> = keys.iter().map(|key| format!("`{key}`")).collect();
     if named.is_empty() { String::new() } else { format!(", first {}", named.join(", ")) }
+}
+
+/// Names of classes that a line of text lists.
+const CLASSES_LISTED: usize = 20;
+
+/// The first names of classes, each with its number.
+fn class_names(names: &[String]) -> String {
+    let mut listed: Vec<String> = names
+        .iter()
+        .take(CLASSES_LISTED)
+        .enumerate()
+        .map(|(number, name)| format!("{number} {name}"))
+        .collect();
+    if names.len() > CLASSES_LISTED {
+        listed.push(format!("… {} {}", names.len() - 1, names[names.len() - 1]));
+    }
+    listed.join(", ")
 }
 
 fn describe(stream: &StreamInfo) -> String {

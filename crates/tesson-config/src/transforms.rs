@@ -98,12 +98,12 @@ impl SourceConfig {
         for deserializer in &self.deserializers {
             let (format, path) = (deserializer.format, deserializer.path.as_str());
             let options = Options::new(format.options, &deserializer.options, path)?;
-            let decoder =
-                format.decoder.map(|decoder| decoder(&options, &self.reader_defaults())).transpose()?;
-            let decoder = decoder.map(|(stream, section)| {
+            let decoders =
+                format.decoder.map(|decoders| decoders(&options, &self.reader_defaults())).transpose()?;
+            let decoders = decoders.unwrap_or_default().into_iter().map(|(stream, section)| {
                 (stream, vec![TransformConfig::Named { section, path: path.to_owned() }])
             });
-            for (stream, given) in decoder.into_iter().chain(named(&options)?) {
+            for (stream, given) in decoders.chain(named(&options)?) {
                 let located = |e| match e {
                     Error::Config(e) => Error::Config(deserializer.located(e)),
                     other => other,

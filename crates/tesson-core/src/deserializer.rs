@@ -152,6 +152,9 @@ pub struct DeserializerFacts {
     pub name: &'static str,
     /// The files, as the configuration names them. They are opened before [`Deserializer::prepare`].
     pub resources: Vec<PathBuf>,
+    /// Whether a folder may stand in the place of a file: then its [`Listing`](crate::Listing) is what is read. By default
+    /// false.
+    pub takes_folders: bool,
     /// Files and members of archives that these list, as [`Deserializer::prepare`] finds them. They are opened when they are
     /// first read. By default there are none.
     pub named: Arc<NamedResources>,
@@ -196,6 +199,7 @@ impl DeserializerFacts {
         DeserializerFacts {
             name,
             resources,
+            takes_folders: false,
             named: Arc::default(),
             fingerprint: None,
             streams,

@@ -29,8 +29,13 @@ struct Entry {
 pub struct ListedAt {
     /// The resource that lists it, one that the configuration names.
     pub root: ResourceId,
-    /// The line of it, from 1.
+    /// The line of it, from 1, or [`ListedAt::IN_FOLDER`].
     pub line: u32,
+}
+
+impl ListedAt {
+    /// The line of what a folder holds.
+    pub const IN_FOLDER: u32 = 0;
 }
 
 /// One of [`NamedResources`].

@@ -29,9 +29,9 @@ pub type OpenFn = fn(&Options<'_>, &ReaderDefaults) -> Result<Box<dyn Deserializ
 /// describes lists of transforms and the like.
 pub type DescribeFn = fn(&Options<'_>, &ReaderDefaults, &Registry) -> Result<Section, ConfigError>;
 
-/// The stream of a format's encoded samples, and the section of the transform that decodes them: it runs before those that
-/// the stream's section lists.
-pub type DecoderFn = fn(&Options<'_>, &ReaderDefaults) -> Result<(String, Section), ConfigError>;
+/// The streams of encoded samples, each with the section of the transform that decodes it: it runs before those that the
+/// stream's section lists.
+pub type DecoderFn = fn(&Options<'_>, &ReaderDefaults) -> Result<Vec<(String, Section)>, ConfigError>;
 
 /// A format: its name, its options, and how to make its deserializer.
 #[non_exhaustive]
@@ -48,7 +48,7 @@ pub struct Format {
     pub keys: KeyType,
     /// Resolves the options, for people and for other programs.
     pub describe: DescribeFn,
-    /// Names the transform that decodes its stream of encoded samples, if it has one.
+    /// Names the transforms that decode its streams of encoded samples, if it may have any.
     pub decoder: Option<DecoderFn>,
     /// Makes the deserializer; nothing is read yet.
     pub open: OpenFn,
@@ -86,7 +86,7 @@ impl Format {
         Format { keys, ..self }
     }
 
-    /// The same with a stream of encoded samples, and the transform that decodes it.
+    /// The same with streams of encoded samples, and the transforms that decode them.
     #[must_use]
     pub const fn with_decoder(self, decoder: DecoderFn) -> Format {
         Format { decoder: Some(decoder), ..self }

@@ -1,6 +1,7 @@
 //! Streams: named channels of samples.
 
 use std::fmt;
+use std::sync::Arc;
 
 /// The shape of one sample, outermost dimension first. A scalar has no dimensions.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -98,12 +99,21 @@ pub struct StreamInfo {
     pub sparse: bool,
     /// How a deserializer stores the samples; of no interest in a minibatch.
     pub storage: Storage,
+    /// The names of the classes that are its columns, where the data have names for them; otherwise empty.
+    pub classes: Arc<[String]>,
 }
 
 impl StreamInfo {
     /// A dense stream, whose samples are stored as values.
     pub fn dense(name: impl Into<String>, shape: Shape, element: Element) -> StreamInfo {
-        StreamInfo { name: name.into(), shape, element, sparse: false, storage: Storage::Values }
+        StreamInfo {
+            name: name.into(),
+            shape,
+            element,
+            sparse: false,
+            storage: Storage::Values,
+            classes: Arc::default(),
+        }
     }
 
     /// A sparse stream of so many columns.

@@ -14,7 +14,7 @@ use tesson_core::{
 use crate::executor::{Canceller, RetryingRead};
 use crate::named_files::NamedFiles;
 use crate::stats::Counters;
-use crate::store::{Resource, Store};
+use crate::store::{Bytes, Resource, Store};
 
 /// The open resources of a source.
 pub(crate) struct Resources {
@@ -32,17 +32,24 @@ pub(crate) struct Resources {
 }
 
 impl Resources {
-    /// Opens resources by name. Those that are missing are an error, all of them by name.
+    /// Opens resources by name, each with whether it may be a folder: of that the listing is read. Those that are missing are
+    /// an error, all of them by name.
     pub(crate) fn open(
-        paths: impl Iterator<Item = Arc<Path>>,
+        paths: impl Iterator<Item = (Arc<Path>, bool)>,
         store: &dyn Store,
         counters: Arc<Counters>,
         canceller: Canceller,
         largest: u64,
     ) -> Result<Resources, Error> {
         let (mut files, mut missing) = (Vec::new(), Vec::new());
-        for path in paths {
-            match store.open(&path) {
+        for (path, may_be_folder) in paths {
+            let opened = match store.open(&path) {
+                Err(e) if may_be_folder && e.kind() == io::ErrorKind::IsADirectory => {
+                    store.list(&path).map(|listing| Box::new(Bytes(listing.into_bytes().into())) as Box<_>)
+                }
+                opened => opened,
+            };
+            match opened {
                 Ok(resource) => files.push((path, resource)),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => missing.push((path, e)),
                 Err(e) => {

@@ -151,6 +151,10 @@ impl NamedFiles {
 
     fn line(&self, at: ListedAt) -> String {
         let list = self.lists.get(at.root.0 as usize).map(|list| list.display().to_string());
-        format!("line {} of {} lists it", at.line, list.unwrap_or_default())
+        let list = list.unwrap_or_default();
+        match at.line {
+            ListedAt::IN_FOLDER => format!("it was found in the folder {list}"),
+            line => format!("line {line} of {list} lists it"),
+        }
     }
 }

@@ -23,7 +23,7 @@ impl OpenFiles {
         largest: u64,
         canceller: &Canceller,
     ) -> Result<OpenFiles, Error> {
-        let paths = paths.iter().map(|path| Arc::from(path.as_ref()));
+        let paths = paths.iter().map(|path| (Arc::from(path.as_ref()), false));
         Ok(OpenFiles(Resources::open(paths, store, Arc::default(), canceller.clone(), largest)?))
     }
 

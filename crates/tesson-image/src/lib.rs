@@ -21,6 +21,7 @@ mod options;
 mod picture_transforms;
 mod random_resized_crop;
 mod scale;
+mod tensorflow_decoder;
 pub mod transform;
 mod transpose;
 
@@ -29,6 +30,7 @@ use tesson_core::TransformFormat;
 /// Every transform of this crate.
 pub static TRANSFORMS: &[&TransformFormat] = &[
     &decoder::FORMAT,
+    &tensorflow_decoder::FORMAT,
     &crop::FORMAT,
     &random_resized_crop::FORMAT,
     &horizontal_flip::FORMAT,

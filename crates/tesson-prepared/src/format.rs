@@ -6,9 +6,12 @@ use std::sync::OnceLock;
 
 use tesson_core::{
     ConfigError, Defects, Deserializer, DeserializerFacts, Error, Fetch, Format, Indexed, OptionKind,
-    OptionTable, Options, Parallelism, ReaderDefaults, StreamMismatch, StreamingDecoder, Words, option_table,
+    OptionTable, Options, Parallelism, ReaderDefaults, Section, StreamMismatch, StreamingDecoder, Value,
+    Words, option_table,
 };
-use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsOptions};
+use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsOptions, picture_channels};
+use tesson_tfds::features::Feature;
+use tesson_tfds::info::Dataset;
 use tesson_tfds::split::{Selection, file_instructions};
 
 use crate::indexed_shard::index_folder;
@@ -19,8 +22,9 @@ pub static FORMAT: Format = Format::new(
     NAME,
     "A split of a dataset prepared by TensorFlow Datasets; each example is a sequence.",
     &OPTIONS,
-    open_deserializer,
-);
+    |options, defaults| Ok(Box::new(Unread::new(options, defaults)?)),
+)
+.with_decoder(decoders);
 
 /// Whether a feature is the number of a class, which becomes a sparse sample.
 static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]);
@@ -36,6 +40,9 @@ static INPUT: OptionTable = option_table! {
     "shape": OptionKind::Numbers, optional
         => "The shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are \
             errors.",
+    "transforms": OptionKind::Transforms, optional
+        => "What is done to each picture, in this order, where the feature is one picture of 8-bit values, of any size; \
+            it is decoded as TensorFlow Datasets does, red first, unless the first of these is a decoder.",
 };
 
 static OPTIONS: OptionTable = option_table! {
@@ -62,42 +69,74 @@ static OPTIONS: OptionTable = option_table! {
             `TESSON_INDEX_DIR` names; the reader's `cacheIndex` is the default.",
 };
 
-fn open_deserializer(
-    options: &Options<'_>,
-    defaults: &ReaderDefaults,
-) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let directory = match (options.text_if_given("directory")?, options.text_if_given("name")?) {
-        (Some(directory), None) => Directory::Given(directory.into()),
-        (None, Some(name)) => {
-            let data_dir = options.text_if_given("dataDir")?;
-            Directory::Named(name, data_dir.map_or_else(crate::default_data_dir, PathBuf::from))
-        }
-        _ => {
-            let what = "either a `directory` or a `name` is expected";
-            return Err(ConfigError::new(options.path("directory"), what));
-        }
+impl Unread {
+    fn new(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Unread, ConfigError> {
+        let directory = match (options.text_if_given("directory")?, options.text_if_given("name")?) {
+            (Some(directory), None) => Directory::Given(directory.into()),
+            (None, Some(name)) => {
+                let data_dir = options.text_if_given("dataDir")?;
+                Directory::Named(name, data_dir.map_or_else(crate::default_data_dir, PathBuf::from))
+            }
+            _ => {
+                let what = "either a `directory` or a `name` is expected";
+                return Err(ConfigError::new(options.path("directory"), what));
+            }
+        };
+        let here = |mut error: ConfigError| {
+            error.path = options.path(&error.path);
+            error
+        };
+        Ok(Unread {
+            directory,
+            split: Selection::parse(&options.text("split")?).map_err(here)?,
+            options: TfdsOptions {
+                streams: streams(options)?,
+                element: defaults.element,
+                key: options.text_if_given("key")?,
+                numeric_keys: defaults.numeric_keys,
+                max_errors: options.whole("maxErrors")?,
+                keep: options.bool("keepDataInMemory")?,
+                index_folder: index_folder(),
+                cache_index: options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index),
+            },
+            section: options.path("").trim_end_matches('.').to_owned(),
+            dataset: OnceLock::new(),
+            unknown: DeserializerFacts::new(NAME, Vec::new(), Vec::new(), ""),
+        })
+    }
+}
+
+/// The types of transforms that decode pictures.
+const DECODERS: [&str; 2] = ["Decode", "DecodeImage"];
+
+/// The transforms that decode pictures for those that streams list: with the channels of the feature, as TensorFlow Datasets
+/// decodes them, unless the list begins with a decoder.
+fn decoders(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Vec<(String, Section)>, ConfigError> {
+    let sections = options.sections("input")?;
+    let decoded = sections.iter().filter_map(|(name, section)| Some((*name, section.given("transforms")?)));
+    let decoded: Vec<&str> =
+        decoded.filter(|(_, given)| !begins_with_decoder(given)).map(|(name, _)| name).collect();
+    if decoded.is_empty() {
+        return Ok(Vec::new());
+    }
+    let unread = Unread::new(options, defaults)?;
+    let (_, features) = unread.described().map_err(|error| unread.located(error))?;
+    let streams = unread.options.streams.iter().filter(|stream| decoded.contains(&stream.name.as_str()));
+    let decoder = |stream: &StreamOf| {
+        let channels = picture_channels(&features, stream).map_err(|error| unread.located(error.into()))?;
+        let section = Section::from_iter([
+            ("type", Value::Text("DecodeImage".into())),
+            ("channels", Value::Whole(channels.unwrap_or(0) as i128)),
+        ]);
+        Ok((stream.name.clone(), section))
     };
-    let here = |mut error: ConfigError| {
-        error.path = options.path(&error.path);
-        error
-    };
-    Ok(Box::new(Unread {
-        directory,
-        split: Selection::parse(&options.text("split")?).map_err(here)?,
-        options: TfdsOptions {
-            streams: streams(options)?,
-            element: defaults.element,
-            key: options.text_if_given("key")?,
-            numeric_keys: defaults.numeric_keys,
-            max_errors: options.whole("maxErrors")?,
-            keep: options.bool("keepDataInMemory")?,
-            index_folder: index_folder(),
-            cache_index: options.bool_if_given("cacheIndex")?.unwrap_or(defaults.cache_index),
-        },
-        section: options.path("").trim_end_matches('.').to_owned(),
-        dataset: OnceLock::new(),
-        unknown: DeserializerFacts::new(NAME, Vec::new(), Vec::new(), ""),
-    }))
+    streams.map(decoder).collect()
+}
+
+fn begins_with_decoder(transforms: &Value) -> bool {
+    let first = if let Value::List(list) = transforms { list.first() } else { Some(transforms) };
+    let Some(Value::Section(section)) = first else { return false };
+    matches!(section.get("type"), Some(Value::Text(name)) if DECODERS.contains(&name.as_str()))
 }
 
 /// Where the dataset is.
@@ -125,26 +164,35 @@ impl Unread {
         self.dataset.get_or_init(|| self.open()).as_ref().map_err(Clone::clone)
     }
 
+    /// The dataset and its features.
+    fn described(&self) -> Result<(Dataset, Feature), Error> {
+        let directory = match &self.directory {
+            Directory::Given(directory) => directory.clone(),
+            Directory::Named(name, data_dir) => find(name, slice::from_ref(data_dir))?,
+        };
+        let dataset = open(directory)?;
+        let features = features_of(&dataset)?;
+        Ok((dataset, features))
+    }
+
     fn open(&self) -> Result<TfdsDeserializer, Error> {
         let read = || {
-            let directory = match &self.directory {
-                Directory::Given(directory) => directory.clone(),
-                Directory::Named(name, data_dir) => find(name, slice::from_ref(data_dir))?,
-            };
-            let dataset = open(directory)?;
-            let features = features_of(&dataset)?;
+            let (dataset, features) = self.described()?;
             let plan = file_instructions(&self.split.resolve(&dataset)?, &dataset)?;
             Ok(TfdsDeserializer::new(&dataset, &plan, &features, &self.options)?)
         };
-        read().map_err(|error| {
-            let mut error = match error {
-                Error::Config(error) => error,
-                other => ConfigError::new("directory", other.to_string()),
-            };
-            let separator = if self.section.is_empty() { "" } else { "." };
-            error.path = format!("{}{separator}{}", self.section, error.path);
-            error.into()
-        })
+        read().map_err(|error| self.located(error).into())
+    }
+
+    /// An error as one of the configuration's section.
+    fn located(&self, error: Error) -> ConfigError {
+        let mut error = match error {
+            Error::Config(error) => error,
+            other => ConfigError::new("directory", other.to_string()),
+        };
+        let separator = if self.section.is_empty() { "" } else { "." };
+        error.path = format!("{}{separator}{}", self.section, error.path);
+        error
     }
 }
 
@@ -188,6 +236,7 @@ fn streams(options: &Options<'_>) -> Result<Vec<StreamOf>, ConfigError> {
             one_hot: section.word("format", &FORMATS)?,
             dim: section.whole_if_given("dim")?,
             shape: shape(section)?,
+            encoded: section.given("transforms").is_some(),
         })
     };
     sections.iter().map(stream).collect()

@@ -10,9 +10,11 @@ pub use tesson_core::{
 };
 pub use tesson_engine::EngineRefusal;
 pub use tesson_formats::FilesFault;
+pub use tesson_formats::base64_image::Base64ImageFault;
 pub use tesson_formats::cbf::CbfFault;
 pub use tesson_formats::ctf::CtfFault;
 pub use tesson_formats::example::{ExampleError, Fault as ExampleFault};
+pub use tesson_formats::image_map::ImageMapFault;
 pub use tesson_formats::record::{Fault as RecordFault, Problem as RecordProblem};
 pub use tesson_formats::user::UserFault;
 pub use tesson_image::decode::PictureError;
@@ -30,6 +32,8 @@ pub fn manual() -> String {
         error_entries::<CtfFault>(),
         error_entries::<CbfFault>(),
         error_entries::<FilesFault>(),
+        error_entries::<ImageMapFault>(),
+        error_entries::<Base64ImageFault>(),
         error_entries::<UserFault>(),
         error_entries::<RecordFault>(),
         error_entries::<ExampleError>(),

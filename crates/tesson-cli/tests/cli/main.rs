@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod common;
+mod images;
 mod mistakes;
 mod options;
 mod outputs;

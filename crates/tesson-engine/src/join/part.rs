@@ -27,9 +27,14 @@ pub(crate) struct Part {
 /// The deserializers of a source. The first one is the primary.
 pub(crate) struct Parts(Vec<Part>);
 
-/// The names of the files of all deserializers.
-pub(crate) fn files(deserializers: &[Box<dyn Deserializer>]) -> impl Iterator<Item = Arc<Path>> {
-    deserializers.iter().flat_map(|d| &d.facts().resources).map(|path| Arc::<Path>::from(path.as_path()))
+/// The names of the files of all deserializers, each with whether it may be a folder.
+pub(crate) fn files(deserializers: &[Box<dyn Deserializer>]) -> impl Iterator<Item = (Arc<Path>, bool)> {
+    let of = |facts: &DeserializerFacts| {
+        let takes_folders = facts.takes_folders;
+        let name = |path: &PathBuf| (Arc::from(path.as_path()), takes_folders);
+        facts.resources.iter().map(name).collect::<Vec<_>>()
+    };
+    deserializers.iter().flat_map(move |d| of(d.facts()))
 }
 
 impl Parts {

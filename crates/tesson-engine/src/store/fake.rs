@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use tesson_core::Listing;
+
 use super::{Resource, Store};
 
 /// What a read does instead of what was asked for.
@@ -44,6 +46,10 @@ impl Store for FakeStore {
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
         let inner = self.inner.open(path)?;
         Ok(Box::new(Faked { inner, schedule: self.schedule.clone(), reads: AtomicU64::new(0) }))
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Listing> {
+        self.inner.list(folder)
     }
 
     fn shared(&self) -> Arc<dyn Store> {

@@ -13,6 +13,8 @@ use std::time::UNIX_EPOCH;
 #[cfg(target_os = "linux")]
 use std::{num::NonZeroU64, ops::Range};
 
+use tesson_core::Listing;
+
 use super::{Resource, Store};
 
 /// The local file system.
@@ -24,6 +26,10 @@ impl Store for FileStore {
         let (file, meta) = open_regular(path)?;
         let handle = Handle::of(file, path)?;
         Ok(Box::new(LocalFile { handle, size: meta.len(), modified_ns: modified_ns(&meta) }))
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Listing> {
+        super::folder::list(folder)
     }
 
     fn shared(&self) -> Arc<dyn Store> {
@@ -119,10 +125,13 @@ impl Resource for LocalFile {
 pub(crate) fn open_regular(path: &Path) -> io::Result<(File, Metadata)> {
     let meta = std::fs::metadata(path)?;
     if !meta.is_file() {
-        let kind = if meta.is_dir() { "a directory" } else { "no regular file" };
+        let (kind, found) = match meta.is_dir() {
+            true => (io::ErrorKind::IsADirectory, "a directory"),
+            false => (io::ErrorKind::InvalidInput, "no regular file"),
+        };
         return Err(io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("is {kind}, a file that can be read at any position is expected"),
+            kind,
+            format!("is {found}, a file that can be read at any position is expected"),
         ));
     }
     let file = File::open(path)?;

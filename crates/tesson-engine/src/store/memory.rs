@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use tesson_core::nearest;
+use tesson_core::{Listing, nearest};
 
 use super::{Resource, Store};
 
@@ -17,6 +17,13 @@ impl MemoryStore {
     /// A store without resources.
     pub fn new() -> MemoryStore {
         MemoryStore::default()
+    }
+
+    /// The paths of what is in a folder, relative to it.
+    fn below<'a>(&'a self, folder: &'a Path) -> impl Iterator<Item = &'a Path> {
+        let inside =
+            move |path: &'a PathBuf| path.strip_prefix(folder).ok().filter(|rest| *rest != Path::new(""));
+        self.0.keys().filter_map(inside)
     }
 
     /// The same with one more resource.
@@ -31,8 +38,29 @@ impl Store for MemoryStore {
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>> {
         match self.0.get(path) {
             Some(bytes) => Ok(Box::new(Bytes(bytes.clone()))),
+            None if self.below(path).next().is_some() => {
+                Err(io::Error::new(io::ErrorKind::IsADirectory, "is a folder in memory"))
+            }
             None => Err(io::Error::new(io::ErrorKind::NotFound, "no resource of this name in memory")),
         }
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Listing> {
+        let mut listing = Listing::default();
+        let mut listed: Vec<&Path> = Vec::new();
+        // Paths are ordered by their parts, and so are those in a listing.
+        for path in self.below(folder) {
+            let parents: Vec<&Path> = path.ancestors().skip(1).take_while(|p| *p != Path::new("")).collect();
+            listed.retain(|known| parents.contains(known));
+            for parent in parents.into_iter().rev() {
+                if !listed.contains(&parent) {
+                    listing.push(&format!("{}/", super::folder::name(parent)?));
+                    listed.push(parent);
+                }
+            }
+            listing.push(&super::folder::name(path)?);
+        }
+        Ok(listing)
     }
 
     fn shared(&self) -> Arc<dyn Store> {
@@ -45,7 +73,8 @@ impl Store for MemoryStore {
     }
 }
 
-struct Bytes(Arc<[u8]>);
+/// Bytes as a resource.
+pub(crate) struct Bytes(pub(crate) Arc<[u8]>);
 
 impl Resource for Bytes {
     fn size(&self) -> u64 {

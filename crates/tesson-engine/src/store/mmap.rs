@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use memmap2::Mmap;
+use tesson_core::Listing;
 
 use super::file::{modified_ns, open_regular};
 use super::{Resource, Store};
@@ -21,6 +22,10 @@ impl Store for MmapStore {
         // SAFETY: the user of this store promises that its files stay as they are.
         let map = unsafe { Mmap::map(&file)? };
         Ok(Box::new(Mapped { map, modified_ns: modified_ns(&meta) }))
+    }
+
+    fn list(&self, folder: &Path) -> io::Result<Listing> {
+        super::folder::list(folder)
     }
 
     fn shared(&self) -> Arc<dyn Store> {

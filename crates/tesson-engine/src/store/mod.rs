@@ -2,6 +2,7 @@
 
 mod fake;
 mod file;
+mod folder;
 mod memory;
 mod mmap;
 mod open_resources;
@@ -13,11 +14,12 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use tesson_core::StoreError;
+use tesson_core::{Listing, StoreError};
 
 pub use fake::{FakeStore, InjectedFault, Schedule};
 pub(crate) use file::open_regular;
 pub use file::{FileStore, read_small};
+pub(crate) use memory::Bytes;
 pub use memory::MemoryStore;
 pub use mmap::MmapStore;
 pub use open_resources::OpenResources;
@@ -30,6 +32,15 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// When there is none of this name, or it cannot be read at random positions.
     fn open(&self, path: &Path) -> io::Result<Box<dyn Resource>>;
+
+    /// What is in a folder and in those below it, each folder's names sorted by their bytes.
+    ///
+    /// # Errors
+    /// When `folder` is none, when it cannot be listed, and where the store has no folders.
+    fn list(&self, folder: &Path) -> io::Result<Listing> {
+        let what = format!("{} is in a store without folders", folder.display());
+        Err(io::Error::new(io::ErrorKind::Unsupported, what))
+    }
 
     /// The same store, to open more resources while data are read.
     fn shared(&self) -> Arc<dyn Store>;

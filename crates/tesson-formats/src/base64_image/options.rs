@@ -6,8 +6,8 @@ use tesson_core::{
 
 use crate::options::VERBOSITY;
 use crate::pictures::{
-    self, EXIF_ORIENTATION, FILE, GRAYSCALE, MAX_PIXELS, MULTI_VIEW_CROP, ON_CORRUPT_IMAGE, PictureOptions,
-    STREAMS,
+    self, EXIF_ORIENTATION, FILE, GRAYSCALE, LabelStream, MAX_PIXELS, MULTI_VIEW_CROP, ON_CORRUPT_IMAGE,
+    PictureOptions, STREAMS,
 };
 
 /// The options of the deserializer.
@@ -45,10 +45,12 @@ impl Base64Options {
         options: &Options<'_>,
         defaults: &ReaderDefaults,
     ) -> Result<Base64Options, ConfigError> {
-        Ok(Base64Options {
-            pictures: PictureOptions::new(options, defaults)?,
-            max_errors: options.whole("maxErrors")?,
-        })
+        let pictures = PictureOptions::new(options, defaults)?;
+        if let Some(LabelStream { name, dim: 0 }) = pictures.labels() {
+            let what = "found `auto`, expected a number: only maps are read before they are indexed";
+            return Err(ConfigError::new(options.path(&format!("input.{name}.labelDim")), what));
+        }
+        Ok(Base64Options { pictures, max_errors: options.whole("maxErrors")? })
     }
 }
 

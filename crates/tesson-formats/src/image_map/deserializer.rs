@@ -1,33 +1,40 @@
-//! The deserializer of map files: it reads the map when a source is opened, and pictures when a minibatch needs them.
+//! The deserializer of maps: it reads the map when a source is opened, and pictures when a minibatch needs them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use tesson_core::{
     CompactLengths, DataError, DataErrorKind, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
-    Indexed, Keys, ListedAt, Location, Parallelism, ResourceId, StreamMismatch, StreamingDecoder,
+    Indexed, Keys, ListedAt, Listing, Location, Parallelism, ResourceId, Shape, StreamMismatch,
+    StreamingDecoder,
 };
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::FORMAT;
 use super::corpus::{MapCorpus, Picture};
 use super::fault::ImageMapFault;
-use super::line::Line;
-use super::options::MapOptions;
+use super::labels::{Classes, LabelKind, Labels};
+use super::line::{Line, LineStart, TextRules};
+use super::options::{MapFormat, MapOptions};
 use super::path::{PathRules, PicturePath};
-use crate::pictures::{KeyColumn, OnCorruptImage, VIEWS, lossy, parse_label};
+use super::{csv, folder, json_lines, line};
+use crate::pictures::{KeyColumn, OnCorruptImage, VIEWS, lossy};
 
 /// The map file among the resources.
 pub(super) const MAP: ResourceId = ResourceId(0);
 
+/// The line of what is wrong with the whole map, or with a folder.
+const WHOLE: u32 = ListedAt::IN_FOLDER;
+
 /// What a picture is assumed to take in storage: its size is not known before it is opened.
 const BYTES_OF_A_PICTURE: u64 = 64 << 10;
 
-/// Pictures that a map file lists.
+/// Pictures that a map lists.
 pub(super) struct ImageMap {
     options: MapOptions,
     facts: DeserializerFacts,
     /// What `prepare` has found.
+    is_folder: bool,
     pictures: Arc<Vec<Picture>>,
     keys: Keys,
     defects: Vec<DataError>,
@@ -35,14 +42,35 @@ pub(super) struct ImageMap {
 
 impl ImageMap {
     pub(super) fn new(options: MapOptions) -> ImageMap {
-        let mut facts = options.pictures.facts(FORMAT.name, "map 1");
+        let mut facts = options.pictures.facts(FORMAT.name, &options.identity());
         facts.strict = options.pictures.on_corrupt != OnCorruptImage::Skip;
-        ImageMap { options, facts, pictures: Arc::default(), keys: Keys::Consecutive(0), defects: Vec::new() }
+        facts.takes_folders = true;
+        ImageMap {
+            options,
+            facts,
+            is_folder: false,
+            pictures: Arc::default(),
+            keys: Keys::Consecutive(0),
+            defects: Vec::new(),
+        }
     }
 
     fn at(&self, offset: usize, line: u32) -> Location {
         let file = self.facts.resources[0].as_path().into();
-        Location { file, offset: offset as u64, line: Some(line.into()) }
+        let line = Some(line.into()).filter(|_| line != WHOLE);
+        Location { file, offset: offset as u64, line }
+    }
+
+    /// Names the classes, and gives the pictures their numbers.
+    fn take_classes(&mut self, classes: Classes, pictures: &mut [Picture]) {
+        if !classes.numbers.is_empty() {
+            pictures.iter_mut().for_each(|picture| picture.label = classes.numbers[picture.label as usize]);
+        }
+        let Some(labels) = self.options.pictures.labels() else { return };
+        let stream = self.facts.streams.iter_mut().find(|stream| stream.name == labels.name);
+        let stream = stream.expect("the stream of labels is one of them");
+        stream.shape = Shape::new([classes.n as usize]);
+        stream.classes = classes.names.into();
     }
 }
 
@@ -54,34 +82,68 @@ impl Deserializer for ImageMap {
     fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
         let mut bytes = Vec::new();
         fetch.read(MAP, 0..fetch.size(MAP)?, &mut bytes)?;
-        self.facts.fingerprint = Some(xxh3_64(&bytes));
-        let map = self.facts.resources[0].display().to_string();
+        let listing = Listing::names(&bytes);
+        let path = &self.facts.resources[0];
+        let format = match listing {
+            Some(_) => MapFormat::Folder,
+            None => self.options.format.unwrap_or_else(|| MapFormat::of_extension(path)),
+        };
+        let map = path.display().to_string();
+        self.facts.fingerprint = Some(xxh3_64_with_seed(&bytes, format as u64));
+        let kind = match format {
+            MapFormat::Cntk => LabelKind::Numbers { strict: self.options.strict_labels },
+            MapFormat::Csv | MapFormat::JsonLines => LabelKind::NumbersOrNames,
+            MapFormat::Folder => LabelKind::Names,
+        };
+        let labels = self.options.pictures.labels();
         let mut reader = MapReader {
-            options: &self.options,
             facts: &mut self.facts,
-            rules: PathRules::new(&map, self.options.root.clone()),
+            rules: match format {
+                MapFormat::Folder => PathRules::in_folder(&map),
+                _ => PathRules::new(&map, self.options.root.clone()),
+            },
+            map,
             pictures: Vec::new(),
             keys: KeyColumn::default(),
+            labels: Labels::new(kind, labels.map_or(1, |labels| labels.dim)),
             archives: HashMap::new(),
-            warned: false,
         };
+        let rules = TextRules { with_labels: labels.is_some(), comments: self.options.comments };
         let mut defects = Vec::new();
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let mut offset = bytes.len() - text.len();
-        for (number, line) in (1..).zip(text.split_inclusive(|&byte| byte == b'\n')) {
-            let content = line.strip_suffix(b"\n").unwrap_or(line);
-            let content = content.strip_suffix(b"\r").unwrap_or(content);
-            let is_comment = self.options.comments && content.starts_with(b"#");
-            if !is_comment
-                && content.iter().any(|byte| !byte.is_ascii_whitespace() || *byte == b'\t')
-                && let Err(fault) = reader.line(content, number)
-            {
-                defects.push((offset, number, fault));
+        let mut on = |at: LineStart, line: Result<Line<'_>, ImageMapFault>| {
+            if let Err(fault) = line.and_then(|line| reader.push(&line, at)) {
+                defects.push((at.offset, at.line, fault));
             }
-            offset += line.len();
+        };
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let start = bytes.len() - text.len();
+        match (format, listing) {
+            (MapFormat::Csv, _) => csv::each(text, start, rules, &self.options.columns, &mut on),
+            (MapFormat::JsonLines, _) => json_lines::each(text, start, rules, &self.options.columns, &mut on),
+            (_, Some(names)) => {
+                let at = LineStart { offset: 0, line: WHOLE, number: 0 };
+                let rest = folder::each(names, rules.with_labels, &mut |line| on(at, line));
+                rest.classes
+                    .iter()
+                    .filter(|_| rules.with_labels)
+                    .for_each(|name| reader.labels.declare(name));
+                if let Some(first) = rest.first_other {
+                    let (map, n) = (&reader.map, rest.n_others);
+                    tracing::warn!(
+                        "{map}: {n} files are no pictures by their extensions and are left out, first `{first}`"
+                    );
+                }
+            }
+            (_, None) => line::each(text, start, rules, &mut on),
         }
-        let MapReader { pictures, keys, .. } = reader;
-        (self.pictures, self.keys) = (Arc::new(pictures), keys.finish(self.options.pictures.numeric_keys));
+        let MapReader { mut pictures, keys, labels, .. } = reader;
+        self.keys = keys.finish(self.options.pictures.numeric_keys);
+        match labels.finish() {
+            Ok(classes) => self.take_classes(classes, &mut pictures),
+            Err(fault) => defects.push((0, WHOLE, fault)),
+        }
+        self.is_folder = format == MapFormat::Folder;
+        self.pictures = Arc::new(pictures);
         self.defects = defects
             .into_iter()
             .map(|(offset, number, fault)| DataError::new(fault, self.at(offset, number)))
@@ -93,7 +155,9 @@ impl Deserializer for ImageMap {
         for defect in &self.defects {
             defects.report(defect.clone())?;
         }
-        if self.pictures.is_empty() {
+        if self.pictures.is_empty() && self.is_folder {
+            defects.report(DataError::new(ImageMapFault::NoPictures, self.at(0, ListedAt::IN_FOLDER)))?;
+        } else if self.pictures.is_empty() {
             defects.report(DataError::new(DataErrorKind::EmptyFile, self.at(0, 1)))?;
         }
         let copies = if self.options.pictures.multi_view { VIEWS } else { 1 };
@@ -119,52 +183,28 @@ impl Deserializer for ImageMap {
     }
 }
 
-/// A map file on its way into columns.
+/// A map on its way into columns.
 struct MapReader<'a> {
-    options: &'a MapOptions,
     facts: &'a mut DeserializerFacts,
+    /// The map's path.
+    map: String,
     rules: PathRules,
     pictures: Vec<Picture>,
     keys: KeyColumn,
+    labels: Labels,
     archives: HashMap<String, ResourceId>,
-    /// Whether a label with more than a number has been logged.
-    warned: bool,
 }
 
 impl MapReader<'_> {
-    /// Takes in a line; `number` counts from 1.
-    fn line(&mut self, line: &[u8], number: u32) -> Result<(), ImageMapFault> {
-        let columns = Line::parse(line, self.options.pictures.labels().is_some())?;
-        let path = std::str::from_utf8(columns.path)
-            .map_err(|_| ImageMapFault::NotUtf8 { found: lossy(columns.path) })?;
-        let label = columns.label.map(|text| self.label(text, path, number)).transpose()?;
-        let (resource, embedded) = self.resource(path, number);
-        self.keys.push(columns.key, u64::from(number - 1));
+    fn push(&mut self, line: &Line<'_>, at: LineStart) -> Result<(), ImageMapFault> {
+        let path = std::str::from_utf8(&line.path)
+            .map_err(|_| ImageMapFault::NotUtf8 { found: lossy(&line.path) })?;
+        let label = line.label.as_deref().map(|text| self.labels.push(text, path, &self.map, at.line));
+        let label = label.transpose()?;
+        let (resource, embedded) = self.resource(path, at.line);
+        self.keys.push(line.key.as_deref(), at.number);
         self.pictures.push(Picture { resource, label: label.unwrap_or(0), embedded });
         Ok(())
-    }
-
-    fn label(&mut self, text: &[u8], path: &str, line: u32) -> Result<u32, ImageMapFault> {
-        let (label, has_more) =
-            parse_label(text).ok_or_else(|| ImageMapFault::BadLabel { found: lossy(text) })?;
-        let dim = self.options.pictures.labels().map_or(0, |labels| labels.dim);
-        if label >= dim {
-            return Err(ImageMapFault::LabelOutOfRange { path: path.into(), label, dim });
-        }
-        if has_more {
-            let fault = ImageMapFault::TrailingText { found: lossy(text) };
-            if self.options.strict_labels {
-                return Err(fault);
-            }
-            if !std::mem::replace(&mut self.warned, true) {
-                let map = self.facts.resources[0].display();
-                tracing::warn!(
-                    "{map}:{line}: the label is `{}`, read as {label}; further ones are not logged",
-                    lossy(text)
-                );
-            }
-        }
-        Ok(label as u32)
     }
 
     /// The resource of a path, and whether it is a member of an archive.

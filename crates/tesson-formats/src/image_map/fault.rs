@@ -37,6 +37,54 @@ tesson_core::error_kinds! {
         NotUtf8 { found: String = "caf\\xe9.jpg".into() }
             = "image-map.not-utf-8": "`{found}` is not UTF-8"
             => "Convert the map file to UTF-8, or rename the picture.",
+        /// A label is a name where others are numbers, or the reverse.
+        MixedLabels { found: String = "cat".into(), first: u32 = 2 }
+            = "image-map.mixed-labels": "the label is `{found}`, and that of line {first} is of the other kind: expected numbers alone, or names alone"
+            => "Number all classes from 0, or name all.",
+        /// The label of a line is empty.
+        EmptyLabel { path: String = "a.jpg".into() }
+            = "image-map.empty-label": "the label of `{path}` is empty, expected the name or the number of a class"
+            => "Write the label, or remove the line.",
+        /// There are more classes than were declared.
+        TooManyClasses { found: u64 = 12, dim: u64 = 10 }
+            = "image-map.too-many-classes": "found {found} classes by name, expected `labelDim`, {dim}, at most"
+            => "Raise `labelDim`, or write `labelDim = \"auto\"`.",
+        /// A picture lies beside the folders of classes.
+        NoClass { path: String = "a.jpg".into() }
+            = "image-map.no-class": "`{path}` lies beside the folders of the classes, expected it in one of them"
+            => "Move the picture into the folder of its class, or leave the stream of labels out.",
+        /// A folder without pictures.
+        NoPictures
+            = "image-map.no-pictures": "the folder has no pictures: no file with the extension of one"
+            => "Name the folder that holds the folders of the classes.",
+        /// The header of a CSV map lacks a column.
+        NoColumn { column: String = "path".into(), found: String = "`file`, `class`".into() }
+            = "image-map.no-column": "the header has no column `{column}`: found {found}"
+            => "Add a header, or name the column by `pathColumn`, `labelColumn` or `keyColumn`.",
+        /// A record of a CSV map has more or fewer fields than the header.
+        WrongColumns { found: usize = 2, expected: usize = 3 }
+            = "image-map.wrong-columns": "found {found} fields, expected {expected}, as in the header"
+            => "Put fields with commas in them in quotes.",
+        /// The quotes around a field do not end.
+        OpenQuote
+            = "image-map.open-quote": "the quotes around a field do not end"
+            => "Close the quotes; those inside a field are doubled.",
+        /// Text follows a field in quotes.
+        AfterQuote
+            = "image-map.after-quote": "found text after a field in quotes, expected a comma or the end of the line"
+            => "Double the quotes inside a field.",
+        /// A line is no JSON object.
+        NotJson { what: String = "expected value at column 1".into() }
+            = "image-map.not-json": "the line is no JSON object: {what}"
+            => "Write one object a line.",
+        /// A line lacks a field.
+        NoField { field: String = "path".into() }
+            = "image-map.no-field": "the object has no `{field}`"
+            => "Add the field, or name another by `pathColumn`, `labelColumn` or `keyColumn`.",
+        /// A field is neither text nor a whole number.
+        FieldKind { field: String = "label".into(), found: String = "1.5".into() }
+            = "image-map.field-kind": "`{field}` is {found}, expected a text or a whole number"
+            => "Write a text or a whole number.",
         /// The file that a line lists cannot be read.
         Unreadable { what: String = "not found".into() }
             = "image-map.unreadable": "the picture cannot be read: {what}; `onCorruptImage = \"skip\"` leaves such pictures out"

@@ -1,41 +1,104 @@
-//! The lines of a map file: `[key TAB] path TAB label [TAB ignored …]`, each judged by itself.
+//! The lines of a map, whatever its form: a key, a path and a label; and CNTK's form of them, `[key TAB] path TAB label
+//! [TAB ignored …]`, each judged by itself.
+
+use std::borrow::Cow;
 
 use super::fault::ImageMapFault;
 use crate::pictures::{lossy, parse_label};
 
-/// The columns of a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A picture as the map lists it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line<'a> {
     /// The key, where the line has one.
-    pub(super) key: Option<&'a [u8]>,
+    pub(super) key: Option<Cow<'a, [u8]>>,
     /// The path as it is written.
-    pub(super) path: &'a [u8],
+    pub(super) path: Cow<'a, [u8]>,
     /// The text of the label; `None` where no labels are wanted.
-    pub(super) label: Option<&'a [u8]>,
+    pub(super) label: Option<Cow<'a, [u8]>>,
+}
+
+/// Where a line begins, and its picture's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LineStart {
+    pub(super) offset: usize,
+    /// The line, from 1.
+    pub(super) line: u32,
+    /// The key of a line without one.
+    pub(super) number: u64,
+}
+
+/// Takes the lines of a map, in their order.
+pub(super) type OnLine<'a> = dyn FnMut(LineStart, Result<Line<'_>, ImageMapFault>) + 'a;
+
+/// What all forms of text have in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TextRules {
+    pub(super) with_labels: bool,
+    /// Lines that begin with `#` are ignored.
+    pub(super) comments: bool,
+}
+
+impl TextRules {
+    /// Calls `on` with each line that is neither blank nor a comment, without its end.
+    pub(super) fn each_line<'a>(self, text: &'a [u8], start: usize, on: &mut dyn FnMut(LineStart, &'a [u8])) {
+        let mut offset = start;
+        for (number, line) in (0..).zip(text.split_inclusive(|&byte| byte == b'\n')) {
+            let content = without_end(line);
+            let is_blank = content.iter().all(|byte| byte.is_ascii_whitespace() && *byte != b'\t');
+            if !is_blank && !self.is_comment(content) {
+                on(LineStart { offset, line: number + 1, number: number.into() }, content);
+            }
+            offset += line.len();
+        }
+    }
+
+    pub(super) fn is_comment(self, line: &[u8]) -> bool {
+        self.comments && line.starts_with(b"#")
+    }
+}
+
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// The lines of a map in CNTK's form, which begins at byte `start` of its file.
+pub(super) fn each(text: &[u8], start: usize, rules: TextRules, on: &mut OnLine<'_>) {
+    rules.each_line(text, start, &mut |at, line| on(at, Line::parse(line, rules.with_labels)));
 }
 
 impl<'a> Line<'a> {
     /// Splits a line, which is neither blank nor a comment.
-    pub(super) fn parse(line: &'a [u8], with_labels: bool) -> Result<Line<'a>, ImageMapFault> {
+    fn parse(line: &'a [u8], with_labels: bool) -> Result<Line<'a>, ImageMapFault> {
         // An empty column at the end of a line is none.
         let ends_with_tab = line.ends_with(b"\t");
         let mut columns = line[..line.len() - usize::from(ends_with_tab)].split(|&byte| byte == b'\t');
         let first = columns.next().unwrap_or_default();
-        let parsed = match (columns.next(), columns.next()) {
+        let (key, path, label) = match (columns.next(), columns.next()) {
             (None, _) if with_labels => return Err(ImageMapFault::OneColumn),
-            (None, _) => Line { key: None, path: first, label: None },
+            (None, _) => (None, first, None),
             (Some(label), None) => {
                 if with_labels && ends_with_tab && parse_label(label).is_none() {
                     return Err(ImageMapFault::NoLabel { path: lossy(first) });
                 }
-                Line { key: None, path: first, label: with_labels.then_some(label) }
+                (None, first, Some(label))
             }
-            (Some(path), Some(label)) => Line { key: Some(first), path, label: with_labels.then_some(label) },
+            (Some(path), Some(label)) => (Some(first), path, Some(label)),
         };
-        match parsed {
-            Line { key: Some(b""), .. } => Err(ImageMapFault::EmptyKey),
-            Line { path: b"", .. } => Err(ImageMapFault::EmptyPath),
-            parsed => Ok(parsed),
+        Line {
+            key: key.map(Cow::Borrowed),
+            path: path.into(),
+            label: label.filter(|_| with_labels).map(Cow::Borrowed),
+        }
+        .complete()
+    }
+
+    /// The same, unless its key or its path is empty.
+    pub(super) fn complete(self) -> Result<Line<'a>, ImageMapFault> {
+        match &self {
+            Line { key: Some(key), .. } if key.is_empty() => Err(ImageMapFault::EmptyKey),
+            Line { path, .. } if path.is_empty() => Err(ImageMapFault::EmptyPath),
+            _ => Ok(self),
         }
     }
 }
@@ -44,8 +107,8 @@ impl<'a> Line<'a> {
 mod tests {
     use super::*;
 
-    fn columns(line: &str) -> Result<(Option<&str>, &str, &str), &'static str> {
-        let text = |bytes| std::str::from_utf8(bytes).expect("UTF-8");
+    fn columns(line: &str) -> Result<(Option<String>, String, String), &'static str> {
+        let text = |bytes: Cow<'_, [u8]>| String::from_utf8(bytes.into_owned()).expect("UTF-8");
         let parsed =
             Line::parse(line.as_bytes(), true).map_err(|fault| tesson_core::ErrorCodes::code(&fault))?;
         Ok((parsed.key.map(text), text(parsed.path), text(parsed.label.unwrap_or_default())))
@@ -53,11 +116,14 @@ mod tests {
 
     #[test]
     fn lines_have_two_columns_or_more() {
-        assert_eq!(columns("a.jpg\t3"), Ok((None, "a.jpg", "3")));
-        assert_eq!(columns("7\ta.jpg\t3"), Ok((Some("7"), "a.jpg", "3")));
-        assert_eq!(columns("7\ta.jpg\t3\tx\ty"), Ok((Some("7"), "a.jpg", "3")));
-        assert_eq!(columns("a.jpg\t3\t"), Ok((None, "a.jpg", "3")), "an empty last column is none");
-        assert_eq!(columns("7\t3.pgm\t"), Ok((None, "7", "3.pgm")), "the label is the 3 of it");
+        let found = |key: Option<&str>, path: &str, label: &str| {
+            Ok((key.map(str::to_owned), path.to_owned(), label.to_owned()))
+        };
+        assert_eq!(columns("a.jpg\t3"), found(None, "a.jpg", "3"));
+        assert_eq!(columns("7\ta.jpg\t3"), found(Some("7"), "a.jpg", "3"));
+        assert_eq!(columns("7\ta.jpg\t3\tx\ty"), found(Some("7"), "a.jpg", "3"));
+        assert_eq!(columns("a.jpg\t3\t"), found(None, "a.jpg", "3"), "an empty last column is none");
+        assert_eq!(columns("7\t3.pgm\t"), found(None, "7", "3.pgm"), "the label is the 3 of it");
         for (line, code) in [
             ("a.jpg", "image-map.one-column"),
             ("a.jpg\t", "image-map.one-column"),
@@ -72,9 +138,13 @@ mod tests {
 
     #[test]
     fn without_labels_a_path_is_enough() {
-        let parsed = |line: &'static str| Line::parse(line.as_bytes(), false).map(|l| (l.key, l.path));
-        assert_eq!(parsed("a.jpg"), Ok((None, &b"a.jpg"[..])));
-        assert_eq!(parsed("a.jpg\tcat"), Ok((None, &b"a.jpg"[..])));
-        assert_eq!(parsed("7\ta.jpg\tcat"), Ok((Some(&b"7"[..]), &b"a.jpg"[..])));
+        let parsed = |line: &'static str| {
+            let line = Line::parse(line.as_bytes(), false).unwrap();
+            assert_eq!(line.label, None);
+            (line.key.map(Cow::into_owned), line.path.into_owned())
+        };
+        assert_eq!(parsed("a.jpg"), (None, b"a.jpg".to_vec()));
+        assert_eq!(parsed("a.jpg\tcat"), (None, b"a.jpg".to_vec()));
+        assert_eq!(parsed("7\ta.jpg\tcat"), (Some(b"7".to_vec()), b"a.jpg".to_vec()));
     }
 }

@@ -1,17 +1,24 @@
-//! Pictures that a map file lists, with a class for each (spec of images, §2).
+//! Pictures that a map lists, or a folder holds, with a class for each (spec of images, §2).
 //!
 //! | file | subject |
 //! |---|---|
 //! | `options` | the options, resolved |
-//! | `line` | the columns of a line, labels and numeric keys |
+//! | `line` | a line of any map, and the columns of CNTK's |
+//! | `csv`, `json_lines` | other maps |
+//! | `folder` | a folder in the place of a map |
+//! | `labels` | labels and their classes: numbers, or names that are numbered |
 //! | `path` | what a path names: a file, or a member of a zip archive |
 //! | `deserializer` | the map read when a source is opened |
 //! | `corpus` | pictures read when minibatches need them |
 //! | `fault` | what can be wrong |
 
 mod corpus;
+mod csv;
 mod deserializer;
 mod fault;
+mod folder;
+mod json_lines;
+mod labels;
 mod line;
 mod options;
 mod path;
@@ -23,7 +30,7 @@ pub use fault::ImageMapFault;
 /// The registry's entry.
 pub static FORMAT: Format = Format::new(
     "ImageDeserializer",
-    "Pictures and their classes: a map file with a picture a line.",
+    "Pictures and their classes: a map with a picture a line, in CNTK's form, CSV or JSON lines, or a folder for each class.",
     &options::OPTIONS,
     |options, defaults| {
         Ok(Box::new(deserializer::ImageMap::new(options::MapOptions::new(options, defaults)?)))

@@ -16,6 +16,8 @@ pub(super) struct PathRules {
     map_folder: String,
     /// The folder of relative paths (`root`), if not the working directory.
     root: Option<String>,
+    /// Whether paths are names in `root` as they are: neither `...` nor `@` has a meaning.
+    plain: bool,
 }
 
 impl PathRules {
@@ -24,19 +26,24 @@ impl PathRules {
             Some(separator) => map[..separator].to_owned(),
             None => ".".to_owned(),
         };
-        PathRules { map_folder, root }
+        PathRules { map_folder, root, plain: false }
+    }
+
+    /// The rules of names that were found in a folder.
+    pub(super) fn in_folder(folder: &str) -> PathRules {
+        PathRules { map_folder: String::new(), root: Some(folder.to_owned()), plain: true }
     }
 
     /// Where the picture of a path lies. A leading `...` stands for the folder of the map file; the first `@/` or `@\`
     /// separates an archive from the name of its member.
     pub(super) fn resolve(&self, path: &str) -> PicturePath {
         let path = match (path.strip_prefix("..."), &self.root) {
-            (Some(rest), _) => format!("{}{rest}", self.map_folder),
-            (None, Some(root)) if !path.starts_with('/') => format!("{}/{path}", root.trim_end_matches('/')),
-            (None, _) => path.to_owned(),
+            (Some(rest), _) if !self.plain => format!("{}{rest}", self.map_folder),
+            (_, Some(root)) if !path.starts_with('/') => format!("{}/{path}", root.trim_end_matches('/')),
+            _ => path.to_owned(),
         };
         match path.split_once('@') {
-            Some((archive, name)) if name.starts_with(['/', '\\']) => {
+            Some((archive, name)) if !self.plain && name.starts_with(['/', '\\']) => {
                 PicturePath::Member { archive: archive.to_owned(), name: name[1..].replace('\\', "/") }
             }
             _ => PicturePath::File(path),
@@ -62,6 +69,12 @@ mod tests {
         let rules = PathRules::new("map.txt", None);
         assert_eq!(rules.resolve(".../x.jpg"), file("./x.jpg"));
         assert_eq!(rules.resolve("a/x.jpg"), file("a/x.jpg"));
+    }
+
+    #[test]
+    fn names_in_a_folder_stay_as_they_are() {
+        let rules = PathRules::in_folder("photos/");
+        assert_eq!(rules.resolve(".../x@/y.jpg"), file("photos/.../x@/y.jpg"));
     }
 
     #[test]

@@ -28,8 +28,12 @@ static INPUT: OptionTable = OptionTable(&[
         ELEMENTS.kind(),
         "Of the stream of pictures: `uint8` delivers 8-bit values, if no transform makes floats; otherwise they are of the reader's type.",
     ),
-    OptionSpec::optional("labelDim", OptionKind::Whole, "Of the stream of labels: the number of classes.")
-        .also_named(&["dim"]),
+    OptionSpec::optional(
+        "labelDim",
+        OptionKind::Whole,
+        "Of the stream of labels: the number of classes; `auto`, in maps alone, takes as many as there are.",
+    )
+    .also_named(&["dim"]),
 ]);
 
 pub(crate) const FILE: OptionSpec =
@@ -52,7 +56,7 @@ pub(crate) const MULTI_VIEW_CROP: OptionSpec = OptionSpec::optional(
 );
 
 /// The largest number of classes.
-const MAX_DIM: u64 = i32::MAX as u64;
+pub(crate) const MAX_DIM: u64 = i32::MAX as u64;
 
 /// What happens to pictures that cannot be read or decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,7 +100,7 @@ pub(crate) const MAX_PIXELS: OptionSpec = OptionSpec::with_default(
 pub(crate) fn decoder(
     options: &Options<'_>,
     defaults: &ReaderDefaults,
-) -> Result<(String, Section), ConfigError> {
+) -> Result<Vec<(String, Section)>, ConfigError> {
     let resolved = PictureOptions::new(options, defaults)?;
     let stream = resolved.streams.into_iter().find_map(|stream| match stream {
         PictureStream::Pictures(name) => Some(name),
@@ -109,14 +113,14 @@ pub(crate) fn decoder(
         ("maxPixels", Value::Whole(options.whole("maxPixels")?.into())),
         ("truncated", Value::Bool(resolved.on_corrupt == OnCorruptImage::Accept)),
     ]);
-    Ok((stream.expect("one stream is of pictures"), section))
+    Ok(vec![(stream.expect("one stream is of pictures"), section)])
 }
 
 /// The stream of labels.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LabelStream {
     pub(crate) name: String,
-    /// The number of classes.
+    /// The number of classes; 0 where the data say (`auto`).
     pub(crate) dim: u64,
 }
 
@@ -218,18 +222,10 @@ fn cuts_views(options: &Options<'_>) -> Result<bool, ConfigError> {
 }
 
 fn streams(options: &Options<'_>) -> Result<Vec<PictureStream>, ConfigError> {
-    let stream = |(name, stream): (&str, Options<'_>)| match (
-        stream.given("transforms"),
-        stream.whole_if_given("labelDim")?,
-    ) {
+    let stream = |(name, stream): (&str, Options<'_>)| match (stream.given("transforms"), label_dim(&stream)?)
+    {
         (Some(_), None) => Ok(PictureStream::Pictures(name.to_owned())),
-        (None, Some(dim @ 1..=MAX_DIM)) => {
-            Ok(PictureStream::Labels(LabelStream { name: name.to_owned(), dim }))
-        }
-        (None, Some(dim)) => {
-            let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}");
-            Err(ConfigError::new(stream.path("labelDim"), what))
-        }
+        (None, Some(dim)) => Ok(PictureStream::Labels(LabelStream { name: name.to_owned(), dim })),
         _ => {
             let what = format!("stream `{name}` expects `transforms`, or `labelDim`, and not both");
             Err(ConfigError::new(options.path("input"), what))
@@ -246,6 +242,20 @@ fn streams(options: &Options<'_>) -> Result<Vec<PictureStream>, ConfigError> {
             );
             Err(ConfigError::new(options.path("input"), what))
         }
+    }
+}
+
+/// The number of classes; 0 for `auto`.
+fn label_dim(stream: &Options<'_>) -> Result<Option<u64>, ConfigError> {
+    if matches!(stream.given("labelDim"), Some(Value::Text(text)) if text.eq_ignore_ascii_case("auto")) {
+        return Ok(Some(0));
+    }
+    match stream.whole_if_given("labelDim")? {
+        Some(dim) if !(1..=MAX_DIM).contains(&dim) => {
+            let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}, or `auto`");
+            Err(ConfigError::new(stream.path("labelDim"), what))
+        }
+        dim => Ok(dim),
     }
 }
 
@@ -278,6 +288,7 @@ pub(crate) fn describe(
             PictureStream::Pictures(_) => {
                 ("transforms", Value::List(options.transforms("transforms", registry)?))
             }
+            PictureStream::Labels(LabelStream { dim: 0, .. }) => ("labelDim", Value::Text("auto".into())),
             PictureStream::Labels(labels) => ("labelDim", Value::Whole(labels.dim.into())),
         };
         let mut described = Section::from_iter([described]);

@@ -5,7 +5,9 @@
 
 use std::ops::Range;
 
-use tesson_core::{ConfigError, Data, DataErrorKind, Element, Offsets, StreamColumn, Values};
+use tesson_core::{
+    ConfigError, Data, DataErrorKind, Element, EncodedColumn, Offsets, Origin, StreamColumn, Values,
+};
 
 use super::StreamOf;
 use super::numbers::{each, is_number, is_whole};
@@ -22,6 +24,8 @@ pub(super) struct Stream {
     /// The shape of its samples.
     pub(super) shape: Vec<usize>,
     one_hot: bool,
+    /// Its samples are files of pictures.
+    encoded: bool,
     samples: Samples,
 }
 
@@ -108,6 +112,25 @@ impl Stream {
         let column = schema.column(&of.feature);
         let column = column.ok_or_else(|| error(format!("`{}` is no feature by itself", of.feature)))?;
         let plan = &schema.columns[column];
+        if of.encoded {
+            if !plan.levels.is_empty() {
+                let what = format!(
+                    "`{}` is a sequence of pictures, a stream with `transforms` is of one",
+                    of.feature
+                );
+                return Err(error(what));
+            }
+            let (path, dtype, samples) = (of.feature.clone(), plan.leaf.dtype, Samples::Every(1));
+            return Ok(Stream {
+                column,
+                path,
+                dtype,
+                shape: Vec::new(),
+                one_hot: false,
+                encoded: true,
+                samples,
+            });
+        }
         let Form { samples, mut shape } = form(plan, of.shape.as_deref()).map_err(error)?;
         let dims: Vec<u64> = shape.iter().map(|d| *d as u64).collect();
         if !values(&dims).is_some_and(|n| (1..=u64::from(u32::MAX)).contains(&n)) {
@@ -131,7 +154,7 @@ impl Stream {
             shape = vec![1];
         }
         let (path, dtype) = (of.feature.clone(), plan.leaf.dtype);
-        Ok(Stream { column, path, dtype, shape, one_hot: of.one_hot, samples })
+        Ok(Stream { column, path, dtype, shape, one_hot: of.one_hot, encoded: false, samples })
     }
 
     /// Whether it is the feature of this column of the schema.
@@ -176,7 +199,9 @@ impl Stream {
             Samples::Every(n) => Offsets::Every(n),
             Samples::Items | Samples::Rows => Offsets::At(vec![0]),
         };
-        let data = if self.one_hot {
+        let data = if self.encoded {
+            Data::Encoded(EncodedColumn::default())
+        } else if self.one_hot {
             Data::Sparse { rows: Offsets::At(vec![0]), columns: Vec::new(), values: Values::Ones(0) }
         } else {
             let values = match (self.dtype, element) {
@@ -234,9 +259,23 @@ impl Stream {
         class >= 0.0 && class < self.dim() as f64
     }
 
-    /// Appends these rows of a batch, in which nothing is wrong.
-    pub(super) fn append(&self, batch: &Batch, rows: Range<usize>, to: &mut StreamColumn) {
+    /// Appends these rows of a batch, in which nothing is wrong. `origin` tells where a row comes from.
+    pub(super) fn append(
+        &self,
+        batch: &Batch,
+        rows: Range<usize>,
+        origin: &dyn Fn(usize) -> Origin,
+        to: &mut StreamColumn,
+    ) {
         let column = &batch.columns[self.column];
+        if let (Data::Encoded(to), features::Data::Strings { bytes, ends }) = (&mut to.data, &column.data) {
+            for row in rows {
+                let value = column.values(column.items(row)..column.items(row + 1)).start;
+                let start = value.checked_sub(1).map_or(0, |before| ends[before]);
+                to.push(&bytes[start..ends[value]], origin(row));
+            }
+            return;
+        }
         if let Offsets::At(ends) = &mut to.samples {
             let mut end = ends.last().copied().unwrap_or(0);
             ends.extend(rows.clone().map(|row| {
@@ -266,13 +305,14 @@ impl Stream {
     }
 
     /// Appends zeros, or no samples at all, in place of a sequence that cannot be had.
-    pub(super) fn blank(&self, to: &mut StreamColumn) {
+    pub(super) fn blank(&self, origin: Origin, to: &mut StreamColumn) {
         if let Offsets::At(ends) = &mut to.samples {
             ends.push(ends.last().copied().unwrap_or(0));
         }
         let samples = self.constant() as usize;
         let values = samples * self.dim();
         match &mut to.data {
+            Data::Encoded(to) => to.push(&[], origin),
             Data::Dense { values: Values::Bytes(v) } => v.resize(v.len() + values, 0),
             Data::Dense { values: Values::F32(v) } => v.resize(v.len() + values, 0.0),
             Data::Dense { values: Values::F64(v) } => v.resize(v.len() + values, 0.0),

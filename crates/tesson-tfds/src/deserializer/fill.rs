@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{Chunk, DataError, DataErrorKind, Error, Fault, Offsets, ResourceId};
+use tesson_core::{Chunk, DataError, DataErrorKind, Error, Fault, Offsets, Origin, ResourceId};
 use tesson_formats::record::{self, Problem};
 
 use super::corpus::{Records, Slice};
@@ -17,6 +17,11 @@ pub(super) struct Filling<'a> {
     pub(super) slice: &'a Slice,
     pub(super) out: &'a mut Chunk,
     pub(super) keys: &'a mut KeyColumn,
+}
+
+/// Where an encoded sample comes from: the record at `offset` of the slice's file.
+fn origin(slice: &Slice, offset: u64) -> Origin {
+    Origin { resource: ResourceId(slice.resource), offset, line: None, embedded: true }
 }
 
 /// A row of a batch that cannot be delivered.
@@ -117,7 +122,8 @@ impl Filling<'_> {
                     return Err(self.error(block, at + rows.start, TfdsFault::TooManySamples));
                 }
             }
-            stream.append(batch, rows.clone(), column);
+            let origin = |row: usize| origin(self.slice, block.offset(at + row));
+            stream.append(batch, rows.clone(), &origin, column);
         }
         match &self.records.keys {
             KeyOf::Feature(key) => key.append(batch, rows.clone(), self.keys),
@@ -144,7 +150,7 @@ impl Filling<'_> {
         self.out.faults.push(Fault { sequence, kind, stream, resource, offset, line: None, fatal: false });
         self.out.left_out.push(sequence);
         for (stream, column) in self.records.streams.iter().zip(&mut self.out.streams) {
-            stream.blank(column);
+            stream.blank(origin(self.slice, offset), column);
         }
         self.records.push_key_of(self.slice, block, at, alone.as_deref_mut(), self.keys);
         self.out.n_sequences += 1;

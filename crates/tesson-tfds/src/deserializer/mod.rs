@@ -28,7 +28,7 @@ use tesson_core::{
     IndexCache, Indexed, Parallelism, ResourceId, Shape, StreamInfo, StreamMismatch, StreamingDecoder,
 };
 
-use crate::features::{Feature, Schema, Selection};
+use crate::features::{Coding, DType, Feature, Leaf, Schema, Selection, shape_text};
 use crate::ids::Ids;
 use crate::info::Dataset;
 use crate::records;
@@ -53,12 +53,21 @@ pub struct StreamOf {
     pub dim: Option<u64>,
     /// The shape of all samples, where the dataset does not say it.
     pub shape: Option<Vec<u64>>,
+    /// The feature is a picture whose file is delivered, for a transform to decode.
+    pub encoded: bool,
 }
 
 impl StreamOf {
     /// A feature under its own path, as it is.
     pub fn feature(path: &str) -> StreamOf {
-        StreamOf { name: path.to_owned(), feature: path.to_owned(), one_hot: false, dim: None, shape: None }
+        StreamOf {
+            name: path.to_owned(),
+            feature: path.to_owned(),
+            one_hot: false,
+            dim: None,
+            shape: None,
+            encoded: false,
+        }
     }
 
     /// Writes all that says what is delivered.
@@ -69,6 +78,7 @@ impl StreamOf {
             .field("one_hot", self.one_hot)
             .word(Maybe(self.dim))
             .word(Maybe(self.shape.as_deref().map(List)))
+            .flag("encoded", self.encoded)
             .part()
     }
 }
@@ -123,11 +133,18 @@ impl TfdsDeserializer {
             return Err(ConfigError::new("input", what));
         }
         let wanted = streams.iter().map(|stream| &stream.feature).chain(&options.key).cloned().collect();
-        let selection = Selection { features: Some(wanted), raw: Vec::new() };
+        for stream in streams.iter().filter(|stream| stream.encoded) {
+            picture_channels(features, stream)?;
+        }
+        let raw = streams.iter().filter(|stream| stream.encoded).map(|stream| stream.feature.clone());
+        let selection = Selection { features: Some(wanted), raw: raw.collect() };
         let schema = Arc::new(Schema::new(features, &selection)?);
         let columns = streams.iter().map(|stream| column::Stream::new(stream, &schema));
         let columns: Vec<column::Stream> = columns.collect::<Result<_, _>>()?;
         let info = |(stream, column): (&StreamOf, &column::Stream)| {
+            if stream.encoded {
+                return StreamInfo::encoded(&stream.name, options.element);
+            }
             let shape = Shape::new(column.shape.clone());
             StreamInfo::dense(&stream.name, shape, options.element).with_sparse(stream.one_hot)
         };
@@ -168,6 +185,29 @@ impl TfdsDeserializer {
             facts.index_cache = IndexCache::enabled(options.cache_index);
         }
         Ok(TfdsDeserializer { facts, records: Arc::new(records), lengths })
+    }
+}
+
+/// The channels of the picture that a stream delivers encoded; `None` where the dataset leaves them open.
+///
+/// # Errors
+/// A feature that is not one picture of 8-bit values.
+pub fn picture_channels(features: &Feature, stream: &StreamOf) -> Result<Option<usize>, ConfigError> {
+    let leaves = features.leaves();
+    let leaf = leaves.iter().find(|(path, _)| *path == stream.feature).map(|(_, leaf)| leaf);
+    match leaf {
+        Some(Leaf { coding: Coding::Picture, dtype: DType::UInt8, shape, .. }) if shape.len() == 3 => {
+            Ok(shape[2])
+        }
+        Some(leaf) => {
+            let (path, dtype, shape) = (&stream.feature, leaf.dtype.name(), shape_text(&leaf.shape));
+            let what = format!(
+                "`{path}` is {dtype} of shape {shape}; `transforms` are for features that are one picture of uint8"
+            );
+            Err(ConfigError::new(format!("input.{}.transforms", stream.name), what))
+        }
+        // The schema names what is close to it.
+        None => Ok(None),
     }
 }
 

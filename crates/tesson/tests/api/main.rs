@@ -3,9 +3,11 @@
 mod brainscript;
 mod calls;
 mod common;
+mod encoded_pictures;
 mod ending;
 mod faults;
 mod files;
+mod image_maps;
 mod images;
 mod index_cache;
 mod join;

@@ -1,0 +1,88 @@
+//! Folders of the local file system, listed.
+
+use std::ffi::OsString;
+use std::fs;
+use std::io;
+use std::path::{Component, Path, PathBuf};
+
+use tesson_core::Listing;
+
+/// What is in a folder and in those below it, each folder's names sorted by their bytes. Links are followed.
+pub(super) fn list(folder: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::default();
+    let mut above = vec![fs::canonicalize(folder)?];
+    list_below(folder, Path::new(""), &mut above, &mut listing)?;
+    Ok(listing)
+}
+
+/// `above` holds the folders that this one is in, to tell a link to one of them.
+fn list_below(
+    folder: &Path,
+    inside: &Path,
+    above: &mut Vec<PathBuf>,
+    listing: &mut Listing,
+) -> io::Result<()> {
+    let in_folder = |path: &Path, e: io::Error| io::Error::new(e.kind(), format!("{}: {e}", path.display()));
+    let entries = fs::read_dir(folder).map_err(|e| in_folder(folder, e))?;
+    let mut names = entries.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<OsString>>>()?;
+    names.sort_unstable_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
+    for file in names {
+        let (path, inside) = (folder.join(&file), inside.join(&file));
+        // A link to nothing is a file that cannot be opened.
+        if !path.is_dir() {
+            listing.push(&name(&inside)?);
+            continue;
+        }
+        let real = fs::canonicalize(&path).map_err(|e| in_folder(&path, e))?;
+        if above.contains(&real) {
+            let what = format!("{} is a link to {}, which it lies in", path.display(), real.display());
+            return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+        }
+        listing.push(&format!("{}/", name(&inside)?));
+        above.push(real);
+        list_below(&path, &inside, above, listing)?;
+        above.pop();
+    }
+    Ok(())
+}
+
+/// A path in a listing: its parts with `/` between them.
+pub(super) fn name(path: &Path) -> io::Result<String> {
+    let part = |component: Component<'_>| component.as_os_str().to_str().map(str::to_owned);
+    let name = path.components().map(part).collect::<Option<Vec<_>>>().map(|parts| parts.join("/"));
+    name.filter(|name| !name.contains('\n')).ok_or_else(|| {
+        let what = format!("found the name {path:?}, expected UTF-8 without line feeds");
+        io::Error::new(io::ErrorKind::InvalidData, what)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{FileStore, MemoryStore, Store};
+
+    #[test]
+    fn folders_are_listed_alike_on_disk_and_in_memory() {
+        let root = std::env::temp_dir().join(format!("tesson-listing-{}", std::process::id()));
+        let names = ["b/2.jpg", "b/10.jpg", "b-c/x", "a.txt", "b/in/y"];
+        let mut memory = MemoryStore::new().with("elsewhere", *b"");
+        for name in names {
+            fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+            fs::write(root.join(name), "").unwrap();
+            memory = memory.with(root.join(name), *b"");
+        }
+        let expected = ["a.txt", "b/", "b/10.jpg", "b/2.jpg", "b/in/", "b/in/y", "b-c/", "b-c/x"];
+        for store in [&FileStore as &dyn Store, &memory] {
+            let bytes = store.list(&root).unwrap().into_bytes();
+            assert_eq!(Listing::names(&bytes).unwrap().collect::<Vec<_>>(), expected);
+            assert_eq!(store.open(&root).err().unwrap().kind(), io::ErrorKind::IsADirectory);
+        }
+        #[cfg(unix)]
+        {
+            std::os::unix::fs::symlink(&root, root.join("b/loop")).unwrap();
+            let error = FileStore.list(&root).unwrap_err().to_string();
+            assert!(error.contains("is a link to"), "{error}");
+        }
+        fs::remove_dir_all(&root).unwrap();
+    }
+}

@@ -1,0 +1,108 @@
+//! Files of pictures to pixels with TensorFlow's values: the first transform of a picture of a prepared dataset.
+
+use std::sync::Arc;
+
+use tesson_core::{
+    ConfigError, Draw, Error, Input, InputValues, OpenTransform, OptionKind, OptionSpec, OptionTable,
+    Options, Output, OutputValues, ReadFile, SampleType, Scratch, Section, Transform, TransformFormat,
+    UserError, Value, ValueType,
+};
+
+use crate::decode::{Depth, Want, decode};
+
+pub(crate) static FORMAT: TransformFormat = TransformFormat {
+    name: "DecodeImage",
+    help: "Decodes files of pictures to rows of 8-bit pixels, red first, with the values of `tf.io.decode_image`.",
+    options: &OPTIONS,
+    describe,
+    open: OpenTransform::Single(open),
+};
+
+static OPTIONS: OptionTable = OptionTable(&[
+    OptionSpec::with_default(
+        "channels",
+        OptionKind::Whole,
+        "0",
+        "The channels of a pixel: 1 gray, 3 colour, 4 colour and alpha; 0 is as each file has them.",
+    ),
+    OptionSpec::with_default(
+        "maxPixels",
+        OptionKind::Whole,
+        "268435456",
+        "The largest picture, in pixels, that is decoded; a larger one is a fault.",
+    ),
+]);
+
+fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
+    let decoder = TensorflowDecoder::new(options)?;
+    Ok(Section::from_iter([
+        ("channels", Value::Whole(decoder.channels.unwrap_or(0) as i128)),
+        ("maxPixels", Value::Whole(decoder.max_pixels.into())),
+    ]))
+}
+
+fn open(options: &Options<'_>, _: &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error> {
+    Ok(Arc::new(TensorflowDecoder::new(options)?))
+}
+
+struct TensorflowDecoder {
+    /// `None`: as each file has them.
+    channels: Option<usize>,
+    max_pixels: u64,
+}
+
+impl TensorflowDecoder {
+    fn new(options: &Options<'_>) -> Result<TensorflowDecoder, ConfigError> {
+        let channels = match options.whole("channels")? {
+            0 => None,
+            n @ (1 | 3 | 4) => Some(n as usize),
+            n => {
+                let what = format!("found {n}, expected 0, 1, 3 or 4");
+                return Err(ConfigError::new(options.path("channels"), what));
+            }
+        };
+        Ok(TensorflowDecoder { channels, max_pixels: options.whole("maxPixels")? })
+    }
+
+    fn decode(&self, file: &[u8], out: &mut Vec<u8>) -> Result<[usize; 3], UserError> {
+        let values = self.max_pixels.saturating_mul(self.channels.unwrap_or(4) as u64);
+        let limit = usize::try_from(values).unwrap_or(usize::MAX);
+        let shape = decode(file, Want { channels: self.channels, depth: Depth::Eight, limit }, out)?;
+        match shape.frames {
+            None => Ok([shape.height, shape.width, shape.channels]),
+            Some(_) => Err("found a GIF, which is several pictures; expected one".into()),
+        }
+    }
+}
+
+impl Transform for TensorflowDecoder {
+    fn name(&self) -> &str {
+        FORMAT.name
+    }
+
+    fn identity(&self) -> String {
+        format!("1 channels {} pixels {}", self.channels.unwrap_or(0), self.max_pixels)
+    }
+
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
+        match input.values {
+            ValueType::Encoded => Ok(SampleType::dense(ValueType::U8, [None, None, self.channels])),
+            _ => Err(format!("found {input}, expected encoded bytes")),
+        }
+    }
+
+    fn apply(
+        &self,
+        input: Input<'_>,
+        mut output: Output<'_>,
+        _: &mut Draw<'_>,
+        _: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let (InputValues::Encoded(file), OutputValues::U8(out)) = (input.values, &mut output.values) else {
+            return Err("it takes encoded bytes".into());
+        };
+        let shape = self.decode(file, out)?;
+        output.set_shape(&shape);
+        Ok(())
+    }
+}

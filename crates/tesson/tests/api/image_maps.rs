@@ -1,0 +1,165 @@
+//! Maps of pictures beside CNTK's: CSV, JSON lines, and folders of classes.
+
+use tesson::config::from_json;
+use tesson::store::{FileStore, MemoryStore, Store};
+use tesson::{Error, Key, Samples, Source};
+
+use crate::zip;
+
+/// A picture of one pixel, as a file.
+fn pgm(value: u8) -> Vec<u8> {
+    [b"P5 1 1 255\n", &[value][..]].concat()
+}
+
+/// A store with these pictures, whose values count from 0, and these texts.
+fn store(pictures: &[&str], texts: &[(&str, &str)]) -> MemoryStore {
+    let store = texts
+        .iter()
+        .fold(MemoryStore::new(), |store, (name, text)| store.with(name, text.as_bytes().to_vec()));
+    (0..).zip(pictures).fold(store, |store, (value, name)| store.with(name, pgm(value)))
+}
+
+fn open(store: &dyn Store, file: &str, options: &str, labels: &str) -> Result<Source, Error> {
+    let labels =
+        if labels.is_empty() { String::new() } else { format!(r#", "y": {{"labelDim": {labels}}}"#) };
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "{file}", {options} "grayscale": true,
+            "input": {{"x": {{"transforms": []}} {labels}}}}}], "maxSweeps": 1, "randomize": false}}"#
+    );
+    Source::open_in(&from_json(&text)?, store)
+}
+
+/// Value, class and key of each picture.
+fn pictures(source: &mut Source) -> Vec<(u8, i32, String)> {
+    let minibatch = source.next_minibatch(1000).expect("the pictures are right").expect("there are pictures");
+    let Samples::Dense { values } = minibatch.stream("x").expect("the stream of pictures").samples() else {
+        panic!("pictures are dense")
+    };
+    let classes = match minibatch.stream("y").map(|stream| stream.samples()) {
+        Some(Samples::Sparse { indices, .. }) => indices.to_vec(),
+        _ => vec![-1; minibatch.keys().len()],
+    };
+    let picture = |(i, class)| (values.get(i) as u8, class, minibatch.keys().get(i).to_string());
+    classes.into_iter().enumerate().map(picture).collect()
+}
+
+fn expected(pictures: &[(u8, i32, &str)]) -> Vec<(u8, i32, String)> {
+    pictures.iter().map(|&(value, class, key)| (value, class, key.to_owned())).collect()
+}
+
+/// Number of columns and names of the stream of labels.
+fn classes(source: &Source) -> (usize, Vec<String>) {
+    let labels = source.streams().iter().find(|stream| stream.name == "y").expect("the stream of labels");
+    (labels.shape.len(), labels.classes.to_vec())
+}
+
+fn refusal(opened: Result<Source, Error>) -> String {
+    opened.err().expect("the data are wrong").to_string()
+}
+
+#[test]
+fn a_folder_for_each_class_needs_no_map() {
+    let store = store(
+        &["t/dog/b.pgm", "t/dog/a.PGM", "t/cat/in/c.pgm", "t/cat-2/.../@/d.pgm", "u/x.pgm"],
+        &[("t/README.md", "no picture"), ("t/empty/notes.txt", "none")],
+    );
+    let mut source = open(&store, "t", "", r#""auto""#).unwrap();
+    let names = ["cat", "cat-2", "dog", "empty"].map(str::to_owned).to_vec();
+    assert_eq!(classes(&source), (4, names), "a class without pictures has its number");
+    let found =
+        [(2, 0, "cat/in/c.pgm"), (3, 1, "cat-2/.../@/d.pgm"), (1, 2, "dog/a.PGM"), (0, 2, "dog/b.pgm")];
+    assert_eq!(pictures(&mut source), expected(&found));
+    let without = open(&store, "u", "", "").map(|mut source| pictures(&mut source)).unwrap();
+    assert_eq!(without, expected(&[(4, -1, "x.pgm")]));
+    let error = refusal(open(&store, "t", "", "3"));
+    assert!(error.starts_with("t (byte 0): found 4 classes by name, expected `labelDim`, 3"), "{error}");
+    let error = refusal(open(&store, "u", "", "3"));
+    assert!(error.starts_with("u (byte 0): `x.pgm` lies beside the folders"), "{error}");
+    let error = refusal(open(&store, "t/empty", "", "3"));
+    assert!(error.starts_with("t/empty (byte 0): the folder has no pictures"), "{error}");
+}
+
+#[test]
+fn a_bad_picture_of_a_folder_is_named() {
+    let store = store(&["t/a/1.pgm"], &[("t/b/2.png", "no picture")]);
+    let error = open(&store, "t", "", "2").unwrap().next_minibatch(5).unwrap_err().to_string();
+    assert!(error.starts_with("t/b/2.png") && error.ends_with("it was found in the folder t"), "{error}");
+}
+
+#[test]
+fn folders_on_disk_are_read_and_a_new_picture_is_another_corpus() {
+    let root = std::env::temp_dir().join(format!("tesson-folder-of-classes-{}", std::process::id()));
+    for (name, value) in [("b/1.pgm", 1), ("a/2.pgm", 2)] {
+        std::fs::create_dir_all(root.join(name).parent().unwrap()).unwrap();
+        std::fs::write(root.join(name), pgm(value)).unwrap();
+    }
+    let file = root.to_str().unwrap().replace('\\', "/");
+    let mut source = open(&FileStore, &file, "", "2").unwrap();
+    assert_eq!(pictures(&mut source), expected(&[(2, 0, "a/2.pgm"), (1, 1, "b/1.pgm")]));
+    let state = source.state().clone();
+    open(&FileStore, &file, "", "2").unwrap().restore(&state).unwrap();
+    std::fs::write(root.join("a/3.pgm"), pgm(3)).unwrap();
+    assert!(open(&FileStore, &file, "", "2").unwrap().restore(&state).is_err());
+    std::fs::remove_dir_all(&root).unwrap();
+}
+
+#[test]
+fn maps_in_csv_name_their_columns() {
+    let mut archive = zip::Writer::default();
+    archive.deflate("in/c.pgm", &pgm(7));
+    let csv = "\u{feff}label,path,key\r\ndog,a.pgm,k1\r\ncat,\".../b.pgm\",\"k\"\"2\"\r\n\r\ndog,d/all.zip@/in/c.pgm,k3\r\n";
+    let store = store(&["d/a.pgm", "d/m/b.pgm"], &[("d/m/map.csv", csv)]).with("d/all.zip", archive.finish());
+    let csv = csv.replace("d/all", "all");
+    let store = store.with("d/m/map.csv", csv.into_bytes());
+    let mut source = open(&store, "d/m/map.csv", r#""root": "d","#, r#""auto""#).unwrap();
+    assert_eq!(classes(&source), (2, vec!["cat".into(), "dog".into()]));
+    assert_eq!(pictures(&mut source), expected(&[(0, 1, "k1"), (1, 0, "k\"2"), (7, 1, "k3")]));
+}
+
+#[test]
+fn maps_in_json_lines_have_fields_of_any_name() {
+    let lines = "{\"file\": \"a.pgm\", \"y\": 3}\n\n{\"y\": \"1\", \"file\": \"b.pgm\", \"more\": [1]}\n";
+    let store = store(&["a.pgm", "b.pgm"], &[("map.txt", lines)]);
+    let options = r#""mapFormat": "jsonl", "pathColumn": "file", "labelColumn": "y","#;
+    let mut source = open(&store, "map.txt", options, r#""auto""#).unwrap();
+    assert_eq!(classes(&source), (4, vec![]), "numbers stay numbers");
+    assert_eq!(pictures(&mut source), expected(&[(0, 3, "0"), (1, 1, "2")]));
+    let minibatch = open(&store, "map.txt", options, "5").unwrap().next_minibatch(2).unwrap().unwrap();
+    assert_eq!(minibatch.keys().get(1), Key::Number(2), "the number of the line, from 0, as in CNTK's maps");
+    let error = refusal(open(&store, "map.txt", options, "3"));
+    assert!(error.starts_with("map.txt:1 (byte 0): the label of `a.pgm` is 3"), "{error}");
+}
+
+#[test]
+fn what_is_wrong_with_a_map_is_said_with_its_line() {
+    for (name, text, start) in [
+        (
+            "m.csv",
+            "file,label\na.pgm,1\n",
+            "m.csv:1 (byte 0): the header has no column `path`: found `file`, `label`",
+        ),
+        (
+            "m.csv",
+            "path,label\na.pgm,1\na.pgm,cat\n",
+            "m.csv:3 (byte 19): the label is `cat`, and that of line 2",
+        ),
+        ("m.csv", "path,label\na.pgm\n", "m.csv:2 (byte 11): found 1 fields, expected 2"),
+        ("m.csv", "path,label\na.pgm,\n", "m.csv:2 (byte 11): the label of `a.pgm` is empty"),
+        ("m.csv", "path,label\n", "m.csv:1 (byte 0): the file is empty"),
+        ("m.ndjson", "{\"path\": \"a.pgm\"}\n", "m.ndjson:1 (byte 0): the object has no `label`"),
+        ("m.JSONL", "{\"path\": \"a.pgm\",\n", "m.JSONL:1 (byte 0): the line is no JSON object"),
+        ("m.json", "{\"path\": \"a.pgm\"}\n", "m.json:1 (byte 0): found one column"),
+    ] {
+        let error = refusal(open(&store(&["a.pgm"], &[(name, text)]), name, "", "9"));
+        assert!(error.starts_with(start), "{error}\n{start}");
+    }
+}
+
+#[test]
+fn the_form_of_a_map_is_part_of_a_state() {
+    // The same bytes as a map of CNTK's, and as CSV with one column.
+    let store = store(&["path", "a.pgm"], &[("m.csv", "path\na.pgm\n")]);
+    let state = |options: &str| open(&store, "m.csv", options, "").unwrap().state().clone();
+    assert!(open(&store, "m.csv", "", "").unwrap().restore(&state(r#""mapFormat": "csv","#)).is_ok());
+    assert!(open(&store, "m.csv", "", "").unwrap().restore(&state(r#""mapFormat": "cntk","#)).is_err());
+}
