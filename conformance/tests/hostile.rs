@@ -509,9 +509,11 @@ proptest! {
         let _alone = alone();
         let files = picture_files();
         let mut bytes = file.get(&files).1.clone();
-        for (at, byte) in changes.iter().filter(|_| !bytes.is_empty()) {
-            let at = at.index(bytes.len());
-            bytes[at] = *byte;
+        for (at, byte) in changes {
+            if !bytes.is_empty() {
+                let at = at.index(bytes.len());
+                bytes[at] = byte;
+            }
         }
         entry::imdecode(&[&[choice], &bytes[..]].concat());
     }

@@ -10,6 +10,7 @@ mod cast;
 mod color;
 mod crop;
 pub mod decode;
+mod decode_image;
 mod decoder;
 pub mod encode;
 mod horizontal_flip;
@@ -21,7 +22,6 @@ mod options;
 mod picture_transforms;
 mod random_resized_crop;
 mod scale;
-mod tensorflow_decoder;
 pub mod transform;
 mod transpose;
 
@@ -30,7 +30,7 @@ use tesson_core::TransformFormat;
 /// Every transform of this crate.
 pub static TRANSFORMS: &[&TransformFormat] = &[
     &decoder::FORMAT,
-    &tensorflow_decoder::FORMAT,
+    &decode_image::FORMAT,
     &crop::FORMAT,
     &random_resized_crop::FORMAT,
     &horizontal_flip::FORMAT,

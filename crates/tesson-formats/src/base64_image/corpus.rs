@@ -4,14 +4,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, Data, EncodedColumn, Error, Fault, Fetch, Index, Keys, Offsets, Origin,
-    ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
+    Chunk, Corpus, CorpusFacts, Data, Error, Fault, Fetch, Index, Keys, Offsets, Origin, ResourceId,
+    Scattered, Scratch, SequenceSelection, StreamColumn, Values,
 };
 
 use super::index::{FILE, Picture, Table};
 use super::line::decode;
 use super::options::Base64Options;
-use crate::pictures::{PictureStream, VIEWS};
+use crate::pictures::{PictureStream, VIEWS, recycled};
 
 /// Bytes of text that are read at once, where neighbouring pictures are wanted.
 const READ: u64 = 1 << 20;
@@ -60,7 +60,7 @@ impl Corpus for Base64Corpus {
     ) -> Result<(), Error> {
         let sequences = wanted.to_vec();
         let mut text = Text { bytes: std::mem::take(&mut scratch.bytes), range: 0..0 };
-        let mut pictures = EncodedColumn::default();
+        let mut pictures = recycled(out);
         let (mut faults, mut left_out, mut last) = (Vec::new(), Vec::new(), None);
         for (i, &sequence) in (0..).zip(&sequences) {
             let number = self.picture(chunk, sequence);

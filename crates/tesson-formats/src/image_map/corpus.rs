@@ -4,12 +4,12 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, ChunkAccess, Corpus, CorpusFacts, Data, EncodedColumn, Error, Fault, Fetch, Index, Keys, Offsets,
-    Origin, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
+    Chunk, ChunkAccess, Corpus, CorpusFacts, Data, Error, Fault, Fetch, Index, Keys, Offsets, Origin,
+    ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
 };
 
 use super::fault::ImageMapFault;
-use crate::pictures::{OnCorruptImage, PictureOptions, PictureStream};
+use crate::pictures::{OnCorruptImage, PictureOptions, PictureStream, recycled};
 
 /// A line of the map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Corpus for MapCorpus {
             return Ok(());
         }
         let (number, Picture { resource, label, embedded }) = self.picture(chunk);
-        let mut pictures = EncodedColumn::default();
+        let mut pictures = recycled(out);
         let origin = Origin { resource, offset: 0, line: None, embedded };
         let read = pictures.push_with(origin, |bytes| fetch.read(resource, 0..fetch.size(resource)?, bytes));
         let faults = match read {

@@ -1,6 +1,6 @@
 //! Labels and keys as lines of pictures have them.
 
-use tesson_core::Keys;
+use tesson_core::{Chunk, Data, EncodedColumn, Keys};
 
 /// The number at the beginning of a label, after blanks and a `+`, and whether more follows it; `None` where there is
 /// none, or one beyond 64 bits.
@@ -40,6 +40,17 @@ pub(crate) fn lossy(text: &[u8]) -> String {
         Ok(text) if !text.contains(char::is_control) => text.into(),
         _ => text.escape_ascii().to_string(),
     }
+}
+
+/// The column of encoded samples that a chunk has held, emptied: reading into it allocates nothing.
+pub(crate) fn recycled(chunk: &mut Chunk) -> EncodedColumn {
+    let held = chunk.streams.iter_mut().find_map(|stream| match &mut stream.data {
+        Data::Encoded(column) => Some(std::mem::take(column)),
+        _ => None,
+    });
+    let mut column = held.unwrap_or_default();
+    column.clear();
+    column
 }
 
 /// The keys of the lines so far, as they are written.

@@ -9,7 +9,7 @@ use tesson_core::{
     Registry, RepeatedKeys, Section, StreamInfo, Value, Words,
 };
 
-pub(crate) use columns::{KeyColumn, lossy, parse_label};
+pub(crate) use columns::{KeyColumn, lossy, parse_label, recycled};
 
 /// Views of a picture under `multiViewCrop`.
 pub(crate) const VIEWS: u32 = 10;

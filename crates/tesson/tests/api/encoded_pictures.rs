@@ -41,17 +41,18 @@ fn dataset(test: &str, files: &[Vec<u8>]) -> PathBuf {
         r#"{{"name": "d", "version": "1.0.0", "splits": [{{"name": "train", "shardLengths": [{}]}}]}}"#,
         files.len()
     );
-    fs::write(folder.join("dataset_info.json"), info).unwrap();
+    fs::write(folder.join("dataset_info.json"), info).expect("the folder can be written");
     let features = r#"{"pythonClassName": "FeaturesDict", "featuresDict": {"features": {
         "image": {"pythonClassName": "Image", "image": {"shape": {"dimensions": ["-1", "-1", "3"]}, "dtype": "uint8"}},
         "label": {"pythonClassName": "Scalar", "tensor": {"shape": {}, "dtype": "int64"}}}}}"#;
-    fs::write(folder.join("features.json"), features).unwrap();
-    let shard = fs::File::create(folder.join("d-train.tfrecord-00000-of-00001")).unwrap();
+    fs::write(folder.join("features.json"), features).expect("the folder can be written");
+    let shard =
+        fs::File::create(folder.join("d-train.tfrecord-00000-of-00001")).expect("the folder can be written");
     let mut writer = tesson::records::TfRecordWriter::new(shard);
     for (number, file) in (0..).zip(files) {
         let mut bytes = Vec::new();
         example::write(&[("image", Value::Bytes(&[file])), ("label", Value::Ints(&[number]))], &mut bytes);
-        writer.record(&bytes).unwrap();
+        writer.record(&bytes).expect("the file can be written");
     }
     folder
 }
@@ -61,7 +62,7 @@ fn open(dataset: &Path, transforms: &str, more: &str) -> Result<Source, Error> {
         r#"{{"deserializers": [{{"type": "TFDSDeserializer", "directory": {:?}, "split": "train" {more},
             "input": {{"image": {{"transforms": {transforms}}}, "label": {{}}}}}}],
             "maxSweeps": 1, "randomize": false}}"#,
-        dataset.to_str().unwrap()
+        dataset.to_str().expect("the path is UTF-8")
     );
     Source::open_in(&from_json(&text)?, &FileStore)
 }
@@ -80,7 +81,8 @@ fn found(minibatch: &Minibatch) -> (Vec<f64>, Vec<f64>) {
 /// A picture in two by two pixels, channels first, by hand: the nearest pixels of what TensorFlow decodes.
 fn by_hand(file: &[u8], (width, height): (usize, usize)) -> Vec<f64> {
     let mut pixels = Vec::new();
-    decode(file, Want { channels: Some(3), depth: Depth::Eight, limit: 1 << 20 }, &mut pixels).unwrap();
+    decode(file, Want { channels: Some(3), depth: Depth::Eight, limit: 1 << 20 }, &mut pixels)
+        .expect("the file is whole");
     let nearest = |to: usize, of: usize| (to as f64 * of as f64 / 2.0) as usize;
     let mut values = Vec::new();
     for channel in 0..3 {

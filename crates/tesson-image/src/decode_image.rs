@@ -34,7 +34,7 @@ static OPTIONS: OptionTable = OptionTable(&[
 ]);
 
 fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    let decoder = TensorflowDecoder::new(options)?;
+    let decoder = ImageDecoder::new(options)?;
     Ok(Section::from_iter([
         ("channels", Value::Whole(decoder.channels.unwrap_or(0) as i128)),
         ("maxPixels", Value::Whole(decoder.max_pixels.into())),
@@ -42,17 +42,17 @@ fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
 }
 
 fn open(options: &Options<'_>, _: &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error> {
-    Ok(Arc::new(TensorflowDecoder::new(options)?))
+    Ok(Arc::new(ImageDecoder::new(options)?))
 }
 
-struct TensorflowDecoder {
+struct ImageDecoder {
     /// `None`: as each file has them.
     channels: Option<usize>,
     max_pixels: u64,
 }
 
-impl TensorflowDecoder {
-    fn new(options: &Options<'_>) -> Result<TensorflowDecoder, ConfigError> {
+impl ImageDecoder {
+    fn new(options: &Options<'_>) -> Result<ImageDecoder, ConfigError> {
         let channels = match options.whole("channels")? {
             0 => None,
             n @ (1 | 3 | 4) => Some(n as usize),
@@ -61,7 +61,7 @@ impl TensorflowDecoder {
                 return Err(ConfigError::new(options.path("channels"), what));
             }
         };
-        Ok(TensorflowDecoder { channels, max_pixels: options.whole("maxPixels")? })
+        Ok(ImageDecoder { channels, max_pixels: options.whole("maxPixels")? })
     }
 
     fn decode(&self, file: &[u8], out: &mut Vec<u8>) -> Result<[usize; 3], UserError> {
@@ -75,7 +75,7 @@ impl TensorflowDecoder {
     }
 }
 
-impl Transform for TensorflowDecoder {
+impl Transform for ImageDecoder {
     fn name(&self) -> &str {
         FORMAT.name
     }
