@@ -68,7 +68,6 @@ impl Floats {
             Floats::F32(v) => v.memory(),
             Floats::F64(v) => v.memory(),
             Floats::U8(v) => v.memory(),
-            Floats::U8(v) => v.memory(),
         }
     }
 
