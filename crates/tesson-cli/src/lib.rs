@@ -23,6 +23,7 @@ mod minibatch_json;
 mod option_rules;
 mod output;
 mod plan;
+mod preview;
 mod progress;
 mod read;
 mod records;

@@ -145,7 +145,7 @@ const RULES: &[Rule] = &[
     (&["epochs", "minibatch_size", "state", "save_state"], &["read"], CORPUS.and(DATASET)),
     (&["minibatch_size"], &["info", "bench"], CORPUS),
     (&["minibatch"], &["plan"], CORPUS),
-    (&["layout"], &["read"], CORPUS),
+    (&["layout", "preview"], &["read"], CORPUS),
     (&["key", "sweep"], &["show"], CORPUS),
     (&["seconds", "runs"], &["bench"], CORPUS),
     (&["list"], &["check"], CORPUS.and(RECORDS).and(DATASET)),

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::minibatch_json::Line;
 use crate::output::{Output, counted, size};
 use crate::progress::Progress;
-use crate::{input, minibatch_json, state_file};
+use crate::{input, minibatch_json, preview, state_file};
 
 pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output) -> Result<(), Failure> {
     args.save_state.as_deref().map_or(Ok(()), state_file::check)?;
@@ -83,6 +83,11 @@ fn read(
             out.json(&Line { minibatch: &minibatch, layout: args.layout })?;
         } else {
             out.line(&row(read.minibatches, &minibatch))?;
+        }
+        if let Some(path) =
+            args.preview.as_ref().filter(|_| read.sequences == 0 && minibatch.n_sequences() > 0)
+        {
+            preview::write(path, &minibatch, config)?;
         }
         let samples = longest(&minibatch);
         progress.advance(samples);

@@ -62,6 +62,11 @@ pub mod plan {
     };
 }
 
+/// Files of pictures.
+pub mod pictures {
+    pub use tesson_image::encode::png as encode_png;
+}
+
 /// The format traits, for custom deserializers.
 pub mod deserializer {
     pub use tesson_core::{

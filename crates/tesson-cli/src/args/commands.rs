@@ -75,6 +75,10 @@ pub(crate) struct ReadArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) save_state: Option<PathBuf>,
 
+    /// Draws the pictures of the first minibatch, at most 256, with the numbers of their classes, into a PNG file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) preview: Option<PathBuf>,
+
     /// Resumes from a state of a prepared dataset whose shards have been renamed since it was saved
     #[arg(long, requires = "state", help_heading = "Prepared datasets")]
     pub(crate) force: bool,

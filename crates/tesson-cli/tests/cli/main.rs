@@ -8,6 +8,7 @@ mod images;
 mod mistakes;
 mod options;
 mod outputs;
+mod preview;
 mod streams;
 
 use std::fs;
