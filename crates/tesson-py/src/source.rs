@@ -254,9 +254,9 @@ impl Source {
         })
     }
 
-    /// Name, shape of a sample, NumPy's name of the type, and whether it is sparse, of each stream. Dimensions that each
-    /// minibatch has for itself are -1.
-    fn streams(&self) -> Vec<(&str, Vec<i64>, &'static str, bool)> {
+    /// Name, shape of a sample, NumPy's name of the type, whether it is sparse, and names of classes, of each stream.
+    /// Dimensions that each minibatch has for itself are -1.
+    fn streams(&self) -> Vec<(&str, Vec<i64>, &'static str, bool, &[String])> {
         let dims = |(stream, shape): (&StreamInfo, &SampleShape)| {
             let dims = shape.as_deref().unwrap_or(stream.shape.dims());
             dims.iter().map(|&n| if n == 0 { -1 } else { n as i64 }).collect()
@@ -264,7 +264,7 @@ impl Source {
         self.streams
             .iter()
             .zip(&self.shapes)
-            .map(|(s, shape)| (s.name.as_str(), dims((s, shape)), s.element.name(), s.sparse))
+            .map(|(s, shape)| (s.name.as_str(), dims((s, shape)), s.element.name(), s.sparse, &*s.classes))
             .collect()
     }
 

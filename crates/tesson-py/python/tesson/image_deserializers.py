@@ -63,15 +63,15 @@ class _Images(Deserializer):
         self._add(_name(node), StreamDef("image", transforms=transforms))
         return self
 
-    def map_labels(self, node: str | StreamInformation, num_classes: SupportsIndex) -> Self:
+    def map_labels(self, node: str | StreamInformation, num_classes: SupportsIndex | None = None) -> Self:
         """Add the stream of the pictures' classes, in the older object style. Returns the deserializer itself.
 
         Parameters
         ----------
         node : str or StreamInformation
             The stream's name, or what has one.
-        num_classes : int
-            The number of classes.
+        num_classes : int, optional
+            The number of classes, by default as many as a map has.
         """
         self._add(_name(node), StreamDef("label", num_classes))
         return self
@@ -100,7 +100,7 @@ class _Images(Deserializer):
         if field == "image" and stream.shape is not None:
             what = f"found {stream.shape}, but pictures have the shape that their transforms give them; leave it out"
             raise ConfigError(f"{path}.shape: {what}", path=f"{path}.shape")
-        if field == "label" and (stream.shape is None or len(stream.shape) != 1):
+        if field == "label" and stream.shape is not None and len(stream.shape) != 1:
             raise ConfigError(f"{path}.shape: found {stream.shape}, expected the number of classes", path=f"{path}.shape")
         if stream.defines_mb_size:
             what = "found True, but pictures and classes have one sample in each sequence; leave it out"
@@ -121,7 +121,7 @@ class _Images(Deserializer):
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:
         if stream.field == "label":
-            return {"labelDim": stream.dim}
+            return {"labelDim": "auto" if stream.dim is None else stream.dim}
         section: dict[str, Any] = {"transforms": self._laid_out(stream)}
         return section if stream.dtype is None else section | {"dtype": stream.dtype}
 
@@ -152,6 +152,8 @@ class _Images(Deserializer):
 class ImageDeserializer(_Images):
     """Reads pictures that a map file lists, a line for each: a path and a class, or a key, a path and a class, between tabs.
 
+    Maps in CSV and JSON lines, and folders of pictures, one for each class, are read, too; there classes may have names.
+
     Pictures are arrays of 8 bits with the channels blue, green and red until a transform needs other values; what is delivered
     has the source's type. Classes are sparse samples with a 1 in the column of the class.
 
@@ -160,11 +162,11 @@ class ImageDeserializer(_Images):
     Parameters
     ----------
     filename : str or os.PathLike
-        The map file, relative to the working directory.
+        The map, relative to the working directory; or a folder with one folder of pictures for each class.
     streams : mapping of str to StreamDef, optional
         The streams by name: one of the field ``"image"`` with its `transforms`, and perhaps one of the field ``"label"``
-        whose `shape` is the number of classes. Without it classes are neither read nor checked. :meth:`map_features`
-        and :meth:`map_labels` add them, too.
+        whose `shape` is the number of classes, by default as many as there are. Without it classes are neither read nor
+        checked. :meth:`map_features` and :meth:`map_labels` add them, too.
     layout : {"CHW", "HWC"}
         Whether a sample's channels come first, as CNTK's Python has them, or last. A :func:`tesson.transforms.transpose`
         among the transforms decides by itself. Default ``"CHW"``.
@@ -173,6 +175,15 @@ class ImageDeserializer(_Images):
     multi_view_crop : bool, optional
         Make ten sequences of every picture, the views of a crop of the type ``"multiview10"``; by default where there is
         such a crop.
+    map_format : {"auto", "cntk", "csv", "jsonl"}, optional
+        The form of the map: ``"cntk"``, lines with tabs; ``"csv"``, with a header; ``"jsonl"``, an object a line;
+        ``"auto"`` goes by the extensions ``.csv``, ``.jsonl`` and ``.ndjson``. Default ``"auto"``.
+    path_column : str, optional
+        The column of CSV, or the field of JSON lines, with the paths of pictures. Default ``"path"``.
+    label_column : str, optional
+        The same of classes. Default ``"label"``.
+    key_column : str, optional
+        The same of keys, by default ``key`` where there is one.
     root : str or os.PathLike, optional
         The folder of relative paths in the map, by default the working directory. A leading ``...`` in a path stands for
         the map's own folder.
@@ -218,6 +229,10 @@ class ImageDeserializer(_Images):
         layout: Literal["CHW", "HWC"] = "CHW",
         grayscale: bool | None = None,
         multi_view_crop: bool | None = None,
+        map_format: Literal["auto", "cntk", "csv", "jsonl"] | None = None,
+        path_column: str | None = None,
+        label_column: str | None = None,
+        key_column: str | None = None,
         root: AnyPath | None = None,
         comments: bool | None = None,
         strict_labels: bool | None = None,
@@ -229,6 +244,10 @@ class ImageDeserializer(_Images):
         super().__init__(filename, streams, layout, {
             "grayscale": grayscale,
             "multi_view_crop": multi_view_crop,
+            "map_format": map_format,
+            "path_column": path_column,
+            "label_column": label_column,
+            "key_column": key_column,
             "root": optional_text_of(root),
             "comments": comments,
             "strict_labels": strict_labels,

@@ -227,6 +227,8 @@ class StreamInformation:
         pictures that nothing scales.
     defines_mb_size : bool
         Of a stream of a custom deserializer: whether its samples alone are counted for the size of minibatches.
+    classes : sequence of str
+        Of a stream of classes: their names in the order of their numbers, where the data have names.
 
     Examples
     --------
@@ -240,6 +242,7 @@ class StreamInformation:
     dtype: np.dtype[np.float32 | np.float64]
     shape: tuple[int, ...]
     defines_mb_size: bool
+    classes: tuple[str, ...] = dataclasses.field(repr=False)
 
     def __init__(
         self,
@@ -249,6 +252,7 @@ class StreamInformation:
         dtype: DTypeLike = np.float32,
         shape: SupportsIndex | Sequence[SupportsIndex] = (),
         defines_mb_size: bool = False,
+        classes: Sequence[str] = (),
     ) -> None:
         if storage_format not in ("dense", "sparse"):
             raise ConfigError(f"found the storage format {storage_format!r}, expected `dense` or `sparse`")
@@ -260,6 +264,7 @@ class StreamInformation:
             ("dtype", np.dtype(dtype)),
             ("shape", _dims(shape, or_open=True)),
             ("defines_mb_size", defines_mb_size),
+            ("classes", tuple(classes)),
         ):
             object.__setattr__(self, attribute, value)
 

@@ -25,6 +25,8 @@ __all__ = [
     "cast",
     "color",
     "crop",
+    "decode",
+    "decode_image",
     "horizontal_flip",
     "intensity",
     "mean",
@@ -243,6 +245,64 @@ def random_resized_crop(
         aspectRatio=_unless([3 / 4, 4 / 3], _range("aspect_ratio", aspect_ratio)),
         seed=seed,
     )
+
+
+@suggests_arguments
+def decode(
+    *,
+    grayscale: bool = False,
+    channel_order: str = "bgr",
+    exif_orientation: str = "auto",
+    max_pixels: int = 268435456,
+    truncated: bool = False,
+    jpeg_scale: int = 1,
+) -> dict[str, Any]:
+    """Decode files of pictures to the pixels of CNTK, as the first transform of pictures in a prepared dataset.
+
+    Deserializers of pictures do so by themselves.
+
+    Parameters
+    ----------
+    grayscale : bool
+        Decode to one channel. Default False.
+    channel_order : {"bgr", "rgb"}
+        The order of a pixel's three channels. Default ``"bgr"``.
+    exif_orientation : {"auto", "apply", "ignore"}
+        Whether JPEGs are turned as their EXIF data say: ``"auto"`` turns those in files of their own alone. Default
+        ``"auto"``.
+    max_pixels : int
+        The largest picture, in pixels, that is decoded; a larger one is a fault. Default 268435456.
+    truncated : bool
+        Decode a JPEG that was cut off as far as it goes; otherwise it is a fault. Default False.
+    jpeg_scale : int
+        Decode JPEGs to 1, 1/2, 1/4 or 1/8 of their size: 1, 2, 4 or 8. Pixels are others than those of :func:`scale`.
+        Default 1.
+    """
+    return _section(
+        "Decode",
+        grayscale=_unless(False, grayscale),
+        channelOrder=_unless("bgr", channel_order),
+        exifOrientation=_unless("auto", exif_orientation),
+        maxPixels=_unless(268435456, max_pixels),
+        truncated=_unless(False, truncated),
+        jpegScale=_unless(1, jpeg_scale),
+    )
+
+
+@suggests_arguments
+def decode_image(channels: int = 0, *, max_pixels: int = 268435456) -> dict[str, Any]:
+    """Decode files of pictures to the pixels of ``tf.io.decode_image``, as the first transform of a stream.
+
+    Pictures of prepared datasets are decoded so by themselves.
+
+    Parameters
+    ----------
+    channels : int
+        The channels of a pixel: 1 gray, 3 colour, 4 colour and alpha; 0 is as each file has them. Default 0.
+    max_pixels : int
+        As in :func:`decode`. Default 268435456.
+    """
+    return _section("DecodeImage", channels=_unless(0, channels), maxPixels=_unless(268435456, max_pixels))
 
 
 def transpose() -> dict[str, Any]:

@@ -6,6 +6,7 @@ import base64
 import inspect
 import pickle
 import re
+import struct
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
@@ -13,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from prepare import tensor, write_dataset
 
 import tesson
 from tesson import (
@@ -24,6 +26,7 @@ from tesson import (
     StreamDef,
     StreamDefs,
     StreamInformation,
+    TFDSDeserializer,
     UserTransform,
     _tesson,
     transforms,
@@ -42,6 +45,8 @@ FUNCTIONS: list[tuple[Callable[..., dict[str, Any]], str, tuple[Any, ...]]] = [
     (transforms.random_resized_crop, "RandomResizedCrop", ()),
     (transforms.transpose, "Transpose", ()),
     (transforms.cast, "Cast", ()),
+    (transforms.decode, "Decode", ()),
+    (transforms.decode_image, "DecodeImage", ()),
 ]
 NAMES = [name for _, name, _ in FUNCTIONS]
 
@@ -182,6 +187,51 @@ def test_options_reach_the_deserializer(files: Path) -> None:
         read(ImageDeserializer("list.txt", streams(), strict_labels=True, comments=True))
 
 
+@pytest.mark.parametrize("name", ["table.csv", "table.jsonl"])
+def test_maps_may_be_tables_with_classes_by_name(files: Path, name: str) -> None:
+    rows = [("0.ppm", "dog"), ("1.ppm", "cat"), ("2.ppm", "dog")]
+    if name == "table.csv":
+        (files / name).write_text("what,file\n" + "".join(f"{what},{file}\n" for file, what in rows))
+    else:
+        (files / name).write_text("".join(f'{{"what": "{what}", "file": "{file}"}}\n' for file, what in rows))
+    given = StreamDefs(features=StreamDef("image"), labels=StreamDef("label"))
+    deserializer = ImageDeserializer(name, given, path_column="file", label_column="what")
+    assert read(deserializer)["labels"].class_indices.tolist() == [1, 0, 1]
+    with MinibatchSource(deserializer) as source:
+        assert source.streams.labels.shape == (2,)
+        assert source.streams.labels.classes == ("cat", "dog")
+        assert source.streams.features.classes == ()
+
+
+def test_a_folder_for_each_class_needs_no_map(files: Path) -> None:
+    for number, folder in enumerate(["b", "a", "b"]):
+        (files / "all" / folder).mkdir(parents=True, exist_ok=True)
+        (files / f"{number}.ppm").rename(files / "all" / folder / f"{number}.ppm")
+    minibatch = read(ImageDeserializer("all").map_features("x").map_labels("y"))
+    assert minibatch["x"].samples[:, 0, 0, 0].tolist() == [80, 0, 160]
+    assert minibatch["y"].class_indices.tolist() == [0, 1, 1]
+
+
+def test_pictures_of_prepared_datasets_have_the_same_transforms(files: Path) -> None:
+    shape = {"dimensions": ["-1", "-1", "3"]}
+    features = {"image": {"pythonClassName": "Image", "image": {"shape": shape, "dtype": "uint8"}}, "label": tensor("int64")}
+    # A BMP file of the picture: rows from below, of six pixels and two bytes more.
+    rows = b"".join(row.tobytes() + b"\0\0" for row in picture(1)[::-1])
+    header = struct.pack("<2sIII IiiHHIIIIII", b"BM", 54 + len(rows), 0, 54, 40, 6, 4, 1, 24, 0, len(rows), 0, 0, 0, 0)
+    write_dataset(files / "d" / "1.0.0", features, {"train": [[{"image": header + rows, "label": 3}]]})
+
+    def first(*given: Any) -> NDArray[Any]:
+        streams = StreamDefs(image=StreamDef(transforms=given), label=StreamDef(shape=5, is_sparse=True))
+        samples: NDArray[Any] = read(TFDSDeserializer("d/1.0.0", streams, split="train"))["image"].samples[0]
+        return samples
+
+    crop = transforms.crop(crop_size=(2, 3))
+    cut = picture(1)[:3, 2:4]
+    assert np.array_equal(first(crop), cut[:, :, ::-1]), "red is first, as TensorFlow has it"
+    assert np.array_equal(first(transforms.decode(), crop), cut)
+    assert np.array_equal(first(transforms.decode_image(channels=3), crop, transforms.transpose()), cut[:, :, ::-1].transpose(2, 0, 1))
+
+
 def test_ten_views_are_ten_sequences() -> None:
     given = streams(transforms.crop(crop_type="MultiView10", crop_size=(2, 3)))
     assert read(ImageDeserializer("map.txt", given)).num_sequences == 30
@@ -213,7 +263,7 @@ def test_a_run_goes_on_with_the_same_random_pictures() -> None:
         ({"x": StreamDef("picture")}, "streams.x.field", "found the field 'picture', expected `image` or `label`"),
         ({"y": StreamDef("label", 3)}, "streams", "no stream of pictures"),
         ({"x": StreamDef("image", (3, 2, 2))}, "streams.x.shape", "the shape that their transforms give them"),
-        ({"x": StreamDef("image"), "y": StreamDef("label")}, "streams.y.shape", "expected the number of classes"),
+        ({"x": StreamDef("image"), "y": StreamDef("label", (2, 3))}, "streams.y.shape", "expected the number of classes"),
         ({"x": StreamDef("image"), "y": StreamDef("image")}, "streams.y.field", "found `x` and `y`"),
         ({"x": StreamDef("image", defines_mb_size=True)}, "streams.x.defines_mb_size", "leave it out"),
     ],
@@ -262,7 +312,8 @@ def test_deserializers_show_what_would_rebuild_them() -> None:
 @pytest.mark.parametrize(("function", "kind", "required"), FUNCTIONS, ids=NAMES)
 def test_every_option_of_a_transform_is_a_keyword(function: Any, kind: str, required: tuple[Any, ...]) -> None:
     assert function(*required)["type"] == kind
-    assert getattr(ImageDeserializer, function.__name__) is function
+    # Deserializers of pictures decode by themselves.
+    assert kind.startswith("Decode") or getattr(ImageDeserializer, function.__name__) is function
     others = {"filename": "meanFile"}
     keywords = {others.get(name) or camel_case(name) for name in inspect.signature(function).parameters}
     assert keywords == {row["name"] for row in _tesson.transform_table(kind)}
@@ -290,8 +341,9 @@ def test_documented_words_and_defaults_are_those_of_the_table(
         # The defaults of the signature, of the documentation and of the table are the same.
         default = re.search(r"Default\s+(?:``)?\"?(.+?)\"?(?:``)?\.(?:\s|$)", entry[2])
         assert default is not None, name
-        if isinstance(parameter.default, str):
-            assert (default[1], row["default"].lower()) == (parameter.default, parameter.default), name
+        if isinstance(parameter.default, str | bool):
+            in_signature = str(parameter.default).lower()
+            assert (default[1].lower(), row["default"].lower()) == (in_signature, in_signature), name
         else:
             in_table = [float(number) for number in row["default"].split(":")]
             assert in_table == np.atleast_1d(parameter.default).tolist(), name
