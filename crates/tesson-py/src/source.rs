@@ -34,6 +34,9 @@ fn check_shapes(
     Ok(())
 }
 
+/// Name, shape of a sample, NumPy's name of the type, whether it is sparse, and names of classes.
+type StreamParts<'a> = (&'a str, Vec<i64>, &'static str, bool, &'a [String]);
+
 /// A source of minibatches.
 #[pyclass(frozen, module = "tesson._tesson")]
 pub struct Source {
@@ -254,9 +257,8 @@ impl Source {
         })
     }
 
-    /// Name, shape of a sample, NumPy's name of the type, whether it is sparse, and names of classes, of each stream.
-    /// Dimensions that each minibatch has for itself are -1.
-    fn streams(&self) -> Vec<(&str, Vec<i64>, &'static str, bool, &[String])> {
+    /// All streams. Dimensions that each minibatch has for itself are -1.
+    fn streams(&self) -> Vec<StreamParts<'_>> {
         let dims = |(stream, shape): (&StreamInfo, &SampleShape)| {
             let dims = shape.as_deref().unwrap_or(stream.shape.dims());
             dims.iter().map(|&n| if n == 0 { -1 } else { n as i64 }).collect()
