@@ -85,12 +85,16 @@ impl Growth {
         self.runs.last().map_or(0, |(run, _)| run.bytes as usize)
     }
 
-    /// Takes the right to cut, if another byte run is wanted within `ahead` byte runs of the planner.
-    pub(super) fn start_cut(&mut self, ahead: u32, at_once: usize) -> Option<Option<ByteRun>> {
-        let near = self.runs.len() as u64 <= u64::from(self.reached) + u64::from(ahead);
-        if self.ended || self.failed.is_some() || self.under_way >= at_once || !(near || self.wanted) {
-            return None;
-        }
+    /// Whether another byte run may be cut: the last one has been, and the planner is within so many byte runs per thread.
+    pub(super) fn may_cut(&self, threads: usize) -> bool {
+        let ahead = 1 + 2 * threads as u64;
+        let near = self.runs.len() as u64 <= u64::from(self.reached) + ahead;
+        let is_over = self.ended || self.failed.is_some();
+        !is_over && self.under_way <= threads && (near || self.wanted) && self.cutter.is_some()
+    }
+
+    /// Takes the right to cut: returns the last byte run that was cut.
+    pub(super) fn start_cut(&mut self) -> Option<Option<ByteRun>> {
         let after = self.cutter.take()?;
         self.under_way += 1;
         Some(after)

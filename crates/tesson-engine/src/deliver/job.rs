@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 
 use tesson_core::{ByteRun, Chunk, ChunkAccess, Scratch};
 
+use super::growth::Growth;
 use super::plan::PLANNED_AT_ONCE;
 use super::ticket::{Ticket, Work};
 use super::{
@@ -196,7 +197,8 @@ impl Shared {
     }
 
     fn pick_cut(&self, state: &mut State) -> Option<Job> {
-        if state.outgrown {
+        let may_cut = |growth: &Growth| growth.may_cut(self.setup.threads);
+        if state.outgrown || !state.growth.as_ref().is_some_and(may_cut) {
             return None;
         }
         let reserve = state.reserved(self.idle_bytes(), &self.setup);
@@ -217,7 +219,7 @@ impl Shared {
             self.done.notify_all();
             return None;
         }
-        let after = growth.start_cut(1 + 2 * self.setup.threads as u32, 1 + self.setup.threads)?;
+        let after = growth.start_cut()?;
         state.loading += 1;
         Some(Job::Cut(after))
     }
