@@ -9,6 +9,7 @@ use tesson_core::{
 };
 
 use crate::SourceConfig;
+use crate::source::DeserializerConfig;
 
 /// What is done with the samples of streams: for each stream its transforms, in order.
 #[derive(Clone, Debug, Default)]
@@ -89,6 +90,30 @@ fn list(value: &Value, path: &str) -> Result<Vec<TransformConfig>, ConfigError> 
 }
 
 impl SourceConfig {
+    /// An error of a stream's transforms, at the section of the deserializer that lists them, unless the reader's option does.
+    #[must_use]
+    pub fn located(&self, mut e: ConfigError) -> ConfigError {
+        let Some(stream) = e.path.strip_prefix("transforms.") else { return e };
+        if self.transforms.0.iter().any(|(name, _)| name == stream) {
+            return e;
+        }
+        let inner = |value: Option<&Value>, name: &str| match value {
+            Some(Value::Section(section)) => section.get(name).cloned(),
+            _ => None,
+        };
+        let lists = |d: &&DeserializerConfig| {
+            let section = inner(d.options.get("input"), stream);
+            inner(section.as_ref(), "transforms").is_some()
+        };
+        match self.deserializers.iter().find(lists) {
+            Some(d) => {
+                e.path = format!("{}.input.{stream}.transforms", d.path);
+                d.located(e)
+            }
+            None => e,
+        }
+    }
+
     /// Makes the transforms of all streams: those that the streams' sections name, then those of the reader.
     ///
     /// # Errors

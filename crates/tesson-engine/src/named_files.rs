@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tesson_core::{Error, ListedAt, NamedResource, NamedResources, StoreError};
+use tesson_core::{Error, ListedAt, NamedResource, NamedResources, StoreError, StoreErrorKind};
 
 use crate::archive::Archive;
 use crate::store::{OpenResources, Resource, Store};
@@ -88,8 +88,18 @@ impl NamedFiles {
     pub(crate) fn open(&self, number: u32) -> Result<Opened<'_>, StoreError> {
         match self.names.get(number) {
             NamedResource::File { path, at } => self.file(number, path, at).map(Opened::File),
-            NamedResource::Member { archive, name, .. } => {
-                let archive = self.archive(archive)?;
+            NamedResource::Member { archive, name, at } => {
+                let archive = match self.archive(archive) {
+                    // A file whose name looks like that of a member.
+                    Err(e) if e.kind() == StoreErrorKind::NotFound => {
+                        let path = self.path(number);
+                        return self
+                            .file(number, &path.to_string_lossy(), at)
+                            .map(Opened::File)
+                            .map_err(|_| e);
+                    }
+                    archive => archive?,
+                };
                 let size = archive.size(name).map_err(|e| self.error(number, None, e))?;
                 Ok(Opened::Member { archive, name, size })
             }

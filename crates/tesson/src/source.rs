@@ -426,5 +426,8 @@ fn assemble(
         faults: engine::FaultRules { share: config.max_error_share, report: config.quarantine.clone() },
         only_checked,
     };
-    engine::Source::open_with(spec, store, canceller)
+    engine::Source::open_with(spec, store, canceller).map_err(|e| match e {
+        Error::Config(e) => config.located(e).into(),
+        other => other,
+    })
 }

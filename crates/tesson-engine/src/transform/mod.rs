@@ -211,7 +211,11 @@ fn next_step(before: &[Step], transform: &Arc<dyn Transform>, stream: &StreamInf
     let name = transform.name();
     let input = before.last().map_or_else(|| SampleType::of(stream), |step| step.output.clone());
     let position = before.last().map_or(0, |step| step.position + step.transform.n_steps());
-    let step = Step::new(transform, input, position).map_err(|e| format!("`{name}`: {e}"))?;
+    let step =
+        Step::new(transform, input, position).map_err(|e| match e.starts_with(&format!("`{name}`")) {
+            true => e,
+            false => format!("`{name}`: {e}"),
+        })?;
     if step.output.sparse && !transform.takes_sparse() {
         return Err(format!("`{name}` transforms dense streams, this one is sparse"));
     }

@@ -118,6 +118,41 @@ fn members_of_archives_are_pictures() {
 }
 
 #[test]
+fn a_file_may_be_called_like_a_member_of_an_archive() {
+    let store =
+        store(&[("map.txt", "photos@/a.ppm\t1\nphotos@/b.ppm\t2\n")]).with("photos@/a.ppm", ppm(2, 40));
+    let mut source = open(&store, "", r#""randomize": false"#).unwrap();
+    assert_eq!(pairs(&source.next_minibatch(1).unwrap().expect("the first")), [(40, 1)]);
+    let error = source.next_minibatch(1).unwrap_err().to_string();
+    assert!(error.starts_with("photos") && error.contains("line 2 of map.txt lists it"), "{error}");
+}
+
+#[test]
+fn a_check_decodes_all_pictures_and_lists_every_bad_one() {
+    let mut archive = zip::Writer::default();
+    archive.store("good.ppm", &ppm(2, 20));
+    archive.deflate("cut.ppm", &ppm(2, 21)[..14]);
+    let map = "0.ppm\t0\nnone.ppm\t1\ncut.ppm\t2\na.zip@/good.ppm\t3\na.zip@/none.ppm\t4\na.zip@/cut.ppm\t5\n1.ppm\t6\n";
+    let store =
+        store(&[("map.txt", map)]).with("cut.ppm", *b"P6 9 9 255\n12").with("a.zip", archive.finish());
+    for threads in [1, 3] {
+        let text = format!(
+            r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", "input": {{
+                "x": {{"transforms": []}}, "y": {{"labelDim": 10}}}}}}], "threads": {threads}}}"#
+        );
+        let mut found = Vec::new();
+        let mut each = |error: &tesson::DataError, _: Severity| found.push(error.to_string());
+        let mut source = Source::open_to_check_in(&from_json(&text).unwrap(), &store).unwrap();
+        let checked = source.check(&mut each).unwrap();
+        let names = ["none.ppm", "cut.ppm", "a.zip@/none.ppm", "a.zip@/cut.ppm"];
+        assert_eq!((found.len(), checked.faults, checked.sequences), (4, 4, 7), "{found:?}");
+        for ((error, name), line) in found.iter().zip(names).zip([2, 3, 5, 6]) {
+            assert!(error.starts_with(name) && error.contains(&format!("line {line} of map.txt")), "{error}");
+        }
+    }
+}
+
+#[test]
 fn a_picture_that_cannot_be_had_is_an_error_or_left_out() {
     let store = |map: &str| store(&[("map.txt", map)]).with("bad.ppm", *b"P6 9 9 255\n12");
     for bad in ["none.ppm", "bad.ppm"] {
@@ -302,10 +337,10 @@ fn pictures_stay_bytes_where_that_is_asked_for() {
     }
     let error = |stream: &str| delivered(stream).expect_err("refused").to_string();
     let found = error(r#""dtype": "uint8", "transforms": [{"type": "Color", "contrastRadius": 0.5}]"#);
-    assert!(
-        found.contains("samples are float32 ?x?x3 at last, and `dtype` of the stream is uint8"),
-        "{found}"
-    );
+    assert!(found.starts_with("deserializers[0].input.x.transforms: samples are float32 ?x?x3"), "{found}");
+    let found = error(r#""transforms": [{"type": "Scale", "width": 2, "height": 2, "channels": 1}]"#);
+    let expected = "deserializers[0].input.x.transforms: `Scale` is for 1 channels, the picture has 3";
+    assert!(found.starts_with(expected), "{found}");
     let found = error(r#""dtype": "float32", "transforms": []"#);
     assert!(found.contains("deserializers[0].input.x.dtype") && found.contains("uint8"), "{found}");
 }
