@@ -5,6 +5,7 @@
 
 mod convert;
 mod corpus;
+mod images;
 mod tfds;
 
 use std::path::{Path, PathBuf};
@@ -74,7 +75,11 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
             report("convert", kind, &words, (0..options.rounds).map(round).collect::<Result<_, _>>()?);
         }
         ["tfds", rest @ ..] if tfds::run(rest)? => {}
-        _ => return Err(format!("{USAGE}\nprepared datasets:{}", tfds::USAGE).into()),
+        ["images", rest @ ..] if images::run(rest)? => {}
+        _ => {
+            let usage = format!("{USAGE}\nprepared datasets:{}\npictures:{}", tfds::USAGE, images::USAGE);
+            return Err(usage.into());
+        }
     }
     Ok(())
 }
@@ -137,7 +142,7 @@ fn config(kind: Kind, file: &str, options: &Options) -> Value {
     config
 }
 
-fn open(config: &Value) -> Result<Source, tesson::Error> {
+pub(crate) fn open(config: &Value) -> Result<Source, tesson::Error> {
     Source::open(&tesson::config::from_json(&config.to_string())?)
 }
 
@@ -222,7 +227,7 @@ pub(crate) fn report(what: &str, kind: &str, words: &[&str], results: Vec<Vec<(&
     println!("{line}");
 }
 
-fn round(x: f64) -> f64 {
+pub(crate) fn round(x: f64) -> f64 {
     (x * 1000.0).round() / 1000.0
 }
 

@@ -90,7 +90,13 @@ pub(crate) fn bench(arguments: &[String]) -> ExitCode {
         return ExitCode::FAILURE;
     }
     let layers = ["bench", "--package", "tesson-formats", "--package", "tesson-plan", "--benches"];
-    exit(KINDS.iter().all(|kind| bench_one(kind, megabytes)) && tee(&mut cargo(&layers)).success)
+    let pictures = target().join("bench/jpegs").to_string_lossy().into_owned();
+    exit(
+        KINDS.iter().all(|kind| bench_one(kind, megabytes))
+            && tesson_bench(&["images", "make", &pictures])
+            && tesson_bench(&["images", "measure", &pictures])
+            && tee(&mut cargo(&layers)).success,
+    )
 }
 
 fn bench_one(kind: &str, megabytes: &str) -> bool {

@@ -130,7 +130,7 @@ pub(super) fn write(content: Content, folder: &Path, megabytes: u64) -> Answer<(
 }
 
 /// A JPEG of quality 90 of shapes in colours with some grain: about 80 kB, as photographs of this size have.
-fn picture(random: &mut Random) -> std::io::Result<Vec<u8>> {
+pub(crate) fn picture(random: &mut Random) -> std::io::Result<Vec<u8>> {
     let mut pixels = vec![0_u8; WIDTH * HEIGHT * 3];
     let waves: Vec<[f64; 4]> = (0..9)
         .map(|_| [random.unit() * 0.2, random.unit() * 0.2, random.unit() * 6.0, 10.0 + 25.0 * random.unit()])
