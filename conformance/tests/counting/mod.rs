@@ -1,5 +1,8 @@
 //! An allocator that counts, for test binaries of their own: it sees everything that is allocated in the process.
 
+// Each binary uses a part.
+#![allow(dead_code)]
+
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,11 +11,13 @@ struct Counting;
 
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
+static TOTAL: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call goes to the system's allocator unchanged; only numbers are kept beside it. Measured reason: there
 // is no other way to see what is allocated.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        TOTAL.fetch_add(layout.size(), Ordering::Relaxed);
         PEAK.fetch_max(NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps to the contract of `alloc`, which is passed on.
         unsafe { System.alloc(layout) }
@@ -40,4 +45,11 @@ pub(crate) fn peak<T>(job: impl FnOnce() -> T) -> (T, usize) {
     PEAK.store(before, Ordering::Relaxed);
     let answer = job();
     (answer, PEAK.load(Ordering::Relaxed).saturating_sub(before))
+}
+
+/// What `job` answers, and how much it allocated altogether, in bytes.
+pub(crate) fn total<T>(job: impl FnOnce() -> T) -> (T, usize) {
+    let before = TOTAL.load(Ordering::Relaxed);
+    let answer = job();
+    (answer, TOTAL.load(Ordering::Relaxed) - before)
 }
