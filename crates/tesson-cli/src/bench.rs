@@ -41,6 +41,8 @@ struct Figures {
     blocks: u64,
     stalls: u64,
     stalled: Duration,
+    /// JPEG files decoded without SIMD.
+    plain_jpegs: u64,
 }
 
 fn measure(args: &BenchArgs, config: &SourceConfig, demand: Demand) -> Result<Figures, Failure> {
@@ -70,6 +72,7 @@ fn measure(args: &BenchArgs, config: &SourceConfig, demand: Demand) -> Result<Fi
         blocks: stats.peak_resident_bytes,
         stalls: stats.stalls - before.stalls,
         stalled: Duration::from_micros(stats.stalled_us - before.stalled_us),
+        plain_jpegs: stats.plain_jpegs,
     })
 }
 
@@ -108,21 +111,23 @@ impl Figures {
             "peakBlockBytes": self.blocks,
             "stalls": self.stalls,
             "stalledSeconds": self.stalled.as_secs_f64(),
+            "plainJpegs": self.plain_jpegs,
         });
         let counts = [(minibatches, "minibatch"), (sequences, "sequence"), (samples, "sample")];
         let [minibatches, sequences, samples] = counts.map(|(n, noun)| counted(n, noun));
         let rates = [(minibatch_rate, "minibatch"), (sample_rate, "sample")];
         let [minibatch_rate, sample_rate] = rates.map(|(n, noun)| counted(n as u64, noun));
-        out.answer(
-            &json,
-            &[
-                ("opening", ms(self.opening)),
-                ("first", format!("minibatch after {}", ms(self.first))),
-                ("then", format!("{minibatches}, {sequences}, {samples} in {seconds:.3} s")),
-                ("rate", format!("{minibatch_rate}/s, {sample_rate}/s")),
-                ("read", format!("{}, {} of blocks in memory at most", size(self.bytes), size(self.blocks))),
-                ("waited", format!("{}, {} in all", counted(self.stalls, "time"), ms(self.stalled))),
-            ],
-        )
+        let mut pairs = vec![
+            ("opening", ms(self.opening)),
+            ("first", format!("minibatch after {}", ms(self.first))),
+            ("then", format!("{minibatches}, {sequences}, {samples} in {seconds:.3} s")),
+            ("rate", format!("{minibatch_rate}/s, {sample_rate}/s")),
+            ("read", format!("{}, {} of blocks in memory at most", size(self.bytes), size(self.blocks))),
+            ("waited", format!("{}, {} in all", counted(self.stalls, "time"), ms(self.stalled))),
+        ];
+        if self.plain_jpegs > 0 {
+            pairs.push(("slow", tesson::kernels::jpeg_decoding().to_string()));
+        }
+        out.answer(&json, &pairs)
     }
 }

@@ -9,6 +9,8 @@ pub struct DecodeWarnings {
     pub first: Option<String>,
     /// Inputs that were skipped because no stream asks for them.
     pub skipped: u64,
+    /// JPEG files that were decoded without SIMD, because the library was built without it.
+    pub plain_jpegs: u64,
 }
 
 impl DecodeWarnings {
@@ -16,6 +18,7 @@ impl DecodeWarnings {
     pub fn merge(&mut self, other: DecodeWarnings) {
         self.count += other.count;
         self.skipped += other.skipped;
+        self.plain_jpegs += other.plain_jpegs;
         self.first = self.first.take().or(other.first);
     }
 }

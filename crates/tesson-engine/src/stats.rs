@@ -79,12 +79,19 @@ counters! {
     warnings,
     /// Inputs of rows that no stream asks for.
     skipped_inputs,
+    /// JPEG files that transforms decoded without SIMD, because the assembler `nasm` was missing when Tesson was built.
+    plain_jpegs,
 }
 
 impl Counters {
     /// Counts decoding warnings, and logs the first.
     pub(crate) fn note_warnings(&self, scratch: &mut Scratch) {
-        let DecodeWarnings { count, first, skipped } = std::mem::take(&mut scratch.warnings);
+        let DecodeWarnings { count, first, skipped, plain_jpegs } = std::mem::take(&mut scratch.warnings);
+        if plain_jpegs > 0 && self.plain_jpegs.fetch_add(plain_jpegs, Ordering::Relaxed) == 0 {
+            tracing::warn!(
+                "JPEG is decoded without SIMD, which is slower: `nasm` was missing when Tesson was built"
+            );
+        }
         if count > 0 && self.warnings.fetch_add(count, Ordering::Relaxed) == 0 {
             tracing::warn!(
                 "{}; further warnings of this kind are counted but not logged",

@@ -9,6 +9,7 @@ use tesson_core::{
 };
 
 use crate::decode::{Depth, Want, decode};
+use crate::jpeg_decoding::note_plain;
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "DecodeImage",
@@ -96,11 +97,12 @@ impl Transform for ImageDecoder {
         input: Input<'_>,
         mut output: Output<'_>,
         _: &mut Draw<'_>,
-        _: &mut Scratch,
+        scratch: &mut Scratch,
     ) -> Result<(), UserError> {
         let (InputValues::Encoded(file), OutputValues::U8(out)) = (input.values, &mut output.values) else {
             return Err("it takes encoded bytes".into());
         };
+        note_plain(file, &mut scratch.warnings);
         let shape = self.decode(file, out)?;
         output.set_shape(&shape);
         Ok(())

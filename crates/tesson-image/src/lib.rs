@@ -16,6 +16,7 @@ pub mod encode;
 mod horizontal_flip;
 pub mod imdecode;
 mod intensity;
+mod jpeg_decoding;
 mod mean;
 mod normalize;
 mod options;
@@ -25,6 +26,7 @@ mod scale;
 pub mod transform;
 mod transpose;
 
+pub use jpeg_decoding::{JpegDecoding, jpeg_decoding};
 use tesson_core::TransformFormat;
 
 /// Every transform of this crate.

@@ -97,10 +97,11 @@ pub mod deserializer {
     }
 }
 
-/// Which kernels are used: the environment variable `TESSON_KERNELS`.
+/// Which kernels are used: the environment variable `TESSON_KERNELS`, and how JPEG files are decoded.
 pub mod kernels {
     pub use tesson_core::Kernels;
     pub use tesson_engine::kernels_from_environment as from_environment;
+    pub use tesson_image::{JpegDecoding, jpeg_decoding};
 }
 
 /// The built-in formats and transforms, with those that are not available yet.

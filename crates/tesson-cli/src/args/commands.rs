@@ -5,14 +5,27 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 use tesson::config::Schedule;
 use tesson::files::Existing;
+use tesson::kernels::JpegDecoding;
 
 use super::common::Common;
 use super::examples::*;
 use super::values::{positive, schedule, seconds, start, whole};
 
+/// What `--version` prints after the name; `-V` prints the number alone.
+const LONG_VERSION: &str = match tesson::kernels::jpeg_decoding() {
+    JpegDecoding::Simd => concat!(env!("CARGO_PKG_VERSION"), "\nJPEG is decoded with SIMD"),
+    JpegDecoding::Plain => {
+        concat!(
+            env!("CARGO_PKG_VERSION"),
+            "\nJPEG is decoded without SIMD: `nasm` was missing when this was built"
+        )
+    }
+    _ => concat!(env!("CARGO_PKG_VERSION"), "\nJPEG is not decoded: built without the feature `codecs`"),
+};
+
 /// Turns datasets into minibatches: deterministic, exactly resumable, fast.
 #[derive(Debug, Parser)]
-#[command(name = "tesson", version, after_help = EXIT_CODES)]
+#[command(name = "tesson", version, long_version = LONG_VERSION, after_help = EXIT_CODES)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub(crate) command: Command,

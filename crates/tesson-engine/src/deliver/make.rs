@@ -98,6 +98,7 @@ impl Shared {
         }
         let sequences = (work.items.as_slice(), sources.as_slice(), places.as_slice());
         self.setup.transforms.apply(streams, keys, sequences, &mut worker.chains, &self.pools)?;
+        worker.chains.note_warnings(&self.setup.counters);
         drop(sources);
         fetched.into_iter().for_each(|chunk| self.chunk_pool.give(chunk));
         let counters = &self.setup.counters;

@@ -13,6 +13,7 @@ use tesson_core::{
 
 use super::draws::SequenceDraws;
 use crate::minibatch::Floats;
+use crate::stats::Counters;
 
 /// One transform of a stream, and what is known before any data of what goes in and comes out.
 pub(super) struct Step {
@@ -120,6 +121,11 @@ pub(crate) struct ChainMemory {
 }
 
 impl ChainMemory {
+    /// Counts what transforms found worth mentioning.
+    pub(crate) fn note_warnings(&mut self, counters: &Counters) {
+        self.scratch.iter_mut().for_each(|scratch| counters.note_warnings(scratch));
+    }
+
     /// The scratch memory of a step.
     pub(super) fn scratch(&mut self, number: usize) -> &mut Scratch {
         if self.scratch.len() <= number {

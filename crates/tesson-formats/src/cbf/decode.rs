@@ -216,7 +216,11 @@ impl<'r, E: Real> Decoder<'r, E> {
             let (file, at) = (self.rules.file.display(), self.first_other);
             format!("{file} (byte {at}): the length of the sequence is not that of its longest stream, it counts as it is")
         });
-        scratch.warnings.merge(DecodeWarnings { count: self.other_lengths, first, skipped: 0 });
+        scratch.warnings.merge(DecodeWarnings {
+            count: self.other_lengths,
+            first,
+            ..DecodeWarnings::default()
+        });
         let spare = &mut self.spare;
         *out = Chunk {
             n_sequences: self.lengths.len() as u32,

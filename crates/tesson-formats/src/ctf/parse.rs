@@ -274,7 +274,12 @@ impl<'r, E: Real> Decoder<'r, E> {
             let what = odd.describe(self.rules);
             format!("{} (byte {at}): {what}", self.rules.file.display())
         });
-        scratch.warnings.merge(DecodeWarnings { count: self.odd.0, first, skipped: self.skipped });
+        scratch.warnings.merge(DecodeWarnings {
+            count: self.odd.0,
+            first,
+            skipped: self.skipped,
+            ..DecodeWarnings::default()
+        });
     }
 
     /// Every row that counts is a sequence.
