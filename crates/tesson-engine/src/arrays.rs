@@ -17,12 +17,12 @@ pub(crate) struct Arrays {
 }
 
 impl Arrays {
-    /// Arrays that nobody will use again.
+    /// Arrays that are not used again.
     pub(crate) fn new(streams: Vec<StreamBatch>, keys: BatchKeys) -> Arrays {
         Arrays { streams, keys, pool: Weak::new() }
     }
 
-    /// Takes them apart: each is somebody's own from now on.
+    /// Takes them apart: they do not come back to the pool.
     pub(crate) fn into_parts(mut self) -> (Vec<StreamBatch>, BatchKeys) {
         self.pool = Weak::new();
         (std::mem::take(&mut self.streams), std::mem::take(&mut self.keys))

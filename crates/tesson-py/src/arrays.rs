@@ -250,7 +250,7 @@ fn scatter<T: Copy>(row: &mut [T], columns: Option<&[i32]>, values: Option<&[T]>
     Some(())
 }
 
-/// Arrays are writable: whoever writes nonsense into `indptr` or `indices` gets it told, not a crash.
+/// Arrays are writable: nonsense in `indptr` or `indices` is an error, not a crash.
 fn changed() -> PyErr {
     PyIndexError::new_err("`indptr` or `indices` have been overwritten with numbers outside of the samples")
 }

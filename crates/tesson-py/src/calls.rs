@@ -16,7 +16,7 @@ use tesson::deserializer::user::UserError;
 
 use crate::errors::misuse;
 
-/// How long the end of the interpreter, and whoever closes a source, waits for a user's code to return.
+/// How long the end of the interpreter, and closing a source, wait for a user's code to return.
 pub(crate) const PATIENCE_WITH_USERS: Duration = Duration::from_secs(1);
 
 static ENDING: AtomicBool = AtomicBool::new(false);

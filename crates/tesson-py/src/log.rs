@@ -81,7 +81,7 @@ impl Visit for Text {
     }
 }
 
-/// Listens from now on, unless somebody in this process listens already.
+/// Listens from now on, unless other code in this process listens already.
 pub(crate) fn install() {
     // The error says that another subscriber is there: an earlier call's, or one that the program has chosen.
     let _ = tracing::subscriber::set_global_default(Forwarder);

@@ -50,7 +50,7 @@ pub struct Source {
     trace_level: u8,
     /// Whether the configuration was made of keyword arguments, in whose spelling errors then are.
     by_keywords: bool,
-    /// Whether worker threads call a user's code, which nobody can call off.
+    /// Whether worker threads call a user's code, which cannot be cancelled.
     user_code: bool,
     /// What that code may not call.
     owner: Owner,
@@ -96,7 +96,7 @@ impl Drop for Source {
         }
         self.canceller.cancel();
         if self.user_code {
-            // Python may find this garbage in a thread of the source itself: waiting is somebody else's.
+            // Python may find this garbage in a thread of the source itself: another thread has to wait.
             end_in_the_background(source);
             return;
         }
@@ -132,7 +132,7 @@ fn end_in_the_background(source: tesson::Source) -> mpsc::Receiver<()> {
     let (over, heard) = mpsc::channel();
     std::thread::spawn(move || {
         drop(source);
-        // Nobody has to listen.
+        // The receiver may be gone.
         let _ = over.send(());
     });
     heard
@@ -148,7 +148,7 @@ fn open_attentively(
     let (done, opened) = mpsc::channel();
     let theirs = canceller.clone();
     std::thread::spawn(move || {
-        // A source that nobody waits for any more is dropped here.
+        // A source that no call waits for any more is dropped here.
         let _ = done.send(tesson::Source::open_with(&config, &theirs));
     });
     let panicked =
@@ -382,7 +382,7 @@ impl Source {
             return Ok(());
         }
         self.canceller.cancel();
-        // Somebody who closes wants it closed: this wait is short, because the reader has just been called off.
+        // A closing call should return soon: this wait is short, because the reader has just been called off.
         py.detach(|| match self.turn.remove(&mut || false) {
             // A user's code that does not return would keep its caller here, deaf to Ctrl-C.
             Ok(source) if self.user_code => {

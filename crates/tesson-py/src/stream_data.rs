@@ -26,7 +26,7 @@ pub(crate) struct StreamArrays {
     /// The samples until arrays are made of them.
     packed: Mutex<Option<Samples>>,
     arrays: PyOnceLock<SampleArrays>,
-    /// How truncated sequences lie; others are laid out when somebody asks.
+    /// How truncated sequences lie; others are laid out when they are asked for.
     layout: Option<Layout>,
 }
 

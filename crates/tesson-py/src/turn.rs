@@ -59,7 +59,7 @@ impl<T> Turn<T> {
         Ok(act(thing, interrupted))
     }
 
-    /// Uses the thing if nobody else does, and if it is there.
+    /// Uses the thing if no other thread does, and if it is there.
     pub(crate) fn try_with<R>(&self, act: impl FnOnce(&mut T) -> R) -> Option<R> {
         let taken = {
             let mut place = self.lock();
@@ -75,7 +75,7 @@ impl<T> Turn<T> {
         back.1.as_mut().map(act)
     }
 
-    /// Waits until nobody uses the thing, or for as long as signals can wait.
+    /// Waits until no thread uses the thing, or for as long as signals can wait.
     pub(crate) fn wait(&self) {
         let place = self.lock();
         if matches!(*place, Place::InUse) {
@@ -91,7 +91,7 @@ impl<T> Turn<T> {
         Ok(thing)
     }
 
-    /// Looks at the thing, if nobody uses it.
+    /// Looks at the thing, if no thread uses it.
     pub(crate) fn peek<R>(&self, look: impl FnOnce(&T) -> R) -> Option<R> {
         match &*self.place.try_lock().ok()? {
             Place::Here(thing) => Some(look(thing)),

@@ -42,7 +42,7 @@ pub(crate) fn names(script: &Script) -> Result<(Vec<&str>, Vec<String>), ConfigE
 ///
 /// # Errors
 /// What is no configuration, with file, line and column: brackets and quotes without a match, names without a value and
-/// values without a name, variables that are nowhere or need themselves, and what is larger than anybody means.
+/// values without a name, variables that are nowhere or need themselves, and what is too large to be meant.
 pub fn parse(script: &Script, variables: &Variables<'_>) -> Result<Section, ConfigError> {
     variables::replaced(&parse::parse(script)?, script, variables)
 }

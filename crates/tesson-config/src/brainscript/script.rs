@@ -29,10 +29,10 @@ struct Line {
     number: u32,
 }
 
-/// Files that include files that include files: nobody goes further than this.
+/// Files that include files that include files, so many levels at most.
 const MOST_INCLUDES: usize = 32;
 
-/// Bytes of text; nobody writes more.
+/// Bytes of text, at most.
 const MOST_BYTES: usize = 64 << 20;
 
 impl Script {

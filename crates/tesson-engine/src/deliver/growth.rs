@@ -74,7 +74,7 @@ impl Growth {
             .as_ref()
             .filter(|(at, _)| *at as usize == self.committed() && self.fresh.is_empty())?;
         Some(match e.clone() {
-            // The byte run was cut or decoded before anybody knew the line it begins at.
+            // The byte run was cut or decoded before the line it begins at was known.
             Error::Data(e) => Error::Data(e.lines_down(self.line_of_next())),
             other => other,
         })

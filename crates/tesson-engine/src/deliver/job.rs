@@ -206,7 +206,7 @@ impl Shared {
         // Pieces are larger than they are meant to be where sequences are.
         let run = 4 * (self.setup.run_bytes as usize).max(growth.last_run_bytes() / 2);
         let room = state.used + reserve + run <= self.setup.block_budget;
-        // A minibatch that is planned leaves with the memory it holds before anybody waits for the next one.
+        // A minibatch that is planned leaves with the memory it holds before a caller waits for the next one.
         let forced = growth.wanted && state.loading == 0 && state.tickets.is_empty();
         if !room && !forced {
             return None;

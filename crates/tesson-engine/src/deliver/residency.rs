@@ -266,7 +266,7 @@ impl State {
         self.blocks[block as usize].last_ticket.is_some_and(|last| last >= self.front)
     }
 
-    /// Nobody needs a block for now: it stays while there is room, or goes at once.
+    /// A block is not needed for now: it stays while there is room, or goes at once.
     fn leave(&mut self, number: u32, setup: &PipelineConfig) {
         if !setup.retain {
             return self.evict(number, setup);

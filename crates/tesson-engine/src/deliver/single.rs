@@ -1,5 +1,5 @@
-//! Single sequences beside the plan: what waited in the rows of truncated reading when a state was saved, and what
-//! somebody wants to see.
+//! Single sequences beside the plan: what waited in the rows of truncated reading when a state was saved, and those
+//! that `show` asks for.
 
 use tesson_core::Error;
 use tesson_plan::{BatchPlan, Demand, Planned};

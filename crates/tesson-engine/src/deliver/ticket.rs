@@ -73,7 +73,7 @@ pub(super) struct Held {
 enum Stage {
     /// For the blocks it does not hold yet, and how many those are.
     Waiting(Box<Work>, usize),
-    /// Somebody makes it.
+    /// A worker makes it.
     Making,
     /// It can be handed out.
     Done(Outcome),

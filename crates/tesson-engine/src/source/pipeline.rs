@@ -78,7 +78,7 @@ impl Source {
         switched
     }
 
-    /// Does something that takes long, and calls it off when `interrupted` says so. Nobody else may be reading.
+    /// Does something that takes long, and cancels it when `interrupted` says so. No other call may be reading.
     fn attended(
         &mut self,
         interrupted: &mut dyn FnMut() -> bool,

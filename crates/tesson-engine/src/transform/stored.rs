@@ -18,7 +18,7 @@ use crate::pack::{Item, Pools, Source};
 /// The batches of the streams that are made before others are packed.
 pub(crate) struct StoredBatches {
     streams: Vec<StoredBatch>,
-    /// Whether nobody is to have them: what is drawn for them is nobody's turn.
+    /// Whether they are left out: what is drawn for them counts for no sequence.
     are_dropped: bool,
 }
 

@@ -644,7 +644,7 @@ impl<'r, E: Real> Decoder<'r, E> {
         }
     }
 
-    /// Notes a fault of the open sequence, unless it has more of them than anybody will charge.
+    /// Notes a fault of the open sequence, unless it has more of them than will be charged.
     fn fault(&mut self, kind: impl Into<DataErrorKind>, stream: Option<usize>, at: usize) {
         let kept = self.faults.len() - self.open.map_or(0, |open| open.n_faults);
         if kept >= self.rules.most_faults {

@@ -70,7 +70,7 @@ fn buffers_are_taken_where_they_belong_and_nowhere_else() {
     let spec =
         StreamSpec { ops: vec![shuffle(50), StreamOp::Repeat(-1), shuffle(20)], ..spec(&[100, 200, 300]) };
     let mut stream = Stream::new(spec.clone()).unwrap();
-    // So far that nobody could draw his way there.
+    // So far that drawing one by one would never end.
     let far = 600 * (1 << 50) + 123;
     let mut near = Stream::new(spec.clone()).unwrap();
     near.skip(1000).unwrap();

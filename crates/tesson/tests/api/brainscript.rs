@@ -275,7 +275,7 @@ fn what_a_module_registers_is_described_as_it_was_written() {
     assert_eq!(described["deserializers"][0], ours);
     assert_eq!(described["deserializers"][1]["file"], "f");
     assert_eq!(reader.complaints(), ["reader: unused option `randomise`, did you mean `randomize`?"]);
-    // Without a module nobody may know the type.
+    // Without a module the type may be unknown.
     assert!(refused(&text.replace("module = ours.readers ;", "")).contains("unknown type `Ours`"));
 }
 

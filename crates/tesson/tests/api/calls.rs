@@ -214,7 +214,7 @@ fn a_first_sweep_that_does_not_fit_into_one_minibatch_is_refused() {
 
 #[test]
 fn a_restore_that_is_called_off_changes_nothing() {
-    // So little memory that what is far has not been read when somebody wants to go there.
+    // So little memory that what is far has not been read when a caller seeks there.
     let options = format!(r#"{IN_ORDER}, "memoryLimit": "1MiB", "threads": 1"#);
     let (_, config) = source("calls-restore-off", &rows(20_000), &options, "");
     let open = || Source::open(&config).expect("the file is right");

@@ -62,7 +62,7 @@ pub(crate) fn rest(source: &mut Source, size: u64) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// Makes a named pipe: whoever opens it waits for the other end.
+/// Makes a named pipe: opening it waits for the other end.
 #[cfg(unix)]
 pub(crate) fn make_pipe(path: &std::path::Path) {
     let made = std::process::Command::new("mkfifo").arg(path).status().expect("Unix has mkfifo");

@@ -1,4 +1,4 @@
-//! Faults of data: counted once, in plan order, repeated until somebody decides.
+//! Faults of data: counted once, in plan order, repeated until the caller decides.
 
 use crate::common::{rest, source, values};
 use tesson::{DataErrorKind, Error, Key, Source};

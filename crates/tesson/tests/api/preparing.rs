@@ -104,7 +104,7 @@ fn a_writer_that_was_killed_anywhere_goes_on_behind_the_last_whole_example() {
     let kept = data_dir.join("ds/small/1.0.2.incomplete/.tesson/train");
     let bytes = fs::read(&kept).expect("what was written is kept");
     let each = bytes.len() / 5;
-    // A finish that was killed leaves shards that nobody wants.
+    // A finish that was killed leaves shards that belong to no dataset.
     let left = data_dir.join("ds/small/1.0.2.incomplete/ds-train.tfrecord-00000-of-00009");
     fs::write(&left, "left").expect("the folder is ours");
     for cut in 0..=bytes.len() {

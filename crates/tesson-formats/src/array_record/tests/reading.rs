@@ -69,7 +69,9 @@ fn every_compression_is_undone_up_to_the_limit() {
         let e = Decompressor::default().part(kind, &whole, u64::MAX, &mut into).expect_err("it cannot be");
         assert!(e.contains("cannot hold"), "{e}");
     }
-    let e = Decompressor::default().part(b'x', &[1, 2], 9, &mut Vec::new()).expect_err("nobody knows it");
+    let e = Decompressor::default()
+        .part(b'x', &[1, 2], 9, &mut Vec::new())
+        .expect_err("there is no such compression");
     assert!(e.contains("by `x`"), "{e}");
 }
 

@@ -144,7 +144,7 @@ fn only_what_is_selected_is_parsed() {
     };
     let schema = selected(members(), &selection(&["d/c"], &["d"])).unwrap();
     assert_eq!(schema.wanted().len(), 1);
-    // `a` holds a list of another kind, which nobody looks at.
+    // `a` holds a list of another kind, which is not looked at.
     let (block, spans) = records(&[&[("a", Floats(&[1.0])), ("d/c", Bytes(&[b"xy"]))]]);
     let (examples, result) = decoded(schema, &block, &spans);
     assert_eq!(result, Ok(()));
