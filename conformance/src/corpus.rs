@@ -225,7 +225,7 @@ pub fn files(text: &str) -> [(&'static str, Vec<u8>); 5] {
     ]
 }
 
-/// A store with the [`files`] of a text, the [shards](prepared::shards) of a dataset, and [pictures](pictures::files).
+/// A store with the [`files`] of a text, the [shards](prepared::shards) of a dataset, and pictures.
 pub fn store(text: &str) -> Arc<dyn Store> {
     let files =
         files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes));
