@@ -20,7 +20,7 @@ pub enum Augmentation {
     /// Those of a sequence: a function of seed, sweep, key, copy and transform.
     #[default]
     Sequence,
-    /// CNTK 2.7's: those of an index in the minibatch, from generators that run on and are never reset ([`CntkWords`]).
+    /// CNTK 2.7's: those of an index in the minibatch, from generators that run on and are never reset ([`CntkWords`](crate::CntkWords)).
     Cntk,
 }
 
