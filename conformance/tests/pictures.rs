@@ -45,8 +45,9 @@ fn for_each_picture(file: Vec<u8>, transforms: &str) -> usize {
         (0..n).for_each(|_| drop(source.next_minibatch(SIZE).expect("the pictures are right")));
     };
     read(WARM_UP);
-    let ((), bytes) = total(|| read(WARM_UP));
-    bytes / (WARM_UP * SIZE as usize)
+    // A block may come back too late to be used for the next one: that happens once, not in all of these.
+    let windows = (0..4).map(|_| total(|| read(WARM_UP)).1);
+    windows.min().expect("there are some") / (WARM_UP * SIZE as usize)
 }
 
 #[test]
