@@ -28,6 +28,11 @@ impl Arrays {
         (std::mem::take(&mut self.streams), std::mem::take(&mut self.keys))
     }
 
+    /// Bytes of the samples and their lengths.
+    pub(crate) fn bytes(&self) -> usize {
+        self.streams.iter().map(StreamBatch::bytes).sum()
+    }
+
     /// Bytes of memory held.
     pub(crate) fn memory(&self) -> usize {
         self.streams.iter().map(StreamBatch::memory).sum::<usize>() + self.keys.len() * 8

@@ -247,6 +247,12 @@ impl State {
             self.held_back = true;
             return false;
         }
+        // All that is planned fits, as none costs more than twice its bytes: the rule for small minibatches.
+        if self.outside == 0
+            && self.taken + self.made + self.planned.saturating_mul(2) <= setup.batches_budget()
+        {
+            return true;
+        }
         let cost = self.ticket(number).map_or(0, |ticket| ticket.cost(setup));
         let in_front = self.tickets.front().filter(|t| t.is_waiting()).map_or(0, |t| t.cost(setup));
         let left = setup.largest_batch().saturating_sub(self.outside);

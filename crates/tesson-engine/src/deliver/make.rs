@@ -1,5 +1,6 @@
 //! Making a minibatch: what its blocks hold, what has to be fetched beside them, and what is wrong with it.
 
+use std::ops::Range;
 use std::sync::MutexGuard;
 use std::sync::atomic::Ordering;
 
@@ -7,7 +8,7 @@ use tesson_core::{Chunk, ChunkAccess, DataError, DataErrorKind, Error, Location,
 use tesson_plan::{BatchKind, BatchSlot, Planned, Sharing};
 
 use super::job::{Task, WorkerScratch};
-use super::stored::{StoredStreams, Undecodable};
+use super::stored::StoredStreams;
 use super::ticket::{Held, Outcome, Packed, Work};
 use super::{CorpusIndex, LengthRule, Shared, State, limit_for};
 use crate::arrays::Arrays;
@@ -43,7 +44,7 @@ impl Shared {
             }
             let outcome = match packed {
                 Ok(packed) => {
-                    state.note_size(packed.arrays.memory());
+                    state.note_size(packed.arrays.bytes());
                     work.packed = Some(packed);
                     Outcome::Made(work)
                 }
@@ -71,8 +72,16 @@ impl Shared {
         let mut arrays = worker.arrays.pop().unwrap_or_else(|| self.arrays_pool.fresh());
         // A load that waits for the blocks' memory should not wait until the minibatch is taken.
         let mut held = std::mem::take(&mut work.held);
-        let (fetched, mut undecodable) = self.gather(work, &held, &mut arrays, worker)?;
+        let mut stored = self.stored_streams(work);
+        let is_made = |number| stored.is_some() && self.setup.transforms.is_stored(number);
+        let size = BatchSize { n_sequences: work.items.len(), most_samples: work.samples };
+        let mut packing = Packing::new(&self.setup.streams, size, &self.pools, is_made, &mut arrays.streams);
+        let (fetched, last) = self.gather(work, &held, &mut packing, &mut stored, worker)?;
         let sources = sources(&held, &fetched);
+        let n_all = work.items.len() + work.others.len();
+        self.append((work, last..n_all), &sources, &mut packing, &mut stored, worker)?;
+        let (made, mut undecodable) = self.finish_stored(stored);
+        packing.finish(&self.pools, made, &mut arrays.streams);
         let mut charges = self.charges(work, &sources);
         self.charge_undecodable(work, &mut undecodable, &mut charges);
         let is_left_out = |number: usize, i: &Item| {
@@ -123,49 +132,28 @@ impl Shared {
         })
     }
 
-    /// Packs a minibatch. Sequences that are in no block in memory are fetched, of a large minibatch a part at a time, so
-    /// that they do not lie in memory twice. Returns what was fetched, of parts before the last one without columns, and
-    /// what could not be decoded.
+    /// Fetches the sequences that are in no block in memory, of a large minibatch a part at a time, so that they do not lie in
+    /// memory twice: all parts but the last are packed, too. Returns what was fetched, of parts before the last one without
+    /// columns, and where the last one begins.
     fn gather(
         &self,
         work: &mut Work,
         held: &[Option<Held>],
-        arrays: &mut Arrays,
+        packing: &mut Packing,
+        stored: &mut Option<StoredStreams>,
         worker: &mut WorkerScratch,
-    ) -> Result<(Vec<Chunk>, Undecodable), Error> {
-        let n_own = work.items.len();
-        let n_all = n_own + work.others.len();
-        let mut stored = self.stored_streams(work);
-        let is_made = |number| stored.is_some() && self.setup.transforms.is_stored(number);
-        let streams = &mut arrays.streams;
-        let size = BatchSize { n_sequences: n_own, most_samples: work.samples };
-        let mut packing = Packing::new(&self.setup.streams, size, &self.pools, is_made, streams);
+    ) -> Result<(Vec<Chunk>, usize), Error> {
+        let n_all = work.items.len() + work.others.len();
         let mut fetched = Vec::new();
         let mut from = 0;
         loop {
             let to = self.end_of_part(work, held, from);
             let part = work.items.iter_mut().chain(&mut work.others).skip(from).take(to - from);
             self.fetch(&work.blocks, held, part, &mut fetched, worker)?;
-            let sources = sources(held, &fetched);
-            let own = &work.items[from.min(n_own)..to.min(n_own)];
-            match &mut stored {
-                None => packing.append(own, &sources),
-                Some(stored) => {
-                    self.append_stored(stored, (work, from..to), &sources, &mut worker.chains)?;
-                    packing.append(&stored.decoded(own, from), &sources);
-                }
-            }
-            let packed = packing.bytes(|stream| self.setup.transforms.bytes_beside(stream));
-            let bytes = packed + stored.as_ref().map_or(0, StoredStreams::bytes);
-            if bytes > self.setup.largest_batch() {
-                return Err(self.too_large(work, bytes));
-            }
             if to == n_all {
-                let (made, undecodable) = self.finish_stored(stored);
-                packing.finish(&self.pools, made, &mut arrays.streams);
-                return Ok((fetched, undecodable));
+                return Ok((fetched, from));
             }
-            drop(sources);
+            self.append((work, from..to), &sources(held, &fetched), packing, stored, worker)?;
             for chunk in &mut fetched {
                 if !chunk.streams.is_empty() {
                     let rest = chunk.without_columns();
@@ -174,6 +162,29 @@ impl Shared {
             }
             from = to;
         }
+    }
+
+    /// Packs a part of a minibatch: its own items among these, those of other ranks following them.
+    fn append(
+        &self,
+        (work, part): (&Work, Range<usize>),
+        sources: &[Source<'_>],
+        packing: &mut Packing,
+        stored: &mut Option<StoredStreams>,
+        worker: &mut WorkerScratch,
+    ) -> Result<(), Error> {
+        let (from, n_own) = (part.start, work.items.len());
+        let own = &work.items[from.min(n_own)..part.end.min(n_own)];
+        match stored {
+            None => packing.append(own, sources),
+            Some(stored) => {
+                self.append_stored(stored, (work, part), sources, &mut worker.chains)?;
+                packing.append(&stored.decoded(own, from), sources);
+            }
+        }
+        let packed = packing.bytes(|stream| self.setup.transforms.bytes_beside(stream));
+        let bytes = packed + stored.as_ref().map_or(0, StoredStreams::bytes);
+        if bytes > self.setup.largest_batch() { Err(self.too_large(work, bytes)) } else { Ok(()) }
     }
 
     /// Where the part of a minibatch ends that begins with item `from`, other ranks' items following its own: what has to

@@ -73,7 +73,9 @@ impl Pools {
     /// is freed and asked for again may stay with the allocator of each thread.
     pub(crate) fn set_batch_bytes(&self, bytes: u64) {
         let is_large = bytes > (self.memory_limit / KEPT_SHARE) as u64;
-        if self.keeps_large.swap(is_large, Ordering::Relaxed) != is_large {
+        // All threads look at it, and it seldom changes.
+        let changes = self.keeps_large.load(Ordering::Relaxed) != is_large;
+        if changes && self.keeps_large.swap(is_large, Ordering::Relaxed) != is_large {
             self.f32s.keep_large(is_large);
             self.f64s.keep_large(is_large);
             self.u8s.keep_large(is_large);
