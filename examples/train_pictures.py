@@ -70,7 +70,7 @@ def open_workers(sweeps, workers=1, threads=1, state=None):
 def arrays(minibatches):
     """The pictures of a minibatch from 0 to 1 in rows of contrasts, and their classes, of all workers together.
 
-    They are in one order, whoever read them: sums then have the same last bits with any number of workers.
+    Their order is fixed, so that sums have the same last bits with any number of workers.
     """
     pictures = np.concatenate([minibatch["features"].samples for minibatch in minibatches])
     classes = np.concatenate([minibatch["labels"].class_indices for minibatch in minibatches])

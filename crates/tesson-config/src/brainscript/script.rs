@@ -29,7 +29,7 @@ struct Line {
     number: u32,
 }
 
-/// Files that include files that include files, so many levels at most.
+/// How many files may lie inside each other by including.
 const MOST_INCLUDES: usize = 32;
 
 /// Bytes of text, at most.

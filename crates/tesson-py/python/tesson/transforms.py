@@ -308,7 +308,7 @@ def decode_image(channels: int = 0, *, max_pixels: int = 268435456) -> dict[str,
 def transpose() -> dict[str, Any]:
     """Put channels first: from height, width, channels to channels, height, width.
 
-    Deserializers of pictures do so by themselves unless they are told another `layout`.
+    Deserializers of pictures transpose by default; `layout` changes that.
     """
     return _section("Transpose")
 
