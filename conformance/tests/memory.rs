@@ -230,6 +230,22 @@ fn short_rows_of_wide_streams_are_read_within_the_limit() {
 }
 
 #[test]
+fn sequences_of_several_wide_samples_are_read_within_the_limit() {
+    let _alone = alone();
+    let limit = 16 << 20;
+    // A sample takes 100 kB, and a sequence up to 600 kB: a 27th of the limit.
+    let row = |i: usize| format!("{i} |x 1 |s 5\n").repeat(1 + i * 7 % 6);
+    let rows: String = (0..600).map(row).collect();
+    for order in WIDE_ORDERS {
+        for size in [4, 8, 16, 32] {
+            let (seen, peak) = peak_of_wide(&rows, 25_000, order, limit, size);
+            assert_eq!(seen, Ok(600), "{order}, {size}");
+            assert!(peak <= limit, "{order}, {size}: {peak} bytes at a time, the limit is {limit}");
+        }
+    }
+}
+
+#[test]
 fn large_minibatches_are_made_within_the_limit() {
     let _alone = alone();
     let limit = 16 << 20;

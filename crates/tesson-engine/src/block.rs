@@ -51,6 +51,9 @@ const DECODED: u64 = 4;
 /// A chunk that is loaded whole takes its storage so many times: in columns of 64 bits each, and packed.
 const WHOLE: u64 = 3;
 
+/// Packing takes room for so many times a sequence's values beside them.
+const PACKING: u64 = 2;
+
 impl BlockTable {
     /// Divides each chunk into blocks of equally many sequences and at most about `sizes.block` storage bytes, of which
     /// about `sizes.at_once` are decoded together; into one where chunks are had only as a whole, or better.
@@ -91,7 +94,7 @@ impl BlockTable {
             let each = u64::from(longest).saturating_mul(sizes.sample);
             let most = |bytes: u64| (DECODED * bytes / each).clamp(1, u64::from(n)) as u32;
             let of_block = of_block.min(most(sizes.block));
-            let bytes = each.saturating_mul(of_block.into());
+            let bytes = each.saturating_mul(u64::from(of_block) + PACKING);
             table.push(span.n_sequences, of_block, at_once.min(most(sizes.at_once)), bytes);
         }
         table
@@ -266,10 +269,11 @@ mod tests {
         let table =
             |sample: u64| BlockTable::by_bytes(&index, BlockSizes { block: 100, sample, ..SIZES }, |_| None);
         let division = |sample: u64| (table(sample).len(), table(sample).at_once(0), table(sample).bytes(0));
-        // All values are in storage; twice as many, a block of which has 400 bytes; one sequence for each block.
+        // All values are in storage; twice as many, a block of which has 400 bytes; one sequence for each block. The longest
+        // sequence has two samples, and is packed beside the others.
         assert_eq!(division(32), (1, 1, 40));
-        assert_eq!(division(64), (2, 1, 3 * 128));
-        assert_eq!(division(1000), (4, 1, 2000));
+        assert_eq!(division(64), (2, 1, (3 + PACKING) * 128));
+        assert_eq!(division(1000), (4, 1, (1 + PACKING) * 2000));
         // What is better loaded whole takes storage, columns and packed sequences.
         let whole = BlockTable::by_bytes(&index, SIZES, |_| Some(WHOLE));
         assert_eq!((whole.len(), whole.at_once(0), whole.bytes(0)), (1, 4, 120));

@@ -79,9 +79,13 @@ impl Shared {
         }
         let packed = Decoded::packed(packer.finish(), beside);
         self.note_warnings(worker);
-        if worker.chunk.bytes() > 8 * self.setup.run_bytes as usize {
-            // Memory of a chunk that was loaded whole: there is none for one in each thread.
+        // Of chunks that were loaded whole, or wide samples: there is no memory for it in each thread.
+        let most = 4 * self.setup.run_bytes as usize;
+        if worker.chunk.bytes() > most {
             worker.chunk = Chunk::empty();
+        }
+        if worker.bytes.capacity() > most {
+            worker.bytes = Vec::new();
         }
         Ok(Some(packed))
     }

@@ -151,6 +151,9 @@ impl PackedRows {
     }
 }
 
+/// Most bytes of room that are made in advance.
+const MOST_AHEAD: usize = 256 << 10;
+
 /// Most bytes of a count.
 const COUNT: usize = 5;
 
@@ -248,7 +251,9 @@ impl<'a> Packer<'a> {
     fn room(&mut self, most: usize) -> &mut [u8] {
         let end = self.used + most + SLACK;
         if self.bytes.len() < end {
-            self.bytes.resize(end * 2, 0);
+            let len = end + end.min(MOST_AHEAD);
+            self.bytes.reserve_exact(len - self.bytes.len());
+            self.bytes.resize(len, 0);
         }
         &mut self.bytes[self.used..]
     }
