@@ -29,6 +29,7 @@ use crate::block::{BlockTable, ChunkPool, Resident};
 use crate::executor::{Canceller, Workers};
 use crate::fetch::Resources;
 use crate::pack::{Pools, packed_streams};
+use crate::process_memory::ProcessMemory;
 use crate::refusal::EngineRefusal;
 use crate::stats::Counters;
 use crate::transform::Transforms;
@@ -131,6 +132,7 @@ pub(crate) struct PipelineConfig {
     pub(crate) transforms: Arc<Transforms>,
     pub(crate) resources: Arc<Resources>,
     pub(crate) counters: Arc<Counters>,
+    pub(crate) process_memory: Arc<ProcessMemory>,
     pub(crate) canceller: Canceller,
     pub(crate) threads: usize,
     /// Bytes that everything together may take.

@@ -27,6 +27,7 @@ mod pack;
 mod packed;
 pub mod pairing;
 mod pool;
+mod process_memory;
 pub mod record_index;
 mod refusal;
 mod report;

@@ -24,6 +24,7 @@ use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
 use crate::join::{IndexedSource, JoinRules, Parts};
 use crate::minibatch::Minibatch;
+use crate::process_memory::ProcessMemory;
 use crate::refusal::EngineRefusal;
 use crate::report::Report;
 use crate::stats::{Counters, Stats};
@@ -46,6 +47,7 @@ pub struct Source {
     transforms: Arc<Transforms>,
     resources: Arc<Resources>,
     counters: Arc<Counters>,
+    process_memory: Arc<ProcessMemory>,
     canceller: Canceller,
     plan: PlanSpec,
     frame_mode: bool,

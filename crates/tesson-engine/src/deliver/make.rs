@@ -34,6 +34,8 @@ impl Shared {
             (task.number, task.work, packed)
         });
         let made: Vec<_> = made.collect();
+        let bytes = made.iter().flat_map(|(.., packed)| packed).map(|packed| packed.arrays.memory()).sum();
+        self.setup.process_memory.note_made(bytes);
         let mut state = self.lock();
         if state.generation != generation {
             return state;
@@ -257,6 +259,7 @@ impl Shared {
             }
             let mut out = self.chunk_pool.take();
             corpus.load(chunk, SequenceSelection::List(&rows), resources, &mut worker.scratch, &mut out)?;
+            self.setup.process_memory.note_made(out.bytes());
             self.note_warnings(worker);
             fetched.push(out);
         }

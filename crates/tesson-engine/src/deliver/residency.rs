@@ -24,6 +24,7 @@ impl Shared {
         worker: &mut WorkerScratch,
     ) -> MutexGuard<'_, State> {
         let loaded = self.decode(source, worker);
+        self.setup.process_memory.note_made(loaded.as_ref().map_or(0, Decoded::bytes));
         let mut state = self.lock();
         state.loading -= 1;
         state.used -= reserved;
@@ -127,6 +128,7 @@ impl Shared {
         }
         let run = run.expect("a number is given to a run");
         let decoded = self.decode_run(run, worker);
+        self.setup.process_memory.note_made(decoded.as_ref().map_or(0, Chunk::bytes));
         let outgrown = std::mem::take(&mut worker.scratch.outgrown);
         let mut state = self.lock();
         state.loading -= 1;

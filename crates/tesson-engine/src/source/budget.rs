@@ -26,6 +26,10 @@ const BLOCKS: u64 = 16;
 /// Minibatches packed in advance take this much at most.
 const PREFETCH_BYTES: u64 = 8 << 20;
 
+/// What the allocator holds beside what it has given out: this part of the limit, and so many bytes at most.
+const ALLOCATOR_SHARE: u64 = 16;
+const ALLOCATOR_BYTES: u64 = 64 << 20;
+
 /// How memory is divided, in bytes.
 pub(super) struct Budget {
     pub(super) blocks: u64,
@@ -44,7 +48,8 @@ impl Budget {
         // reused, or more, since byte runs may be larger than they are meant to be.
         let scratch = (4 * run_bytes + block_bytes) * (1 + threads as u64);
         let chunk_pool = (4 * run_bytes * (1 + threads as u64)).max(bytes / 16);
-        let blocks = bytes - (2 * prefetch + scratch + chunk_pool).min(bytes);
+        let allocator = (bytes / ALLOCATOR_SHARE).min(ALLOCATOR_BYTES);
+        let blocks = bytes - (2 * prefetch + scratch + chunk_pool + allocator).min(bytes);
         Budget { blocks, prefetch, run_bytes, block_bytes, chunk_pool }
     }
 

@@ -12,6 +12,7 @@ use crate::executor::{Canceller, ProcessGuard};
 use crate::fetch::Resources;
 use crate::fingerprint;
 use crate::join::{self, JoinRules, Parts};
+use crate::process_memory::ProcessMemory;
 use crate::report::Report;
 use crate::stats::Counters;
 use crate::store::Store;
@@ -68,6 +69,7 @@ impl Source {
         canceller: &Canceller,
     ) -> Result<Source, Error> {
         let counters = Arc::new(Counters::default());
+        let process_memory = Arc::new(ProcessMemory::new(spec.memory_limit));
         let largest = (spec.memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
         let files = join::files(&spec.deserializers);
         let mut resources = Resources::open(files, store, counters.clone(), canceller.clone(), largest)?;
@@ -91,6 +93,7 @@ impl Source {
             join: spec.join,
             resources: Arc::new(resources),
             counters,
+            process_memory,
             canceller: canceller.clone(),
             plan: spec.plan,
             frame_mode: spec.frame_mode,

@@ -129,6 +129,7 @@ impl Source {
             transforms: self.transforms.clone(),
             resources: self.resources.clone(),
             counters: self.counters.clone(),
+            process_memory: self.process_memory.clone(),
             canceller: self.canceller.clone(),
             threads: self.threads,
             memory_limit: usize::try_from(self.memory_limit).unwrap_or(usize::MAX),

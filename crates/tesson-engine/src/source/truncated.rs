@@ -474,6 +474,7 @@ impl Truncated {
         self.make_room(source, bytes)?;
         let steps = u32::try_from(self.spec.length).unwrap_or(u32::MAX);
         let shape = (steps, share.own_slots() as u32);
+        source.process_memory.note_made(bytes as usize);
         let batches = pack::pack_segments(&source.streams, &segments, shape, &self.pools);
         let keys = pack::segment_keys(&segments);
         self.last_bytes = bytes;
