@@ -13,7 +13,9 @@ use crate::lower::WHOLE_SET;
 use crate::{READER_OPTIONS, Result, format_names};
 
 /// Options that older programs read and that change nothing.
-const WITHOUT_EFFECT: &[&str] = &["miniBatchMode", "useMersenneTwisterRand", "hmms", "verbosity", "module"];
+const WITHOUT_EFFECT: &[&str] = &["miniBatchMode", "useMersenneTwisterRand", "verbosity", "module"];
+
+const NO_LATTICES: &str = "lattices are not supported, train without them";
 
 /// Features or labels.
 struct StreamKind {
@@ -32,10 +34,7 @@ static LABELS: StreamKind =
 /// Reads the section of a reader of speech.
 pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<()> {
     if scope.own("lattices").is_some() {
-        return Err(ConfigError::new("lattices", "lattices are not supported, train without them"));
-    }
-    if scope.own("hmms").is_some() {
-        draft.warnings.push("hmms: nothing of it is used".into());
+        return Err(ConfigError::new("lattices", NO_LATTICES));
     }
     WITHOUT_EFFECT.iter().for_each(|name| scope.know(name));
     read_streams(scope, registry, draft)?;
@@ -64,15 +63,16 @@ fn read_streams(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Re
     for (name, value) in &scope.own.0 {
         let Value::Section(section) = value else { continue };
         let has = |option: &str| section.get(option).is_some();
-        if name.eq_ignore_ascii_case("hmms") {
-            continue;
-        } else if has("scpFile") {
+        if has("scpFile") {
             features.push((&FEATURES, name, section));
         } else if has("mlfFile") || has("mlfFileList") {
             labels.push((&LABELS, name, section));
-        } else if has("phoneFile") || has("denlatTocFile") {
-            let what = "sequence training inside of the reader is not supported";
-            return Err(ConfigError::new(name.to_string(), what));
+        } else if has("phoneFile") {
+            // States of phones, for sequence training: streams are read as if it was not there.
+            scope.know(name);
+            draft.warnings.push(format!("{name}: nothing of it is used"));
+        } else if has("denlatTocFile") {
+            return Err(ConfigError::new(name.to_string(), NO_LATTICES));
         }
     }
     if features.is_empty() {

@@ -287,9 +287,14 @@ fn what_older_readers_knew_is_passed_over_with_a_warning() {
     );
     let reader = reader.unwrap();
     assert_eq!(reader.complaints(), ["reader: hmms: nothing of it is used"]);
-    let sequences =
-        "reader = [ readerType = HTKMLFReader ; f = [ scpFile = s ; dim = 3 ] ; g = [ phoneFile = p ] ]";
-    assert!(refused(sequences).contains("sequence training inside of the reader is not supported"));
+    let of = |section: &str| {
+        format!(
+            "reader = [ readerType = HTKMLFReader ; f = [ scpFile = s ; dim = 3 ] ; states = [ {section} ] ]"
+        )
+    };
+    let reader = reader_of(&of("phoneFile = p ; transpFile = t")).unwrap();
+    assert_eq!(reader.complaints(), ["reader: states: nothing of it is used"]);
+    assert!(refused(&of("denlatTocFile = d")).contains("states: lattices are not supported"));
     let text = "reader = [ file = f ; numChunksToCache = 5 ; input = [ x = [ dim = 1 ; format = dense ] ] ]";
     assert_eq!(reader_of(text).unwrap().complaints(), ["reader: unused option `numChunksToCache`"]);
 }
