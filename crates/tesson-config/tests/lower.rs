@@ -71,9 +71,15 @@ fn what_is_left_out_has_the_defaults_of_the_python_interface() {
     assert_eq!(c.order(), OrderSpec::ChunkWindow(ChunkWindow { window: Window::Chunks(128), seed }));
     assert_eq!((c.limit, c.resolved_sharing()), (Limit::Endless, Sharing::Chunk));
     assert!(c.cross_sweep_ends && c.local_timeline && c.prefetch);
-    let defaults =
-        ReaderDefaults { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
+    let defaults = ReaderDefaults {
+        element: Element::F32,
+        frame_mode: false,
+        numeric_keys: true,
+        cache_index: false,
+        max_errors: 0,
+    };
     assert_eq!(c.reader_defaults(), defaults);
+    assert_eq!(reader(r#""maxErrors": 3"#).unwrap().reader_defaults().max_errors, 3);
     assert_eq!((c.max_errors, c.trace_level, c.memory_limit, c.threads), (0, 1, None, 0));
     assert_eq!((c.store, c.truncation, c.hash_sequence_keys), (StoreKind::File, None, false));
     assert_eq!(c.deserializers[0].format.name, "LinesDeserializer");

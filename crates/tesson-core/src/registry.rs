@@ -20,6 +20,8 @@ pub struct ReaderDefaults {
     pub numeric_keys: bool,
     /// The default of `cacheIndex`.
     pub cache_index: bool,
+    /// Invalid sequences that may be left out (`maxErrors`), for formats without an option of their own.
+    pub max_errors: u64,
 }
 
 /// Makes a deserializer from its options and what the reader around it decides.

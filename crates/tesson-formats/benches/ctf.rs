@@ -112,8 +112,13 @@ fn open(streams: &[String]) -> Box<dyn Deserializer> {
     });
     let input = Value::Section(input.collect());
     let section = Section::from_iter([("file", text("bench.ctf")), ("input", input)]);
-    let defaults =
-        ReaderDefaults { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
+    let defaults = ReaderDefaults {
+        element: Element::F32,
+        frame_mode: false,
+        numeric_keys: true,
+        cache_index: false,
+        max_errors: 0,
+    };
     (FORMAT.open)(&Options::new(FORMAT.options, &section, "").unwrap(), &defaults).unwrap()
 }
 

@@ -133,8 +133,13 @@ pub(super) fn opened(options: &str, file: &Memory) -> Result<Cbf, String> {
     }
     section.push("input", Value::Section(input));
     let options = Options::new(&OPTIONS, &section, "").map_err(|e| e.to_string())?;
-    let defaults =
-        ReaderDefaults { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
+    let defaults = ReaderDefaults {
+        element: Element::F32,
+        frame_mode: false,
+        numeric_keys: true,
+        cache_index: false,
+        max_errors: 0,
+    };
     let resolved = CbfOptions::new(&options, &defaults).map_err(|e| e.to_string())?;
     let mut cbf = Cbf::new(resolved.clone().into(), &resolved.files[0]);
     cbf.prepare(file).map_err(|e| e.to_string())?;

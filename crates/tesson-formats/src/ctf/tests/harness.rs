@@ -56,8 +56,13 @@ pub(super) fn section(options: &str, streams: &str) -> Section {
     entries.into_iter().collect()
 }
 
-pub(super) const SETTING: ReaderDefaults =
-    ReaderDefaults { element: Element::F32, frame_mode: false, numeric_keys: true, cache_index: false };
+pub(super) const SETTING: ReaderDefaults = ReaderDefaults {
+    element: Element::F32,
+    frame_mode: false,
+    numeric_keys: true,
+    cache_index: false,
+    max_errors: 0,
+};
 
 /// A deserializer of these options that has seen the file.
 pub(super) fn opened(options: &str, streams: &str, file: &Memory<Vec<u8>>) -> Result<Ctf, String> {
