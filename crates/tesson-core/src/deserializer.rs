@@ -183,6 +183,8 @@ pub struct DeserializerFacts {
     /// Whether it is shuffled and shared like any other even if it is read alone. If not, each worker then reads on a
     /// timeline of its own (spec of the engine, "Local-timeline randomizers"). Joined, all are read alike. By default true.
     pub composable: bool,
+    /// Whether it only adds to the sequences of another deserializer, so that it cannot be the first one. By default false.
+    pub needs_another_first: bool,
     /// How to get smaller chunks, in the imperative, for a corpus with fewer chunks than workers that share them; `None`, the
     /// default, where the format leaves no choice.
     pub smaller_chunks: Option<&'static str>,
@@ -212,6 +214,7 @@ impl DeserializerFacts {
             defines_size: false,
             repeated_keys: RepeatedKeys::First,
             composable: true,
+            needs_another_first: false,
             smaller_chunks: None,
         }
     }

@@ -102,6 +102,11 @@ tesson_core::error_kinds! {
             = "engine.repeated-stream-first": "stream `{stream}` is repeated to the length of the first deserializer's \
                 sequences; put another one first"
             => "Put the deserializer whose sequences have the length first.",
+        /// The first deserializer has sequences only beside those of another one.
+        NeedsAnotherFirst { format: &'static str = "HTKMLFDeserializer" }
+            = "engine.needs-another-first": "`{format}` only adds to the sequences of another deserializer; put that one \
+                first"
+            => "Put the deserializer of features first, or name it with `primary`.",
         /// A deserializer has more sequences than can be joined.
         TooManyToJoin { n: u64 = 5_000_000_000, most: u64 = 4_294_967_294 }
             = "engine.too-many-to-join": "{n} sequences cannot be joined, at most {most} can"

@@ -13,6 +13,7 @@ use crate::fetch::Resources;
 use crate::fingerprint;
 use crate::join::{self, JoinRules, Parts};
 use crate::process_memory::ProcessMemory;
+use crate::refusal::EngineRefusal;
 use crate::report::Report;
 use crate::stats::Counters;
 use crate::store::Store;
@@ -71,6 +72,7 @@ impl Source {
         let counters = Arc::new(Counters::default());
         let process_memory = Arc::new(ProcessMemory::new(spec.memory_limit));
         let largest = (spec.memory_limit / SEQUENCES_IN_MEMORY).max(LARGEST_AT_LEAST);
+        spec.check_first()?;
         let files = join::files(&spec.deserializers);
         let mut resources = Resources::open(files, store, counters.clone(), canceller.clone(), largest)?;
         let parts = Parts::prepare(std::mem::take(&mut spec.deserializers), &mut resources, store)?;
@@ -136,6 +138,18 @@ impl Source {
 }
 
 impl SourceSpec {
+    /// Makes sure that the first deserializer has sequences of its own. One that has not can be checked all the same.
+    fn check_first(&self) -> Result<(), ConfigError> {
+        let first = self.deserializers.first().map(|first| first.facts());
+        match first.filter(|first| first.needs_another_first && !self.only_checked) {
+            None => Ok(()),
+            Some(first) => {
+                let refusal = EngineRefusal::NeedsAnotherFirst { format: first.name };
+                Err(ConfigError::refused("deserializers[0]", &refusal))
+            }
+        }
+    }
+
     /// Makes the plan one for these deserializers and for truncation, or refuses what they cannot be read with.
     fn fit_plan(&mut self, parts: &Parts) -> Result<(), ConfigError> {
         let plan = &mut self.plan;

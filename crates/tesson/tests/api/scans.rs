@@ -19,6 +19,7 @@ static OPTIONS: OptionTable = OptionTable(&[
     option("storage", OptionKind::OneOf(&["encoded", "frames", "values", "repeated"]), "encoded"),
     option("views", OptionKind::Whole, "1"),
     option("maxErrors", OptionKind::Whole, "0"),
+    option("needsAnotherFirst", OptionKind::Bool, "false"),
 ]);
 
 const fn option(name: &'static str, kind: OptionKind, default: &'static str) -> OptionSpec {
@@ -45,6 +46,7 @@ fn open(options: &Options<'_>, _: &ReaderDefaults) -> Result<Box<dyn Deserialize
     let file = options.text("file")?.into();
     let mut facts = DeserializerFacts::new(FORMAT.name, vec![file], vec![stream], identity);
     facts.max_errors = options.whole("maxErrors")?;
+    facts.needs_another_first = options.bool("needsAnotherFirst")?;
     Ok(Box::new(Scans { facts, views }))
 }
 

@@ -439,3 +439,22 @@ fn one_sample_is_repeated_to_the_length_of_the_first_deserializers_sequence() {
     let e = open_of(&files, &config(first, "", &[])).map(|_| ()).unwrap_err().to_string();
     assert!(e.contains("stream `x` is repeated"), "{e}");
 }
+
+#[test]
+fn a_deserializer_that_needs_another_one_first_is_refused_as_the_first() {
+    let files = [("f", "1\t7\n"), ("g", "1\t8\n")];
+    let scans = |stream: &str, file: &str, more: &str| {
+        format!(r#"{{"type": "Scans", "storage": "values", "stream": "{stream}", "file": "{file}"{more}}}"#)
+    };
+    let (labels, first) = (scans("labels", "g", r#", "needsAnotherFirst": true"#), scans("x", "f", ""));
+    let opened = |list: &str| open_of(&files, &config(list, r#", "maxSweeps": 1"#, &[]));
+    assert!(opened(&format!("{first}, {labels}")).is_ok());
+    for list in [format!("{labels}, {first}"), labels.clone()] {
+        let e = opened(&list).map(|_| ()).unwrap_err().to_string();
+        let expected = "deserializers[0]: `Scans` only adds to the sequences of another deserializer; put that one first";
+        assert_eq!(e, expected);
+    }
+    let named = format!("{labels}, {first}");
+    let config = config(&named, r#", "maxSweeps": 1, "primary": 1"#, &[]);
+    assert!(open_of(&files, &config).is_ok());
+}
