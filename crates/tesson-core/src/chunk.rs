@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::{DataError, DataErrorKind, EncodedColumn, Frame, FrameColumn, Keys, ResourceId};
+use crate::{DataError, DataErrorKind, EncodedColumn, Frame, FrameColumn, Keys, RecordingColumn, ResourceId};
 
 /// Where the entries of a column begin.
 ///
@@ -142,6 +142,8 @@ pub enum Data {
     Encoded(EncodedColumn),
     /// Frames, each a sequence of one sample, kept with those around them.
     Frames(FrameColumn),
+    /// Recordings of encoded bytes, and the frames of them that each sequence has.
+    Recordings(RecordingColumn),
     /// `dim` values for each sequence: the sample that all of its samples are.
     Repeated {
         /// The values.
@@ -175,6 +177,7 @@ impl Data {
             Data::Dense { values } | Data::Repeated { values } => values.bytes(),
             Data::Sparse { rows, columns, values } => rows.bytes() + columns.capacity() * 4 + values.bytes(),
             Data::Encoded(column) => column.bytes(),
+            Data::Recordings(column) => column.bytes(),
             Data::Frames(FrameColumn { values, frames, .. }) => {
                 values.bytes() + frames.capacity() * size_of::<Frame>()
             }
@@ -212,6 +215,7 @@ impl StreamColumn {
         match (&mut self.data, &next.data) {
             (Data::Encoded(column), Data::Encoded(more)) => column.append(more, 0..more.len(), lines),
             (Data::Frames(column), Data::Frames(more)) => column.append(more),
+            (Data::Recordings(column), Data::Recordings(more)) => column.append(more, 0..more.len()),
             (Data::Repeated { values }, Data::Repeated { values: more }) => {
                 values.append(more, 0..more.len())
             }

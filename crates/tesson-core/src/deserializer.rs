@@ -2,12 +2,13 @@
 //!
 //! A deserializer opens no file and starts no thread. The engine supplies [`Fetch`] (bytes) and [`Parallelism`] (cores).
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::{
     Corpus, DataError, Error, Fetch, Index, ListedAt, NamedResources, Parallelism, ResourceId, StreamInfo,
-    StreamingDecoder,
+    StreamingDecoder, Transform,
 };
 
 /// A deserializer: understands one dataset's bytes. Every method is required: one that is made of others cannot forget any.
@@ -113,7 +114,8 @@ pub trait Deserializer: Send + Sync {
     fn facts(&self) -> &DeserializerFacts;
 
     /// Looks at the beginning of the data: encoding, mode, shapes that are left open, and the resources that the data list.
-    /// Called once, before all else.
+    /// Called once, before all else; and once more where the facts ask for that
+    /// ([`DeserializerFacts::looks_at_named`]).
     ///
     /// # Errors
     /// Data that cannot be this format at all.
@@ -158,6 +160,13 @@ pub struct DeserializerFacts {
     /// Files and members of archives that these list, as [`Deserializer::prepare`] finds them. They are opened when they are
     /// first read. By default there are none.
     pub named: Arc<NamedResources>,
+    /// Whether [`Deserializer::prepare`] is called a second time, when what it has listed can be read. Then it lists no more.
+    /// By default false.
+    pub looks_at_named: bool,
+    /// Transforms that decode streams of encoded samples or recordings, each with the stream's number. They run before all
+    /// others of the stream. By default there are none: the registry's format may name some
+    /// ([`Format::decoder`](crate::Format::decoder)).
+    pub decoders: Decoders,
     /// What distinguishes the corpus from others, beside the sizes and both ends of [`resources`](DeserializerFacts::resources):
     /// a hash of whole lists and of the sizes in them, say. Saved states are bound to it.
     pub fingerprint: Option<u64>,
@@ -203,6 +212,8 @@ impl DeserializerFacts {
             resources,
             takes_folders: false,
             named: Arc::default(),
+            looks_at_named: false,
+            decoders: Decoders::default(),
             fingerprint: None,
             streams,
             identity: identity.into(),
@@ -236,6 +247,16 @@ impl DeserializerFacts {
     }
 }
 
+/// The transforms of a deserializer that decode its streams, each with the stream's number.
+#[derive(Clone, Default)]
+pub struct Decoders(pub Vec<(usize, Arc<dyn Transform>)>);
+
+impl fmt::Debug for Decoders {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(stream, decoder)| (stream, decoder.name()))).finish()
+    }
+}
+
 /// Whether an index cache is used (`cacheIndex`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IndexCache {
@@ -263,6 +284,9 @@ pub enum RepeatedKeys {
     Last,
     /// None of them: the key counts as missing.
     Nothing,
+    /// They are the frames of an utterance ([`Keys::Runs`](crate::Keys::Runs)). Frame `k` of the first deserializer joins
+    /// frame `k` here; fewer frames than it has are an error. Of an utterance that is repeated the first counts.
+    InTurn,
 }
 
 /// What an index pass does with data that allow an index and that reading refuses all the same.

@@ -34,6 +34,13 @@ pub enum Keys {
         /// Where each text ends in `bytes`.
         ends: Vec<u32>,
     },
+    /// Runs of sequences of one key that belong together: the frames of utterances.
+    Runs {
+        /// The key of each run.
+        keys: Box<Keys>,
+        /// The number of the first sequence after each run.
+        ends: Vec<u32>,
+    },
 }
 
 impl Keys {
@@ -47,6 +54,7 @@ impl Keys {
                 let text = String::from_utf8_lossy(&bytes[start..ends[i] as usize]);
                 Key::Text(text.into_owned())
             }
+            Keys::Runs { keys, ends } => keys.get(run_of(ends, i)),
         }
     }
 
@@ -57,19 +65,28 @@ impl Keys {
             Keys::Consecutive(first) => Some(first + i as u64),
             Keys::Numbers(v) => Some(v[i]),
             Keys::Texts { .. } => None,
+            Keys::Runs { keys, ends } => keys.number(run_of(ends, i)),
         }
     }
 
     /// The text of sequence `i`, as bytes, if keys are texts.
     #[inline]
     pub fn text(&self, i: usize) -> Option<&[u8]> {
-        let Keys::Texts { bytes, ends } = self else { return None };
-        let start = if i == 0 { 0 } else { ends[i - 1] as usize };
-        Some(&bytes[start..ends[i] as usize])
+        match self {
+            Keys::Texts { bytes, ends } => {
+                let start = if i == 0 { 0 } else { ends[i - 1] as usize };
+                Some(&bytes[start..ends[i] as usize])
+            }
+            Keys::Runs { keys, ends } => keys.text(run_of(ends, i)),
+            _ => None,
+        }
     }
 
     /// Keys out of several columns: of each pick the column, and the number in it.
     pub fn gathered(columns: &[Keys], picks: impl Iterator<Item = (u32, u32)>) -> Keys {
+        if columns.iter().any(|keys| matches!(keys, Keys::Runs { .. })) {
+            return gathered_runs(columns, picks);
+        }
         let mut keys = KeyList::default();
         for (column, i) in picks {
             let (column, i) = (&columns[column as usize], i as usize);
@@ -113,6 +130,10 @@ impl Keys {
                 bytes.extend_from_slice(more);
                 ends.extend(more_ends.iter().map(|end| start + end));
             }
+            (Keys::Runs { keys, ends }, Keys::Runs { keys: more, ends: more_ends }) => {
+                keys.append(ends.len(), more, more_ends.len(), shift);
+                ends.extend(more_ends.iter().map(|end| n as u32 + end));
+            }
             (Keys::Numbers(v), next) => v.extend((0..n_next).map(|i| number(next, i) + shift)),
             _ => {
                 let own = (0..n).map(|i| number(self, i));
@@ -128,8 +149,36 @@ impl Keys {
             Keys::Consecutive(_) => 0,
             Keys::Numbers(v) => v.capacity() * 8,
             Keys::Texts { bytes, ends } => bytes.capacity() + ends.capacity() * 4,
+            Keys::Runs { keys, ends } => size_of::<Keys>() + keys.bytes() + ends.capacity() * 4,
         }
     }
+}
+
+/// The run that sequence `i` lies in.
+#[inline]
+fn run_of(ends: &[u32], i: usize) -> usize {
+    ends.partition_point(|&end| end as usize <= i)
+}
+
+/// Keys out of columns of runs: those of one run that follow each other are one again.
+fn gathered_runs(columns: &[Keys], picks: impl Iterator<Item = (u32, u32)>) -> Keys {
+    let (mut keys, mut ends, mut last) = (KeyList::default(), Vec::new(), None);
+    for (n, (column, i)) in (1..).zip(picks) {
+        let (from, i) = (&columns[column as usize], i as usize);
+        let run = match from {
+            Keys::Runs { ends, .. } => run_of(ends, i),
+            _ => i,
+        };
+        if last.replace((column, run)) != Some((column, run)) {
+            match from.text(i) {
+                Some(text) => keys.push_text(text),
+                None => keys.push(from.get(i)),
+            }
+            ends.push(n);
+        }
+        *ends.last_mut().expect("there is a run") = n;
+    }
+    Keys::Runs { keys: Box::new(keys.finish()), ends }
 }
 
 /// Keys that are put together one by one.
@@ -158,5 +207,29 @@ impl KeyList {
             (_, ends) if ends.is_empty() => Keys::Numbers(self.numbers).compacted(),
             (bytes, ends) => Keys::Texts { bytes, ends },
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_has_one_key_also_where_columns_are_put_together() {
+        let texts = |texts: [&str; 2]| Keys::Texts {
+            bytes: texts.concat().into_bytes(),
+            ends: vec![texts[0].len() as u32, texts.concat().len() as u32],
+        };
+        let mut keys = Keys::Runs { keys: Box::new(texts(["a", "bc"])), ends: vec![2, 3] };
+        let next = Keys::Runs { keys: Box::new(texts(["d", "e"])), ends: vec![1, 4] };
+        keys.append(3, &next, 4, 0);
+        let all: Vec<_> = (0..7).filter_map(|i| keys.text(i)).collect();
+        assert_eq!(all, [&b"a"[..], b"a", b"bc", b"d", b"e", b"e", b"e"]);
+        assert_eq!(keys.get(1), Key::Text("a".into()));
+        let picked = Keys::gathered(std::slice::from_ref(&keys), [(0, 5), (0, 6), (0, 0)].into_iter());
+        let runs = Keys::Runs { keys: Box::new(texts(["e", "a"])), ends: vec![2, 3] };
+        assert_eq!(picked, runs);
+        let numbers = Keys::Runs { keys: Box::new(Keys::Numbers(vec![7, 9])), ends: vec![1, 3] };
+        assert_eq!((numbers.number(2), numbers.text(2)), (Some(9), None));
     }
 }

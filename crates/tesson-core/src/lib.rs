@@ -49,7 +49,8 @@ pub use corpus::{ChunkAccess, Corpus, CorpusFacts, Scattered, SequenceSelection}
 pub use decode_warnings::DecodeWarnings;
 pub use describe::{describe_from_table, split_type};
 pub use deserializer::{
-    Defects, Deserializer, DeserializerFacts, FoundStream, IndexCache, Indexed, RepeatedKeys, StreamMismatch,
+    Decoders, Defects, Deserializer, DeserializerFacts, FoundStream, IndexCache, Indexed, RepeatedKeys,
+    StreamMismatch,
 };
 pub use draw::{Augmentation, Draw, StepWords};
 pub use error::{
@@ -76,7 +77,7 @@ pub use registry::{
 };
 pub use sample_type::{SampleType, ValueType};
 pub use scratch::{DecodeRoom, Scratch};
-pub use stored::{EncodedColumn, Frame, FrameColumn, Origin};
+pub use stored::{EncodedColumn, Frame, FrameColumn, Origin, RecordingColumn};
 pub use stream::{Element, Shape, Storage, StreamInfo};
 pub use streaming::{ByteRun, StreamingDecoder};
 pub use suggest::{did_you_mean, nearest};

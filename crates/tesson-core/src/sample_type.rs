@@ -62,7 +62,7 @@ impl SampleType {
 
     /// The samples of a stream as its deserializer stores them.
     pub fn of(stream: &StreamInfo) -> SampleType {
-        if stream.storage == Storage::Encoded {
+        if matches!(stream.storage, Storage::Encoded | Storage::Recordings) {
             return SampleType::dense(ValueType::Encoded, []).delivered_as(stream.element);
         }
         let dense = SampleType::dense(stream.element.into(), []).with_shape(&stream.shape);

@@ -174,9 +174,133 @@ pub struct Frame {
     pub at: u32,
 }
 
+/// Recordings that are encoded bytes, each once, and the frames of them that sequences have.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RecordingColumn {
+    bytes: Vec<u8>,
+    /// Where each recording ends in `bytes`.
+    ends: Vec<usize>,
+    /// Of each sequence the recording, and which of its frames are the sequence's samples.
+    sequences: Vec<(u32, Range<u32>)>,
+}
+
+impl RecordingColumn {
+    /// Number of sequences.
+    pub fn len(&self) -> usize {
+        self.sequences.len()
+    }
+
+    /// Whether there are no sequences.
+    pub fn is_empty(&self) -> bool {
+        self.sequences.is_empty()
+    }
+
+    /// The encoded recording that a sequence is part of, and the frames of it that are the sequence's samples.
+    pub fn get(&self, sequence: usize) -> (&[u8], Range<usize>) {
+        let (recording, own) = &self.sequences[sequence];
+        (self.recording(*recording), own.start as usize..own.end as usize)
+    }
+
+    fn recording(&self, number: u32) -> &[u8] {
+        let number = number as usize;
+        let start = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[number]]
+    }
+
+    /// Removes all recordings and keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.ends.clear();
+        self.sequences.clear();
+    }
+
+    /// Appends a recording, of which the sequences that follow have frames. `append` appends its bytes to what it is given.
+    ///
+    /// # Errors
+    /// What `append` answers; the column is as before then.
+    pub fn push_recording<E>(&mut self, append: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+        let start = self.bytes.len();
+        if let Err(e) = append(&mut self.bytes) {
+            self.bytes.truncate(start);
+            return Err(e);
+        }
+        self.ends.push(self.bytes.len());
+        Ok(())
+    }
+
+    /// Appends a sequence of these frames of the last recording.
+    ///
+    /// # Panics
+    /// Where there is none.
+    pub fn push_sequence(&mut self, frames: Range<u32>) {
+        let last = self.ends.len().checked_sub(1).expect("there is a last recording");
+        self.sequences.push((last as u32, frames));
+    }
+
+    /// Appends sequences of another column. Those of one recording that follow each other stay frames of one.
+    pub fn append(&mut self, from: &RecordingColumn, sequences: Range<usize>) {
+        let mut last = None;
+        for (recording, frames) in &from.sequences[sequences] {
+            if last != Some(recording) {
+                self.bytes.extend_from_slice(from.recording(*recording));
+                self.ends.push(self.bytes.len());
+                last = Some(recording);
+            }
+            self.push_sequence(frames.clone());
+        }
+    }
+
+    /// Appends a sequence of another column, whose recording is that of the sequence appended last if it `is_last`.
+    pub fn push(&mut self, from: &RecordingColumn, sequence: usize, is_last: bool) {
+        match is_last {
+            true => self.push_sequence(from.sequences[sequence].1.clone()),
+            false => self.append(from, sequence..sequence + 1),
+        }
+    }
+
+    /// The number of a sequence's recording in this column.
+    pub fn recording_of(&self, sequence: usize) -> u32 {
+        self.sequences[sequence].0
+    }
+
+    /// Bytes of memory held.
+    pub fn bytes(&self) -> usize {
+        self.bytes.capacity()
+            + self.ends.capacity() * size_of::<usize>()
+            + self.sequences.capacity() * size_of::<(u32, Range<u32>)>()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sequences_of_one_recording_share_its_bytes() {
+        let mut column = RecordingColumn::default();
+        let failed = column.push_recording(|bytes| {
+            bytes.push(9);
+            Err(())
+        });
+        assert!(failed.is_err() && column.is_empty());
+        for bytes in [&b"abc"[..], b"de"] {
+            let pushed: Result<(), ()> = column.push_recording(|into| {
+                into.extend_from_slice(bytes);
+                Ok(())
+            });
+            pushed.unwrap();
+            (0..bytes.len() as u32).for_each(|frame| column.push_sequence(frame..frame + 1));
+        }
+        assert_eq!(column.get(1), (&b"abc"[..], 1..2));
+        assert_eq!(column.get(4), (&b"de"[..], 1..2));
+        let mut picked = RecordingColumn::default();
+        picked.push(&column, 3, false);
+        picked.push(&column, 4, true);
+        picked.append(&column, 1..4);
+        let all: Vec<_> = (0..picked.len()).map(|i| picked.get(i)).collect();
+        assert_eq!(all, [(&b"de"[..], 0..1), (b"de", 1..2), (b"abc", 1..2), (b"abc", 2..3), (b"de", 0..1)]);
+        assert_eq!(picked.bytes, b"deabcde");
+    }
 
     fn origin(line: u64) -> Origin {
         Origin { resource: ResourceId(0), offset: 10 * line, line: Some(line), embedded: true }

@@ -80,6 +80,9 @@ pub enum Storage {
     Encoded,
     /// As frames of longer recordings, each a sequence of its own. Transforms can see the frames around one.
     Frames,
+    /// As bytes of whole recordings, of which a sequence has all frames or some. The first transform of the stream decodes
+    /// them when a minibatch is made, and sees the frames around them. The shape is not looked at.
+    Recordings,
     /// As one sample a sequence, which is repeated to the length of the first deserializer's sequence.
     Repeated,
 }

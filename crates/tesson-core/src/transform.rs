@@ -131,7 +131,8 @@ pub struct Input<'a> {
     /// The shape of each sample. Encoded ones have none.
     pub shape: &'a [usize],
     /// The samples to be transformed: all of them, but for a transform that [sees context](Transform::sees_context) where
-    /// every sequence is one frame of a longer recording. Then these are all frames of the recording.
+    /// every sequence is one frame of a longer recording. Then these are all frames of the recording. Of a recording that is
+    /// encoded, the frames that are wanted.
     pub own: Range<usize>,
     /// Which copy of its sequence this is, from 0: a deserializer may give a sequence several times, such as the ten views
     /// of a picture.
@@ -184,7 +185,7 @@ fn sample_len(shape: &[usize]) -> usize {
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum InputValues<'a> {
-    /// The bytes of one encoded sample.
+    /// The bytes of one encoded sample, or of a recording.
     Encoded(&'a [u8]),
     /// Whole numbers from 0 to 255.
     U8(&'a [u8]),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
-    Chunk, DataError, DataErrorKind, Error, Indexed, Location, Parallelism, ResourceId, Scratch,
+    Chunk, DataError, DataErrorKind, Error, Indexed, Keys, Location, Parallelism, ResourceId, Scratch,
     SequenceSelection, StreamInfo,
 };
 use tesson_plan::{BatchSlot, KeyColumns, Planned, repeated_keys};
@@ -211,7 +211,8 @@ impl<'a> SeenKeys<'a> {
         chunk: &Chunk,
         each: &mut dyn FnMut(&DataError, Severity),
     ) -> u64 {
-        if chunk.n_sequences == 0 {
+        // Frames have the key of their utterance, and a block may begin within one.
+        if chunk.n_sequences == 0 || matches!(chunk.keys, Keys::Runs { .. }) {
             return 0;
         }
         let file = self.indexed.corpus.span(number, first).0;

@@ -129,6 +129,10 @@ tesson_core::error_kinds! {
             = "engine.missing-keys": "{missing} of {of} sequences of `deserializers[0]` are not in \
                 `deserializers[{deserializer}]`: {keys}"
             => "Add the missing sequences, or set `strictKeys = false`.",
+        /// An utterance has fewer frames in another deserializer than in the first one.
+        TooFewFrames { key: String = "s1/u7".into(), found: u32 = 2 }
+            = "engine.too-few-frames": "utterance `{key}` has {found} frames here, fewer than in `deserializers[0]`"
+            => "Give the utterance as many frames in every deserializer, or remove it from one of them.",
         /// No key is in all deserializers.
         NoCommonKey { examples: String = "key `1` is not in `deserializers[1]`".into() }
             = "engine.no-common-key": "the deserializers have no key in common: {examples}"

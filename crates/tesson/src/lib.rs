@@ -71,13 +71,13 @@ pub mod pictures {
 pub mod deserializer {
     pub use tesson_core::{
         ByteRun, Cause, Chunk, ChunkAccess, ChunkSpan, CompactLengths, Corpus, CorpusFacts, Damage, Data,
-        DecodeRoom, DecodeWarnings, DecoderFn, Defects, DescribeFn, Deserializer, DeserializerFacts,
-        EncodedColumn, Fault, Fetch, Format, FoundStream, Frame, FrameColumn, InMemory, Index, IndexCache,
-        Indexed, KeyType, Keys, ListedAt, Listing, Name, NamedResource, NamedResources, Object, Offsets,
-        OneCore, OpenFn, OptionDefault, OptionKind, OptionSpec, OptionTable, Options, Origin, Parallelism,
-        ReadContext, ReaderDefaults, RepeatedKeys, ResourceId, Scattered, Scratch, Section,
-        SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder, Value, Values, Words,
-        describe_from_table,
+        DecodeRoom, DecodeWarnings, DecoderFn, Decoders, Defects, DescribeFn, Deserializer,
+        DeserializerFacts, EncodedColumn, Fault, Fetch, Format, FoundStream, Frame, FrameColumn, InMemory,
+        Index, IndexCache, Indexed, KeyType, Keys, ListedAt, Listing, Name, NamedResource, NamedResources,
+        Object, Offsets, OneCore, OpenFn, OptionDefault, OptionKind, OptionSpec, OptionTable, Options,
+        Origin, Parallelism, ReadContext, ReaderDefaults, RecordingColumn, RepeatedKeys, ResourceId,
+        Scattered, Scratch, Section, SequenceSelection, StreamColumn, StreamMismatch, StreamingDecoder,
+        Value, Values, Words, describe_from_table,
     };
 
     /// Custom transforms.

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use tesson_core::{Chunk, Data, EncodedColumn, FrameColumn, Offsets, StreamColumn, Values};
+use tesson_core::{Chunk, Data, EncodedColumn, FrameColumn, Offsets, RecordingColumn, StreamColumn, Values};
 
 /// A sequence of one of several chunks, or none: that has no samples.
 pub(super) type Pick = Option<(u32, u32)>;
@@ -63,7 +63,9 @@ fn gather_kept<'a>(
 ) -> Option<Data> {
     let mut encoded = EncodedColumn::default();
     let mut frames = FrameColumn { values: Values::Ones(0), n_frames: 0, frames: Vec::new() };
+    let mut recordings = RecordingColumn::default();
     let mut last: Option<(&FrameColumn, &Range<u32>)> = None;
+    let mut last_recording: Option<(&RecordingColumn, u32)> = None;
     for ((column, row), first_line) in sequences {
         let samples = column.samples.range(row as usize);
         match &column.data {
@@ -76,11 +78,22 @@ fn gather_kept<'a>(
                 }
             }
             Data::Encoded(column) => encoded.append(column, samples, first_line),
+            Data::Recordings(column) => {
+                let recording = column.recording_of(row as usize);
+                let is_last =
+                    last_recording.is_some_and(|(of, last)| std::ptr::eq(of, column) && last == recording);
+                recordings.push(column, row as usize, is_last);
+                last_recording = Some((column, recording));
+            }
             _ => {}
         }
-        (encoded.bytes().max(frames.values.bytes()) <= most).then_some(())?;
+        (encoded.bytes().max(frames.values.bytes()).max(recordings.bytes()) <= most).then_some(())?;
     }
-    Some(if let Data::Frames(_) = like { Data::Frames(frames) } else { Data::Encoded(encoded) })
+    Some(match like {
+        Data::Frames(_) => Data::Frames(frames),
+        Data::Recordings(_) => Data::Recordings(recordings),
+        _ => Data::Encoded(encoded),
+    })
 }
 
 fn fits(n: usize, bytes: usize, most: usize) -> Option<()> {

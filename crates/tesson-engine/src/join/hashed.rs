@@ -16,7 +16,13 @@ fn hash(text: &[u8]) -> u64 {
 }
 
 fn hashed(keys: &Keys) -> Option<Keys> {
-    let Keys::Texts { ends, .. } = keys else { return None };
+    let ends = match keys {
+        Keys::Texts { ends, .. } => ends,
+        Keys::Runs { keys, ends } => {
+            return Some(Keys::Runs { keys: Box::new(hashed(keys)?), ends: ends.clone() });
+        }
+        _ => return None,
+    };
     Some(Keys::Numbers((0..ends.len()).filter_map(|i| keys.text(i)).map(hash).collect()))
 }
 

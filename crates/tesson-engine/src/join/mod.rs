@@ -32,6 +32,7 @@ use crate::refusal::EngineRefusal;
 use crate::threads::Threads;
 use corpus::{JoinedCorpus, JoinedPart};
 use hashed::Hashed;
+use part::refused;
 pub(crate) use part::{Parts, files};
 
 /// How several deserializers go together.
@@ -234,6 +235,10 @@ fn repeated(number: usize, found: &PartReport, part: &JoinedPart, resources: &Re
 /// Tells what could not be joined, and whether that is an error.
 fn judge(report: &JoinReport, missing: MissingKeys) -> Result<(), ConfigError> {
     for (part, found) in (1..).zip(&report.parts) {
+        if let Some((key, found)) = &found.short {
+            let (key, found) = (key.to_string(), *found);
+            return Err(refused(part, &EngineRefusal::TooFewFrames { key, found }));
+        }
         if found.missing > 0 {
             let refusal = EngineRefusal::MissingKeys {
                 missing: found.missing,

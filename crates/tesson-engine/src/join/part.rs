@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tesson_core::{
     ConfigError, Defects, Deserializer, DeserializerFacts, Error, IndexCache, Indexed, PartFetch,
-    ReadContext, Storage, StoreError, StreamInfo,
+    ReadContext, Storage, StoreError, StreamInfo, Transform,
 };
 
 use crate::fetch::Resources;
@@ -77,6 +77,9 @@ impl Parts {
                 );
                 resources.push_named(named);
             }
+            if deserializer.facts().looks_at_named {
+                deserializer.prepare(&PartFetch { fetch: resources, first })?;
+            }
             first_file = files.end;
             parts.push(Part { deserializer: deserializer.into(), files, first });
             first = first_named + n_named;
@@ -106,6 +109,18 @@ impl Parts {
     /// The streams of all, in order.
     pub(crate) fn streams(&self) -> Vec<Arc<StreamInfo>> {
         self.facts().flat_map(|facts| facts.streams.iter().cloned().map(Arc::new)).collect()
+    }
+
+    /// The transforms that deserializers decode their streams with, each with the stream's number among those of all.
+    pub(crate) fn decoders(&self) -> Vec<(usize, Arc<dyn Transform>)> {
+        let (mut first, mut all) = (0, Vec::new());
+        for facts in self.facts() {
+            let numbered =
+                |(stream, decoder): &(usize, Arc<dyn Transform>)| (first + stream, decoder.clone());
+            all.extend(facts.decoders.0.iter().map(numbered));
+            first += facts.streams.len();
+        }
+        all
     }
 
     /// Everything that changes sequences, keys or values.
@@ -196,6 +211,6 @@ fn check(deserializers: &[Box<dyn Deserializer>]) -> Result<(), ConfigError> {
 }
 
 /// The refusal of deserializer `number`.
-fn refused(number: usize, refusal: &EngineRefusal) -> ConfigError {
+pub(super) fn refused(number: usize, refusal: &EngineRefusal) -> ConfigError {
     ConfigError::refused(format!("deserializers[{number}]"), refusal)
 }

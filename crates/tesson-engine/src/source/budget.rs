@@ -95,5 +95,5 @@ impl Source {
 }
 
 fn is_encoded(stream: &Arc<StreamInfo>) -> bool {
-    stream.storage == Storage::Encoded
+    matches!(stream.storage, Storage::Encoded | Storage::Recordings)
 }

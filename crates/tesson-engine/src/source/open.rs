@@ -83,7 +83,8 @@ impl Source {
             fingerprint::corpus(parts.list().iter().map(|part| (part.facts(), part.first)), &resources)?;
         let stored = parts.streams();
         let name = parts.primary().facts().name;
-        let transforms = Transforms::new(&spec.transforms, &stored, &parts.strict_streams(), name)?;
+        let transforms =
+            Transforms::new(&spec.transforms, &parts.decoders(), &stored, &parts.strict_streams(), name)?;
         let fingerprint = spec.fingerprint(corpus, &parts, &transforms);
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut source = Source {

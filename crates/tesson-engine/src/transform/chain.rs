@@ -60,6 +60,8 @@ impl Step {
 pub(super) enum Feed<'a> {
     /// Samples of one known shape, of which these are the sequence's own.
     Even(InputValues<'a>, Range<usize>),
+    /// A recording of encoded bytes, of which these frames are the sequence's own.
+    Recording(&'a [u8], Range<usize>),
     /// Samples of a column.
     Encoded(&'a EncodedColumn, Range<usize>),
     /// Samples that each have their own dimensions, one after the other.
@@ -230,7 +232,7 @@ pub(super) fn run(
     }
     let (mut from, mut to) = (from, to);
     let n = match &first {
-        Feed::Even(_, samples) | Feed::Encoded(_, samples) => samples.len(),
+        Feed::Even(_, samples) | Feed::Encoded(_, samples) | Feed::Recording(_, samples) => samples.len(),
         Feed::Open(..) => unreachable!("streams are stored as values or encoded"),
     };
     let mut first = Some(first);
@@ -248,7 +250,7 @@ pub(super) fn run(
         let mut words = passage.draws.begin(step);
         let call =
             Call { step, number, copy, draw: words.draw(), scratch: &mut scratch[passage.number + number] };
-        let applied = if step.is_by_sample() {
+        let applied = if step.is_by_sample() && !matches!(feed, Feed::Recording(..)) {
             call.each(&feed, n, target, shape)
         } else {
             call.whole(&feed, n, target)
@@ -283,12 +285,15 @@ impl Call<'_> {
     /// Transforms all samples of a sequence at once.
     fn whole(mut self, feed: &Feed<'_>, n: usize, mut target: Target<'_, '_>) -> Result<(), UserError> {
         let Step { transform, input_shape, output, output_len, .. } = self.step;
-        let (Feed::Even(values, own), Some(shape)) = (feed, input_shape) else {
-            unreachable!("samples of other shapes go one by one")
-        };
-        let (values, own) = match transform.sees_context() {
-            true => (*values, own.clone()),
-            false => (part(*values, own, shape.iter().product()), 0..n),
+        let (values, own, shape): (_, _, &[usize]) = match (feed, input_shape) {
+            (Feed::Recording(bytes, own), _) => (InputValues::Encoded(bytes), own.clone(), &[]),
+            (Feed::Even(values, own), Some(shape)) if transform.sees_context() => {
+                (*values, own.clone(), shape)
+            }
+            (Feed::Even(values, own), Some(shape)) => {
+                (part(*values, own, shape.iter().product()), 0..n, shape)
+            }
+            _ => unreachable!("samples of other shapes go one by one"),
         };
         let before = target.len(output.values);
         let input = Input::new(values, shape).with_own(own).with_copy(self.copy);
@@ -319,6 +324,7 @@ impl Call<'_> {
                     let dims = self.step.input_shape.as_deref().unwrap_or_default();
                     (part(*values, &(own.start + i..own.start + i + 1), dims.iter().product()), dims)
                 }
+                Feed::Recording(..) => unreachable!("recordings are decoded at once"),
                 Feed::Open(values, dims) => {
                     let dims = &dims[i * rank..(i + 1) * rank];
                     let len = dims.iter().product::<usize>();

@@ -68,13 +68,15 @@ struct Chain {
 }
 
 impl Transforms {
-    /// Matches transforms with streams and works out the types and shapes that come out. `strict` says of each stream
+    /// Matches transforms with streams and works out the types and shapes that come out. `decoders` are those that
+    /// deserializers have themselves, each with the number of its stream: they come first. `strict` says of each stream
     /// whether its deserializer forgives no fault.
     ///
     /// # Errors
     /// Streams that do not exist, and samples that a transform does not take.
     pub(crate) fn new(
         given: &StreamTransforms,
+        decoders: &[(usize, Arc<dyn Transform>)],
         streams: &[Arc<StreamInfo>],
         strict: &[bool],
         deserializer: &'static str,
@@ -82,6 +84,11 @@ impl Transforms {
         let mut steps: Vec<Vec<Step>> = streams.iter().map(|_| Vec::new()).collect();
         let refused = |name: &str, refusal| ConfigError::refused(format!("transforms.{name}"), &refusal);
         let wrong = |name: &str, what| refused(name, EngineRefusal::TransformMismatch { what });
+        for (at, decoder) in decoders {
+            let name = &streams[*at].name;
+            let step = next_step(&steps[*at], decoder, &streams[*at]).map_err(|what| wrong(name, what))?;
+            steps[*at].push(step);
+        }
         for (name, transforms) in &given.streams {
             let at = streams.iter().position(|s| s.name == *name).ok_or_else(|| {
                 let known: Vec<&str> = streams.iter().map(|s| s.name.as_str()).collect();
@@ -222,6 +229,9 @@ fn next_step(before: &[Step], transform: &Arc<dyn Transform>, stream: &StreamInf
     if transform.sees_context() && !before.is_empty() && stream.storage == Storage::Frames {
         return Err(format!("`{name}` looks at the frames around each one and has to come first"));
     }
+    if stream.storage == Storage::Recordings && before.is_empty() && step.output.shape().is_none() {
+        return Err(format!("`{name}` leaves the shape of frames open"));
+    }
     Ok(step)
 }
 
@@ -231,7 +241,9 @@ impl Chain {
         let chain = Chain { steps, n_sparse: 0, first: 0, stored, delivered, is_strict: false };
         let (Some(last), stored) = (chain.steps.last(), &chain.stored) else {
             return match chain.stored.storage {
-                Storage::Encoded => Err("samples are encoded, and no transform decodes them".into()),
+                Storage::Encoded | Storage::Recordings => {
+                    Err("samples are encoded, and no transform decodes them".into())
+                }
                 _ => Ok(chain),
             };
         };
@@ -259,7 +271,8 @@ impl Chain {
 
     /// Whether transforms take the samples from the blocks that keep them, before minibatches are packed.
     fn is_stored(&self) -> bool {
-        !self.steps.is_empty() && matches!(self.stored.storage, Storage::Encoded | Storage::Frames)
+        let storage = self.stored.storage;
+        !self.steps.is_empty() && matches!(storage, Storage::Encoded | Storage::Frames | Storage::Recordings)
     }
 
     /// Transforms all sequences of a packed stream. An error comes with the number of the sequence.

@@ -142,6 +142,11 @@ impl Transforms {
             let (feed, n) = match &column.data {
                 Data::Encoded(column) => (Feed::Encoded(column, samples.clone()), samples.len()),
                 Data::Frames(column) => (frame(column, samples.start, chain.stored.shape.len()), 1),
+                Data::Recordings(column) => {
+                    let (bytes, own) = column.get(row);
+                    let n = own.len();
+                    (Feed::Recording(bytes, own), n)
+                }
                 _ => unreachable!("deserializers keep to their stream's storage"),
             };
             let passage = Passage { draws: draws.of(batch.stream, before, first), number: chain.first };

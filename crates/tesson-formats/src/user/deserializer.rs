@@ -281,11 +281,20 @@ impl Calls {
             Keys::Consecutive(_) => n,
             Keys::Numbers(v) => v.len(),
             Keys::Texts { ends, .. } => ends.len(),
+            // Runs that are out of order hold nothing.
+            Keys::Runs { ends, .. } => {
+                let ascend = ends.is_sorted_by(|a, b| a < b) && ends.first() != Some(&0);
+                ends.last().filter(|_| ascend).map_or(0, |&end| end as usize)
+            }
         };
         if found != n {
             return Err(self.error(number, UserFault::KeyCount { found, sequences: n }));
         }
         match (keys, self.numeric_keys) {
+            (Keys::Runs { keys, ends }, _) => {
+                let keys = self.checked_keys(*keys, number, ends.len())?;
+                Ok(Keys::Runs { keys: Box::new(keys), ends })
+            }
             (Keys::Texts { .. }, true) => Err(self.error(number, UserFault::TextKeys)),
             (keys @ Keys::Texts { .. }, false) | (keys, true) => Ok(keys.compacted()),
             (keys, false) => Ok(texts(&keys, n)),

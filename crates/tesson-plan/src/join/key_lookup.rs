@@ -1,5 +1,7 @@
 //! Finding the sequence of a key.
 
+use std::ops::Range;
+
 use tesson_core::RepeatedKeys;
 
 use super::keys::{KeyColumns, KeyRef};
@@ -39,8 +41,8 @@ impl<'a> KeyLookup<'a> {
 
     /// Puts all keys into a table, and notes the repeated ones.
     fn tabulate(&mut self, repeated: RepeatedKeys, most_named: usize) -> Search {
-        let (mut table, mut ambiguous) = (Table::new(self.keys.len()), Vec::new());
-        for (sequence, key) in self.keys.iter() {
+        let (mut table, mut ambiguous) = (Table::new(self.keys.n_runs()), Vec::new());
+        for (sequence, key) in self.keys.runs() {
             let slot = table.slot(self.keys, key);
             let first = std::mem::replace(&mut table.0[slot], sequence);
             if first == Table::EMPTY {
@@ -61,8 +63,13 @@ impl<'a> KeyLookup<'a> {
         Search::Table { table, ambiguous }
     }
 
+    /// The sequences of a key that belong together: one, or the frames of an utterance.
+    pub(super) fn find_run(&mut self, key: KeyRef<'_>) -> Option<Range<u32>> {
+        self.find(key).map(|first| self.keys.run(first))
+    }
+
     /// The sequence of a key.
-    pub(super) fn find(&mut self, key: KeyRef<'_>) -> Option<u32> {
+    fn find(&mut self, key: KeyRef<'_>) -> Option<u32> {
         match &mut self.search {
             Search::Table { table, ambiguous } => match table.0[table.slot(self.keys, key)] {
                 Table::EMPTY => None,

@@ -32,11 +32,17 @@ enum Column {
     Keys(Keys),
     /// Numbers within 2^32 of the smallest: 4 bytes each.
     Near { least: u64, offsets: Box<[u32]> },
+    /// The keys of runs of sequences, and where each run ends.
+    Runs { keys: Box<Column>, ends: Vec<u32> },
 }
 
 impl Column {
     fn new(keys: Keys) -> Column {
-        let Keys::Numbers(numbers) = keys.compacted() else { return Column::Keys(keys.compacted()) };
+        let numbers = match keys.compacted() {
+            Keys::Numbers(numbers) => numbers,
+            Keys::Runs { keys, ends } => return Column::Runs { keys: Box::new(Column::new(*keys)), ends },
+            others => return Column::Keys(others),
+        };
         let (least, most) = (numbers.iter().min().copied(), numbers.iter().max().copied());
         match (least, most) {
             (Some(least), Some(most)) if most - least <= u64::from(u32::MAX) => {
@@ -50,6 +56,15 @@ impl Column {
         match self {
             Column::Keys(keys) => KeyRef::of(keys, i),
             Column::Near { least, offsets } => KeyRef::Number(least + u64::from(offsets[i])),
+            Column::Runs { keys, ends } => keys.get(ends.partition_point(|&end| end as usize <= i)),
+        }
+    }
+
+    /// Where the run ends that sequence `i` lies in.
+    fn run_end(&self, i: usize) -> usize {
+        match self {
+            Column::Runs { ends, .. } => ends[ends.partition_point(|&end| end as usize <= i)] as usize,
+            _ => i + 1,
         }
     }
 
@@ -57,6 +72,7 @@ impl Column {
         match self {
             Column::Keys(keys) => keys.bytes(),
             Column::Near { offsets, .. } => offsets.len() * 4,
+            Column::Runs { keys, ends } => size_of::<Column>() + keys.bytes() + ends.capacity() * 4,
         }
     }
 }
@@ -69,6 +85,7 @@ pub struct KeyColumns {
     firsts: Vec<u64>,
     n: u64,
     last: Option<u64>,
+    n_runs: u64,
     /// Whether a key is not a number above the one before it.
     unordered: bool,
 }
@@ -82,13 +99,21 @@ impl KeyColumns {
     /// Appends the keys of the next chunk, of which there are `n`.
     pub fn push(&mut self, keys: Keys, n: u32) {
         self.firsts.push(self.n);
+        self.n += u64::from(n);
+        if let Keys::Runs { ends, .. } = &keys {
+            // Frames of one key do not ascend.
+            self.unordered = true;
+            self.n_runs += ends.len() as u64;
+            self.columns.push(Column::new(keys));
+            return;
+        }
         for i in 0..n as usize {
             let number = keys.number(i);
             self.unordered |= number.is_none() || number <= self.last;
             self.last = number;
         }
+        self.n_runs += u64::from(n);
         self.columns.push(Column::new(keys));
-        self.n += u64::from(n);
     }
 
     /// Number of keys.
@@ -99,6 +124,11 @@ impl KeyColumns {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.n == 0
+    }
+
+    /// Number of runs, of one sequence each where keys are not those of frames.
+    pub(super) fn n_runs(&self) -> u64 {
+        self.n_runs
     }
 
     /// Whether all are numbers, each above the one before it.
@@ -121,17 +151,34 @@ impl KeyColumns {
         self.columns[chunk].get(i)
     }
 
-    /// The sequences with their keys, of which there are fewer than 2^32.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (u32, KeyRef<'_>)> {
-        let of_chunk =
-            move |chunk| self.chunk(chunk).zip(0..).map(move |(n, i)| (n as u32, self.in_chunk(chunk, i)));
+    /// The first sequence of each run with its key; there are fewer than 2^32 sequences. No run continues in another chunk.
+    pub(super) fn runs(&self) -> impl Iterator<Item = (u32, KeyRef<'_>)> {
+        let of_chunk = move |chunk: usize| {
+            let sequences = self.chunk(chunk);
+            let (first, n) = (sequences.start, (sequences.end - sequences.start) as usize);
+            let next = move |&i: &usize| Some(self.columns[chunk].run_end(i)).filter(|&end| end < n);
+            let starts = std::iter::successors(Some(0).filter(|_| n > 0), next);
+            starts.map(move |i| ((first + i as u64) as u32, self.in_chunk(chunk, i)))
+        };
         (0..self.n_chunks()).flat_map(of_chunk)
+    }
+
+    /// The sequences of a run from this one on.
+    pub(super) fn run(&self, sequence: u32) -> std::ops::Range<u32> {
+        let (chunk, i) = self.locate(sequence.into());
+        sequence..(self.firsts[chunk] + self.columns[chunk].run_end(i) as u64) as u32
     }
 
     /// The key of a sequence of the corpus.
     pub(super) fn get(&self, sequence: u64) -> KeyRef<'_> {
+        let (chunk, i) = self.locate(sequence);
+        self.columns[chunk].get(i)
+    }
+
+    /// The chunk of a sequence of the corpus, and its number there.
+    fn locate(&self, sequence: u64) -> (usize, usize) {
         let chunk = self.firsts.partition_point(|&first| first <= sequence) - 1;
-        self.columns[chunk].get((sequence - self.firsts[chunk]) as usize)
+        (chunk, (sequence - self.firsts[chunk]) as usize)
     }
 
     /// Bytes of memory held.
@@ -143,6 +190,6 @@ impl KeyColumns {
 
     /// Bytes of memory that looking these keys up takes beside them.
     pub fn bytes_to_find(&self) -> u64 {
-        if self.are_ascending() { 0 } else { super::key_lookup::table_bytes(self.n) }
+        if self.are_ascending() { 0 } else { super::key_lookup::table_bytes(self.n_runs) }
     }
 }

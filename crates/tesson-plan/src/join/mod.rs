@@ -7,6 +7,8 @@ mod keys;
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use tesson_core::{CompactLengths, Index, Key, Keys, RepeatedKeys};
 
 pub use keys::KeyColumns;
@@ -55,6 +57,10 @@ pub struct Joiner<'a> {
 struct Partner<'a> {
     index: &'a Index,
     find: KeyLookup<'a>,
+    /// Whether frames join frames.
+    in_turn: bool,
+    /// What was found for the key before: the sequences that belong to it.
+    run: Option<Range<u32>>,
     /// The chunk that the last partner was found in.
     chunk: usize,
     /// Storage bytes of a sequence, on the average.
@@ -113,6 +119,8 @@ pub struct PartReport {
     pub missing: u64,
     /// The first few of their keys, in the order of the first corpus.
     pub first_missing: Vec<Key>,
+    /// The first utterance that has fewer frames here than in the first corpus, and how many.
+    pub short: Option<(Key, u32)>,
     /// Sequences here whose key an earlier one has.
     pub repeated: u64,
     /// The first few of them, in the order of this corpus.
@@ -202,7 +210,8 @@ impl<'a> Joiner<'a> {
             report.parts.push(take_repeated(s.keys, &mut find));
             let bytes: u64 = (0..s.index.n_chunks()).map(|c| s.index.chunk(c).bytes).sum();
             let mean = bytes / s.index.n_sequences().max(1);
-            Partner { index: s.index, find, chunk: 0, mean, found: Vec::new() }
+            let in_turn = s.repeated == RepeatedKeys::InTurn;
+            Partner { index: s.index, find, in_turn, run: None, chunk: 0, mean, found: Vec::new() }
         };
         let partners = secondaries.iter().map(partner).collect();
         let joined = Joined { report, ..Joined::default() };
@@ -215,8 +224,20 @@ impl<'a> Joiner<'a> {
         self.lengths.clear();
         self.partners.iter_mut().for_each(|p| p.found.clear());
         let lengths = self.primary.lengths(chunk as usize);
-        for row in 0..lengths.len() {
-            self.sequence(row as u32, lengths.get(row), KeyRef::of(keys, row));
+        match keys {
+            Keys::Runs { keys, ends } => {
+                let mut start = 0;
+                for (run, &end) in ends.iter().enumerate() {
+                    let key = KeyRef::of(keys, run);
+                    (start..end).for_each(|row| {
+                        self.sequence(row, lengths.get(row as usize), key, row - start);
+                    });
+                    start = end;
+                }
+            }
+            _ => (0..lengths.len()).for_each(|row| {
+                self.sequence(row as u32, lengths.get(row), KeyRef::of(keys, row), 0);
+            }),
         }
         self.joined.report.joined += self.rows.len() as u64;
         if self.rows.is_empty() {
@@ -233,12 +254,25 @@ impl<'a> Joiner<'a> {
         });
     }
 
-    /// Takes a sequence in, or leaves it out.
-    fn sequence(&mut self, row: u32, length: u32, key: KeyRef<'_>) {
+    /// Takes a sequence in, or leaves it out. It is frame `frame` of the utterance of its key, or 0.
+    fn sequence(&mut self, row: u32, length: u32, key: KeyRef<'_>, frame: u32) {
         let mut counted = if self.definer.is_none_or(|d| d == 0) { length } else { 0 };
         let mut complete = true;
         for (part, partner) in self.partners.iter_mut().enumerate() {
-            let found = partner.find.find(key);
+            if frame == 0 {
+                partner.run = partner.find.find_run(key);
+            }
+            let found = match &partner.run {
+                Some(run) if partner.in_turn => {
+                    let found = Some(run.start + frame).filter(|sequence| run.contains(sequence));
+                    let short = &mut self.joined.report.parts[part].short;
+                    if found.is_none() && complete && short.is_none() {
+                        *short = Some((key.to_key(), run.len() as u32));
+                    }
+                    found
+                }
+                run => run.as_ref().map(|run| run.start),
+            };
             match found {
                 Some(sequence) if self.definer.is_none_or(|d| d == part + 1) => {
                     counted = counted.max(partner.length(sequence.into()));

@@ -81,6 +81,7 @@ fn plainly(
             RepeatedKeys::First => all.first().copied(),
             RepeatedKeys::Last => all.last().copied(),
             RepeatedKeys::Nothing => all.first().copied().filter(|_| all.len() == 1),
+            RepeatedKeys::InTurn => unreachable!("keys here are not those of frames"),
         }
     };
     let mut chunks = Vec::new();
@@ -151,6 +152,7 @@ fn what_is_missing_and_what_is_repeated_is_reported() {
         repeated: 1,
         first_repeated: vec![Key::Number(3)],
         repeated_at: vec![(0, 2)],
+        ..PartReport::default()
     };
     assert_eq!(report, JoinReport { sequences: 5, joined: 3, parts: vec![expected] });
 }
@@ -170,4 +172,57 @@ fn a_partner_takes_at_most_four_bytes() {
     let joined = join(&[primary, reversed], RepeatedKeys::First, None, MissingKeys::LeaveOut, false);
     let bytes: usize = joined.chunks.iter().map(JoinedChunk::bytes).sum();
     assert!(bytes <= 4 * 4000 + 1000, "{bytes} bytes for 4000 sequences");
+}
+
+/// A corpus of frames: utterances by chunks, each a key and a number of frames.
+fn frames_of(chunks: &[&[(&str, u32)]]) -> (Index, Vec<Keys>) {
+    let (mut index, mut keys) = (Index::new(), Vec::new());
+    for chunk in chunks {
+        let texts = chunk.iter().map(|(key, _)| *key);
+        let (mut ends, mut bytes, mut text_ends) = (Vec::new(), Vec::new(), Vec::new());
+        for (text, (_, n)) in texts.zip(*chunk) {
+            bytes.extend_from_slice(text.as_bytes());
+            text_ends.push(bytes.len() as u32);
+            ends.push(ends.last().unwrap_or(&0) + n);
+        }
+        index.push(CompactLengths::constant(1, *ends.last().unwrap()), 100);
+        keys.push(Keys::Runs { keys: Box::new(Keys::Texts { bytes, ends: text_ends }), ends });
+    }
+    index.seal();
+    (index, keys)
+}
+
+#[test]
+fn frames_join_frames_in_turn() {
+    let (primary, keys) = frames_of(&[&[("a", 2), ("lost", 2)], &[("b", 3)]]);
+    let (secondary, others) = frames_of(&[&[("b", 4)], &[("x", 1), ("a", 2)]]);
+    let mut columns = KeyColumns::new();
+    others.into_iter().zip([4, 3]).for_each(|(keys, n)| columns.push(keys, n));
+    let join = |repeated| {
+        let others = [Secondary { index: &secondary, keys: &columns, repeated }];
+        let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
+        keys.iter().zip(0..).for_each(|(keys, chunk)| joiner.push(chunk, keys));
+        joiner.finish()
+    };
+    let partners = |joined: &Joined| -> Vec<u32> {
+        let rows = rows_of(joined, 2);
+        rows.iter().flatten().map(|row| row.2[0].unwrap()).collect()
+    };
+    let joined = join(RepeatedKeys::InTurn);
+    assert_eq!(partners(&joined), [5, 6, 0, 1, 2]);
+    assert_eq!((joined.report.parts[0].missing, joined.report.parts[0].short.clone()), (2, None));
+    // A sequence that stands for the whole utterance meets each of its frames.
+    assert_eq!(partners(&join(RepeatedKeys::First)), [5, 5, 0, 0, 0]);
+}
+
+#[test]
+fn an_utterance_with_too_few_frames_is_named() {
+    let (primary, keys) = frames_of(&[&[("a", 2), ("b", 3)]]);
+    let (secondary, others) = frames_of(&[&[("a", 2), ("b", 2)]]);
+    let mut columns = KeyColumns::new();
+    others.into_iter().for_each(|keys| columns.push(keys, 4));
+    let others = [Secondary { index: &secondary, keys: &columns, repeated: RepeatedKeys::InTurn }];
+    let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
+    joiner.push(0, &keys[0]);
+    assert_eq!(joiner.finish().report.parts[0].short, Some((Key::Text("b".into()), 2)));
 }
