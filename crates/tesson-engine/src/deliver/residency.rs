@@ -81,11 +81,11 @@ impl Shared {
         let packed = Decoded::packed(packer.finish(), beside);
         self.note_warnings(worker);
         // Of chunks that were loaded whole, or wide samples: there is no memory for it in each thread.
-        let most = 4 * self.setup.run_bytes as usize;
-        if worker.chunk.bytes() > most {
+        let most = 4 * self.setup.run_bytes;
+        if worker.chunk.bytes() as u64 > most {
             worker.chunk = Chunk::empty();
         }
-        if worker.bytes.capacity() > most {
+        if worker.bytes.capacity() as u64 > most + self.block_bytes {
             worker.bytes = Vec::new();
         }
         Ok(Some(packed))

@@ -5,13 +5,17 @@
 
 use std::ops::Deref;
 
-use memmap2::MmapMut;
+use memmap2::{MmapMut, MmapOptions};
 
 /// Bytes of a large page on the systems that have them.
 const LARGE: usize = 2 << 20;
 
 /// The last large page may be used up to here only if what lies after is at most this part of all.
 const WASTE: usize = 8;
+
+/// From here on memory comes from the system itself, which has set it to 0 and gets it back at once. An allocator that keeps
+/// what is freed would have to set it to 0 again.
+const MAPPED: usize = 256 << 10;
 
 /// Bytes, at a place that can be divided by 64 (and by [`LARGE`], if that much is asked for).
 #[derive(Debug)]
@@ -33,7 +37,7 @@ enum Memory {
 impl Pages {
     /// So many bytes, all 0.
     pub(super) fn zeroed(len: usize) -> Pages {
-        Pages::large(len).unwrap_or_else(|| {
+        Pages::large(len).or_else(|| Pages::small(len)).unwrap_or_else(|| {
             let held = len + super::CACHE_LINE;
             let memory = vec![0; held].into_boxed_slice();
             let from = memory.as_ptr().align_offset(super::CACHE_LINE).min(super::CACHE_LINE);
@@ -54,6 +58,14 @@ impl Pages {
         // A system without large pages refuses, and small ones do as well.
         let _ = map.advise_range(memmap2::Advice::HugePage, from, large);
         Some(Pages { memory: Memory::Mapped(map), from, len, held: large.max(len) })
+    }
+
+    /// As many bytes in pages of the usual size, if they fill enough of them.
+    fn small(len: usize) -> Option<Pages> {
+        // All of it will be written: one call costs less than a fault for each page.
+        let map = || MmapOptions::new().len(len).populate().map_anon().ok();
+        let memory = (len >= MAPPED).then(map)??;
+        Some(Pages { memory: Memory::Mapped(memory), from: 0, len, held: len })
     }
 
     pub(super) fn items(&mut self) -> &mut [u8] {
@@ -91,7 +103,9 @@ mod tests {
     fn a_large_page_is_used_where_little_of_it_is_wasted() {
         let cases = [
             (10, 10 + super::super::CACHE_LINE),
-            (LARGE / 2, LARGE / 2 + super::super::CACHE_LINE),
+            (MAPPED - 1, MAPPED - 1 + super::super::CACHE_LINE),
+            (MAPPED, MAPPED),
+            (LARGE / 2, LARGE / 2),
             (LARGE - LARGE / 16, LARGE),
             (LARGE + 1, LARGE + 1),
             (2 * LARGE, 2 * LARGE),
