@@ -44,4 +44,4 @@ pub use source::{
     DEFAULT_WINDOW, DeserializerConfig, FULL_DATA_SWEEP, INFINITELY_REPEAT, Randomize, SourceConfig,
     StoreKind, Truncation,
 };
-pub use transforms::{OpenTransforms, TransformConfig, Transforms};
+pub use transforms::{OpenTransforms, TransformConfig, Transforms, open_list};

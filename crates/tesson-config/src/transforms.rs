@@ -161,6 +161,22 @@ fn named(options: &Options<'_>) -> Result<Vec<(String, Vec<TransformConfig>)>, C
     Ok(found)
 }
 
+/// Makes the transforms of a list that is no part of a configuration, after those of `first`. Errors call the list `path`.
+///
+/// # Errors
+/// As [`SourceConfig::open_transforms`].
+pub fn open_list(
+    first: Option<Section>,
+    given: &Value,
+    path: &str,
+    registry: &Registry,
+    read: &ReadFile<'_>,
+) -> Result<Vec<Arc<dyn Transform>>, Error> {
+    let first = first.map(|section| TransformConfig::Named { section, path: path.to_owned() });
+    let all: Vec<_> = first.into_iter().chain(list(given, path)?).collect();
+    open(&all, registry, read)
+}
+
 /// Makes the transforms of a list. Those that follow each other and are made by one function are one.
 fn open(
     given: &[TransformConfig],

@@ -52,4 +52,6 @@ pub use source::{
     TruncationSpec,
 };
 pub use stats::Stats;
-pub use transform::StreamTransforms;
+pub use transform::{
+    EncodedScratch, EncodedTransforms, StreamTransforms, TransformFailure, TransformedSample,
+};

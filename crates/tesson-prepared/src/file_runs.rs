@@ -206,7 +206,7 @@ mod tests {
     fn parts(records: &[(usize, u64)], ends: &[(usize, u64)]) -> Vec<(usize, Range<u64>, bool)> {
         let numbers: Vec<u64> = records.iter().map(|(file, record)| number(*file, *record)).collect();
         let ends = ends.iter().map(|(file, record)| (0, RecordId { file: *file, record: *record })).collect();
-        let stretch = Stretch { numbers, over: 0, ends, last: StretchEnd::More };
+        let stretch = Stretch { numbers, ends, ..Stretch::empty(0, StretchEnd::More) };
         let shown = |part: &Part| {
             let first = RecordId::of(part.numbers.start);
             let len = part.numbers.end - part.numbers.start;
@@ -248,7 +248,7 @@ mod tests {
     fn a_record_is_found_in_its_part() {
         let records = turns(&[4, 1], 8, 2, 0);
         let numbers: Vec<u64> = records.iter().map(|(file, record)| number(*file, *record)).collect();
-        let stretch = Stretch { numbers, over: 0, ends: vec![], last: StretchEnd::More };
+        let stretch = Stretch { numbers, ..Stretch::empty(0, StretchEnd::More) };
         let mut parts = Parts::of(&stretch);
         let mut of = |file, record| parts.find(number(file, record));
         assert_eq!([of(1, 0), of(1, 15), of(4, 7)], [Some(0), Some(0), Some(1)]);

@@ -5,9 +5,9 @@ use std::slice;
 use std::sync::OnceLock;
 
 use tesson_core::{
-    ConfigError, Defects, Deserializer, DeserializerFacts, Error, Fetch, Format, Indexed, OptionKind,
-    OptionTable, Options, Parallelism, ReaderDefaults, Section, StreamMismatch, StreamingDecoder, Value,
-    Words, option_table,
+    ConfigError, Defects, Deserializer, DeserializerFacts, Element, Error, Fetch, Format, Indexed,
+    OptionKind, OptionTable, Options, Parallelism, ReaderDefaults, Section, StreamMismatch, StreamingDecoder,
+    Value, Words, option_table,
 };
 use tesson_tfds::deserializer::{NAME, StreamOf, TfdsDeserializer, TfdsOptions, picture_channels};
 use tesson_tfds::features::Feature;
@@ -29,6 +29,8 @@ pub static FORMAT: Format = Format::new(
 /// Whether a feature is the number of a class, which becomes a sparse sample.
 static FORMATS: Words<bool, 2> = Words::new([("dense", false), ("sparse", true)]);
 
+static ELEMENTS: Words<Element, 1> = Words::new([("uint8", Element::U8)]);
+
 /// One entry of `input`.
 static INPUT: OptionTable = option_table! {
     "feature" | "alias": OptionKind::Text, optional
@@ -40,6 +42,9 @@ static INPUT: OptionTable = option_table! {
     "shape": OptionKind::Numbers, optional
         => "The shape of every sample, such as `28:28:3`, if the dataset leaves it open; examples of another shape are \
             errors.",
+    "dtype": ELEMENTS.kind(), optional
+        => "Of a stream with `transforms`: `uint8` delivers 8-bit values, if no transform makes floats; otherwise they are \
+            of the reader's type.",
     "transforms": OptionKind::Transforms, optional
         => "What is done to each picture, in this order, where the feature is one picture of 8-bit values, of any size; \
             it is decoded as TensorFlow Datasets does, red first, unless the first of these is a decoder.",
@@ -123,14 +128,35 @@ fn decoders(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Vec<(Str
     let (_, features) = unread.described().map_err(|error| unread.located(error))?;
     let streams = unread.options.streams.iter().filter(|stream| decoded.contains(&stream.name.as_str()));
     let decoder = |stream: &StreamOf| {
-        let channels = picture_channels(&features, stream).map_err(|error| unread.located(error.into()))?;
-        let section = Section::from_iter([
-            ("type", Value::Text("DecodeImage".into())),
-            ("channels", Value::Whole(channels.unwrap_or(0) as i128)),
-        ]);
+        let section = decoder_of(&features, stream).map_err(|error| unread.located(error.into()))?;
         Ok((stream.name.clone(), section))
     };
     streams.map(decoder).collect()
+}
+
+/// The transform that decodes the pictures of a stream as TensorFlow Datasets does.
+fn decoder_of(features: &Feature, stream: &StreamOf) -> Result<Section, ConfigError> {
+    let channels = picture_channels(features, stream)?.unwrap_or(0);
+    Ok(Section::from_iter([
+        ("type", Value::Text("DecodeImage".into())),
+        ("channels", Value::Whole(channels as i128)),
+    ]))
+}
+
+/// The transform that decodes the pictures of a feature before those that a list names, unless that begins with a decoder.
+///
+/// # Errors
+/// A feature that is not one picture of 8-bit values.
+pub fn picture_decoder(
+    features: &Feature,
+    feature: &str,
+    transforms: &Value,
+) -> Result<Option<Section>, ConfigError> {
+    let section = decoder_of(features, &StreamOf::feature(feature)).map_err(|mut error| {
+        error.path = format!("transforms.{feature}");
+        error
+    })?;
+    Ok((!begins_with_decoder(transforms)).then_some(section))
 }
 
 fn begins_with_decoder(transforms: &Value) -> bool {
@@ -230,13 +256,20 @@ impl Deserializer for Unread {
 fn streams(options: &Options<'_>) -> Result<Vec<StreamOf>, ConfigError> {
     let sections = options.sections("input")?;
     let stream = |(name, section): &(&str, Options<'_>)| {
+        let encoded = section.given("transforms").is_some();
+        let element = section.word_if_given("dtype", &ELEMENTS)?;
+        if element.is_some() && !encoded {
+            let what = format!("stream `{name}` has no `transforms`; its values are of the reader's type");
+            return Err(ConfigError::new(section.path("dtype"), what));
+        }
         Ok(StreamOf {
             name: (*name).to_owned(),
             feature: section.text_if_given("feature")?.unwrap_or_else(|| (*name).to_owned()),
             one_hot: section.word("format", &FORMATS)?,
             dim: section.whole_if_given("dim")?,
             shape: shape(section)?,
-            encoded: section.given("transforms").is_some(),
+            encoded,
+            element,
         })
     };
     sections.iter().map(stream).collect()

@@ -6,6 +6,7 @@
 //! | `reader`, `interruptible` | the examples of a split, in their order or by their numbers; interrupted calls |
 //! | `order`, `lengths`, `state` | where a reader stands, files of other lengths than declared, states |
 //! | `prefetcher`, `stretches`, `loader` | stretches of the order, loaded by threads before they are asked for |
+//! | `pictures` | pictures through transforms, where examples are loaded |
 //! | `shards`, `block_cache`, `file_runs`, `indexed_shard` | open files, blocks of records, which thread reads what, saved indexes |
 //! | `check`, `write` | looking at all of a dataset; preparing one |
 //! | `format` | a split as a deserializer among others |
@@ -26,6 +27,7 @@ mod lengths;
 mod loader;
 mod locate;
 mod order;
+mod pictures;
 mod prefetcher;
 mod reader;
 mod shards;
@@ -35,7 +37,7 @@ mod write;
 
 pub use check::{CheckedDataset, check};
 pub use description::{describe, feature_classes, features_of, labels_of};
-pub use format::FORMAT;
+pub use format::{FORMAT, picture_decoder};
 pub use interruptible::InterruptibleReader;
 pub use locate::{default_data_dir, find, list, open, open_all, random_seed};
 pub use reader::{ExampleBatch, OnDamage, Reader, ReaderLimits};

@@ -8,10 +8,11 @@ use tesson_core::{DataError, Error, Location};
 use tesson_formats::example::Span;
 use tesson_formats::record::{End, Fault};
 use tesson_tfds::fault::RecordFault;
-use tesson_tfds::features::{Batch, Decoder, FeatureError, Limits, Schema};
+use tesson_tfds::features::{Batch, Decoder, Failed, FeatureError, Limits, Schema};
 
 use crate::block_cache::{Block, BlockCache};
 use crate::file_runs::{BlockPool, Parts};
+use crate::pictures::{Occasion, PictureMaker, PictureTransforms};
 use crate::shards::ShardFile;
 use crate::stretches::Stretch;
 
@@ -81,6 +82,8 @@ enum BlockOwner {
 pub(super) struct Loader {
     cache: Arc<BlockCache>,
     decoder: Decoder,
+    /// Where pictures are transformed.
+    pictures: Option<PictureMaker>,
     /// Blocks that are used again and again while a stretch is loaded, and which records may be taken from each; by file.
     held: [Option<Held>; HELD],
     /// Whether it reads parts of stretches for itself, and memory for that.
@@ -91,12 +94,30 @@ pub(super) struct Loader {
 impl Loader {
     pub(super) fn new(cache: Arc<BlockCache>, schema: &Arc<Schema>) -> Loader {
         let decoder = Decoder::new(Arc::clone(schema), Limits::default());
-        Loader { cache, decoder, held: Default::default(), reads_parts: false, pool: BlockPool::default() }
+        Loader {
+            cache,
+            decoder,
+            pictures: None,
+            held: Default::default(),
+            reads_parts: false,
+            pool: BlockPool::default(),
+        }
+    }
+
+    /// One that transforms pictures.
+    pub(super) fn with_pictures(self, transforms: &Arc<PictureTransforms>) -> Loader {
+        let decoder = Decoder::new(Arc::clone(&transforms.stored), Limits::default());
+        Loader { decoder, pictures: Some(transforms.maker()), ..self }
     }
 
     /// One for a thread beside others.
     pub(super) fn another(&self) -> Loader {
-        Loader { reads_parts: true, ..Loader::new(Arc::clone(&self.cache), self.decoder.schema()) }
+        let another = Loader::new(Arc::clone(&self.cache), self.decoder.schema());
+        let another = match &self.pictures {
+            Some(maker) => another.with_pictures(maker.transforms()),
+            None => another,
+        };
+        Loader { reads_parts: true, ..another }
     }
 
     /// What is to be read for a stretch alone.
@@ -113,8 +134,12 @@ impl Loader {
         &self.cache
     }
 
+    /// What it delivers of each example.
     pub(super) fn schema(&self) -> &Schema {
-        self.decoder.schema()
+        match &self.pictures {
+            Some(maker) => &maker.transforms().delivered,
+            None => self.decoder.schema(),
+        }
     }
 
     /// Appends the examples of these records to a batch, until it has so many bytes. `parts` are those of their stretch.
@@ -124,11 +149,12 @@ impl Loader {
     pub(super) fn load(
         &mut self,
         numbers: &[u64],
+        occasion: Occasion<'_>,
         parts: &mut Parts,
         batch: &mut Batch,
         bytes: usize,
     ) -> Result<(), (usize, LoadStop)> {
-        let loaded = self.load_on(numbers, parts, batch, bytes);
+        let loaded = self.load_on(numbers, occasion, parts, batch, bytes);
         // What the cache evicts meanwhile is to be freed.
         self.held = Default::default();
         loaded
@@ -137,6 +163,7 @@ impl Loader {
     fn load_on(
         &mut self,
         numbers: &[u64],
+        occasion: Occasion<'_>,
         parts: &mut Parts,
         batch: &mut Batch,
         bytes: usize,
@@ -156,10 +183,7 @@ impl Loader {
             let next = faults.partition_point(|(i, _)| *i < from);
             let fault = faults.get(next).filter(|(i, _)| *i < to);
             let to = fault.map_or(to, |(i, _)| *i);
-            let places = block.records.places()[from..to].iter();
-            let spans = places.map(|p| Span { start: p.start as usize, len: p.size as usize });
-            let decoded = self.decoder.decode(block.records.bytes(), spans, batch);
-            if let Err(failed) = decoded {
+            if let Err(failed) = self.decode(&block, from..to, (occasion, done), batch) {
                 let error = self.feature_error(&block, from + failed.record, *failed.error);
                 return Err((done + failed.record, LoadStop::Failed(error)));
             }
@@ -177,6 +201,26 @@ impl Loader {
             }
         }
         Ok(())
+    }
+
+    /// Decodes records of a block, those from `at` on of an occasion.
+    fn decode(
+        &mut self,
+        block: &Block,
+        records: Range<usize>,
+        (occasion, at): (Occasion<'_>, usize),
+        batch: &mut Batch,
+    ) -> Result<(), Failed> {
+        let first = RecordId { file: block.file, record: block.first + records.start as u64 };
+        let places = block.records.places()[records].iter();
+        let spans = places.map(|p| Span { start: p.start as usize, len: p.size as usize });
+        let Some(maker) = &mut self.pictures else {
+            return self.decoder.decode(block.records.bytes(), spans, batch);
+        };
+        maker.stored.clear();
+        let decoded = self.decoder.decode(block.records.bytes(), spans, &mut maker.stored);
+        maker.append(first, (occasion, at), batch)?;
+        decoded
     }
 
     /// What a file has at `id`, where it should end.

@@ -86,7 +86,7 @@ impl Order {
             let shortened = self.shortened((over, stretch.numbers.len()), unexpected, probe);
             let shortened = shortened.unwrap_or_else(|error| {
                 let at = RecordId { file: 0, record: 0 };
-                Stretch { numbers: Vec::new(), over, ends: Vec::new(), last: StretchEnd::Failed(error, at) }
+                Stretch::empty(over, StretchEnd::Failed(error, at))
             });
             if !shortened.numbers.is_empty() || !matches!(shortened.last, StretchEnd::More) {
                 return shortened;
@@ -133,11 +133,16 @@ impl Order {
         Ok(stretch)
     }
 
+    /// Passes of the files that had begun before this traversal.
+    pub(super) fn pass(&self) -> u64 {
+        self.stream.started().first().copied().unwrap_or(0)
+    }
+
     /// The next `n` numbers of the order as it is thought to be.
     fn planned(&mut self, n: usize) -> Stretch {
-        let room = n.min(1 << 16);
-        let (numbers, over) = (Vec::with_capacity(room), self.stream.delivered());
-        let mut stretch = Stretch { numbers, over, ends: Vec::new(), last: StretchEnd::More };
+        let mut stretch = Stretch::empty(self.stream.delivered(), StretchEnd::More);
+        stretch.numbers.reserve(n.min(1 << 16));
+        stretch.pass = self.pass();
         // Where damage is left out all places are kept, whatever a file has in the end.
         let probes_tail = self.to_the_end && self.on_damage != OnDamage::Skip && !self.checks;
         while stretch.numbers.len() < n {

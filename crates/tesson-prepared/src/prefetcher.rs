@@ -154,9 +154,15 @@ impl Prefetcher {
         ShardProbe { cache: loader.cache(), threads: self.threads }
     }
 
-    /// Hands records that are wanted at once to the threads, in pieces, if that is worth it and nothing else is under way: how
+    /// Hands records that are wanted at once, at these positions of a traversal, to the threads, in pieces, if that is worth it and nothing else is under way: how
     /// many are in each piece. Pictures are worth it; other examples are decoded as fast as the pieces are put together.
-    pub(super) fn share_out(&mut self, numbers: &[u64], loader: &Loader) -> Vec<usize> {
+    pub(super) fn share_out(
+        &mut self,
+        numbers: &[u64],
+        positions: &[u64],
+        pass: u64,
+        loader: &Loader,
+    ) -> Vec<usize> {
         let is_worth = self.each.is_some_and(|each| numbers.len().saturating_mul(each) >= APART_BYTES);
         if self.threads == 1 || numbers.len() == 1 || !is_worth || !loader.schema().has_pictures() {
             return Vec::new();
@@ -168,12 +174,13 @@ impl Prefetcher {
             return Vec::new();
         };
         // Some more than threads, because not all take as long.
-        let pieces = numbers.chunks(numbers.len().div_ceil(2 * self.threads));
+        let n = numbers.len().div_ceil(2 * self.threads);
+        let pieces = numbers.chunks(n).zip(positions.chunks(n));
         let mut lengths = Vec::with_capacity(pieces.len());
-        for numbers in pieces {
+        for (numbers, positions) in pieces {
             lengths.push(numbers.len());
-            let stretch =
-                Stretch { numbers: numbers.to_vec(), over: 0, ends: Vec::new(), last: StretchEnd::More };
+            let (numbers, positions) = (numbers.to_vec(), positions.to_vec());
+            let stretch = Stretch { numbers, positions, pass, ..Stretch::empty(0, StretchEnd::More) };
             loaders.give(stretch, self.batch(loader), self.batch_bytes());
         }
         self.loaders = Some(loaders);

@@ -9,9 +9,11 @@ mod share;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use tesson_core::{DataError, Error, ResumeError, UsageError};
+use tesson_core::{ConfigError, DataError, Error, ResumeError, UsageError};
 use tesson_engine::store::{FileStore, Store};
-use tesson_engine::{Canceller, DEFAULT_MEMORY_LIMIT, ProcessGuard, kernels_from_environment};
+use tesson_engine::{
+    Canceller, DEFAULT_MEMORY_LIMIT, EncodedTransforms, ProcessGuard, kernels_from_environment,
+};
 use tesson_tfds::features::Schema;
 use tesson_tfds::ids::Ids;
 use tesson_tfds::info::{Dataset, Shard};
@@ -21,6 +23,7 @@ use tesson_tfds::split::FileInstruction;
 use crate::block_cache::BlockCache;
 use crate::loader::{LoadStop, Loader, RecordId, TailProbe};
 use crate::order::{Order, order_text};
+use crate::pictures::PictureTransforms;
 use crate::prefetcher::{AfterBatch, PendingExamples, Prefetcher, ShardEnd};
 use crate::shards::Shards;
 use crate::stretches::{LoadedStretch, Stretch};
@@ -74,6 +77,8 @@ pub struct Reader {
     pub(super) order: Order,
     loader: Loader,
     prefetcher: Prefetcher,
+    /// What is made of pictures, if that is another thing than decoding them.
+    pictures: Option<Arc<PictureTransforms>>,
     /// The stretch that was loaded last, while some of its examples are not delivered.
     taken: Option<PendingExamples>,
     /// How many examples of the traversal are over, and whether its end was reached.
@@ -166,6 +171,7 @@ impl Reader {
             order,
             loader,
             prefetcher,
+            pictures: None,
             taken: None,
             delivered: 0,
             ended: false,
@@ -183,7 +189,32 @@ impl Reader {
         let order = order.expect("the same order was made before");
         let shards = self.loader.cache().shards().reopened();
         let (dataset, schema) = (Arc::clone(&self.dataset), Arc::clone(&self.schema));
-        Reader::of(dataset, schema, order, shards, self.prefetcher.limits())
+        let reader = Reader::of(dataset, schema, order, shards, self.prefetcher.limits());
+        self.pictures.iter().fold(reader, |reader, pictures| reader.making(Arc::clone(pictures)))
+    }
+
+    /// This reader, which has delivered nothing, with pictures transformed instead of decoded. Its schema reads them as they
+    /// are stored ([`Selection::raw`](tesson_tfds::features::Selection::raw)).
+    ///
+    /// Random numbers depend on the seed, the pass of the files and the id of the example; where the order repeats examples,
+    /// on the position in the traversal, too.
+    ///
+    /// # Errors
+    /// A feature that is not read, or not as it is stored.
+    pub fn with_transforms(self, transforms: Vec<EncodedTransforms>) -> Result<Reader, ConfigError> {
+        if transforms.is_empty() {
+            return Ok(self);
+        }
+        let (stored, prefixes) = (Arc::clone(&self.schema), self.prefixes.clone());
+        let pictures = PictureTransforms::new(stored, transforms, prefixes, self.plan().spec())?;
+        Ok(self.making(Arc::new(pictures)))
+    }
+
+    fn making(mut self, pictures: Arc<PictureTransforms>) -> Reader {
+        self.loader = Loader::new(Arc::clone(self.loader.cache()), &self.schema).with_pictures(&pictures);
+        self.schema = Arc::clone(&pictures.delivered);
+        self.pictures = Some(pictures);
+        self
     }
 
     /// Something that ends a blocked call from another thread, and the reader with it.
@@ -433,12 +464,14 @@ impl Reader {
         let of = |f: &FileInstruction| {
             format!("{} {} {} {}\n", f.shard(&self.dataset).file, f.skip, f.take, f.examples_in_shard)
         };
+        let transformed = |pictures: &Arc<PictureTransforms>| format!(", pictures {}", pictures.identity());
+        let pictures = self.pictures.as_ref().map_or(String::new(), transformed);
         let files: String = self.plan().own.iter().map(|i| of(&self.plan().files[*i])).collect();
         let hash = xxhash_rust::xxh3::xxh3_64(files.as_bytes());
         [
             ("dataset", format!("{}{config} {}", info.name, info.version)),
             ("files", format!("{} files, {hash:016x}", self.plan().own.len())),
-            ("order", order_text(self.plan().spec())),
+            ("order", format!("{}{pictures}", order_text(self.plan().spec()))),
         ]
     }
 }

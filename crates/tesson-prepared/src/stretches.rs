@@ -9,6 +9,7 @@ use tesson_tfds::features::Batch;
 
 use crate::block_cache::BlockCache;
 use crate::loader::{LoadStop, Loader, RecordId, TailProbe};
+use crate::pictures::{Occasion, Positions};
 
 /// What follows the last number of a stretch.
 #[derive(Clone, Debug)]
@@ -28,21 +29,42 @@ pub(super) struct Stretch {
     pub(super) numbers: Vec<u64>,
     /// Records of the traversal before it.
     pub(super) over: u64,
+    /// Passes of the files that had begun before the traversal.
+    pub(super) pass: u64,
+    /// How many records of the traversal are over with each, where they do not follow each other.
+    pub(super) positions: Vec<u64>,
     /// Files that should end within: after so many of the numbers, with which record.
     pub(super) ends: Vec<(usize, RecordId)>,
     pub(super) last: StretchEnd,
 }
 
 impl Stretch {
+    /// One without numbers, after so many records of its traversal.
+    pub(super) fn empty(over: u64, last: StretchEnd) -> Stretch {
+        Stretch { numbers: Vec::new(), over, pass: 0, positions: Vec::new(), ends: Vec::new(), last }
+    }
+
     /// What is left of it after so many numbers.
     pub(super) fn after(mut self, n: usize) -> Stretch {
         self.numbers.drain(..n);
+        self.positions.drain(..n.min(self.positions.len()));
         self.over += n as u64;
         self.ends.retain_mut(|(at, _)| {
             *at = at.saturating_sub(n);
             true
         });
         self
+    }
+}
+
+impl Stretch {
+    /// Which examples of the traversal its records are.
+    fn occasion(&self) -> Occasion<'_> {
+        let positions = match &self.positions[..] {
+            [] => Positions::After(self.over),
+            positions => Positions::Each(positions),
+        };
+        Occasion { pass: self.pass, positions }
     }
 }
 
@@ -59,7 +81,7 @@ pub(super) struct LoadedStretch {
 impl LoadedStretch {
     /// Nothing but the end of the order.
     pub(super) fn nothing(last: StretchEnd, batch: Batch) -> LoadedStretch {
-        let stretch = Stretch { numbers: Vec::new(), over: 0, ends: Vec::new(), last };
+        let stretch = Stretch::empty(0, last);
         LoadedStretch { stretch, batch, stop: None, tails: Vec::new() }
     }
 }
@@ -67,7 +89,9 @@ impl LoadedStretch {
 /// Loads a stretch into an empty batch, until that has so many bytes.
 pub(super) fn load(loader: &mut Loader, stretch: Stretch, mut batch: Batch, bytes: usize) -> LoadedStretch {
     let mut parts = loader.parts(&stretch);
-    let stop = loader.load(&stretch.numbers, &mut parts, &mut batch, bytes).err().map(|(_, stop)| stop);
+    let occasion = stretch.occasion();
+    let loaded = loader.load(&stretch.numbers, occasion, &mut parts, &mut batch, bytes);
+    let stop = loaded.err().map(|(_, stop)| stop);
     let reached = stretch.ends.iter().take_while(|(at, _)| *at <= batch.rows());
     let look =
         |(_, id): &(usize, RecordId)| loader.probe_tail(RecordId { record: id.record + 1, ..*id }, &parts);

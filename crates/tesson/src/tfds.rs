@@ -56,6 +56,12 @@
 //! # }
 //! ```
 
+use std::path::Path;
+
+use tesson_core::{Error, Section};
+use tesson_engine::store::{FileStore, read_whole};
+
+pub use tesson_engine::{EncodedScratch, EncodedTransforms, TransformFailure, TransformedSample};
 pub use tesson_formats::example::{self, Value as ExampleValue};
 pub use tesson_image::decode as pictures;
 pub use tesson_plan::{
@@ -75,3 +81,26 @@ pub use tesson_tfds::info::{
 pub use tesson_tfds::read_config::{InputContext, ReadConfig, Sort, Sorted};
 pub use tesson_tfds::reading::{DrawnSeed, Op, Plan, Reading};
 pub use tesson_tfds::split::{self, FileInstruction, Selection, file_instructions};
+
+/// The transforms of pictures that [`Reader::with_transforms`] applies: `given` has a list for each feature, such as
+/// `[{"type": "Scale", …}]`, before which pictures are decoded as TensorFlow Datasets does, unless it begins with a decoder.
+/// Random numbers depend on `seed`.
+///
+/// # Errors
+/// Features that are not one picture of 8-bit values, unknown transforms, and what their options are refused for.
+pub fn picture_transforms(
+    features: &features::Feature,
+    given: &Section,
+    seed: u64,
+) -> Result<Vec<EncodedTransforms>, Error> {
+    let registry = crate::registry();
+    let mut all = Vec::with_capacity(given.0.len());
+    for (feature, list) in &given.0 {
+        let (feature, path) = (feature.to_string(), format!("transforms.{feature}"));
+        let decoder = tesson_prepared::picture_decoder(features, &feature, list)?;
+        let read = |path: &Path| Ok(read_whole(&FileStore, path)?);
+        let transforms = tesson_config::open_list(decoder, list, &path, &registry, &read)?;
+        all.push(EncodedTransforms::new(&feature, &transforms, seed)?);
+    }
+    Ok(all)
+}

@@ -64,6 +64,8 @@ pub(super) enum Feed<'a> {
     Recording(&'a [u8], Range<usize>),
     /// Samples of a column.
     Encoded(&'a EncodedColumn, Range<usize>),
+    /// One encoded sample, which lies within a file of records.
+    Record(&'a [u8]),
     /// Samples that each have their own dimensions, one after the other.
     Open(InputValues<'a>, &'a [usize]),
 }
@@ -233,6 +235,7 @@ pub(super) fn run(
     let (mut from, mut to) = (from, to);
     let n = match &first {
         Feed::Even(_, samples) | Feed::Encoded(_, samples) | Feed::Recording(_, samples) => samples.len(),
+        Feed::Record(_) => 1,
         Feed::Open(..) => unreachable!("streams are stored as values or encoded"),
     };
     let mut first = Some(first);
@@ -319,6 +322,10 @@ impl Call<'_> {
                 Feed::Encoded(column, samples) => {
                     embedded = column.origin(samples.start + i).embedded;
                     (InputValues::Encoded(column.get(samples.start + i)), &[])
+                }
+                Feed::Record(bytes) => {
+                    embedded = true;
+                    (InputValues::Encoded(bytes), &[])
                 }
                 Feed::Even(values, own) => {
                     let dims = self.step.input_shape.as_deref().unwrap_or_default();

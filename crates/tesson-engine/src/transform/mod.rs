@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `chain` | the transforms of a stream, one after the other, on one sequence |
 //! | `draws` | random numbers |
+//! | `encoded` | those of encoded samples that come one at a time, for readers that are no sources |
 //! | `sparse` | those of samples that are sparse and stay so |
 //! | `stored` | streams whose blocks keep them as they were read: encoded samples, frames of recordings |
 //!
@@ -13,6 +14,7 @@
 
 mod chain;
 mod draws;
+mod encoded;
 mod sparse;
 mod stored;
 
@@ -32,6 +34,7 @@ use crate::refusal::EngineRefusal;
 pub(crate) use chain::ChainMemory;
 use chain::{FailureCause, Feed, Passage, Sink, Step};
 use draws::{BatchDraws, Draws};
+pub use encoded::{EncodedScratch, EncodedTransforms, TransformFailure, TransformedSample};
 pub(crate) use stored::StoredBatches;
 
 /// The transforms of a source's streams.
@@ -216,7 +219,24 @@ impl Transforms {
 /// The step that a transform is after these.
 fn next_step(before: &[Step], transform: &Arc<dyn Transform>, stream: &StreamInfo) -> Result<Step, String> {
     let name = transform.name();
-    let input = before.last().map_or_else(|| SampleType::of(stream), |step| step.output.clone());
+    let step = next_step_of(before, transform, || SampleType::of(stream))?;
+    if transform.sees_context() && !before.is_empty() && stream.storage == Storage::Frames {
+        return Err(format!("`{name}` looks at the frames around each one and has to come first"));
+    }
+    if stream.storage == Storage::Recordings && before.is_empty() && step.output.shape().is_none() {
+        return Err(format!("`{name}` leaves the shape of frames open"));
+    }
+    Ok(step)
+}
+
+/// The same where the first one takes samples of any type.
+fn next_step_of(
+    before: &[Step],
+    transform: &Arc<dyn Transform>,
+    first: impl FnOnce() -> SampleType,
+) -> Result<Step, String> {
+    let name = transform.name();
+    let input = before.last().map_or_else(first, |step| step.output.clone());
     let position = before.last().map_or(0, |step| step.position + step.transform.n_steps());
     let step =
         Step::new(transform, input, position).map_err(|e| match e.starts_with(&format!("`{name}`")) {
@@ -225,12 +245,6 @@ fn next_step(before: &[Step], transform: &Arc<dyn Transform>, stream: &StreamInf
         })?;
     if step.output.sparse && !transform.takes_sparse() {
         return Err(format!("`{name}` transforms dense streams, this one is sparse"));
-    }
-    if transform.sees_context() && !before.is_empty() && stream.storage == Storage::Frames {
-        return Err(format!("`{name}` looks at the frames around each one and has to come first"));
-    }
-    if stream.storage == Storage::Recordings && before.is_empty() && step.output.shape().is_none() {
-        return Err(format!("`{name}` leaves the shape of frames open"));
     }
     Ok(step)
 }

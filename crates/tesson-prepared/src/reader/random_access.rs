@@ -10,6 +10,7 @@ use super::{ExampleBatch, OnDamage, Reader};
 use crate::file_runs::Parts;
 use crate::loader::{LoadStop, RecordId};
 use crate::order::SeekTarget;
+use crate::pictures::{Occasion, Positions};
 use crate::stretches::LoadedStretch;
 
 impl Reader {
@@ -48,7 +49,8 @@ impl Reader {
         examples: &mut ExampleBatch,
         on_damage: OnDamage,
     ) -> Result<(), Error> {
-        let pieces = self.prefetcher.share_out(&examples.numbers[start..], &self.loader);
+        let (numbers, positions) = (&examples.numbers[start..], &examples.positions[start..]);
+        let pieces = self.prefetcher.share_out(numbers, positions, self.order.pass(), &self.loader);
         for len in pieces {
             let Some(LoadedStretch { mut batch, stop, .. }) = self.prefetcher.take_piece() else { break };
             let (loaded, end) = (start + batch.rows(), start + len);
@@ -84,7 +86,9 @@ impl Reader {
                 Some(stop) => stop,
                 None => {
                     let (numbers, parts) = (&examples.numbers[start..end], &mut Parts::default());
-                    match self.loader.load(numbers, parts, &mut examples.batch, usize::MAX) {
+                    let positions = Positions::Each(&examples.positions[start..end]);
+                    let occasion = Occasion { pass: self.order.pass(), positions };
+                    match self.loader.load(numbers, occasion, parts, &mut examples.batch, usize::MAX) {
                         Ok(()) => return Ok(end),
                         Err((done, stop)) => {
                             start += done;

@@ -47,14 +47,14 @@ impl Reader {
         let (start, mut all, mut failed) = (examples.len(), 0, None);
         while all < n {
             self.canceller.check()?;
-            let Stretch { numbers, last, .. } =
+            let Stretch { numbers, over, last, .. } =
                 self.order.stretch((n - all).min(AT_ONCE), self.prefetcher.probe(&self.loader));
             // Of each stretch those whose place in all of them is the rank's.
             let first = (rank + workers - all % workers) % workers;
             examples.numbers.extend(numbers.iter().skip(first).step_by(workers));
+            examples.positions.extend((over + 1..=over + numbers.len() as u64).skip(first).step_by(workers));
             all += numbers.len();
             self.stands_at_order();
-            examples.positions.resize(examples.numbers.len(), self.delivered);
             failed = match last {
                 StretchEnd::More => continue,
                 StretchEnd::End if all == 0 => self.cut(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, SupportsIndex, cast
+from typing import Any, Literal, SupportsIndex, cast
 
 from .errors import ConfigError
 from .keywords import suggests_keywords
@@ -20,9 +20,6 @@ class Deserializer:
 
     #: The type in configurations.
     type: str
-    #: Whether its streams may be pictures of a type of their own.
-    _has_pictures: ClassVar[bool] = False
-
     def __init__(self, options: Mapping[str, object]) -> None:
         self._options = {name: value for name, value in options.items() if value is not None}
         self._streams: dict[str, StreamDef] = {}
@@ -38,6 +35,10 @@ class Deserializer:
         listed = {name: stream.transforms for name, stream in self._streams.items() if not self._transforms_itself(stream)}
         return {name: list(transforms) for name, transforms in listed.items() if transforms}
 
+    def _has_type(self, stream: StreamDef) -> bool:
+        """Whether a stream may be of another type than the source's, as pictures may."""
+        return False
+
     def _transforms_itself(self, stream: StreamDef) -> bool:
         """Whether the transforms of a stream are in its section, where those of pictures run as one."""
         return False
@@ -48,7 +49,7 @@ class Deserializer:
         config: dict[str, Any] = {"type": self.type}
         config.update((camel_case(name), value) for name, value in self._options.items())
         for name, stream in self._streams.items():
-            if stream.dtype is not None and not self._has_pictures:
+            if stream.dtype is not None and not self._has_type(stream):
                 path = f"streams.{name}.dtype"
                 raise ConfigError(f"{path}: found {stream.dtype} of a stream without pictures; give it to the source", path=path)
         config["input"] = {name: self._section(stream) for name, stream in self._streams.items()}
@@ -344,7 +345,10 @@ class TFDSDeserializer(Deserializer):
             entry |= {"dim": stream.shape[0]} if stream.is_sparse else {"shape": list(stream.shape)}
         if self._transforms_itself(stream):
             entry["transforms"] = list(stream.transforms)
-        return entry
+        return entry if stream.dtype is None else entry | {"dtype": stream.dtype}
+
+    def _has_type(self, stream: StreamDef) -> bool:
+        return self._transforms_itself(stream)
 
     def _transforms_itself(self, stream: StreamDef) -> bool:
         return any(isinstance(transform, Mapping) for transform in stream.transforms)

@@ -21,8 +21,6 @@ _Maker: TypeAlias = Callable[..., dict[str, Any]]
 class _Images(Deserializer):
     """What deserializers of pictures have in common: a stream of pictures, and perhaps one of their classes."""
 
-    _has_pictures = True
-
     crop: ClassVar[_Maker] = staticmethod(transforms.crop)
     scale: ClassVar[_Maker] = staticmethod(transforms.scale)
     mean: ClassVar[_Maker] = staticmethod(transforms.mean)
@@ -118,6 +116,9 @@ class _Images(Deserializer):
         if not any(stream.field == "image" for stream in self._streams.values()):
             what = 'found no stream of pictures, expected StreamDef(field="image", transforms=[…])'
             raise ConfigError(f"streams: {what}", path="streams")
+
+    def _has_type(self, stream: StreamDef) -> bool:
+        return True
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:
         if stream.field == "label":

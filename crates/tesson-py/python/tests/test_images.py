@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import base64
 import inspect
+import json
 import pickle
 import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,9 +30,11 @@ from tesson import (
     TFDSDeserializer,
     UserTransform,
     _tesson,
+    tfds,
     transforms,
 )
 from tesson.deserializers import camel_case
+from tesson.tfds import Dataset
 
 #: Each function with the type that it stands for, and arguments that it cannot do without.
 FUNCTIONS: list[tuple[Callable[..., dict[str, Any]], str, tuple[Any, ...]]] = [
@@ -55,6 +58,14 @@ def ppm(picture: NDArray[np.uint8]) -> bytes:
     """A picture of rows, columns and the channels blue, green and red as a file."""
     height, width, _ = picture.shape
     return f"P6 {width} {height} 255\n".encode() + picture[:, :, ::-1].tobytes()
+
+
+def bmp(picture: NDArray[np.uint8]) -> bytes:
+    """The same of a kind that prepared datasets have: rows from below, each of multiples of four bytes."""
+    height, width, _ = picture.shape
+    rows = b"".join(row.tobytes() + bytes(-3 * width % 4) for row in picture[::-1])
+    header = (b"BM", 54 + len(rows), 0, 54, 40, width, height, 1, 24, 0, len(rows), 0, 0, 0, 0)
+    return struct.pack("<2sIII IiiHHIIIIII", *header) + rows
 
 
 def picture(number: int) -> NDArray[np.uint8]:
@@ -215,10 +226,7 @@ def test_a_folder_for_each_class_needs_no_map(files: Path) -> None:
 def test_pictures_of_prepared_datasets_have_the_same_transforms(files: Path) -> None:
     shape = {"dimensions": ["-1", "-1", "3"]}
     features = {"image": {"pythonClassName": "Image", "image": {"shape": shape, "dtype": "uint8"}}, "label": tensor("int64")}
-    # A BMP file of the picture: rows from below, of six pixels and two bytes more.
-    rows = b"".join(row.tobytes() + b"\0\0" for row in picture(1)[::-1])
-    header = struct.pack("<2sIII IiiHHIIIIII", b"BM", 54 + len(rows), 0, 54, 40, 6, 4, 1, 24, 0, len(rows), 0, 0, 0, 0)
-    write_dataset(files / "d" / "1.0.0", features, {"train": [[{"image": header + rows, "label": 3}]]})
+    write_dataset(files / "d" / "1.0.0", features, {"train": [[{"image": bmp(picture(1)), "label": 3}]]})
 
     def first(*given: Any) -> NDArray[Any]:
         streams = StreamDefs(image=StreamDef(transforms=given), label=StreamDef(shape=5, is_sparse=True))
@@ -230,6 +238,92 @@ def test_pictures_of_prepared_datasets_have_the_same_transforms(files: Path) -> 
     assert np.array_equal(first(crop), cut[:, :, ::-1]), "red is first, as TensorFlow has it"
     assert np.array_equal(first(transforms.decode(), crop), cut)
     assert np.array_equal(first(transforms.decode_image(channels=3), crop, transforms.transpose()), cut[:, :, ::-1].transpose(2, 0, 1))
+
+
+RANDOM = [transforms.random_resized_crop(area_ratio=(0.2, 1)), transforms.scale(3, 2, 3), transforms.color(brightness_radius=0.5)]
+
+
+def prepared(files: Path) -> Dataset[Any]:
+    """Three pictures in two shards, in TensorFlow's order of channels."""
+    shape = {"dimensions": ["-1", "-1", "3"]}
+    features = {"image": {"pythonClassName": "Image", "image": {"shape": shape, "dtype": "uint8"}}, "label": tensor("int64")}
+    examples = [{"image": bmp(picture(number)), "label": number} for number in range(3)]
+    folder = files / "pictures" / "1.0.0"
+    if not folder.exists():
+        write_dataset(folder, features, {"train": [examples[:2], examples[2:]]})
+    return tfds.builder_from_directory(folder).as_dataset("train")
+
+
+def images(minibatches: Iterable[Any]) -> list[NDArray[Any]]:
+    return [minibatch["image"] for minibatch in minibatches]
+
+
+def test_minibatches_of_prepared_datasets_have_transformed_pictures(files: Path) -> None:
+    dataset = prepared(files)
+    (minibatch,) = dataset.minibatches(5, transforms={"image": [transforms.crop(crop_size=(2, 3))]})
+    assert minibatch["image"].dtype == np.uint8
+    assert np.array_equal(minibatch["image"], np.stack([picture(number)[:3, 2:4, ::-1] for number in range(3)]))
+    assert minibatch["label"].tolist() == [0, 1, 2]
+    given = {"image": [transforms.decode(), transforms.normalize([0.0] * 3, [1.0] * 3), transforms.transpose()]}
+    (normalized,) = images(dataset.minibatches(5, transforms=given))
+    assert normalized.dtype == np.float32
+    assert np.array_equal(normalized[0], picture(0).transpose(2, 0, 1) / np.float32(255))
+
+
+def test_transformed_minibatches_resume_and_are_shared_exactly(files: Path) -> None:
+    dataset = prepared(files).repeat(4)
+    iterator = dataset.minibatches(2, transforms={"image": RANDOM}, transform_seed=3)
+    state = next(iterator) and iterator.state_dict()
+    rest = images(iterator)
+    assert len({image.tobytes() for batch in rest for image in batch}) == 10, "each repeat draws anew"
+    for other in (prepared(files).repeat(4).minibatches(2, transforms={"image": RANDOM}, transform_seed=3), pickle.loads(pickle.dumps(iterator))):
+        other.load_state_dict(json.loads(json.dumps(state)))
+        assert all(np.array_equal(a, b) for a, b in zip(images(other), rest, strict=True))
+
+    def share(rank: int) -> list[NDArray[Any]]:
+        sharer = prepared(files).repeat(4)
+        return images(sharer.minibatches(2, transforms={"image": RANDOM}, transform_seed=3, num_data_partitions=2, partition_index=rank))
+
+    for first, second, both in zip(share(0)[1:], share(1)[1:], rest, strict=True):
+        assert np.array_equal(np.concatenate([first, second]), both)
+    with pytest.raises(tesson.ResumeError, match="order"):
+        prepared(files).repeat(4).minibatches(2, transforms={"image": RANDOM}).load_state_dict(state)
+
+
+def test_passes_of_transformed_minibatches_are_counted_with_the_dataset(files: Path) -> None:
+    dataset = prepared(files)
+    first, second = ([*images(dataset.minibatches(3, transforms={"image": RANDOM}))] for _ in range(2))
+    assert not np.array_equal(first, second)
+
+
+def test_transforms_of_prepared_datasets_are_refused_by_name(files: Path) -> None:
+    dataset = prepared(files)
+    for given, what in [
+        ({"imge": []}, "did you mean `image`"),
+        ({"label": []}, "transforms.label: `label` is int64"),
+        ({"image": [transforms.scale(2, 2, 1)]}, "transforms.image"),
+        ({"image": [{"type": "Scal"}]}, r"transforms.image\[0\].type"),
+    ]:
+        with pytest.raises(ConfigError, match=what):
+            dataset.minibatches(2, transforms=given)
+    with pytest.raises(tesson.UsageError, match="found a function: use `map`"):
+        dataset.minibatches(2, transforms={"image": [lambda image: image]})
+
+
+def test_pictures_of_prepared_datasets_may_be_delivered_in_8_bits(files: Path) -> None:
+    prepared(files)
+
+    def opened(*given: Any) -> tesson.Minibatch:
+        streams = StreamDefs(image=StreamDef(transforms=given, dtype="uint8"))
+        return read(TFDSDeserializer("pictures/1.0.0", streams, split="train"))
+
+    samples = opened(transforms.crop(crop_size=(2, 3)))["image"].samples
+    assert samples.dtype == np.uint8
+    assert np.array_equal(samples[1], picture(1)[:3, 2:4, ::-1])
+    with pytest.raises(ConfigError, match="samples are .* at last, and `dtype` of the stream is uint8"):
+        opened(transforms.scale(2, 2, 3), transforms.normalize([0.5] * 3, [0.25] * 3))
+    with pytest.raises(ConfigError, match=r"streams.label.dtype: found uint8 of a stream without pictures"):
+        read(TFDSDeserializer("pictures/1.0.0", StreamDefs(label=StreamDef(dtype="uint8")), split="train"))
 
 
 def test_ten_views_are_ten_sequences() -> None:

@@ -7,11 +7,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use tesson::tfds::features::{Schema, Selection};
 use tesson::tfds::pictures::Scale;
-use tesson::tfds::{OnDamage, Reader, ReaderLimits};
-use tesson::{ConfigError, ProcessGuard};
+use tesson::tfds::{EncodedTransforms, OnDamage, Reader, ReaderLimits, picture_transforms};
+use tesson::{ConfigError, Error, ProcessGuard};
 
 use super::dataset::PreparedDataset;
 use crate::calls::released;
+use crate::config;
 use crate::errors::{misuse, raise};
 use crate::log;
 
@@ -22,6 +23,8 @@ pub(super) struct Request<'py> {
     features: Option<Vec<String>>,
     raw: Vec<String>,
     scales: Vec<(String, u64)>,
+    transforms: Option<Bound<'py, PyAny>>,
+    transform_seed: u64,
     on_damage: String,
     pub(super) with_ids: bool,
     supervised: Bound<'py, PyAny>,
@@ -43,7 +46,10 @@ impl Request<'_> {
             }
         };
         let plan = prepared.plan(&self.reading)?;
-        let selection = Selection { features: self.features.clone(), raw: self.raw.clone() };
+        let transforms = self.transforms(py, prepared)?;
+        let transformed = transforms.iter().map(|of| of.name().to_owned());
+        let raw = self.raw.iter().cloned().chain(transformed).collect();
+        let selection = Selection { features: self.features.clone(), raw };
         let mut schema = Schema::new(&prepared.features, &selection).map_err(|e| raise(py, e))?;
         for (path, denominator) in &self.scales {
             let scale = Scale::one_to(*denominator).ok_or_else(|| {
@@ -53,9 +59,24 @@ impl Request<'_> {
         }
         let dataset = Arc::clone(&prepared.dataset);
         let means = self.means(py)?;
-        let opened = released(py, || Reader::with(dataset, plan, Arc::new(schema), on_damage, means))?;
+        let open = || {
+            let reader = Reader::with(dataset, plan, Arc::new(schema), on_damage, means)?;
+            Ok::<_, Error>(reader.with_transforms(transforms)?)
+        };
+        let opened = released(py, open)?;
         log::flush(py, WARNINGS);
         opened.map_err(|e| raise(py, e))
+    }
+
+    /// What is done to pictures.
+    fn transforms(&self, py: Python<'_>, prepared: &PreparedDataset) -> PyResult<Vec<EncodedTransforms>> {
+        let Some(given) = &self.transforms else { return Ok(Vec::new()) };
+        let given = config::section(given)?;
+        if config::has_user_code(&given) {
+            let what = "`transforms` of prepared datasets are those of `tesson.transforms`, found a function: use `map`";
+            return Err(misuse(py, what));
+        }
+        picture_transforms(&prepared.features, &given, self.transform_seed).map_err(|e| raise(py, e))
     }
 
     /// What the reader may use.

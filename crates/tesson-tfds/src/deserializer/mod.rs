@@ -55,6 +55,8 @@ pub struct StreamOf {
     pub shape: Option<Vec<u64>>,
     /// The feature is a picture whose file is delivered, for a transform to decode.
     pub encoded: bool,
+    /// The type of its values, if it is not that of all streams. Pictures may be of 8 bits.
+    pub element: Option<Element>,
 }
 
 impl StreamOf {
@@ -67,6 +69,7 @@ impl StreamOf {
             dim: None,
             shape: None,
             encoded: false,
+            element: None,
         }
     }
 
@@ -79,6 +82,7 @@ impl StreamOf {
             .word(Maybe(self.dim))
             .word(Maybe(self.shape.as_deref().map(List)))
             .flag("encoded", self.encoded)
+            .flag("uint8", self.element == Some(Element::U8))
             .part()
     }
 }
@@ -143,7 +147,7 @@ impl TfdsDeserializer {
         let columns: Vec<column::Stream> = columns.collect::<Result<_, _>>()?;
         let info = |(stream, column): (&StreamOf, &column::Stream)| {
             if stream.encoded {
-                return StreamInfo::encoded(&stream.name, options.element);
+                return StreamInfo::encoded(&stream.name, stream.element.unwrap_or(options.element));
             }
             let shape = Shape::new(column.shape.clone());
             StreamInfo::dense(&stream.name, shape, options.element).with_sparse(stream.one_hot)

@@ -242,6 +242,28 @@ impl Column {
         self.data.append(&other.data, values);
     }
 
+    /// Adds a row of one item, made of something else. `append` appends its values, little-endian.
+    pub fn push_item(&mut self, shape: &[usize], append: impl FnOnce(&mut Vec<u8>)) {
+        if let Shapes::Each { dims, values, .. } = &mut self.shapes {
+            dims.extend_from_slice(shape);
+            values.push(shape.iter().product());
+        }
+        if let Data::Fixed { bytes, .. } = &mut self.data {
+            append(bytes);
+        }
+        self.rows += 1;
+    }
+
+    /// Adds a row whose feature is absent: the smallest value everywhere, in a shape whose open dimensions are 0.
+    pub fn push_absent(&mut self, shape: &[Option<usize>]) {
+        let shape: Vec<usize> = shape.iter().map(|dim| dim.unwrap_or(0)).collect();
+        let values = self.dtype.smallest().repeat(shape.iter().product());
+        if let Some(missing) = &mut self.missing {
+            missing.push(self.rows);
+        }
+        self.push_item(&shape, |bytes| bytes.extend(values));
+    }
+
     /// Bytes of the values themselves.
     fn value_bytes(&self) -> usize {
         match &self.data {
@@ -288,6 +310,19 @@ impl Batch {
     pub fn append(&mut self, other: &Batch, rows: Range<usize>) {
         self.columns.iter_mut().zip(&other.columns).for_each(|(to, from)| to.append(from, rows.clone()));
         self.rows += rows.len();
+    }
+
+    /// Adds these examples of another batch, but for the columns of which `is_made` is true: rows were pushed to those, and
+    /// what they have too many is forgotten.
+    pub fn append_columns(&mut self, other: &Batch, rows: Range<usize>, is_made: impl Fn(usize) -> bool) {
+        self.rows += rows.len();
+        for (i, (to, from)) in self.columns.iter_mut().zip(&other.columns).enumerate() {
+            if is_made(i) {
+                to.truncate(self.rows);
+            } else {
+                to.append(from, rows.clone());
+            }
+        }
     }
 
     /// Bytes of the values themselves.

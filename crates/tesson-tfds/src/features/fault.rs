@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use tesson_core::did_you_mean;
+use tesson_core::{UserError, did_you_mean};
 use tesson_formats::example::ExampleError;
 use tesson_formats::example::Fault::Cut;
 use tesson_image::decode::PictureError;
@@ -59,6 +59,10 @@ tesson_core::error_kinds! {
         Picture { error: PictureError = PictureError::Unknown { begin: vec![0, 1, 2, 3], expected: "PNG, JPEG, GIF or BMP" } }
             = "example.picture": "{error}"
             => "Replace the picture, or leave the record out with `maxErrors`.",
+        /// A transform refuses a picture.
+        Transform { transform: String = "Crop, Scale".into(), what: String = "the picture has no pixels".into() }
+            = "example.transform": "transform `{transform}`: {what}"
+            => "Correct the transform or the picture, or leave the record out.",
         /// Sound cannot be decoded.
         Sound { what: String = "the file does not begin with `RIFF`".into() }
             = "example.sound": "sound: {what}"
@@ -98,6 +102,16 @@ tesson_core::error_kinds! {
         Unequal { first: Vec<usize> = vec![2, 3], found: Vec<usize> = vec![2, 4] }
             = "example.unequal-items": ("items of one sequence have the shapes {} and {}, and form no array", list(first), list(found))
             => "Declare the sequence as ragged, or prepare items of one shape.",
+    }
+}
+
+impl FeatureFault {
+    /// What a transform answered: that a picture cannot be decoded, or anything else.
+    pub fn of_transform(transform: String, error: UserError) -> FeatureFault {
+        match error.downcast::<PictureError>() {
+            Ok(error) => FeatureFault::Picture { error: *error },
+            Err(error) => FeatureFault::Transform { transform, what: error.to_string() },
+        }
     }
 }
 

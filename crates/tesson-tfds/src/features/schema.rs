@@ -96,6 +96,19 @@ impl Schema {
         Ok(self)
     }
 
+    /// The same, where something else is made of the pictures of a path: values of this type and shape.
+    ///
+    /// # Errors
+    /// The path is not that of one feature that is read.
+    pub fn with_pictures(mut self, path: &str, dtype: DType, shape: Vec<Dim>) -> Result<Schema, ConfigError> {
+        let Some(plan) = self.columns.iter_mut().find(|plan| plan.path == path) else {
+            let what = format!("`{path}` is not among the features that are read");
+            return Err(ConfigError::new(format!("transforms.{path}"), what));
+        };
+        plan.leaf = Leaf { dtype, shape, coding: Coding::Picture, ..plan.leaf.clone() };
+        Ok(self)
+    }
+
     /// The keys that are parsed, and the kind of list of each.
     pub fn wanted(&self) -> &[FeatureSpec] {
         &self.wanted

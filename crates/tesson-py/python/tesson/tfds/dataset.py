@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import operator
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, SupportsIndex, cast
 
 import numpy as np
 
 from ..errors import UsageError
+from ..transforms import AnyTransform
 from . import operations, seeds
 from .examples import Examples, MinibatchIterator, Prepared, RandomAccess, Request
 from .operations.node import INFINITE_CARDINALITY, Node, T, Traversal
@@ -338,6 +339,8 @@ class Dataset(Generic[T]):
         self,
         size: int,
         *,
+        transforms: Mapping[str, Sequence[AnyTransform]] | None = None,
+        transform_seed: int = 0,
         num_data_partitions: int = 1,
         partition_index: int = 0,
         drop_remainder: bool = False,
@@ -348,6 +351,14 @@ class Dataset(Generic[T]):
         ----------
         size : int
             Examples over all workers; fewer at the end.
+        transforms : mapping, optional
+            For features that are a picture each, what is done to it: a list of :mod:`tesson.transforms`. It is decoded as
+            TensorFlow Datasets does, red first, unless the list begins with a decoder. Arrays have 8-bit values if no
+            transform makes floats, else 32-bit ones. Examples are transformed where they are read ahead, on `threads` of
+            the dataset.
+        transform_seed : int
+            The seed of the transforms' random numbers, which depend on it, the pass and the example's id alone; where the order
+            repeats examples (:meth:`repeat`), on its position in the pass, too. Default 0.
         num_data_partitions, partition_index : int
             Number of workers, and whose share this is. A worker has every ``num_data_partitions``-th example of each
             minibatch, so the minibatches of all workers together do not depend on their number.
@@ -362,7 +373,8 @@ class Dataset(Generic[T]):
             minibatch, and the same on every worker.
         """
         share = (num_data_partitions, partition_index)
-        return self._examples("minibatches").minibatches(size, share, drop_remainder, pads=True)
+        examples = self._examples("minibatches").transformed(transforms, transform_seed)
+        return examples.minibatches(size, share, drop_remainder, pads=True)
 
     def _examples(self, method: str) -> Examples:
         """The examples themselves, of which something is asked that the plan knows."""

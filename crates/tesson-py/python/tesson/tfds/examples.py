@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import operator
 import os
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
@@ -35,6 +36,8 @@ class Request:
     features: list[str] | None = None
     raw: list[str] = field(default_factory=list)
     scales: list[tuple[str, int]] = field(default_factory=list)
+    transforms: dict[str, list[Any]] | None = None
+    transform_seed: int = 0
     on_damage: str = "fail"
     supervised: Any = None
     marks_absent: bool = False
@@ -132,6 +135,14 @@ class Examples(Node):
         iterator.opened_as = self.prepared, self.request
         self._follow(iterator)
         return iterator
+
+    def transformed(self, transforms: Mapping[str, Iterable[Any]] | None, seed: int) -> Examples:
+        """The same examples with pictures transformed, whose passes are counted together with these."""
+        if not transforms:
+            return self
+        given = {feature: list(of) for feature, of in transforms.items()}
+        request = dataclasses.replace(self.request, transforms=given, transform_seed=operator.index(seed))
+        return Examples(self.prepared, request, self.passes)
 
     def minibatches(self, size: int, share: tuple[int, int], drop_remainder: bool, pads: bool) -> MinibatchIterator:
         """The next pass in batches, of which a worker has a share."""
