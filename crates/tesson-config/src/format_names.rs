@@ -9,5 +9,12 @@ pub(crate) const BINARY: &str = "CNTKBinaryFormatDeserializer";
 /// Pictures, read as frames where there is nothing else.
 pub(crate) const IMAGE: &str = "ImageDeserializer";
 
-/// Speech, with texts as keys: features and labels.
-pub(crate) const SPEECH: [&str; 2] = ["HTKFeatureDeserializer", "HTKMLFDeserializer"];
+/// Speech, with texts as keys: features, labels, labels in binary files.
+pub(crate) const SPEECH: [&str; 3] =
+    ["HTKFeatureDeserializer", "HTKMLFDeserializer", "HTKMLFBinaryDeserializer"];
+
+/// Lattices, in a format that nothing but CNTK reads.
+pub(crate) const LATTICES: &str = "LatticeDeserializer";
+
+/// Why they are refused.
+pub(crate) const NO_LATTICES: &str = "lattices are not supported, train without them";

@@ -13,7 +13,9 @@ mod files;
 mod floats;
 pub mod htk;
 pub mod image_map;
+mod lines;
 pub mod mlf;
+mod near;
 mod options;
 #[cfg(feature = "parquet")]
 pub mod parquet;
@@ -29,11 +31,18 @@ pub use files::FilesFault;
 use tesson_core::{Error, Format};
 
 /// Every format of this crate that can be read.
-pub static FORMATS: &[&Format] = &[&ctf::FORMAT, &cbf::FORMAT, &image_map::FORMAT, &base64_image::FORMAT];
+pub static FORMATS: &[&Format] = &[
+    &ctf::FORMAT,
+    &cbf::FORMAT,
+    &image_map::FORMAT,
+    &base64_image::FORMAT,
+    &mlf::FORMAT,
+    &mlf::BINARY_FORMAT,
+];
 
 /// Formats whose options are understood, so that configurations with them have a meaning, and whose readers are still to be
 /// written: opening them says so.
-pub static PLANNED: &[&Format] = &[&htk::FORMAT, &mlf::FORMAT];
+pub static PLANNED: &[&Format] = &[&htk::FORMAT];
 
 /// The value of a cell, found out if it is not known yet. Two threads may do so at the same time: they find the same.
 fn get_or_find<T>(cell: &OnceLock<T>, find: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {

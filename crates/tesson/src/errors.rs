@@ -15,6 +15,7 @@ pub use tesson_formats::cbf::CbfFault;
 pub use tesson_formats::ctf::CtfFault;
 pub use tesson_formats::example::{ExampleError, Fault as ExampleFault};
 pub use tesson_formats::image_map::ImageMapFault;
+pub use tesson_formats::mlf::MlfFault;
 pub use tesson_formats::record::{Fault as RecordFault, Problem as RecordProblem};
 pub use tesson_formats::user::UserFault;
 pub use tesson_image::decode::PictureError;
@@ -34,6 +35,7 @@ pub fn manual() -> String {
         error_entries::<FilesFault>(),
         error_entries::<ImageMapFault>(),
         error_entries::<Base64ImageFault>(),
+        error_entries::<MlfFault>(),
         error_entries::<UserFault>(),
         error_entries::<RecordFault>(),
         error_entries::<ExampleError>(),

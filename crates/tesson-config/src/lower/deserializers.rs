@@ -3,6 +3,7 @@
 use tesson_core::{ConfigError, Element, KeyType, Options, Registry, Section, Value, split_type};
 
 use crate::Result;
+use crate::format_names;
 use crate::inherit;
 use crate::options::PRECISIONS;
 use crate::source::DeserializerConfig;
@@ -58,6 +59,9 @@ fn deserializer(value: &Value, path: String, registry: &Registry) -> Result<Dese
         return Err(ConfigError::new(path, format!("found {}, expected a section", value.describe())));
     };
     let (name, options) = split_type(section, &path)?;
+    if name == format_names::LATTICES {
+        return Err(ConfigError::new(format!("{path}.type"), format_names::NO_LATTICES));
+    }
     let format = registry.find(name, &format!("{path}.type")).map_err(|e| of_module(e, section))?;
     let options = inherit::pushed_down(options, format.options);
     Options::new(format.options, &options, path.clone())?;

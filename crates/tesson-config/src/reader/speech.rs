@@ -15,8 +15,6 @@ use crate::{READER_OPTIONS, Result, format_names};
 /// Options that older programs read and that change nothing.
 const WITHOUT_EFFECT: &[&str] = &["miniBatchMode", "useMersenneTwisterRand", "verbosity", "module"];
 
-const NO_LATTICES: &str = "lattices are not supported, train without them";
-
 /// Features or labels.
 struct StreamKind {
     /// The format that reads it.
@@ -34,7 +32,7 @@ static LABELS: StreamKind =
 /// Reads the section of a reader of speech.
 pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<()> {
     if scope.own("lattices").is_some() {
-        return Err(ConfigError::new("lattices", NO_LATTICES));
+        return Err(ConfigError::new("lattices", format_names::NO_LATTICES));
     }
     WITHOUT_EFFECT.iter().for_each(|name| scope.know(name));
     read_streams(scope, registry, draft)?;
@@ -72,7 +70,7 @@ fn read_streams(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Re
             scope.know(name);
             draft.warnings.push(format!("{name}: nothing of it is used"));
         } else if has("denlatTocFile") {
-            return Err(ConfigError::new(name.to_string(), NO_LATTICES));
+            return Err(ConfigError::new(name.to_string(), format_names::NO_LATTICES));
         }
     }
     if features.is_empty() {

@@ -11,10 +11,8 @@ use tesson_core::{
 use super::index::{FILE, Picture, Table};
 use super::line::decode;
 use super::options::Base64Options;
+use crate::near::NearBytes;
 use crate::pictures::{PictureStream, VIEWS, recycled};
-
-/// Bytes of text that are read at once, where neighbouring pictures are wanted.
-const READ: u64 = 1 << 20;
 
 /// An indexed file. Sequence `i` of a chunk is view `i % copies` of the chunk's picture `i / copies`.
 pub(super) struct Base64Corpus {
@@ -59,7 +57,7 @@ impl Corpus for Base64Corpus {
         out: &mut Chunk,
     ) -> Result<(), Error> {
         let sequences = wanted.to_vec();
-        let mut text = Text { bytes: std::mem::take(&mut scratch.bytes), range: 0..0 };
+        let mut text = NearBytes::new(FILE, std::mem::take(&mut scratch.bytes));
         let mut pictures = recycled(out);
         let (mut faults, mut left_out, mut last) = (Vec::new(), Vec::new(), None);
         for (i, &sequence) in (0..).zip(&sequences) {
@@ -74,7 +72,10 @@ impl Corpus for Base64Corpus {
             last = Some(number);
             let Picture { begin, len, line, .. } = self.pictures[number];
             // Neighbours that are wanted, too, are read at once.
-            let next = sequences[i as usize..].iter().map(|&next| self.pictures[self.picture(chunk, next)]);
+            let next = sequences[i as usize..].iter().map(|&next| {
+                let picture = self.pictures[self.picture(chunk, next)];
+                picture.begin + u64::from(picture.len)
+            });
             let encoded = text.get(begin..begin + u64::from(len), next, fetch)?;
             let origin = Origin { resource: FILE, offset: begin, line: Some(line.into()), embedded: true };
             if let Err(fault) = pictures.push_with(origin, |into| decode(encoded, into)) {
@@ -91,7 +92,7 @@ impl Corpus for Base64Corpus {
                 });
             }
         }
-        scratch.bytes = text.bytes;
+        scratch.bytes = text.into_buffer();
         let numbers = || sequences.iter().map(|&sequence| self.picture(chunk, sequence));
         let mut pictures = Some(pictures);
         let data = |stream: &PictureStream| match stream {
@@ -131,31 +132,4 @@ impl Corpus for Base64Corpus {
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}
-}
-
-/// A part of the file.
-struct Text {
-    bytes: Vec<u8>,
-    /// Where it lies in the file.
-    range: Range<u64>,
-}
-
-impl Text {
-    /// The bytes of a range. If they have to be read, those of the pictures `next`, the first of which begins there, are
-    /// read with them as far as they lie close by.
-    fn get(
-        &mut self,
-        wanted: Range<u64>,
-        next: impl Iterator<Item = Picture>,
-        fetch: &dyn Fetch,
-    ) -> Result<&[u8], Error> {
-        if !(self.range.start <= wanted.start && wanted.end <= self.range.end) {
-            let ends = next.map(|picture| picture.begin + u64::from(picture.len));
-            let end = ends.take_while(|&end| end <= wanted.start + READ).last().unwrap_or(0).max(wanted.end);
-            fetch.read_over(FILE, wanted.start..end, &mut self.bytes)?;
-            self.range = wanted.start..end;
-        }
-        let start = (wanted.start - self.range.start) as usize;
-        Ok(&self.bytes[start..start + (wanted.end - wanted.start) as usize])
-    }
 }

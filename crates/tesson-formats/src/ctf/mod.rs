@@ -35,6 +35,7 @@ mod tag;
 #[cfg(test)]
 mod tests;
 mod tokens;
+pub(crate) use tokens::Feeds;
 pub mod write;
 
 use std::path::Path;

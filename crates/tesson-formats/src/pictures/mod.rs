@@ -9,7 +9,7 @@ use tesson_core::{
     Registry, RepeatedKeys, Section, StreamInfo, Value, Words,
 };
 
-pub(crate) use columns::{KeyColumn, lossy, parse_label, recycled};
+pub(crate) use columns::{KeyColumn, lossy, parse_label, parse_numeric_key, recycled};
 
 /// Views of a picture under `multiViewCrop`.
 pub(crate) const VIEWS: u32 = 10;

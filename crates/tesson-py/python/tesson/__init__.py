@@ -17,6 +17,7 @@ from .config import resolve_config
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UnavailableError, UsageError
 from .image_deserializers import Base64ImageDeserializer, ImageDeserializer
+from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer
 from .minibatch import Layout, Minibatch, MinibatchData
 from .plugins import register_deserializer
 from .source import (
@@ -30,7 +31,7 @@ from .source import (
 from .streams import StreamConfiguration, StreamDef, StreamDefs, StreamInformation, Streams
 from .text_format import sequence_to_cntk_text_format
 from .transforming import UserTransform
-from .unavailable import HTKFeatureDeserializer, HTKMLFBinaryDeserializer, HTKMLFDeserializer
+from .unavailable import HTKFeatureDeserializer
 from .user import UserDeserializer
 from .user_source import UserMinibatchSource
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 
-from . import deserializers, image_deserializers, transforms
+from . import deserializers, image_deserializers, label_deserializers, transforms
 from .deserializers import camel_case
 
 __all__ = ["keywords_of", "respell"]
@@ -28,7 +28,7 @@ def _keywords() -> dict[str, str]:
     # Only here: sources import this module's neighbours.
     from .source import MinibatchSource
 
-    modules = (deserializers, image_deserializers, transforms)
+    modules = (deserializers, image_deserializers, label_deserializers, transforms)
     makers = [MinibatchSource, *(getattr(module, name) for module in modules for name in module.__all__)]
     names = {name for maker in makers for name in inspect.signature(maker).parameters}
     _known.update({camel_case(name): name for name in names})

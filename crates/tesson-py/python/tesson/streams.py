@@ -37,10 +37,12 @@ class StreamDef:
         What is done with each sample, in order: functions from array to array, :class:`UserTransform`, or, with pictures,
         what the functions of :mod:`tesson.transforms` give.
     context : tuple of int, optional
-        Frames before and after each frame of speech. Like `scp`, `mlf`, `broadcast` and `max_sequence_length` it is for
+        Frames before and after each frame of speech. Like `scp`, `broadcast` and `max_sequence_length` it is for
         the deserializers of HTK files, which are not available yet; others ignore it.
-    scp, mlf : str or list of str, optional
-        Files of speech and of its labels. Not available yet.
+    scp : str or list of str, optional
+        Files of speech. Not available yet.
+    mlf : str or list of str, optional
+        Of :class:`HTKMLFDeserializer` and :class:`HTKMLFBinaryDeserializer`: the label files.
     broadcast : bool, optional
         Whether an utterance of one frame is repeated for each sample of its sequence. Not available yet.
     defines_mb_size : bool

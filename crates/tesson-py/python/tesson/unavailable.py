@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import UnavailableError
 
-__all__ = ["HTKFeatureDeserializer", "HTKMLFBinaryDeserializer", "HTKMLFDeserializer"]
+__all__ = ["HTKFeatureDeserializer"]
 
 _INSTEAD = (
     "read the frames in a UserDeserializer, or write them as text once with sequence_to_cntk_text_format "
@@ -29,18 +29,4 @@ class HTKFeatureDeserializer(_Unavailable):
 
     Read the frames in a :class:`UserDeserializer`, or write them as text once with :func:`sequence_to_cntk_text_format` and
     read them with :class:`CTFDeserializer`.
-    """
-
-
-class HTKMLFDeserializer(_Unavailable):
-    """Not available yet: labels of speech in HTK's master label files.
-
-    For what to use instead see :class:`HTKFeatureDeserializer`.
-    """
-
-
-class HTKMLFBinaryDeserializer(_Unavailable):
-    """Not available yet: labels of speech in CNTK's binary form.
-
-    For what to use instead see :class:`HTKFeatureDeserializer`.
     """

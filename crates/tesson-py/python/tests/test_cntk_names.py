@@ -196,8 +196,6 @@ def test_a_resolved_configuration_says_that_it_is_truncated() -> None:
     ("name", "instead"),
     [
         ("HTKFeatureDeserializer", "CTFDeserializer"),
-        ("HTKMLFDeserializer", "CTFDeserializer"),
-        ("HTKMLFBinaryDeserializer", "CTFDeserializer"),
     ],
 )
 def test_what_is_not_available_yet_says_what_is(name: str, instead: str) -> None:

@@ -16,6 +16,8 @@ from tesson import (
     ConfigError,
     CTFDeserializer,
     Deserializer,
+    HTKMLFBinaryDeserializer,
+    HTKMLFDeserializer,
     ImageDeserializer,
     StreamDef,
     StreamDefs,
@@ -148,3 +150,35 @@ def test_a_prepared_dataset_has_keys_and_shapes() -> None:
         "z": {},
     }
     assert eval(repr(deserializer)).config == deserializer.config
+
+
+def test_labels_of_speech_have_their_cntk_spelling_in_the_dict_form() -> None:
+    streams = StreamDefs(labels=StreamDef(mlf=["a.mlf", "b.mlf"], shape=132, defines_mb_size=True))
+    section = {"dim": 132, "phoneBoundaries": True, "mlfFileList": ["a.mlf", "b.mlf"], "definesMBSize": True}
+    text = HTKMLFDeserializer(Path("d") / "states", streams, phoneBoundaries=True, frame_period=50000)
+    assert text.config == {
+        "type": "HTKMLFDeserializer",
+        "input": {"labels": section | {"labelMappingFile": "d/states", "framePeriod": 50000}},
+    }
+    binary = HTKMLFBinaryDeserializer(StreamDefs(labels=StreamDef(mlf="a", shape=3)), chunk_size_in_bytes=9)
+    assert binary.config == {
+        "type": "HTKMLFBinaryDeserializer",
+        "chunkSizeInBytes": 9,
+        "input": {"labels": {"dim": 3, "phoneBoundaries": False, "mlfFile": "a"}},
+    }
+    assert repr(binary).startswith("HTKMLFBinaryDeserializer(StreamDefs(labels=")
+
+
+@pytest.mark.parametrize(
+    ("stream", "what"),
+    [
+        (StreamDef("x", 3, mlf="a"), "streams.l.field: found 'x'"),
+        (StreamDef(shape=3), "streams.l.mlf: the label file is missing"),
+        (StreamDef(mlf="a"), "streams.l.shape: found None, expected the number of classes"),
+    ],
+)
+def test_a_stream_that_is_none_of_labels_is_refused(stream: StreamDef, what: str) -> None:
+    with pytest.raises(ConfigError, match=re.escape(what)):
+        HTKMLFDeserializer(None, StreamDefs(l=stream))
+    with pytest.raises(ConfigError, match="found 2 streams, expected one of labels"):
+        HTKMLFBinaryDeserializer(StreamDefs(a=stream, b=stream))

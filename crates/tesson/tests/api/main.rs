@@ -11,6 +11,7 @@ mod image_maps;
 mod images;
 mod index_cache;
 mod join;
+mod label_files;
 mod named_resources;
 mod named_transforms;
 mod preparing;

@@ -1,0 +1,57 @@
+//! Master label files of HTK: the classes of an utterance's frames, as text or as CNTK's binary form.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `options` | the option tables, and what options mean |
+//! | `deserializer` | the lists that are read first: names of files, names of states |
+//! | `index` | one pass over text files, on several cores |
+//! | `scan` | the lines of a file as entries: header, name, labels, dot |
+//! | `binary` | the binary form |
+//! | `table` | where entries lie: chunks of columns |
+//! | `corpus` | loading entries |
+//! | `label` | one line of labels: times, classes |
+//! | `runs` | the labels of an utterance, and what may be wrong with them |
+//! | `states` | the list of states |
+//! | `key` | names of utterances as keys |
+//! | `fault` | the kinds of faults, their codes and texts |
+
+mod binary;
+mod corpus;
+mod deserializer;
+mod fault;
+mod index;
+mod key;
+mod label;
+mod options;
+mod runs;
+mod scan;
+mod states;
+mod table;
+#[cfg(test)]
+mod tests;
+
+pub use fault::MlfFault;
+use tesson_core::{Format, KeyType};
+
+use deserializer::Labels;
+use options::{BINARY_OPTIONS, MlfOptions, TEXT_OPTIONS};
+
+/// The registry's entry of text files.
+pub static FORMAT: Format = Format::new(
+    "HTKMLFDeserializer",
+    "Labels of speech: HTK master label files, a class for each frame.",
+    &TEXT_OPTIONS,
+    |options, defaults| Ok(Box::new(Labels::new(&FORMAT, MlfOptions::new(options, defaults)?))),
+)
+.with_describe(options::describe)
+.with_keys(KeyType::Text);
+
+/// The registry's entry of binary files.
+pub static BINARY_FORMAT: Format = Format::new(
+    "HTKMLFBinaryDeserializer",
+    "Labels of speech: CNTK's binary form of master label files.",
+    &BINARY_OPTIONS,
+    |options, defaults| Ok(Box::new(Labels::new(&BINARY_FORMAT, MlfOptions::new(options, defaults)?))),
+)
+.with_describe(options::describe)
+.with_keys(KeyType::Text);

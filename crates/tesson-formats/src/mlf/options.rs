@@ -1,0 +1,291 @@
+//! The options of label files, and what they mean.
+
+use std::path::PathBuf;
+
+use tesson_core::identity::Identity;
+use tesson_core::{
+    ConfigError, Element, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section,
+    Value, Words,
+};
+
+use super::label::{TimeUnit, Times};
+use super::table::TableRules;
+use crate::options::{DEFINES_SIZE, VERBOSITY, only_stream};
+
+/// How label files are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Encoding {
+    Text,
+    Binary,
+}
+
+static TIME_UNITS: Words<TimeUnit, 3> = Words::new([
+    ("auto", TimeUnit::Auto),
+    ("100ns", TimeUnit::HundredNanoseconds),
+    ("frames", TimeUnit::Frames),
+]);
+
+const FILE: OptionSpec = OptionSpec::optional("mlfFile", OptionKind::Path, "The label file.");
+const FILE_LIST: OptionSpec = OptionSpec::optional(
+    "mlfFileList",
+    OptionKind::Paths,
+    "Several label files, or a file that names one on each line.",
+);
+const LABEL_DIM: OptionSpec =
+    OptionSpec::optional("labelDim", OptionKind::Whole, "Number of classes; wins over `dim`.");
+const DIM: OptionSpec = OptionSpec::optional("dim", OptionKind::Whole, "Number of classes, at most 65535.");
+const PHONE_BOUNDARIES: OptionSpec = OptionSpec::with_default(
+    "phoneBoundaries",
+    OptionKind::Bool,
+    "false",
+    "Whether the first frame of each line of the file has the value 2 instead of 1.",
+);
+const CACHE_INDEX: OptionSpec = OptionSpec::optional(
+    "cacheIndex",
+    OptionKind::Bool,
+    "Accepted without effect: indexing takes no longer than reading a cache.",
+);
+const LABEL_TYPE: OptionSpec = OptionSpec::optional(
+    "labelType",
+    OptionKind::Text,
+    "Accepted from older configurations, where it is `category`.",
+);
+const TYPE: OptionSpec = OptionSpec::optional("type", OptionKind::Text, "The same as `labelType`.");
+
+/// One entry of `input` of text files.
+static TEXT_STREAM: OptionTable = OptionTable(&[
+    FILE,
+    FILE_LIST,
+    LABEL_DIM,
+    DIM,
+    OptionSpec::optional(
+        "labelMappingFile",
+        OptionKind::Path,
+        "Names of the classes, one on each line; without it labels are numbers in column 4.",
+    ),
+    PHONE_BOUNDARIES,
+    DEFINES_SIZE,
+    OptionSpec::with_default(
+        "framePeriod",
+        OptionKind::Whole,
+        "100000",
+        "The shift of frames in units of 100 ns: what times are divided by.",
+    ),
+    OptionSpec::with_default(
+        "timeUnit",
+        TIME_UNITS.kind(),
+        "auto",
+        "What the first two columns are: `100ns` times, `frames` numbers of frames; `auto` takes them for times in lines \
+         that last for a frame or more.",
+    ),
+    CACHE_INDEX,
+    LABEL_TYPE,
+    TYPE,
+]);
+
+/// One entry of `input` of binary files.
+static BINARY_STREAM: OptionTable = OptionTable(&[
+    FILE,
+    FILE_LIST,
+    LABEL_DIM,
+    DIM,
+    PHONE_BOUNDARIES,
+    DEFINES_SIZE,
+    CACHE_INDEX,
+    LABEL_TYPE,
+    TYPE,
+]);
+
+const CHUNK_BYTES: OptionSpec = OptionSpec::with_default(
+    "chunkSizeInBytes",
+    OptionKind::Whole,
+    "67108864",
+    "Bytes of a label file in a chunk.",
+);
+
+/// The options of text files. Those of their stream may stand around that, too.
+pub(super) static TEXT_OPTIONS: OptionTable = OptionTable(&[input(&TEXT_STREAM), CHUNK_BYTES, VERBOSITY]);
+
+/// The options of binary files, in the same way.
+pub(super) static BINARY_OPTIONS: OptionTable = OptionTable(&[input(&BINARY_STREAM), CHUNK_BYTES, VERBOSITY]);
+
+const fn input(stream: &'static OptionTable) -> OptionSpec {
+    OptionSpec::required("input", OptionKind::Streams(stream), "One section, named as the stream.")
+}
+
+/// The largest number of classes.
+const MAX_DIM: u64 = 65535;
+
+/// Where the names of label files are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum LabelFiles {
+    Listed(Vec<PathBuf>),
+    /// In a file, one on each line.
+    InFile(PathBuf),
+}
+
+/// The options, resolved.
+#[derive(Clone, Debug)]
+pub(super) struct MlfOptions {
+    pub(super) encoding: Encoding,
+    /// The name of the stream.
+    pub(super) name: String,
+    pub(super) files: LabelFiles,
+    /// The list of states.
+    pub(super) states: Option<PathBuf>,
+    /// The number of classes.
+    pub(super) dim: u32,
+    pub(super) phone_boundaries: bool,
+    pub(super) defines_size: bool,
+    pub(super) times: Times,
+    pub(super) table: TableRules,
+    pub(super) element: Element,
+    pub(super) max_errors: u64,
+}
+
+impl MlfOptions {
+    pub(super) fn new(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<MlfOptions, ConfigError> {
+        let (name, stream) = only_stream(options)?;
+        let encoding = match stream.table().find("labelMappingFile") {
+            Some(_) => Encoding::Text,
+            None => Encoding::Binary,
+        };
+        let phone_boundaries = stream.bool("phoneBoundaries")?;
+        if phone_boundaries && defaults.frame_mode {
+            let what = "frames have no boundaries; leave out either this or `frameMode`";
+            return Err(ConfigError::new(stream.path("phoneBoundaries"), what));
+        }
+        let is_text = encoding == Encoding::Text;
+        Ok(MlfOptions {
+            encoding,
+            name: name.to_owned(),
+            files: files(&stream)?,
+            states: if is_text { stream.text_if_given("labelMappingFile")?.map(PathBuf::from) } else { None },
+            dim: dim(&stream)?,
+            phone_boundaries,
+            defines_size: stream.bool("definesMBSize")?,
+            times: if is_text { times(&stream)? } else { FRAMES },
+            table: TableRules {
+                chunk_bytes: options.whole("chunkSizeInBytes")?,
+                numeric_keys: defaults.numeric_keys,
+                frame_mode: defaults.frame_mode,
+            },
+            element: defaults.element,
+            max_errors: defaults.max_errors,
+        })
+    }
+
+    /// The options that change sequences, keys or values.
+    pub(super) fn identity(&self) -> String {
+        let (name, unit) = match (self.encoding, self.times.unit) {
+            (Encoding::Binary, _) => ("mlf-binary", None),
+            (_, TimeUnit::Auto) => ("mlf", None),
+            (_, TimeUnit::HundredNanoseconds) => ("mlf", Some("100ns")),
+            (_, TimeUnit::Frames) => ("mlf", Some("frames")),
+        };
+        let mut identity = Identity::new(name, 1).part();
+        identity = identity.field("states", self.states.is_some()).field("boundaries", self.phone_boundaries);
+        identity = identity.field("numeric", self.table.numeric_keys);
+        if let Some(unit) = unit {
+            identity = identity.field("unit", unit);
+        }
+        if self.times.period != DEFAULT_PERIOD {
+            identity = identity.field("period", self.times.period);
+        }
+        identity.text()
+    }
+}
+
+/// The shift of frames that CNTK takes for granted.
+const DEFAULT_PERIOD: f64 = 100_000.0;
+
+/// Binary files have numbers of frames.
+const FRAMES: Times = Times { unit: TimeUnit::Frames, period: DEFAULT_PERIOD };
+
+fn times(stream: &Options<'_>) -> Result<Times, ConfigError> {
+    let unit = stream.word("timeUnit", &TIME_UNITS)?;
+    match stream.whole("framePeriod")? {
+        0 => {
+            let what = "found `0`, expected a shift of frames in units of 100 ns, such as `100000` for 10 ms";
+            Err(ConfigError::new(stream.path("framePeriod"), what))
+        }
+        period => Ok(Times { unit, period: period as f64 }),
+    }
+}
+
+fn dim(stream: &Options<'_>) -> Result<u32, ConfigError> {
+    let (name, dim) = match (stream.whole_if_given("labelDim")?, stream.whole_if_given("dim")?) {
+        (Some(dim), _) => ("labelDim", dim),
+        (None, Some(dim)) => ("dim", dim),
+        (None, None) => return Err(stream.missing("dim")),
+    };
+    match dim {
+        1..=MAX_DIM => Ok(dim as u32),
+        _ => {
+            let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}");
+            Err(ConfigError::new(stream.path(name), what))
+        }
+    }
+}
+
+/// The label files: a list, or the file that lists them.
+fn files(stream: &Options<'_>) -> Result<LabelFiles, ConfigError> {
+    if let Some(file) = stream.text_if_given("mlfFile")? {
+        return Ok(LabelFiles::Listed(vec![file.into()]));
+    }
+    match stream.given("mlfFileList") {
+        None => Err(ConfigError::new(stream.path("mlfFile"), "neither this nor `mlfFileList` is given")),
+        Some(Value::Text(list)) if !list.contains(':') => Ok(LabelFiles::InFile(list.into())),
+        Some(_) => {
+            let items = stream.items_if_given("mlfFileList")?.unwrap_or_default();
+            if items.is_empty() {
+                let what = "found an empty list, expected at least one label file";
+                return Err(ConfigError::new(stream.path("mlfFileList"), what));
+            }
+            let path = |item: Value| match item {
+                Value::Text(path) => Ok(PathBuf::from(path)),
+                other => {
+                    let what = format!("found {}, expected the name of a file", other.describe());
+                    Err(ConfigError::new(stream.path("mlfFileList"), what))
+                }
+            };
+            items.into_iter().map(path).collect::<Result<_, _>>().map(LabelFiles::Listed)
+        }
+    }
+}
+
+/// Resolves the options.
+pub(super) fn describe(
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+    _registry: &Registry,
+) -> Result<Section, ConfigError> {
+    let resolved = MlfOptions::new(options, defaults)?;
+    let (name, stream) = only_stream(options)?;
+    let text = |path: &PathBuf| Value::Text(path.to_string_lossy().into_owned());
+    let files = match &resolved.files {
+        LabelFiles::Listed(files) => Value::List(files.iter().map(text).collect()),
+        LabelFiles::InFile(list) => Value::Section(Section::from_iter([("list", text(list))])),
+    };
+    let mut section = Section::from_iter([("mlfFiles", files)]);
+    if resolved.encoding == Encoding::Text {
+        let states = resolved.states.as_ref().map_or(Value::Text(String::new()), text);
+        section.push("labelMappingFile", states);
+    }
+    section.push("dim", Value::Whole(resolved.dim.into()));
+    section.push("phoneBoundaries", Value::Bool(resolved.phone_boundaries));
+    section.push("definesMBSize", Value::Bool(resolved.defines_size));
+    // The reference has neither of these: they are said where they are given.
+    if resolved.encoding == Encoding::Text && stream.given("framePeriod").is_some() {
+        section.push("framePeriod", Value::Whole(stream.whole("framePeriod")?.into()));
+    }
+    if resolved.encoding == Encoding::Text && stream.given("timeUnit").is_some() {
+        section.push("timeUnit", Value::Text(stream.text("timeUnit")?));
+    }
+    let mut described = Section::default();
+    if options.given("chunkSizeInBytes").is_some() {
+        described.push("chunkSizeInBytes", Value::Whole(resolved.table.chunk_bytes.into()));
+    }
+    described.push("input", Value::Section(Section::from_iter([(name, Value::Section(section))])));
+    Ok(described)
+}

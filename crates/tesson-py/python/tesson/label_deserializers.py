@@ -1,0 +1,149 @@
+"""Deserializers of the labels of speech: HTK's master label files, and CNTK's binary form of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from .deserializers import Deserializer
+from .errors import ConfigError
+from .keywords import suggests_keywords
+from .paths import AnyPath, optional_text_of, text_of
+from .streams import StreamDef, StreamDefs
+
+__all__ = ["HTKMLFBinaryDeserializer", "HTKMLFDeserializer"]
+
+
+class _Labels(Deserializer):
+    """What deserializers of labels have in common: one stream of classes."""
+
+    def __init__(self, streams: Mapping[str, StreamDef], options: Mapping[str, object], section: Mapping[str, Any]) -> None:
+        super().__init__(options)
+        self._own = {name: value for name, value in section.items() if value is not None}
+        given = StreamDefs(streams)
+        if len(given) != 1:
+            raise ConfigError(f"streams: found {len(given)} streams, expected one of labels", path="streams")
+        for name, stream in given.items():
+            self._check(f"streams.{name}", stream)
+            self._streams[name] = stream
+
+    def _check(self, path: str, stream: StreamDef) -> None:
+        """Refuses a stream that is none of labels."""
+        if stream.field is not None:
+            what = f"found {stream.field!r}, but label files have one stream without a name; leave it out"
+            raise ConfigError(f"{path}.field: {what}", path=f"{path}.field")
+        if stream.mlf is None:
+            raise ConfigError(f"{path}.mlf: the label file is missing, expected its name or a list of names", path=f"{path}.mlf")
+        if stream.shape is None or len(stream.shape) != 1:
+            raise ConfigError(f"{path}.shape: found {stream.shape}, expected the number of classes", path=f"{path}.shape")
+
+    def _section(self, stream: StreamDef) -> dict[str, Any]:
+        section: dict[str, Any] = {"dim": stream.dim} | self._own
+        if isinstance(stream.mlf, Sequence) and not isinstance(stream.mlf, (str, bytes)):
+            section["mlfFileList"] = [text_of(path) for path in stream.mlf]
+        elif stream.mlf is not None:
+            section["mlfFile"] = text_of(stream.mlf)
+        if stream.defines_mb_size:
+            section["definesMBSize"] = True
+        return section
+
+    def __repr__(self) -> str:
+        arguments = [repr(self.streams)]
+        if self.type == HTKMLFDeserializer.type:
+            arguments.insert(0, repr(self._own.get("labelMappingFile")))
+        arguments += [f"{name}={value!r}" for name, value in self._own.items() if name != "labelMappingFile"]
+        arguments += [f"{name}={value!r}" for name, value in self._options.items()]
+        return f"{type(self).__name__}({', '.join(arguments)})"
+
+
+@suggests_keywords
+class HTKMLFDeserializer(_Labels):
+    """Reads the labels of speech: HTK's master label files, a class for each frame.
+
+    Labels join the sequences of another deserializer, which comes before this one, by the names of utterances.
+
+    Parameters
+    ----------
+    label_mapping_file : str or os.PathLike or None
+        The names of the classes, one on each line. With None labels are numbers, in the fourth column.
+    streams : mapping of str to StreamDef
+        The stream of labels: its `shape` is the number of classes, its `mlf` the label file or a list of them.
+    phoneBoundaries : bool
+        Whether the first frame of each line of the file has the value 2 instead of 1.
+    chunk_size_in_bytes : int, optional
+        Bytes of a label file in a chunk. Default 67108864.
+    frame_period : int, optional
+        The shift of frames in units of 100 ns: what times are divided by. Default 100000.
+    time_unit : {"auto", "100ns", "frames"}, optional
+        What the first two columns are: times, or numbers of frames. Default ``"auto"``: times in lines that last for a frame
+        or more.
+    verbosity : int, optional
+        Accepted without effect.
+
+    Examples
+    --------
+    >>> HTKMLFDeserializer("states.txt", StreamDefs(labels=StreamDef(mlf="train.mlf", shape=132))).config
+    {'type': 'HTKMLFDeserializer', 'input': {'labels': {'dim': 132, 'labelMappingFile': 'states.txt', \
+'phoneBoundaries': False, 'mlfFile': 'train.mlf'}}}
+    """
+
+    type = "HTKMLFDeserializer"
+
+    def __init__(
+        self,
+        label_mapping_file: AnyPath | None,
+        streams: Mapping[str, StreamDef],
+        phoneBoundaries: bool = False,
+        *,
+        chunk_size_in_bytes: int | None = None,
+        frame_period: int | None = None,
+        time_unit: Literal["auto", "100ns", "frames"] | None = None,
+        verbosity: int | None = None,
+    ) -> None:
+        super().__init__(
+            streams,
+            {"chunk_size_in_bytes": chunk_size_in_bytes, "verbosity": verbosity},
+            {
+                "labelMappingFile": optional_text_of(label_mapping_file),
+                "phoneBoundaries": phoneBoundaries,
+                "framePeriod": frame_period,
+                "timeUnit": time_unit,
+            },
+        )
+
+
+@suggests_keywords
+class HTKMLFBinaryDeserializer(_Labels):
+    """Reads the labels of speech in CNTK's binary form of master label files.
+
+    Labels join the sequences of another deserializer, which comes before this one, by the names of utterances.
+
+    Parameters
+    ----------
+    streams : mapping of str to StreamDef
+        The stream of labels: its `shape` is the number of classes, its `mlf` the label file or a list of them.
+    phoneBoundaries : bool
+        Whether the first frame of each run of the file has the value 2 instead of 1.
+    chunk_size_in_bytes : int, optional
+        Bytes of a label file in a chunk. Default 67108864.
+    verbosity : int, optional
+        Accepted without effect.
+
+    Examples
+    --------
+    >>> HTKMLFBinaryDeserializer(StreamDefs(labels=StreamDef(mlf="train.bin", shape=132))).config
+    {'type': 'HTKMLFBinaryDeserializer', 'input': {'labels': {'dim': 132, 'phoneBoundaries': False, 'mlfFile': 'train.bin'}}}
+    """
+
+    type = "HTKMLFBinaryDeserializer"
+
+    def __init__(
+        self,
+        streams: Mapping[str, StreamDef],
+        phoneBoundaries: bool = False,
+        *,
+        chunk_size_in_bytes: int | None = None,
+        verbosity: int | None = None,
+    ) -> None:
+        options = {"chunk_size_in_bytes": chunk_size_in_bytes, "verbosity": verbosity}
+        super().__init__(streams, options, {"phoneBoundaries": phoneBoundaries})

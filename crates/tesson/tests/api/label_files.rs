@@ -1,0 +1,181 @@
+//! Labels of speech beside sequences of text with the same keys.
+
+use tesson::store::MemoryStore;
+use tesson::{BatchKeys, Demand, Error, Floats, Minibatch, Samples, Source, config};
+
+const STATES: &str = "sil\naa\nbb\ncc\n";
+
+/// Sequences `x`, `y` and `z` of 4, 3 and 1 samples.
+const FEATURES: &str = "x|f 1\nx|f 2\nx|f 3\nx|f 4\ny|f 5\ny|f 6\ny|f 7\nz|f 8\n";
+
+const LABELS: &str = "#!MLF!#\n\"*/x.lab\"\n0 200000 sil\n200000 400000 aa\n.\n\"y.lab\"\n0 100000 bb\n100000 300000 sil\n.\n\
+    \"z\"\n0 100000 cc\n.\n\"unused\"\n0 1 zz\n.\n";
+
+/// A source of features, and of labels with these options of their stream.
+fn open(labels: &str, stream: &str, options: &str) -> Result<Source, Error> {
+    let files =
+        [("f", FEATURES), ("l", labels), ("states", STATES), ("list", "l\r\n\nmore\n"), ("more", MORE)];
+    let add = |store: MemoryStore, (name, text): &(&str, &str)| store.with(*name, text.as_bytes().to_vec());
+    let json = format!(
+        r#"{{"deserializers": [
+            {{"type": "CNTKTextFormatDeserializer", "file": "f", "input": {{"f": {{"dim": 1, "format": "dense"}}}}}},
+            {{"type": "HTKMLFDeserializer", "input": {{"l": {{"dim": 4, "labelMappingFile": "states", {stream}}}}}}}],
+            "randomize": false, "maxSweeps": 1{options}}}"#
+    );
+    Source::open_in(&config::from_json(&json)?, &files.iter().fold(MemoryStore::new(), add))
+}
+
+const MORE: &str = "#!MLF!#\n\"z.lab\"\n0 100000 aa\n.\n\"w.lab\"\n0 100000 aa\n.\n";
+
+const FILE: &str = r#""mlfFile": "l""#;
+
+/// Keys, and the classes with their values of each sequence.
+type Labels = (Vec<String>, Vec<Vec<(i32, f32)>>);
+
+fn labels(minibatch: &Minibatch) -> Labels {
+    let BatchKeys::Texts(keys) = minibatch.keys() else { panic!("keys of speech are texts") };
+    let stream = minibatch.stream("l").expect("the source has it");
+    let Samples::Sparse { indices, values: Floats::F32(values), .. } = stream.samples() else {
+        panic!("labels are sparse floats")
+    };
+    let mut at = 0;
+    let sequence = |&n: &u32| {
+        let found = (at..at + n as usize).map(|i| (indices[i], values[i])).collect();
+        at += n as usize;
+        found
+    };
+    (keys.iter().map(ToString::to_string).collect(), stream.lengths().iter().map(sequence).collect())
+}
+
+fn all(labels_text: &str, stream: &str, options: &str) -> Result<Labels, Error> {
+    let mut source = open(labels_text, stream, options)?;
+    Ok(labels(&source.next_minibatch(1000)?.expect("there are sequences")))
+}
+
+#[test]
+fn labels_join_sequences_of_their_name() {
+    let (keys, found) = all(LABELS, FILE, "").unwrap();
+    assert_eq!(keys, ["x", "y", "z"]);
+    let ones = |classes: &[i32]| classes.iter().map(|&class| (class, 1.0)).collect::<Vec<_>>();
+    assert_eq!(found, [ones(&[0, 0, 1, 1]), ones(&[2, 0, 0]), ones(&[3])]);
+}
+
+#[test]
+fn several_files_are_read_in_their_order_and_the_first_entry_of_a_key_counts() {
+    let expected = all(LABELS, FILE, "").unwrap();
+    for list in [r#""mlfFileList": ["l", "more"]"#, r#""mlfFileList": "list""#, r#""mlfFileList": "l:more""#]
+    {
+        assert_eq!(all(LABELS, list, "").unwrap(), expected, "{list}");
+    }
+    let one = all(LABELS, r#""mlfFileList": ["more"]"#, "").unwrap();
+    assert_eq!(one, (vec!["z".into()], vec![vec![(1, 1.0)]]));
+}
+
+#[test]
+fn classes_have_the_names_of_states() {
+    let source = open(LABELS, FILE, "").unwrap();
+    assert_eq!(*source.streams()[1].classes, ["sil", "aa", "bb", "cc"].map(String::from));
+}
+
+#[test]
+fn an_invalid_utterance_is_an_error_or_left_out_and_unused_ones_do_not_matter() {
+    let gap = LABELS.replace("200000 400000 aa", "300000 400000 aa");
+    let Error::Data(e) = all(&gap, FILE, "").unwrap_err() else { panic!("the labels have a gap") };
+    assert_eq!((e.code(), e.at().line, e.at().offset), ("mlf.gap", Some(4), 31));
+    assert_eq!((e.stream(), e.key().map(ToString::to_string).as_deref()), (Some("l"), Some("x")));
+    let (keys, found) = all(&gap, FILE, r#", "maxErrors": 1"#).unwrap();
+    assert_eq!((keys, found.len()), (vec!["y".to_owned(), "z".to_owned()], 2));
+    let text = LABELS.replace("100000 300000 sil", "100000 300000 zz");
+    let Error::Data(e) = all(&text, FILE, "").unwrap_err() else { panic!("the label is unknown") };
+    assert_eq!((e.code(), e.at().line), ("mlf.unknown-label", Some(8)));
+}
+
+#[test]
+fn a_class_beyond_the_dimension_is_never_forgiven() {
+    let text = LABELS.replace("0 100000 cc", "0 100000 zz");
+    let states = r#""mlfFile": "l", "labelDim": 3"#;
+    let Error::Data(e) = all(LABELS, states, r#", "maxErrors": 5"#).unwrap_err() else { panic!("dim is 3") };
+    assert_eq!((e.code(), e.at().line), ("mlf.class-out-of-range", Some(11)));
+    assert!(all(&text, FILE, r#", "maxErrors": 5"#).is_ok());
+}
+
+#[test]
+fn times_may_have_another_unit() {
+    let text = "#!MLF!#\n\"x\"\n0 50000 sil\n50000 200000 aa\n.\n";
+    let (_, found) = all(text, r#""mlfFile": "l", "framePeriod": 50000"#, "").unwrap();
+    assert_eq!(found[0].iter().map(|(class, _)| *class).collect::<Vec<_>>(), [0, 1, 1, 1]);
+    let text = "#!MLF!#\n\"x\"\n0 50000 sil\n50000 450000 aa\n.\n";
+    let (_, found) = all(text, r#""mlfFile": "l", "timeUnit": "100ns""#, "").unwrap();
+    assert_eq!(found[0].iter().map(|(class, _)| *class).collect::<Vec<_>>(), [0, 1, 1, 1, 1]);
+    let e = open(text, r#""mlfFile": "l", "framePeriod": 0"#, "").map(|_| ()).unwrap_err().to_string();
+    assert!(e.contains("deserializers[1].input.l.framePeriod: found `0`"), "{e}");
+}
+
+#[test]
+fn labels_alone_are_refused_but_can_be_checked() {
+    let labels = r#"{"deserializers": {"type": "HTKMLFDeserializer", "input": {"l": {"dim": 3, "mlfFile": "l",
+        "labelMappingFile": "states"}}}, "randomize": false, "maxSweeps": 1}"#;
+    let config = config::from_json(labels).unwrap();
+    let text = LABELS.replace("\"z\"", "z");
+    let store =
+        MemoryStore::new().with("l", text.as_bytes().to_vec()).with("states", STATES.as_bytes().to_vec());
+    let e = Source::open_in(&config, &store).map(|_| ()).unwrap_err().to_string();
+    assert!(e.contains("`HTKMLFDeserializer` only adds to the sequences of another deserializer"), "{e}");
+    let mut found = Vec::new();
+    let mut source = Source::open_to_check_in(&config, &store).unwrap();
+    let checked = source.check(&mut |e, _| found.push((e.code(), e.at().line))).unwrap();
+    assert_eq!((checked.sequences, checked.left_out), (3, 1));
+    assert_eq!(found, [("mlf.bad-name", Some(10)), ("mlf.unknown-label", Some(14))]);
+}
+
+#[test]
+fn a_list_that_names_a_state_twice_is_refused() {
+    let json = r#"{"deserializers": [
+        {"type": "CNTKTextFormatDeserializer", "file": "f", "input": {"f": {"dim": 1, "format": "dense"}}},
+        {"type": "HTKMLFDeserializer", "input": {"l": {"dim": 4, "labelMappingFile": "states", "mlfFile": "l"}}}]}"#;
+    let store = MemoryStore::new()
+        .with("f", FEATURES.as_bytes().to_vec())
+        .with("l", LABELS.as_bytes().to_vec())
+        .with("states", b"a\nb\na\n".to_vec());
+    let e = Source::open_in(&config::from_json(json).unwrap(), &store).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(e, "states:3 (byte 4): the state `a` is in line 1, too");
+}
+
+#[test]
+fn lattices_are_refused_by_name() {
+    let json = r#"{"deserializers": [{"type": "LatticeDeserializer", "latticeIndexFile": "l", "input": {"x": {}}}]}"#;
+    let e = config::from_json(json).map(|_| ()).unwrap_err().to_string();
+    assert_eq!(e, "deserializers[0].type: lattices are not supported, train without them");
+}
+
+#[test]
+fn a_state_is_resumed_from() {
+    let one = Demand { samples: 1, workers: 1, rank: 0 };
+    let mut source = open(LABELS, FILE, "").unwrap();
+    source.next(one).unwrap();
+    let state = source.state().clone();
+    let expected = source.next(one).unwrap().map(|minibatch| labels(&minibatch));
+    let mut resumed = open(LABELS, FILE, "").unwrap();
+    resumed.restore(&state).unwrap();
+    assert_eq!(resumed.next(one).unwrap().map(|minibatch| labels(&minibatch)), expected);
+    let other = open(LABELS, r#""mlfFile": "l", "timeUnit": "100ns""#, "").unwrap().restore(&state);
+    assert!(other.is_err(), "other options are another corpus");
+}
+
+#[test]
+fn frames_have_the_labels_of_their_utterance_in_turn() {
+    let store = |labels: &str| {
+        MemoryStore::new()
+            .with("f", b"x|f 1\ny|f 5\nz|f 8\n".to_vec())
+            .with("l", labels.as_bytes().to_vec())
+            .with("states", STATES.as_bytes().to_vec())
+    };
+    let json = r#"{"deserializers": [
+        {"type": "CNTKTextFormatDeserializer", "file": "f", "input": {"f": {"dim": 1, "format": "dense"}}},
+        {"type": "HTKMLFDeserializer", "input": {"l": {"dim": 4, "labelMappingFile": "states", "mlfFile": "l"}}}],
+        "randomize": false, "maxSweeps": 1, "frameMode": true}"#;
+    let mut source = Source::open_in(&config::from_json(json).unwrap(), &store(LABELS)).unwrap();
+    let (keys, found) = labels(&source.next_minibatch(10).unwrap().unwrap());
+    assert_eq!(keys, ["x", "y", "z"]);
+    assert_eq!(found, [[(0, 1.0)], [(2, 1.0)], [(3, 1.0)]]);
+}
