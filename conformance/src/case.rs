@@ -96,6 +96,7 @@ impl Case {
             steps: steps.iter().map(step).collect::<Result<_, _>>()?,
         };
         case.complete_pictures();
+        case.complete_speech();
         Ok(case)
     }
 
@@ -116,6 +117,15 @@ impl Case {
             if accepts && name.ends_with("ImageDeserializer") {
                 deserializer["onCorruptImage"] = "accept".into();
             }
+        }
+    }
+
+    /// Files that script files list lie in the case's folder, which was the working directory.
+    fn complete_speech(&mut self) {
+        let root = self.dir.display().to_string();
+        let deserializers = self.deserializers_mut().iter_mut();
+        for deserializer in deserializers.filter(|d| d["type"] == "HTKFeatureDeserializer") {
+            deserializer["root"] = root.clone().into();
         }
     }
 

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use crate::oracle::Dealing;
+use crate::speech::{plainly_read, with_first_values};
 use crate::{Case, From, Rules, Step, Times, run};
 
 /// The answers that Tesson must give to a case: the recorded ones, or, where it is meant to differ, those of
@@ -152,6 +153,12 @@ enum Deviation {
     FailsWhenBuilt,
     /// "… when the reference would fail, so every picture fits every target."
     FitsEveryTarget,
+    /// "Tesson skips blank lines." "Tesson reads the whole file, …" "Tesson tries the other byte order …, and reads this file."
+    ReadsFeatures,
+    /// "Tesson sees that dim is already the full dimension (the documented meaning) and gives 6 values."
+    FirstValues(usize),
+    /// "Tesson refuses all three lines, naming file and line."
+    RefusesLines,
 }
 
 impl Deviation {
@@ -173,6 +180,15 @@ impl Deviation {
             Some(Deviation::FailsWhenBuilt)
         } else if has("every picture fits every target") {
             Some(Deviation::FitsEveryTarget)
+        } else if has("Tesson skips blank lines")
+            || has("Tesson reads the whole file")
+            || has("Tesson tries the other byte order")
+        {
+            Some(Deviation::ReadsFeatures)
+        } else if has("dim is already the full dimension") {
+            Some(Deviation::FirstValues(sentence.split_whitespace().find_map(number)?))
+        } else if has("Tesson refuses all three lines") {
+            Some(Deviation::RefusesLines)
         } else {
             let known = [
                 // The cases are read with `augmentation = "cntk"`.
@@ -193,6 +209,9 @@ impl Deviation {
             Deviation::RestoresExactly { minibatches } => restores_exactly(case, recorded, minibatches),
             Deviation::EmptyMinibatch => Ok(recorded.into_iter().map(|line| no_error(case, line)).collect()),
             Deviation::DealsByRunningNumber => Ok(run(case, &mut Dealing::new(case)?)),
+            Deviation::ReadsFeatures => plainly_read(case),
+            Deviation::FirstValues(n) => Ok(with_first_values(recorded, n)),
+            Deviation::RefusesLines => Ok(vec![json!({"error": "lines are refused"})]),
             Deviation::FailsWhenBuilt => Ok(vec![json!({"error": "the pipeline cannot be built"})]),
             Deviation::AsRecorded | Deviation::OneOff | Deviation::FitsEveryTarget => Ok(recorded),
         }

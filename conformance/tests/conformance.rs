@@ -12,7 +12,7 @@ use tesson_conformance::{
 };
 
 /// The areas that Tesson answers now.
-const AREAS: &[&str] = &["cntk/cbf", "cntk/ctf", "cntk/engine", "cntk/image"];
+const AREAS: &[&str] = &["cntk/cbf", "cntk/ctf", "cntk/engine", "cntk/image", "cntk/speech"];
 
 fn main() {
     let arguments = Arguments::from_args();

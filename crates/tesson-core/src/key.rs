@@ -69,6 +69,15 @@ impl Keys {
         }
     }
 
+    /// Whether keys are texts.
+    pub fn are_texts(&self) -> bool {
+        match self {
+            Keys::Texts { .. } => true,
+            Keys::Runs { keys, .. } => keys.are_texts(),
+            _ => false,
+        }
+    }
+
     /// The text of sequence `i`, as bytes, if keys are texts.
     #[inline]
     pub fn text(&self, i: usize) -> Option<&[u8]> {

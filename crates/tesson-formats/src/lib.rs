@@ -36,13 +36,10 @@ pub static FORMATS: &[&Format] = &[
     &cbf::FORMAT,
     &image_map::FORMAT,
     &base64_image::FORMAT,
+    &htk::FORMAT,
     &mlf::FORMAT,
     &mlf::BINARY_FORMAT,
 ];
-
-/// Formats whose options are understood, so that configurations with them have a meaning, and whose readers are still to be
-/// written: opening them says so.
-pub static PLANNED: &[&Format] = &[&htk::FORMAT];
 
 /// The value of a cell, found out if it is not known yet. Two threads may do so at the same time: they find the same.
 fn get_or_find<T>(cell: &OnceLock<T>, find: impl FnOnce() -> Result<T, Error>) -> Result<&T, Error> {

@@ -1,9 +1,6 @@
 //! What the option tables of several formats have in common.
 
-use tesson_core::{
-    ConfigError, ConfigErrorKind, Deserializer, Element, OptionKind, OptionSpec, Options, Registry, Section,
-    Value, Words,
-};
+use tesson_core::{ConfigError, Element, OptionKind, OptionSpec, Options, Registry, Section, Value, Words};
 
 /// The types of values that a format's `precision` may be.
 pub(crate) static PRECISIONS: Words<Element, 2> =
@@ -44,14 +41,6 @@ pub(crate) const DEFINES_SIZE: OptionSpec = OptionSpec::with_default(
     "false",
     "Whether this stream is what lengths count.",
 );
-
-/// The error of opening a format whose options are understood and whose reader is still to be written.
-pub(crate) fn not_built(name: &str, options: &Options<'_>) -> Result<Box<dyn Deserializer>, ConfigError> {
-    let what = format!(
-        "`{name}` is understood, but reading it is not built yet; read a prepared dataset (`TFDSDeserializer`) or write a custom deserializer (`UserDeserializer` in Python, `ChunkSource` in Rust)"
-    );
-    Err(ConfigError::refused(options.path("type"), &ConfigErrorKind::NotAvailable { what }))
-}
 
 /// Adds a stream's transforms to its description, if it has any.
 pub(crate) fn describe_transforms(

@@ -14,6 +14,7 @@ pub use tesson_formats::base64_image::Base64ImageFault;
 pub use tesson_formats::cbf::CbfFault;
 pub use tesson_formats::ctf::CtfFault;
 pub use tesson_formats::example::{ExampleError, Fault as ExampleFault};
+pub use tesson_formats::htk::HtkFault;
 pub use tesson_formats::image_map::ImageMapFault;
 pub use tesson_formats::mlf::MlfFault;
 pub use tesson_formats::record::{Fault as RecordFault, Problem as RecordProblem};
@@ -35,6 +36,7 @@ pub fn manual() -> String {
         error_entries::<FilesFault>(),
         error_entries::<ImageMapFault>(),
         error_entries::<Base64ImageFault>(),
+        error_entries::<HtkFault>(),
         error_entries::<MlfFault>(),
         error_entries::<UserFault>(),
         error_entries::<RecordFault>(),

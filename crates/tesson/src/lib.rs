@@ -108,7 +108,7 @@ pub mod kernels {
 pub fn registry() -> Registry {
     let formats: Vec<&'static Format> =
         tesson_formats::FORMATS.iter().copied().chain([&tfds::FORMAT]).collect();
-    Registry::new(&formats).with_planned(tesson_formats::PLANNED).with_transforms(tesson_image::TRANSFORMS)
+    Registry::new(&formats).with_transforms(tesson_image::TRANSFORMS)
 }
 
 /// The example of the crate's page is tested.

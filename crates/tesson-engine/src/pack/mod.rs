@@ -6,7 +6,7 @@ mod truncated;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use tesson_core::{Chunk, Keys, StreamInfo};
+use tesson_core::{Chunk, StreamInfo};
 
 use crate::minibatch::BatchKeys;
 use crate::packed::{KERNEL_ROOM, PackedRows};
@@ -128,9 +128,15 @@ impl Pools {
 
 /// The keys of the items, in place of those in `keys`.
 pub(crate) fn keys(items: &[Item], sources: &[Source<'_>], keys: &mut BatchKeys) {
-    let texts = items.iter().any(|i| matches!(sources[i.held as usize].chunk.keys, Keys::Texts { .. }));
+    let texts = items.iter().any(|i| sources[i.held as usize].chunk.keys.are_texts());
     if texts {
-        let text = |i: &Item| sources[i.held as usize].chunk.key(i.row as usize).to_string();
+        let text = |i: &Item| {
+            let (chunk, row) = (sources[i.held as usize].chunk, i.row as usize);
+            match chunk.keys.text(row) {
+                Some(text) => String::from_utf8_lossy(text).into_owned(),
+                None => chunk.key(row).to_string(),
+            }
+        };
         *keys = BatchKeys::Texts(items.iter().map(text).collect());
         return;
     }

@@ -1,0 +1,416 @@
+//! Frames of indexed utterances: read from their files when minibatches need them, and kept as they are there.
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+
+use tesson_core::{
+    Chunk, Corpus, CorpusFacts, Damage, Data, DataError, DeserializerFacts, Element, Error, Fetch, Index,
+    Keys, Offsets, RecordingColumn, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
+};
+
+use super::header::{Encoding, FileKind, HeaderRules};
+use super::list::Utterances;
+use super::options::Verify;
+use super::verify::{Trouble, each_file};
+use super::window::{Window, only_sample};
+
+/// The utterances of a source.
+pub(super) struct HtkCorpus {
+    pub(super) utterances: Arc<Utterances>,
+    /// The number of each chunk's first utterance, and of all.
+    pub(super) chunks: Vec<u32>,
+    pub(super) shape: Shape,
+    /// The deserializer's: for errors.
+    pub(super) source: DeserializerFacts,
+    /// How each file stores its values, as far as that is known.
+    encodings: Vec<AtomicU8>,
+    /// Whether the files of a chunk have been looked at.
+    verified: Vec<AtomicBool>,
+    facts: CorpusFacts,
+}
+
+/// What sequences are made of frames.
+#[derive(Clone, Copy)]
+pub(super) struct Shape {
+    pub(super) kind: FileKind,
+    pub(super) rules: HeaderRules,
+    pub(super) window: Window,
+    /// Whether each frame is a sequence.
+    pub(super) by_frame: bool,
+    /// Whether an utterance is one frame that is repeated.
+    pub(super) is_expanded: bool,
+    pub(super) element: Element,
+}
+
+/// Frames of an utterance that are read together, and the sequences that are made of them.
+struct Piece {
+    /// The utterance.
+    utterance: usize,
+    /// Frames of it, those around sequences too.
+    frames: Range<u32>,
+    /// The sequences: these frames of it, or each a sequence of its own.
+    own: Vec<u32>,
+}
+
+/// What a worker keeps.
+#[derive(Default)]
+struct Buffers {
+    bytes: Vec<u8>,
+    /// The vectors that scale the values of a file.
+    scale: Option<(u32, Vec<u8>)>,
+}
+
+/// Bytes between two pieces that are read with them.
+const GAP: u64 = 16 << 10;
+
+/// Bytes that are read at once, if not a single piece is longer.
+const READ_AT_ONCE: u64 = 1 << 20;
+
+impl HtkCorpus {
+    pub(super) fn new(
+        utterances: Arc<Utterances>,
+        chunks: Vec<u32>,
+        shape: Shape,
+        source: DeserializerFacts,
+    ) -> HtkCorpus {
+        let encodings: Vec<AtomicU8> = (0..source.named.len()).map(|_| AtomicU8::new(0)).collect();
+        let verified: Vec<AtomicBool> = (1..chunks.len()).map(|_| AtomicBool::new(false)).collect();
+        let memory = utterances.bytes() + chunks.capacity() * 4 + encodings.capacity() + verified.capacity();
+        HtkCorpus { utterances, chunks, shape, source, encodings, verified, facts: CorpusFacts::new(memory) }
+    }
+
+    fn utterances_of(&self, chunk: u32) -> Range<usize> {
+        self.chunks[chunk as usize] as usize..self.chunks[chunk as usize + 1] as usize
+    }
+
+    /// Looks at the files of a chunk, when the first part of it is read: a chunk that has a bad one cannot be read at all
+    /// (§5.2), whichever part of it is wanted.
+    fn verify(&self, chunk: u32, fetch: &dyn Fetch) -> Result<Option<DataError>, Error> {
+        let verified = &self.verified[chunk as usize];
+        if verified.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        let Shape { kind, rules, .. } = &self.shape;
+        let mut bad = None;
+        let utterances = self.utterances_of(chunk);
+        each_file(&self.utterances, utterances, (&self.source, rules), fetch, &mut |of, looked| {
+            if bad.is_some() {
+                return Ok(());
+            }
+            let mut trouble = |i: usize, trouble| match trouble {
+                Trouble::Fault(offset, fault) => {
+                    bad = Some(self.utterances.file_error(i, (offset, fault), &self.source));
+                    Ok(())
+                }
+                Trouble::Error(error) => Err(error),
+            };
+            let looked = match looked {
+                Ok(looked) => looked,
+                Err(found) => return trouble(of.start, found),
+            };
+            let file = self.utterances.get(of.start).file;
+            self.encodings[file as usize].store(looked.header.encoding.byte(), Ordering::Relaxed);
+            let check =
+                |i: usize| looked.check(kind, self.utterances.get(i), Verify::Header).map_err(|e| (i, e));
+            match of.map(check).collect::<Result<(), _>>() {
+                Ok(()) => Ok(()),
+                Err((i, found)) => trouble(i, found),
+            }
+        })?;
+        verified.store(bad.is_none(), Ordering::Release);
+        Ok(bad)
+    }
+
+    /// The encoding of a file whose chunk has been looked at.
+    fn encoding(&self, file: u32) -> Encoding {
+        let byte = self.encodings[file as usize].load(Ordering::Relaxed);
+        Encoding::of(byte).expect("its header has been read")
+    }
+
+    /// The pieces that selected sequences lie in.
+    fn pieces(&self, chunk: u32, wanted: SequenceSelection<'_>) -> Vec<Piece> {
+        let utterances = self.utterances_of(chunk);
+        if !self.shape.by_frame {
+            let of = |i: u32| {
+                let utterance = utterances.start + i as usize;
+                Piece { utterance, frames: 0..self.utterances.frames(utterance), own: Vec::new() }
+            };
+            return match wanted {
+                SequenceSelection::Range(range) => range.map(of).collect(),
+                SequenceSelection::List(list) => list.iter().map(|&i| of(i)).collect(),
+            };
+        }
+        let mut pieces: Vec<Piece> = Vec::new();
+        let (mut utterance, mut first) = (utterances.start, 0);
+        let mut push = |sequence: u32| {
+            while sequence - first >= self.utterances.frames(utterance) {
+                first += self.utterances.frames(utterance);
+                utterance += 1;
+            }
+            let (frame, n) = (sequence - first, self.utterances.frames(utterance));
+            let frames = self.shape.window.around(frame..frame + 1, n);
+            match pieces.last_mut() {
+                Some(last) if last.utterance == utterance && frames.start <= last.frames.end => {
+                    last.frames.end = last.frames.end.max(frames.end);
+                    last.own.push(frame);
+                }
+                _ => pieces.push(Piece { utterance, frames, own: vec![frame] }),
+            }
+        };
+        match wanted {
+            SequenceSelection::Range(range) => range.for_each(&mut push),
+            SequenceSelection::List(list) => list.iter().for_each(|&i| push(i)),
+        }
+        pieces
+    }
+
+    /// The file of a piece, and where in it its frames lie.
+    fn bytes_of(&self, piece: &Piece) -> (u32, Range<u64>) {
+        let of = self.utterances.get(piece.utterance);
+        let (encoding, values) = (self.encoding(of.file), self.shape.kind.values);
+        let frame = encoding.frame_bytes(values);
+        let at = |n: u32| encoding.data(values) + (u64::from(of.first) + u64::from(n)) * frame;
+        (of.file, at(piece.frames.start)..at(piece.frames.end))
+    }
+
+    /// Reads pieces, those that lie beside each other at once, and calls `each` with a piece, its encoding, the bytes that
+    /// scale its values, and its frames.
+    fn read(
+        &self,
+        pieces: &[Piece],
+        fetch: &dyn Fetch,
+        buffers: &mut Buffers,
+        each: &mut dyn FnMut(&Piece, Encoding, &[u8], &[u8]),
+    ) -> Result<(), Error> {
+        let most = fetch.largest().min(READ_AT_ONCE);
+        let mut next = 0;
+        while next < pieces.len() {
+            let (file, mut run) = self.bytes_of(&pieces[next]);
+            let first = next;
+            next += 1;
+            while let Some(piece) = pieces.get(next) {
+                let (of, bytes) = self.bytes_of(piece);
+                let end = run.end.max(bytes.end);
+                let is_beside = of == file && (run.start..=run.end + GAP).contains(&bytes.start);
+                if !is_beside || end - run.start > most {
+                    break;
+                }
+                run.end = end;
+                next += 1;
+            }
+            let resource = ResourceId(self.source.resources.len() as u32 + file);
+            let encoding = self.encoding(file);
+            self.read_scale(file, encoding, fetch, buffers)?;
+            fetch.read_over(resource, run.clone(), &mut buffers.bytes)?;
+            let scale = buffers.scale.as_ref().map_or(&[][..], |(_, bytes)| bytes);
+            for piece in &pieces[first..next] {
+                let (_, bytes) = self.bytes_of(piece);
+                let bytes = (bytes.start - run.start) as usize..(bytes.end - run.start) as usize;
+                each(piece, encoding, scale, &buffers.bytes[bytes]);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the vectors that scale the values of a file, if it has any.
+    fn read_scale(
+        &self,
+        file: u32,
+        encoding: Encoding,
+        fetch: &dyn Fetch,
+        buffers: &mut Buffers,
+    ) -> Result<(), Error> {
+        if !encoding.is_scaled() {
+            buffers.scale = None;
+            return Ok(());
+        }
+        if buffers.scale.as_ref().is_some_and(|(of, _)| *of == file) {
+            return Ok(());
+        }
+        let (end, mut bytes) = (encoding.data(self.shape.kind.values), Vec::new());
+        let start = end - encoding.scale_bytes(self.shape.kind.values);
+        fetch.read(ResourceId(self.source.resources.len() as u32 + file), start..end, &mut bytes)?;
+        buffers.scale = Some((file, bytes));
+        Ok(())
+    }
+
+    /// The column of a stream whose sequences are frames of recordings.
+    fn recordings(
+        &self,
+        pieces: &[Piece],
+        fetch: &dyn Fetch,
+        buffers: &mut Buffers,
+        out: &mut Chunk,
+    ) -> Result<StreamColumn, Error> {
+        let mut column = recycled(out);
+        self.read(pieces, fetch, buffers, &mut |piece, encoding, scale, frames| {
+            let pushed: Result<(), ()> = column.push_recording(|into| {
+                into.push(encoding.byte());
+                into.extend_from_slice(scale);
+                into.extend_from_slice(frames);
+                Ok(())
+            });
+            pushed.expect("appending to a vector succeeds");
+            match self.shape.by_frame {
+                true => piece.own.iter().for_each(|frame| {
+                    let frame = frame - piece.frames.start;
+                    column.push_sequence(frame..frame + 1);
+                }),
+                false => column.push_sequence(piece.frames.clone()),
+            }
+        })?;
+        let samples = if self.shape.by_frame { Offsets::Every(1) } else { offsets(pieces) };
+        Ok(StreamColumn { samples, data: Data::Recordings(column) })
+    }
+
+    /// The column of a stream whose samples are repeated.
+    fn repeated(
+        &self,
+        pieces: &[Piece],
+        fetch: &dyn Fetch,
+        buffers: &mut Buffers,
+    ) -> Result<StreamColumn, Error> {
+        let (mut values, mut recording) = (Vec::new(), Vec::new());
+        self.read(pieces, fetch, buffers, &mut |_, encoding, scale, frames| {
+            recording.clear();
+            recording.push(encoding.byte());
+            recording.extend_from_slice(scale);
+            recording.extend_from_slice(frames);
+            only_sample(&recording, self.shape.window, &mut values);
+        })?;
+        let values = match self.shape.element {
+            Element::F64 => Values::F64(values.into_iter().map(f64::from).collect()),
+            _ => Values::F32(values),
+        };
+        Ok(StreamColumn { samples: Offsets::Every(1), data: Data::Dense { values } })
+    }
+
+    /// The keys of the sequences of pieces.
+    fn keys_of(&self, pieces: &[Piece]) -> Keys {
+        let keys = self.utterances.keys(pieces.iter().map(|piece| piece.utterance));
+        if !self.shape.by_frame {
+            return keys;
+        }
+        let ends = pieces.iter().scan(0, |end, piece| {
+            *end += piece.own.len() as u32;
+            Some(*end)
+        });
+        Keys::Runs { keys: Box::new(keys), ends: ends.collect() }
+    }
+
+    /// Sequences of a chunk that cannot be read.
+    fn damaged(&self, n: u32, pieces: &[Piece], error: DataError) -> Chunk {
+        let data = if self.shape.is_expanded {
+            Data::Dense { values: Values::F32(Vec::new()) }
+        } else {
+            let mut column = RecordingColumn::default();
+            let empty: Result<(), ()> = column.push_recording(|_| Ok(()));
+            empty.expect("nothing is appended");
+            (0..n).for_each(|_| column.push_sequence(0..0));
+            Data::Recordings(column)
+        };
+        Chunk {
+            n_sequences: n,
+            lengths: self.lengths(pieces),
+            keys: self.keys_of(pieces),
+            streams: vec![StreamColumn { samples: Offsets::Every(0), data }],
+            damaged: vec![Damage { sequences: 0..n, error }],
+            ..Chunk::empty()
+        }
+    }
+
+    fn lengths(&self, pieces: &[Piece]) -> Vec<u32> {
+        match self.shape.by_frame {
+            true => vec![1; pieces.iter().map(|piece| piece.own.len()).sum()],
+            false => pieces.iter().map(|piece| piece.frames.len() as u32).collect(),
+        }
+    }
+}
+
+/// Where the frames of each piece begin.
+fn offsets(pieces: &[Piece]) -> Offsets {
+    let mut ends = Vec::with_capacity(pieces.len() + 1);
+    ends.push(0);
+    let mut end = 0;
+    for piece in pieces {
+        end += piece.frames.len() as u32;
+        ends.push(end);
+    }
+    Offsets::At(ends)
+}
+
+/// The recordings that a chunk has held, emptied: reading into them allocates nothing.
+fn recycled(chunk: &mut Chunk) -> RecordingColumn {
+    let held = chunk.streams.iter_mut().find_map(|stream| match &mut stream.data {
+        Data::Recordings(column) => Some(std::mem::take(column)),
+        _ => None,
+    });
+    let mut column = held.unwrap_or_default();
+    column.clear();
+    column
+}
+
+impl Corpus for HtkCorpus {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: SequenceSelection<'_>,
+        fetch: &dyn Fetch,
+        scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let n = wanted.len() as u32;
+        let pieces = self.pieces(chunk, wanted);
+        if let Some(error) = self.verify(chunk, fetch)? {
+            *out = self.damaged(n, &pieces, error);
+            return Ok(());
+        }
+        let kept = scratch.format.take().and_then(|any| any.downcast::<Buffers>().ok());
+        let mut buffers = kept.unwrap_or_default();
+        let column = match self.shape.is_expanded {
+            true => self.repeated(&pieces, fetch, &mut buffers),
+            false => self.recordings(&pieces, fetch, &mut buffers, out),
+        };
+        scratch.format = Some(buffers);
+        *out = Chunk {
+            n_sequences: n,
+            lengths: self.lengths(&pieces),
+            keys: self.keys_of(&pieces),
+            streams: vec![column?],
+            ..Chunk::empty()
+        };
+        Ok(())
+    }
+
+    fn keys(&self, chunk: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+        let utterances = self.utterances_of(chunk);
+        let keys = self.utterances.keys(utterances.clone());
+        if !self.shape.by_frame {
+            return Ok(Some(keys));
+        }
+        let ends = utterances.scan(0, |end, i| {
+            *end += self.utterances.frames(i);
+            Some(*end)
+        });
+        Ok(Some(Keys::Runs { keys: Box::new(keys), ends: ends.collect() }))
+    }
+
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        None
+    }
+
+    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
+        let piece = &self.pieces(chunk, SequenceSelection::Range(sequence..sequence + 1))[0];
+        let file = self.utterances.get(piece.utterance).file;
+        let resource = ResourceId(self.source.resources.len() as u32 + file);
+        let is_known = Encoding::of(self.encodings[file as usize].load(Ordering::Relaxed)).is_some();
+        (resource, if is_known { self.bytes_of(piece).1 } else { 0..0 })
+    }
+
+    fn save(&self, _: &Index, _: &mut Vec<u8>) {}
+}

@@ -1,0 +1,322 @@
+//! Script files, read when a source is opened, and the index of what they list.
+
+use std::sync::Arc;
+
+use tesson_core::{
+    CompactLengths, DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
+    Indexed, Parallelism, RepeatedKeys, ResourceId, Storage, StreamInfo, StreamMismatch, StreamingDecoder,
+};
+
+use super::FORMAT;
+use super::corpus::{HtkCorpus, Shape};
+use super::fault::HtkFault;
+use super::header::FileKind;
+use super::list::{Listed, Selection, Utterances, read_lists};
+use super::options::{HtkOptions, OnDuplicate, Verify};
+use super::verify::{Trouble, look, look_at_all};
+use super::window::{Frames, Window};
+
+/// The utterances that script files list.
+pub(super) struct Htk {
+    options: HtkOptions,
+    facts: DeserializerFacts,
+    utterances: Arc<Utterances>,
+    /// Whether some are whole files, whose headers say how long they are.
+    has_whole_files: bool,
+    /// What is wrong with the lists.
+    defects: Vec<DataError>,
+    /// What is wrong with the file of the first utterance.
+    first_error: Option<Error>,
+    /// What the files have in common, and the window over them, when one has been looked at.
+    found: Option<(FileKind, Window)>,
+    is_listed: bool,
+}
+
+/// Files that are looked at for one whose header is right, at most.
+const MOST_TRIED: usize = 64;
+
+impl Htk {
+    pub(super) fn new(options: HtkOptions) -> Htk {
+        let (left, right) = options.window.sides().unwrap_or((0, 0));
+        let values = u32::try_from(options.dim).expect("the options limit it");
+        let stream = StreamInfo::dense(&options.stream, tesson_core::Shape::new([]), options.element);
+        let lists = options.lists.clone();
+        let mut facts = DeserializerFacts::new(FORMAT.name, lists, vec![stream], options.identity());
+        facts.defines_size = options.defines_size;
+        facts.smaller_chunks = Some("lower `chunkSizeInFrames`");
+        if options.frame_mode && !options.is_expanded {
+            facts.repeated_keys = RepeatedKeys::InTurn;
+        }
+        let mut htk = Htk {
+            options,
+            facts,
+            utterances: Arc::default(),
+            has_whole_files: false,
+            defects: Vec::new(),
+            first_error: None,
+            found: None,
+            is_listed: false,
+        };
+        htk.set_window(Window { left, right, values });
+        htk
+    }
+
+    /// Sets the shape of samples, and how they are made.
+    fn set_window(&mut self, window: Window) {
+        let storage = if self.options.is_expanded { Storage::Repeated } else { Storage::Recordings };
+        let shape = tesson_core::Shape::new([window.sample_len() as usize]);
+        let stream = self.facts.streams[0].clone();
+        self.facts.streams[0] = stream.with_shape(shape).stored_as(storage);
+        if storage == Storage::Recordings {
+            self.facts.decoders = Decoders(vec![(0, Arc::new(Frames(window)))]);
+        }
+    }
+
+    fn read_lists(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        let Listed { utterances, defects, fingerprint } = read_lists(&mut self.facts, &self.options, fetch)?;
+        self.facts.fingerprint = Some(fingerprint);
+        self.facts.looks_at_named = !utterances.is_empty();
+        self.has_whole_files = (0..utterances.len()).any(|i| utterances.frames(i) == 0);
+        self.defects = defects;
+        self.utterances = match self.has_whole_files {
+            // How long they are is known later.
+            true => Arc::new(utterances),
+            false => {
+                let (selected, repeated) = self.selected(&utterances);
+                self.defects.extend(repeated);
+                Arc::new(selected)
+            }
+        };
+        Ok(())
+    }
+
+    /// The utterances that are read, and errors of keys that occur again, if those are errors.
+    fn selected(&self, utterances: &Utterances) -> (Utterances, Vec<DataError>) {
+        let Selection { kept, too_long, duplicates, repeated } = utterances.select(&self.options);
+        let mut errors = Vec::new();
+        if self.options.on_duplicate == OnDuplicate::Error {
+            errors.extend(repeated.iter().map(|&(again, first)| {
+                let key = utterances.key(again as usize).to_string();
+                let fault = HtkFault::DuplicateKey { key, first: utterances.line(first as usize) };
+                utterances.line_error(again as usize, fault, &self.facts)
+            }));
+        } else if let Some(&first) = duplicates.first() {
+            tracing::warn!(
+                "{}: {} utterances are left out as their keys occur again, first `{}`",
+                self.facts.resources[0].display(),
+                duplicates.len(),
+                utterances.key(first as usize)
+            );
+        }
+        tracing::info!(
+            "{}: {} utterances are read of {}, {too_long} are too long",
+            self.facts.resources[0].display(),
+            kept.len(),
+            utterances.len()
+        );
+        (utterances.selected(&kept), errors)
+    }
+
+    /// Looks at the file of the first utterance, which all others have to be like; where that is bad, at the next ones.
+    fn look_at_first(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        let utterances = self.utterances.clone();
+        let first = match self.has_whole_files {
+            true => utterances.select(&self.options).kept,
+            false => (0..utterances.len().min(MOST_TRIED) as u32).collect(),
+        };
+        for &i in first.iter().take(MOST_TRIED) {
+            let of = utterances.get(i as usize);
+            let id = ResourceId(self.facts.resources.len() as u32 + of.file);
+            let looked = look(fetch, id, &self.options.header).and_then(|looked| {
+                let kind = looked.header.kind;
+                let frames = if of.frames == 0 { looked.whole()? } else { of.frames };
+                looked.check(&kind, super::list::Utterance { frames, ..of }, Verify::Header)?;
+                Ok(kind)
+            });
+            match looked {
+                Ok(kind) => {
+                    self.take_kind(kind, i as usize);
+                    return Ok(());
+                }
+                Err(Trouble::Error(Error::Cancelled)) => return Err(Error::Cancelled),
+                Err(trouble) if self.first_error.is_none() => {
+                    self.first_error = Some(self.error(&utterances, i as usize, trouble));
+                }
+                Err(_) => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn error(&self, utterances: &Utterances, i: usize, trouble: Trouble) -> Error {
+        match trouble {
+            Trouble::Fault(offset, fault) => utterances.file_error(i, (offset, fault), &self.facts).into(),
+            Trouble::Error(error) => error,
+        }
+    }
+
+    /// Settles the window from what files hold.
+    fn take_kind(&mut self, kind: FileKind, i: usize) {
+        let window = self.options.window.resolve(self.options.dim, kind.values).unwrap_or_else(|| {
+            let window = match self.options.window {
+                super::window::GivenWindow::None => "not given".to_owned(),
+                super::window::GivenWindow::Single(n) => n.to_string(),
+                super::window::GivenWindow::Pair(left, right) => format!("{left}:{right}"),
+            };
+            let fault = HtkFault::Dim { dim: self.options.dim, values: kind.values, window };
+            self.defects.push(self.utterances.file_error(i, (0, fault), &self.facts));
+            Window { left: 0, right: 0, values: kind.values }
+        });
+        self.set_window(window);
+        self.found = Some((kind, window));
+    }
+
+    /// The utterances with all lengths, and those alone that can be read.
+    fn readable(
+        &self,
+        kind: &FileKind,
+        fetch: &dyn Fetch,
+        parallelism: &dyn Parallelism,
+        defects: &mut Defects<'_>,
+    ) -> Result<Arc<Utterances>, Error> {
+        let verify = match self.options.verify {
+            Verify::First if !defects.are_collected() => None,
+            verify => Some(verify.max(Verify::Header)),
+        };
+        if verify.is_none() && !self.has_whole_files {
+            return Ok(self.utterances.clone());
+        }
+        let rules = (&self.facts, &self.options.header);
+        let outcomes = look_at_all(&self.utterances, (kind, verify), rules, fetch, parallelism)?;
+        let mut utterances = Utterances::clone(&self.utterances);
+        let mut bad = Vec::new();
+        for (i, outcome) in outcomes {
+            match outcome {
+                Some(Ok(frames)) => utterances.set_frames(i, frames),
+                Some(Err(trouble)) => {
+                    bad.push(i as u32);
+                    if !defects.are_collected() {
+                        return Err(self.error(&self.utterances, i, trouble));
+                    }
+                    let fault = trouble.as_fault()?;
+                    defects.report(self.utterances.file_error(i, fault, &self.facts))?;
+                }
+                None => bad.push(i as u32),
+            }
+        }
+        if !bad.is_empty() {
+            let good: Vec<u32> =
+                (0..utterances.len() as u32).filter(|i| bad.binary_search(i).is_err()).collect();
+            utterances = utterances.selected(&good);
+        }
+        if self.has_whole_files {
+            let (selected, repeated) = self.selected(&utterances);
+            repeated.into_iter().try_for_each(|defect| defects.report(defect))?;
+            utterances = selected;
+        }
+        Ok(Arc::new(utterances))
+    }
+
+    /// Cuts chunks, each as soon as it has more frames than it should (§5.2).
+    fn cut(&self, utterances: &Utterances, kind: &FileKind) -> (Index, Vec<u32>) {
+        let mut index = Index::new();
+        let (mut chunks, mut start, mut frames, mut lengths) = (vec![0], 0, 0, Vec::new());
+        let by_frame = self.options.frame_mode && !self.options.is_expanded;
+        for i in 0..utterances.len() {
+            frames += u64::from(utterances.frames(i));
+            let is_last = i + 1 == utterances.len();
+            if frames <= self.options.chunk_frames && !is_last {
+                continue;
+            }
+            let lengths = match by_frame {
+                true => CompactLengths::constant(1, frames as u32),
+                false => {
+                    lengths.clear();
+                    lengths.extend((start..=i).map(|i| utterances.frames(i)));
+                    CompactLengths::new(&lengths)
+                }
+            };
+            index.push(lengths, frames * u64::from(kind.values) * 4);
+            chunks.push(i as u32 + 1);
+            (start, frames) = (i + 1, 0);
+        }
+        index.seal();
+        (index, chunks)
+    }
+}
+
+impl Deserializer for Htk {
+    fn facts(&self) -> &DeserializerFacts {
+        &self.facts
+    }
+
+    fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        match std::mem::replace(&mut self.is_listed, true) {
+            false => self.read_lists(fetch),
+            true => self.look_at_first(fetch),
+        }
+    }
+
+    fn index(
+        &self,
+        fetch: &dyn Fetch,
+        parallelism: &dyn Parallelism,
+        defects: &mut Defects<'_>,
+    ) -> Result<Indexed, Error> {
+        self.defects.iter().try_for_each(|defect| defects.report(defect.clone()))?;
+        let nothing = |listed: usize, defects: &mut Defects<'_>| {
+            let file = self.facts.resources[0].as_path().into();
+            let at = tesson_core::Location { file, offset: 0, line: None };
+            defects.report(DataError::new(HtkFault::NothingToRead { listed: listed as u64 }, at))
+        };
+        if let Some(error) =
+            self.first_error.clone().filter(|_| !defects.are_collected() || self.found.is_none())
+        {
+            match error {
+                Error::Data(error) => defects.report(error)?,
+                other => return Err(other),
+            }
+        }
+        let fallback = || {
+            let values = u32::try_from(self.options.dim).expect("the options limit it");
+            (FileKind::unknown(values), Window { left: 0, right: 0, values })
+        };
+        let (kind, window) = self.found.unwrap_or_else(fallback);
+        let utterances = match self.found {
+            Some(_) => self.readable(&kind, fetch, parallelism, defects)?,
+            None => Arc::default(),
+        };
+        if utterances.is_empty() {
+            nothing(self.utterances.len(), defects)?;
+        }
+        if self.options.is_expanded {
+            for i in (0..utterances.len()).filter(|&i| utterances.frames(i) != 1) {
+                let fault = HtkFault::NotOneFrame { frames: utterances.frames(i) };
+                defects.report(utterances.line_error(i, fault, &self.facts))?;
+            }
+        }
+        let (index, chunks) = self.cut(&utterances, &kind);
+        let shape = Shape {
+            kind,
+            rules: self.options.header,
+            window,
+            by_frame: self.options.frame_mode && !self.options.is_expanded,
+            is_expanded: self.options.is_expanded,
+            element: self.options.element,
+        };
+        let corpus = HtkCorpus::new(utterances, chunks, shape, self.facts.clone());
+        Ok(Indexed { index: Arc::new(index), corpus: Arc::new(corpus) })
+    }
+
+    fn restore(&self, _: &[u8]) -> Option<Indexed> {
+        None
+    }
+
+    fn mismatches(&self, _: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
+        None
+    }
+}

@@ -1,0 +1,39 @@
+//! Features of speech in HTK's parameter files, which script files list (spec of speech, §2 to §5).
+//!
+//! | file | subject |
+//! |---|---|
+//! | `options` | the options, resolved |
+//! | `scp` | a line of a script file: key, path, range of frames |
+//! | `list` | the utterances of script files, in columns |
+//! | `header` | the header of a parameter file |
+//! | `window` | frames on either side of a frame: how many, and samples made of them |
+//! | `deserializer` | script files read when a source is opened |
+//! | `verify` | headers and ranges looked at: those of a chunk, or all of them |
+//! | `corpus` | frames read when minibatches need them |
+//! | `fault` | what can be wrong |
+
+mod corpus;
+mod deserializer;
+mod fault;
+mod header;
+mod list;
+mod options;
+mod scp;
+#[cfg(test)]
+mod tests;
+mod verify;
+mod window;
+
+use tesson_core::{Format, KeyType};
+
+pub use fault::HtkFault;
+
+/// The registry's entry.
+pub static FORMAT: Format = Format::new(
+    "HTKFeatureDeserializer",
+    "Features of speech: HTK parameter files, named by a script file.",
+    &options::OPTIONS,
+    |options, defaults| Ok(Box::new(deserializer::Htk::new(options::HtkOptions::new(options, defaults)?))),
+)
+.with_describe(options::describe)
+.with_keys(KeyType::Text);

@@ -1,0 +1,5 @@
+//! Tests of features: lines, headers, windows, reading.
+
+mod files;
+mod lines;
+mod windows;
