@@ -40,7 +40,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Tesson(e) => e.fmt(f),
+            Failure::Tesson(e) => f.write_str(&tesson::errors::with_remedy(e)),
             Failure::Usage(what) | Failure::File(what) => f.write_str(what),
             Failure::FaultsFound => f.write_str("faults were found"),
             Failure::Closed => f.write_str("the output was closed"),

@@ -120,7 +120,13 @@ fn list_place<'a>(
             items.get_mut(place).ok_or_else(|| {
                 ConfigError::new(
                     path,
-                    format!("`{name}` has {n} entries, found place {place}, counted from 0"),
+                    match n {
+                        0 => format!("found place {place}, but `{name}` has no entries"),
+                        n => format!(
+                            "found place {place}, expected one from 0 to {}, those of `{name}`",
+                            n - 1
+                        ),
+                    },
                 )
             })
         }
@@ -173,7 +179,7 @@ mod tests {
         assert_eq!(e.to_string(), "missing: required");
         let e = set_value(&mut tree, "d[3].n", Value::Whole(1), Some(&ConfigSpan::argument("--number")))
             .unwrap_err();
-        assert_eq!(e.to_string(), "--number: d[3].n: `d` has 1 entries, found place 3, counted from 0");
+        assert_eq!(e.to_string(), "--number: d[3].n: found place 3, expected one from 0 to 0, those of `d`");
     }
 
     #[test]
@@ -182,7 +188,10 @@ mod tests {
         assert_eq!(refused("n.x=1"), "n.x: `n` is `1`, expected a section");
         let remedy = "expected a section, or one of its entries: `d[0]` is the first";
         assert_eq!(refused("d.0.file=b"), format!("d.0.file: `d` is a list, {remedy}"));
-        assert_eq!(refused("d[1].file=b"), "d[1].file: `d` has 1 entries, found place 1, counted from 0");
+        assert_eq!(
+            refused("d[1].file=b"),
+            "d[1].file: found place 1, expected one from 0 to 0, those of `d`"
+        );
         assert_eq!(refused("n[0]=b"), "n[0]: `n` is `1`, expected a list");
         assert!(refused("d[x]=1").contains("found `d[x]`"));
         assert!(refused(".a=1").contains("expected a name"));

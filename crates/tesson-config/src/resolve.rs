@@ -168,8 +168,8 @@ pub fn reader(tree: &Section, path: Option<&str>, registry: &Registry) -> Result
         let sections = paths.iter().filter_map(|path| Some(path.rsplit_once('/')?.0));
         let names = || paths.iter().copied().chain(sections);
         let what = match path.and_then(|p| nearest(p, names())) {
-            Some(near) => format!("there is no such reader, did you mean `{near}`? (readers here: {there})"),
-            None => format!("there is no such reader (readers here: {there})"),
+            Some(near) => format!("found no such reader, expected one of {there}; did you mean `{near}`?"),
+            None => format!("found no such reader, expected one of {there}; name one of them"),
         };
         ConfigError::new(path.unwrap_or("reader"), what)
     })?;

@@ -122,7 +122,7 @@ tesson_core::error_kinds! {
             => "Raise `memoryLimit`, or lower `chunkSizeInBytes`.",
         /// Keys occur again, which `uniqueKeys` excludes.
         RepeatedKeys { n: u64 = 1, deserializer: usize = 1, first: String = ": `4` at b (byte 0) and at b (byte 12)".into() }
-            = "engine.repeated-keys": "{n} keys occur again in `deserializers[{deserializer}]`{first}"
+            = "engine.repeated-keys": "expected each key once in `deserializers[{deserializer}]`, found {n} again{first}"
             => "Remove the sequences that repeat a key, or set `uniqueKeys = false`.",
         /// Sequences are missing in another deserializer, which `strictKeys` excludes.
         MissingKeys { missing: u64 = 1, of: u64 = 4, deserializer: usize = 1, keys: String = "`2`".into() }

@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use tesson_core::ResumeError;
 
-use crate::resume::refusal;
 use crate::{Cursor, ResumeState, Steps};
 
 /// What a number of workers has consumed: of each rank's share, all that starts before its position.
@@ -55,13 +54,14 @@ impl Consumed {
 /// [`ResumeError`] if the states are not those of all ranks of one run: a rank is missing or there twice, the numbers
 /// of workers or the fingerprints differ, or a state does not say whose it is.
 pub fn merge_states(states: &[ResumeState]) -> Result<ResumeState, ResumeError> {
-    let first = states.first().ok_or_else(|| refusal("the number of states", "0", "at least 1"))?;
+    let first =
+        states.first().ok_or_else(|| ResumeError::not_all_ranks("the number of states", 0, "at least 1"))?;
     let mut by_rank: Vec<Option<&ResumeState>> = vec![None; states.len()];
     for state in states {
         let rank = rank_of(state, states.len())?;
         check_alike(state, first)?;
         if by_rank[rank].replace(state).is_some() {
-            return Err(refusal("a rank", format!("{rank}, twice"), "there once"));
+            return Err(ResumeError::not_all_ranks("a rank", format_args!("{rank}, twice"), "each once"));
         }
     }
     // As many states as workers and no rank twice: all are there.
@@ -87,48 +87,53 @@ fn inherited(states: &[&ResumeState]) -> Vec<Layer> {
 
 fn rank_of(state: &ResumeState, n_states: usize) -> Result<usize, ResumeError> {
     if state.fingerprint.is_none() {
-        return Err(refusal("a state", "a bare position", "a full one"));
+        return Err(ResumeError::not_all_ranks("a state", "a bare position", "a full one"));
     }
     if state.rows.as_ref().is_some_and(|rows| !rows.is_empty()) {
         let what = "sequences that wait in the rows of one rank";
-        return Err(refusal(
+        return Err(ResumeError::not_all_ranks(
             what,
             "some",
             "none (truncated reading changes its workers under `sharing = \"position\"`)",
         ));
     }
     if state.fingerprint.as_ref().is_some_and(|f| f.order.is_local()) {
-        return Err(refusal(
-            "the position",
+        return Err(ResumeError::not_all_ranks(
+            "the position of a state",
             "on a timeline of the rank's own",
             "on one of all ranks together",
         ));
     }
     let Some((workers, rank)) = state.share else {
-        return Err(refusal(
+        return Err(ResumeError::not_all_ranks(
             "the share of a state",
             "none",
             "a rank (it is good for any number of workers as it is)",
         ));
     };
     if workers != n_states as u64 {
-        return Err(refusal("the number of workers", workers, format!("{n_states} states")));
+        return Err(ResumeError::not_all_ranks(
+            "the number of states",
+            n_states,
+            format_args!("{workers}, that of the workers"),
+        ));
     }
-    usize::try_from(rank)
-        .ok()
-        .filter(|&r| r < n_states)
-        .ok_or_else(|| refusal("a rank", rank, format!("below {workers}")))
+    usize::try_from(rank).ok().filter(|&r| r < n_states).ok_or_else(|| {
+        ResumeError::unreadable("`workerRank`", rank, format_args!("a number below {workers}"))
+    })
 }
 
 fn check_alike(state: &ResumeState, first: &ResumeState) -> Result<(), ResumeError> {
     match (&state.fingerprint, &first.fingerprint) {
         (Some(one), Some(other)) => one.check(other)?,
-        _ => return Err(refusal("a state", "a bare position", "a full one")),
+        _ => return Err(ResumeError::not_all_ranks("a state", "a bare position", "a full one")),
     }
     match (state.consumed.as_deref(), first.consumed.as_deref()) {
-        (Some(one), Some(other)) if one != other => {
-            Err(refusal("the merged states that a state goes back to", "others", "the same for all ranks"))
-        }
+        (Some(one), Some(other)) if one != other => Err(ResumeError::not_all_ranks(
+            "what a state was merged from",
+            "other states",
+            "the same for all ranks",
+        )),
         _ => Ok(()),
     }
 }

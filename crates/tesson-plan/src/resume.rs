@@ -72,13 +72,10 @@ impl ResumeState {
         if (workers, rank) == (demand.workers, demand.rank) {
             return Ok(());
         }
-        Err(refusal(
+        Err(ResumeError::other_share(
             "the share of the data",
             format_args!("rank {rank} of {workers} workers"),
-            format_args!(
-                "rank {} of {} (combine the states of all ranks with `merge_states` to change the workers)",
-                demand.rank, demand.workers
-            ),
+            format_args!("rank {} of {}", demand.rank, demand.workers),
         ))
     }
 
@@ -91,7 +88,8 @@ impl ResumeState {
 
 /// The order with a number in binary states and these parameters.
 fn order_of_numbers(code: u8, seed: u64, window: u64) -> Result<OrderSpec, ResumeError> {
-    order::by_code(code, seed, window).ok_or_else(|| refusal("the order", code, "0 to 6"))
+    order::by_code(code, seed, window)
+        .ok_or_else(|| ResumeError::unreadable("the number of the order", code, "0 to 6"))
 }
 
 /// Whether an order is still the one that a state of this version was saved in.
@@ -99,25 +97,21 @@ fn check_order_version(order: &OrderSpec, version: u64) -> Result<(), ResumeErro
     if version == u64::from(order.version()) {
         return Ok(());
     }
-    Err(refusal(
-        &format!("the version of the order `{}`", order.name()),
+    Err(ResumeError::other_version(
+        format_args!("the version of the order `{}`", order.name()),
         version,
-        format_args!("{} (its sequences come in another order: start a sweep anew)", order.version()),
+        order.version(),
     ))
 }
 
 fn layer(positions: Vec<u64>) -> Result<Layer, ResumeError> {
     if positions.is_empty() {
-        Err(refusal("`consumed`", "of 0 ranks", "of 1 or more"))
+        Err(ResumeError::unreadable("`consumed`", "a list of 0 ranks", "1 or more"))
     } else {
         Ok(Layer { positions })
     }
 }
 
 fn same<T: PartialEq + ToString>(what: &str, state: T, source: T) -> Result<(), ResumeError> {
-    if state == source { Ok(()) } else { Err(refusal(what, state, source)) }
-}
-
-pub(crate) fn refusal(what: &str, state: impl ToString, source: impl ToString) -> ResumeError {
-    ResumeError::new(what, state, source)
+    if state == source { Ok(()) } else { Err(ResumeError::new(what, state, source)) }
 }

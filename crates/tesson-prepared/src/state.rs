@@ -95,14 +95,17 @@ impl Reader {
                 tracing::warn!("resuming from a state saved for differently named files");
                 continue;
             }
-            return Err(differs(&format!("the {name}"), &saved[name], what));
+            return Err(match &saved[name] {
+                missing @ Value::Null => malformed(&format!("`{name}`"), missing, &what),
+                found => ResumeError::new(described(name), text_of(found), what),
+            });
         }
         let state = StreamState::from_json(&saved["stream"])?;
         let lengths = self.lengths(&saved[LENGTHS])?;
         let buffers = self.buffers(&state, saved)?;
         let stream = self.order.with(&lengths);
         let mut stream =
-            stream.map_err(|error| differs("the lengths of files", &saved[LENGTHS], error.to_string()))?;
+            stream.map_err(|error| malformed("`lengths`", &saved[LENGTHS], &error.to_string()))?;
         stream.restore_with(&state, &buffers, how.interrupted)?;
         self.adopt_stream(lengths, stream);
         Ok(())
@@ -118,13 +121,11 @@ impl Reader {
         let held = buffers["held"].as_str().unwrap_or_default();
         let hash = self.hash(state, held);
         if buffers["hash"] != *hash {
-            return Err(differs(&format!("the hash of the {name}"), &buffers["hash"], hash));
+            return Err(malformed(&format!("the hash of `{name}`"), &buffers["hash"], &hash));
         }
         let bytes =
             unhex(held).and_then(|bytes| if name == "rings" { Some(bytes) } else { untagged(&bytes) });
-        bytes.ok_or_else(|| {
-            differs(&format!("the {name}"), &json!(held.len()), "pairs of hexadecimal digits".into())
-        })
+        bytes.ok_or_else(|| malformed(&format!("`{name}`"), &json!(held), "pairs of hexadecimal digits"))
     }
 
     /// Goes to a place of a traversal, both counted from 0, without reading what is before it. The traversals before it are
@@ -171,8 +172,7 @@ impl Reader {
             Value::Null => Some(BTreeMap::new()),
             pairs => pairs.as_array().and_then(|pairs| pairs.iter().map(length).collect()),
         };
-        let expected = || "pairs of a file and its records".to_owned();
-        found.ok_or_else(|| differs("the lengths of files", saved, expected()))
+        found.ok_or_else(|| malformed("`lengths`", saved, "a list of pairs of a file and its records"))
     }
 }
 
@@ -188,23 +188,23 @@ pub struct Restoring<'a> {
 /// Refuses what no version wrote, and states that require members which are not known.
 fn check_version(saved: &Value) -> Result<(), ResumeError> {
     let Some(version) = saved["tfds"].as_u64().filter(|version| *version > 0) else {
-        return Err(differs("the version of the state", &saved["tfds"], format!("1 to {VERSION}")));
+        return Err(malformed(
+            "`tfds`, the version of the state",
+            &saved["tfds"],
+            &format!("1 to {VERSION}"),
+        ));
     };
     // The first version had no such list.
     let required = if version == 1 { Some(&[][..]) } else { saved["requires"].as_array().map(Vec::as_slice) };
     let Some(required) = required else {
-        return Err(differs(
-            "`requires` of the state",
-            &saved["requires"],
-            "a list of names of members".into(),
-        ));
+        return Err(malformed("`requires`", &saved["requires"], "a list of names of members"));
     };
     match required.iter().find(|name| **name != LENGTHS) {
         None => Ok(()),
-        Some(name) => Err(differs(
+        Some(name) => Err(ResumeError::other_version(
             "a member that the state requires",
-            &json!(format!("{name}, written by version {version}")),
-            format!("`{LENGTHS}`, the one of version {VERSION}"),
+            format_args!("{name}, written by version {version}"),
+            format_args!("`{LENGTHS}`, the one of version {VERSION}"),
         )),
     }
 }
@@ -236,7 +236,20 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     pairs.iter().map(|[high, low]| Some(digit(*high)? << 4 | digit(*low)?)).collect()
 }
 
-fn differs(what: &str, found: &Value, expected: String) -> ResumeError {
-    let state = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
-    ResumeError::new(what, state, expected)
+fn malformed(what: &str, found: &Value, expected: &str) -> ResumeError {
+    let found = if found.is_null() { "missing".to_owned() } else { text_of(found) };
+    ResumeError::unreadable(what, found, expected)
+}
+
+/// What a member that the state is bound to stands for.
+fn described(name: &str) -> String {
+    match name {
+        "files" => "what is read of the split (its files and a hash of their parts)".to_owned(),
+        name => format!("the {name}"),
+    }
+}
+
+/// A text as it is, anything else as JSON.
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

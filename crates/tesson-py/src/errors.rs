@@ -87,7 +87,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         }
         _ => "TessonError",
     };
-    let message = PyString::new(py, &error.to_string());
+    let message = PyString::new(py, &tesson::errors::with_remedy(error));
     let class = py.import("tesson.errors")?.getattr(class)?;
     let exception = PyErr::from_value(class.call((message,), Some(&facts))?);
     exception.value(py).setattr("code", error.code())?;

@@ -284,6 +284,13 @@ impl Op {
         let Some((name, value)) = entry else {
             return Err(wrong(format!("found {value}, expected an object with one operation")));
         };
+        let fields = match name.as_str() {
+            "shard" => r#"`{"num_shards": 4, "index": 0}`"#,
+            _ => r#"`{"buffer_size": 1000, "seed": 1}`"#,
+        };
+        if ["shard", "shuffle"].contains(&name.as_str()) && !value.is_object() {
+            return Err(wrong(format!("found {value}, expected fields such as {fields}")));
+        }
         let whole = |value: &Value| {
             let what = || wrong(format!("`{name}` is {value}, a whole number is expected"));
             // `None`, as in `repeat(None)`, is for ever.

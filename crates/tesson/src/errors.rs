@@ -25,11 +25,48 @@ pub use tesson_plan::PlanRefusal;
 pub use tesson_tfds::fault::{RecordFault as TfdsRecordFault, TfdsFault};
 pub use tesson_tfds::features::FeatureFault;
 
-use tesson_core::{DataErrorKind, error_entries};
+use tesson_core::{DataErrorKind, Error, error_entries};
+
+/// Kinds with one remedy for many reasons: their texts say what is expected, and the remedy adds nothing.
+const GENERAL: [&str; 7] = [
+    "config.invalid-option",
+    "config.unknown-option",
+    "data.malformed",
+    "data.transform",
+    "data.user-code",
+    "read.cancelled",
+    "usage.invalid-call",
+];
 
 /// The manual's page of errors: each kind with its code, meaning, remedy and an example of its text.
 pub fn manual() -> String {
-    let entries = [
+    tesson_core::error_manual(entries())
+}
+
+/// The remedy of the errors with a code, as the manual gives it; `None` for codes that it does not list.
+pub fn remedy(code: &str) -> Option<&'static str> {
+    entries().into_iter().find(|entry| entry.info.code == code).map(|entry| entry.info.remedy)
+}
+
+/// The text of an error for users, which ends with a remedy: its own, after a semicolon, or else that of its kind.
+pub fn with_remedy(error: &Error) -> String {
+    let text = error.to_string();
+    let says_one = text.contains("; ") || text.contains("did you mean") || GENERAL.contains(&error.code());
+    match remedy(error.code()).filter(|_| !says_one) {
+        Some(remedy) => format!("{text}; {}", within_sentence(remedy)),
+        None => text,
+    }
+}
+
+/// A sentence as the last part of another one, which has no full stop.
+fn within_sentence(sentence: &str) -> String {
+    let sentence = sentence.trim_end_matches('.');
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+}
+
+fn entries() -> Vec<ErrorEntry> {
+    [
         error_entries::<DataErrorKind>(),
         error_entries::<CtfFault>(),
         error_entries::<CbfFault>(),
@@ -49,6 +86,29 @@ pub fn manual() -> String {
         error_entries::<TransformFault>(),
         error_entries::<ConfigConflict>(),
         tesson_core::general_entries(),
-    ];
-    tesson_core::error_manual(entries.concat())
+    ]
+    .concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use tesson_core::UsageError;
+
+    use super::*;
+
+    #[test]
+    fn a_text_without_a_remedy_gets_that_of_its_kind() {
+        let error = UsageError::refused(&PlanRefusal::NoWorkers).into();
+        let expected =
+            "the number of workers is 0, at least 1 is expected; give the number of workers, at least 1";
+        assert_eq!(with_remedy(&error), expected);
+    }
+
+    #[test]
+    fn a_text_with_a_remedy_stays_as_it_is() {
+        let with_its_own = ResumeErrorKind::examples().into_iter().map(|kind| kind.to_string());
+        assert!(with_its_own.into_iter().all(|text| text.contains("; ")));
+        let general = Error::from(UsageError::new("the source is closed".into()));
+        assert_eq!(with_remedy(&general), "the source is closed");
+    }
 }

@@ -564,7 +564,7 @@ fn a_brainscript_file_is_read_with_its_arguments() {
     let e = stderr(&output);
     assert!(e.contains("unused option `shufle`") && e.contains("nowhere/two.ctf: No such file"), "{e}");
     let e = refused(&folder, "read train.cntk --section Trian", 2);
-    assert!(e.contains("there is no such reader") && e.contains("Train/reader, Test/reader"), "{e}");
+    assert!(e.contains("found no such reader") && e.contains("Train/reader, Test/reader"), "{e}");
     assert!(e.contains("did you mean `Train`?"), "{e}");
     let e = refused(&folder, "read train.cntk Train=[reader=[maxErrors=few]]", 2);
     assert!(e.contains("argument 1:1:16: Train.reader.maxErrors: found `few`"), "{e}");
@@ -890,7 +890,7 @@ fn check_looks_at_every_file_of_a_prepared_dataset() {
     assert_eq!(output.status.code(), Some(1));
     let found: Vec<String> = lines(&output).iter().map(Value::to_string).collect();
     assert!(found[0].contains("the shard is missing"), "{found:?}");
-    assert!(found[1].contains("2 records, dataset_info.json says 1"), "{found:?}");
+    assert!(found[1].contains("found 2 records, expected 1 as dataset_info.json says"), "{found:?}");
 }
 
 #[test]

@@ -67,7 +67,7 @@ impl<'s> Lexer<'s> {
                 _ => self.at += 1,
             }
         }
-        Err(self.error(open, "no closing `\"` on the same line"))
+        Err(self.error(open, "found no closing `\"`, expected one on the same line"))
     }
 
     /// Goes behind the bracket that closes the one it stands at. Quotes protect brackets.
@@ -101,6 +101,12 @@ impl<'s> Lexer<'s> {
     }
 
     pub(super) fn unclosed(&self, at: usize, expected: u8) -> ConfigError {
-        self.error(at, &format!("no closing `{}` for this bracket", char::from(expected)))
+        self.error(
+            at,
+            &format!(
+                "found no closing `{}` for this bracket, expected one before the end; add it",
+                char::from(expected)
+            ),
+        )
     }
 }

@@ -82,10 +82,13 @@ fn networks_are_passed_over() {
 #[test]
 fn errors_say_where() {
     assert_eq!(refused("T = [\n  file =\n  x = 1\n]"), "a.cntk:2:3: no value for `file`");
-    assert_eq!(refused("a = 1\nT = [ r = [ f = \"a\"\n"), "a.cntk:2:11: no closing `]` for this bracket");
+    assert_eq!(
+        refused("a = 1\nT = [ r = [ f = \"a\"\n"),
+        "a.cntk:2:11: found no closing `]` for this bracket, expected one before the end; add it"
+    );
     assert_eq!(refused("T = [\n  r = { x = 1 ]\n]"), "a.cntk:2:15: unmatched `]`, expected `}`");
     assert_eq!(refused("T = ( 1 : 2 ]"), "a.cntk:1:13: unmatched `]`, expected `)`");
-    assert_eq!(refused("a = \"b\nc\""), "a.cntk:1:5: no closing `\"` on the same line");
+    assert_eq!(refused("a = \"b\nc\""), "a.cntk:1:5: found no closing `\"`, expected one on the same line");
     assert_eq!(refused("x = [a=1]:[b=2]"), "a.cntk:1:10: a value without a name, expected `name = value`");
     assert_eq!(refused("= 1"), "a.cntk:1:1: a value without a name, expected `name = value`");
     assert_eq!(refused("a = ; b = 1"), "a.cntk:1:1: no value for `a`");
@@ -141,7 +144,7 @@ fn files_include_files_once_and_arguments_come_behind() {
     script.files("a.cntk", &read).unwrap();
     script.argument("X=2 # kept");
     let e = parse(&script, &Variables::default()).unwrap_err().to_string();
-    assert_eq!(e, "c.cntk:1:5: no closing `]` for this bracket");
+    assert_eq!(e, "c.cntk:1:5: found no closing `]` for this bracket, expected one before the end; add it");
     script.argument("] ; v = 4");
     let found = parse(&script, &Variables::default()).unwrap();
     assert_eq!(found.get("x"), Some(&Value::Text("1".into())));

@@ -58,10 +58,11 @@ impl fmt::Display for ConfigError {
         if let Some(place) = &self.at {
             write!(f, "{place}: ")?;
         }
-        // An argument such as `--set maxErrors=3` or `--randomize` names the option itself.
+        // An argument such as `--set maxErrors=3` or `--equal-steps` names the option itself.
         let option = self.path.rsplit('.').next().unwrap_or_default();
+        let is_option = |word: &str| word.replace('-', "").eq_ignore_ascii_case(option);
         let names =
-            |place: &ConfigSpan| place.file.split(|c: char| !c.is_alphanumeric()).any(|word| word == option);
+            |place: &ConfigSpan| place.file.split(|c: char| !c.is_alphanumeric() && c != '-').any(is_option);
         let is_named = self.at.as_ref().is_some_and(|place| place.is_argument() && names(place));
         if !self.path.is_empty() && !is_named {
             write!(f, "{}: ", self.path)?;

@@ -62,13 +62,44 @@ crate::error_kinds! {
             source: String = "2".into(),
         }
             = "resume.other-source": "the state does not belong to this source: {what} is {state} in the state and \
-                {source} here"
+                {source} here; restore it into a source of the same data and options"
             => "Restore the state into a source of the same data and options.",
+        /// A saved state is that of another worker, or of another number of workers.
+        OtherShare {
+            what: String = "the share of the data".into(),
+            state: String = "rank 1 of 4 workers".into(),
+            source: String = "rank 1 of 2".into(),
+        }
+            = "resume.other-share": "the state does not belong to this worker: {what} is {state} in the state and \
+                {source} here; to change the workers, combine the states of all ranks with `merge_states`"
+            => "Combine the states of all ranks with `merge_states`, and restore the result.",
+        /// A saved state was written by a release whose states or orders this one does not have.
+        OtherVersion {
+            what: String = "the version of the order `global`".into(),
+            state: String = "1".into(),
+            source: String = "2".into(),
+        }
+            = "resume.other-version": "the state is of another release: {what} is {state}, expected {source}; resume with the \
+                release that saved it, or start a new run"
+            => "Resume with the release of Tesson that saved the state, or start a new run.",
         /// The bytes or the text are not a state, or one that was damaged.
-        Unreadable { what: String = "the length".into(), state: String = "too short".into(), source: String = "more".into() }
-            = "resume.unreadable": "the state does not belong to this source: {what} is {state} in the state and \
-                {source} here"
+        Unreadable {
+            what: String = "`sweep`".into(),
+            state: String = "-1".into(),
+            source: String = "a number from 0 to 2^64 - 1".into(),
+        }
+            = "resume.unreadable": "this is not a valid state: {what} is {state}, expected {source}; restore the state exactly \
+                as it was saved"
             => "Restore the state exactly as it was saved.",
+        /// States that are to be merged are not those of all ranks of one run.
+        NotAllRanks {
+            what: String = "the number of states".into(),
+            state: String = "2".into(),
+            source: String = "that of the workers, 3".into(),
+        }
+            = "resume.not-all-ranks": "the states cannot be merged: {what} is {state}, expected {source}; merge the states of \
+                all ranks of one run, each once"
+            => "Merge the states of all ranks of one run, each once.",
     }
 }
 

@@ -6,6 +6,7 @@ mod data;
 mod data_kind;
 mod kinds;
 mod manual;
+mod resume;
 mod store;
 
 use std::fmt;
@@ -17,6 +18,7 @@ pub use data::{DataError, Location};
 pub use data_kind::{DataErrorKind, FormatFault, FormatFaults, SEQUENCES_IN_MEMORY};
 pub use kinds::{CallErrorKind, ConfigErrorKind, ResumeErrorKind, StoreErrorKind};
 pub use manual::{ErrorEntry, error_entries, error_manual, general_entries};
+pub use resume::ResumeError;
 pub use store::StoreError;
 
 /// Any error of a user's code. An [`Error`] in it is passed on as it is; any other becomes a [`DataError`] that says where
@@ -32,45 +34,6 @@ impl PartialEq for Cause {
         Arc::ptr_eq(&self.0, &other.0)
     }
 }
-
-/// A saved state that does not belong to the source it is restored into, or is no state.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct ResumeError {
-    /// What differs, such as `randomizationSeed`.
-    pub what: String,
-    /// The state's value.
-    pub state: String,
-    /// The source's value.
-    pub source: String,
-    /// The stable code of what is wrong.
-    pub code: &'static str,
-}
-
-impl ResumeError {
-    /// A state of another source: `what` has the value `state` there, and `source` in this one.
-    pub fn new(what: impl ToString, state: impl ToString, source: impl ToString) -> ResumeError {
-        let (what, state, source) = (what.to_string(), state.to_string(), source.to_string());
-        ResumeError { what, state, source, code: "resume.other-source" }
-    }
-
-    /// Bytes or a text that are no state: `what` is `found` and not as `expected`.
-    pub fn unreadable(what: impl ToString, found: impl ToString, expected: impl ToString) -> ResumeError {
-        ResumeError { code: "resume.unreadable", ..ResumeError::new(what, found, expected) }
-    }
-}
-
-impl fmt::Display for ResumeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ResumeError { what, state, source, .. } = self;
-        write!(
-            f,
-            "the state does not belong to this source: {what} is {state} in the state and {source} here"
-        )
-    }
-}
-
-impl std::error::Error for ResumeError {}
 
 /// A call that can never be right, such as a minibatch of 0 samples. The source is as it was before the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +92,7 @@ impl Error {
             Error::Data(e) => e.code(),
             Error::Store(e) => e.kind().code(),
             Error::Config(e) => e.code,
-            Error::Resume(e) => e.code,
+            Error::Resume(e) => e.code(),
             Error::Usage(e) => e.code(),
             Error::Cancelled => CallErrorKind::Cancelled.code(),
         }

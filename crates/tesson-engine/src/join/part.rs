@@ -52,11 +52,10 @@ impl Parts {
         let mut parts = Vec::with_capacity(deserializers.len());
         let (mut first, mut first_file) = (0, 0);
         for (i, mut deserializer) in deserializers.into_iter().enumerate() {
+            check_streams(&*deserializer, i)?;
             deserializer.prepare(&PartFetch { fetch: resources, first })?;
-            // Now: some formats find their streams in the file.
-            let check = |stream: &StreamInfo| stream.check_name().and_then(|()| stream.check_element());
-            let checked = deserializer.facts().streams.iter().try_for_each(check);
-            checked.map_err(|what| refused(i, &EngineRefusal::StreamName { what }))?;
+            // Again: some formats find their streams in the file.
+            check_streams(&*deserializer, i)?;
             let mut streams = deserializer.facts().streams.iter();
             if let Some(stream) = streams.find(|s| s.storage == Storage::Repeated).filter(|_| i == 0) {
                 let stream = stream.name.clone();
@@ -208,6 +207,13 @@ fn check(deserializers: &[Box<dyn Deserializer>]) -> Result<(), ConfigError> {
         return Err(refused(other, &EngineRefusal::SizeDefinedTwice { other: one }));
     }
     Ok(())
+}
+
+/// Refuses streams with impossible names or elements.
+fn check_streams(deserializer: &dyn Deserializer, number: usize) -> Result<(), ConfigError> {
+    let check = |stream: &StreamInfo| stream.check_name().and_then(|()| stream.check_element());
+    let checked = deserializer.facts().streams.iter().try_for_each(check);
+    checked.map_err(|what| refused(number, &EngineRefusal::StreamName { what }))
 }
 
 /// The refusal of deserializer `number`.

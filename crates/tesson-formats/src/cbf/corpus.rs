@@ -1,7 +1,7 @@
 //! Loading parts of an indexed file.
 
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use tesson_core::{
     Chunk, ChunkAccess, Corpus, CorpusFacts, DataErrorKind, Element, Error, Fetch, Index, Indexed, Keys,
@@ -25,16 +25,23 @@ const WHOLE: u64 = 4 << 20;
 struct CbfCorpus {
     rules: Arc<Rules>,
     index: Arc<Index>,
-    /// What is known of each chunk's inside.
-    directories: Vec<OnceLock<Directory>>,
+    directories: Vec<ChunkDirectory>,
     facts: CorpusFacts,
+}
+
+/// What is known of a chunk's inside. A walk reads all of the chunk, so that only one thread walks over it, and others that
+/// need its directory wait.
+#[derive(Default)]
+struct ChunkDirectory {
+    known: OnceLock<Directory>,
+    walk: Mutex<()>,
 }
 
 /// Joins an index and what it is the index of.
 pub(super) fn indexed(rules: Arc<Rules>, index: Arc<Index>) -> Indexed {
-    let directories: Vec<OnceLock<Directory>> = rules.chunks.iter().map(|_| OnceLock::new()).collect();
+    let directories: Vec<ChunkDirectory> = rules.chunks.iter().map(|_| ChunkDirectory::default()).collect();
     let inside: usize = rules.chunks.iter().map(|chunk| directory::most_bytes(&rules, chunk)).sum();
-    let memory = directories.capacity() * size_of::<OnceLock<Directory>>() + inside;
+    let memory = directories.capacity() * size_of::<ChunkDirectory>() + inside;
     // Of a chunk with streams that are left out only parts are read.
     let access = if rules.skips() { ChunkAccess::Parts } else { ChunkAccess::PreferWhole };
     let facts = CorpusFacts::new(memory).with_access(access);
@@ -244,8 +251,12 @@ impl CbfCorpus {
 
     /// What is known of a chunk's inside; found out if nothing is.
     fn directory(&self, chunk: u32, fetch: &dyn Fetch, buffer: &mut Vec<u8>) -> Result<&Directory, Error> {
-        let walk = || directory::walk(&self.rules, chunk, fetch, buffer);
-        get_or_find(&self.directories[chunk as usize], walk)
+        let ChunkDirectory { known, walk } = &self.directories[chunk as usize];
+        if let Some(directory) = known.get() {
+            return Ok(directory);
+        }
+        let _walking = walk.lock().unwrap_or_else(PoisonError::into_inner);
+        get_or_find(known, || directory::walk(&self.rules, chunk, fetch, buffer))
     }
 
     fn changed(&self, offset: u64, what: String) -> Error {

@@ -156,7 +156,8 @@ impl CtfOptions {
         if resolved.inputs.is_empty() {
             return Err(ConfigError::new(
                 options.path("input"),
-                "no streams, at least one section is expected",
+                "found no streams, expected a section for each, such as `features = [ dim = 10 ; format = dense ]` or \
+                 `{\"features\": {\"dim\": 10, \"format\": \"dense\"}}`",
             ));
         }
         Ok(resolved)

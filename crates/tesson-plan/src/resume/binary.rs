@@ -23,7 +23,7 @@ use tesson_core::{ResumeError, sections};
 use super::numbers::{Numbers, bytes_of};
 use super::{
     Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version, legacy,
-    order_of_numbers, refusal, same,
+    order_of_numbers,
 };
 use crate::rng::{GOLDEN, mix};
 use crate::{Cursor, Steps, WindowStart};
@@ -92,16 +92,25 @@ impl ResumeState {
     /// # Errors
     /// [`ResumeError`] for anything else, and for states of later versions that need more than this one knows.
     pub fn from_bytes(bytes: &[u8]) -> Result<ResumeState, ResumeError> {
-        let body =
-            bytes.strip_prefix(MAGIC).ok_or_else(|| refusal("the beginning", "something else", "`TSNR`"))?;
-        let too_short = || refusal("the length", format_args!("{} bytes", bytes.len()), "more");
+        let body = bytes
+            .strip_prefix(MAGIC)
+            .ok_or_else(|| ResumeError::unreadable("its beginning", "something else", "`TSNR`"))?;
+        let too_short =
+            || ResumeError::unreadable("its length", format_args!("{} bytes", bytes.len()), "more bytes");
         let (&version, body) = body.split_first().ok_or_else(too_short)?;
         if version < WITHOUT_SWEEPS {
-            return Err(refusal("the version of the state", version, format_args!("1 to {STATE_VERSION}")));
+            return Err(ResumeError::unreadable(
+                "the version of the state",
+                version,
+                format_args!("1 to {STATE_VERSION}"),
+            ));
         }
         let (body, sum) = body.split_last_chunk::<8>().ok_or_else(too_short)?;
         let (found, expected) = (u64::from_le_bytes(*sum), checksum(&bytes[..bytes.len() - 8]));
-        same("the checksum", format!("{found:016x}"), format!("{expected:016x}"))?;
+        if found != expected {
+            let hex = |sum: u64| format!("{sum:016x}");
+            return Err(ResumeError::unreadable("the checksum", hex(found), hex(expected)));
+        }
         if version < SECTIONS_SINCE { legacy::read(version, body) } else { read_sections(version, body) }
     }
 }
@@ -110,8 +119,8 @@ fn read_sections(version: u8, mut bytes: &[u8]) -> Result<ResumeState, ResumeErr
     let mut state = ResumeState::default();
     let (mut is_placed, mut order, mut source) = (false, None, None);
     while !bytes.is_empty() {
-        let (tag, payload) =
-            sections::take(&mut bytes).ok_or_else(|| refusal("a section", "cut off", "whole"))?;
+        let (tag, payload) = sections::take(&mut bytes)
+            .ok_or_else(|| ResumeError::unreadable("a section", "cut off", "the whole"))?;
         let mut numbers = Numbers { bytes: payload };
         match tag {
             POSITION => {
@@ -143,7 +152,7 @@ fn read_sections(version: u8, mut bytes: &[u8]) -> Result<ResumeState, ResumeErr
             ROWS => state.rows = Some(Arc::new(numbers.rows(version)?)),
             _ if sections::is_optional(tag) => continue,
             _ => {
-                return Err(refusal(
+                return Err(ResumeError::other_version(
                     "a section of the state",
                     format_args!("number {tag}, written by version {version}"),
                     format_args!("1 to {ROWS}, those of version {STATE_VERSION}"),
@@ -151,18 +160,28 @@ fn read_sections(version: u8, mut bytes: &[u8]) -> Result<ResumeState, ResumeErr
             }
         }
         if !numbers.bytes.is_empty() {
-            return Err(refusal(&format!("the length of section {tag}"), payload.len(), "less"));
+            return Err(ResumeError::unreadable(
+                format_args!("the length of section {tag}"),
+                payload.len(),
+                "fewer bytes",
+            ));
         }
     }
     if !is_placed {
-        return Err(refusal("the position", "missing", "in the state"));
+        return Err(ResumeError::unreadable("the position", "missing", "a section with it"));
     }
     state.fingerprint = match (order, source) {
         (Some(order), Some((corpus, index, cross_sweep_ends, options))) => {
             Some(Arc::new(Fingerprint { corpus, index, order, cross_sweep_ends, options }))
         }
         (None, None) => None,
-        _ => return Err(refusal("the order and the source", "one of them", "both or none")),
+        _ => {
+            return Err(ResumeError::unreadable(
+                "what the order and the source have",
+                "one section",
+                "both or none",
+            ));
+        }
     };
     Ok(state)
 }

@@ -10,7 +10,6 @@ use tesson_core::ResumeError;
 
 use super::{
     Fingerprint, ResumeState, SECTIONS_SINCE, STATE_VERSION, WITHOUT_SWEEPS, check_order_version, layer,
-    refusal,
 };
 use crate::order::{self, Parameters, WindowStartFields};
 use crate::{Consumed, Cursor, OrderSpec, PendingSequence, RowState, RowsState, Steps, Window, WindowStart};
@@ -148,7 +147,7 @@ impl<'a> Fields<'a> {
         let found = self.0.get(name);
         found.and_then(read).ok_or_else(|| {
             let found = found.map_or("missing".into(), Value::to_string);
-            refusal(&format!("`{name}`"), found, format_args!("{what}, as expected"))
+            ResumeError::unreadable(format_args!("`{name}`"), found, what)
         })
     }
 
@@ -170,7 +169,7 @@ impl<'a> Fields<'a> {
         let is_here = |fields: &&WindowStartFields| self.0.get(fields.place).is_some();
         let fields = order::window_starts().find(is_here).ok_or_else(|| {
             let names: Vec<_> = order::window_starts().map(|fields| format!("`{}`", fields.place)).collect();
-            refusal("the beginning of the window", "missing", names.join(" or "))
+            ResumeError::unreadable("the beginning of the window", "missing", names.join(" or "))
         })?;
         let sweep = self.number(fields.sweep)?;
         let place = self.number(fields.place)?;
@@ -189,7 +188,11 @@ impl<'a> Fields<'a> {
         let version = self.number("stateVersion")?;
         if version < SECTIONS_SINCE.into() {
             return match version {
-                0 => Err(refusal("the version of the state", 0, format_args!("1 to {STATE_VERSION}"))),
+                0 => Err(ResumeError::unreadable(
+                    "the version of the state",
+                    0,
+                    format_args!("1 to {STATE_VERSION}"),
+                )),
                 _ => Ok(version),
             };
         }
@@ -197,7 +200,7 @@ impl<'a> Fields<'a> {
         let required = self.get("requires", "a list of names of fields", names)?;
         match required.iter().find(|name| !EXTRA_FIELDS.contains(name)) {
             None => Ok(version),
-            Some(name) => Err(refusal(
+            Some(name) => Err(ResumeError::other_version(
                 "a field that the state requires",
                 format_args!("`{name}`, written by version {version}"),
                 format_args!("one of {}, those of version {STATE_VERSION}", EXTRA_FIELDS.join(", ")),
@@ -216,7 +219,7 @@ impl<'a> Fields<'a> {
     fn order(&self) -> Result<OrderSpec, ResumeError> {
         let name = self.get("order", "the name of an order", Value::as_str)?;
         let info = order::by_name(name)
-            .map_err(|names| refusal("the order", name, format_args!("one of {names}")))?;
+            .map_err(|names| ResumeError::unreadable("the order", name, format_args!("one of {names}")))?;
         let window = match self.0.get("randomizationWindowInSamples") {
             Some(_) => self.number("randomizationWindowInSamples").map(Window::Samples),
             None => self.number("randomizationWindowInChunks").map(Window::Chunks),
@@ -229,7 +232,7 @@ impl<'a> Fields<'a> {
         // One that the order needs is missing: the window is named first.
         window?;
         seed?;
-        Err(refusal("the order", name, "its parameters"))
+        Err(ResumeError::unreadable("the order", name, "its parameters, too"))
     }
 
     fn consumed(&self) -> Result<Consumed, ResumeError> {

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use tesson_core::ResumeError;
 
-use super::numbers::Numbers;
+use super::numbers::{Numbers, too_short};
 use super::{Fingerprint, ResumeState, check_order_version, order_of_numbers};
 use crate::{Cursor, Steps, WindowStart};
 
@@ -29,7 +29,7 @@ use crate::{Cursor, Steps, WindowStart};
 /// [`ResumeError`] for anything else.
 pub(super) fn read(version: u8, bytes: &[u8]) -> Result<ResumeState, ResumeError> {
     let &[order_version, flags, order, ref numbers @ ..] = bytes else {
-        return Err(ResumeError::unreadable("the length", "too short", "more"));
+        return Err(too_short());
     };
     let has = |flag: u8| flags & flag != 0;
     let mut numbers = Numbers { bytes: numbers };

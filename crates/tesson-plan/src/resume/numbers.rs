@@ -2,8 +2,13 @@
 
 use tesson_core::ResumeError;
 
-use super::{WITHOUT_SWEEPS, layer, refusal};
+use super::{WITHOUT_SWEEPS, layer};
 use crate::{Consumed, PendingSequence, RowState, RowsState};
+
+/// Bytes that end within a state.
+pub(super) fn too_short() -> ResumeError {
+    ResumeError::unreadable("its length", "too short", "more bytes")
+}
 
 /// The numbers of a binary state, in turn.
 pub(super) struct Numbers<'a> {
@@ -12,10 +17,7 @@ pub(super) struct Numbers<'a> {
 
 impl Numbers<'_> {
     pub(super) fn take(&mut self) -> Result<u64, ResumeError> {
-        let (number, rest) = self
-            .bytes
-            .split_first_chunk::<8>()
-            .ok_or_else(|| ResumeError::unreadable("the length", "too short", "more"))?;
+        let (number, rest) = self.bytes.split_first_chunk::<8>().ok_or_else(|| too_short())?;
         self.bytes = rest;
         Ok(u64::from_le_bytes(*number))
     }
@@ -31,10 +33,7 @@ impl Numbers<'_> {
 
     /// The next `N` numbers of one byte each.
     pub(super) fn small<const N: usize>(&mut self) -> Result<[u8; N], ResumeError> {
-        let (numbers, rest) = self
-            .bytes
-            .split_first_chunk()
-            .ok_or_else(|| ResumeError::unreadable("the length", "too short", "more"))?;
+        let (numbers, rest) = self.bytes.split_first_chunk().ok_or_else(|| too_short())?;
         self.bytes = rest;
         Ok(*numbers)
     }
@@ -45,7 +44,8 @@ impl Numbers<'_> {
         let mut rows = Vec::new();
         for _ in 0..n_rows {
             let [cursor, n] = self.array()?;
-            let cursor = u32::try_from(cursor).map_err(|_| refusal("the cursor of a row", cursor, "less"))?;
+            let cursor = u32::try_from(cursor)
+                .map_err(|_| ResumeError::unreadable("the cursor of a row", cursor, "below 2^32"))?;
             let waiting = (0..n).map(|_| self.pending(version)).collect::<Result<Vec<_>, _>>()?;
             rows.push(RowState { cursor, waiting });
         }
@@ -56,7 +56,9 @@ impl Numbers<'_> {
         let number = self.take()?;
         let sweep = if version == WITHOUT_SWEEPS { 0 } else { self.take()? };
         let keep = if sweep & 1 == 1 { Some(self.take()?) } else { None };
-        let keep = keep.map(|n| u32::try_from(n).map_err(|_| refusal("the samples to keep", n, "less")));
+        let keep = keep.map(|n| {
+            u32::try_from(n).map_err(|_| ResumeError::unreadable("the samples to keep", n, "below 2^32"))
+        });
         Ok(PendingSequence {
             sequence: number >> 1,
             sweep_end: number & 1 == 1,

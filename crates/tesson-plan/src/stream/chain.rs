@@ -8,7 +8,6 @@ use super::interleave::Interleave;
 use super::operators::{Below, Count, CountMismatch, Layer, Source, Stop};
 use super::passes::{Facts, sum};
 use super::{Span, StreamOp, StreamSpec};
-use crate::resume::refusal;
 use crate::{Demand, PlanRefusal};
 
 /// A stream of record numbers, traversed from its beginning any number of times.
@@ -362,18 +361,25 @@ impl Stream {
         buffers: &[u8],
         interrupted: &mut dyn FnMut() -> bool,
     ) -> Result<(), ResumeError> {
-        let wrong_buffers =
-            || refusal("`rings`", format_args!("{} bytes", buffers.len()), "those of this position");
+        let wrong_buffers = || {
+            ResumeError::unreadable(
+                "`buffers`",
+                format_args!("{} bytes", buffers.len()),
+                "those of this position",
+            )
+        };
         let files = self.source().files().spans();
         let mut control =
             SkipControl::new(BufferState::read_all(buffers, files).ok_or_else(wrong_buffers)?, interrupted);
         self.begin_at(started);
         self.skip_along(position, &mut control);
         match self.stopped {
-            Some(Stop::Interrupted) => Err(refusal("the way to the position", position, "interrupted on it")),
+            Some(Stop::Interrupted) => {
+                Err(ResumeError::new("the way to the position", position, "interrupted on it"))
+            }
             Some(Stop::WrongBuffer) => Err(wrong_buffers()),
             _ if self.delivered != position => {
-                Err(refusal("the position", position, format_args!("at most {}", self.delivered)))
+                Err(ResumeError::new("the position", position, format_args!("at most {}", self.delivered)))
             }
             _ if !control.kept.is_empty() => Err(wrong_buffers()),
             _ => Ok(()),

@@ -4,7 +4,6 @@ use serde_json::{Value, json};
 use tesson_core::ResumeError;
 
 use super::Stream;
-use crate::resume::refusal;
 
 /// The position of a stream: everything else follows from its specification.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +35,9 @@ impl StreamState {
                 ended: value.get("ended")?.as_bool()?,
             })
         };
-        read().ok_or_else(|| refusal("the position in the stream", value, "three fields"))
+        read().ok_or_else(|| {
+            ResumeError::unreadable("`stream`", value, "an object with `started`, `delivered` and `ended`")
+        })
     }
 }
 
@@ -87,14 +88,14 @@ impl Stream {
     ) -> Result<(), ResumeError> {
         if state.started.len() != self.started().len() {
             let n = |shuffles: usize| format!("{shuffles} shuffles");
-            return Err(refusal("the stream", n(state.started.len()), n(self.started().len())));
+            return Err(ResumeError::new("the stream", n(state.started.len()), n(self.started().len())));
         }
         let mut there = self.clone();
         there.seek(&state.started, state.delivered, buffers, interrupted)?;
         // A mismatch that it answers, it has answered before the state was taken.
         if state.ended && matches!(there.next(), Ok(Some(_))) {
             let end = format!("{}, the end", state.delivered);
-            return Err(refusal("the position", end, "no end there"));
+            return Err(ResumeError::new("the position", end, "not the end"));
         }
         *self = there;
         Ok(())

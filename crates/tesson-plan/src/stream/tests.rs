@@ -93,9 +93,9 @@ fn buffers_are_taken_where_they_belong_and_nowhere_else() {
         assert!(error.contains(why), "{error}");
         assert_eq!(stream.state(), before);
     };
-    check(&later, &buffers, "rings");
-    check(&before, &buffers, "rings");
-    check(&state, &buffers[..buffers.len() - 1], "rings");
+    check(&later, &buffers, "`buffers`");
+    check(&before, &buffers, "`buffers`");
+    check(&state, &buffers[..buffers.len() - 1], "`buffers`");
     check(&StreamState { delivered: far, ..moved }, &[], "interrupted");
     // A record of no file.
     let mut foreign = buffers.clone();
@@ -234,7 +234,7 @@ fn a_state_that_says_the_end_where_there_is_none_is_refused() {
     let mut stream = Stream::new(StreamSpec { ops: vec![StreamOp::Repeat(-1)], ..spec(&[2]) }).unwrap();
     let state = StreamState { ended: true, ..stream.state() };
     let found = stream.restore(&state).unwrap_err();
-    assert_eq!((found.state.as_str(), found.source.as_str()), ("0, the end", "no end there"));
+    assert_eq!((found.state.as_str(), found.source.as_str()), ("0, the end", "not the end"));
     assert_eq!(read(&mut stream, 3), [0, 1, 0]);
 }
 

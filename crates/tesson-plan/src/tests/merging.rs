@@ -116,32 +116,34 @@ fn state(workers: u64, rank: u64, position: u64) -> ResumeState {
     state
 }
 
-fn check_refused(states: &[ResumeState], expected: &str) {
-    assert_eq!(merge_states(states).unwrap_err().to_string(), expected);
+fn check_refused(states: &[ResumeState], code: &str, expected: &str) {
+    let found = merge_states(states).unwrap_err();
+    assert_eq!((found.code(), found.to_string().as_str()), (code, expected));
+}
+
+/// The refusal of states that are not those of all ranks of one run.
+fn check_ranks_refused(states: &[ResumeState], expected: &str) {
+    let all = "merge the states of all ranks of one run, each once";
+    check_refused(states, "resume.not-all-ranks", &format!("the states cannot be merged: {expected}; {all}"));
 }
 
 #[test]
 fn only_the_states_of_all_ranks_are_merged() {
-    let belongs = "the state does not belong to this source: ";
-    check_refused(&[], &format!("{belongs}the number of states is 0 in the state and at least 1 here"));
-    check_refused(
-        &[state(2, 0, 1), state(2, 0, 1)],
-        &format!("{belongs}a rank is 0, twice in the state and there once here"),
-    );
-    check_refused(
+    check_ranks_refused(&[], "the number of states is 0, expected at least 1");
+    check_ranks_refused(&[state(2, 0, 1), state(2, 0, 1)], "a rank is 0, twice, expected each once");
+    check_ranks_refused(
         &[state(3, 0, 1), state(3, 1, 1)],
-        &format!("{belongs}the number of workers is 3 in the state and 2 states here"),
+        "the number of states is 2, expected 3, that of the workers",
     );
-    check_refused(
-        &[ResumeState::bare(3)],
-        &format!("{belongs}a state is a bare position in the state and a full one here"),
-    );
+    check_ranks_refused(&[ResumeState::bare(3)], "a state is a bare position, expected a full one");
     let mut other = (**states::full().fingerprint.as_ref().unwrap()).clone();
     other.order = chunk_window(4, 8);
     let other = ResumeState { fingerprint: Some(Arc::new(other)), ..state(2, 1, 0) };
     check_refused(
         &[state(2, 0, 1), other],
-        &format!("{belongs}the randomization seed is 8 in the state and 7 here"),
+        "resume.other-source",
+        "the state does not belong to this source: the randomization seed is 8 in the state and 7 here; restore it into a \
+         source of the same data and options",
     );
 }
 

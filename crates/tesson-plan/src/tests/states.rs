@@ -103,21 +103,27 @@ fn the_references_state_is_a_bare_position() {
     assert_eq!(ResumeState::from_bytes(&state.to_bytes()).unwrap(), state);
 }
 
-fn check_json_refused(json: serde_json::Value, expected: &str) {
-    let found = ResumeState::from_json(&json).unwrap_err().to_string();
-    assert_eq!(found, format!("the state does not belong to this source: {expected}"));
+fn check_json_refused(json: serde_json::Value, code: &str, expected: &str) {
+    let found = ResumeState::from_json(&json).unwrap_err();
+    assert_eq!((found.code(), found.to_string().as_str()), (code, expected));
 }
 
 #[test]
 fn a_field_that_is_missing_or_no_number_is_named() {
-    let position = "`minibatchSourcePosition` is";
-    let expected = "in the state and a number from 0 to 2^64 - 1, as expected here";
-    check_json_refused(json!({}), &format!("{position} missing {expected}"));
-    check_json_refused(json!({"minibatchSourcePosition": -1}), &format!("{position} -1 {expected}"));
-    check_json_refused(json!({"minibatchSourcePosition": "5"}), &format!("{position} \"5\" {expected}"));
+    let check = |json, name, found| {
+        let expected = format!(
+            "this is not a valid state: `{name}` is {found}, expected a number from 0 to 2^64 - 1; restore the state exactly as \
+             it was saved"
+        );
+        check_json_refused(json, "resume.unreadable", &expected);
+    };
+    let position = "minibatchSourcePosition";
+    check(json!({}), position, "missing");
+    check(json!({position: -1}), position, "-1");
+    check(json!({position: "5"}), position, "\"5\"");
     let mut json = full().to_json();
     json.as_object_mut().unwrap().remove("sweep");
-    check_json_refused(json, &format!("`sweep` is missing {expected}"));
+    check(json, "sweep", "missing");
 }
 
 /// Bytes with a new checksum.
@@ -147,25 +153,30 @@ fn a_section_of_a_later_version_is_refused_with_that_version_unless_it_is_option
     json["pace"] = 3.into();
     assert_eq!(ResumeState::from_json(&json), Ok(full()));
     json["requires"] = json!(["rows", "pace"]);
-    let expected = "one of consumed, equalSteps, rows, those of version 3";
-    check_json_refused(
-        json,
-        &format!(
-            "a field that the state requires is `pace`, written by version 7 in the state and {expected} here"
-        ),
-    );
+    let expected = "the state is of another release: a field that the state requires is `pace`, written by version 7, expected \
+                    one of consumed, equalSteps, rows, those of version 3; resume with the release that saved it, or start \
+                    a new run";
+    check_json_refused(json, "resume.other-version", expected);
+}
+
+/// The refusal of a state whose order has another version.
+fn other_order(order: &str, state: u64, source: u64) -> String {
+    format!(
+        "the state is of another release: the version of the order `{order}` is {state}, expected {source}; resume with the \
+         release that saved it, or start a new run"
+    )
 }
 
 #[test]
 fn states_of_an_impossible_version_and_of_another_version_of_the_order_are_refused() {
     let mut json = full().to_json();
     json["stateVersion"] = 0.into();
-    check_json_refused(json, "the version of the state is 0 in the state and 1 to 3 here");
+    let expected = "this is not a valid state: the version of the state is 0, expected 1 to 3; restore the state exactly as it \
+                    was saved";
+    check_json_refused(json, "resume.unreadable", expected);
     let mut json = full().to_json();
     json["orderVersion"] = 9.into();
-    let other = "(its sequences come in another order: start a sweep anew) here";
-    let expected = format!("the version of the order `chunk_window` is 9 in the state and 1 {other}");
-    check_json_refused(json, &expected);
+    check_json_refused(json, "resume.other-version", &other_order("chunk_window", 9, 1));
     let mut bytes = full().to_bytes();
     bytes[4] = 0;
     let found = ResumeState::from_bytes(&bytes).unwrap_err();
@@ -205,11 +216,9 @@ fn states_of_an_order_that_has_changed_are_refused_and_those_of_others_read() {
         assert_eq!(ResumeState::from_bytes(&bytes).unwrap(), in_order(order));
     }
     let (json, bytes) = of_version_1(OrderSpec::Global(Global { seed: 3 }));
-    let expected = "the version of the order `global` is 1 in the state and 2 (its sequences come in another order: start a \
-                    sweep anew) here";
-    check_json_refused(json, expected);
-    let found = ResumeState::from_bytes(&bytes).unwrap_err().to_string();
-    assert!(found.ends_with(expected), "{found}");
+    let expected = other_order("global", 1, 2);
+    check_json_refused(json, "resume.other-version", &expected);
+    assert_eq!(ResumeState::from_bytes(&bytes).unwrap_err().to_string(), expected);
 }
 
 fn check_mismatch(change: impl FnOnce(&mut Fingerprint), expected: Option<(&str, &str, &str)>) {
@@ -261,11 +270,9 @@ fn a_ranks_state_goes_on_as_that_rank_only() {
     let state = ResumeState { share: Some((4, 1)), ..full() };
     assert!(state.check_share(demand(10, 4, 1)).is_ok());
     let error = state.check_share(demand(10, 2, 1)).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the state does not belong to this source: the share of the data is rank 1 of 4 workers in the state and \
-         rank 1 of 2 (combine the states of all ranks with `merge_states` to change the workers) here"
-    );
+    let expected = "the state does not belong to this worker: the share of the data is rank 1 of 4 workers in the state and \
+                    rank 1 of 2 here; to change the workers, combine the states of all ranks with `merge_states`";
+    assert_eq!((error.code(), error.to_string().as_str()), ("resume.other-share", expected));
     assert!(full().check_share(demand(10, 2, 1)).is_ok());
     assert!(ResumeState::bare(4).check_share(demand(10, 2, 1)).is_ok());
 }

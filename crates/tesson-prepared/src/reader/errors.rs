@@ -35,11 +35,10 @@ impl Reader {
         let wrong = self.order.lengths.known.iter().filter(|(file, found)| declared(**file) != **found);
         let wrong = wrong.map(|(file, found)| {
             let (name, declared) = (&self.prefixes[*file], declared(*file));
-            format!("{name}: the file holds {found} records, dataset_info.json says {declared}")
+            format!("{found} records instead of {declared} in {name}")
         });
         let wrong = wrong.collect::<Vec<_>>().join(", ");
-        let separator = if wrong.is_empty() { "" } else { "; " };
-        let what = format!("{mismatch}{separator}{wrong}");
+        let what = if wrong.is_empty() { mismatch.to_string() } else { format!("{mismatch} ({wrong})") };
         error_in(Path::new(&self.dataset.directories[0]), TfdsFault::ExampleCount { what }).into()
     }
 

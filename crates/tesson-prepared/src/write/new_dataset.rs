@@ -83,7 +83,9 @@ fn check_fields(new: &NewDataset) -> Result<(), ConfigError> {
         if let Some(name) = name.filter(|name| !is_word(name)) {
             return wrong(
                 path,
-                format!("`{name}` is no name of a folder made of letters, digits, `_`, `-`, `+` and `.`"),
+                format!(
+                    "found `{name}`, expected letters, digits, `_`, `-`, `+` and `.`, beginning with a letter or a digit"
+                ),
             );
         }
     }
@@ -95,17 +97,23 @@ fn check_fields(new: &NewDataset) -> Result<(), ConfigError> {
     }
     for (i, split) in new.splits.iter().enumerate() {
         if !is_word(&split.name) || split.name.contains(['.', '+']) || split.name == "all" {
-            return wrong("splits", format!("`{}` is no name of a split", split.name));
+            return wrong(
+                "splits",
+                format!(
+                    "found the name `{}`, expected letters, digits, `_` and `-`, other than `all`",
+                    split.name
+                ),
+            );
         }
         if new.splits[..i].iter().any(|other| other.name == split.name) {
-            return wrong("splits", format!("split `{}` stands there twice", split.name));
+            return wrong("splits", format!("found split `{}` twice, expected each name once", split.name));
         }
         if let Some(shards) = split.shards.filter(|n| !(1..=NewSplit::MAX_SHARDS).contains(n)) {
             return Err(NewSplit::wrong_shards(&split.name, shards));
         }
     }
     if new.splits.is_empty() {
-        return wrong("splits", "there is none, at least one is expected".into());
+        return wrong("splits", "found none, expected at least one".into());
     }
     Ok(())
 }

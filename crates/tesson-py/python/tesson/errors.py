@@ -117,7 +117,7 @@ class ResumeError(TessonError, ValueError):
     what : str
         What differs, such as ``the randomization seed``.
     state, source : str
-        Its value in the state and in the source.
+        Its value in the state and in the source, or the one that is expected.
 
     Examples
     --------
@@ -131,9 +131,17 @@ class ResumeError(TessonError, ValueError):
     the randomization seed 1 2
     """
 
-    def __init__(self, message: str, *, what: str = "", state: str = "", source: str = "") -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        what: str = "",
+        state: str = "",
+        source: str = "",
+        code: str = "resume.other-source",
+    ) -> None:
         super().__init__(message)
-        self.what, self.state, self.source = what, state, source
+        self.what, self.state, self.source, self.code = what, state, source, code
 
 
 class StoreError(TessonError, OSError):

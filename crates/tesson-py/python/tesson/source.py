@@ -47,7 +47,6 @@ _OTHER_NAMES = {"dtype": "precision", "multithreaded_deserializer": "multiThread
 
 #: What to do about something that is no state, and about the state of another source.
 _STATE = "a state is what get_checkpoint_state() returned, or CNTK's {'minibatchSourcePosition': samples}"
-_SAME_RUN = "open the source with the data and options that the state was saved with"
 
 
 @suggests_keywords
@@ -570,13 +569,12 @@ sharing, memory_limit, threads, dtype, transforms, num_data_partitions, partitio
             was.
         """
         if not isinstance(checkpoint, Mapping):
-            raise ResumeError(f"found {type(checkpoint).__name__}, which is no state; {_STATE}")
+            raise ResumeError(f"found {type(checkpoint).__name__}, which is no state; {_STATE}", code="resume.unreadable")
         try:
             self._source.restore(checkpoint)
         except ResumeError as e:
-            # A field is missing, or is no number: this is not a saved state.
-            remedy = _STATE if e.what.startswith("`") else _SAME_RUN
-            e.args = (f"{e}; {remedy}",)
+            if e.code == "resume.unreadable":
+                e.args = (f"{e}; {_STATE}",)
             raise
 
     @property

@@ -65,7 +65,7 @@ def test_a_section_is_named_by_its_path_or_by_the_section_around_it() -> None:
     for section in ("Test/reader", "test", "Test.reader"):
         found = keys(MinibatchSource.from_config(TRAIN, section=section), 100)
         assert [sorted(minibatch) for minibatch in found] == [[0, 1, 2, 3, 4, 5]]
-    with pytest.raises(ConfigError, match=r"there is no such reader, did you mean `Test/reader`"):
+    with pytest.raises(ConfigError, match=r"found no such reader, expected one of .*; did you mean `Test/reader`"):
         MinibatchSource.from_config(TRAIN, section="Tst/reader")
 
 

@@ -106,7 +106,7 @@ def test_what_is_no_mapping_is_no_state(junk: Any) -> None:
 def test_a_state_of_another_source_says_what_to_do() -> None:
     state = opened().get_checkpoint_state()
     for other in (opened(randomization_seed=3), opened(randomize=False), MinibatchSource.from_data(x=np.eye(3))):
-        with pytest.raises(ResumeError, match="open the source with the data and options that the state was saved with"):
+        with pytest.raises(ResumeError, match="restore it into a source of the same data and options"):
             other.restore_from_checkpoint(state)
     with pytest.raises(ResumeError):
         merge_states([{}])

@@ -180,7 +180,10 @@ impl DatasetInfo {
         let splits = info.messages("splits")?.iter().map(split).collect::<Result<Vec<_>, _>>()?;
         for (i, split) in splits.iter().enumerate() {
             if splits[..i].iter().any(|other| other.name == split.name) {
-                return Err(info.malformed("splits", format!("split `{}` stands there twice", split.name)));
+                return Err(info.malformed(
+                    "splits",
+                    format!("found split `{}` twice, expected each name once", split.name),
+                ));
             }
         }
         let others = info.texts("alternativeFileFormats")?;
@@ -207,7 +210,7 @@ impl DatasetInfo {
 
 fn required<'a>(message: &Message<'a>, name: &str) -> Result<&'a str, DataError> {
     match message.text(name)? {
-        "" => Err(message.malformed(name, "is missing")),
+        "" => Err(message.malformed(name, "the field is missing, expected text")),
         text => Ok(text),
     }
 }
@@ -217,15 +220,18 @@ fn split(split: &Message<'_>) -> Result<SplitInfo, DataError> {
     let is_plain = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
     if name == "all" || !name.chars().all(is_plain) {
         let what =
-            format!("`{name}` is no name of a split; letters, digits, `_` and `-` are, other than `all`");
+            format!("found the name `{name}`, expected letters, digits, `_` and `-`, other than `all`");
         return Err(split.malformed("name", what));
     }
-    let lengths =
-        split.integers("shardLengths")?.into_iter().map(u64::try_from).collect::<Result<Vec<u64>, _>>();
-    let shard_lengths = lengths.map_err(|_| split.malformed("shardLengths", "a length is negative"))?;
+    let length = |length: i64| {
+        u64::try_from(length)
+            .map_err(|_| split.malformed("shardLengths", format!("found {length}, expected 0 or more")))
+    };
+    let shard_lengths =
+        split.integers("shardLengths")?.into_iter().map(length).collect::<Result<Vec<_>, _>>()?;
     // Numbers of records are added up everywhere.
     if shard_lengths.iter().try_fold(0i64, |sum, &len| sum.checked_add_unsigned(len)).is_none() {
-        return Err(split.malformed("shardLengths", "there are 2^63 records or more"));
+        return Err(split.malformed("shardLengths", "found 2^63 records or more in all, expected fewer"));
     }
     let template = split.text("filepathTemplate")?;
     Ok(SplitInfo {
@@ -251,11 +257,12 @@ const DEEPEST: usize = 64;
 
 fn nest(message: &Message<'_>, depth: usize) -> Result<Option<Nest>, DataError> {
     if depth == DEEPEST {
-        return Err(message.malformed("", "is nested too deeply"));
+        return Err(message.malformed("", format!("found more than {DEEPEST} nested levels, expected fewer")));
     }
     let whole = |message: &Message<'_>| {
-        nest(message, depth + 1)?
-            .ok_or_else(|| message.malformed("", "holds neither `featureKey` nor `tuple` nor `dict`"))
+        nest(message, depth + 1)?.ok_or_else(|| {
+            message.malformed("", "found none of `featureKey`, `tuple` and `dict`, expected one of them")
+        })
     };
     let key = message.text("featureKey")?;
     if !key.is_empty() {
@@ -307,27 +314,35 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_named() {
         let cases = [
-            (r#"{"version": "1.0.0"}"#, "name: is missing"),
-            (r#"{"name": "d", "version": "1"}"#, "version: found `1`, expected three numbers `x.y.z`"),
+            (
+                r#"{"version": "1.0.0"}"#,
+                "name: the field is missing, expected text; correct it, or prepare the dataset again",
+            ),
+            (
+                r#"{"name": "d", "version": "1"}"#,
+                "version: found `1`, expected three numbers `x.y.z`; correct it, or prepare the dataset again",
+            ),
             (
                 r#"{"name": "d", "version": "1.0.0", "fileFormat": "bagz"}"#,
-                "fileFormat: unknown file format `bagz`, expected one of tfrecord, array_record, parquet, riegeli",
+                "fileFormat: unknown file format `bagz`, expected one of tfrecord, array_record, parquet, riegeli; \
+                 correct it, or prepare the dataset again",
             ),
             (
                 r#"{"name": "d", "version": "1.0.0", "isBlocked": "gone"}"#,
-                "isBlocked: the dataset is blocked: gone",
+                "isBlocked: the makers of the dataset have blocked this version: gone; use another one",
             ),
             (
                 r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "all"}]}"#,
-                "splits[0].name: `all` is no name of a split; letters, digits, `_` and `-` are, other than `all`",
+                "splits[0].name: found the name `all`, expected letters, digits, `_` and `-`, other than `all`; correct it, or \
+                 prepare the dataset again",
             ),
             (
                 r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "a", "shardLengths": [-1]}]}"#,
-                "splits[0].shardLengths: a length is negative",
+                "splits[0].shardLengths: found -1, expected 0 or more; correct it, or prepare the dataset again",
             ),
             (
                 r#"{"name": "d", "version": "1.0.0", "splits": [{"name": "a"}, {"name": "a"}]}"#,
-                "splits: split `a` stands there twice",
+                "splits: found split `a` twice, expected each name once; correct it, or prepare the dataset again",
             ),
         ];
         for (text, what) in cases {

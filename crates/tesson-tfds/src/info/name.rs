@@ -45,7 +45,7 @@ impl FromStr for DatasetName {
         };
         if !is_name(name) {
             return Err(wrong(format!(
-                "`{text}`: `{name}` is no name of a dataset; a letter is expected, then letters, digits or `_`"
+                "found `{text}`, expected the name of a dataset: a letter, then letters, digits or `_`"
             )));
         }
         if let Some(config) = config.filter(|config| !is_config(config)) {

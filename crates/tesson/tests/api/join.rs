@@ -72,8 +72,7 @@ fn strict_keys_are_refused_with_the_first_that_are_missing() {
 fn keys_that_occur_again_are_refused_with_both_places_where_that_is_asked_for() {
     let again = "4|b 1\n3|b 2\n4|b 4\n";
     let refused = open(&[("a", A), ("b", again)], r#", "uniqueKeys": true"#).err().unwrap().to_string();
-    let expected =
-        "uniqueKeys: 1 keys occur again in `deserializers[1]`: `4` at b (byte 0) and at b (byte 12)";
+    let expected = "uniqueKeys: expected each key once in `deserializers[1]`, found 1 again: `4` at b (byte 0) and at b (byte 12)";
     assert_eq!(refused, expected);
     // The first deserializer may repeat a key, each time with the same partner.
     assert!(open(&[("a", again), ("b", "4|b 1\n3|b 2\n")], r#", "uniqueKeys": true"#).is_ok());
@@ -87,8 +86,7 @@ fn keys_that_occur_again_in_the_only_deserializer_are_refused_where_that_is_aske
     for order in ["", r#", "randomize": "global""#] {
         let unique = format!(r#", "uniqueKeys": true{order}"#);
         let refused = open(&[("b", again)], &unique).err().map(|e| e.to_string());
-        let expected =
-            "uniqueKeys: 1 keys occur again in `deserializers[0]`: `4` at b (byte 0) and at b (byte 12)";
+        let expected = "uniqueKeys: expected each key once in `deserializers[0]`, found 1 again: `4` at b (byte 0) and at b (byte 12)";
         assert_eq!(refused.as_deref(), Some(expected), "{order}");
         assert!(open(&[("b", again)], order).is_ok());
         assert!(open(&[("b", "4|b 1\n3|b 2\n")], &unique).is_ok());

@@ -1,7 +1,11 @@
 //! Ways that must agree: fast and careful decoding, whole chunks and parts of them.
 
+use std::ops::Range;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use proptest::prelude::*;
-use tesson_core::SequenceSelection;
+use tesson_core::{Chunk, Error, Fetch, ReadContext, ResourceId, Scratch, SequenceSelection};
 
 use super::super::column::Column;
 use super::harness::{File, Memory, Sample, by_index, by_pieces, dense, indexed, load, opened, sparse};
@@ -127,6 +131,62 @@ fn parts_of_a_large_chunk_are_found_by_its_directory() {
         let expected: Vec<String> = rows.iter().map(|&i| lines[i as usize].clone()).collect();
         assert_eq!(load(&cbf, &indexed, &file, 0, SequenceSelection::List(&rows)).unwrap(), expected);
     }
+}
+
+/// Counts the bytes that are read.
+struct Counting<'a> {
+    file: &'a Memory,
+    read: AtomicU64,
+}
+
+impl Fetch for Counting<'_> {
+    fn size(&self, resource: ResourceId) -> Result<u64, Error> {
+        self.file.size(resource)
+    }
+
+    fn read_after(
+        &self,
+        resource: ResourceId,
+        range: Range<u64>,
+        keep: usize,
+        into: &mut Vec<u8>,
+    ) -> Result<(), Error> {
+        self.read.fetch_add(range.end - range.start, Ordering::Relaxed);
+        self.file.read_after(resource, range, keep, into)
+    }
+
+    fn mapped(&self, _: ResourceId, _: Range<u64>) -> Option<&[u8]> {
+        None
+    }
+
+    fn will_need(&self, _: ResourceId, _: Range<u64>) {}
+
+    fn context(&self) -> &dyn ReadContext {
+        self.file.context()
+    }
+}
+
+#[test]
+fn threads_that_read_parts_of_one_chunk_walk_over_it_once() {
+    const THREADS: u32 = 8;
+    let file = Memory { largest: 64 << 10, ..Memory::new(large(1000, false).bytes()) };
+    let cbf = opened("", &file).unwrap();
+    let loaded = |threads: u32| {
+        let indexed = indexed(&cbf, &file).unwrap();
+        let counting = Counting { file: &file, read: AtomicU64::new(0) };
+        let begin = Barrier::new(threads as usize);
+        let load = &|part: u32| {
+            let each = 1000 / threads;
+            let wanted = SequenceSelection::Range(part * each..(part + 1) * each);
+            begin.wait();
+            indexed.corpus.load(0, wanted, &counting, &mut Scratch::default(), &mut Chunk::empty()).unwrap();
+        };
+        std::thread::scope(|scope| (0..threads).for_each(|part| drop(scope.spawn(move || load(part)))));
+        counting.read.into_inner()
+    };
+    let size = file.bytes.len() as u64;
+    let (alone, together) = (loaded(1), loaded(THREADS));
+    assert!(together < alone + size / 2, "{together} bytes by {THREADS} threads, {alone} by one, of {size}");
 }
 
 #[test]

@@ -17,8 +17,8 @@ impl fmt::Display for CountMismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { expected, found } = self;
         match found > expected {
-            true => write!(f, "the files hold more than the {expected} examples that the split counts"),
-            false => write!(f, "the files hold {found} examples, the split counts {expected}"),
+            true => write!(f, "found more examples in the shards, expected the {expected} of the split"),
+            false => write!(f, "found {found} examples in the shards, expected the {expected} of the split"),
         }
     }
 }

@@ -325,6 +325,7 @@ class Saved:
             what=f"`{name}` of `{self.operation}`",
             state=found,
             source=expected,
+            code="resume.unreadable",
         )
 
 
@@ -336,7 +337,9 @@ def check_operation(state: Mapping[str, Any], expected: str | None) -> None:
     """Refuses the state of another operation; ``None`` stands for examples themselves."""
     if not isinstance(state, Mapping):
         what = f"found {state!r}, expected a state: the dictionary that state_dict() gives"
-        raise ResumeError(what, what="the state", state=repr(state), source="a dictionary")
+        raise ResumeError(
+            what, what="the state", state=repr(state), source="a dictionary", code="resume.unreadable"
+        )
     found = state.get("operation")
     if found == expected:
         return
