@@ -189,7 +189,7 @@ pub struct Restoring<'a> {
 fn check_version(saved: &Value) -> Result<(), ResumeError> {
     let Some(version) = saved["tfds"].as_u64().filter(|version| *version > 0) else {
         return Err(malformed(
-            "`tfds`, the version of the state",
+            "the version of the state, `tfds`,",
             &saved["tfds"],
             &format!("1 to {VERSION}"),
         ));

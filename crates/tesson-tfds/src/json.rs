@@ -196,7 +196,10 @@ mod tests {
         check(r#"{"splits": [{"name": 5}]}"#, |m| {
             let split = m.messages("splits").unwrap().remove(0);
             let error = split.text("name").unwrap_err().to_string();
-            assert_eq!(error, "dataset_info.json (byte 0): splits[0].name: found `5`, expected text");
+            assert_eq!(
+                error,
+                "dataset_info.json (byte 0): splits[0].name: found `5`, expected text; correct it, or prepare the dataset again"
+            );
         });
         check(r#"{"n": "1.5", "m": [], "big": 9223372036854775808}"#, |m| {
             for name in ["n", "m", "big"] {
@@ -210,7 +213,7 @@ mod tests {
         let file: Arc<Path> = Path::new("f").into();
         assert_eq!(
             parse(&file, b"[]").unwrap_err().to_string(),
-            "f (byte 0): found a list, expected an object"
+            "f (byte 0): found a list, expected an object; correct it, or prepare the dataset again"
         );
         assert_eq!(parse(&file, b"{\n\"a\": }").unwrap_err().at().line, Some(2));
     }

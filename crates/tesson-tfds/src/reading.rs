@@ -105,7 +105,10 @@ impl Plan {
         let parts = reading.selection.resolve(dataset)?;
         let files = sorted(file_instructions(&parts, dataset)?, config.sort.as_ref())?;
         if files.is_empty() {
-            return Err(ConfigError::new("split", "it corresponds to no data: there are no examples in it"));
+            return Err(ConfigError::new(
+                "split",
+                "found no examples in it, expected at least one; choose another slice",
+            ));
         }
         let own = own_files(&files, config)?;
         let cycle = cycle(dataset, reading)?;

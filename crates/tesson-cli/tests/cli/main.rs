@@ -876,7 +876,7 @@ fn a_prepared_dataset_is_described_planned_and_read() {
     let rest = answers(&folder, "read . --state s --json").remove(0);
     assert_eq!(rest["examples"].as_array().map(Vec::len), Some(1));
     assert!(refused(&folder, "read . --split tran", 2).contains("did you mean `train`?"));
-    assert!(refused(&folder, "read . --split train[1:] --state s", 2).contains("the files"));
+    assert!(refused(&folder, "read . --split train[1:] --state s", 2).contains("its files"));
 }
 
 #[test]
@@ -993,7 +993,7 @@ fn workers_share_the_examples_of_a_prepared_dataset_and_may_change_in_number() {
     let at = state.find("2 files, ").expect("the files") + "2 files, ".len();
     fs::write(folder.join("moved"), [&state[..at], "0000000000000000", &state[at + 16..]].concat())
         .expect("a file");
-    assert!(refused(&folder, &format!("read . {order} --state moved"), 2).contains("the files"));
+    assert!(refused(&folder, &format!("read . {order} --state moved"), 2).contains("its files"));
     assert_eq!(read("--state moved --force"), whole[16..]);
     // Any place of any epoch.
     assert_eq!(read("--start-at 16"), whole[16..]);

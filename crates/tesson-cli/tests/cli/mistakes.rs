@@ -16,15 +16,15 @@ fn a_value_is_blamed_where_it_was_given() {
     for (options, expected) in [
         ("--randomize globl", "error: --randomize: found `globl`, expected `true`, `false` or `global`"),
         ("--set randomize=globl", "error: --set randomize=globl: found `globl`, expected"),
-        ("--set RANDOMIZE=globl", "error: --set RANDOMIZE=globl: randomize: found `globl`, expected"),
+        ("--set RANDOMIZE=globl", "error: --set RANDOMIZE=globl: found `globl`, expected"),
         ("--set maxSweps=3", "error: --set maxSweps=3: unknown option `maxSweps`, did you mean `maxSweeps`?"),
         ("--set randomize", "error: --set randomize: found `randomize`, expected `path.to.option=value`"),
         ("--set randomize.x=1", "error: --set randomize.x=1: `randomize` is `true`, expected a section"),
         ("--bucketing some", "error: --bucketing: found `some`, expected"),
         ("--bucketing 0", "error: --bucketing: found 0, expected at least 1 sample"),
-        ("--equal-steps all", "error: --equal-steps: equalSteps: found `all`, expected `false` or `drop`"),
+        ("--equal-steps all", "error: --equal-steps: found `all`, expected `false` or `drop`"),
         ("--sharing chunks", "error: --sharing: found `chunks`, expected `chunk` or `position`"),
-        ("--memory-limit 2XB", "error: --memory-limit: memoryLimit: found `2XB`, expected a size in bytes"),
+        ("--memory-limit 2XB", "error: --memory-limit: found `2XB`, expected a size in bytes"),
         ("--threads 100000", "error: --threads: found 100000, expected at most 4096"),
         ("--rules strict", "error: --rules: found `strict`, expected"),
         (
@@ -151,8 +151,8 @@ fn a_number_is_told_what_it_may_be() {
         ("--workers 2 --rank 2", "--rank: found 2, expected a rank from 0 to 1, as `--workers` is 2"),
         ("--window 3GB", "--window 3GB: found `3GB`, expected a number of chunks"),
         ("--window -3", "--window -3: found `-3`"),
-        ("--memory-limit -5", "--memory-limit: memoryLimit: found `-5`, expected a size in bytes"),
-        ("--memory-limit 1", "--memory-limit: memoryLimit: "),
+        ("--memory-limit -5", "--memory-limit: found `-5`, expected a size in bytes"),
+        ("--memory-limit 1", "--memory-limit: the index takes "),
         ("--minibatch-size 1k", "found `1k`, expected `size` or `size*epochs`"),
     ] {
         let e = refused(&folder, &format!("read two.ctf --stream a:2 {options}"), 2);
@@ -325,6 +325,11 @@ fn a_dataset_is_found_by_its_parent_folder_or_told_how() {
         ("read d --data-dir nowhere", 1, "nowhere: No such file or directory"),
         ("read ds/1.0.0 --split test", 2, "--split: unknown split `test`, expected one of train"),
         ("read ds/1.0.0 --split train[:10", 2, "`[` is not closed"),
+        (
+            "read ds/1.0.0 --op shuffle=x",
+            2,
+            "--op shuffle: found \"x\", expected fields such as `{\"buffer_size\": 1000, \"seed\": 1}`",
+        ),
         ("read ds/1.0.0 --op take", 2, "--op take: found no `=`, expected NAME=VALUE"),
         ("read ds/1.0.0 --op batch=3", 2, "unknown operation `batch`, expected one of shuffle"),
         ("read ds/1.0.0 --read-config sed=3", 2, "--read-config sed=3: unknown field"),

@@ -102,7 +102,7 @@ fn buffers_are_taken_where_they_belong_and_nowhere_else() {
     let last = foreign.len() - 1;
     foreign[last] = 0x80;
     foreign.extend([0xff, 0xff, 0x7f]);
-    check(&state, &foreign, "rings");
+    check(&state, &foreign, "`buffers`");
 }
 
 #[test]

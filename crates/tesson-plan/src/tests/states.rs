@@ -292,7 +292,7 @@ fn rows_of_version_1_are_read() {
     assert_eq!(ResumeState::from_json(&json).unwrap(), expected);
     json["stateVersion"] = 2.into();
     let found = ResumeState::from_json(&json).unwrap_err().source;
-    assert_eq!(found, "a list of rows, [cursor, [[sequence, sweep end, sweep], …]] each, as expected");
+    assert_eq!(found, "a list of rows, [cursor, [[sequence, sweep end, sweep], …]] each");
     let mut bytes = version_1(&full(), 0x0e | 32);
     bytes.truncate(bytes.len() - 8);
     [2u64, 2, 2, 18, 9, 0, 0].into_iter().for_each(|number| bytes.extend(number.to_le_bytes()));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import logging
 import re
 from collections.abc import Iterable, Mapping
@@ -75,6 +76,8 @@ def load_reader(
         if not _is_of_older_type(reader):
             return reader, None
         return _loaded(json.dumps(whole, default=_plain), section, None, (), False)[0], None
+    if not isinstance(config, (str, bytes, os.PathLike)):
+        raise TypeError(f"found {config!r}, expected a configuration: a dictionary, the name of a file, or a text")
     return _loaded(text_of(config), section, overrides, arguments, extended_variables)
 
 

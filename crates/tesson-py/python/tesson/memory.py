@@ -63,7 +63,11 @@ class MemoryDeserializer(UserDeserializer):
         (first, self._count), *others = counts.items()
         for name, count in others:
             if count != self._count:
-                raise ConfigError(f"stream `{name}` has {count} sequences, stream `{first}` has {self._count}", path=name)
+                raise ConfigError(
+                    f"stream `{name}`: found {count} sequences, expected {self._count} as in stream `{first}`; give all streams "
+                    "equally many",
+                    path=name,
+                )
         if self._count == 0:
             raise ConfigError("no sequences, expected at least 1")
         self._lengths = self._longest()

@@ -56,7 +56,9 @@ def _samples(alias: str, samples: Any) -> tuple[int, Callable[[int], str]]:
 def _sample(alias: str, sample: Any) -> str:
     """A sample as values, or as pairs where it is sparse."""
     if isinstance(sample, Mapping):
-        return " ".join(f"{column}:{_number(alias, value)}" for column, value in sorted(sample.items()))
+        columns = [_column(alias, column) for column in sample]
+        pairs = sorted(zip(columns, sample.values()))
+        return " ".join(f"{column}:{_number(alias, value)}" for column, value in pairs)
     if hasattr(sample, "tocsr"):
         return _row(alias, sample.tocsr())
     return " ".join(_number(alias, value) for value in np.ravel(sample))
@@ -65,6 +67,12 @@ def _sample(alias: str, sample: Any) -> str:
 def _row(alias: str, row: Any) -> str:
     pairs = zip(row.indices.tolist(), row.data.tolist())
     return " ".join(f"{column}:{_number(alias, value)}" for column, value in sorted(pairs))
+
+
+def _column(alias: str, found: Any) -> int:
+    if isinstance(found, bool) or not isinstance(found, (int, np.integer)) or found < 0:
+        raise ValueError(f"input `{alias}`: found the column {found!r} in a dictionary, expected a whole number from 0")
+    return int(found)
 
 
 def _number(alias: str, value: Any) -> str:

@@ -112,7 +112,7 @@ def test_a_type_beside_the_data_says_what_a_sample_is(kind: Any) -> None:
     "data, what",
     [
         ({}, "no data"),
-        ({"x": X, "y": X[:3]}, "stream `y` has 3 sequences, stream `x` has 5"),
+        ({"x": X, "y": X[:3]}, "stream `y`: found 3 sequences, expected 5 as in stream `x`"),
         ({"x": X[:0]}, "no sequences"),
         ({"x": []}, "stream `x`: an empty list"),
         ({"x": 7}, "stream `x`: found a single number"),

@@ -20,6 +20,7 @@ from tesson import (
     UsageError,
     UserDeserializer,
     merge_states,
+    sequence_to_cntk_text_format,
 )
 
 Write = Callable[[str], str]
@@ -196,3 +197,48 @@ def test_sizes_and_sweeps_are_whole_numbers() -> None:
 def test_a_misspelt_option_of_data_in_memory_is_no_stream() -> None:
     with pytest.raises(ConfigError, match="max_sweep: found 1, expected data; did you mean the option `max_sweeps`?"):
         MinibatchSource.from_data(x=np.eye(3), max_sweep=1)
+
+
+@pytest.mark.parametrize("column", ["x", -1, True, 1.5])
+def test_a_column_of_a_sparse_sample_is_a_whole_number(column: Any) -> None:
+    with pytest.raises(ValueError, match="input `a`: found the column .* in a dictionary, expected a whole number from 0"):
+        sequence_to_cntk_text_format(0, {"a": [{column: 1}]})
+    assert sequence_to_cntk_text_format(0, {"a": [{np.int64(3): 1, 1: 2.5}]}) == "0\t|a 1:2.5 3:1"
+
+
+@pytest.mark.parametrize("wrong", [3, 2.5, None, ["x"]])
+def test_what_is_no_configuration_is_refused(wrong: Any) -> None:
+    with pytest.raises(TypeError, match="found .*, expected a configuration: a dictionary, the name of a file, or a text"):
+        MinibatchSource.from_config(wrong)
+
+
+def test_data_of_unequal_length_say_what_is_expected() -> None:
+    with pytest.raises(ConfigError, match="stream `y`: found 2 sequences, expected 3 as in stream `x`; give all streams"):
+        MinibatchSource.from_data(x=np.eye(3), y=np.eye(2))
+
+
+def test_an_error_without_a_remedy_of_its_own_ends_with_that_of_its_kind() -> None:
+    with pytest.raises(UsageError, match="the rank is 2, expected one below .*, 2; number the workers from 0$"):
+        opened().next_minibatch(2, num_data_partitions=2, partition_index=2)
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        ({"sweep": -1}, "resume.unreadable"),
+        ({"order": "zigzag"}, "resume.unreadable"),
+        ({"orderVersion": 77}, "resume.other-version"),
+        ({"randomizationSeed": 9}, "resume.other-source"),
+    ],
+)
+def test_states_that_cannot_be_restored_say_why_by_their_code(change: dict[str, Any], code: str) -> None:
+    source = opened()
+    with pytest.raises(ResumeError) as caught:
+        source.restore_from_checkpoint(source.get_checkpoint_state() | change)
+    assert caught.value.code == code
+
+
+def test_states_that_cannot_be_merged_have_a_code() -> None:
+    with pytest.raises(ResumeError, match="merge the states of all ranks of one run, each once") as caught:
+        merge_states([opened().get_checkpoint_state()])
+    assert caught.value.code == "resume.not-all-ranks"

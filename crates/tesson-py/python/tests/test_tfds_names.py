@@ -266,3 +266,32 @@ def test_a_name_that_is_missing_says_why() -> None:
         tfds.testing  # noqa: B018
     with pytest.raises(AttributeError, match="no attribute `nonsense`$"):
         tfds.nonsense  # noqa: B018
+
+
+def test_a_data_source_shows_what_it_holds_and_which_places_it_has(pets: tfds.Builder) -> None:
+    source = pets.as_data_source("train")
+    assert repr(source) == "<DataSource 'train': 8 examples>"
+    for examples in (source, pets.as_dataset("train")):
+        with pytest.raises(IndexError, match="found example 8, expected one from -8 to 7"):
+            examples[8]
+
+
+def test_what_is_no_read_config_and_no_decoder_is_refused(pets: tfds.Builder) -> None:
+    with pytest.raises(TypeError, match="read_config: found {}, expected tfds.ReadConfig"):
+        pets.as_dataset("train", read_config={})  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="decoders: found 3, expected a mapping from features to decoders"):
+        pets.as_dataset("train", decoders=3)  # type: ignore[arg-type]
+
+
+def test_states_of_prepared_datasets_say_why_by_their_code(pets: tfds.Builder) -> None:
+    examples = iter(pets.as_dataset("train"))
+    state = examples.state_dict()
+    for wrong, code in [
+        ({}, "resume.unreadable"),
+        (state | {"stream": {}}, "resume.unreadable"),
+        (state | {"requires": ["pace"]}, "resume.other-version"),
+        (state | {"dataset": "others 1.0.0"}, "resume.other-source"),
+    ]:
+        with pytest.raises(tesson.ResumeError) as caught:
+            examples.load_state_dict(wrong)
+        assert caught.value.code == code

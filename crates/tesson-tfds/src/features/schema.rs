@@ -131,7 +131,12 @@ impl Selection {
         let known = |path: &str| leaves.iter().any(|(leaf, _)| covers(path, leaf));
         let named = self.features.iter().flatten().chain(&self.raw);
         let Some(unknown) = named.into_iter().find(|path| !known(path)) else { return Ok(()) };
-        let hint = did_you_mean(unknown, leaves.iter().map(|(path, _)| path.as_str()));
+        let paths = || leaves.iter().map(|(path, _)| path.as_str());
+        let mut hint = did_you_mean(unknown, paths());
+        if hint.is_empty() {
+            let known: Vec<&str> = paths().take(10).collect();
+            hint = format!(", expected some of {}", known.join(", "));
+        }
         Err(ConfigError::new("features", format!("the dataset has no feature `{unknown}`{hint}")))
     }
 

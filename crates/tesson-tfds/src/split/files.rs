@@ -59,7 +59,7 @@ fn of_part(part: Absolute, dataset: &Dataset, plan: &mut Vec<FileInstruction>) -
             let take = if part.to < end { part.to - start - skip } else { len - skip };
             let Ok(take) = u64::try_from(take) else {
                 return Err(wrong(format!(
-                    "{}[{}:{}] ends before it begins; a start that is not beyond the end is expected",
+                    "found {}[{}:{}], expected a start that is not after the end; exchange the two",
                     split.name, part.from, part.to
                 )));
             };

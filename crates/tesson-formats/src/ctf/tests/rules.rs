@@ -337,7 +337,7 @@ fn bad_options_are_refused_with_their_path() {
         let error = opened(options, streams, &file).err().unwrap();
         assert!(error.contains(expected), "{error}");
     };
-    refused("", "", "input: no streams");
+    refused("", "", "input: found no streams, expected a section for each");
     refused("", "a:dense:0", "input.a.dim: found `0`");
     refused("", "a:sparse:?", "input.a.dim: required");
     refused("", "a:dense:?", "input.a.dim: required");

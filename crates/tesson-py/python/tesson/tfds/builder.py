@@ -257,9 +257,10 @@ class Builder:
 
     def _opened(self, read_config: ReadConfig | None) -> Prepared:
         """The dataset in the format that is asked for."""
-        if read_config is None or read_config.file_format is None:
+        file_format = _checked(read_config).file_format
+        if file_format is None:
             return self._prepared
-        return Prepared(self._prepared.directories, read_config.file_format)
+        return Prepared(self._prepared.directories, file_format)
 
     def _request(
         self,
@@ -276,13 +277,16 @@ class Builder:
         threads: int | None = None,
         memory_limit: int | str | None = None,
     ) -> Request:
-        config = ReadConfig() if read_config is None else read_config
+        config = _checked(read_config)
         split = to_json(split)
         fields = config.to_json(lambda: self._instructions(split))
         given = seeds.narrow(fields["shuffle_seed"])
         fields["shuffle_seed"] = seeds.draw() if shuffle_files and given is None else given
         if as_supervised and self.info.supervised_keys is None:
-            raise ValueError(f"{self.info.name} names no features for `as_supervised`")
+            raise ValueError(
+                f"as_supervised: found no `supervisedKeys` in the description of {self.info.name}, expected two features; leave "
+                "`as_supervised` out, and take what is meant with `map`"
+            )
         if threads is not None and threads < 1:
             raise ValueError(f"found threads={threads}, expected at least one")
         if absent not in ("fill", "none"):
@@ -306,6 +310,15 @@ class Builder:
     def __repr__(self) -> str:
         splits = ", ".join(f"{name}: {split.num_examples}" for name, split in self.info.splits.items())
         return f"<Builder {self.info.full_name} in {self.data_path!r}, examples: {{{splits}}}>"
+
+
+def _checked(read_config: ReadConfig | None) -> ReadConfig:
+    """A read configuration, by default one without anything set."""
+    if read_config is None:
+        return ReadConfig()
+    if not isinstance(read_config, ReadConfig):
+        raise TypeError(f"read_config: found {read_config!r}, expected tfds.ReadConfig(…)")
+    return read_config
 
 
 def builder_from_directory(builder_dir: AnyPath, file_format: _FileFormat | None = None) -> Builder:

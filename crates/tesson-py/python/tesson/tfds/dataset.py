@@ -290,7 +290,7 @@ class Dataset(Generic[T]):
         """
         place, n = _whole("i", i), len(self)
         if not -n <= place < n:
-            raise IndexError(f"example {place} of {n}")
+            raise IndexError(_no_such_example(place, n))
         if self._epoch is None and self._node.reshuffles:
             raise UsageError(
                 "each pass of the dataset has another order, and `ds[i]` belongs to none: call `ds.set_epoch(epoch)` before "
@@ -468,6 +468,10 @@ class DataSource(Sequence[Any]):
     def __init__(self, prepared: Prepared, request: Request) -> None:
         self._random = RandomAccess(prepared, request)
 
+    def __repr__(self) -> str:
+        examples = "1 example" if len(self) == 1 else f"{len(self)} examples"
+        return f"<DataSource {self._random.split!r}: {examples}>"
+
     def __len__(self) -> int:
         return self._random.reader().split_length()
 
@@ -483,9 +487,14 @@ class DataSource(Sequence[Any]):
         found = []
         for place in places:
             if not -n <= place < n:
-                raise IndexError(f"example {place} of {n}")
+                raise IndexError(_no_such_example(place, n))
             found.append(int(place) % n)
         return self._random.reader().read_at(found)
 
     def __iter__(self) -> Iterator[Any]:
         return (self[i] for i in range(len(self)))
+
+
+def _no_such_example(place: int, n: int) -> str:
+    """Why a place is refused. Sequences end at an ``IndexError``."""
+    return f"found example {place}, expected one from {-n} to {n - 1}" if n else f"found example {place} of no examples"

@@ -58,8 +58,10 @@ def selection(decoders: Any) -> Selection:
     """What decoders say."""
     if decoders is None:
         return Selection()
-    if not isinstance(decoders, PartialDecoding):
+    if isinstance(decoders, Mapping):
         return decoded(decoders, Selection())
+    if not isinstance(decoders, PartialDecoding):
+        raise TypeError(f"decoders: found {decoders!r}, expected a mapping from features to decoders or PartialDecoding(…)")
     return decoded(decoders.decoders or {}, Selection(paths(decoders.features)))
 
 

@@ -467,6 +467,11 @@ class RandomAccess:
         self._process = os.getpid()
         self._reader = _tesson.ExampleReader(prepared.native, request)
 
+    @property
+    def split(self) -> Any:
+        """The split that is read."""
+        return self._made_of[1].split
+
     def reader(self) -> _tesson.ExampleReader:
         """This process' reader."""
         if self._process != os.getpid():
