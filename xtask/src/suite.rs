@@ -25,6 +25,7 @@ const STEPS: &[Step] = &[
     step("format", 30, format, "rustfmt changes nothing"),
     step("clippy", 300, clippy, "clippy warns of nothing"),
     step("rust", 600, rust, "unit tests, integration tests, conformance"),
+    step("pure-rust", 90, pure_rust, "JPEG without C code: how far its pixels are off, and a build of it"),
     step("doctest", 120, doctests, "examples in documentation"),
     step("doc", 90, doc, "rustdoc warns of nothing"),
     step("python", 300, python::tests, "pytest: API, examples, conformance, doctests"),
@@ -135,6 +136,15 @@ fn rust() -> Tally {
     };
     let outcome = tee(cargo(runner).args(TESTED).env(SEED, random_seed()));
     Tally::read(&outcome.output).of_program(outcome.success)
+}
+
+/// The only step that compiles the feature `pure-rust`: with `codecs`, to compare both decoders, and in place of it.
+fn pure_rust() -> Tally {
+    let image = ["--package", "tesson-image", "--features", "pure-rust"];
+    let outcome = tee(cargo(&["test", "--test", "jpeg_rust"]).args(image));
+    let compared = Tally::read(&outcome.output).of_program(outcome.success);
+    let features = ["--no-default-features", "--features", "pure-rust"];
+    compared + passes(cargo(&["check", "--package", "tesson-cli"]).args(features))
 }
 
 /// The variable that decides which cases property tests draw.

@@ -11,6 +11,8 @@ pub struct DecodeWarnings {
     pub skipped: u64,
     /// JPEG files that were decoded without SIMD, because the library was built without it.
     pub plain_jpegs: u64,
+    /// JPEG files that were decoded in Rust, to other pixels than libjpeg-turbo's.
+    pub rust_jpegs: u64,
 }
 
 impl DecodeWarnings {
@@ -19,6 +21,7 @@ impl DecodeWarnings {
         self.count += other.count;
         self.skipped += other.skipped;
         self.plain_jpegs += other.plain_jpegs;
+        self.rust_jpegs += other.rust_jpegs;
         self.first = self.first.take().or(other.first);
     }
 }

@@ -81,12 +81,18 @@ counters! {
     skipped_inputs,
     /// JPEG files that transforms decoded without SIMD, because the assembler `nasm` was missing when Tesson was built.
     plain_jpegs,
+    /// JPEG files that transforms decoded in Rust (feature `pure-rust`): their pixels differ from those of libjpeg-turbo.
+    rust_jpegs,
 }
 
 impl Counters {
     /// Counts decoding warnings, and logs the first.
     pub(crate) fn note_warnings(&self, scratch: &mut Scratch) {
-        let DecodeWarnings { count, first, skipped, plain_jpegs } = std::mem::take(&mut scratch.warnings);
+        let DecodeWarnings { count, first, skipped, plain_jpegs, rust_jpegs } =
+            std::mem::take(&mut scratch.warnings);
+        if rust_jpegs > 0 && self.rust_jpegs.fetch_add(rust_jpegs, Ordering::Relaxed) == 0 {
+            tracing::warn!("JPEG is decoded in Rust: pixels differ from those of libjpeg-turbo");
+        }
         if plain_jpegs > 0 && self.plain_jpegs.fetch_add(plain_jpegs, Ordering::Relaxed) == 0 {
             tracing::warn!(
                 "JPEG is decoded without SIMD, which is slower: `nasm` was missing when Tesson was built"

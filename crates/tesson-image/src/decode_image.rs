@@ -9,7 +9,7 @@ use tesson_core::{
 };
 
 use crate::decode::{Depth, Want, decode};
-use crate::jpeg_decoding::note_plain;
+use crate::jpeg_decoding::note_jpeg;
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "DecodeImage",
@@ -102,7 +102,7 @@ impl Transform for ImageDecoder {
         let (InputValues::Encoded(file), OutputValues::U8(out)) = (input.values, &mut output.values) else {
             return Err("it takes encoded bytes".into());
         };
-        note_plain(file, &mut scratch.warnings);
+        note_jpeg(file, &mut scratch.warnings);
         let shape = self.decode(file, out)?;
         output.set_shape(&shape);
         Ok(())

@@ -10,7 +10,7 @@ use tesson_core::{
 
 use crate::decode::Scale;
 use crate::imdecode::{Color, ImdecodeOptions, imdecode};
-use crate::jpeg_decoding::note_plain;
+use crate::jpeg_decoding::note_jpeg;
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Decode",
@@ -152,7 +152,7 @@ impl Transform for Decoder {
             Orientation::Apply => true,
             Orientation::Ignore => false,
         };
-        note_plain(file, &mut scratch.warnings);
+        note_jpeg(file, &mut scratch.warnings);
         let options = ImdecodeOptions { apply_orientation, ..self.options };
         let size = match out.is_empty() {
             true => imdecode(file, &options, out)?,

@@ -6,7 +6,7 @@ use crate::decode::Depth;
 ///
 /// # Errors
 /// A number of channels that PNG does not have, no pixels, or values that do not fill the shape: a sentence.
-#[cfg(feature = "codecs")]
+#[cfg(feature = "rust-codecs")]
 pub fn png(pixels: &[u8], [height, width, channels]: [usize; 3], depth: Depth) -> Result<Vec<u8>, String> {
     use ::png::{BitDepth, ColorType, Encoder};
 
@@ -42,12 +42,12 @@ pub fn png(pixels: &[u8], [height, width, channels]: [usize; 3], depth: Depth) -
 ///
 /// # Errors
 /// Always.
-#[cfg(not(feature = "codecs"))]
+#[cfg(not(feature = "rust-codecs"))]
 pub fn png(_: &[u8], _: [usize; 3], _: Depth) -> Result<Vec<u8>, String> {
     Err("this build has no PNG; build it with the feature `codecs`, which is on by default".to_owned())
 }
 
-#[cfg(all(test, feature = "codecs"))]
+#[cfg(all(test, feature = "rust-codecs"))]
 mod tests {
     use super::*;
     use crate::decode::{Want, decode};

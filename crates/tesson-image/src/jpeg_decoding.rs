@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// How JPEG files are decoded. Pixels are the same with SIMD and without.
+/// How JPEG files are decoded. Pixels are those of libjpeg-turbo, with SIMD and without, but for those of [`Rust`](Self::Rust).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JpegDecoding {
@@ -10,13 +10,17 @@ pub enum JpegDecoding {
     Simd,
     /// Without: the assembler `nasm` was missing when the library was built.
     Plain,
+    /// By a decoder in Rust, with other pixels: the feature `pure-rust` is on, and `codecs` is off.
+    Rust,
     /// Not at all: the feature `codecs` is off.
     Absent,
 }
 
 /// How this build decodes JPEG files.
 pub const fn jpeg_decoding() -> JpegDecoding {
-    if cfg!(not(feature = "codecs")) {
+    if cfg!(all(feature = "pure-rust", not(feature = "codecs"))) {
+        JpegDecoding::Rust
+    } else if cfg!(not(feature = "codecs")) {
         JpegDecoding::Absent
     } else if cfg!(jpeg_simd) {
         JpegDecoding::Simd
@@ -31,6 +35,9 @@ impl JpegDecoding {
         match self {
             JpegDecoding::Simd => "JPEG is decoded with SIMD",
             JpegDecoding::Plain => "JPEG is decoded without SIMD: `nasm` was missing when this was built",
+            JpegDecoding::Rust => {
+                "JPEG is decoded in Rust (feature `pure-rust`): pixels differ from those of libjpeg-turbo"
+            }
             JpegDecoding::Absent => "JPEG is not decoded: built without the feature `codecs`",
         }
     }
@@ -42,9 +49,14 @@ impl fmt::Display for JpegDecoding {
     }
 }
 
-/// Counts a file for [`tesson_core::DecodeWarnings`], if it is a JPEG that this build decodes without SIMD.
-pub(crate) fn note_plain(file: &[u8], warnings: &mut tesson_core::DecodeWarnings) {
-    if matches!(jpeg_decoding(), JpegDecoding::Plain) && file.starts_with(&[0xff, 0xd8, 0xff]) {
-        warnings.plain_jpegs += 1;
+/// Counts a file for [`tesson_core::DecodeWarnings`], if it is a JPEG that this build decodes without SIMD, or to other pixels.
+pub(crate) fn note_jpeg(file: &[u8], warnings: &mut tesson_core::DecodeWarnings) {
+    if !file.starts_with(&[0xff, 0xd8, 0xff]) {
+        return;
+    }
+    match jpeg_decoding() {
+        JpegDecoding::Plain => warnings.plain_jpegs += 1,
+        JpegDecoding::Rust => warnings.rust_jpegs += 1,
+        JpegDecoding::Simd | JpegDecoding::Absent => {}
     }
 }

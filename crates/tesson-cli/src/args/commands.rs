@@ -20,6 +20,10 @@ const LONG_VERSION: &str = match tesson::kernels::jpeg_decoding() {
             "\nJPEG is decoded without SIMD: `nasm` was missing when this was built"
         )
     }
+    JpegDecoding::Rust => concat!(
+        env!("CARGO_PKG_VERSION"),
+        "\nJPEG is decoded in Rust (feature `pure-rust`): pixels differ from those of libjpeg-turbo"
+    ),
     _ => concat!(env!("CARGO_PKG_VERSION"), "\nJPEG is not decoded: built without the feature `codecs`"),
 };
 

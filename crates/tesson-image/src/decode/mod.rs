@@ -5,12 +5,14 @@
 
 mod bmp;
 mod error;
-#[cfg(feature = "codecs")]
+#[cfg(feature = "rust-codecs")]
 pub(crate) mod gif;
 #[cfg(feature = "codecs")]
 pub(crate) mod jpeg;
+#[cfg(feature = "pure-rust")]
+pub mod jpeg_rust;
 mod pixels;
-#[cfg(feature = "codecs")]
+#[cfg(feature = "rust-codecs")]
 pub(crate) mod png;
 
 #[cfg(test)]
@@ -147,13 +149,17 @@ pub fn decode_at(
 }
 
 #[cfg(feature = "codecs")]
-use {gif::decode as gif, jpeg::decode as jpeg, png::decode as png};
+use jpeg::decode as jpeg;
+#[cfg(all(feature = "pure-rust", not(feature = "codecs")))]
+use jpeg_rust::decode as jpeg;
+#[cfg(feature = "rust-codecs")]
+use {gif::decode as gif, png::decode as png};
 
-#[cfg(not(feature = "codecs"))]
+#[cfg(not(feature = "rust-codecs"))]
 use absent::{gif, jpeg, png};
 
 /// In place of the decoders that this build has none of: which feature they come with.
-#[cfg(not(feature = "codecs"))]
+#[cfg(not(feature = "rust-codecs"))]
 mod absent {
     use super::{PictureError, PictureShape, Scale, Want};
 

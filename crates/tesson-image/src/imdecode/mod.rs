@@ -5,11 +5,13 @@
 
 mod bmp;
 mod exif;
-#[cfg(feature = "codecs")]
+#[cfg(feature = "rust-codecs")]
 mod gif;
 #[cfg(feature = "codecs")]
 mod jpeg;
-#[cfg(feature = "codecs")]
+#[cfg(feature = "pure-rust")]
+pub mod jpeg_rust;
+#[cfg(feature = "rust-codecs")]
 mod png;
 mod pnm;
 #[cfg(feature = "tiff")]
@@ -97,17 +99,21 @@ pub fn imdecode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Re
     }
 }
 
+#[cfg(feature = "codecs")]
+use jpeg::decode as jpeg;
+#[cfg(all(feature = "pure-rust", not(feature = "codecs")))]
+use jpeg_rust::decode as jpeg;
 #[cfg(feature = "tiff")]
 use tiff::decode as tiff;
 #[cfg(feature = "webp")]
 use webp::decode as webp;
-#[cfg(feature = "codecs")]
-use {gif::decode as gif, jpeg::decode as jpeg, png::decode as png};
+#[cfg(feature = "rust-codecs")]
+use {gif::decode as gif, png::decode as png};
 
-/// Defines what stands in for a decoder that this build does not have.
+/// Defines what stands in for a decoder that this build does not have: the feature that brings it, and the one that errors name.
 macro_rules! absent {
-    ($($feature:literal: $($name:ident $kind:literal),+;)+) => {$($(
-        #[cfg(not(feature = $feature))]
+    ($($by:literal, $feature:literal: $($name:ident $kind:literal),+;)+) => {$($(
+        #[cfg(not(feature = $by))]
         fn $name(_: &[u8], _: &ImdecodeOptions, _: &mut Vec<u8>) -> Result<Size, PictureError> {
             Err(PictureError::NotBuilt { kind: $kind, feature: $feature })
         }
@@ -115,9 +121,9 @@ macro_rules! absent {
 }
 
 absent! {
-    "codecs": gif "GIF", jpeg "JPEG", png "PNG";
-    "tiff": tiff "TIFF";
-    "webp": webp "WebP";
+    "rust-codecs", "codecs": gif "GIF", jpeg "JPEG", png "PNG";
+    "tiff", "tiff": tiff "TIFF";
+    "webp", "webp": webp "WebP";
 }
 
 /// Makes `out` as long as a picture, with any contents. `most` is the number of pixels that a file of this kind and length can
@@ -164,7 +170,7 @@ fn gray(r: u8, g: u8, b: u8) -> u8 {
 }
 
 /// Exchanges the first and the third value of each pixel.
-#[cfg(feature = "codecs")]
+#[cfg(feature = "rust-codecs")]
 fn swap_colors(pixels: &mut [u8]) {
     for pixel in pixels.as_chunks_mut::<3>().0 {
         pixel.swap(0, 2);

@@ -1,10 +1,10 @@
 //! zlib, with which encoded arrays are compressed (§6.3). A build without the feature `codecs` has none and says so.
 
-#[cfg(not(feature = "codecs"))]
+#[cfg(not(feature = "compression"))]
 const ABSENT: &str = "this build has no zlib; build it with the feature `codecs`, which is on by default";
 
 /// Appends at most `most` bytes of what `bytes` decompress to; how many, and how many of `bytes` that took.
-#[cfg(feature = "codecs")]
+#[cfg(feature = "compression")]
 pub(super) fn decompress(bytes: &[u8], most: u64, out: &mut Vec<u8>) -> Result<(usize, usize), String> {
     use std::io::Read;
 
@@ -13,13 +13,13 @@ pub(super) fn decompress(bytes: &[u8], most: u64, out: &mut Vec<u8>) -> Result<(
     Ok((n, decoder.total_in() as usize))
 }
 
-#[cfg(not(feature = "codecs"))]
+#[cfg(not(feature = "compression"))]
 pub(super) fn decompress(_: &[u8], _: u64, _: &mut Vec<u8>) -> Result<(usize, usize), String> {
     Err(ABSENT.to_owned())
 }
 
 /// The compressed bytes.
-#[cfg(feature = "codecs")]
+#[cfg(feature = "compression")]
 pub(super) fn compress(bytes: &[u8]) -> Result<Vec<u8>, String> {
     use std::io::Write;
 
@@ -27,7 +27,7 @@ pub(super) fn compress(bytes: &[u8]) -> Result<Vec<u8>, String> {
     encoder.write_all(bytes).and_then(|()| encoder.finish()).map_err(|e| e.to_string())
 }
 
-#[cfg(not(feature = "codecs"))]
+#[cfg(not(feature = "compression"))]
 pub(super) fn compress(_: &[u8]) -> Result<Vec<u8>, String> {
     Err(ABSENT.to_owned())
 }

@@ -1,0 +1,57 @@
+//! JPEG without C code, for builds with the feature `pure-rust`. Pixels differ from those of libjpeg-turbo, whose accurate transform
+//! OpenCV uses, by as much as [decision 32](../../../../docs/decisions/0032-images.md) says.
+
+use super::{Color, ImdecodeOptions, check_pixels, room, store, swap_colors};
+use crate::decode::jpeg_rust::{Colors, PIXELS_A_BYTE, Picture};
+use crate::decode::{PictureError, Scale};
+use crate::transform::view::Size;
+
+/// Replaces the contents of `out` by the pixels of a file, as [`imdecode`](super::imdecode) does.
+///
+/// # Errors
+/// As there; any reduced scale.
+pub fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, PictureError> {
+    if options.jpeg_scale != Scale::Whole {
+        return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
+    }
+    let mut picture = Picture::open(file, !options.accept_truncated)?;
+    let sides = (picture.height, picture.width);
+    check_pixels(sides, options, file.len().saturating_mul(PIXELS_A_BYTE))?;
+    let size = room(sides, options, usize::MAX, out)?;
+    match (picture.components, options.color) {
+        (4, _) => inks(&mut picture, options.color, size, out)?,
+        (1 | 3, Color::Gray) => picture.read(Colors::Gray, out)?,
+        (1 | 3, color) => {
+            picture.read(Colors::Rgb, out)?;
+            if color == Color::Bgr {
+                swap_colors(out);
+            }
+        }
+        (n, _) => {
+            let what = format!("{n} components, expected 1, 3 or 4");
+            return Err(PictureError::Damaged { kind: "JPEG", what });
+        }
+    }
+    Ok(size)
+}
+
+/// Pixels of four components.
+fn inks(picture: &mut Picture<'_>, color: Color, size: Size, out: &mut [u8]) -> Result<(), PictureError> {
+    let mut pixels = vec![0; size.height * size.width * 4];
+    picture.read(Colors::Stored, &mut pixels)?;
+    let is_ycck = picture.is_ycck();
+    for (stored, to) in pixels.as_chunks::<4>().0.iter().zip(out.chunks_exact_mut(size.channels)) {
+        let [c, m, y, k] = if is_ycck { inks_of(*stored) } else { *stored };
+        // Adobe's programs store inverted values, and the reference takes all files to be theirs.
+        let rgb = [c, m, y].map(|ink| k - ((u32::from(255 - ink) * u32::from(k)) >> 8) as u8);
+        store(color, rgb, to);
+    }
+    Ok(())
+}
+
+/// Inks of brightness and two colours.
+fn inks_of([y, cb, cr, k]: [u8; 4]) -> [u8; 4] {
+    let (y, cb, cr) = (f32::from(y), f32::from(cb) - 128.0, f32::from(cr) - 128.0);
+    let ink = |value: f32| 255 - value.round().clamp(0.0, 255.0) as u8;
+    [ink(y + 1.402 * cr), ink(y - 0.344_136 * cb - 0.714_136 * cr), ink(y + 1.772 * cb), k]
+}
