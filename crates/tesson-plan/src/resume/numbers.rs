@@ -17,7 +17,7 @@ pub(super) struct Numbers<'a> {
 
 impl Numbers<'_> {
     pub(super) fn take(&mut self) -> Result<u64, ResumeError> {
-        let (number, rest) = self.bytes.split_first_chunk::<8>().ok_or_else(|| too_short())?;
+        let (number, rest) = self.bytes.split_first_chunk::<8>().ok_or_else(too_short)?;
         self.bytes = rest;
         Ok(u64::from_le_bytes(*number))
     }
@@ -33,7 +33,7 @@ impl Numbers<'_> {
 
     /// The next `N` numbers of one byte each.
     pub(super) fn small<const N: usize>(&mut self) -> Result<[u8; N], ResumeError> {
-        let (numbers, rest) = self.bytes.split_first_chunk().ok_or_else(|| too_short())?;
+        let (numbers, rest) = self.bytes.split_first_chunk().ok_or_else(too_short)?;
         self.bytes = rest;
         Ok(*numbers)
     }
