@@ -149,8 +149,12 @@ fn report(failure: &Failure, out: &mut Output) {
         return;
     }
     if out.is_json() {
+        let mut line = serde_json::json!({"error": failure.to_string()});
+        if let Some(code) = failure.code() {
+            line["code"] = code.into();
+        }
         // Where standard output itself fails, standard error below still says why.
-        let _ = out.json(&serde_json::json!({"error": failure.to_string()}));
+        let _ = out.json(&line);
     }
     let _ = out.flush();
     note(&format!("error: {failure}"));

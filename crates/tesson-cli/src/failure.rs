@@ -4,13 +4,15 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use tesson::{ConfigError, Error};
+use tesson::{ConfigError, Error, ResumeError};
 
 /// A command that could not do what was asked.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The engine's or the configuration's own error.
     Tesson(Error),
+    /// A state that cannot be restored, with the option that names its file.
+    State(String, ResumeError),
     /// Arguments that mean nothing; with the repair.
     Usage(String),
     /// A file of the command's own (a configuration, a state) that cannot be read or written.
@@ -26,8 +28,27 @@ impl Failure {
     pub(crate) fn exit_code(&self) -> i32 {
         match self {
             Failure::Closed => 0,
-            Failure::Tesson(Error::Config(_) | Error::Usage(_) | Error::Resume(_)) | Failure::Usage(_) => 2,
+            Failure::Tesson(Error::Config(_) | Error::Usage(_) | Error::Resume(_))
+            | Failure::State(..)
+            | Failure::Usage(_) => 2,
             Failure::Tesson(_) | Failure::File(_) | Failure::FaultsFound => 1,
+        }
+    }
+
+    /// The stable code of what is wrong, where there is one.
+    pub(crate) fn code(&self) -> Option<&'static str> {
+        match self {
+            Failure::Tesson(e) => Some(e.code()),
+            Failure::State(_, e) => Some(e.code()),
+            _ => None,
+        }
+    }
+
+    /// An error of restoring the state in a file.
+    pub(crate) fn of_state(path: &Path, e: Error) -> Failure {
+        match e {
+            Error::Resume(e) => Failure::State(format!("--state {}", path.display()), e),
+            other => other.into(),
         }
     }
 
@@ -41,6 +62,7 @@ impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Failure::Tesson(e) => f.write_str(&tesson::errors::with_remedy(e)),
+            Failure::State(option, e) => write!(f, "{option}: {e}"),
             Failure::Usage(what) | Failure::File(what) => f.write_str(what),
             Failure::FaultsFound => f.write_str("faults were found"),
             Failure::Closed => f.write_str("the output was closed"),

@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ReadArgs, extensions: &dyn Extensions, out: &mut Output
     }
     if let Some(path) = &args.state {
         let read = |json| ResumeState::from_json(&json).map_err(|e| format!("{} is {}", e.what, e.state));
-        source.restore(&state_file::load(path, read)?)?;
+        source.restore(&state_file::load(path, read)?).map_err(|e| Failure::of_state(path, e))?;
     }
     let before = (Instant::now(), source.stats().bytes_read);
     let read = read(args, &config, &mut source, out);

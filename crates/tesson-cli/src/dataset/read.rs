@@ -30,7 +30,7 @@ pub(crate) fn run(args: &ReadArgs, out: &mut Output) -> Result<(), Failure> {
             true => Err("`tfds` is missing".to_owned()),
             false => Ok(json),
         })?;
-        reader.restore_json_with(&saved, how).map_err(Error::from)?;
+        reader.restore_json_with(&saved, how).map_err(|e| Failure::of_state(path, e.into()))?;
     }
     if let Some((epoch, place)) = args.start_at {
         reader.seek(Some(epoch), place)?;

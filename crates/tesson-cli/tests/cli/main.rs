@@ -125,7 +125,15 @@ fn a_saved_state_goes_on_where_the_run_stopped() {
     assert_eq!(first.len(), 4);
     assert_eq!([first, rest].concat(), whole);
     let e = refused(&folder, "read many.json --state s.json --seed 6 --minibatch-size 7", 2);
-    assert!(e.contains("the state does not belong to this source"), "{e}");
+    assert!(
+        e.starts_with(
+            "error: --state s.json: the state does not belong to this source: the randomization seed is 5"
+        ),
+        "{e}"
+    );
+    let refused_in_json = tesson(&folder, "read many.json --state s.json --seed 6 --minibatch-size 7 --json");
+    let line: Value = serde_json::from_slice(&refused_in_json.stdout).unwrap();
+    assert_eq!(line["code"], "resume.other-source");
     fs::write(folder.join("bad.json"), "{}").unwrap();
     let e = refused(&folder, "read many.json --state bad.json", 2);
     assert!(e.contains("bad.json: no saved state"), "{e}");
