@@ -189,6 +189,9 @@ pub struct DeserializerFacts {
     pub defines_size: bool,
     /// Which sequence of a repeated key others are joined with. By default the first.
     pub repeated_keys: RepeatedKeys,
+    /// Samples by which a sequence may be longer or shorter than that of the first deserializer that it joins: it is cut, or
+    /// its last sample is repeated; a larger difference is a fault. By default lengths may differ as they like.
+    pub length_tolerance: Option<u32>,
     /// Whether it is shuffled and shared like any other even if it is read alone. If not, each worker then reads on a
     /// timeline of its own (spec of the engine, "Local-timeline randomizers"). Joined, all are read alike. By default true.
     pub composable: bool,
@@ -224,6 +227,7 @@ impl DeserializerFacts {
             index_folder: None,
             defines_size: false,
             repeated_keys: RepeatedKeys::First,
+            length_tolerance: None,
             composable: true,
             needs_another_first: false,
             smaller_chunks: None,

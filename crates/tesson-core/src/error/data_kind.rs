@@ -53,6 +53,11 @@ crate::error_kinds! {
             = "data.unequal-streams": "streams of one length are truncated together, found {samples} samples beside \
                 {other_samples} of stream `{other}`"
             => "Give the streams equal lengths, or turn truncation off.",
+        /// A sequence is longer or shorter than that of the first deserializer by more than is tolerated.
+        LengthsDiffer { found: u64 = 120, expected: u32 = 123, tolerance: u32 = 2 }
+            = "data.lengths-differ": "the sequence has {found} samples, that of the first deserializer {expected}; they may \
+                differ by {tolerance}"
+            => "Mend the data, or raise `lengthTolerance`.",
         /// Samples of one minibatch have different shapes, and the stream's transforms do not bring them to one.
         ShapesDiffer { found: String = "480x640x3".into(), expected: String = "375x500x3".into() }
             = "data.shapes-differ": "the sample has the shape {found}, those before it in the minibatch have {expected}; \

@@ -4,11 +4,13 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, ChunkAccess, Corpus, CorpusFacts, Damage, DataErrorKind, Error, Fault, Fetch, Index, Indexed,
-    Keys, PartFetch, ResourceId, Scattered, Scratch, SequenceSelection,
+    Chunk, ChunkAccess, Corpus, CorpusFacts, Damage, Data, DataErrorKind, Error, Fault, Fetch, Index,
+    Indexed, Keys, Offsets, PartFetch, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
+    Values,
 };
 use tesson_plan::JoinedChunk;
 
+use super::fit::fit;
 use super::gather::{Pick, gather};
 use super::repeated;
 use crate::refusal::EngineRefusal;
@@ -55,6 +57,8 @@ pub(super) struct JoinedPart {
     pub(super) streams: Vec<(usize, bool)>,
     /// Of each of its streams whether its one sample is repeated to the length of the first part's sequence.
     pub(super) repeated: Vec<bool>,
+    /// Samples by which its sequences may differ in length from those of the first part and be given that length.
+    pub(super) tolerance: Option<u32>,
 }
 
 /// A sequence of one part: its chunk, and its number in it.
@@ -255,6 +259,9 @@ impl JoinedCorpus {
             if done.is_ok() && part.repeated.contains(&true) {
                 self.repeat(part, rows, &wanted, out);
             }
+            if let (Ok(()), Some(tolerance)) = (&done, part.tolerance) {
+                self.fit(part, tolerance, rows, &wanted, out);
+            }
             if done.is_err() {
                 break;
             }
@@ -272,11 +279,7 @@ impl JoinedCorpus {
     /// Turns columns of one sample a sequence, the last ones, into columns of samples that are repeated to the length of
     /// the first part's sequence.
     fn repeat(&self, part: &JoinedPart, rows: &[Row], wanted: &[Option<Row>], out: &mut Chunk) {
-        let length = |&row: &Row| {
-            let (chunk, i) = self.row(0, row).expect("the first part has every sequence");
-            self.parts[0].indexed.index.lengths(chunk as usize).get(i as usize)
-        };
-        let lengths: Vec<u32> = rows.iter().map(length).collect();
+        let lengths = self.first_lengths(rows);
         let first = out.streams.len() - part.streams.len();
         for number in (0..part.streams.len()).filter(|&number| part.repeated[number]) {
             let (column, dim) = (&mut out.streams[first + number], part.streams[number].0);
@@ -292,6 +295,55 @@ impl JoinedCorpus {
                     line: None,
                     fatal: true,
                 });
+            }
+        }
+    }
+
+    /// The lengths of joined sequences in the first part.
+    fn first_lengths(&self, rows: &[Row]) -> Vec<u32> {
+        let length = |&row: &Row| {
+            let (chunk, i) = self.row(0, row).expect("the first part has every sequence");
+            self.parts[0].indexed.index.lengths(chunk as usize).get(i as usize)
+        };
+        rows.iter().map(length).collect()
+    }
+
+    /// Brings the sequences of a part's columns, the last ones, to the length of the first part's sequence, where they
+    /// differ by no more than is tolerated. Those that differ by more are left out, with a fault.
+    fn fit(&self, part: &JoinedPart, tolerance: u32, rows: &[Row], wanted: &[Option<Row>], out: &mut Chunk) {
+        let lengths = self.first_lengths(rows);
+        let first = out.streams.len() - part.streams.len();
+        for number in 0..part.streams.len() {
+            let column = &mut out.streams[first + number];
+            let (mut differs, mut targets) = (false, lengths.clone());
+            for (i, &row) in (0..).zip(wanted) {
+                let (found, target) =
+                    (column.samples.range(i as usize).len() as u64, &mut targets[i as usize]);
+                let (Some((chunk, row)), 1..) = (row, found) else { continue };
+                differs |= found != u64::from(*target);
+                if found.abs_diff(u64::from(*target)) <= u64::from(tolerance) {
+                    continue;
+                }
+                let kind = DataErrorKind::LengthsDiffer { found, expected: *target, tolerance };
+                *target = found as u32;
+                let (resource, bytes) = part.indexed.corpus.span(chunk, row);
+                out.left_out.push(i);
+                out.faults.push(Fault {
+                    sequence: i,
+                    kind,
+                    stream: Some(part.first_stream + number as u16),
+                    resource: ResourceId(resource.0.saturating_add(part.first_resource)),
+                    offset: bytes.start,
+                    line: None,
+                    fatal: part.strict,
+                });
+            }
+            if differs {
+                let nothing = StreamColumn {
+                    samples: Offsets::Every(0),
+                    data: Data::Dense { values: Values::Ones(0) },
+                };
+                *column = fit(std::mem::replace(column, nothing), &targets, part.streams[number].0);
             }
         }
     }

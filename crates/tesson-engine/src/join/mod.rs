@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `part` | the deserializers of a source, and what they are together |
 //! | `corpus` | loading joined sequences |
+//! | `fit` | sequences whose length differs a little from that of the first deserializer's |
 //! | `gather` | sequences picked out of decoded chunks |
 //! | `hashed` | text keys as hashes |
 //! | `repeated` | samples that are repeated to the length of the first deserializer's sequence |
@@ -12,6 +13,7 @@
 //! so nothing else in the engine knows of joins.
 
 mod corpus;
+mod fit;
 mod gather;
 mod hashed;
 mod part;
@@ -91,6 +93,7 @@ pub(crate) fn index(
             first_stream,
             streams,
             repeated,
+            tolerance: part.facts().length_tolerance,
             strict: parts.is_strict(part),
         });
         first_stream += n_streams;
@@ -143,7 +146,7 @@ fn join(
     let secondary = |(i, keys): (usize, _)| {
         let part = &joined[i];
         let repeated = parts.list()[i].facts().repeated_keys;
-        Secondary { index: &part.indexed.index, keys, repeated }
+        Secondary { index: &part.indexed.index, keys, repeated, tolerance: part.tolerance }
     };
     let secondaries: Vec<_> = (1..).zip(&columns).map(secondary).collect();
     let definer = parts.list().iter().position(|part| part.facts().defines_size);

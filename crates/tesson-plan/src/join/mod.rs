@@ -39,6 +39,8 @@ pub struct Secondary<'a> {
     pub keys: &'a KeyColumns,
     /// Which sequence of a repeated key is the partner.
     pub repeated: RepeatedKeys,
+    /// Samples by which a sequence may differ in length from its partner in the first corpus and have its length.
+    pub tolerance: Option<u32>,
 }
 
 /// Joins corpora, chunk by chunk of the first one.
@@ -59,6 +61,7 @@ struct Partner<'a> {
     find: KeyLookup<'a>,
     /// Whether frames join frames.
     in_turn: bool,
+    tolerance: Option<u32>,
     /// What was found for the key before: the sequences that belong to it.
     run: Option<Range<u32>>,
     /// The chunk that the last partner was found in.
@@ -211,7 +214,8 @@ impl<'a> Joiner<'a> {
             let bytes: u64 = (0..s.index.n_chunks()).map(|c| s.index.chunk(c).bytes).sum();
             let mean = bytes / s.index.n_sequences().max(1);
             let in_turn = s.repeated == RepeatedKeys::InTurn;
-            Partner { index: s.index, find, in_turn, run: None, chunk: 0, mean, found: Vec::new() }
+            let (index, tolerance) = (s.index, s.tolerance);
+            Partner { index, find, in_turn, tolerance, run: None, chunk: 0, mean, found: Vec::new() }
         };
         let partners = secondaries.iter().map(partner).collect();
         let joined = Joined { report, ..Joined::default() };
@@ -264,7 +268,7 @@ impl<'a> Joiner<'a> {
             }
             let found = match &partner.run {
                 Some(run) if partner.in_turn => {
-                    let found = Some(run.start + frame).filter(|sequence| run.contains(sequence));
+                    let found = frame_of(run, frame, partner.tolerance);
                     let short = &mut self.joined.report.parts[part].short;
                     if found.is_none() && complete && short.is_none() {
                         *short = Some((key.to_key(), run.len() as u32));
@@ -275,7 +279,9 @@ impl<'a> Joiner<'a> {
             };
             match found {
                 Some(sequence) if self.definer.is_none_or(|d| d == part + 1) => {
-                    counted = counted.max(partner.length(sequence.into()));
+                    let own = partner.length(sequence.into());
+                    let fits = partner.tolerance.is_some_and(|most| own.abs_diff(length) <= most);
+                    counted = counted.max(if fits { length } else { own });
                 }
                 Some(_) => {}
                 None => {
@@ -303,6 +309,12 @@ impl<'a> Joiner<'a> {
         self.joined.index.seal();
         self.joined
     }
+}
+
+/// Which of the sequences of an utterance joins a frame of the first corpus. The last one joins so many further frames.
+fn frame_of(run: &Range<u32>, frame: u32, tolerance: Option<u32>) -> Option<u32> {
+    let n = run.end - run.start;
+    (frame < n.saturating_add(tolerance.unwrap_or(0))).then(|| run.start + frame.min(n - 1))
 }
 
 impl Partner<'_> {

@@ -45,7 +45,7 @@ fn join(
 ) -> Joined {
     let indexes: Vec<Index> = corpora.iter().map(index_of).collect();
     let columns: Vec<KeyColumns> = corpora.iter().map(|c| columns_of(c, texts)).collect();
-    let secondary = |i: usize| Secondary { index: &indexes[i], keys: &columns[i], repeated };
+    let secondary = |i: usize| Secondary { index: &indexes[i], keys: &columns[i], repeated, tolerance: None };
     let secondaries: Vec<_> = (1..corpora.len()).map(secondary).collect();
     let mut joiner = Joiner::new(&indexes[0], &secondaries, definer, missing);
     for (i, chunk) in corpora[0].iter().enumerate() {
@@ -199,7 +199,7 @@ fn frames_join_frames_in_turn() {
     let mut columns = KeyColumns::new();
     others.into_iter().zip([4, 3]).for_each(|(keys, n)| columns.push(keys, n));
     let join = |repeated| {
-        let others = [Secondary { index: &secondary, keys: &columns, repeated }];
+        let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance: None }];
         let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
         keys.iter().zip(0..).for_each(|(keys, chunk)| joiner.push(chunk, keys));
         joiner.finish()
@@ -221,8 +221,40 @@ fn an_utterance_with_too_few_frames_is_named() {
     let (secondary, others) = frames_of(&[&[("a", 2), ("b", 2)]]);
     let mut columns = KeyColumns::new();
     others.into_iter().for_each(|keys| columns.push(keys, 4));
-    let others = [Secondary { index: &secondary, keys: &columns, repeated: RepeatedKeys::InTurn }];
-    let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
-    joiner.push(0, &keys[0]);
-    assert_eq!(joiner.finish().report.parts[0].short, Some((Key::Text("b".into()), 2)));
+    let join = |tolerance| {
+        let repeated = RepeatedKeys::InTurn;
+        let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance }];
+        let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
+        joiner.push(0, &keys[0]);
+        joiner.finish()
+    };
+    assert_eq!(join(None).report.parts[0].short, Some((Key::Text("b".into()), 2)));
+    // The last frame stands for those that are tolerated to be missing.
+    let joined = join(Some(1));
+    assert_eq!(joined.report.parts[0].short, None);
+    let partners: Vec<_> = rows_of(&joined, 2).iter().flatten().map(|row| row.2[0]).collect();
+    assert_eq!(partners, [0, 1, 2, 3, 3].map(Some));
+}
+
+#[test]
+fn a_tolerated_difference_does_not_count() {
+    let index = |lengths: &[u32]| {
+        let mut index = Index::new();
+        index.push(CompactLengths::new(lengths), 10);
+        index.seal();
+        index
+    };
+    let (primary, secondary) = (index(&[5, 5, 5, 5]), index(&[6, 4, 7, 2]));
+    let keys = Keys::Consecutive(0);
+    let mut columns = KeyColumns::new();
+    columns.push(keys.clone(), 4);
+    let count = |tolerance| {
+        let repeated = RepeatedKeys::First;
+        let others = [Secondary { index: &secondary, keys: &columns, repeated, tolerance }];
+        let mut joiner = Joiner::new(&primary, &others, None, MissingKeys::LeaveOut);
+        joiner.push(0, &keys);
+        let joined = joiner.finish();
+        (0..4).map(|i| joined.index.lengths(0).get(i)).collect::<Vec<_>>()
+    };
+    assert_eq!((count(None), count(Some(1))), (vec![6, 5, 7, 5], vec![5, 5, 7, 5]));
 }
