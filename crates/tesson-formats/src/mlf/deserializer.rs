@@ -44,6 +44,7 @@ impl Labels {
         facts.max_errors = options.max_errors;
         facts.defines_size = options.defines_size;
         facts.needs_another_first = true;
+        facts.length_tolerance = options.tolerance;
         facts.looks_at_named = matches!(options.files, LabelFiles::InFile(_));
         if options.table.frame_mode {
             facts.repeated_keys = RepeatedKeys::InTurn;

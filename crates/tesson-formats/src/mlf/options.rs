@@ -52,6 +52,13 @@ const LABEL_TYPE: OptionSpec = OptionSpec::optional(
 );
 const TYPE: OptionSpec = OptionSpec::optional("type", OptionKind::Text, "The same as `labelType`.");
 
+const LENGTH_TOLERANCE: OptionSpec = OptionSpec::optional(
+    "lengthTolerance",
+    OptionKind::Whole,
+    "Frames by which labels may be longer or shorter than the first deserializer's sequence: they are cut, or the last \
+     one is repeated; a larger difference is a fault. Without it any lengths are delivered.",
+);
+
 /// One entry of `input` of text files.
 static TEXT_STREAM: OptionTable = OptionTable(&[
     FILE,
@@ -65,6 +72,7 @@ static TEXT_STREAM: OptionTable = OptionTable(&[
     ),
     PHONE_BOUNDARIES,
     DEFINES_SIZE,
+    LENGTH_TOLERANCE,
     OptionSpec::with_default(
         "framePeriod",
         OptionKind::Whole,
@@ -91,6 +99,7 @@ static BINARY_STREAM: OptionTable = OptionTable(&[
     DIM,
     PHONE_BOUNDARIES,
     DEFINES_SIZE,
+    LENGTH_TOLERANCE,
     CACHE_INDEX,
     LABEL_TYPE,
     TYPE,
@@ -141,6 +150,8 @@ pub(super) struct MlfOptions {
     pub(super) table: TableRules,
     pub(super) element: Element,
     pub(super) max_errors: u64,
+    /// Frames by which labels may be longer or shorter than what they join.
+    pub(super) tolerance: Option<u32>,
 }
 
 impl MlfOptions {
@@ -172,6 +183,7 @@ impl MlfOptions {
             },
             element: defaults.element,
             max_errors: defaults.max_errors,
+            tolerance: stream.whole_if_given("lengthTolerance")?.map(|k| k.min(u32::MAX.into()) as u32),
         })
     }
 
@@ -191,6 +203,9 @@ impl MlfOptions {
         }
         if self.times.period != DEFAULT_PERIOD {
             identity = identity.field("period", self.times.period);
+        }
+        if let Some(tolerance) = self.tolerance {
+            identity = identity.field("tolerance", tolerance);
         }
         identity.text()
     }
@@ -275,6 +290,9 @@ pub(super) fn describe(
     section.push("dim", Value::Whole(resolved.dim.into()));
     section.push("phoneBoundaries", Value::Bool(resolved.phone_boundaries));
     section.push("definesMBSize", Value::Bool(resolved.defines_size));
+    if let Some(tolerance) = resolved.tolerance {
+        section.push("lengthTolerance", Value::Whole(tolerance.into()));
+    }
     // The reference has neither of these: they are said where they are given.
     if resolved.encoding == Encoding::Text && stream.given("framePeriod").is_some() {
         section.push("framePeriod", Value::Whole(stream.whole("framePeriod")?.into()));

@@ -70,6 +70,9 @@ class HTKMLFDeserializer(_Labels):
         The stream of labels: its `shape` is the number of classes, its `mlf` the label file or a list of them.
     phoneBoundaries : bool
         Whether the first frame of each line of the file has the value 2 instead of 1.
+    length_tolerance : int, optional
+        Frames by which labels may be longer or shorter than the sequence that they join: they are cut, or the last one is
+        repeated; a larger difference is a fault. By default any lengths are delivered.
     chunk_size_in_bytes : int, optional
         Bytes of a label file in a chunk. Default 67108864.
     frame_period : int, optional
@@ -95,6 +98,7 @@ class HTKMLFDeserializer(_Labels):
         streams: Mapping[str, StreamDef],
         phoneBoundaries: bool = False,
         *,
+        length_tolerance: int | None = None,
         chunk_size_in_bytes: int | None = None,
         frame_period: int | None = None,
         time_unit: Literal["auto", "100ns", "frames"] | None = None,
@@ -106,6 +110,7 @@ class HTKMLFDeserializer(_Labels):
             {
                 "labelMappingFile": optional_text_of(label_mapping_file),
                 "phoneBoundaries": phoneBoundaries,
+                "lengthTolerance": length_tolerance,
                 "framePeriod": frame_period,
                 "timeUnit": time_unit,
             },
@@ -124,6 +129,9 @@ class HTKMLFBinaryDeserializer(_Labels):
         The stream of labels: its `shape` is the number of classes, its `mlf` the label file or a list of them.
     phoneBoundaries : bool
         Whether the first frame of each run of the file has the value 2 instead of 1.
+    length_tolerance : int, optional
+        Frames by which labels may be longer or shorter than the sequence that they join: they are cut, or the last one is
+        repeated; a larger difference is a fault. By default any lengths are delivered.
     chunk_size_in_bytes : int, optional
         Bytes of a label file in a chunk. Default 67108864.
     verbosity : int, optional
@@ -142,8 +150,9 @@ class HTKMLFBinaryDeserializer(_Labels):
         streams: Mapping[str, StreamDef],
         phoneBoundaries: bool = False,
         *,
+        length_tolerance: int | None = None,
         chunk_size_in_bytes: int | None = None,
         verbosity: int | None = None,
     ) -> None:
         options = {"chunk_size_in_bytes": chunk_size_in_bytes, "verbosity": verbosity}
-        super().__init__(streams, options, {"phoneBoundaries": phoneBoundaries})
+        super().__init__(streams, options, {"phoneBoundaries": phoneBoundaries, "lengthTolerance": length_tolerance})

@@ -179,3 +179,27 @@ fn frames_have_the_labels_of_their_utterance_in_turn() {
     assert_eq!(keys, ["x", "y", "z"]);
     assert_eq!(found, [[(0, 1.0)], [(2, 1.0)], [(3, 1.0)]]);
 }
+
+#[test]
+fn labels_of_a_few_frames_more_or_less_fit() {
+    let text = LABELS
+        .replace("200000 400000 aa", "200000 500000 aa")
+        .replace("0 100000 bb\n", "0 200000 bb\n")
+        .replace("100000 300000 sil\n", "");
+    let lengths = |stream: &str, options: &str| {
+        let (keys, found) = all(&text, &format!(r#""mlfFile": "l"{stream}"#), options)?;
+        Ok::<_, Error>(keys.into_iter().zip(found.iter().map(Vec::len)).collect::<Vec<_>>())
+    };
+    let expected =
+        |lengths: [usize; 3]| ["x", "y", "z"].map(String::from).into_iter().zip(lengths).collect::<Vec<_>>();
+    assert_eq!(lengths("", "").unwrap(), expected([5, 2, 1]));
+    assert_eq!(lengths(r#", "lengthTolerance": 1"#, "").unwrap(), expected([4, 3, 1]));
+    let Error::Data(e) = lengths(r#", "lengthTolerance": 0"#, "").unwrap_err() else {
+        panic!("lengths differ")
+    };
+    assert_eq!((e.code(), e.at().offset, e.stream()), ("data.lengths-differ", 8, Some("l")));
+    let two = lengths(r#", "lengthTolerance": 0"#, r#", "maxErrors": 2"#).unwrap();
+    assert_eq!(two, [("z".to_owned(), 1)]);
+    let (_, found) = all(&text, r#""mlfFile": "l", "lengthTolerance": 1"#, "").unwrap();
+    assert_eq!(found[1], [(2, 1.0); 3]);
+}
