@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tesson::store::{FakeStore, InjectedFault, MemoryStore, Store};
 use tesson::{Layout, Minibatch, Samples, Source, SourceConfig, config};
 
-use crate::{binary, marked, pictures, prepared, user};
+use crate::{binary, marked, pictures, prepared, speech, user};
 
 /// The name of the only file.
 pub const FILE: &str = "corpus.ctf";
@@ -126,6 +126,33 @@ pub const BASE64: &str = concat!(
     "}]"
 );
 
+/// As [`JOINED`]: features of speech, the dense stream of the text with frames on either side.
+pub const FEATURES: &str = r#""deserializers": [{"type": "HTKFeatureDeserializer", "input": {
+    "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;
+
+/// As [`FEATURES`], each frame a sequence.
+pub const FRAMES: &str = r#""frameMode": true, "deserializers": [{"type": "HTKFeatureDeserializer", "input": {
+    "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;
+
+/// As [`FEATURES`], joined to the same from the last to the first, without frames on either side.
+pub const FEATURES_JOINED: &str = r#""deserializers": [{"type": "HTKFeatureDeserializer", "input": {
+    "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}},
+    {"type": "HTKFeatureDeserializer", "input": {
+    "x2": {"scpFile": "reversed.scp", "dim": 2, "chunkSizeInFrames": 70}}}]"#;
+
+/// As [`FEATURES_JOINED`], frame by frame.
+pub const FRAMES_JOINED: &str = r#""frameMode": true, "deserializers": [{"type": "HTKFeatureDeserializer", "input": {
+    "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}},
+    {"type": "HTKFeatureDeserializer", "input": {
+    "x2": {"scpFile": "reversed.scp", "dim": 2, "chunkSizeInFrames": 70}}}]"#;
+
+/// As [`TRUNCATED`], of features.
+pub const FEATURES_TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
+    {"type": "HTKFeatureDeserializer", "input": {
+        "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}},
+    {"type": "HTKFeatureDeserializer", "input": {
+        "x2": {"scpFile": "reversed.scp", "dim": 2, "chunkSizeInFrames": 70}}}]"#;
+
 /// Bytes of a chunk.
 pub const CHUNK_BYTES: usize = 1024;
 
@@ -225,11 +252,11 @@ pub fn files(text: &str) -> [(&'static str, Vec<u8>); 5] {
     ]
 }
 
-/// A store with the [`files`] of a text, the [shards](prepared::shards) of a dataset, and pictures.
+/// A store with the [`files`] of a text, the [shards](prepared::shards) of a dataset, pictures, and features of speech.
 pub fn store(text: &str) -> Arc<dyn Store> {
     let files =
         files(text).into_iter().fold(MemoryStore::new(), |store, (name, bytes)| store.with(name, bytes));
-    let others = prepared::shards(text).into_iter().chain(pictures::files());
+    let others = prepared::shards(text).into_iter().chain(pictures::files()).chain(speech::files(&lengths()));
     Arc::new(others.fold(files, |store, (name, bytes)| store.with(&name, bytes)))
 }
 

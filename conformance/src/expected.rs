@@ -154,10 +154,12 @@ enum Deviation {
     /// "… when the reference would fail, so every picture fits every target."
     FitsEveryTarget,
     /// "Tesson skips blank lines." "Tesson reads the whole file, …" "Tesson tries the other byte order …, and reads this file."
+    /// "Tesson separates columns at runs of blanks and tabs and reads this utterance."
     ReadsFeatures,
     /// "Tesson sees that dim is already the full dimension (the documented meaning) and gives 6 values."
     FirstValues(usize),
-    /// "Tesson refuses all three lines, naming file and line."
+    /// "Tesson refuses all three lines, naming file and line." "Tesson refuses the utterance (error, or left out under
+    /// maxErrors): …"
     RefusesLines,
 }
 
@@ -183,11 +185,12 @@ impl Deviation {
         } else if has("Tesson skips blank lines")
             || has("Tesson reads the whole file")
             || has("Tesson tries the other byte order")
+            || has("Tesson separates columns at runs of blanks and tabs and reads this utterance")
         {
             Some(Deviation::ReadsFeatures)
         } else if has("dim is already the full dimension") {
             Some(Deviation::FirstValues(sentence.split_whitespace().find_map(number)?))
-        } else if has("Tesson refuses all three lines") {
+        } else if has("Tesson refuses all three lines") || has("Tesson refuses the utterance") {
             Some(Deviation::RefusesLines)
         } else {
             let known = [
@@ -199,6 +202,7 @@ impl Deviation {
                 "Tesson accepts the same lines but reports",
                 "Tesson sets multiViewCrop itself",
                 "Tesson refuses a truncated picture",
+                "The reference process dies; Tesson reports an error",
             ];
             known.into_iter().any(has).then_some(Deviation::AsRecorded)
         }

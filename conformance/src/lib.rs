@@ -24,7 +24,7 @@ pub mod prepared;
 mod reader;
 mod records;
 mod rust_api;
-mod speech;
+pub mod speech;
 mod tables;
 pub mod tfds;
 mod user;

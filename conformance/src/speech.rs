@@ -1,27 +1,71 @@
-//! Features of speech read plainly, for cases whose sentences say that Tesson reads what the reference refuses: whole
-//! utterances of big-endian files without qualifiers, in one minibatch.
+//! Features of speech: as a corpus of archives, and read plainly, for cases whose sentences say that Tesson reads what the
+//! reference refuses: whole utterances of big-endian files without qualifiers, in one minibatch.
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 
 use serde_json::{Value, json};
 
 use crate::Case;
 
-/// The answers to a case of one stream that is read to the end in one minibatch.
+/// The answers to a case of features, and perhaps of labels, that is read to the end in one minibatch.
 ///
 /// # Errors
 /// What is not read here.
 pub(crate) fn plainly_read(case: &Case) -> Result<Vec<Value>, String> {
-    let input = case.deserializers().first().and_then(|d| d["input"].as_object());
-    let (name, stream) = input.and_then(|input| input.iter().next()).ok_or("no stream")?;
+    let stream_of = |d: &Value| {
+        let (name, stream) = d["input"].as_object()?.iter().next()?;
+        Some((name.clone(), stream.clone()))
+    };
+    let [features, labels @ ..] = case.deserializers() else { return Err("no deserializer".into()) };
+    let (name, stream) = stream_of(features).ok_or("no stream")?;
+    let labels = labels.first().and_then(stream_of);
+    let classes = labels.as_ref().map(|(_, stream)| classes_of(case, stream)).transpose()?;
     let script = stream["scpFile"].as_str().ok_or("no script file")?;
     let lines = fs::read_to_string(case.dir.join(script)).map_err(|e| e.to_string())?;
     let full = lines.lines().filter(|line| !line.trim().is_empty());
-    let sequences = full.map(|line| utterance(case, line)).collect::<Result<Vec<_>, _>>()?;
-    let samples: usize = sequences.iter().map(Vec::len).sum();
-    let stream =
-        json!({"numberOfSequences": sequences.len(), "numberOfSamples": samples, "sequences": sequences});
-    Ok(vec![json!({"sweepEnd": true, "streams": {name: stream}}), json!({"end": true})])
+    let key = |line: &str| {
+        let name = line.split('=').next().unwrap_or_default();
+        name.rsplit_once('.').map_or(name, |(key, _)| key).to_owned()
+    };
+    let is_labelled = |line: &&str| classes.as_ref().is_none_or(|classes| classes.contains_key(&key(line)));
+    let full: Vec<&str> = full.filter(is_labelled).collect();
+    let frames = full.iter().map(|line| utterance(case, line)).collect::<Result<Vec<_>, _>>()?;
+    let mut streams = serde_json::Map::from_iter([(name, stream_of_sequences(&json!(frames)))]);
+    if let (Some((name, _)), Some(classes)) = (labels, &classes) {
+        let of_frames: Vec<&Vec<Value>> = full.iter().map(|line| &classes[&key(line)]).collect();
+        streams.insert(name, stream_of_sequences(&json!(of_frames)));
+    }
+    Ok(vec![json!({"sweepEnd": true, "streams": streams}), json!({"end": true})])
+}
+
+fn stream_of_sequences(sequences: &Value) -> Value {
+    let lengths = sequences.as_array().into_iter().flatten().filter_map(|s| Some(s.as_array()?.len()));
+    let (n, samples) = (lengths.clone().count(), lengths.sum::<usize>());
+    json!({"numberOfSequences": n, "numberOfSamples": samples, "sequences": sequences})
+}
+
+/// The classes of each frame of all utterances of a master label file with times.
+fn classes_of(case: &Case, stream: &Value) -> Result<BTreeMap<String, Vec<Value>>, String> {
+    let read = |option: &str| {
+        let file = stream[option].as_str().ok_or("no file")?;
+        fs::read_to_string(case.dir.join(file)).map_err(|e| e.to_string())
+    };
+    let (states, labels) = (read("labelMappingFile")?, read("mlfFile")?);
+    let (mut utterances, mut last) = (BTreeMap::new(), String::new());
+    for line in labels.lines().skip(1) {
+        if let Some(name) = line.strip_prefix('"') {
+            last = name.split('.').next().unwrap_or_default().to_owned();
+        }
+        let columns: Vec<&str> = line.split_whitespace().collect();
+        let [start, end, state] = columns[..] else { continue };
+        let frame = |time: &str| time.parse::<usize>().map(|time| time / 100_000).map_err(|e| e.to_string());
+        let class = states.lines().position(|name| name == state).ok_or("no such state")?;
+        let frames = (frame(start)?..frame(end)?).map(|_| json!([[class, 1]]));
+        utterances.entry(last.clone()).or_insert_with(Vec::new).extend(frames);
+    }
+    Ok(utterances)
 }
 
 /// The frames that a line lists: `name=file[first,last]`, or a file.
@@ -51,4 +95,78 @@ pub(crate) fn with_first_values(mut lines: Vec<Value>, n: usize) -> Vec<Value> {
         }
     }
     lines
+}
+
+/// Utterances in an archive.
+const IN_ARCHIVE: usize = 12;
+
+/// The list of the corpus.
+pub const LIST: &str = "features.scp";
+
+/// How the values of an archive are stored.
+#[derive(Clone, Copy)]
+enum Form {
+    Big,
+    Little,
+    /// As 16-bit numbers and what scales them.
+    Compressed,
+}
+
+/// An archive of frames of two values.
+fn archive(frames: &[[f32; 2]], form: Form) -> Vec<u8> {
+    let is_little = matches!(form, Form::Little);
+    let mut bytes = Vec::new();
+    let mut put = |big: &[u8]| match is_little {
+        true => bytes.extend(big.iter().rev()),
+        false => bytes.extend(big),
+    };
+    let (count, size, kind) = match form {
+        Form::Compressed => (frames.len() as u32 + 4, 4u16, 9u16 | 0o2000),
+        _ => (frames.len() as u32, 8, 9),
+    };
+    put(&count.to_be_bytes());
+    put(&100_000u32.to_be_bytes());
+    put(&size.to_be_bytes());
+    put(&kind.to_be_bytes());
+    if let Form::Compressed = form {
+        [0.5f32, 2.0, 3.0, 0.0].iter().for_each(|x| put(&x.to_be_bytes()));
+        frames.iter().flatten().for_each(|x| put(&(*x as i16).to_be_bytes()));
+    } else {
+        frames.iter().flatten().for_each(|x| put(&x.to_be_bytes()));
+    }
+    bytes
+}
+
+/// The corpus of these lengths as archives of each form, [`LIST`] that lists them, and `reversed.scp` that lists them from the
+/// last to the first, with one more. Utterance `i` has the key `3 · i`.
+pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
+    let (mut files, mut lines) = (Vec::new(), Vec::new());
+    for (number, lengths) in lengths.chunks(IN_ARCHIVE).enumerate() {
+        let (mut frames, name) = (Vec::new(), format!("{number}.htk"));
+        for (i, &length) in (IN_ARCHIVE * number..).zip(lengths) {
+            lines.push(format!(
+                "{}={name}[{},{}]\n",
+                3 * i,
+                frames.len(),
+                frames.len() + length as usize - 1
+            ));
+            frames.extend((0..length).map(|t| [(100 * i) as f32 + t as f32, -(t as f32)]));
+        }
+        files.push((name, archive(&frames, [Form::Big, Form::Compressed, Form::Little][number % 3])));
+    }
+    files.push((LIST.into(), lines.concat().into_bytes()));
+    let others = lines.iter().rev().cloned().chain(["1=0.htk[0,0]\n".to_owned()]);
+    files.push(("reversed.scp".into(), others.collect::<String>().into_bytes()));
+    files
+}
+
+/// One archive of the whole corpus, and the list of it.
+pub fn one_archive(lengths: &[u32]) -> (Vec<u8>, Vec<u8>) {
+    let (mut frames, mut list) = (Vec::new(), String::new());
+    for (i, &length) in lengths.iter().enumerate() {
+        writeln!(list, "{i}=all.htk[{},{}]", frames.len(), frames.len() + length as usize - 1)
+            .expect("strings take everything");
+        frames.extend((0..length).map(|t| [(100 * i) as f32 + t as f32, -(t as f32)]));
+    }
+    (archive(&frames, Form::Big), list.into_bytes())
 }

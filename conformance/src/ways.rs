@@ -7,8 +7,8 @@ use tesson::store::Store;
 
 use crate::corpus::{
     self, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
-    FAULTY_ROWS_JOINED, JOINED, LOCAL, MAP, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, SEVERAL,
-    TRUNCATED, config, rest,
+    FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED, JOINED, LOCAL,
+    MAP, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, SEVERAL, TRUNCATED, config, rest,
 };
 
 /// The orders, as options of a source; and joins and formats, which are options here too.
@@ -46,6 +46,19 @@ pub static PICTURE_ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
         r#""randomize": "global", "randomizationSeed": 5"#,
     ];
     [MAP, BASE64].iter().flat_map(|pictures| orders.map(|order| format!("{pictures}, {order}"))).collect()
+});
+
+/// Orders of features of speech.
+pub static SPEECH_ORDERS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let orders = [
+        r#""randomize": false"#,
+        r#""randomizationWindow": 150, "sampleBasedRandomizationWindow": true, "randomizationSeed": 9"#,
+        r#""randomize": "global", "randomizationSeed": 5"#,
+    ];
+    [FEATURES, FEATURES_JOINED]
+        .iter()
+        .flat_map(|speech| orders.map(|order| format!("{speech}, {order}")))
+        .collect()
 });
 
 /// Pictures with CNTK's draws, which depend on all minibatches before: no state can be restored, and the shares of several
@@ -112,6 +125,16 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         format!(r#"{BAD_MAP}, "randomizationWindow": 40, "sharing": "position""#),
         format!(r#"{BYTES}, "randomizationWindow": 40"#),
     ];
+    let speech = SPEECH_ORDERS.iter().cloned();
+    let other_speech = [
+        format!(r#"{FRAMES}, "randomize": false"#),
+        format!(r#"{FRAMES}, "randomizationWindow": 4, "randomizationSeed": 3"#),
+        format!(r#"{FRAMES}, "randomize": "global", "sharing": "position""#),
+        format!(r#"{FRAMES_JOINED}, "randomize": false"#),
+        format!(r#"{FRAMES_JOINED}, "randomizationWindow": 300, "sampleBasedRandomizationWindow": true"#),
+        format!(r#"{FEATURES_TRUNCATED}, "randomizationWindow": 4, "sharing": "position""#),
+        format!(r#"{FEATURES_TRUNCATED}, "randomize": false, "rightSplice": 2"#),
+    ];
     let whole = whole.iter().map(|order| order.to_string());
     let others = several
         .chain(faulty)
@@ -122,7 +145,9 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         .chain(binary)
         .chain(prepared)
         .chain(pictures)
-        .chain(other_pictures);
+        .chain(other_pictures)
+        .chain(speech)
+        .chain(other_speech);
     ORDERS.iter().cloned().chain(others).collect()
 });
 
@@ -141,6 +166,11 @@ pub fn label(way: &str) -> String {
         (PREPARED, "prepared"),
         (PREPARED_TRUNCATED, "prepared truncated"),
         (PREPARED_JOINED, "prepared joined"),
+        (FEATURES, "features"),
+        (FEATURES_JOINED, "features joined"),
+        (FEATURES_TRUNCATED, "features truncated"),
+        (FRAMES, "frames"),
+        (FRAMES_JOINED, "frames joined"),
         (MAP, "map"),
         (BYTES, "bytes"),
         (BAD_MAP, "bad map"),

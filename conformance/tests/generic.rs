@@ -17,8 +17,8 @@ use tesson::files::Existing;
 use tesson::{Demand, Element, Key, ResumeState, Source};
 use tesson_conformance::corpus::{self, Delivered, TRUNCATED, config, dawdling, rest};
 use tesson_conformance::ways::{
-    DRAWS_OF_CNTK, LITTLE_MEMORY, ORDERS, PICTURE_ORDERS, PREPARED_ORDERS, WAYS, all_keys, busy,
-    corpus_store, ending, keys, label, open, plainly, sorted,
+    DRAWS_OF_CNTK, LITTLE_MEMORY, ORDERS, PICTURE_ORDERS, PREPARED_ORDERS, SPEECH_ORDERS, WAYS, all_keys,
+    busy, corpus_store, ending, keys, label, open, plainly, sorted,
 };
 
 /// A statement about the corpus read in one way.
@@ -59,6 +59,7 @@ fn main() {
         .chain(DRAWS_OF_CNTK.iter().flat_map(|way| each(way, &of_all[..4])))
         .chain(pictures().flat_map(|way| each(way, of_pictures)))
         .chain(PICTURE_ORDERS.iter().flat_map(|way| each(way, &of_orders[2..])))
+        .chain(SPEECH_ORDERS.iter().flat_map(|way| each(way, &of_orders[2..])))
         .chain(WAYS.iter().flat_map(|way| each(way, of_all)))
         .chain(ORDERS.iter().flat_map(|way| each(way, of_orders)))
         .chain(PREPARED_ORDERS.iter().flat_map(|way| each(way, &of_orders[4..])))

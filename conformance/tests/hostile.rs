@@ -8,7 +8,7 @@ mod counting;
 use counting::{alone, peak};
 use proptest::prelude::*;
 use tesson::{Error, Source, config, store::MemoryStore};
-use tesson_conformance::{binary, corpus, entry, prepared};
+use tesson_conformance::{binary, corpus, entry, prepared, speech};
 
 /// What sources may hold in these tests.
 const LIMIT: usize = 2 << 20;
@@ -173,6 +173,19 @@ fn check_binary(bytes: &[u8]) -> Vec<Result<usize, String>> {
     check_orders(&store, r#"{"type": "CNTKBinaryFormatDeserializer", "file": "f.cbf"}"#)
 }
 
+/// Reads a list of features and the archive that it lists in two orders, as utterances.
+fn check_features(list: &[u8], archive: &[u8]) -> Vec<Result<usize, String>> {
+    let store = MemoryStore::new().with("all.scp", list.to_vec()).with("all.htk", archive.to_vec());
+    let deserializer = r#"{"type": "HTKFeatureDeserializer",
+        "input": {"x": {"scpFile": "all.scp", "dim": 2, "contextWindow": "2:1", "chunkSizeInFrames": 100}}}"#;
+    check_orders(&store, deserializer)
+}
+
+/// The good archive of features and its list.
+fn good_features() -> (Vec<u8>, Vec<u8>) {
+    speech::one_archive(&corpus::lengths())
+}
+
 /// Reads what a deserializer has in two orders, within the limit.
 fn check_orders(store: &MemoryStore, deserializer: &str) -> Vec<Result<usize, String>> {
     let read = |randomize: bool| {
@@ -229,6 +242,16 @@ const FORMATS: &[Format] = &[
         name: "prepared-array-record",
         good: || prepared::array_record(&prepared::examples(&corpus::text(&corpus::lengths()))),
         check: |bytes| check_prepared(prepared::ARRAY_RECORD_FOLDER, bytes),
+    },
+    Format {
+        name: "htk-list",
+        good: || good_features().1,
+        check: |bytes| check_features(bytes, &good_features().0),
+    },
+    Format {
+        name: "htk-archive",
+        good: || good_features().0,
+        check: |bytes| check_features(&good_features().1, bytes),
     },
     Format { name: "image-map", good: good_map, check: |bytes| check_pictures("ImageDeserializer", bytes) },
     Format {

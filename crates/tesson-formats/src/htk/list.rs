@@ -311,7 +311,7 @@ impl ListReader<'_> {
         let (mut bytes, mut offset, mut line) = (Vec::new(), 0, 0);
         while offset < size {
             // What is left of the piece before begins this one.
-            let (keep, end) = (bytes.len(), size.min(offset + READ_AT_ONCE));
+            let (keep, end) = (bytes.len(), size.min(offset + READ_AT_ONCE.min(fetch.largest())));
             fetch.read_after(id, offset..end, keep, &mut bytes)?;
             hash.update(&bytes[keep..]);
             let mut start = 0;

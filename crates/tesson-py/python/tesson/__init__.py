@@ -15,7 +15,8 @@ from . import transforms
 from ._tesson import __version__
 from .config import resolve_config
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
-from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UnavailableError, UsageError
+from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
+from .feature_deserializers import HTKFeatureDeserializer
 from .image_deserializers import Base64ImageDeserializer, ImageDeserializer
 from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer
 from .minibatch import Layout, Minibatch, MinibatchData
@@ -31,7 +32,6 @@ from .source import (
 from .streams import StreamConfiguration, StreamDef, StreamDefs, StreamInformation, Streams
 from .text_format import sequence_to_cntk_text_format
 from .transforming import UserTransform
-from .unavailable import HTKFeatureDeserializer
 from .user import UserDeserializer
 from .user_source import UserMinibatchSource
 
@@ -63,7 +63,6 @@ __all__ = [
     "Streams",
     "TFDSDeserializer",
     "TessonError",
-    "UnavailableError",
     "UsageError",
     "UserDeserializer",
     "UserMinibatchSource",

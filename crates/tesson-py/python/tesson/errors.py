@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-__all__ = ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError", "UnavailableError", "UsageError"]
+__all__ = ["ConfigError", "DataError", "ResumeError", "StoreError", "TessonError", "UsageError"]
 
 
 class TessonError(Exception):
@@ -177,19 +177,6 @@ class StoreError(TessonError, OSError):
     def __reduce__(self) -> tuple[object, ...]:
         # OSError keeps errno outside of the instance's dictionary, where pickle would not find it.
         return partial(StoreError, errno=self.errno), self.args, vars(self)
-
-
-class UnavailableError(TessonError, NotImplementedError):
-    """A name of CNTK's that scripts import, and that Tesson does not implement yet. The message says what to use instead.
-
-    Examples
-    --------
-    >>> from tesson import HTKFeatureDeserializer
-    >>> HTKFeatureDeserializer({})
-    Traceback (most recent call last):
-        ...
-    tesson.errors.UnavailableError: HTKFeatureDeserializer is not available yet: ...
-    """
 
 
 class UsageError(TessonError, ValueError):

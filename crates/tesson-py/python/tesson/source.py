@@ -684,7 +684,9 @@ def _parts(deserializers: Any) -> list[Deserializer | UserDeserializer]:
     """The deserializers of a source. A custom one need not be a :class:`UserDeserializer`, only look like it."""
     is_list = isinstance(deserializers, Iterable) and not isinstance(deserializers, (str, bytes, os.PathLike))
     one = isinstance(deserializers, Deserializer) or hasattr(deserializers, "get_chunk") or not is_list
-    parts = [deserializers] if one else list(deserializers)
+    given = [deserializers] if one else list(deserializers)
+    # Several streams of features are as many deserializers.
+    parts = [part for several in given for part in getattr(several, "parts", [several])]
     for part in parts:
         if isinstance(part, type):
             raise TypeError(f"found the class {part.__name__}, expected a deserializer: {part.__name__}(…)")

@@ -38,17 +38,17 @@ class StreamDef:
         what the functions of :mod:`tesson.transforms` give.
     context : tuple of int, optional
         Frames before and after each frame of speech. Like `scp`, `broadcast` and `max_sequence_length` it is for
-        the deserializers of HTK files, which are not available yet; others ignore it.
+        :class:`HTKFeatureDeserializer`; others ignore it.
     scp : str or list of str, optional
-        Files of speech. Not available yet.
+        The script file of features of speech, or several of them.
     mlf : str or list of str, optional
         Of :class:`HTKMLFDeserializer` and :class:`HTKMLFBinaryDeserializer`: the label files.
     broadcast : bool, optional
-        Whether an utterance of one frame is repeated for each sample of its sequence. Not available yet.
+        Whether an utterance of one frame is repeated for each sample of its sequence.
     defines_mb_size : bool
         Whether the samples of this stream alone are counted for the size of minibatches.
     max_sequence_length : int
-        Longer utterances are left out. Not available yet.
+        Longer utterances are left out; 65535, the default, leaves none out.
     dtype : dtype, optional
         Of pictures alone: ``uint8`` delivers them in 8 bits, if no transform makes floats of them; by default the type of
         the source.

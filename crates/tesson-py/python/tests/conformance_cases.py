@@ -30,6 +30,8 @@ KNOWN = (
     "CNTKTextFormatDeserializer",
     "CNTKTextFormatReader",
     "HTKFeatureDeserializer",
+    "HTKMLFBinaryDeserializer",
+    "HTKMLFDeserializer",
     "ImageDeserializer",
     "UserDeserializer",
 )
@@ -41,6 +43,7 @@ AS_RECORDED = (
     "Tesson accepts the same lines but reports",
     "Tesson sets multiViewCrop itself",
     "Tesson refuses a truncated picture",
+    "The reference process dies; Tesson reports an error",
     "only an engine compatible with the reference, if built, must reproduce these draws",
 )
 #: What a sentence says where a value of a picture may be another one.
@@ -177,13 +180,15 @@ def deviate(
         return [{"error": "the pipeline cannot be built"}]
     # "Tesson skips blank lines." "Tesson reads the whole file, the frame count coming from its header; …" "Tesson tries the other
     # byte order when the guessed one gives an impossible header, and reads this file."
-    if any(phrase in sentence for phrase in ("skips blank lines", "reads the whole file", "tries the other byte order")):
+    # "Tesson separates columns at runs of blanks and tabs and reads this utterance."
+    reads = ("skips blank lines", "reads the whole file", "tries the other byte order", "columns at runs of blanks and tabs")
+    if any(phrase in sentence for phrase in reads):
         return features(case)
     # "Tesson sees that dim is already the full dimension (the documented meaning) and gives 6 values."
     if full := re.search(r"dim is already the full dimension .* gives (\w+) values", sentence):
         return [first_values(line, number(full[1])) for line in recorded]
-    # "Tesson refuses all three lines, naming file and line."
-    if "Tesson refuses all three lines" in sentence:
+    # "Tesson refuses all three lines, naming file and line." "Tesson refuses the utterance (error, or left out under maxErrors): …"
+    if "Tesson refuses all three lines" in sentence or "Tesson refuses the utterance" in sentence:
         return [{"error": "lines are refused"}]
     # These differ in pictures, which are compared when they are found.
     if ONE_OFF in sentence or FITS in sentence:
@@ -195,18 +200,38 @@ def deviate(
 
 
 def features(case: Case) -> list[Line]:
-    """The lines of a case of one stream of features that one minibatch holds: big-endian files without qualifiers."""
-    ((name, given),) = case.json["source"]["deserializers"][0]["input"].items()
-    sequences = []
+    """The lines of a case of features, and perhaps of labels, that one minibatch holds: big-endian files without qualifiers."""
+    first, *others = (d["input"] for d in case.json["source"]["deserializers"])
+    ((name, given),) = first.items()
+    sequences, classes = [], []
+    all_classes = classes_of(case, *others[0].values()) if others else None
     for line in filter(str.strip, (case.folder / given["scpFile"]).read_text().splitlines()):
+        key = line.partition("=")[0].rpartition(".")[0]
+        if all_classes is not None:
+            if key not in all_classes:
+                continue
+            classes.append(all_classes[key])
         file, *ends = re.fullmatch(r"(?:.*=)?([^\[]*)(?:\[(\d+),(\d+)\])?", line).groups()  # type: ignore[union-attr]
         data = (case.folder / file).read_bytes()
         frames = np.frombuffer(data[12:], ">f4").reshape(-1, int.from_bytes(data[8:10]) // 4)
         first, last = map(int, ends) if ends[0] is not None else (0, len(frames) - 1)
         sequences.append(frames[first : last + 1].tolist())
-    samples = sum(map(len, sequences))
-    stream = {"numberOfSequences": len(sequences), "numberOfSamples": samples, "sequences": sequences}
-    return [{"sweepEnd": True, "streams": {name: stream}}, {"end": True}]
+    streams = {name: sequences} | {label: classes for other in others for label in other}
+    stream = {n: {"numberOfSequences": len(s), "numberOfSamples": sum(map(len, s)), "sequences": s} for n, s in streams.items()}
+    return [{"sweepEnd": True, "streams": stream}, {"end": True}]
+
+
+def classes_of(case: Case, given: Line) -> dict[str, list[Any]]:
+    """The classes of each frame of all utterances of a master label file with times."""
+    states = (case.folder / given["labelMappingFile"]).read_text().splitlines()
+    classes: dict[str, list[Any]] = {}
+    for line in (case.folder / given["mlfFile"]).read_text().splitlines()[1:]:
+        if line.startswith('"'):
+            last = classes.setdefault(line[1:].partition(".")[0], [])
+        elif len(columns := line.split()) == 3:
+            frames = int(columns[1]) // 100000 - int(columns[0]) // 100000
+            last += [[[states.index(columns[2]), 1]]] * frames
+    return classes
 
 
 def first_values(line: Line, n: int) -> Line:

@@ -25,7 +25,6 @@ from tesson import (
     StreamDef,
     StreamDefs,
     StreamInformation,
-    UnavailableError,
     UserDeserializer,
     UserMinibatchSource,
     resolve_config,
@@ -190,20 +189,6 @@ def test_a_resolved_configuration_says_that_it_is_truncated() -> None:
     for options, expected in [({"truncationLength": 20}, True), ({}, False), ({"truncated": False, "truncationLength": 20}, False)]:
         (reader,) = resolve_config(json.dumps(config | options))["readers"].values()
         assert reader["truncated"] is expected, options
-
-
-@pytest.mark.parametrize(
-    ("name", "instead"),
-    [
-        ("HTKFeatureDeserializer", "CTFDeserializer"),
-    ],
-)
-def test_what_is_not_available_yet_says_what_is(name: str, instead: str) -> None:
-    maker = getattr(tesson, name)
-    assert getattr(tesson.io, name) is maker
-    assert maker.__doc__.startswith("Not available yet")
-    with pytest.raises(UnavailableError, match=f"{name} is not available yet: .*{instead}"):
-        maker("map.txt", StreamDefs(x=StreamDef("image", transforms=[])))
 
 
 @pytest.mark.parametrize("name", ["color", "crop", "mean", "scale"])

@@ -16,6 +16,7 @@ from tesson import (
     ConfigError,
     CTFDeserializer,
     Deserializer,
+    HTKFeatureDeserializer,
     HTKMLFBinaryDeserializer,
     HTKMLFDeserializer,
     ImageDeserializer,
@@ -182,3 +183,40 @@ def test_a_stream_that_is_none_of_labels_is_refused(stream: StreamDef, what: str
         HTKMLFDeserializer(None, StreamDefs(l=stream))
     with pytest.raises(ConfigError, match="found 2 streams, expected one of labels"):
         HTKMLFBinaryDeserializer(StreamDefs(a=stream, b=stream))
+
+
+def test_a_stream_of_features_is_spelt_as_in_cntk() -> None:
+    stream = StreamDef(
+        shape=33, scp="a.scp", context=(5, 3), broadcast=True, defines_mb_size=True, max_sequence_length=800
+    )
+    deserializer = HTKFeatureDeserializer({"x": stream}, prefix_path_in_scp="p", byte_order="big", allow_kinds=["LPC"])
+    assert deserializer.config == {
+        "type": "HTKFeatureDeserializer",
+        "byteOrder": "big",
+        "allowKinds": ["LPC"],
+        "input": {
+            "x": {
+                "scpFile": "a.scp", "dim": 33, "contextWindow": [5, 3], "prefixPathInSCP": "p",
+                "expandToUtterance": True, "definesMBSize": True, "maxSequenceSize": 800,
+            }
+        },
+    }
+    assert eval(repr(deserializer)).config == deserializer.config
+
+
+def test_several_streams_of_features_are_as_many_deserializers() -> None:
+    streams = StreamDefs(x=StreamDef(shape=3, scp=["a", "b"]), y=StreamDef(shape=4, scp="c"))
+    deserializer = HTKFeatureDeserializer(streams, root="r")
+    assert [part.config for part in deserializer.parts] == [
+        {"type": "HTKFeatureDeserializer", "root": "r", "input": {"x": {"scpFile": ["a", "b"], "dim": 3}}},
+        {"type": "HTKFeatureDeserializer", "root": "r", "input": {"y": {"scpFile": "c", "dim": 4}}},
+    ]
+    with pytest.raises(ConfigError, match="2 streams are as many deserializers"):
+        deserializer.config
+
+
+def test_a_stream_of_features_lacks_nothing_and_has_nothing_of_others() -> None:
+    with pytest.raises(ConfigError, match="streams.x.scp: it is missing"):
+        HTKFeatureDeserializer({"x": StreamDef(shape=3)})
+    with pytest.raises(ConfigError, match="streams.x.field: a stream of features has none"):
+        HTKFeatureDeserializer({"x": StreamDef("x", shape=3, scp="a")})
