@@ -146,6 +146,18 @@ pub const FRAMES_JOINED: &str = r#""frameMode": true, "deserializers": [{"type":
     {"type": "HTKFeatureDeserializer", "input": {
     "x2": {"scpFile": "reversed.scp", "dim": 2, "chunkSizeInFrames": 70}}}]"#;
 
+/// As [`FEATURES`], with labels.
+pub const LABELLED: &str = r#""deserializers": [{"type": "HTKFeatureDeserializer", "input": {
+    "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}},
+    {"type": "HTKMLFDeserializer", "chunkSizeInBytes": 500, "input": {
+    "y": {"mlfFile": "labels.mlf", "dim": 10, "phoneBoundaries": true}}}]"#;
+
+/// As [`FRAMES`], with labels in CNTK's binary form.
+pub const FRAMES_LABELLED: &str = r#""frameMode": true, "deserializers": [{"type": "HTKFeatureDeserializer", "input": {
+    "x": {"scpFile": "features.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}},
+    {"type": "HTKMLFBinaryDeserializer", "chunkSizeInBytes": 500, "input": {
+    "y": {"mlfFile": "labels.bin", "dim": 10}}}]"#;
+
 /// As [`TRUNCATED`], of features.
 pub const FEATURES_TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
     {"type": "HTKFeatureDeserializer", "input": {

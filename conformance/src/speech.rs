@@ -157,7 +157,48 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
     files.push((LIST.into(), lines.concat().into_bytes()));
     let others = lines.iter().rev().cloned().chain(["1=0.htk[0,0]\n".to_owned()]);
     files.push(("reversed.scp".into(), others.collect::<String>().into_bytes()));
+    files.push(("labels.mlf".into(), labels(lengths, 3)));
+    files.push(("labels.bin".into(), binary_labels(lengths, 3)));
     files
+}
+
+/// The runs of the labels of an utterance: a class and its frames.
+fn runs(i: usize, length: u32) -> Vec<(u16, u32)> {
+    let class = (i % 10) as u16;
+    if length == 1 { vec![(class, 1)] } else { vec![(class, 1), (9 - class, length - 1)] }
+}
+
+/// A master label file of the corpus; the key of utterance `i` is `step · i`.
+pub fn labels(lengths: &[u32], step: usize) -> Vec<u8> {
+    let mut text = "#!MLF!#\n".to_owned();
+    for (i, &length) in lengths.iter().enumerate() {
+        write!(text, "\"*/{}.lab\"\n", step * i).expect("strings take everything");
+        let mut start = 0;
+        for (class, frames) in runs(i, length) {
+            let end = start + frames;
+            writeln!(text, "{start}00000 {end}00000 s {class}").expect("strings take everything");
+            start = end;
+        }
+        text.push_str(".\n");
+    }
+    text.into_bytes()
+}
+
+/// The same in CNTK's binary form.
+pub fn binary_labels(lengths: &[u32], step: usize) -> Vec<u8> {
+    let mut bytes = b"MLF\x02\0".to_vec();
+    for (i, &length) in lengths.iter().enumerate() {
+        let (key, runs) = ((step * i).to_string(), runs(i, length));
+        bytes.extend((key.len() as u16).to_le_bytes());
+        bytes.extend(key.as_bytes());
+        bytes.extend(length.to_le_bytes());
+        bytes.extend((runs.len() as u16).to_le_bytes());
+        for (class, frames) in runs {
+            bytes.extend(class.to_le_bytes());
+            bytes.extend((frames as u16).to_le_bytes());
+        }
+    }
+    bytes
 }
 
 /// One archive of the whole corpus, and the list of it.

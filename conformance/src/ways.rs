@@ -7,8 +7,9 @@ use tesson::store::Store;
 
 use crate::corpus::{
     self, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
-    FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED, JOINED, LOCAL,
-    MAP, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, SEVERAL, TRUNCATED, config, rest,
+    FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED,
+    FRAMES_LABELLED, JOINED, LABELLED, LOCAL, MAP, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, SEVERAL,
+    TRUNCATED, config, rest,
 };
 
 /// The orders, as options of a source; and joins and formats, which are options here too.
@@ -132,6 +133,11 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         format!(r#"{FRAMES}, "randomize": "global", "sharing": "position""#),
         format!(r#"{FRAMES_JOINED}, "randomize": false"#),
         format!(r#"{FRAMES_JOINED}, "randomizationWindow": 300, "sampleBasedRandomizationWindow": true"#),
+        format!(r#"{LABELLED}, "randomize": false"#),
+        format!(r#"{LABELLED}, "randomizationWindow": 4, "randomizationSeed": 3"#),
+        format!(r#"{LABELLED}, "randomize": "global", "sharing": "position""#),
+        format!(r#"{FRAMES_LABELLED}, "randomize": false"#),
+        format!(r#"{FRAMES_LABELLED}, "randomizationWindow": 4, "randomizationSeed": 3"#),
         format!(r#"{FEATURES_TRUNCATED}, "randomizationWindow": 4, "sharing": "position""#),
         format!(r#"{FEATURES_TRUNCATED}, "randomize": false, "rightSplice": 2"#),
     ];
@@ -171,6 +177,8 @@ pub fn label(way: &str) -> String {
         (FEATURES_TRUNCATED, "features truncated"),
         (FRAMES, "frames"),
         (FRAMES_JOINED, "frames joined"),
+        (LABELLED, "labelled"),
+        (FRAMES_LABELLED, "frames labelled"),
         (MAP, "map"),
         (BYTES, "bytes"),
         (BAD_MAP, "bad map"),

@@ -89,6 +89,19 @@ fn a_file_cut_short_anywhere_is_an_answer() {
 }
 
 #[test]
+fn labels_of_any_number_of_frames_take_no_memory_of_that_size() {
+    let _alone = alone();
+    for frames in ["400000000000", "99999", "400000000000000", "1e300"] {
+        let good = String::from_utf8(speech::labels(&corpus::lengths(), 1)).expect("labels are text");
+        let line = format!("\"*/7.lab\"\n0 {frames} s 1\n");
+        let bytes = good.replace("\"*/7.lab\"\n", &format!("{line}.\n\"lost\"\n"));
+        for answer in check_labels("HTKMLFDeserializer", bytes.as_bytes()) {
+            assert!(frames == "99999" || answer.is_err_and(|e| e.contains("labels:")), "{frames}");
+        }
+    }
+}
+
+#[test]
 fn a_row_larger_than_memory_is_refused() {
     let _alone = alone();
     let one_row =
@@ -181,6 +194,19 @@ fn check_features(list: &[u8], archive: &[u8]) -> Vec<Result<usize, String>> {
     check_orders(&store, deserializer)
 }
 
+/// Reads labels beside good features in two orders, within the limit.
+fn check_labels(kind: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
+    let (archive, list) = good_features();
+    let store =
+        MemoryStore::new().with("all.scp", list).with("all.htk", archive).with("labels", bytes.to_vec());
+    let features = r#"{"type": "HTKFeatureDeserializer",
+        "input": {"x": {"scpFile": "all.scp", "dim": 2, "chunkSizeInFrames": 100}}}"#;
+    let labels = format!(
+        r#"{{"type": "{kind}", "chunkSizeInBytes": 700, "input": {{"y": {{"mlfFile": "labels", "dim": 10}}}}}}"#
+    );
+    check_orders(&store, &format!("{features}, {labels}"))
+}
+
 /// The good archive of features and its list.
 fn good_features() -> (Vec<u8>, Vec<u8>) {
     speech::one_archive(&corpus::lengths())
@@ -252,6 +278,16 @@ const FORMATS: &[Format] = &[
         name: "htk-archive",
         good: || good_features().0,
         check: |bytes| check_features(&good_features().1, bytes),
+    },
+    Format {
+        name: "mlf",
+        good: || speech::labels(&corpus::lengths(), 1),
+        check: |bytes| check_labels("HTKMLFDeserializer", bytes),
+    },
+    Format {
+        name: "mlf-binary",
+        good: || speech::binary_labels(&corpus::lengths(), 1),
+        check: |bytes| check_labels("HTKMLFBinaryDeserializer", bytes),
     },
     Format { name: "image-map", good: good_map, check: |bytes| check_pictures("ImageDeserializer", bytes) },
     Format {
