@@ -12,12 +12,16 @@ struct Counting;
 static NOW: AtomicUsize = AtomicUsize::new(0);
 static PEAK: AtomicUsize = AtomicUsize::new(0);
 static TOTAL: AtomicUsize = AtomicUsize::new(0);
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+static LARGEST: AtomicUsize = AtomicUsize::new(0);
 
 // SAFETY: every call goes to the system's allocator unchanged; only numbers are kept beside it. Measured reason: there
 // is no other way to see what is allocated.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         TOTAL.fetch_add(layout.size(), Ordering::Relaxed);
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        LARGEST.fetch_max(layout.size(), Ordering::Relaxed);
         PEAK.fetch_max(NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps to the contract of `alloc`, which is passed on.
         unsafe { System.alloc(layout) }
@@ -52,4 +56,12 @@ pub(crate) fn total<T>(job: impl FnOnce() -> T) -> (T, usize) {
     let before = TOTAL.load(Ordering::Relaxed);
     let answer = job();
     (answer, TOTAL.load(Ordering::Relaxed) - before)
+}
+
+/// How often `job` allocates, and the most at once, in bytes.
+pub(crate) fn calls(job: impl FnOnce()) -> (usize, usize) {
+    let before = CALLS.load(Ordering::Relaxed);
+    LARGEST.store(0, Ordering::Relaxed);
+    job();
+    (CALLS.load(Ordering::Relaxed) - before, LARGEST.load(Ordering::Relaxed))
 }

@@ -66,12 +66,13 @@ impl Info<'_> {
             let (padded, packed) = (100.0 * padding.padded, 100.0 * padding.packed);
             format!("{padded:.1} % of {}, {packed:.1} % with sequences side by side", self.padding.size())
         };
+        let stored = bytes(index).map_or(String::new(), |bytes| format!("{} in storage, ", size(bytes)));
         pairs.extend([
             ("chunks", count(index.n_chunks() as u64)),
             ("sequences", count(index.n_sequences())),
             ("samples", format!("{} a sweep", count(index.n_samples()))),
             ("lengths", format!("{min} to {}, {mean:.1} on average", counted(max.into(), "sample"))),
-            ("bytes", format!("{} in storage, {} of index in memory", size(bytes(index)), size(self.memory))),
+            ("bytes", format!("{stored}{} of index in memory", size(self.memory))),
             ("padding", shares(without)),
         ]);
         if let Some((_, padding)) = with {
@@ -143,8 +144,9 @@ fn describe(stream: &StreamInfo) -> String {
     format!("{} {form} {} {}", stream.name, stream.shape, stream.element.name())
 }
 
-fn bytes(index: &Index) -> u64 {
-    (0..index.n_chunks()).map(|c| index.chunk(c).bytes).sum()
+/// The size of the data in storage, where it is known.
+fn bytes(index: &Index) -> Option<u64> {
+    (!index.assumes_bytes()).then(|| (0..index.n_chunks()).map(|c| index.chunk(c).bytes).sum())
 }
 
 /// Counted lengths of sequences, in samples.

@@ -36,6 +36,7 @@ pub struct Index {
     n_sequences: u64,
     n_samples: u64,
     complete: bool,
+    assumes_bytes: bool,
 }
 
 impl Index {
@@ -52,6 +53,16 @@ impl Index {
         self.n_sequences += lengths.len() as u64;
         self.n_samples += lengths.sum(0..lengths.len());
         self.lengths.push(lengths);
+    }
+
+    /// Says that sizes of chunks in storage are assumed: what they consist of has not been looked at.
+    pub fn assume_bytes(&mut self) {
+        self.assumes_bytes = true;
+    }
+
+    /// Whether sizes of chunks in storage are assumed.
+    pub fn assumes_bytes(&self) -> bool {
+        self.assumes_bytes
     }
 
     /// Says that there are no more chunks.

@@ -60,3 +60,36 @@ pub(crate) fn note_jpeg(file: &[u8], warnings: &mut tesson_core::DecodeWarnings)
         JpegDecoding::Simd | JpegDecoding::Absent => {}
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tesson_core::DecodeWarnings;
+
+    use super::*;
+
+    #[test]
+    fn what_is_slow_or_different_is_said() {
+        let said = |decoding: JpegDecoding, words: &[&str]| {
+            let text = decoding.to_string();
+            assert!(words.iter().all(|word| text.contains(word)), "{text}");
+        };
+        said(JpegDecoding::Simd, &["with SIMD"]);
+        said(JpegDecoding::Plain, &["without SIMD", "`nasm` was missing"]);
+        said(JpegDecoding::Rust, &["feature `pure-rust`", "pixels differ"]);
+        said(JpegDecoding::Absent, &["not decoded", "without the feature `codecs`"]);
+    }
+
+    #[test]
+    fn jpegs_that_are_decoded_slowly_or_differently_are_counted_and_nothing_else() {
+        let mut warnings = DecodeWarnings::default();
+        note_jpeg(b"\x89PNG", &mut warnings);
+        assert_eq!(warnings, DecodeWarnings::default());
+        note_jpeg(&[0xff, 0xd8, 0xff, 0xe0], &mut warnings);
+        let expected = match jpeg_decoding() {
+            JpegDecoding::Plain => (1, 0),
+            JpegDecoding::Rust => (0, 1),
+            JpegDecoding::Simd | JpegDecoding::Absent => (0, 0),
+        };
+        assert_eq!((warnings.plain_jpegs, warnings.rust_jpegs), expected);
+    }
+}

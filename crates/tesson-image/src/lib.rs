@@ -1,7 +1,7 @@
 //! Pictures: from files to pixels with TensorFlow's values ([`decode`]) or OpenCV's ([`imdecode`]) and back ([`encode`]), and
 //! transforms of pixels ([`transform`]).
 //!
-//! The options of a transform and what they mean are a file here and a line of [`TRANSFORMS`]; what it does to pixels is the
+//! The options of a transform and what they mean are a file here and a word of [`TRANSFORMS`]; what it does to pixels is the
 //! file of the same name in [`transform`].
 
 #![forbid(unsafe_code)]
@@ -27,23 +27,24 @@ pub mod transform;
 mod transpose;
 
 pub use jpeg_decoding::{JpegDecoding, jpeg_decoding};
+use picture_transforms::StepFn;
 use tesson_core::TransformFormat;
 
-/// Every transform of this crate.
-pub static TRANSFORMS: &[&TransformFormat] = &[
-    &decoder::FORMAT,
-    &decode_image::FORMAT,
-    &crop::FORMAT,
-    &random_resized_crop::FORMAT,
-    &horizontal_flip::FORMAT,
-    &scale::FORMAT,
-    &color::FORMAT,
-    &mean::FORMAT,
-    &normalize::FORMAT,
-    &intensity::FORMAT,
-    &transpose::FORMAT,
-    &cast::FORMAT,
-];
+/// Lists the transforms: those that decode, and those of pixels, each of which has a step of a pipeline.
+macro_rules! transforms {
+    (decoding: $($decoder:ident),+; of pixels: $($pixels:ident),+;) => {
+        /// Every transform of this crate.
+        pub static TRANSFORMS: &[&TransformFormat] = &[$(&$decoder::FORMAT,)+ $(&$pixels::FORMAT,)+];
+
+        /// The step of each transform of pixels.
+        static STEPS: &[(&TransformFormat, StepFn)] = &[$((&$pixels::FORMAT, $pixels::step),)+];
+    };
+}
+
+transforms! {
+    decoding: decoder, decode_image;
+    of pixels: crop, random_resized_crop, horizontal_flip, scale, color, mean, normalize, intensity, transpose, cast;
+}
 
 #[cfg(test)]
 mod tests {

@@ -15,9 +15,6 @@ use crate::transform::pipeline::{Pipeline, PipelineScratch, Step, StoreScratch};
 use crate::transform::random::Random;
 use crate::transform::view::{Size, View};
 use crate::transform::{Real, TransformFault};
-use crate::{
-    cast, color, crop, horizontal_flip, intensity, mean, normalize, random_resized_crop, scale, transpose,
-};
 
 /// A step, and everything that changes what it gives.
 pub(crate) struct NamedStep {
@@ -26,21 +23,7 @@ pub(crate) struct NamedStep {
 }
 
 /// Makes the step of a transform from its options.
-type StepFn = fn(&Options<'_>, &ReadFile<'_>) -> Result<NamedStep, Error>;
-
-/// The step of each transform of pictures.
-static STEPS: &[(&TransformFormat, StepFn)] = &[
-    (&crop::FORMAT, crop::step),
-    (&random_resized_crop::FORMAT, random_resized_crop::step),
-    (&horizontal_flip::FORMAT, horizontal_flip::step),
-    (&scale::FORMAT, scale::step),
-    (&color::FORMAT, color::step),
-    (&mean::FORMAT, mean::step),
-    (&normalize::FORMAT, normalize::step),
-    (&intensity::FORMAT, intensity::step),
-    (&transpose::FORMAT, transpose::step),
-    (&cast::FORMAT, cast::step),
-];
+pub(crate) type StepFn = fn(&Options<'_>, &ReadFile<'_>) -> Result<NamedStep, Error>;
 
 /// Makes one transform of several that follow each other.
 pub(crate) fn open(
@@ -49,8 +32,10 @@ pub(crate) fn open(
 ) -> Result<Arc<dyn Transform>, Error> {
     let (mut steps, mut seeds, mut identities) = (Vec::new(), Vec::new(), Vec::new());
     for (format, options) in transforms {
-        let (_, step) =
-            STEPS.iter().find(|(known, _)| known.name == format.name).expect("every format has a step");
+        let (_, step) = crate::STEPS
+            .iter()
+            .find(|(known, _)| known.name == format.name)
+            .expect("every format has a step");
         let NamedStep { step, identity } = step(options, read)?;
         steps.push(step);
         identities.push(identity.text());

@@ -313,3 +313,15 @@ impl ConvertArgs {
         if self.force { Existing::Replace } else { Existing::Keep }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_long_version_says_how_jpeg_is_decoded() {
+        let (version, decoding) = LONG_VERSION.split_once('\n').expect("two lines");
+        assert_eq!(version, env!("CARGO_PKG_VERSION"));
+        assert_eq!(decoding, tesson::kernels::jpeg_decoding().describe());
+    }
+}

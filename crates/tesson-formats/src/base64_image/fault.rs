@@ -38,3 +38,10 @@ tesson_core::error_kinds! {
 }
 
 impl FormatFaults for Base64ImageFault {}
+
+impl Base64ImageFault {
+    /// Whether a label is at fault.
+    pub(super) fn is_of_label(&self) -> bool {
+        matches!(self, Base64ImageFault::BadLabel { .. } | Base64ImageFault::LabelOutOfRange { .. })
+    }
+}

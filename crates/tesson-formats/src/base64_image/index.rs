@@ -1,7 +1,7 @@
 //! Finding the lines of a file: where each picture lies, its key and its label.
 
 use tesson_core::{
-    CompactLengths, DataError, DataErrorKind, Defects, Error, Fetch, Index, Keys, LOOKAHEAD, Location,
+    CompactLengths, DataError, DataErrorKind, Defects, Error, Fetch, Index, Key, Keys, LOOKAHEAD, Location,
     ResourceId,
 };
 
@@ -98,7 +98,10 @@ pub(super) fn read(
                 if begin == 0 { content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content) } else { content };
             let first = begin + (n - content.len()) as u64;
             if let Err(fault) = reader.line(content, first, line) {
-                defects.report(DataError::new(fault, at(begin, line)))?;
+                let labels = options.pictures.labels().filter(|_| fault.is_of_label());
+                let stream = labels.map(|labels| labels.name.clone());
+                let key = stream.as_ref().map(|_| reader.key_of(content, line));
+                defects.report(DataError::new(fault, at(begin, line)).within(stream, key))?;
             }
             taken += n;
             searched = 0;
@@ -125,6 +128,14 @@ pub(super) fn read(
 }
 
 impl Reader<'_> {
+    /// The key of a line; `number` counts from 0.
+    fn key_of(&self, line: &[u8], number: u32) -> Key {
+        match line.split(|&byte| byte == b'\t').next() {
+            Some(key) if self.with_keys == Some(true) => Key::Text(lossy(key)),
+            _ => Key::Number(number.into()),
+        }
+    }
+
     /// Takes in a line that begins at a byte of the file; `number` counts from 0.
     fn line(&mut self, line: &[u8], begin: u64, number: u32) -> Result<(), Base64ImageFault> {
         if line.trim_ascii().is_empty() {

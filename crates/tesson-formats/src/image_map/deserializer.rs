@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use tesson_core::{
     CompactLengths, DataError, DataErrorKind, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
-    Indexed, Keys, ListedAt, Listing, Location, Parallelism, ResourceId, Shape, StreamMismatch,
+    Indexed, Key, Keys, ListedAt, Listing, Location, Parallelism, ResourceId, Shape, StreamMismatch,
     StreamingDecoder,
 };
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -111,8 +111,11 @@ impl Deserializer for ImageMap {
         let rules = TextRules { with_labels: labels.is_some(), comments: self.options.comments };
         let mut defects = Vec::new();
         let mut on = |at: LineStart, line: Result<Line<'_>, ImageMapFault>| {
-            if let Err(fault) = line.and_then(|line| reader.push(&line, at)) {
-                defects.push((at.offset, at.line, fault));
+            let pushed = line
+                .map_err(|fault| (None, fault))
+                .and_then(|line| reader.push(&line, at).map_err(|fault| (Some(key_of(&line, at)), fault)));
+            if let Err((key, fault)) = pushed {
+                defects.push((at.offset, at.line, key, fault));
             }
         };
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
@@ -140,14 +143,16 @@ impl Deserializer for ImageMap {
         self.keys = keys.finish(self.options.pictures.numeric_keys);
         match labels.finish() {
             Ok(classes) => self.take_classes(classes, &mut pictures),
-            Err(fault) => defects.push((0, WHOLE, fault)),
+            Err(fault) => defects.push((0, WHOLE, None, fault)),
         }
         self.is_folder = format == MapFormat::Folder;
         self.pictures = Arc::new(pictures);
-        self.defects = defects
-            .into_iter()
-            .map(|(offset, number, fault)| DataError::new(fault, self.at(offset, number)))
-            .collect();
+        let labels = self.options.pictures.labels().map(|labels| &labels.name);
+        let error = |(offset, number, key, fault): (usize, u32, Option<Key>, ImageMapFault)| {
+            let stream = labels.filter(|_| fault.is_of_label()).cloned();
+            DataError::new(fault, self.at(offset, number)).within(stream, key)
+        };
+        self.defects = defects.into_iter().map(error).collect();
         Ok(())
     }
 
@@ -165,6 +170,7 @@ impl Deserializer for ImageMap {
         for _ in 0..self.pictures.len() * copies as usize {
             index.push(CompactLengths::new(&[1]), BYTES_OF_A_PICTURE);
         }
+        index.assume_bytes();
         index.seal();
         let corpus = MapCorpus::new(self.pictures.clone(), self.keys.clone(), copies, &self.options.pictures);
         Ok(Indexed { index: Arc::new(index), corpus: Arc::new(corpus) })
@@ -181,6 +187,11 @@ impl Deserializer for ImageMap {
     fn streaming(&self) -> Option<&dyn StreamingDecoder> {
         None
     }
+}
+
+/// The key of a line's picture.
+fn key_of(line: &Line<'_>, at: LineStart) -> Key {
+    line.key.as_deref().map_or(Key::Number(at.number), |key| Key::Text(lossy(key)))
 }
 
 /// A map on its way into columns.

@@ -93,3 +93,21 @@ tesson_core::error_kinds! {
 }
 
 impl FormatFaults for ImageMapFault {}
+
+impl ImageMapFault {
+    /// Whether a label is at fault.
+    pub(super) fn is_of_label(&self) -> bool {
+        use ImageMapFault::*;
+        matches!(
+            self,
+            NoLabel { .. }
+                | BadLabel { .. }
+                | TrailingText { .. }
+                | LabelOutOfRange { .. }
+                | MixedLabels { .. }
+                | EmptyLabel { .. }
+                | TooManyClasses { .. }
+                | NoClass { .. }
+        )
+    }
+}

@@ -17,6 +17,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from .errors import ConfigError
 from .keywords import suggests_arguments
 from .paths import AnyPath, optional_text_of, text_of
@@ -147,6 +149,8 @@ def color(
 ) -> dict[str, Any]:
     """Change brightness, contrast and saturation at random.
 
+    Radii are rounded to single precision, as CNTK's function does; configurations keep them as they are.
+
     Parameters
     ----------
     brightness_radius : float
@@ -160,9 +164,9 @@ def color(
     """
     return _section(
         "Color",
-        brightnessRadius=_unless(0, brightness_radius),
-        contrastRadius=_unless(0, contrast_radius),
-        saturationRadius=_unless(0, saturation_radius),
+        brightnessRadius=_unless(0, _single(brightness_radius)),
+        contrastRadius=_unless(0, _single(contrast_radius)),
+        saturationRadius=_unless(0, _single(saturation_radius)),
         seed=seed,
     )
 
@@ -326,6 +330,11 @@ def _section(kind: str, **options: Any) -> dict[str, Any]:
 def _unless(default: object, value: object) -> object:
     """A value, or None in the place of the default: a section holds what differs from it."""
     return None if value == default else value
+
+
+def _single(radius: float) -> float:
+    """A number in single precision."""
+    return float(np.float32(radius))
 
 
 def _listed(numbers: Any) -> Any:

@@ -326,6 +326,12 @@ def test_pictures_of_prepared_datasets_may_be_delivered_in_8_bits(files: Path) -
         read(TFDSDeserializer("pictures/1.0.0", StreamDefs(label=StreamDef(dtype="uint8")), split="train"))
 
 
+def test_radii_of_colors_are_in_single_precision_as_those_of_cntk() -> None:
+    single = float(np.float32(0.2))
+    assert single != 0.2
+    assert transforms.color(0.2, 0.5, 0) == {"type": "Color", "brightnessRadius": single, "contrastRadius": 0.5}
+
+
 def test_ten_views_are_ten_sequences() -> None:
     given = streams(transforms.crop(crop_type="MultiView10", crop_size=(2, 3)))
     assert read(ImageDeserializer("map.txt", given)).num_sequences == 30

@@ -72,9 +72,12 @@ fn a_folder_for_each_class_needs_no_map() {
     let without = open(&store, "u", "", "").map(|mut source| pictures(&mut source)).unwrap();
     assert_eq!(without, expected(&[(4, -1, "x.pgm")]));
     let error = refusal(open(&store, "t", "", "3"));
-    assert!(error.starts_with("t (byte 0): found 4 classes by name, expected `labelDim`, 3"), "{error}");
+    assert!(
+        error.starts_with("t (byte 0): stream `y`: found 4 classes by name, expected `labelDim`, 3"),
+        "{error}"
+    );
     let error = refusal(open(&store, "u", "", "3"));
-    assert!(error.starts_with("u (byte 0): `x.pgm` lies beside the folders"), "{error}");
+    assert!(error.starts_with("u (byte 0): stream `y`: `x.pgm` lies beside the folders"), "{error}");
     let error = refusal(open(&store, "t/empty", "", "3"));
     assert!(error.starts_with("t/empty (byte 0): the folder has no pictures"), "{error}");
 }
@@ -127,7 +130,10 @@ fn maps_in_json_lines_have_fields_of_any_name() {
     let minibatch = open(&store, "map.txt", options, "5").unwrap().next_minibatch(2).unwrap().unwrap();
     assert_eq!(minibatch.keys().get(1), Key::Number(2), "the number of the line, from 0, as in CNTK's maps");
     let error = refusal(open(&store, "map.txt", options, "3"));
-    assert!(error.starts_with("map.txt:1 (byte 0): the label of `a.pgm` is 3"), "{error}");
+    assert!(
+        error.starts_with("map.txt:1 (byte 0): stream `y`, sequence 0: the label of `a.pgm` is 3"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -141,10 +147,14 @@ fn what_is_wrong_with_a_map_is_said_with_its_line() {
         (
             "m.csv",
             "path,label\na.pgm,1\na.pgm,cat\n",
-            "m.csv:3 (byte 19): the label is `cat`, and that of line 2",
+            "m.csv:3 (byte 19): stream `y`, sequence 1: the label is `cat`, and that of line 2",
         ),
         ("m.csv", "path,label\na.pgm\n", "m.csv:2 (byte 11): found 1 fields, expected 2"),
-        ("m.csv", "path,label\na.pgm,\n", "m.csv:2 (byte 11): the label of `a.pgm` is empty"),
+        (
+            "m.csv",
+            "path,label\na.pgm,\n",
+            "m.csv:2 (byte 11): stream `y`, sequence 0: the label of `a.pgm` is empty",
+        ),
         ("m.csv", "path,label\n", "m.csv:1 (byte 0): the file is empty"),
         ("m.ndjson", "{\"path\": \"a.pgm\"}\n", "m.ndjson:1 (byte 0): the object has no `label`"),
         ("m.JSONL", "{\"path\": \"a.pgm\",\n", "m.JSONL:1 (byte 0): the line is no JSON object"),

@@ -88,6 +88,9 @@ fn a_check_lists_every_bad_line_and_reading_refuses_the_first() {
     let store = store(&[("map.txt", map)]);
     let error = refusal(open(&store, "", r#""randomize": false"#));
     assert!(error.starts_with("map.txt:2 (byte 8): found one column"), "{error}");
+    let labels = self::store(&[("map.txt", "7\t0.ppm\t3\n8\t1.ppm\t10\n")]);
+    let error = refusal(open(&labels, "", r#""randomize": false"#));
+    assert!(error.contains("stream `classes`, sequence 8: the label of `1.ppm` is 10"), "{error}");
     let text = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt",
         "input": {"x": {"transforms": []}, "y": {"labelDim": 10}}}]}"#;
     let mut found = Vec::new();
@@ -292,7 +295,8 @@ fn lines_in_base64_that_cannot_be_told_apart_are_refused() {
         ("7\t1\tQUJD\n7\t2\tQUJD\n", "pictures.txt:2 (byte 9): the key `7` is that of line 1"),
         ("1\tQUJD\n1 QUJD\n", "pictures.txt:2 (byte 7): expected a label, a tab and a picture"),
         ("cat\tQUJD\n", "the label is `cat`"),
-        ("10\tQUJD\n", "the label is 10, expected one below `labelDim`, 10"),
+        ("10\tQUJD\n", "stream `classes`, sequence 0: the label is 10, expected one below `labelDim`, 10"),
+        ("7\t1\tQUJD\n8\t10\tQUJD\n", "stream `classes`, sequence 8: the label is 10"),
         ("\n", "the file is empty"),
     ] {
         let error = refusal(open_base64(text, ""));
