@@ -6,6 +6,7 @@
 mod convert;
 mod corpus;
 mod images;
+mod speech;
 mod tfds;
 
 use std::path::{Path, PathBuf};
@@ -76,8 +77,12 @@ fn run(args: &[String]) -> Result<(), Box<dyn std::error::Error>> {
         }
         ["tfds", rest @ ..] if tfds::run(rest)? => {}
         ["images", rest @ ..] if images::run(rest)? => {}
+        ["speech", rest @ ..] if speech::run(rest)? => {}
         _ => {
-            let usage = format!("{USAGE}\nprepared datasets:{}\npictures:{}", tfds::USAGE, images::USAGE);
+            let parts =
+                [("prepared datasets", tfds::USAGE), ("pictures", images::USAGE), ("speech", speech::USAGE)];
+            let parts = parts.map(|(what, usage)| format!("\n{what}:{usage}"));
+            let usage = format!("{USAGE}{}", parts.concat());
             return Err(usage.into());
         }
     }

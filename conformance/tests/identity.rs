@@ -122,6 +122,27 @@ fn options_of_prepared_datasets_keep_their_identity() {
 }
 
 #[test]
+fn options_of_features_keep_their_identity() {
+    let features = |options: &str| {
+        format!(
+            r#""deserializers": [{{"type": "HTKFeatureDeserializer", "input": {{
+                "x": {{"scpFile": "features.scp", "dim": 2, {options}}}}}}}]"#
+        )
+    };
+    check(&[
+        (features(r#""verify": "full""#), "2555b132ea1c600b"),
+        (features(r#""contextWindow": "1:2""#), "c123c6a5b4fe743c"),
+        (features(r#""contextWindow": 3"#), "97eeb11e94d6965d"),
+        (features(r#""maxSequenceSize": 3"#), "00b0a43c9a0b51ab"),
+        (features(r#""onDuplicate": "first""#), "51fae95c3da61543"),
+        (features(r#""chunkSizeInFrames": 60"#), "1d9d4248397c68da"),
+        (features(r#""allowKinds": "LPC""#), "fd8c8d6ae581792a"),
+        (features(r#""definesMBSize": true"#), "92338977ac8ddef0"),
+        (corpus::FRAMES.to_owned(), "c7ffdf25a15bdc14"),
+    ]);
+}
+
+#[test]
 fn options_of_the_source_keep_their_identity() {
     let x = ctf_x(r#""rules": "cntk""#);
     check(&[

@@ -67,6 +67,16 @@ impl Info<'_> {
             format!("{padded:.1} % of {}, {packed:.1} % with sequences side by side", self.padding.size())
         };
         let stored = bytes(index).map_or(String::new(), |bytes| format!("{} in storage, ", size(bytes)));
+        if let Some(Speech { hours, period_ms }) = self.speech(source) {
+            let frames = count(index.n_samples());
+            let utterances = if max == 1 {
+                String::new()
+            } else {
+                format!(" in {} utterances", count(index.n_sequences()))
+            };
+            pairs
+                .push(("speech", format!("{hours:.2} hours, {frames} frames of {period_ms} ms{utterances}")));
+        }
         pairs.extend([
             ("chunks", count(index.n_chunks() as u64)),
             ("sequences", count(index.n_sequences())),
@@ -102,7 +112,7 @@ impl Info<'_> {
             let parts: Vec<Value> = join.parts.iter().map(part).collect();
             json!({"sequences": join.sequences, "joined": join.joined, "parts": parts})
         });
-        json!({
+        let mut info = json!({
             "streams": source.streams().iter().map(stream).collect::<Vec<_>>(),
             "join": join,
             "chunks": self.index.n_chunks(),
@@ -112,8 +122,25 @@ impl Info<'_> {
             "bytes": bytes(self.index),
             "indexBytes": self.memory,
             "padding": self.padding.json(),
-        })
+        });
+        if let Some(speech) = self.speech(source) {
+            info["hours"] = json!(speech.hours);
+        }
+        info
     }
+
+    /// How long recordings are, if samples are frames of some.
+    fn speech(&self, source: &Source) -> Option<Speech> {
+        let period_ms = f64::from(source.frame_period()?) / 1e4;
+        Some(Speech { hours: self.index.n_samples() as f64 * period_ms / 3.6e6, period_ms })
+    }
+}
+
+/// Recordings of a sweep.
+struct Speech {
+    hours: f64,
+    /// From one frame to the next.
+    period_ms: f64,
 }
 
 /// The first few of some keys, for a line of text.

@@ -197,6 +197,8 @@ pub struct DeserializerFacts {
     pub composable: bool,
     /// Whether it only adds to the sequences of another deserializer, so that it cannot be the first one. By default false.
     pub needs_another_first: bool,
+    /// The time from one sample to the next, in units of 100 ns, where samples are frames of recordings. By default `None`.
+    pub frame_period: Option<u32>,
     /// How to get smaller chunks, in the imperative, for a corpus with fewer chunks than workers that share them; `None`, the
     /// default, where the format leaves no choice.
     pub smaller_chunks: Option<&'static str>,
@@ -230,6 +232,7 @@ impl DeserializerFacts {
             length_tolerance: None,
             composable: true,
             needs_another_first: false,
+            frame_period: None,
             smaller_chunks: None,
         }
     }

@@ -107,6 +107,12 @@ impl Source {
         !self.plan.order.is_local()
     }
 
+    /// The time from one sample to the next, in units of 100 ns, where the first deserializer's samples are frames of
+    /// recordings.
+    pub fn frame_period(&self) -> Option<u32> {
+        self.parts.primary().facts().frame_period
+    }
+
     /// What has been done so far.
     pub fn stats(&self) -> Stats {
         self.counters.read()

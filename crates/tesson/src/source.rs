@@ -188,6 +188,12 @@ impl Source {
         self.0.shares_a_timeline()
     }
 
+    /// The time from one sample to the next, in units of 100 ns, where the first deserializer's samples are frames of
+    /// recordings.
+    pub fn frame_period(&self) -> Option<u32> {
+        self.0.frame_period()
+    }
+
     /// Whether the data never end.
     pub fn is_endless(&self) -> bool {
         self.0.is_endless()

@@ -188,7 +188,7 @@ impl Transforms {
                 continue;
             }
             let copy = |i: usize| sources[items[i].held as usize].chunk.copy(items[i].row as usize);
-            let key = |i: usize| self.key(places[i].sweep, &keys.get(i), copy(i));
+            let key = |i: usize| self.key(places[i].sweep, key_hash(&keys.get(i)), copy(i));
             chain.apply(batch, draws.of_batch(stream, key), memory, pools).map_err(|(i, cause)| {
                 let chunk = places.get(i).map_or(0, |place| place.planned.chunk);
                 let kind = match chain.error_kind(cause) {
@@ -204,15 +204,8 @@ impl Transforms {
     }
 
     /// The key of the random numbers of a stream's first transform, but for its seed.
-    fn key(&self, sweep: u64, key: &Key, copy: u32) -> DrawKey {
-        DrawKey {
-            seed: self.seed,
-            transform_seed: 0,
-            step: 0,
-            copy: copy.into(),
-            sweep,
-            sequence: key_hash(key),
-        }
+    fn key(&self, sweep: u64, key_hash: u64, copy: u32) -> DrawKey {
+        DrawKey { seed: self.seed, transform_seed: 0, step: 0, copy: copy.into(), sweep, sequence: key_hash }
     }
 }
 

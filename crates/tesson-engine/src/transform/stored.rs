@@ -9,9 +9,10 @@ use tesson_plan::BatchSlot;
 
 use super::chain::{self, ChainMemory, Failure, FailureCause, Feed, Passage, Sink};
 use super::draws::StreamDraws;
-use super::{Chain, Transforms};
+use super::{Chain, Transforms, key_hash};
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
+use crate::fingerprint;
 use crate::minibatch::{Floats, Samples, StreamBatch};
 use crate::pack::{Item, Pools, Source};
 
@@ -131,9 +132,8 @@ impl Transforms {
         memory: &mut ChainMemory,
     ) -> Result<Option<Charge>, Error> {
         let row = item.row as usize;
-        let key = fault::key(item.row, source);
         let before = batches.streams.first().map_or(0, |batch| batch.lengths.len());
-        let first = self.key(place.sweep, &key, source.chunk.copy(row));
+        let first = self.key(place.sweep, row_hash(item.row, source), source.chunk.copy(row));
         let mut draws = if batches.are_dropped { StreamDraws::keyed() } else { self.draws.lock() };
         for batch in &mut batches.streams {
             let chain = &self.chains[batch.stream];
@@ -166,6 +166,7 @@ impl Transforms {
                 _ => None,
             };
             let decodes = origin.is_some() && matches!(failure.cause, FailureCause::Step(0, _));
+            let key = fault::key(item.row, source);
             let error = self.stored_error(stream, failure, (origin, place, key), source, resources)?;
             return match decodes {
                 true => Ok(Some(Charge { error, fatal: self.chains[stream].is_strict })),
@@ -195,6 +196,14 @@ impl Transforms {
             None => DataError::in_chunk(kind, self.deserializer, place.planned.chunk),
         };
         Ok(error.within(Some(chain.stored.name.clone()), Some(key)))
+    }
+}
+
+/// The hash of a sequence's key, without a copy of its text.
+fn row_hash(row: u32, source: &Source<'_>) -> u64 {
+    match source.chunk.keys.text(row as usize).map(str::from_utf8) {
+        Some(Ok(text)) => fingerprint::text(text),
+        _ => key_hash(&fault::key(row, source)),
     }
 }
 

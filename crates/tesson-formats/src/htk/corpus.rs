@@ -53,6 +53,9 @@ struct Piece {
     own: Vec<u32>,
 }
 
+/// What is called with a piece that has been read, its encoding, the bytes that scale its values, and its frames.
+type EachPiece<'a> = dyn FnMut(&Piece, Encoding, &[u8], &[u8]) + 'a;
+
 /// What a worker keeps.
 #[derive(Default)]
 struct Buffers {
@@ -113,7 +116,7 @@ impl HtkCorpus {
             self.encodings[file as usize].store(looked.header.encoding.byte(), Ordering::Relaxed);
             let check =
                 |i: usize| looked.check(kind, self.utterances.get(i), Verify::Header).map_err(|e| (i, e));
-            match of.map(check).collect::<Result<(), _>>() {
+            match of.clone().try_for_each(check) {
                 Ok(()) => Ok(()),
                 Err((i, found)) => trouble(i, found),
             }
@@ -174,14 +177,13 @@ impl HtkCorpus {
         (of.file, at(piece.frames.start)..at(piece.frames.end))
     }
 
-    /// Reads pieces, those that lie beside each other at once, and calls `each` with a piece, its encoding, the bytes that
-    /// scale its values, and its frames.
+    /// Reads pieces, those that lie beside each other at once, and calls `each` with them in order.
     fn read(
         &self,
         pieces: &[Piece],
         fetch: &dyn Fetch,
         buffers: &mut Buffers,
-        each: &mut dyn FnMut(&Piece, Encoding, &[u8], &[u8]),
+        each: &mut EachPiece<'_>,
     ) -> Result<(), Error> {
         let most = fetch.largest().min(READ_AT_ONCE);
         let mut next = 0;

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use tesson_core::{
     CompactLengths, DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
-    Indexed, Parallelism, RepeatedKeys, ResourceId, Storage, StreamInfo, StreamMismatch, StreamingDecoder,
+    Indexed, Location, Parallelism, RepeatedKeys, ResourceId, Storage, StreamInfo, StreamMismatch,
+    StreamingDecoder,
 };
 
 use super::FORMAT;
@@ -21,6 +22,8 @@ pub(super) struct Htk {
     options: HtkOptions,
     facts: DeserializerFacts,
     utterances: Arc<Utterances>,
+    /// How many the lists have.
+    n_listed: u64,
     /// Whether some are whole files, whose headers say how long they are.
     has_whole_files: bool,
     /// What is wrong with the lists.
@@ -51,6 +54,7 @@ impl Htk {
             options,
             facts,
             utterances: Arc::default(),
+            n_listed: 0,
             has_whole_files: false,
             defects: Vec::new(),
             first_error: None,
@@ -78,6 +82,7 @@ impl Htk {
         self.facts.looks_at_named = !utterances.is_empty();
         self.has_whole_files = (0..utterances.len()).any(|i| utterances.frames(i) == 0);
         self.defects = defects;
+        self.n_listed = utterances.len() as u64;
         self.utterances = match self.has_whole_files {
             // How long they are is known later.
             true => Arc::new(utterances),
@@ -158,16 +163,13 @@ impl Htk {
     /// Settles the window from what files hold.
     fn take_kind(&mut self, kind: FileKind, i: usize) {
         let window = self.options.window.resolve(self.options.dim, kind.values).unwrap_or_else(|| {
-            let window = match self.options.window {
-                super::window::GivenWindow::None => "not given".to_owned(),
-                super::window::GivenWindow::Single(n) => n.to_string(),
-                super::window::GivenWindow::Pair(left, right) => format!("{left}:{right}"),
-            };
+            let window = self.options.window.to_string();
             let fault = HtkFault::Dim { dim: self.options.dim, values: kind.values, window };
             self.defects.push(self.utterances.file_error(i, (0, fault), &self.facts));
             Window { left: 0, right: 0, values: kind.values }
         });
         self.set_window(window);
+        self.facts.frame_period = Some(kind.period).filter(|&period| period > 0);
         self.found = Some((kind, window));
     }
 
@@ -198,7 +200,7 @@ impl Htk {
                     if !defects.are_collected() {
                         return Err(self.error(&self.utterances, i, trouble));
                     }
-                    let fault = trouble.as_fault()?;
+                    let fault = trouble.into_fault()?;
                     defects.report(self.utterances.file_error(i, fault, &self.facts))?;
                 }
                 None => bad.push(i as u32),
@@ -264,11 +266,6 @@ impl Deserializer for Htk {
         defects: &mut Defects<'_>,
     ) -> Result<Indexed, Error> {
         self.defects.iter().try_for_each(|defect| defects.report(defect.clone()))?;
-        let nothing = |listed: usize, defects: &mut Defects<'_>| {
-            let file = self.facts.resources[0].as_path().into();
-            let at = tesson_core::Location { file, offset: 0, line: None };
-            defects.report(DataError::new(HtkFault::NothingToRead { listed: listed as u64 }, at))
-        };
         if let Some(error) =
             self.first_error.clone().filter(|_| !defects.are_collected() || self.found.is_none())
         {
@@ -287,7 +284,9 @@ impl Deserializer for Htk {
             None => Arc::default(),
         };
         if utterances.is_empty() {
-            nothing(self.utterances.len(), defects)?;
+            let file = self.facts.resources[0].as_path().into();
+            let at = Location { file, offset: 0, line: None };
+            defects.report(DataError::new(HtkFault::NothingToRead { listed: self.n_listed }, at))?;
         }
         if self.options.is_expanded {
             for i in (0..utterances.len()).filter(|&i| utterances.frames(i) != 1) {

@@ -144,11 +144,12 @@ impl HtkOptions {
         })
     }
 
-    /// Everything that changes sequences, keys or values, but for the lists themselves and the window.
+    /// Everything that changes sequences, keys or values, but for the lists themselves.
     pub(super) fn identity(&self) -> String {
         let order = BYTE_ORDERS.word(self.header.order).unwrap_or_default();
         Identity::new("htk", 1)
             .field("dim", self.dim)
+            .field("window", self.window)
             .field("stream", Quoted(&self.stream))
             .flag("expanded", self.is_expanded)
             .field("max", self.max_frames)

@@ -22,7 +22,7 @@ impl Trouble {
     ///
     /// # Errors
     /// Errors that are not about the file.
-    pub(super) fn as_fault(self) -> Result<(u64, HtkFault), Error> {
+    pub(super) fn into_fault(self) -> Result<(u64, HtkFault), Error> {
         match self {
             Trouble::Fault(offset, fault) => Ok((offset, fault)),
             Trouble::Error(Error::Store(e)) => Ok((0, HtkFault::Unreadable { what: e.source.to_string() })),

@@ -3,6 +3,7 @@
 //! Recordings stay in memory as they are in their files. In front of the frames of each stands a byte that says how values
 //! are stored, and, where they are scaled, both vectors that scale them.
 
+use std::fmt;
 use std::ops::Range;
 
 use tesson_core::identity::Identity;
@@ -30,6 +31,16 @@ pub(super) struct Window {
     pub(super) right: u32,
     /// Values in a frame.
     pub(super) values: u32,
+}
+
+impl fmt::Display for GivenWindow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            GivenWindow::None => f.write_str("not given"),
+            GivenWindow::Single(n) => n.fmt(f),
+            GivenWindow::Pair(left, right) => write!(f, "{left}:{right}"),
+        }
+    }
 }
 
 impl GivenWindow {
@@ -120,6 +131,10 @@ impl Transform for Frames {
         _draw: &mut Draw<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), UserError> {
+        if input.own.is_empty() {
+            // A sequence of a chunk that cannot be read.
+            return Ok(());
+        }
         let InputValues::Encoded(bytes) = input.values else { return Err("it takes recordings".into()) };
         let recording = Recording::new(bytes, self.0.values as usize).ok_or("it takes recordings")?;
         match output.values {

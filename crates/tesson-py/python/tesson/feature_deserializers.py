@@ -8,7 +8,7 @@ from typing import Any, Literal
 from .deserializers import Deserializer
 from .errors import ConfigError
 from .keywords import suggests_keywords
-from .paths import AnyPath, optional_text_of
+from .paths import AnyPath, optional_text_of, text_of
 from .streams import StreamDef, StreamDefs
 
 __all__ = ["HTKFeatureDeserializer"]
@@ -52,7 +52,7 @@ class HTKFeatureDeserializer(Deserializer):
     --------
     >>> HTKFeatureDeserializer(StreamDefs(features=StreamDef(shape=33, scp="train.scp", context=(5, 5)))).config
     {'type': 'HTKFeatureDeserializer', \
-'input': {'features': {'scpFile': 'train.scp', 'dim': 33, 'contextWindow': [5, 5]}}}
+'input': {'features': {'dim': 33, 'scpFile': 'train.scp', 'contextWindow': [5, 5]}}}
     """
 
     type = "HTKFeatureDeserializer"
@@ -104,10 +104,13 @@ class HTKFeatureDeserializer(Deserializer):
         return parts
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:
-        files = stream.scp if isinstance(stream.scp, (str, bytes)) or not isinstance(stream.scp, Sequence) else list(stream.scp)
-        section: dict[str, Any] = {"scpFile": files, "dim": stream.dim}
+        section: dict[str, Any] = {"dim": stream.dim}
+        if isinstance(stream.scp, Sequence) and not isinstance(stream.scp, (str, bytes)):
+            section["scpFile"] = [text_of(path) for path in stream.scp]
+        elif stream.scp is not None:
+            section["scpFile"] = text_of(stream.scp)
         if stream.context is not None:
-            section["contextWindow"] = list(stream.context) if isinstance(stream.context, Sequence) else stream.context
+            section["contextWindow"] = list(stream.context)
         if self._prefix is not None:
             section["prefixPathInSCP"] = self._prefix
         if stream.broadcast:

@@ -6,6 +6,7 @@ mod common;
 mod encoded_pictures;
 mod ending;
 mod faults;
+mod features;
 mod files;
 mod image_maps;
 mod images;

@@ -1,0 +1,176 @@
+//! Features of speech: how fast archives of frames become minibatches, beside a bare loop that reads and swaps the same bytes.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use serde_json::json;
+
+use crate::{open, report, round};
+
+pub(crate) const USAGE: &str = "
+  tesson-bench speech make FOLDER MEGABYTES      write archives of frames of 80 values, big-endian, and their list
+  tesson-bench speech measure FOLDER [ROUNDS]    reading them on one thread, beside reading and swapping alone, in turns
+  tesson-bench speech open UTTERANCES            opening a list of so many utterances, milliseconds";
+
+type Answer<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// Values in a frame.
+const DIM: usize = 80;
+
+/// Utterances in an archive.
+const IN_ARCHIVE: usize = 200;
+
+/// Samples of a minibatch.
+const SAMPLES: u64 = 4096;
+
+/// Runs a job; false if there is none of this name.
+pub(crate) fn run(words: &[&str]) -> Answer<bool> {
+    match words {
+        ["make", folder, megabytes] => make(Path::new(folder), megabytes.parse()?)?,
+        ["measure", folder, rest @ ..] => {
+            measure(Path::new(folder), rest.first().map_or(Ok(7), |n| n.parse())?)?;
+        }
+        ["open", utterances] => open_list(utterances.parse()?)?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// The header of a file of so many frames of 32-bit floats.
+fn header(frames: u32) -> Vec<u8> {
+    let numbers = [frames.to_be_bytes(), 100_000u32.to_be_bytes()].concat();
+    [numbers, [(4 * DIM as u16).to_be_bytes(), 9u16.to_be_bytes()].concat()].concat()
+}
+
+/// Writes archives whose content is always the same; a folder that is there already is left as it is.
+fn make(folder: &Path, megabytes: u64) -> Answer<()> {
+    if folder.exists() {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    let (mut random, mut list, mut written, mut utterance) = (crate::corpus::Random(80), String::new(), 0, 0);
+    for archive in 0.. {
+        let path = folder.join(format!("arch{archive:03}.chunk"));
+        let mut frames = 0;
+        for _ in 0..IN_ARCHIVE {
+            let n = 200 + random.below(1001) as u32;
+            writeln!(list, "utt{utterance:06}.mfc={}[{frames},{}]", path.display(), frames + n - 1)?;
+            (frames, utterance) = (frames + n, utterance + 1);
+        }
+        let values = (0..frames as usize * DIM).map(|_| random.unit() as f32 - 0.5);
+        let mut file = std::io::BufWriter::new(fs::File::create(&path)?);
+        file.write_all(&header(frames))?;
+        values.map(f32::to_be_bytes).try_for_each(|value| file.write_all(&value))?;
+        file.flush()?;
+        written += u64::from(frames) * 4 * DIM as u64;
+        if written >= megabytes * 1_000_000 {
+            break;
+        }
+    }
+    fs::write(folder.join("train.scp"), list)?;
+    Ok(())
+}
+
+fn measure(folder: &Path, rounds: usize) -> Answer<()> {
+    let list = folder.join("train.scp");
+    let ways = [
+        ("utterances", 0, false, json!(false)),
+        ("utterances, 11 frames", 5, false, json!(false)),
+        ("frames", 0, true, json!(false)),
+        ("frames, 11 frames", 5, true, json!(false)),
+        ("utterances, randomized", 0, false, json!(true)),
+    ];
+    let (mut limits, mut results) = (Vec::new(), vec![Vec::new(); ways.len()]);
+    for _ in 0..rounds {
+        limits.push(bare(folder)?);
+        for ((_, side, by_frame, randomize), results) in ways.iter().zip(&mut results) {
+            let config = json!({
+                "deserializers": [{"type": "HTKFeatureDeserializer", "input": {"x": {
+                    "scpFile": list, "dim": DIM, "contextWindow": [side, side],
+                }}}],
+                "frameMode": by_frame, "randomize": randomize, "randomizationWindow": 8,
+                "maxSweeps": 1, "threads": 1,
+            });
+            let start = Instant::now();
+            let mut source = open(&config)?;
+            let mut samples = 0;
+            while let Some(minibatch) = source.next_minibatch(SAMPLES)? {
+                samples += minibatch.streams()[0].n_samples();
+            }
+            drop(source);
+            results.push(samples as f64 / start.elapsed().as_secs_f64());
+        }
+    }
+    let best = limits.iter().copied().fold(0.0, f64::max);
+    let line = |name: &str, rates: &[f64]| {
+        let figures = |&rate: &f64| vec![("frames_s", round(rate)), ("of_limit", round(rate / best))];
+        report("speech", name, &[name, "1 thread"], rates.iter().map(figures).collect());
+    };
+    line("read and swapped alone", &limits);
+    ways.iter().zip(&results).for_each(|((name, ..), rates)| line(name, rates));
+    Ok(())
+}
+
+/// Frames a second of reading all archives, in pieces, and turning their bytes into numbers.
+fn bare(folder: &Path) -> Answer<f64> {
+    let (start, mut frames) = (Instant::now(), 0);
+    let (mut bytes, mut values) = (vec![0; SAMPLES as usize * 4 * DIM], vec![0f32; SAMPLES as usize * DIM]);
+    let mut archives: Vec<PathBuf> = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        archives.extend(Some(path).filter(|path| path.extension().is_some_and(|e| e == "chunk")));
+    }
+    for path in archives {
+        let mut file = fs::File::open(path)?;
+        file.read_exact(&mut [0; 12])?;
+        loop {
+            let mut n = 0;
+            while n < bytes.len() {
+                match file.read(&mut bytes[n..])? {
+                    0 => break,
+                    more => n += more,
+                }
+            }
+            for (value, four) in values.iter_mut().zip(bytes[..n].as_chunks::<4>().0) {
+                *value = f32::from_be_bytes(*four);
+            }
+            std::hint::black_box(&values);
+            frames += n / (4 * DIM);
+            if n < bytes.len() {
+                break;
+            }
+        }
+    }
+    Ok(frames as f64 / start.elapsed().as_secs_f64())
+}
+
+/// Opening a list of utterances, each a range in one of a few archives.
+fn open_list(utterances: usize) -> Answer<()> {
+    let folder = std::env::temp_dir().join(format!("tesson-bench-speech-{}", std::process::id()));
+    fs::create_dir_all(&folder)?;
+    let archive = |i: usize| folder.join(format!("{}.htk", i / 1000));
+    let lines =
+        (0..utterances).map(|i| format!("speaker{}/utt{i:07}.mfc={}[0,1]\n", i % 99, archive(i).display()));
+    fs::write(folder.join("l.scp"), lines.collect::<String>())?;
+    fs::write(archive(0), [header(2), vec![0; 8 * DIM]].concat())?;
+    let config = json!({
+        "deserializers": [{"type": "HTKFeatureDeserializer",
+            "input": {"x": {"scpFile": folder.join("l.scp"), "dim": DIM}}}],
+        "randomize": false, "maxSweeps": 1, "threads": 1,
+    });
+    let mut results = Vec::new();
+    for _ in 0..5 {
+        let start = Instant::now();
+        let mut source = open(&config)?;
+        let ms = start.elapsed().as_secs_f64() * 1e3;
+        let indexed = source.indexed()?;
+        let bytes = indexed.index.bytes() + indexed.corpus.facts().memory;
+        results.push(vec![("ms", ms), ("bytes_an_utterance", bytes as f64 / utterances as f64)]);
+    }
+    fs::remove_dir_all(folder)?;
+    report("speech", "open", &["open", &utterances.to_string()], results);
+    Ok(())
+}
