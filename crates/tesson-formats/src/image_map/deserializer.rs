@@ -23,6 +23,9 @@ use crate::pictures::{KeyColumn, OnCorruptImage, VIEWS, lossy};
 /// The map file among the resources.
 pub(super) const MAP: ResourceId = ResourceId(0);
 
+/// The list of classes among the resources, where there is one.
+const CLASSES: ResourceId = ResourceId(1);
+
 /// The line of what is wrong with the whole map, or with a folder.
 const WHOLE: u32 = ListedAt::IN_FOLDER;
 
@@ -45,6 +48,7 @@ impl ImageMap {
         let mut facts = options.pictures.facts(FORMAT.name, &options.identity());
         facts.strict = options.pictures.on_corrupt != OnCorruptImage::Skip;
         facts.takes_folders = true;
+        facts.resources.extend(options.classes.clone());
         ImageMap {
             options,
             facts,
@@ -59,6 +63,30 @@ impl ImageMap {
         let file = self.facts.resources[0].as_path().into();
         let line = Some(line.into()).filter(|_| line != WHOLE);
         Location { file, offset: offset as u64, line }
+    }
+
+    /// The names of the classes, one in each line, where a file lists them.
+    fn classes(&self, fetch: &dyn Fetch) -> Result<Option<Vec<String>>, Error> {
+        let Some(path) = &self.options.classes else { return Ok(None) };
+        let mut bytes = Vec::new();
+        fetch.read(CLASSES, 0..fetch.size(CLASSES)?, &mut bytes)?;
+        let mut classes: HashMap<&str, u32> = HashMap::new();
+        let mut names = Vec::new();
+        let (mut offset, mut line) = (0, 0);
+        for text in bytes.split_inclusive(|&byte| byte == b'\n') {
+            line += 1;
+            let at = || Location { file: path.as_path().into(), offset, line: Some(line.into()) };
+            let name = std::str::from_utf8(text)
+                .map_err(|_| DataError::new(ImageMapFault::NotUtf8 { found: lossy(text) }, at()))?;
+            let name = name.trim_start_matches('\u{feff}').trim();
+            if let Some(first) = classes.insert(name, line).filter(|_| !name.is_empty()) {
+                let name = name.to_owned();
+                return Err(DataError::new(ImageMapFault::RepeatedClass { name, first }, at()).into());
+            }
+            names.extend((!name.is_empty()).then(|| name.to_owned()));
+            offset += text.len() as u64;
+        }
+        Ok(Some(names))
     }
 
     /// Names the classes, and gives the pictures their numbers.
@@ -90,12 +118,18 @@ impl Deserializer for ImageMap {
         };
         let map = path.display().to_string();
         self.facts.fingerprint = Some(xxh3_64_with_seed(&bytes, format as u64));
+        let classes = self.classes(fetch)?;
         let kind = match format {
             MapFormat::Cntk => LabelKind::Numbers { strict: self.options.strict_labels },
-            MapFormat::Csv | MapFormat::JsonLines => LabelKind::NumbersOrNames,
-            MapFormat::Folder => LabelKind::Names,
+            MapFormat::Csv | MapFormat::JsonLines if classes.is_none() => LabelKind::NumbersOrNames,
+            MapFormat::Csv | MapFormat::JsonLines | MapFormat::Folder => LabelKind::Names,
         };
         let labels = self.options.pictures.labels();
+        let column = Labels::new(kind, labels.map_or(1, |labels| labels.dim));
+        let column = match classes.filter(|_| labels.is_some()) {
+            Some(classes) => column.with_listed(classes),
+            None => column,
+        };
         let mut reader = MapReader {
             facts: &mut self.facts,
             rules: match format {
@@ -105,7 +139,7 @@ impl Deserializer for ImageMap {
             map,
             pictures: Vec::new(),
             keys: KeyColumn::default(),
-            labels: Labels::new(kind, labels.map_or(1, |labels| labels.dim)),
+            labels: column,
             archives: HashMap::new(),
         };
         let rules = TextRules { with_labels: labels.is_some(), comments: self.options.comments };

@@ -49,6 +49,14 @@ tesson_core::error_kinds! {
         TooManyClasses { found: u64 = 12, dim: u64 = 10 }
             = "image-map.too-many-classes": "found {found} classes by name, expected `labelDim`, {dim}, at most"
             => "Raise `labelDim`, or write `labelDim = \"auto\"`.",
+        /// A label is none of the classes that a file lists.
+        UnknownClass { path: String = "a.jpg".into(), found: String = "dgo".into() }
+            = "image-map.unknown-class": "the label of `{path}` is `{found}`, expected one of the classes that `classes` lists"
+            => "Correct the label, or add the class at the end of the list.",
+        /// A list of classes has a class twice.
+        RepeatedClass { name: String = "cat".into(), first: u32 = 1 }
+            = "image-map.repeated-class": "the class `{name}` is that of line {first}, too"
+            => "Write each class once.",
         /// A picture lies beside the folders of classes.
         NoClass { path: String = "a.jpg".into() }
             = "image-map.no-class": "`{path}` lies beside the folders of the classes, expected it in one of them"
@@ -107,6 +115,7 @@ impl ImageMapFault {
                 | MixedLabels { .. }
                 | EmptyLabel { .. }
                 | TooManyClasses { .. }
+                | UnknownClass { .. }
                 | NoClass { .. }
         )
     }

@@ -29,6 +29,8 @@ pub(super) struct Labels {
     /// The line of the first number.
     first_number: Option<u32>,
     names: HashMap<Box<str>, Label>,
+    /// All classes in their order, where a file lists them.
+    listed: Option<Vec<String>>,
     /// The line of the first name.
     first_name: Option<u32>,
     /// Whether a label with more than a number has been logged.
@@ -43,9 +45,20 @@ impl Labels {
             largest: 0,
             first_number: None,
             names: HashMap::new(),
+            listed: None,
             first_name: None,
             warned: false,
         }
+    }
+
+    /// The same, where these are all classes, in this order.
+    pub(super) fn with_listed(mut self, classes: Vec<String>) -> Labels {
+        if self.dim == 0 {
+            self.dim = classes.len() as u64;
+        }
+        self.names = (0..).zip(&classes).map(|(number, name)| (name.as_str().into(), number)).collect();
+        self.listed = Some(classes);
+        self
     }
 
     /// The label of the picture at `path`, which `line` lists.
@@ -58,7 +71,7 @@ impl Labels {
     ) -> Result<Label, ImageMapFault> {
         match self.kind {
             LabelKind::Numbers { strict } => self.number(text, path, strict, map, line),
-            LabelKind::Names => self.name(text),
+            LabelKind::Names => self.name(text, path),
             LabelKind::NumbersOrNames => {
                 let text = text.trim_ascii();
                 if text.is_empty() {
@@ -73,7 +86,7 @@ impl Labels {
                     return Err(ImageMapFault::MixedLabels { found: lossy(text), first });
                 }
                 own.get_or_insert(line);
-                if is_number { self.number(text, path, true, map, line) } else { self.name(text) }
+                if is_number { self.number(text, path, true, map, line) } else { self.name(text, path) }
             }
         }
     }
@@ -108,10 +121,13 @@ impl Labels {
     }
 
     /// Numbers a name for now.
-    fn name(&mut self, text: &[u8]) -> Result<Label, ImageMapFault> {
+    fn name(&mut self, text: &[u8], path: &str) -> Result<Label, ImageMapFault> {
         let name = std::str::from_utf8(text).map_err(|_| ImageMapFault::NotUtf8 { found: lossy(text) })?;
         if let Some(&label) = self.names.get(name) {
             return Ok(label);
+        }
+        if self.listed.is_some() {
+            return Err(ImageMapFault::UnknownClass { path: path.into(), found: name.into() });
         }
         let label = self.names.len() as Label;
         self.names.insert(name.into(), label);
@@ -120,6 +136,9 @@ impl Labels {
 
     /// Adds a class that may have no picture.
     pub(super) fn declare(&mut self, name: &str) {
+        if self.listed.is_some() {
+            return;
+        }
         let next = self.names.len() as Label;
         self.names.entry(name.into()).or_insert(next);
     }
@@ -135,6 +154,9 @@ impl Labels {
         if self.dim != 0 && found > self.dim {
             return Err(ImageMapFault::TooManyClasses { found, dim: self.dim });
         }
+        if let Some(names) = self.listed {
+            return Ok(Classes { n: self.dim, names, numbers: Vec::new() });
+        }
         let mut names: Vec<(Box<str>, Label)> = self.names.into_iter().collect();
         names.sort_unstable();
         let mut numbers = vec![0; names.len()];
@@ -149,7 +171,7 @@ impl Labels {
 pub(super) struct Classes {
     /// How many there are.
     pub(super) n: u64,
-    /// Their names, sorted by their bytes; none where labels are numbers.
+    /// Their names, sorted by their bytes unless a file lists them; none where labels are numbers.
     pub(super) names: Vec<String>,
     /// The number of each label; none where labels are numbers.
     pub(super) numbers: Vec<Label>,
@@ -177,6 +199,21 @@ mod tests {
         assert_eq!(classes(&["dog", "ant", "cat"], 10), Ok((10, names, vec![2, 0, 1])));
         let too_many = ImageMapFault::TooManyClasses { found: 3, dim: 2 };
         assert_eq!(classes(&["dog", "ant", "cat"], 2), Err(too_many));
+    }
+
+    #[test]
+    fn a_list_numbers_the_classes_and_has_all_of_them() {
+        let listed = || ["dog", "cat", "ant"].map(str::to_owned).to_vec();
+        let mut column = Labels::new(LabelKind::Names, 0).with_listed(listed());
+        assert_eq!([b"cat", b"dog"].map(|name| column.push(name, "p", "map", 1)), [Ok(1), Ok(0)]);
+        column.declare("eel");
+        let unknown = ImageMapFault::UnknownClass { path: "p".into(), found: "eel".into() };
+        assert_eq!(column.push(b"eel", "p", "map", 1), Err(unknown));
+        assert_eq!(column.finish(), Ok(Classes { n: 3, names: listed(), numbers: Vec::new() }));
+        let mut numbers = Labels::new(LabelKind::Numbers { strict: true }, 0).with_listed(listed());
+        assert_eq!(numbers.push(b"2", "p", "map", 1), Ok(2));
+        let beyond = ImageMapFault::LabelOutOfRange { path: "p".into(), label: 3, dim: 3 };
+        assert_eq!(numbers.push(b"3", "p", "map", 1), Err(beyond));
     }
 
     #[test]

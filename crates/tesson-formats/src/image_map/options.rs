@@ -1,7 +1,7 @@
 //! The options of map files, and what they mean.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tesson_core::{
     ConfigError, OptionKind, OptionSpec, OptionTable, Options, ReaderDefaults, Registry, Section, Value,
@@ -57,6 +57,11 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
         OptionKind::Bool,
         "false",
         "Refuse labels with more than a number in them, such as `3abc`; otherwise they are read as 3 and logged.",
+    ),
+    OptionSpec::optional(
+        "classes",
+        OptionKind::Path,
+        "A text file with the name of a class in each line, which are numbered in this order, so that several maps or folders agree; a label that is none of them is an error.",
     ),
     ON_CORRUPT_IMAGE,
     EXIF_ORIENTATION,
@@ -126,16 +131,19 @@ pub(super) struct MapOptions {
     pub(super) root: Option<String>,
     pub(super) comments: bool,
     pub(super) strict_labels: bool,
+    /// The file that names the classes.
+    pub(super) classes: Option<PathBuf>,
 }
 
 impl MapOptions {
     /// What labels and keys depend on beside the map itself.
     pub(super) fn identity(&self) -> String {
+        let classes = if self.classes.is_some() { " classes" } else { "" };
         match &self.columns {
-            Columns { path: None, label: None, key: None } => "map 1".into(),
+            Columns { path: None, label: None, key: None } => format!("map 1{classes}"),
             columns => {
                 let key = columns.key.as_deref().unwrap_or(Columns::KEY);
-                format!("map 1 columns {:?} {:?} {key:?}", columns.path(), columns.label())
+                format!("map 1 columns {:?} {:?} {key:?}{classes}", columns.path(), columns.label())
             }
         }
     }
@@ -152,6 +160,7 @@ impl MapOptions {
             root: options.text_if_given("root")?,
             comments: options.bool("comments")?,
             strict_labels: options.bool("strictLabels")?,
+            classes: options.text_if_given("classes")?.map(PathBuf::from),
         })
     }
 }
@@ -164,7 +173,7 @@ pub(crate) fn describe(
 ) -> Result<Section, ConfigError> {
     let MapOptions { root, comments, strict_labels, .. } = MapOptions::new(options, defaults)?;
     let root = root.map(|root| ("root", Value::Text(root)));
-    let texts = ["mapFormat", "pathColumn", "labelColumn", "keyColumn"];
+    let texts = ["mapFormat", "pathColumn", "labelColumn", "keyColumn", "classes"];
     let texts = texts.into_iter().filter(|name| options.given(name).is_some());
     let texts = texts
         .map(|name| Ok((name, Value::Text(options.text(name)?))))

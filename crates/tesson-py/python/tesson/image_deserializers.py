@@ -193,6 +193,9 @@ class ImageDeserializer(_Images):
     strict_labels : bool, optional
         Refuse classes with more than a number in them, such as ``3abc``; otherwise they are read as 3 and logged. Default
         False.
+    classes : str or os.PathLike, optional
+        A text file with the name of a class in each line, which are numbered in this order, so that several maps or folders
+        agree; a label that is none of them is an error.
     on_corrupt_image : {"error", "skip", "accept"}, optional
         What happens to pictures that cannot be read or decoded: ``"error"``; ``"skip"`` leaves them out and counts them;
         ``"accept"`` delivers what is there of a JPEG that was cut off. Default ``"error"``.
@@ -237,6 +240,7 @@ class ImageDeserializer(_Images):
         root: AnyPath | None = None,
         comments: bool | None = None,
         strict_labels: bool | None = None,
+        classes: AnyPath | None = None,
         on_corrupt_image: Literal["error", "skip", "accept"] | None = None,
         exif_orientation: Literal["auto", "apply", "ignore"] | None = None,
         max_pixels: int | None = None,
@@ -252,6 +256,7 @@ class ImageDeserializer(_Images):
             "root": optional_text_of(root),
             "comments": comments,
             "strict_labels": strict_labels,
+            "classes": optional_text_of(classes),
             "on_corrupt_image": on_corrupt_image,
             "exif_orientation": exif_orientation,
             "max_pixels": max_pixels,

@@ -460,7 +460,7 @@ def test_one_transform_needs_no_list() -> None:
 def test_what_is_not_given_is_not_in_the_section() -> None:
     assert transforms.crop("Center", 0, (0.5, 0.5), seed=0) == {"type": "Crop", "cropType": "Center", "sideRatio": [0.5, 0.5], "seed": 0}
     assert transforms.crop() == {"type": "Crop"}
-    assert transforms.color(0.3) == {"type": "Color", "brightnessRadius": 0.3}
+    assert transforms.color(0.25) == {"type": "Color", "brightnessRadius": 0.25}
     assert transforms.random_resized_crop() == {"type": "RandomResizedCrop"}
     assert transforms.normalize((1, 2, 3), np.ones(3))["std"] == [1, 1, 1]
 

@@ -83,6 +83,36 @@ fn a_folder_for_each_class_needs_no_map() {
 }
 
 #[test]
+fn a_list_of_classes_numbers_those_of_several_folders_and_maps_alike() {
+    let store = store(
+        &["train/cat/b.pgm", "train/dog/a.pgm", "held/dog/c.pgm", "bad/eel/c.pgm"],
+        &[
+            ("classes.txt", "dog\n\ncat\r\nemu"),
+            ("twice.txt", "dog\ncat\ndog\n"),
+            ("m.csv", "path,label\ntrain/cat/b.pgm,cat\n"),
+        ],
+    );
+    let listed =
+        |file: &str, list: &str, dim: &str| open(&store, file, &format!(r#""classes": "{list}","#), dim);
+    let names = ["dog", "cat", "emu"].map(str::to_owned).to_vec();
+    for (file, expected) in [("train", vec![1, 0]), ("held", vec![0]), ("m.csv", vec![1])] {
+        let mut source = listed(file, "classes.txt", r#""auto""#).unwrap();
+        assert_eq!(classes(&source), (3, names.clone()), "{file}");
+        let labels: Vec<i32> = pictures(&mut source).into_iter().map(|(_, label, _)| label).collect();
+        assert_eq!(labels, expected, "{file}");
+    }
+    let error = refusal(listed("bad", "classes.txt", r#""auto""#));
+    assert!(
+        error.starts_with("bad (byte 0): stream `y`, sequence eel/c.pgm: the label of `eel/c.pgm` is `eel`"),
+        "{error}"
+    );
+    let error = refusal(listed("train", "classes.txt", "2"));
+    assert!(error.contains("found 3 classes by name, expected `labelDim`, 2"), "{error}");
+    let error = refusal(listed("train", "twice.txt", "9"));
+    assert!(error.starts_with("twice.txt:3 (byte 8): the class `dog` is that of line 1, too"), "{error}");
+}
+
+#[test]
 fn a_bad_picture_of_a_folder_is_named() {
     let store = store(&["t/a/1.pgm"], &[("t/b/2.png", "no picture")]);
     let error = open(&store, "t", "", "2").unwrap().next_minibatch(5).unwrap_err().to_string();
