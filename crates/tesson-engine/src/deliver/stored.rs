@@ -86,7 +86,7 @@ impl Shared {
         let Some(StoredStreams { batches, undecodable, faults, .. }) = streams else {
             return (Vec::new(), Undecodable::default());
         };
-        (batches.finish(&self.setup.transforms), Undecodable { items: undecodable, faults })
+        (batches.finish(&self.setup.transforms, &self.pools), Undecodable { items: undecodable, faults })
     }
 
     /// Adds to the faults of a minibatch those of decoding that count now, in plan order.

@@ -113,9 +113,14 @@ impl Pools {
         (samples.min(size.most_samples), values)
     }
 
+    /// The values that a stream's batch may have, after those before it; 0 before the first one.
+    pub(crate) fn expected_values(&self, stream: usize) -> usize {
+        self.sizes[stream].1.load(Ordering::Relaxed)
+    }
+
     /// Says how large a stream's batch was. A little is added, so that the next one seldom has to grow; what fits
     /// already is left, as all threads look at it.
-    fn expect(&self, stream: usize, n_samples: usize, n_values: usize) {
+    pub(crate) fn expect(&self, stream: usize, n_samples: usize, n_values: usize) {
         let (samples, values) = &self.sizes[stream];
         for (expected, n) in [(samples, n_samples), (values, n_values)] {
             let before = expected.load(Ordering::Relaxed);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use tesson_core::{
-    Data, DataError, Error, FrameColumn, InputValues, Key, Location, Origin, Shape, StreamInfo, Values,
+    Data, DataError, Error, FrameColumn, InputValues, Key, Location, Origin, Shape, Storage, StreamInfo,
+    Values,
 };
 use tesson_plan::BatchSlot;
 
@@ -51,9 +52,12 @@ impl StoredBatch {
 
 impl StoredBatches {
     /// The batches, each with the number of its stream.
-    pub(crate) fn finish(self, transforms: &Transforms) -> Vec<(usize, StreamBatch)> {
+    pub(crate) fn finish(self, transforms: &Transforms, pools: &Pools) -> Vec<(usize, StreamBatch)> {
         let finish = |StoredBatch { stream, lengths, n_samples, values, shape, .. }: StoredBatch| {
             let delivered = &transforms.chains[stream].delivered;
+            if transforms.chains[stream].stored.storage == Storage::Recordings {
+                pools.expect(stream, n_samples, values.len());
+            }
             let info = match shape {
                 Some(shape) => Arc::new(StreamInfo::clone(delivered).with_shape(Shape::new(shape))),
                 None => delivered.clone(),
@@ -100,7 +104,11 @@ impl Transforms {
         let stored = self.chains.iter().enumerate().filter(|(_, chain)| chain.is_stored());
         let batch = |(stream, chain): (usize, &Chain)| {
             let sample_len = chain.delivered.shape.len();
-            let values = Floats::with_capacity(chain.delivered.element, n_sequences * sample_len, pools);
+            // Recordings have several samples each: about as many values in all as the minibatch before.
+            let is_known = n_sequences > 0 && chain.stored.storage == Storage::Recordings;
+            let expected = if is_known { pools.expected_values(stream) } else { 0 };
+            let capacity = expected.max(n_sequences * sample_len);
+            let values = Floats::with_capacity(chain.delivered.element, capacity, pools);
             StoredBatch {
                 stream,
                 lengths: Vec::with_capacity(n_sequences),
