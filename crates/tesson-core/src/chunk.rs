@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use crate::{DataError, DataErrorKind, EncodedColumn, Frame, FrameColumn, Keys, RecordingColumn, ResourceId};
+use crate::{
+    DataError, DataErrorKind, EncodedColumn, Frame, FrameColumn, Keys, Origin, RecordingColumn, ResourceId,
+};
 
 /// Where the entries of a column begin.
 ///
@@ -164,10 +166,14 @@ impl Data {
         }
     }
 
-    /// Counts the resources of encoded samples from `first` on: those of one deserializer among those of several.
+    /// Counts the resources of encoded samples and recordings from `first` on: those of one deserializer among those of
+    /// several.
     pub fn shift_resources(&mut self, first: u32) {
-        if let Data::Encoded(column) = self {
-            column.each_origin(|origin| origin.resource.0 = origin.resource.0.saturating_add(first));
+        let shift = |origin: &mut Origin| origin.resource.0 = origin.resource.0.saturating_add(first);
+        match self {
+            Data::Encoded(column) => column.each_origin(shift),
+            Data::Recordings(column) => column.each_origin(shift),
+            _ => {}
         }
     }
 

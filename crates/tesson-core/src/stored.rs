@@ -180,6 +180,8 @@ pub struct RecordingColumn {
     bytes: Vec<u8>,
     /// Where each recording ends in `bytes`.
     ends: Vec<usize>,
+    /// Where each comes from.
+    origins: Vec<Origin>,
     /// Of each sequence the recording, and which of its frames are the sequence's samples.
     sequences: Vec<(u32, Range<u32>)>,
 }
@@ -211,20 +213,36 @@ impl RecordingColumn {
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.ends.clear();
+        self.origins.clear();
         self.sequences.clear();
+    }
+
+    /// Where the recording comes from that a sequence is part of.
+    pub fn origin(&self, sequence: usize) -> Origin {
+        self.origins[self.sequences[sequence].0 as usize]
+    }
+
+    /// Changes where recordings come from.
+    pub(crate) fn each_origin(&mut self, change: impl FnMut(&mut Origin)) {
+        self.origins.iter_mut().for_each(change);
     }
 
     /// Appends a recording, of which the sequences that follow have frames. `append` appends its bytes to what it is given.
     ///
     /// # Errors
     /// What `append` answers; the column is as before then.
-    pub fn push_recording<E>(&mut self, append: impl FnOnce(&mut Vec<u8>) -> Result<(), E>) -> Result<(), E> {
+    pub fn push_recording<E>(
+        &mut self,
+        origin: Origin,
+        append: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
+    ) -> Result<(), E> {
         let start = self.bytes.len();
         if let Err(e) = append(&mut self.bytes) {
             self.bytes.truncate(start);
             return Err(e);
         }
         self.ends.push(self.bytes.len());
+        self.origins.push(origin);
         Ok(())
     }
 
@@ -244,6 +262,7 @@ impl RecordingColumn {
             if last != Some(recording) {
                 self.bytes.extend_from_slice(from.recording(*recording));
                 self.ends.push(self.bytes.len());
+                self.origins.push(from.origins[*recording as usize]);
                 last = Some(recording);
             }
             self.push_sequence(frames.clone());
@@ -267,6 +286,7 @@ impl RecordingColumn {
     pub fn bytes(&self) -> usize {
         self.bytes.capacity()
             + self.ends.capacity() * size_of::<usize>()
+            + self.origins.capacity() * size_of::<Origin>()
             + self.sequences.capacity() * size_of::<(u32, Range<u32>)>()
     }
 }
@@ -278,13 +298,13 @@ mod tests {
     #[test]
     fn sequences_of_one_recording_share_its_bytes() {
         let mut column = RecordingColumn::default();
-        let failed = column.push_recording(|bytes| {
+        let failed = column.push_recording(origin(0), |bytes| {
             bytes.push(9);
             Err(())
         });
         assert!(failed.is_err() && column.is_empty());
-        for bytes in [&b"abc"[..], b"de"] {
-            let pushed: Result<(), ()> = column.push_recording(|into| {
+        for (line, bytes) in (1..).zip([&b"abc"[..], b"de"]) {
+            let pushed: Result<(), ()> = column.push_recording(origin(line), |into| {
                 into.extend_from_slice(bytes);
                 Ok(())
             });
@@ -300,6 +320,7 @@ mod tests {
         let all: Vec<_> = (0..picked.len()).map(|i| picked.get(i)).collect();
         assert_eq!(all, [(&b"de"[..], 0..1), (b"de", 1..2), (b"abc", 1..2), (b"abc", 2..3), (b"de", 0..1)]);
         assert_eq!(picked.bytes, b"deabcde");
+        assert_eq!([0, 1, 2, 4].map(|i| picked.origin(i)), [2, 2, 1, 2].map(origin));
     }
 
     fn origin(line: u64) -> Origin {

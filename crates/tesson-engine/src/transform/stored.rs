@@ -171,6 +171,7 @@ impl Transforms {
             batches.truncate(before);
             let origin = match &column.data {
                 Data::Encoded(column) => Some(column.origin(samples.start + failure.sample)),
+                Data::Recordings(column) => Some(column.origin(row)),
                 _ => None,
             };
             let decodes = origin.is_some() && matches!(failure.cause, FailureCause::Step(0, _));

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use tesson_core::{
     Chunk, Corpus, CorpusFacts, Damage, Data, DataError, DeserializerFacts, Element, Error, Fetch, Index,
-    Keys, Offsets, RecordingColumn, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn, Values,
+    Keys, Offsets, Origin, RecordingColumn, ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
+    Values,
 };
 
 use super::header::{Encoding, FileKind, HeaderRules};
@@ -177,6 +178,13 @@ impl HtkCorpus {
         (of.file, at(piece.frames.start)..at(piece.frames.end))
     }
 
+    /// Where a piece comes from.
+    fn origin(&self, piece: &Piece) -> Origin {
+        let (file, bytes) = self.bytes_of(piece);
+        let resource = ResourceId(self.source.resources.len() as u32 + file);
+        Origin { resource, offset: bytes.start, line: None, embedded: true }
+    }
+
     /// Reads pieces, those that lie beside each other at once, and calls `each` with them in order.
     fn read(
         &self,
@@ -247,7 +255,7 @@ impl HtkCorpus {
     ) -> Result<StreamColumn, Error> {
         let mut column = recycled(out);
         self.read(pieces, fetch, buffers, &mut |piece, encoding, scale, frames| {
-            let pushed: Result<(), ()> = column.push_recording(|into| {
+            let pushed: Result<(), ()> = column.push_recording(self.origin(piece), |into| {
                 into.push(encoding.byte());
                 into.extend_from_slice(scale);
                 into.extend_from_slice(frames);
@@ -307,7 +315,8 @@ impl HtkCorpus {
             Data::Dense { values: Values::F32(Vec::new()) }
         } else {
             let mut column = RecordingColumn::default();
-            let empty: Result<(), ()> = column.push_recording(|_| Ok(()));
+            let nowhere = Origin { resource: ResourceId::NONE, offset: 0, line: None, embedded: true };
+            let empty: Result<(), ()> = column.push_recording(nowhere, |_| Ok(()));
             empty.expect("nothing is appended");
             (0..n).for_each(|_| column.push_sequence(0..0));
             Data::Recordings(column)
