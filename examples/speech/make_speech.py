@@ -2,13 +2,15 @@
 
     python examples/speech/make_speech.py
 
-needs NumPy and the speech synthesizer espeak-ng (made with 1.51; another version speaks a little differently). Nothing was
-recorded: every digit is spoken by the synthesizer in several voices, pitches and speeds, so the corpus has the project's licence.
+needs NumPy, the speech synthesizer espeak-ng (made with 1.51; another version speaks a little differently) and the encoder
+flac. Nothing was recorded: every digit is spoken by the synthesizer in several voices, pitches and speeds, so the corpus has
+the project's licence.
 
 - ``train.fbank``, ``held.fbank``: one HTK file each, kind FBANK, compressed (``_C``): 33 log energies of mel filters every
   10 ms, over 25 ms. The utterances follow each other; the lists say which frames belong to which.
 - ``train.scp``, ``held.scp``: the lists, a line for each utterance.
 - ``train.mlf``, ``held.mlf``: the labels, in units of 100 ns. ``a.mlf`` and ``b.mlf`` are the halves of ``train.mlf``.
+- ``recordings/``, ``recordings.scp``: the sounds themselves of one speaker, in FLAC, one in WAV too, and their list.
 - ``states.list``: the names of the 31 classes: silence, and the first, middle and last third of each digit.
 """
 
@@ -35,9 +37,13 @@ MARGIN = 8
 
 
 def speak(word, voice, pitch, speed):
-    """The samples of a spoken word from -1 to 1, and how many there are in a second."""
+    """A spoken word, as a WAV file."""
     command = ["espeak-ng", "-v", voice, "-p", str(pitch), "-s", str(speed), "--stdout", word]
-    sound = subprocess.run(command, check=True, capture_output=True).stdout
+    return subprocess.run(command, check=True, capture_output=True).stdout
+
+
+def samples_of(sound):
+    """The samples of a WAV file from -1 to 1, and how many there are in a second."""
     with wave.open(io.BytesIO(sound)) as file:
         samples = np.frombuffer(file.readframes(file.getnframes()), dtype="<i2")
         return samples / 32768, file.getframerate()
@@ -108,7 +114,7 @@ def make(name, speakers, noise):
     features, labels, scp, place = [], [], [], 0
     for speaker, (voice, pitch, speed) in enumerate(speakers):
         for digit in DIGITS:
-            frames, parts = segments(digit, log_energies(*speak(digit, voice, pitch, speed), noise))
+            frames, parts = segments(digit, log_energies(*samples_of(speak(digit, voice, pitch, speed)), noise))
             utterance = f"{digit}_{name}{speaker}"
             scp.append(f"{utterance}.fbank=.../{name}.fbank[{place},{place + len(frames) - 1}]")
             features.append(frames)
@@ -120,10 +126,36 @@ def make(name, speakers, noise):
     return labels
 
 
+def make_recordings(speaker):
+    """The sounds of one speaker in FLAC, the first in WAV too, and their list."""
+    folder, lines = HERE / "recordings", []
+    folder.mkdir(exist_ok=True)
+    for digit in DIGITS:
+        sound = file_of(*samples_of(speak(digit, *speaker)))
+        command = ["flac", "--silent", "--force", "--best", "--no-padding", "--no-seektable", "-o", folder / f"{digit}.flac", "-"]
+        subprocess.run(command, input=sound, check=True)
+        if digit == DIGITS[0]:
+            (folder / f"{digit}.wav").write_bytes(sound)
+        lines.append(f"{digit} .../recordings/{digit}.flac")
+    (HERE / "recordings.scp").write_text("\n".join(lines) + "\n")
+
+
+def file_of(samples, rate):
+    """Samples as a WAV file whose header says how many there are: a synthesizer that writes to a pipe does not know."""
+    sound = io.BytesIO()
+    with wave.open(sound, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(rate)
+        file.writeframes((samples * 32768).astype("<i2").tobytes())
+    return sound.getvalue()
+
+
 def main():
     noise = np.random.default_rng(1)
     labels = make("train", SPEAKERS["train"], noise)
     make("held", SPEAKERS["held"], noise)
+    make_recordings(SPEAKERS["held"][0])
     write_labels(HERE / "a.mlf", labels[: len(labels) // 2])
     write_labels(HERE / "b.mlf", labels[len(labels) // 2 :])
     states = ["sil", *(f"{digit}_{part}" for digit in DIGITS for part in (1, 2, 3))]

@@ -93,8 +93,15 @@ fn leftover(line: &str) -> Option<String> {
 }
 
 /// The layers that only compute. The engine lends them bytes and cores.
-const PURE: &[&str] =
-    &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image", "tesson-tfds", "tesson-config"];
+const PURE: &[&str] = &[
+    "tesson-core",
+    "tesson-plan",
+    "tesson-formats",
+    "tesson-image",
+    "tesson-audio",
+    "tesson-tfds",
+    "tesson-config",
+];
 
 const IMPURE: &[&str] = &[
     "std::fs",
@@ -151,6 +158,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("tesson-plan", &["tesson-core"]),
     ("tesson-formats", &["tesson-core"]),
     ("tesson-image", &["tesson-core"]),
+    ("tesson-audio", &["tesson-core"]),
     ("tesson-tfds", &["tesson-core", "tesson-plan", "tesson-formats", "tesson-image"]),
     ("tesson-config", &["tesson-core", "tesson-plan"]),
     ("tesson-engine", &["tesson-core", "tesson-plan"]),
@@ -166,6 +174,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tesson-plan",
             "tesson-formats",
             "tesson-image",
+            "tesson-audio",
             "tesson-tfds",
             "tesson-engine",
             "tesson-config",

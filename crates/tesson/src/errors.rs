@@ -3,6 +3,7 @@
 //! [`Error::code`](crate::Error::code) gives the code of an error;
 //! [`DataErrorKind::of_format`](crate::DataErrorKind::of_format) gives the fault of one format as that format's enum.
 
+pub use tesson_audio::AudioFault;
 pub use tesson_config::ConfigConflict;
 pub use tesson_core::{
     CallErrorKind, ConfigErrorKind, ErrorCodes, ErrorEntry, ErrorInfo, FormatFault, FormatFaults,
@@ -75,6 +76,7 @@ fn entries() -> Vec<ErrorEntry> {
         error_entries::<Base64ImageFault>(),
         error_entries::<HtkFault>(),
         error_entries::<MlfFault>(),
+        error_entries::<AudioFault>(),
         error_entries::<UserFault>(),
         error_entries::<RecordFault>(),
         error_entries::<ExampleError>(),

@@ -107,7 +107,7 @@ pub mod kernels {
 /// The built-in formats and transforms, with those that are not available yet.
 pub fn registry() -> Registry {
     let formats: Vec<&'static Format> =
-        tesson_formats::FORMATS.iter().copied().chain([&tfds::FORMAT]).collect();
+        tesson_formats::FORMATS.iter().copied().chain([&tesson_audio::FORMAT, &tfds::FORMAT]).collect();
     Registry::new(&formats).with_transforms(tesson_image::TRANSFORMS)
 }
 

@@ -13,6 +13,7 @@
 
 from . import transforms
 from ._tesson import __version__
+from .audio_deserializers import AudioDeserializer
 from .config import resolve_config
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
@@ -39,6 +40,7 @@ __all__ = [
     "DEFAULT_RANDOMIZATION_WINDOW_IN_CHUNKS",
     "FULL_DATA_SWEEP",
     "INFINITELY_REPEAT",
+    "AudioDeserializer",
     "Base64ImageDeserializer",
     "CBFDeserializer",
     "CTFDeserializer",

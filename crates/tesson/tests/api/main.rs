@@ -16,6 +16,7 @@ mod label_files;
 mod named_resources;
 mod named_transforms;
 mod preparing;
+mod recordings;
 mod scans;
 mod stored;
 mod transforms;

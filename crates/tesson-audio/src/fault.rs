@@ -1,0 +1,67 @@
+//! What can be wrong with lists of recordings and the files that they list.
+
+use tesson_core::FormatFaults;
+
+tesson_core::error_kinds! {
+    /// What can be wrong with recordings.
+    pub enum AudioFault {
+        /// A line of a list has a key alone.
+        NoPath { found: String = "u1".into() }
+            = "audio.no-path": "found `{found}`, expected a key, a blank and the path of a recording"
+            => "Complete the line, or remove it.",
+        /// A line of a list is a command.
+        Command { found: String = "sox a.wav -t wav - |".into() }
+            = "audio.command": "found the command `{found}`, expected the path of a recording"
+            => "Commands of lists are not run: write what it makes to a file, and list that.",
+        /// A line of a list is not UTF-8.
+        NotUtf8 { found: String = "u1 caf\\xe9.wav".into() }
+            = "audio.not-utf-8": "`{found}` is not UTF-8"
+            => "Convert the list to UTF-8, or rename the file.",
+        /// The key of a recording is no number, where keys are numbers.
+        NotNumericKey { key: String = "u1".into() }
+            = "audio.not-numeric-key": "the key `{key}` is not a whole number, and `useNumericSequenceKeys` is set"
+            => "Set `useNumericSequenceKeys = false`, or name recordings by numbers.",
+        /// A key occurs again.
+        DuplicateKey { key: String = "u1".into(), first: u32 = 3 }
+            = "audio.duplicate-key": "the key `{key}` occurs again, first in line {first}"
+            => "Rename one of the recordings, or remove it.",
+        /// No recording is left to be read.
+        NothingToRead { listed: u64 = 0 }
+            = "audio.nothing-to-read": "no recording is left of {listed} that are listed"
+            => "Check the list, `minSeconds` and `maxSeconds`.",
+        /// A file cannot be read.
+        Unreadable { what: String = "No such file or directory (os error 2)".into() }
+            = "audio.unreadable": "the recording cannot be read: {what}"
+            => "Correct the path. Relative ones start at the list's own folder, or at `root`.",
+        /// A file is neither WAV nor FLAC.
+        NotAudio { what: String = "unsupported feature: core (probe): no suitable format reader found".into() }
+            = "audio.not-audio": "the file is no recording in WAV or FLAC: {what}"
+            => "Convert the file to WAV or FLAC.",
+        /// A file is damaged.
+        Corrupt { what: String = "malformed stream: flac: crc mismatch".into() }
+            = "audio.corrupt": "the recording is damaged: {what}"
+            => "Replace the file, or remove it from the list.",
+        /// A file does not have as many samples as it says.
+        OtherLength { found: u64 = 5, expected: u64 = 8 }
+            = "audio.other-length": "the recording has {found} samples, expected {expected} as it says at its beginning"
+            => "Replace the file, which is damaged or cut off.",
+        /// A file has another rate than the others.
+        OtherRate { found: u32 = 44100, expected: u32 = 16000 }
+            = "audio.other-rate": "the recording has {found} samples a second, expected {expected}"
+            => "Convert it, or give the rate of all recordings as `sampleRate`.",
+        /// A file is shorter than one frame.
+        TooShort { samples: u64 = 100, window: u32 = 400 }
+            = "audio.too-short": "the recording has {samples} samples, fewer than one frame of {window}"
+            => "Remove it from the list, or set `minSeconds`.",
+        /// A file has more frames than can be counted.
+        TooLong { samples: u64 = 1_000_000_000_000 }
+            = "audio.too-long": "the recording says it has {samples} samples, more than a sequence can have"
+            => "Cut it into several recordings.",
+        /// A file is another one than when the source was opened.
+        Changed { found: u64 = 5, expected: u64 = 8 }
+            = "audio.changed": "the recording has {found} frames, expected {expected} as when the source was opened"
+            => "Open the source again.",
+    }
+}
+
+impl FormatFaults for AudioFault {}

@@ -1,0 +1,14 @@
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+#![cfg_attr(not(feature = "codecs"), expect(dead_code, reason = "options are checked, and nothing is read"))]
+
+#[cfg(feature = "codecs")]
+mod decode;
+mod fault;
+#[cfg(feature = "codecs")]
+mod log_mel;
+mod recordings;
+mod spec;
+
+pub use fault::AudioFault;
+pub use recordings::FORMAT;

@@ -1,0 +1,134 @@
+//! Recordings of an indexed list: read when minibatches need them, and kept as they are in their files.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use tesson_core::{
+    Chunk, Corpus, CorpusFacts, Data, Error, Fault, Fetch, Index, Keys, Offsets, Origin, RecordingColumn,
+    ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
+};
+
+use crate::fault::AudioFault;
+
+/// A recording that is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Recording {
+    /// Its number in the list.
+    pub(super) number: u32,
+    pub(super) frames: u32,
+    /// Bytes of its file.
+    pub(super) bytes: u64,
+}
+
+impl Recording {
+    fn resource(&self) -> ResourceId {
+        ResourceId(1 + self.number)
+    }
+}
+
+pub(super) struct AudioCorpus {
+    recordings: Vec<Recording>,
+    /// The keys of all lines.
+    keys: Arc<Keys>,
+    /// The number of each chunk's first recording, and of all.
+    chunks: Vec<u32>,
+    facts: CorpusFacts,
+}
+
+impl AudioCorpus {
+    pub(super) fn new(recordings: Vec<Recording>, keys: Arc<Keys>, chunks: Vec<u32>) -> AudioCorpus {
+        let memory = recordings.capacity() * size_of::<Recording>() + keys.bytes() + chunks.capacity() * 4;
+        AudioCorpus { recordings, keys, chunks, facts: CorpusFacts::new(memory) }
+    }
+
+    fn of_chunk(&self, chunk: u32) -> &[Recording] {
+        let chunk = chunk as usize;
+        &self.recordings[self.chunks[chunk] as usize..self.chunks[chunk + 1] as usize]
+    }
+
+    fn keys_of<'a>(&self, recordings: impl Iterator<Item = &'a Recording>) -> Keys {
+        Keys::gathered(std::slice::from_ref(&*self.keys), recordings.map(|recording| (0, recording.number)))
+    }
+}
+
+impl Corpus for AudioCorpus {
+    fn facts(&self) -> &CorpusFacts {
+        &self.facts
+    }
+
+    fn load(
+        &self,
+        chunk: u32,
+        wanted: SequenceSelection<'_>,
+        fetch: &dyn Fetch,
+        _scratch: &mut Scratch,
+        out: &mut Chunk,
+    ) -> Result<(), Error> {
+        let of_chunk = self.of_chunk(chunk);
+        let wanted: Vec<&Recording> = wanted.to_vec().into_iter().map(|i| &of_chunk[i as usize]).collect();
+        let mut column = recycled(out);
+        let (mut faults, mut ends) = (Vec::new(), vec![0]);
+        for (sequence, recording) in (0..).zip(&wanted) {
+            let resource = recording.resource();
+            let origin = Origin { resource, offset: 0, line: None, embedded: false };
+            let read = |bytes: &mut Vec<u8>| fetch.read(resource, 0..fetch.size(resource)?, bytes);
+            match column.push_recording(origin, read) {
+                Ok(()) => {}
+                Err(Error::Store(e)) => {
+                    let kind = AudioFault::Unreadable { what: e.source.to_string() }.into();
+                    // The sequence keeps its place in the plan.
+                    let empty: Result<(), Error> = column.push_recording(origin, |_| Ok(()));
+                    empty?;
+                    faults.push(Fault {
+                        sequence,
+                        kind,
+                        stream: None,
+                        resource,
+                        offset: 0,
+                        line: None,
+                        fatal: true,
+                    });
+                }
+                Err(other) => return Err(other),
+            }
+            column.push_sequence(0..recording.frames);
+            ends.push(ends[sequence as usize] + recording.frames);
+        }
+        *out = Chunk {
+            n_sequences: wanted.len() as u32,
+            lengths: wanted.iter().map(|recording| recording.frames).collect(),
+            keys: self.keys_of(wanted.iter().copied()),
+            streams: vec![StreamColumn { samples: Offsets::At(ends), data: Data::Recordings(column) }],
+            left_out: faults.iter().map(|fault| fault.sequence).collect(),
+            faults,
+            ..Chunk::empty()
+        };
+        Ok(())
+    }
+
+    fn keys(&self, chunk: u32, _: u32, _: &dyn Fetch, _: &mut Scratch) -> Result<Option<Keys>, Error> {
+        Ok(Some(self.keys_of(self.of_chunk(chunk).iter())))
+    }
+
+    fn scattered(&self) -> Option<&dyn Scattered> {
+        None
+    }
+
+    fn span(&self, chunk: u32, sequence: u32) -> (ResourceId, Range<u64>) {
+        let recording = self.of_chunk(chunk)[sequence as usize];
+        (recording.resource(), 0..recording.bytes)
+    }
+
+    fn save(&self, _: &Index, _: &mut Vec<u8>) {}
+}
+
+/// The recordings that a chunk has held, emptied: reading into them allocates nothing.
+fn recycled(chunk: &mut Chunk) -> RecordingColumn {
+    match chunk.streams.pop().map(|stream| stream.data) {
+        Some(Data::Recordings(mut column)) => {
+            column.clear();
+            column
+        }
+        _ => RecordingColumn::default(),
+    }
+}

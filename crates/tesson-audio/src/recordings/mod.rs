@@ -1,0 +1,43 @@
+//! Recordings that a list names, a key and a file in each line.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `options` | the options, resolved |
+//! | `list` | lines of lists, and what their paths start from |
+//! | `source_file` | a listed file, read where a decoder asks for it |
+//! | `deserializer` | the list read when a source is opened, and the headers of all recordings |
+//! | `corpus` | recordings read when minibatches need them |
+
+#[cfg(feature = "codecs")]
+mod corpus;
+#[cfg(feature = "codecs")]
+mod deserializer;
+#[cfg(feature = "codecs")]
+mod list;
+mod options;
+#[cfg(feature = "codecs")]
+mod source_file;
+
+use tesson_core::{ConfigError, Deserializer, Format, KeyType, Options, ReaderDefaults};
+
+/// The registry's entry.
+pub static FORMAT: Format = Format::new(
+    "AudioDeserializer",
+    "Recordings in WAV or FLAC files that a list names, as frames of logarithmic mel energies.",
+    &options::OPTIONS,
+    open,
+)
+.with_keys(KeyType::Text);
+
+#[cfg(feature = "codecs")]
+fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
+    Ok(Box::new(deserializer::Recordings::new(options::AudioOptions::new(options, defaults)?)))
+}
+
+/// Options are checked in every build.
+#[cfg(not(feature = "codecs"))]
+fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
+    options::AudioOptions::new(options, defaults)?;
+    let what = format!("`{}` needs the feature `audio`, which this build does not have", FORMAT.name);
+    Err(ConfigError::refused(options.path("type"), &tesson_core::ConfigErrorKind::NotAvailable { what }))
+}

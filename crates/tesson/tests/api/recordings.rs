@@ -1,0 +1,136 @@
+//! Recordings: a list of WAV and FLAC files, from the bytes to minibatches.
+
+use tesson::config::from_json;
+use tesson::errors::AudioFault;
+use tesson::store::MemoryStore;
+use tesson::{Error, Key, Minibatch, Samples, Source};
+
+/// A WAV file of one channel and 16 bits, with so many samples in a second.
+fn wav(rate: u32, samples: &[i16]) -> Vec<u8> {
+    let data = 2 * samples.len() as u32;
+    let mut file = [&b"RIFF"[..], &(36 + data).to_le_bytes(), b"WAVEfmt ", &16u32.to_le_bytes()].concat();
+    [1u16, 1].iter().for_each(|x| file.extend(x.to_le_bytes()));
+    [rate, 2 * rate].iter().for_each(|x| file.extend(x.to_le_bytes()));
+    [2u16, 16].iter().for_each(|x| file.extend(x.to_le_bytes()));
+    file.extend(b"data");
+    file.extend(data.to_le_bytes());
+    file.extend(samples.iter().flat_map(|x| x.to_le_bytes()));
+    file
+}
+
+/// A tone, of a height and length of its own for each number.
+fn tone(number: usize) -> Vec<u8> {
+    let samples = (0..2000 + 150 * number).map(|i| ((i * (number + 3)) as f64 * 0.02).sin() * 20_000.0);
+    wav(8000, &samples.map(|x| x as i16).collect::<Vec<_>>())
+}
+
+/// A store with `0.wav` to `19.wav`, and the list of them.
+fn store() -> MemoryStore {
+    let list: String = (0..20).map(|i| format!("u{i} {i}.wav\n")).collect();
+    let files = (0..20).fold(MemoryStore::new(), |store, i| store.with(format!("{i}.wav"), tone(i)));
+    files.with("all.scp", list.into_bytes())
+}
+
+fn open(store: &MemoryStore, options: &str, reader: &str) -> Result<Source, Error> {
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "AudioDeserializer", "file": "all.scp", {options}
+            "input": {{"x": {{"sampleRate": 8000, "filters": 20}}}}}}], {reader}}}"#
+    );
+    Source::open_in(&from_json(&text)?, store)
+}
+
+/// The keys of a minibatch, and all its values as bits.
+fn contents(minibatch: &Minibatch) -> (Vec<Key>, Vec<u64>) {
+    let Samples::Dense { values } = minibatch.streams()[0].samples() else { panic!("frames are dense") };
+    let keys = (0..minibatch.n_sequences()).map(|i| minibatch.keys().get(i)).collect();
+    (keys, (0..values.len()).map(|i| values.get(i).to_bits()).collect())
+}
+
+fn rest(source: &mut Source) -> Vec<(Vec<Key>, Vec<u64>)> {
+    let next = || source.next_minibatch(60).expect("the recordings are right");
+    std::iter::from_fn(next).map(|minibatch| contents(&minibatch)).collect()
+}
+
+const RANDOM: &str = r#""randomize": "global", "randomizationSeed": 3, "maxSweeps": 2"#;
+
+#[test]
+fn recordings_are_sequences_of_frames_that_are_whole() {
+    let mut source = open(&store(), "", r#""randomize": false, "maxSweeps": 1"#).unwrap();
+    let minibatch = source.next_minibatch(100_000).unwrap().expect("twenty recordings");
+    assert_eq!((minibatch.n_sequences(), minibatch.keys().get(7)), (20, Key::Text("u7".into())));
+    // Frames of 200 samples, every 80.
+    let expected: usize = (0..20).map(|i| 1 + (2000 + 150 * i - 200) / 80).sum();
+    assert_eq!(minibatch.streams()[0].n_samples(), expected);
+    assert_eq!(minibatch.streams()[0].info().shape.dims(), [20]);
+}
+
+#[test]
+fn threads_and_a_resume_change_nothing() {
+    let expected = rest(&mut open(&store(), "", &format!(r#"{RANDOM}, "threads": 1"#)).unwrap());
+    assert!(expected.len() > 4, "{}", expected.len());
+    for threads in [2, 8] {
+        let options = format!(r#"{RANDOM}, "threads": {threads}"#);
+        assert_eq!(rest(&mut open(&store(), "", &options).unwrap()), expected, "{threads} threads");
+    }
+    let mut source = open(&store(), "", RANDOM).unwrap();
+    for after in 1..expected.len() {
+        source.next_minibatch(60).unwrap();
+        let mut resumed = open(&store(), "", RANDOM).unwrap();
+        resumed.restore(source.state()).unwrap();
+        assert_eq!(rest(&mut resumed), expected[after..], "after {after} minibatches");
+    }
+}
+
+#[test]
+fn chunks_and_lengths_have_limits() {
+    let options = r#""minSeconds": 0.3, "maxSeconds": 0.5, "chunkSizeInFrames": 50,"#;
+    let mut source = open(&store(), options, r#""randomize": false, "maxSweeps": 1"#).unwrap();
+    let minibatch = source.next_minibatch(100_000).unwrap().expect("some recordings");
+    // From 2,400 to 4,000 samples.
+    assert_eq!((minibatch.n_sequences(), minibatch.keys().get(0)), (11, Key::Text("u3".into())));
+}
+
+#[test]
+fn what_is_wrong_with_a_recording_is_said_of_its_file_and_line() {
+    let cut = tone(3)[..1000].to_vec();
+    let cases: [(&str, Vec<u8>, &str); 4] = [
+        ("other rate", wav(16_000, &[1; 4000]), "has 16000 samples a second, expected 8000"),
+        ("no sound", b"no sound at all".repeat(40), "is no recording in WAV or FLAC"),
+        ("short", wav(8000, &[1; 100]), "has 100 samples, fewer than one frame of 200"),
+        ("cut off", cut, "samples, expected"),
+    ];
+    for (what, file, expected) in cases {
+        let store = store().with("7.wav", file);
+        let read = |mut source: Source| source.next_minibatch(100_000).map(drop);
+        let error = open(&store, "", r#""randomize": false"#).and_then(read).expect_err(what);
+        let text = error.to_string();
+        assert!(text.contains(expected) && text.contains("7.wav"), "{what}: {text}");
+        assert!(text.contains("u7"), "{what}: {text}");
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_list_is_said_of_its_line() {
+    let list = "u0 0.wav\nu1\nu2 sox 2.wav -t wav - |\nu0 3.wav\nu4 missing.wav\n";
+    let store = store().with("all.scp", list.as_bytes().to_vec());
+    let config = r#"{"deserializers": [{"type": "AudioDeserializer", "file": "all.scp",
+        "input": {"x": {"sampleRate": 8000, "filters": 20}}}]}"#;
+    let mut source = Source::open_to_check_in(&from_json(config).unwrap(), &store).unwrap();
+    let mut found = Vec::new();
+    let checked = source.check(&mut |error, _| {
+        found.push((error.kind().of_format::<AudioFault>().cloned(), error.at().line));
+    });
+    checked.expect("what is wrong is listed");
+    let fault = |n: usize| found[n].0.clone().expect("a fault of recordings");
+    assert_eq!(found.len(), 4, "{found:?}");
+    assert_eq!((fault(0), found[0].1), (AudioFault::NoPath { found: "u1".into() }, Some(2)));
+    assert_eq!(found[1].1, Some(3));
+    assert_eq!(fault(2), AudioFault::DuplicateKey { key: "u0".into(), first: 1 });
+    assert!(matches!(fault(3), AudioFault::Unreadable { .. }));
+}
+
+#[test]
+fn frames_of_recordings_are_no_sequences() {
+    let error = open(&store(), "", r#""frameMode": true"#).err().expect("it is refused").to_string();
+    assert!(error.contains("set `frameMode = false`"), "{error}");
+}
