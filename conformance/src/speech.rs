@@ -172,7 +172,7 @@ fn runs(i: usize, length: u32) -> Vec<(u16, u32)> {
 pub fn labels(lengths: &[u32], step: usize) -> Vec<u8> {
     let mut text = "#!MLF!#\n".to_owned();
     for (i, &length) in lengths.iter().enumerate() {
-        write!(text, "\"*/{}.lab\"\n", step * i).expect("strings take everything");
+        writeln!(text, "\"*/{}.lab\"", step * i).expect("strings take everything");
         let mut start = 0;
         for (class, frames) in runs(i, length) {
             let end = start + frames;

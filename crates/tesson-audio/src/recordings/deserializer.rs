@@ -5,13 +5,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
     CompactLengths, DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
-    Indexed, Key, Keys, ListedAt, Location, NamedResource, Parallelism, ResourceId, Shape, Storage,
-    StreamInfo, StreamMismatch, StreamingDecoder,
+    Indexed, Keys, ListedAt, Location, NamedResource, Parallelism, ResourceId, Shape, Storage, StreamInfo,
+    StreamMismatch, StreamingDecoder,
 };
 
 use super::FORMAT;
 use super::corpus::{AudioCorpus, Recording};
-use super::list::{KeysSeen, PathRules, each_line};
+use super::list::{KeysSeen, LineStart, PathRules, each_line};
 use super::options::AudioOptions;
 use super::source_file::SourceFile;
 use crate::decode::{Header, header};
@@ -45,9 +45,9 @@ impl Recordings {
         Recordings { options, facts, keys: Arc::new(Keys::Consecutive(0)), defects: Vec::new() }
     }
 
-    fn list_error(&self, fault: AudioFault, offset: u64, line: Option<u64>, key: Option<Key>) -> DataError {
+    fn list_error(&self, fault: AudioFault, offset: u64, line: Option<u64>) -> DataError {
         let at = Location { file: self.options.list.as_path().into(), offset, line };
-        DataError::new(fault, at).within(None, key)
+        DataError::new(fault, at)
     }
 
     /// An error of a listed file.
@@ -157,25 +157,26 @@ impl Deserializer for Recordings {
         let mut keys = KeysSeen::default();
         let (mut texts, mut ends, mut numbers) = (Vec::new(), Vec::new(), Vec::new());
         let mut faults = Vec::new();
-        each_line(&bytes, &mut |offset, line, parsed| {
-            let taken = parsed.and_then(|(key, path)| {
-                keys.take(key, line, self.options.numeric_keys).map(|number| (key, path, number))
+        each_line(&bytes, &mut |at, line| {
+            let taken = line.and_then(|line| {
+                keys.take(line.key, at.number, self.options.numeric_keys).map(|number| (line, number))
             });
             match taken {
-                Ok((key, path, number)) => {
-                    self.facts.push_file(&rules.resolve(path), ListedAt { root: LIST, line });
-                    texts.extend_from_slice(key.as_bytes());
+                Ok((line, number)) => {
+                    let listed = ListedAt { root: LIST, line: at.number };
+                    self.facts.push_file(&rules.resolve(line.path), listed);
+                    texts.extend_from_slice(line.key.as_bytes());
                     ends.push(texts.len() as u32);
                     numbers.extend(number);
                 }
-                Err(fault) => faults.push((offset, line, fault)),
+                Err(fault) => faults.push((at, fault)),
             }
         });
         self.keys = Arc::new(match self.options.numeric_keys {
             true => Keys::Numbers(numbers),
             false => Keys::Texts { bytes: texts, ends },
         });
-        let error = |(offset, line, fault)| self.list_error(fault, offset, Some(u64::from(line)), None);
+        let error = |(at, fault): (LineStart, _)| self.list_error(fault, at.offset, Some(at.number.into()));
         self.defects = faults.into_iter().map(error).collect();
         Ok(())
     }
@@ -190,7 +191,7 @@ impl Deserializer for Recordings {
         let recordings = self.looked_at(fetch, parallelism, defects)?;
         if recordings.is_empty() {
             let listed = self.facts.named.len() as u64;
-            defects.report(self.list_error(AudioFault::NothingToRead { listed }, 0, None, None))?;
+            defects.report(self.list_error(AudioFault::NothingToRead { listed }, 0, None))?;
         }
         let (index, chunks) = self.cut(&recordings);
         let corpus = AudioCorpus::new(recordings, self.keys.clone(), chunks);

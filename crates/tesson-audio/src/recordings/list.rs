@@ -28,20 +28,34 @@ impl PathRules {
     }
 }
 
-/// Calls `each` for each line that is not blank: where it begins, its number from 1, its key and path.
-pub(super) fn each_line(bytes: &[u8], each: &mut dyn FnMut(u64, u32, Result<(&str, &str), AudioFault>)) {
+/// Where a line begins, and its number from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LineStart {
+    pub(super) offset: u64,
+    pub(super) number: u32,
+}
+
+/// What a line names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Line<'a> {
+    pub(super) key: &'a str,
+    pub(super) path: &'a str,
+}
+
+/// Calls `each` for each line that is not blank.
+pub(super) fn each_line(bytes: &[u8], each: &mut dyn FnMut(LineStart, Result<Line<'_>, AudioFault>)) {
     let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut offset = (bytes.len() - text.len()) as u64;
     for (number, line) in (1..).zip(text.split(|&b| b == b'\n')) {
         let trimmed = line.trim_ascii();
         if !trimmed.is_empty() {
-            each(offset, number, parse(trimmed));
+            each(LineStart { offset, number }, parse(trimmed));
         }
         offset += line.len() as u64 + 1;
     }
 }
 
-fn parse(line: &[u8]) -> Result<(&str, &str), AudioFault> {
+fn parse(line: &[u8]) -> Result<Line<'_>, AudioFault> {
     let line = std::str::from_utf8(line).map_err(|_| AudioFault::NotUtf8 { found: shown(line) })?;
     let Some((key, path)) = line.split_once([' ', '\t']) else {
         return Err(AudioFault::NoPath { found: shown(line.as_bytes()) });
@@ -49,7 +63,7 @@ fn parse(line: &[u8]) -> Result<(&str, &str), AudioFault> {
     let path = path.trim_start();
     match path.ends_with('|') {
         true => Err(AudioFault::Command { found: shown(path.as_bytes()) }),
-        false => Ok((key, path)),
+        false => Ok(Line { key, path }),
     }
 }
 
@@ -95,12 +109,10 @@ mod tests {
     #[test]
     fn lines_are_keys_and_paths() {
         let mut found = Vec::new();
-        each_line(
-            b"\xef\xbb\xbfu1 a b.wav\r\n\n \nu2\t  /x.flac\nu3\nu4 sox |\nu5 \xe9\n",
-            &mut |offset, line, parsed| {
-                found.push((offset, line, parsed.map(|(key, path)| (key.to_owned(), path.to_owned()))));
-            },
-        );
+        let text = b"\xef\xbb\xbfu1 a b.wav\r\n\n \nu2\t  /x.flac\nu3\nu4 sox |\nu5 \xe9\n";
+        each_line(text, &mut |LineStart { offset, number }, line| {
+            found.push((offset, number, line.map(|Line { key, path }| (key.to_owned(), path.to_owned()))));
+        });
         let ok = |key: &str, path: &str| Ok((key.to_owned(), path.to_owned()));
         let expected = [
             (3, 1, ok("u1", "a b.wav")),
