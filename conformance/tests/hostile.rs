@@ -207,6 +207,34 @@ fn check_labels(kind: &str, bytes: &[u8]) -> Vec<Result<usize, String>> {
     check_orders(&store, &format!("{features}, {labels}"))
 }
 
+/// Reads alignments beside good features in two orders, within the limit.
+fn check_alignments(bytes: &[u8]) -> Vec<Result<usize, String>> {
+    let (archive, list) = good_features();
+    let store = MemoryStore::new().with("all.scp", list).with("all.htk", archive).with("ark", bytes.to_vec());
+    let both = r#"{"type": "HTKFeatureDeserializer",
+            "input": {"x": {"scpFile": "all.scp", "dim": 2, "chunkSizeInFrames": 100}}},
+        {"type": "KaldiAlignmentDeserializer", "chunkSizeInBytes": 700, "input": {"y": {"arkFile": "ark", "dim": 10}}}"#;
+    check_orders(&store, both)
+}
+
+/// A good archive of alignments, in binary or as text.
+fn good_alignments(is_binary: bool) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (i, &length) in corpus::lengths().iter().enumerate() {
+        archive.extend(format!("{i} ").into_bytes());
+        let class = i as i32 % 10;
+        if is_binary {
+            archive.extend(b"\0B\x04");
+            archive.extend(length.to_le_bytes());
+            (0..length).for_each(|_| archive.extend([&[4][..], &class.to_le_bytes()].concat()));
+        } else {
+            (0..length).for_each(|_| archive.extend(format!("{class} ").into_bytes()));
+            archive.push(b'\n');
+        }
+    }
+    archive
+}
+
 /// The good archive of features and its list.
 fn good_features() -> (Vec<u8>, Vec<u8>) {
     speech::one_archive(&corpus::lengths())
@@ -289,6 +317,8 @@ const FORMATS: &[Format] = &[
         good: || speech::binary_labels(&corpus::lengths(), 1),
         check: |bytes| check_labels("HTKMLFBinaryDeserializer", bytes),
     },
+    Format { name: "kaldi-alignments", good: || good_alignments(true), check: check_alignments },
+    Format { name: "kaldi-alignments-text", good: || good_alignments(false), check: check_alignments },
     Format { name: "image-map", good: good_map, check: |bytes| check_pictures("ImageDeserializer", bytes) },
     Format {
         name: "base64-image",

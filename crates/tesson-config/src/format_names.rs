@@ -9,9 +9,13 @@ pub(crate) const BINARY: &str = "CNTKBinaryFormatDeserializer";
 /// Pictures, read as frames where there is nothing else.
 pub(crate) const IMAGE: &str = "ImageDeserializer";
 
-/// Speech, with texts as keys: features, labels, labels in binary files.
-pub(crate) const SPEECH: [&str; 3] =
-    ["HTKFeatureDeserializer", "HTKMLFDeserializer", "HTKMLFBinaryDeserializer"];
+/// Speech, with texts as keys: features, labels, labels in binary files, alignments.
+pub(crate) const SPEECH: [&str; 4] = [
+    "HTKFeatureDeserializer",
+    "HTKMLFDeserializer",
+    "HTKMLFBinaryDeserializer",
+    "KaldiAlignmentDeserializer",
+];
 
 /// Lattices, in a format that nothing but CNTK reads.
 pub(crate) const LATTICES: &str = "LatticeDeserializer";

@@ -13,6 +13,7 @@ mod files;
 mod floats;
 pub mod htk;
 pub mod image_map;
+pub mod kaldi;
 mod lines;
 pub mod mlf;
 mod near;
@@ -39,6 +40,7 @@ pub static FORMATS: &[&Format] = &[
     &htk::FORMAT,
     &mlf::FORMAT,
     &mlf::BINARY_FORMAT,
+    &kaldi::ALIGNMENTS,
 ];
 
 /// The value of a cell, found out if it is not known yet. Two threads may do so at the same time: they find the same.

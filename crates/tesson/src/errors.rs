@@ -17,6 +17,7 @@ pub use tesson_formats::ctf::CtfFault;
 pub use tesson_formats::example::{ExampleError, Fault as ExampleFault};
 pub use tesson_formats::htk::HtkFault;
 pub use tesson_formats::image_map::ImageMapFault;
+pub use tesson_formats::kaldi::KaldiFault;
 pub use tesson_formats::mlf::MlfFault;
 pub use tesson_formats::record::{Fault as RecordFault, Problem as RecordProblem};
 pub use tesson_formats::user::UserFault;
@@ -77,6 +78,7 @@ fn entries() -> Vec<ErrorEntry> {
         error_entries::<HtkFault>(),
         error_entries::<MlfFault>(),
         error_entries::<AudioFault>(),
+        error_entries::<KaldiFault>(),
         error_entries::<UserFault>(),
         error_entries::<RecordFault>(),
         error_entries::<ExampleError>(),

@@ -142,7 +142,7 @@ struct EntryProblem {
 
 impl From<Problem> for EntryProblem {
     fn from(Problem { fault, offset, line, fatal }: Problem) -> EntryProblem {
-        EntryProblem { kind: fault.into(), offset, line, fatal }
+        EntryProblem { kind: fault, offset, line, fatal }
     }
 }
 

@@ -11,14 +11,14 @@ use xxhash_rust::xxh3::Xxh3;
 use super::corpus::{self, CorpusParts};
 use super::fault::MlfFault;
 use super::index::{self, Cut, Subject};
-use super::options::{LabelFiles, MlfOptions};
+use super::options::{LabelFiles, LabelOptions};
 use super::runs::LabelRules;
 use super::states::States;
 use crate::pictures::lossy;
 
 /// Label files.
 pub(super) struct Labels {
-    options: MlfOptions,
+    options: LabelOptions,
     facts: DeserializerFacts,
     /// The label files with their resources, once they are known.
     files: Vec<(PathBuf, ResourceId)>,
@@ -33,7 +33,7 @@ const MOST_LIST_BYTES: u64 = 64 << 20;
 const FIRST: ResourceId = ResourceId(0);
 
 impl Labels {
-    pub(super) fn new(format: &'static Format, options: MlfOptions) -> Labels {
+    pub(super) fn new(format: &'static Format, options: LabelOptions) -> Labels {
         let mut resources = match &options.files {
             LabelFiles::Listed(files) => files.clone(),
             LabelFiles::InFile(list) => vec![list.clone()],

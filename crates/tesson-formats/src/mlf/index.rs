@@ -16,6 +16,7 @@ use super::label::Times;
 use super::options::Encoding;
 use super::scan::{Finding, Findings, Scanner, content, is_ordinary};
 use super::table::{LabelChunk, Table, TableRules};
+use crate::kaldi::alignments;
 use crate::lines::{LIMIT, LineFile, Reads, lines};
 
 /// How files are divided.
@@ -75,6 +76,12 @@ pub(super) fn index(
         Encoding::Binary => {
             for (path, file) in subject.files {
                 binary::index(path, *file, fetch, &mut table)?;
+                table.next_file();
+            }
+        }
+        Encoding::Alignments => {
+            for (path, file) in subject.files {
+                alignments::index(path, *file, fetch, &mut table)?;
                 table.next_file();
             }
         }

@@ -1,4 +1,5 @@
-//! Master label files of HTK: the classes of an utterance's frames, as text or as CNTK's binary form.
+//! Master label files of HTK: the classes of an utterance's frames, as text or as CNTK's binary form. Other files of labels,
+//! such as Kaldi's, are tables and runs like these.
 //!
 //! | file | subject |
 //! |---|---|
@@ -26,24 +27,25 @@ mod options;
 mod runs;
 mod scan;
 mod states;
-mod table;
+pub(crate) mod table;
 #[cfg(test)]
 mod tests;
 
 pub use fault::MlfFault;
-use tesson_core::{Format, KeyType};
+use tesson_core::{ConfigError, Deserializer, Format, KeyType, Options, ReaderDefaults};
 
 use deserializer::Labels;
-use options::{BINARY_OPTIONS, MlfOptions, TEXT_OPTIONS};
+pub(crate) use options::{ALIGNMENT_OPTIONS, Encoding, describe_alignments};
+use options::{BINARY_OPTIONS, LabelOptions, TEXT_OPTIONS};
 
 /// The registry's entry of text files.
 pub static FORMAT: Format = Format::new(
     "HTKMLFDeserializer",
     "Labels of speech: HTK master label files, a class for each frame.",
     &TEXT_OPTIONS,
-    |options, defaults| Ok(Box::new(Labels::new(&FORMAT, MlfOptions::new(options, defaults)?))),
+    |options, defaults| open(&FORMAT, Encoding::Text, options, defaults),
 )
-.with_describe(options::describe)
+.with_describe(options::describe_text)
 .with_keys(KeyType::Text);
 
 /// The registry's entry of binary files.
@@ -51,7 +53,17 @@ pub static BINARY_FORMAT: Format = Format::new(
     "HTKMLFBinaryDeserializer",
     "Labels of speech: CNTK's binary form of master label files.",
     &BINARY_OPTIONS,
-    |options, defaults| Ok(Box::new(Labels::new(&BINARY_FORMAT, MlfOptions::new(options, defaults)?))),
+    |options, defaults| open(&BINARY_FORMAT, Encoding::Binary, options, defaults),
 )
-.with_describe(options::describe)
+.with_describe(options::describe_binary)
 .with_keys(KeyType::Text);
+
+/// A deserializer of labels that are written in this way.
+pub(crate) fn open(
+    format: &'static Format,
+    encoding: Encoding,
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+) -> Result<Box<dyn Deserializer>, ConfigError> {
+    Ok(Box::new(Labels::new(format, LabelOptions::new(encoding, options, defaults)?)))
+}

@@ -14,9 +14,13 @@ use crate::options::{DEFINES_SIZE, VERBOSITY, only_stream};
 
 /// How label files are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Encoding {
+pub(crate) enum Encoding {
+    /// Master label files.
     Text,
+    /// CNTK's binary form of them.
     Binary,
+    /// Kaldi's archives of alignments.
+    Alignments,
 }
 
 static TIME_UNITS: Words<TimeUnit, 3> = Words::new([
@@ -105,6 +109,18 @@ static BINARY_STREAM: OptionTable = OptionTable(&[
     TYPE,
 ]);
 
+/// One entry of `input` of alignments.
+static ALIGNMENT_STREAM: OptionTable = OptionTable(&[
+    OptionSpec::required(
+        "arkFile",
+        OptionKind::Files,
+        "The archive of alignments, in binary or as text; a pattern, or a list, for several, in this order.",
+    ),
+    OptionSpec::required("dim", OptionKind::Whole, "Number of classes, at most 65535."),
+    DEFINES_SIZE,
+    LENGTH_TOLERANCE,
+]);
+
 const CHUNK_BYTES: OptionSpec = OptionSpec::with_default(
     "chunkSizeInBytes",
     OptionKind::Whole,
@@ -117,6 +133,10 @@ pub(super) static TEXT_OPTIONS: OptionTable = OptionTable(&[input(&TEXT_STREAM),
 
 /// The options of binary files, in the same way.
 pub(super) static BINARY_OPTIONS: OptionTable = OptionTable(&[input(&BINARY_STREAM), CHUNK_BYTES, VERBOSITY]);
+
+/// The options of alignments, in the same way.
+pub(crate) static ALIGNMENT_OPTIONS: OptionTable =
+    OptionTable(&[input(&ALIGNMENT_STREAM), CHUNK_BYTES, VERBOSITY]);
 
 const fn input(stream: &'static OptionTable) -> OptionSpec {
     OptionSpec::required("input", OptionKind::Streams(stream), "One section, named as the stream.")
@@ -135,7 +155,7 @@ pub(super) enum LabelFiles {
 
 /// The options, resolved.
 #[derive(Clone, Debug)]
-pub(super) struct MlfOptions {
+pub(super) struct LabelOptions {
     pub(super) encoding: Encoding,
     /// The name of the stream.
     pub(super) name: String,
@@ -154,23 +174,24 @@ pub(super) struct MlfOptions {
     pub(super) tolerance: Option<u32>,
 }
 
-impl MlfOptions {
-    pub(super) fn new(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<MlfOptions, ConfigError> {
+impl LabelOptions {
+    pub(super) fn new(
+        encoding: Encoding,
+        options: &Options<'_>,
+        defaults: &ReaderDefaults,
+    ) -> Result<LabelOptions, ConfigError> {
         let (name, stream) = only_stream(options)?;
-        let encoding = match stream.table().find("labelMappingFile") {
-            Some(_) => Encoding::Text,
-            None => Encoding::Binary,
-        };
-        let phone_boundaries = stream.bool("phoneBoundaries")?;
+        let is_alignment = encoding == Encoding::Alignments;
+        let phone_boundaries = !is_alignment && stream.bool("phoneBoundaries")?;
         if phone_boundaries && defaults.frame_mode {
             let what = "frames have no boundaries; leave out either this or `frameMode`";
             return Err(ConfigError::new(stream.path("phoneBoundaries"), what));
         }
         let is_text = encoding == Encoding::Text;
-        Ok(MlfOptions {
+        Ok(LabelOptions {
             encoding,
             name: name.to_owned(),
-            files: files(&stream)?,
+            files: if is_alignment { archives(&stream)? } else { files(&stream)? },
             states: if is_text { stream.text_if_given("labelMappingFile")?.map(PathBuf::from) } else { None },
             dim: dim(&stream)?,
             phone_boundaries,
@@ -191,6 +212,7 @@ impl MlfOptions {
     pub(super) fn identity(&self) -> String {
         let (name, unit) = match (self.encoding, self.times.unit) {
             (Encoding::Binary, _) => ("mlf-binary", None),
+            (Encoding::Alignments, _) => ("kaldi-alignments", None),
             (_, TimeUnit::Auto) => ("mlf", None),
             (_, TimeUnit::HundredNanoseconds) => ("mlf", Some("100ns")),
             (_, TimeUnit::Frames) => ("mlf", Some("frames")),
@@ -229,7 +251,11 @@ fn times(stream: &Options<'_>) -> Result<Times, ConfigError> {
 }
 
 fn dim(stream: &Options<'_>) -> Result<u32, ConfigError> {
-    let (name, dim) = match (stream.whole_if_given("labelDim")?, stream.whole_if_given("dim")?) {
+    let label_dim = match stream.table().find("labelDim") {
+        Some(_) => stream.whole_if_given("labelDim")?,
+        None => None,
+    };
+    let (name, dim) = match (label_dim, stream.whole_if_given("dim")?) {
         (Some(dim), _) => ("labelDim", dim),
         (None, Some(dim)) => ("dim", dim),
         (None, None) => return Err(stream.missing("dim")),
@@ -239,6 +265,25 @@ fn dim(stream: &Options<'_>) -> Result<u32, ConfigError> {
         _ => {
             let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}");
             Err(ConfigError::new(stream.path(name), what))
+        }
+    }
+}
+
+/// The archives. Commands, which Kaldi takes in the place of names, are refused.
+fn archives(stream: &Options<'_>) -> Result<LabelFiles, ConfigError> {
+    let files = stream.files("arkFile")?;
+    let is_command = |file: &&PathBuf| {
+        let name = file.to_string_lossy();
+        name.trim_end().ends_with('|') || name.trim_start().starts_with('|')
+    };
+    match files.iter().find(is_command) {
+        None => Ok(LabelFiles::Listed(files)),
+        Some(command) => {
+            let what = format!(
+                "found the command `{}`, expected the name of a file; commands are not run, read the file that it writes",
+                command.display()
+            );
+            Err(ConfigError::new(stream.path("arkFile"), what))
         }
     }
 }
@@ -269,26 +314,55 @@ fn files(stream: &Options<'_>) -> Result<LabelFiles, ConfigError> {
     }
 }
 
-/// Resolves the options.
-pub(super) fn describe(
+/// Resolves the options of text files.
+pub(super) fn describe_text(
     options: &Options<'_>,
     defaults: &ReaderDefaults,
-    _registry: &Registry,
+    _: &Registry,
 ) -> Result<Section, ConfigError> {
-    let resolved = MlfOptions::new(options, defaults)?;
+    describe(Encoding::Text, options, defaults)
+}
+
+/// Those of binary files.
+pub(super) fn describe_binary(
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+    _: &Registry,
+) -> Result<Section, ConfigError> {
+    describe(Encoding::Binary, options, defaults)
+}
+
+/// Those of alignments.
+pub(crate) fn describe_alignments(
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+    _: &Registry,
+) -> Result<Section, ConfigError> {
+    describe(Encoding::Alignments, options, defaults)
+}
+
+fn describe(
+    encoding: Encoding,
+    options: &Options<'_>,
+    defaults: &ReaderDefaults,
+) -> Result<Section, ConfigError> {
+    let resolved = LabelOptions::new(encoding, options, defaults)?;
     let (name, stream) = only_stream(options)?;
     let text = |path: &PathBuf| Value::Text(path.to_string_lossy().into_owned());
     let files = match &resolved.files {
         LabelFiles::Listed(files) => Value::List(files.iter().map(text).collect()),
         LabelFiles::InFile(list) => Value::Section(Section::from_iter([("list", text(list))])),
     };
-    let mut section = Section::from_iter([("mlfFiles", files)]);
+    let is_alignment = encoding == Encoding::Alignments;
+    let mut section = Section::from_iter([(if is_alignment { "arkFile" } else { "mlfFiles" }, files)]);
     if resolved.encoding == Encoding::Text {
         let states = resolved.states.as_ref().map_or(Value::Text(String::new()), text);
         section.push("labelMappingFile", states);
     }
     section.push("dim", Value::Whole(resolved.dim.into()));
-    section.push("phoneBoundaries", Value::Bool(resolved.phone_boundaries));
+    if !is_alignment {
+        section.push("phoneBoundaries", Value::Bool(resolved.phone_boundaries));
+    }
     section.push("definesMBSize", Value::Bool(resolved.defines_size));
     if let Some(tolerance) = resolved.tolerance {
         section.push("lengthTolerance", Value::Whole(tolerance.into()));

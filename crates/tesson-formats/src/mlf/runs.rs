@@ -1,10 +1,13 @@
 //! The labels of one utterance as runs of frames of one class, and what may be wrong with them.
 
+use tesson_core::DataErrorKind;
+
 use super::binary;
 use super::fault::MlfFault;
 use super::label::{self, Times};
 use super::options::Encoding;
 use super::states::States;
+use crate::kaldi::{KaldiFault, alignments};
 
 /// What decoding labels needs to know.
 #[derive(Clone, Debug)]
@@ -28,7 +31,7 @@ pub(super) struct Run {
 /// What is wrong with the labels of an utterance.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Problem {
-    pub(super) fault: MlfFault,
+    pub(super) fault: DataErrorKind,
     /// Bytes and lines from the beginning of the entry on.
     pub(super) offset: u64,
     pub(super) line: u64,
@@ -48,7 +51,7 @@ impl Frames<'_> {
     /// Appends the frames of a line. A line without frames labels nothing.
     fn push(&mut self, end: u32, class: u32, dim: u32, offset: u64, line: u64) {
         if class >= dim && self.beyond.is_none() {
-            let fault = MlfFault::ClassOutOfRange { class, dim };
+            let fault = MlfFault::ClassOutOfRange { class, dim }.into();
             self.beyond = Some(Problem { fault, offset, line, fatal: true });
         }
         if end > self.end {
@@ -67,6 +70,7 @@ impl LabelRules {
         match self.encoding {
             Encoding::Text => self.text(entry, &mut frames)?,
             Encoding::Binary => self.binary(entry, n, &mut frames)?,
+            Encoding::Alignments => self.alignment(entry, &mut frames)?,
         }
         frames.beyond.map_or(Ok(()), Err)
     }
@@ -83,7 +87,7 @@ impl LabelRules {
             }
             last = (at, number);
             let (end, class) = self.line(line, frames.end).map_err(|fault| Problem {
-                fault,
+                fault: fault.into(),
                 offset: at,
                 line: number,
                 fatal: false,
@@ -92,7 +96,7 @@ impl LabelRules {
         }
         if frames.end == 0 {
             let (offset, line) = last;
-            return Err(Problem { fault: MlfFault::NoFrames, offset, line, fatal: false });
+            return Err(Problem { fault: MlfFault::NoFrames.into(), offset, line, fatal: false });
         }
         Ok(())
     }
@@ -118,10 +122,32 @@ impl LabelRules {
             frames.push(end.min(u32::MAX.into()) as u32, class.into(), self.dim, 0, 0);
         }
         if end != u64::from(n) {
-            let fault = MlfFault::FramesDiffer { found: end, declared: n };
+            let fault = MlfFault::FramesDiffer { found: end, declared: n }.into();
             return Err(Problem { fault, offset: 0, line: 0, fatal: false });
         }
         Ok(())
+    }
+}
+
+impl LabelRules {
+    fn alignment(&self, entry: &[u8], frames: &mut Frames<'_>) -> Result<(), Problem> {
+        let wrong = |fault: KaldiFault, fatal| Problem { fault: fault.into(), offset: 0, line: 0, fatal };
+        let mut last = None;
+        let mut end: u32 = 0;
+        for class in alignments::numbers(entry) {
+            let class = class.map_err(|fault| wrong(fault, false))?;
+            let Some(in_range) = u32::try_from(class).ok().filter(|&class| class < self.dim) else {
+                return Err(wrong(KaldiFault::ClassOutOfRange { class, dim: self.dim }, true));
+            };
+            end += 1;
+            // Frames of one class that follow each other are one run.
+            match frames.runs.last_mut().filter(|_| last == Some(class)) {
+                Some(run) => run.end = end,
+                None => frames.runs.push(Run { end, class: in_range }),
+            }
+            last = Some(class);
+        }
+        if end == 0 { Err(wrong(KaldiFault::NoFrames, false)) } else { Ok(()) }
     }
 }
 

@@ -10,15 +10,15 @@ use crate::pictures::lossy;
 
 /// An entry of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// Where it begins in the file.
-    pub(super) offset: u64,
+    pub(crate) offset: u64,
     /// Its line, from 0.
-    pub(super) line: u64,
+    pub(crate) line: u64,
     /// Its bytes up to what ends it.
-    pub(super) size: u32,
+    pub(crate) size: u32,
     /// Its frames, at least 1.
-    pub(super) frames: u32,
+    pub(crate) frames: u32,
 }
 
 /// How entries become sequences.
@@ -80,7 +80,7 @@ impl LabelChunk {
 }
 
 /// The chunks of all files, as entries are added.
-pub(super) struct Table {
+pub(crate) struct Table {
     rules: TableRules,
     file: u32,
     chunks: Vec<LabelChunk>,
@@ -117,7 +117,7 @@ impl Table {
     }
 
     /// Adds the next entry of the file.
-    pub(super) fn push(&mut self, entry: Entry, key: &[u8]) -> Result<(), MlfFault> {
+    pub(crate) fn push(&mut self, entry: Entry, key: &[u8]) -> Result<(), MlfFault> {
         let number = self.rules.numeric_keys.then(|| key::number(key));
         if number == Some(None) {
             return Err(MlfFault::KeyNotANumber { found: lossy(key) });

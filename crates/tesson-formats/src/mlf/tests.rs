@@ -10,7 +10,7 @@ use tesson_core::{
 
 use super::index::{self, Cut, Subject};
 use super::label::{TimeUnit, Times};
-use super::options::{Encoding, MlfOptions};
+use super::options::{Encoding, LabelOptions};
 use super::table::{LabelChunk, TableRules};
 use super::{BINARY_FORMAT, FORMAT, Labels};
 
@@ -107,7 +107,8 @@ fn read(
     let input = Section::from_iter([("labels", Value::Section(stream))]);
     let section = Section::from_iter([("input", Value::Section(input))]);
     let options = Options::new(format.options, &section, "")?;
-    let options = MlfOptions::new(&options, &defaults)?;
+    let encoding = if format.name == FORMAT.name { Encoding::Text } else { Encoding::Binary };
+    let options = LabelOptions::new(encoding, &options, &defaults)?;
     let mut labels = Labels::new(format, options).with_cut(Cut { range: 50, read: 7 });
     let fetch = InMemory::new(file.to_vec());
     labels.prepare(&fetch)?;

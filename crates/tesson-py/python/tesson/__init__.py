@@ -19,7 +19,7 @@ from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSD
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
 from .feature_deserializers import HTKFeatureDeserializer
 from .image_deserializers import Base64ImageDeserializer, ImageDeserializer
-from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer
+from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer, KaldiAlignmentDeserializer
 from .minibatch import Layout, Minibatch, MinibatchData
 from .plugins import register_deserializer
 from .source import (
@@ -51,6 +51,7 @@ __all__ = [
     "HTKMLFBinaryDeserializer",
     "HTKMLFDeserializer",
     "ImageDeserializer",
+    "KaldiAlignmentDeserializer",
     "Layout",
     "Minibatch",
     "MinibatchData",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from .deserializers import Deserializer
 from .errors import ConfigError
@@ -11,7 +12,7 @@ from .keywords import suggests_keywords
 from .paths import AnyPath, optional_text_of, text_of
 from .streams import StreamDef, StreamDefs
 
-__all__ = ["HTKMLFBinaryDeserializer", "HTKMLFDeserializer"]
+__all__ = ["HTKMLFBinaryDeserializer", "HTKMLFDeserializer", "KaldiAlignmentDeserializer"]
 
 
 class _Labels(Deserializer):
@@ -32,7 +33,7 @@ class _Labels(Deserializer):
         if stream.field is not None:
             what = f"found {stream.field!r}, but label files have one stream without a name; leave it out"
             raise ConfigError(f"{path}.field: {what}", path=f"{path}.field")
-        if stream.mlf is None:
+        if stream.mlf is None and "arkFile" not in self._own:
             raise ConfigError(f"{path}.mlf: the label file is missing, expected its name or a list of names", path=f"{path}.mlf")
         if stream.shape is None or len(stream.shape) != 1:
             raise ConfigError(f"{path}.shape: found {stream.shape}, expected the number of classes", path=f"{path}.shape")
@@ -51,7 +52,10 @@ class _Labels(Deserializer):
         arguments = [repr(self.streams)]
         if self.type == HTKMLFDeserializer.type:
             arguments.insert(0, repr(self._own.get("labelMappingFile")))
-        arguments += [f"{name}={value!r}" for name, value in self._own.items() if name != "labelMappingFile"]
+        if "arkFile" in self._own:
+            arguments.insert(0, repr(self._own["arkFile"]))
+        shown = {name: value for name, value in self._own.items() if name not in ("arkFile", "labelMappingFile")}
+        arguments += [f"{name}={value!r}" for name, value in shown.items()]
         arguments += [f"{name}={value!r}" for name, value in self._options.items()]
         return f"{type(self).__name__}({', '.join(arguments)})"
 
@@ -156,3 +160,46 @@ class HTKMLFBinaryDeserializer(_Labels):
     ) -> None:
         options = {"chunk_size_in_bytes": chunk_size_in_bytes, "verbosity": verbosity}
         super().__init__(streams, options, {"phoneBoundaries": phoneBoundaries, "lengthTolerance": length_tolerance})
+
+
+@suggests_keywords
+class KaldiAlignmentDeserializer(_Labels):
+    """Reads the labels of speech in Kaldi's archives of alignments, in binary or as text: a class for each frame.
+
+    Labels join the sequences of another deserializer, which comes before this one, by the names of utterances.
+
+    Parameters
+    ----------
+    filename : str or os.PathLike, or a list of them
+        The archive; a pattern such as ``"ali.*.ark"``, or a list, for several, in this order.
+    streams : mapping of str to StreamDef
+        The stream of labels: its `shape` is the number of classes.
+    length_tolerance : int, optional
+        Frames by which labels may be longer or shorter than the sequence that they join: they are cut, or the last one is
+        repeated; a larger difference is a fault. By default any lengths are delivered.
+    chunk_size_in_bytes : int, optional
+        Bytes of an archive in a chunk. Default 67108864.
+    verbosity : int, optional
+        Accepted without effect.
+
+    Examples
+    --------
+    >>> KaldiAlignmentDeserializer("pdf.ark", StreamDefs(labels=StreamDef(shape=132))).config
+    {'type': 'KaldiAlignmentDeserializer', 'input': {'labels': {'dim': 132, 'arkFile': 'pdf.ark'}}}
+    """
+
+    type = "KaldiAlignmentDeserializer"
+
+    def __init__(
+        self,
+        filename: AnyPath | Sequence[AnyPath],
+        streams: Mapping[str, StreamDef],
+        *,
+        length_tolerance: int | None = None,
+        chunk_size_in_bytes: int | None = None,
+        verbosity: int | None = None,
+    ) -> None:
+        is_one = isinstance(filename, (str, bytes, os.PathLike))
+        files = text_of(filename) if is_one else [text_of(path) for path in cast("Sequence[AnyPath]", filename)]
+        options = {"chunk_size_in_bytes": chunk_size_in_bytes, "verbosity": verbosity}
+        super().__init__(streams, options, {"arkFile": files, "lengthTolerance": length_tolerance})

@@ -20,6 +20,7 @@ from tesson import (
     HTKMLFBinaryDeserializer,
     HTKMLFDeserializer,
     ImageDeserializer,
+    KaldiAlignmentDeserializer,
     StreamDef,
     StreamDefs,
     TFDSDeserializer,
@@ -220,3 +221,15 @@ def test_a_stream_of_features_lacks_nothing_and_has_nothing_of_others() -> None:
         HTKFeatureDeserializer({"x": StreamDef(shape=3)})
     with pytest.raises(ConfigError, match="streams.x.field: a stream of features has none"):
         HTKFeatureDeserializer({"x": StreamDef("x", shape=3, scp="a")})
+
+
+def test_alignments_of_kaldi_are_named_beside_their_stream() -> None:
+    streams = StreamDefs(labels=StreamDef(shape=132))
+    one = KaldiAlignmentDeserializer(Path("d") / "ali.ark", streams, length_tolerance=2)
+    assert one.config == {
+        "type": "KaldiAlignmentDeserializer",
+        "input": {"labels": {"dim": 132, "arkFile": "d/ali.ark", "lengthTolerance": 2}},
+    }
+    several = KaldiAlignmentDeserializer(["a.ark", Path("b.ark")], streams)
+    assert several.config["input"]["labels"]["arkFile"] == ["a.ark", "b.ark"]
+    assert repr(several).startswith("KaldiAlignmentDeserializer(['a.ark', 'b.ark'], StreamDefs(")

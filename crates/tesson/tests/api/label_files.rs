@@ -203,3 +203,68 @@ fn labels_of_a_few_frames_more_or_less_fit() {
     let (_, found) = all(&text, r#""mlfFile": "l", "lengthTolerance": 1"#, "").unwrap();
     assert_eq!(found[1], [(2, 1.0); 3]);
 }
+
+/// An archive of alignments: as text, or in the binary form.
+fn alignments(utterances: &[(&str, &[i32])], is_binary: bool) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for (key, classes) in utterances {
+        archive.extend(format!("{key} ").into_bytes());
+        if is_binary {
+            archive.extend(b"\0B\x04");
+            archive.extend((classes.len() as i32).to_le_bytes());
+            classes.iter().for_each(|class| archive.extend([&[4][..], &class.to_le_bytes()].concat()));
+        } else {
+            classes.iter().for_each(|class| archive.extend(format!("{class} ").into_bytes()));
+            archive.push(b'\n');
+        }
+    }
+    archive
+}
+
+/// What is read of archives beside features, whose names are `a` and `b`.
+fn aligned(archives: [Vec<u8>; 2], stream: &str, options: &str) -> Result<Labels, Error> {
+    let [a, b] = archives;
+    let store = MemoryStore::new().with("f", FEATURES.as_bytes().to_vec()).with("a", a).with("b", b);
+    let json = format!(
+        r#"{{"deserializers": [
+            {{"type": "CNTKTextFormatDeserializer", "file": "f", "input": {{"f": {{"dim": 1, "format": "dense"}}}}}},
+            {{"type": "KaldiAlignmentDeserializer", "input": {{"l": {{"dim": 4, {stream}}}}}}}],
+            "randomize": false, "maxSweeps": 1{options}}}"#
+    );
+    let mut source = Source::open_in(&config::from_json(&json)?, &store)?;
+    Ok(labels(&source.next_minibatch(1000)?.expect("there are sequences")))
+}
+
+#[test]
+fn alignments_of_kaldi_are_labels() {
+    let first: &[(&str, &[i32])] = &[("unused", &[9]), ("z", &[3]), ("x", &[0, 0, 1, 1])];
+    let more: &[(&str, &[i32])] = &[("y", &[2, 0, 0])];
+    let expected = all(LABELS, FILE, "").unwrap();
+    for [a, b] in [[false, false], [true, false], [true, true]] {
+        let archives = [alignments(first, a), alignments(more, b)];
+        assert_eq!(aligned(archives, r#""arkFile": ["a", "b"]"#, "").unwrap(), expected);
+    }
+}
+
+#[test]
+fn wrong_alignments_are_told_with_their_byte() {
+    let good: &[(&str, &[i32])] = &[("x", &[0, 0, 1, 1]), ("y", &[2, 0, 0])];
+    let one = |archive: Vec<u8>, options: &str| aligned([archive, Vec::new()], r#""arkFile": "a""#, options);
+    let beyond = one(alignments(&[("x", &[0, 4]), ("y", &[0])], true), r#", "maxErrors": 9"#).unwrap_err();
+    assert_eq!(
+        (beyond.code(), beyond.to_string().starts_with("a (byte 2):")),
+        ("kaldi.class-out-of-range", true)
+    );
+    let text = alignments(good, false);
+    let odd = [b"x 0 q\n".to_vec(), text[text.len() - 9..].to_vec()].concat();
+    assert_eq!(one(odd.clone(), "").unwrap_err().code(), "kaldi.not-a-number");
+    assert_eq!(one(odd, r#", "maxErrors": 1"#).unwrap().0, ["y"]);
+    let mut cut = alignments(good, true);
+    cut.truncate(cut.len() - 1);
+    assert_eq!(one(cut, "").unwrap_err().code(), "kaldi.cut-off");
+    assert_eq!(one(b"\0B\x04".to_vec(), "").unwrap_err().code(), "kaldi.no-key");
+    assert_eq!(one(b"x \0BFM ".to_vec(), "").unwrap_err().code(), "kaldi.not-an-alignment");
+    let pipe =
+        aligned([Vec::new(), Vec::new()], r#""arkFile": "gunzip -c a.gz |""#, "").unwrap_err().to_string();
+    assert!(pipe.contains("found the command `gunzip -c a.gz |`") && pipe.contains("not run"), "{pipe}");
+}
