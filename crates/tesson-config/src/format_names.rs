@@ -9,13 +9,11 @@ pub(crate) const BINARY: &str = "CNTKBinaryFormatDeserializer";
 /// Pictures, read as frames where there is nothing else.
 pub(crate) const IMAGE: &str = "ImageDeserializer";
 
-/// Speech, with texts as keys: features, labels, labels in binary files, alignments.
-pub(crate) const SPEECH: [&str; 4] = [
-    "HTKFeatureDeserializer",
-    "HTKMLFDeserializer",
-    "HTKMLFBinaryDeserializer",
-    "KaldiAlignmentDeserializer",
-];
+/// Features of speech.
+pub(crate) const FEATURES: &str = "HTKFeatureDeserializer";
+
+/// Labels of speech.
+pub(crate) const LABELS: &str = "HTKMLFDeserializer";
 
 /// Lattices, in a format that nothing but CNTK reads.
 pub(crate) const LATTICES: &str = "LatticeDeserializer";

@@ -1,7 +1,7 @@
 //! A reader with a list of deserializers, and what all readers of deserializers have in common.
 
 use tesson_core::{
-    ConfigError, Name, OptionKind, OptionTable, Options, Registry, Section, Value, option_table,
+    ConfigError, KeyType, Name, OptionKind, OptionTable, Options, Registry, Section, Value, option_table,
 };
 
 use super::Draft;
@@ -37,8 +37,8 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
         }
         deserializers.push(kept);
     }
-    let formats = deserializers.iter().filter_map(|d| registry.find(type_name(d)?, "").ok());
-    let kinds: Vec<&str> = formats.map(|format| format.name).collect();
+    let formats = || deserializers.iter().filter_map(|d| registry.find(type_name(d)?, "").ok());
+    let kinds: Vec<&str> = formats().map(|format| format.name).collect();
     let rule = match kinds[..] {
         [format_names::IMAGE] => Rule::Pictures,
         _ if kinds.contains(&format_names::TEXT) => Rule::Text { chunk_bytes: chunk_bytes(scope)? },
@@ -47,7 +47,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     let facts = Facts {
         rule,
         pictures: kinds.contains(&format_names::IMAGE),
-        speech: kinds.iter().any(|k| format_names::SPEECH.contains(k)),
+        text_keys: formats().any(|format| format.keys == KeyType::Text),
     };
     let deserializers = deserializers.into_iter().map(Value::Section).collect();
     let name = given.map_or("deserializers".into(), |(name, _)| name.clone());
@@ -73,7 +73,8 @@ pub(super) const NOT_COPIED: &[&str] = &[
 pub(super) struct Facts {
     pub(super) rule: Rule,
     pub(super) pictures: bool,
-    pub(super) speech: bool,
+    /// Whether keys are texts where nothing is said.
+    pub(super) text_keys: bool,
 }
 
 /// Completes a section with what BrainScript's readers have by default and other forms of configurations have not.
@@ -88,7 +89,7 @@ pub(super) fn finish(scope: &Scope<'_>, facts: &Facts, section: &mut Section) ->
         ("frameMode", frames),
         ("truncated", false),
         ("multiThreadedDeserialization", facts.pictures),
-        ("useNumericSequenceKeys", !facts.speech),
+        ("useNumericSequenceKeys", !facts.text_keys),
         ("crossSweepEnds", false),
     ] {
         if section.get(name).is_none() {

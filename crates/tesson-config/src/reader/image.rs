@@ -41,7 +41,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     let copied = |name: &str| name != "frameMode" && !NOT_COPIED.contains(&name);
     scope.copy(&READER_OPTIONS, copied, &mut draft.section);
     draft.section.push("frameMode", Value::Bool(true));
-    finish(scope, &Facts { rule: Rule::Pictures, pictures: true, speech: false }, &mut draft.section)?;
+    finish(scope, &Facts { rule: Rule::Pictures, pictures: true, text_keys: false }, &mut draft.section)?;
     global_timeline(&mut draft.section);
     Ok(())
 }

@@ -24,10 +24,9 @@ struct StreamKind {
     options: &'static [&'static str],
 }
 
-static FEATURES: StreamKind =
-    StreamKind { format: format_names::SPEECH[0], word: "real", options: &["type"] };
+static FEATURES: StreamKind = StreamKind { format: format_names::FEATURES, word: "real", options: &["type"] };
 static LABELS: StreamKind =
-    StreamKind { format: format_names::SPEECH[1], word: "category", options: &["labelType", "type"] };
+    StreamKind { format: format_names::LABELS, word: "category", options: &["labelType", "type"] };
 
 /// Reads the section of a reader of speech.
 pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) -> Result<()> {
@@ -43,7 +42,7 @@ pub(super) fn read(scope: &Scope<'_>, registry: &Registry, draft: &mut Draft) ->
     }
     order(scope, draft)?;
     draft.parallel_sequences = Some(parallel_sequences(scope)?);
-    let facts = Facts { rule: Rule::NoText, pictures: false, speech: true };
+    let facts = Facts { rule: Rule::NoText, pictures: false, text_keys: true };
     let window = draft.section.entry("randomizationWindow").map(|(n, v)| (n.clone(), v.clone()));
     remove(&mut draft.section, &["randomizationWindow"]);
     composite::finish(scope, &facts, &mut draft.section)?;
