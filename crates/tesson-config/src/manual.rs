@@ -16,9 +16,6 @@ pub fn option_manual(registry: &Registry) -> String {
     rows(&mut page, "", &READER_OPTIONS);
     for format in registry.formats() {
         heading(&mut page, &format!("`{}`", format.name), format.help);
-        if !registry.is_built(format) {
-            page.push_str(NOT_AVAILABLE);
-        }
         if !format.aliases.is_empty() {
             let names: Vec<String> = format.aliases.iter().map(|a| format!("`{a}`")).collect();
             page.push_str(&format!("\nAlso named {}.\n", names.join(", ")));

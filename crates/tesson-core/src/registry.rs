@@ -149,7 +149,6 @@ pub type ReadFile<'a> = dyn Fn(&Path) -> Result<Vec<u8>, Error> + 'a;
 #[derive(Clone, Default)]
 pub struct Registry {
     formats: Vec<&'static Format>,
-    n_planned: usize,
     transforms: Vec<&'static TransformFormat>,
 }
 
@@ -165,20 +164,6 @@ impl Registry {
     /// A registry of these formats.
     pub fn new(formats: &[&'static Format]) -> Registry {
         Registry { formats: formats.to_vec(), ..Registry::default() }
-    }
-
-    /// The same with formats whose options are understood and whose readers are still to be written.
-    #[must_use]
-    pub fn with_planned(mut self, formats: &[&'static Format]) -> Registry {
-        self.formats.extend_from_slice(formats);
-        self.n_planned += formats.len();
-        self
-    }
-
-    /// Whether what a format describes can be read.
-    pub fn is_built(&self, format: &Format) -> bool {
-        let n_built = self.formats.len() - self.n_planned;
-        self.formats[..n_built].iter().any(|f| f.name == format.name)
     }
 
     /// The same with these transforms.

@@ -104,7 +104,7 @@ pub mod kernels {
     pub use tesson_image::{JpegDecoding, jpeg_decoding};
 }
 
-/// The built-in formats and transforms, with those that are not available yet.
+/// The built-in formats and transforms.
 pub fn registry() -> Registry {
     let formats: Vec<&'static Format> =
         tesson_formats::FORMATS.iter().copied().chain([&tesson_audio::FORMAT, &tfds::FORMAT]).collect();

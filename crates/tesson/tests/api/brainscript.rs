@@ -45,15 +45,8 @@ fn every_example_means_something() {
         let loaded = load(file.to_str().unwrap(), &Choices::default()).unwrap();
         let resolved = loaded.resolved().unwrap();
         assert!(!resolved.readers.is_empty(), "{file:?}");
-        let is_built = resolved.readers.iter().all(|reader| {
-            let config = reader.source(&registry()).unwrap();
-            config.deserializers.iter().all(|d| registry().is_built(d.format))
-        });
-        let text = std::fs::read_to_string(&file).unwrap();
-        assert_eq!(text.starts_with("# Not available yet: "), !is_built, "{file:?}: its first line");
         let name = format!("]({})", file.file_name().unwrap().to_str().unwrap());
-        let row = overview.lines().find(|line| line.contains(&name)).unwrap();
-        assert_eq!(row.contains("not available yet"), !is_built, "{row}");
+        assert!(overview.contains(&name), "{name} is not in the overview");
         let described = resolved.to_json(&registry()).unwrap();
         for (path, reader) in described["readers"].as_object().unwrap() {
             assert_eq!(reader["ignored"], serde_json::json!([]), "{file:?} {path}");
