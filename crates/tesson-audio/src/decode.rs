@@ -1,13 +1,9 @@
 //! WAV and FLAC files, decoded to one channel.
 
-use std::io;
+use std::io::{self, BufRead};
 
-use symphonia::core::codecs::audio::{AudioCodecParameters, AudioDecoderOptions};
-use symphonia::core::errors::Error;
-use symphonia::core::formats::probe::Hint;
-use symphonia::core::formats::{FormatOptions, FormatReader, TrackType};
-use symphonia::core::io::{MediaSource, MediaSourceStream};
-use symphonia::core::meta::MetadataOptions;
+use claxon::{FlacReader, FlacReaderOptions};
+use hound::{SampleFormat, WavReader};
 
 use crate::fault::AudioFault;
 
@@ -20,84 +16,130 @@ pub(crate) struct Header {
     pub(crate) n_samples: u64,
 }
 
+/// A file whose beginning has been read.
+enum Opened<R: io::Read> {
+    Wav(WavReader<R>),
+    Flac(FlacReader<R>),
+}
+
+impl<R: BufRead> Opened<R> {
+    fn new(mut file: R) -> Result<Opened<R>, AudioFault> {
+        let not_audio = |what: &dyn ToString| AudioFault::NotAudio { what: what.to_string() };
+        let start = file.fill_buf().map_err(|e| not_audio(&e))?;
+        match start.get(..4) {
+            Some(b"RIFF") => WavReader::new(file).map(Opened::Wav).map_err(|e| not_audio(&e)),
+            Some(b"fLaC") => {
+                let options = FlacReaderOptions { metadata_only: false, read_vorbis_comment: false };
+                FlacReader::new_ext(file, options).map(Opened::Flac).map_err(|e| not_audio(&e))
+            }
+            _ => {
+                let found = start[..start.len().min(4)].escape_ascii();
+                Err(not_audio(&format_args!("it begins with `{found}`")))
+            }
+        }
+    }
+
+    fn header(&self) -> Result<Header, AudioFault> {
+        let (rate, n_samples) = match self {
+            Opened::Wav(file) => (file.spec().sample_rate, Some(file.duration().into())),
+            Opened::Flac(file) => (file.streaminfo().sample_rate, file.streaminfo().samples),
+        };
+        match n_samples.filter(|_| rate > 0) {
+            Some(n_samples) => Ok(Header { rate, n_samples }),
+            None => Err(AudioFault::NotAudio { what: "its rate or length is not said".into() }),
+        }
+    }
+}
+
+/// Reads what the beginning of a file says.
+pub(crate) fn header(file: impl io::Read) -> Result<Header, AudioFault> {
+    Opened::new(io::BufReader::with_capacity(HEADER_BYTES, file))?.header()
+}
+
+/// Bytes that are read at once where only the beginning is wanted.
+const HEADER_BYTES: usize = 1 << 10;
+
 /// Memory of a thread, kept from file to file.
 #[derive(Default)]
 pub(crate) struct Decoded {
     /// The samples from -1 to 1, channels averaged.
     pub(crate) mono: Vec<f32>,
-    interleaved: Vec<f32>,
-}
-
-struct Opened<'a> {
-    reader: Box<dyn FormatReader + 'a>,
-    track: u32,
-    codec: AudioCodecParameters,
-    header: Header,
-}
-
-fn open<'a>(source: Box<dyn MediaSource + 'a>) -> Result<Opened<'a>, AudioFault> {
-    let stream = MediaSourceStream::new(source, Default::default());
-    let (format, metadata) = (FormatOptions::default(), MetadataOptions::default());
-    let reader = symphonia::default::get_probe().probe(&Hint::new(), stream, format, metadata);
-    let reader = reader.map_err(|e| AudioFault::NotAudio { what: text(&e) })?;
-    let missing = |what: &str| AudioFault::NotAudio { what: what.into() };
-    let track = reader.default_track(TrackType::Audio).ok_or_else(|| missing("it has no sound"))?;
-    let codec = track.codec_params.as_ref().and_then(|codec| codec.audio());
-    let codec = codec.ok_or_else(|| missing("its encoding is not said"))?.clone();
-    let rate = codec.sample_rate.filter(|&rate| rate > 0).ok_or_else(|| missing("its rate is not said"))?;
-    let n_samples = track.num_frames.ok_or_else(|| missing("its length is not said"))?;
-    let track = track.id;
-    Ok(Opened { reader, track, codec, header: Header { rate, n_samples } })
-}
-
-/// Reads what the beginning of a file says.
-pub(crate) fn header<'a>(source: impl MediaSource + 'a) -> Result<Header, AudioFault> {
-    open(Box::new(source)).map(|opened| opened.header)
+    block: Vec<i32>,
 }
 
 impl Decoded {
     /// Decodes a file. It has to have as many samples as its beginning says.
     pub(crate) fn decode(&mut self, bytes: &[u8]) -> Result<Header, AudioFault> {
         self.mono.clear();
-        let Opened { mut reader, track, codec, header } = open(Box::new(io::Cursor::new(bytes)))?;
-        let corrupt = |e: Error| AudioFault::Corrupt { what: text(&e) };
-        let decoder =
-            symphonia::default::get_codecs().make_audio_decoder(&codec, &AudioDecoderOptions::default());
-        let mut decoder = decoder.map_err(|e| AudioFault::NotAudio { what: text(&e) })?;
-        while let Some(packet) = reader.next_packet().or_else(at_end).map_err(corrupt)? {
-            if packet.track_id != track {
-                continue;
-            }
-            let samples = decoder.decode(&packet).map_err(corrupt)?;
-            let channels = samples.spec().channels().count().max(1);
-            samples.copy_to_vec_interleaved(&mut self.interleaved);
-            let share = 1.0 / channels as f32;
-            let mean = |channels: &[f32]| channels.iter().sum::<f32>() * share;
-            match channels {
-                1 => self.mono.extend_from_slice(&self.interleaved),
-                _ => self.mono.extend(self.interleaved.chunks_exact(channels).map(mean)),
-            }
-            if self.mono.len() as u64 > header.n_samples {
-                break;
-            }
+        let opened = Opened::new(bytes)?;
+        let header = opened.header()?;
+        match opened {
+            Opened::Wav(file) => self.decode_wav(file)?,
+            Opened::Flac(file) => self.decode_flac(file, header.n_samples)?,
         }
         match self.mono.len() as u64 {
             n if n == header.n_samples => Ok(header),
             found => Err(AudioFault::OtherLength { found, expected: header.n_samples }),
         }
     }
-}
 
-/// A file that ends early is found out by its length.
-fn at_end<T>(error: Error) -> Result<Option<T>, Error> {
-    match error {
-        Error::IoError(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(None),
-        error => Err(error),
+    fn decode_wav(&mut self, file: WavReader<&[u8]>) -> Result<(), AudioFault> {
+        let spec = file.spec();
+        let scale = scale(spec.bits_per_sample.into());
+        match spec.sample_format {
+            SampleFormat::Float => self.mix(spec.channels, file.into_samples::<f32>()),
+            SampleFormat::Int => {
+                let samples = file.into_samples::<i32>().map(|sample| sample.map(|x| x as f32 * scale));
+                self.mix(spec.channels, samples)
+            }
+        }
+    }
+
+    /// Averages the channels of interleaved samples. A file that ends early is found out by its length.
+    fn mix(
+        &mut self,
+        channels: u16,
+        samples: impl Iterator<Item = hound::Result<f32>>,
+    ) -> Result<(), AudioFault> {
+        let (mut sum, mut channel) = (0.0, 0);
+        for sample in samples {
+            match sample {
+                Ok(sample) => sum += sample,
+                Err(hound::Error::IoError(_)) => return Ok(()),
+                Err(e) => return Err(AudioFault::Corrupt { what: e.to_string() }),
+            }
+            channel += 1;
+            if channel == channels {
+                self.mono.push(sum / f32::from(channels));
+                (sum, channel) = (0.0, 0);
+            }
+        }
+        Ok(())
+    }
+
+    fn decode_flac(&mut self, mut file: FlacReader<&[u8]>, n_samples: u64) -> Result<(), AudioFault> {
+        let scale = scale(file.streaminfo().bits_per_sample);
+        let mut blocks = file.blocks();
+        while (self.mono.len() as u64) <= n_samples {
+            let block = match blocks.read_next_or_eof(std::mem::take(&mut self.block)) {
+                Ok(Some(block)) => block,
+                Ok(None) | Err(claxon::Error::IoError(_)) => return Ok(()),
+                Err(e) => return Err(AudioFault::Corrupt { what: e.to_string() }),
+            };
+            let n_channels = block.channels();
+            self.mono.extend((0..block.duration()).map(|i| {
+                let sum: f32 = (0..n_channels).map(|channel| block.sample(channel, i) as f32 * scale).sum();
+                sum / n_channels as f32
+            }));
+            self.block = block.into_buffer();
+        }
+        Ok(())
     }
 }
 
-fn text(error: &Error) -> String {
-    error.to_string()
+/// What a whole number of so many bits is multiplied by, to lie between -1 and 1.
+fn scale(bits: u32) -> f32 {
+    1.0 / (1_u64 << bits.saturating_sub(1).min(32)) as f32
 }
 
 #[cfg(test)]
@@ -128,7 +170,7 @@ mod tests {
         assert_eq!(wav.mono, flac.mono);
         let first = i16::from_le_bytes([WAV[44 + 8000], WAV[45 + 8000]]);
         assert_eq!(wav.mono[4000], f32::from(first) / 32_768.0);
-        assert_eq!(super::header(io::Cursor::new(FLAC)).unwrap(), header);
+        assert_eq!(super::header(FLAC).unwrap(), header);
     }
 
     #[test]

@@ -34,11 +34,11 @@ tesson_core::error_kinds! {
             = "audio.unreadable": "the recording cannot be read: {what}"
             => "Correct the path. Relative ones start at the list's own folder, or at `root`.",
         /// A file is neither WAV nor FLAC.
-        NotAudio { what: String = "unsupported feature: core (probe): no suitable format reader found".into() }
+        NotAudio { what: String = "it begins with `OggS`".into() }
             = "audio.not-audio": "the file is no recording in WAV or FLAC: {what}"
             => "Convert the file to WAV or FLAC.",
         /// A file is damaged.
-        Corrupt { what: String = "malformed stream: flac: crc mismatch".into() }
+        Corrupt { what: String = "frame header CRC mismatch".into() }
             = "audio.corrupt": "the recording is damaged: {what}"
             => "Replace the file, or remove it from the list.",
         /// A file does not have as many samples as it says.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `options` | the options, resolved |
 //! | `list` | lines of lists, and what their paths start from |
-//! | `source_file` | a listed file, read where a decoder asks for it |
+//! | `source_file` | a listed file, read as far as a decoder asks for it |
 //! | `deserializer` | the list read when a source is opened, and the headers of all recordings |
 //! | `corpus` | recordings read when minibatches need them |
 

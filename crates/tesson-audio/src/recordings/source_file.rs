@@ -1,9 +1,8 @@
-//! A listed file, read where a decoder asks for it.
+//! A listed file, read as far as a decoder asks for it.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::sync::{Mutex, PoisonError};
 
-use symphonia::core::io::MediaSource;
 use tesson_core::{Error, Fetch, ResourceId};
 
 /// A file as decoders read it.
@@ -39,27 +38,5 @@ impl Read for SourceFile<'_> {
         into[..n as usize].copy_from_slice(&self.buffer);
         self.at += n;
         Ok(n as usize)
-    }
-}
-
-impl Seek for SourceFile<'_> {
-    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
-        let at = match to {
-            SeekFrom::Start(at) => Some(at),
-            SeekFrom::End(by) => self.size.checked_add_signed(by),
-            SeekFrom::Current(by) => self.at.checked_add_signed(by),
-        };
-        self.at = at.ok_or_else(|| io::Error::from(io::ErrorKind::InvalidInput))?;
-        Ok(self.at)
-    }
-}
-
-impl MediaSource for SourceFile<'_> {
-    fn is_seekable(&self) -> bool {
-        true
-    }
-
-    fn byte_len(&self) -> Option<u64> {
-        Some(self.size)
     }
 }
