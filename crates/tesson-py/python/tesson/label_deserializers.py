@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from .deserializers import Deserializer
 from .errors import ConfigError
@@ -199,7 +199,10 @@ class KaldiAlignmentDeserializer(_Labels):
         chunk_size_in_bytes: int | None = None,
         verbosity: int | None = None,
     ) -> None:
-        is_one = isinstance(filename, (str, bytes, os.PathLike))
-        files = text_of(filename) if is_one else [text_of(path) for path in cast("Sequence[AnyPath]", filename)]
+        files: str | list[str]
+        if isinstance(filename, (str, bytes, os.PathLike)):
+            files = text_of(filename)
+        else:
+            files = [text_of(path) for path in filename]
         options = {"chunk_size_in_bytes": chunk_size_in_bytes, "verbosity": verbosity}
         super().__init__(streams, options, {"arkFile": files, "lengthTolerance": length_tolerance})

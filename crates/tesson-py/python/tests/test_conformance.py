@@ -185,7 +185,9 @@ def deserializer(type: str, file: str, input: Line, **options: Any) -> tesson.De
 
 
 def transform(type: str, **options: Any) -> Line:
-    """A transform from its section."""
+    """A transform from its section. Radii that the function would round, as CNTK's does, stay in their section."""
+    if type == "Color" and any(float(np.float32(radius)) != float(radius) for radius in options.values()):
+        return {"type": type, **options}
     keywords = {"filename" if name == "meanFile" else snake_case(name): numbers(value) for name, value in options.items()}
     return getattr(tesson.transforms, snake_case(type))(**keywords)
 
