@@ -31,7 +31,7 @@ pub(super) enum State {
 enum Name {
     /// Those of the key that was found last.
     Known,
-    /// Nobody's: its name is not in quotes.
+    /// Those of no utterance: the name is not in quotes.
     Unusable,
     /// Of an entry that began before the scanner did.
     Earlier,
