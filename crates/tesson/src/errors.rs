@@ -53,7 +53,12 @@ pub fn remedy(code: &str) -> Option<&'static str> {
 /// The text of an error for users, which ends with a remedy: its own, after a semicolon, or else that of its kind.
 pub fn with_remedy(error: &Error) -> String {
     let text = error.to_string();
-    let says_one = text.contains("; ") || text.contains("did you mean") || GENERAL.contains(&error.code());
+    // Beside what is wrong, the text of bad data has places, of which one may follow a semicolon.
+    let what = match error {
+        Error::Data(error) => error.kind().to_string(),
+        _ => text.clone(),
+    };
+    let says_one = what.contains("; ") || what.contains("did you mean") || GENERAL.contains(&error.code());
     match remedy(error.code()).filter(|_| !says_one) {
         Some(remedy) => format!("{text}; {}", within_sentence(remedy)),
         None => text,
@@ -96,7 +101,9 @@ fn entries() -> Vec<ErrorEntry> {
 
 #[cfg(test)]
 mod tests {
-    use tesson_core::UsageError;
+    use std::path::Path;
+
+    use tesson_core::{DataError, Location, UsageError};
 
     use super::*;
 
@@ -114,5 +121,15 @@ mod tests {
         assert!(with_its_own.into_iter().all(|text| text.contains("; ")));
         let general = Error::from(UsageError::new("the source is closed".into()));
         assert_eq!(with_remedy(&general), "the source is closed");
+    }
+
+    #[test]
+    fn the_place_that_lists_a_file_is_no_remedy() {
+        let at = Location { file: Path::new("a.flac").into(), offset: 0, line: None };
+        let error = DataError::new(AudioFault::TooShort { samples: 100, window: 400 }, at);
+        let error = Error::from(error.listed(Some("line 3 of l.scp lists it".into())));
+        let expected = "a.flac (byte 0): the recording has 100 samples, fewer than one frame of 400; line 3 of l.scp lists \
+            it; remove it from the list, or set `minSeconds`";
+        assert_eq!(with_remedy(&error), expected);
     }
 }
