@@ -80,20 +80,11 @@ impl CorpusFacts {
 pub enum ChunkAccess {
     /// Any sequences; they cost what they take.
     Parts,
-    /// Any sequences; but a chunk of moderate size that is wanted whole is better loaded at once than in parts, which
-    /// read some of it twice.
+    /// Any sequences; but a chunk for which there is memory is better loaded whole than in parts, which read some of it
+    /// twice.
     PreferWhole,
     /// The whole chunk: loading a part of it costs as much.
     WholeOnly,
-}
-
-impl ChunkAccess {
-    /// Bytes of a chunk of moderate size at most, where the largest sequence may have `largest` ([`ReadContext::largest`]).
-    ///
-    /// [`ReadContext::largest`]: crate::ReadContext::largest
-    pub fn moderate_bytes(largest: u64) -> u64 {
-        largest / 4
-    }
 }
 
 /// Which sequences of a chunk are to be decoded.

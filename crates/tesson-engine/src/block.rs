@@ -40,8 +40,8 @@ pub(crate) struct BlockSizes {
     pub(crate) at_once: u64,
     /// Dense values of a sample in all streams together.
     pub(crate) sample: u64,
-    /// The largest sequence.
-    pub(crate) largest: u64,
+    /// Storage of a chunk that is loaded whole where that is better, at most.
+    pub(crate) whole: u64,
 }
 
 /// Decoded values take up to so many times their storage where none is missing: `0 ` as a 64-bit number. Samples that
@@ -49,7 +49,7 @@ pub(crate) struct BlockSizes {
 const DECODED: u64 = 4;
 
 /// A chunk that is loaded whole takes its storage so many times: in columns of 64 bits each, and packed.
-const WHOLE: u64 = 3;
+pub(crate) const WHOLE: u64 = 3;
 
 /// Packing takes room for so many times a sequence's values beside them.
 const PACKING: u64 = 2;
@@ -59,10 +59,9 @@ impl BlockTable {
     /// about `sizes.at_once` are decoded together; into one where chunks are had only as a whole, or better.
     pub(crate) fn of(indexed: &Indexed, sizes: BlockSizes) -> BlockTable {
         let Indexed { index, corpus } = indexed;
-        let moderate = ChunkAccess::moderate_bytes(sizes.largest);
         BlockTable::by_bytes(index, sizes, |bytes| match corpus.facts().access {
             ChunkAccess::WholeOnly => Some(1),
-            ChunkAccess::PreferWhole => (bytes <= moderate).then_some(WHOLE),
+            ChunkAccess::PreferWhole => (bytes <= sizes.whole).then_some(WHOLE),
             ChunkAccess::Parts => None,
         })
     }
@@ -259,7 +258,7 @@ mod tests {
         assert_eq!(kept(&chunk_pool), 2);
     }
 
-    const SIZES: BlockSizes = BlockSizes { block: 10, at_once: 3, sample: 0, largest: u64::MAX };
+    const SIZES: BlockSizes = BlockSizes { block: 10, at_once: 3, sample: 0, whole: 0 };
 
     #[test]
     fn blocks_are_as_large_as_what_decoding_makes_of_them() {

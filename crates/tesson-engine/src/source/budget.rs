@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use tesson_core::{ConfigError, Error, Indexed, ReadContext, Storage, StreamInfo};
+use tesson_core::{ConfigError, Error, Index, Indexed, Storage, StreamInfo};
 use tesson_plan::Bucketing;
 
 use super::Source;
-use crate::block::BlockSizes;
+use crate::block::{BlockSizes, WHOLE};
 use crate::refusal::EngineRefusal;
 use crate::transform::dense_bytes;
 
@@ -22,6 +22,9 @@ const BLOCK_BYTES: u64 = 8 << 20;
 
 /// Blocks that a corpus is divided into at least, where they are larger than what is decoded at once.
 const BLOCKS: u64 = 16;
+
+/// A chunk is small if it has at most this part of the limit.
+const SMALL_CHUNK: u64 = 32;
 
 /// Minibatches packed in advance take this much at most.
 const PREFETCH_BYTES: u64 = 8 << 20;
@@ -72,9 +75,23 @@ impl Source {
         values.map(dense_bytes).fold(0, u64::saturating_add)
     }
 
-    /// How a corpus is divided into blocks.
-    pub(super) fn block_sizes(&self, block: u64, at_once: u64) -> BlockSizes {
-        BlockSizes { block, at_once, sample: self.stored_sample_bytes(), largest: self.resources.largest() }
+    /// How a corpus is divided into blocks of so many bytes.
+    pub(super) fn block_sizes(&self, block: u64, at_once: u64, whole: u64) -> BlockSizes {
+        BlockSizes { block, at_once, sample: self.stored_sample_bytes(), whole }
+    }
+
+    /// Bytes of a chunk that is loaded whole where that is better, at most: any chunk if the chunks that are needed at about
+    /// the same time fit into `room`. Else some are evicted and loaded again, and those should be small.
+    pub(super) fn whole_bytes(&self, index: &Index, room: u64) -> u64 {
+        match self.plan.order.bytes_at_once(index).saturating_mul(WHOLE) <= room {
+            true => u64::MAX,
+            false => self.memory_limit / SMALL_CHUNK,
+        }
+    }
+
+    /// The same where each thread decodes a block that is then looked at and dropped.
+    pub(super) fn whole_bytes_of_threads(&self) -> u64 {
+        self.memory_limit / (2 * WHOLE * self.threads as u64)
     }
 
     /// Divides the memory that index and plan leave.

@@ -40,12 +40,15 @@ impl Source {
         let small = storage <= SMALL.min(budget.blocks / 8);
         let keep = self.parts.keep_in_memory();
         let shuffled = self.plan.order.is_shuffled();
-        let by_row = shuffled && !small && !keep && self.is_long(&indexed, storage);
         let retain = keep || small || self.plan.order.needs_all_chunks(&indexed.index);
         // What is read in order is evicted at once, and best before it leaves the cache.
         let kept = shuffled || retain;
         let block_bytes = if kept { budget.block_bytes_of(storage) } else { budget.run_bytes };
-        let table = Arc::new(BlockTable::of(&indexed, self.block_sizes(block_bytes, budget.run_bytes)));
+        let whole = self.whole_bytes(&indexed.index, budget.blocks);
+        let table =
+            Arc::new(BlockTable::of(&indexed, self.block_sizes(block_bytes, budget.run_bytes, whole)));
+        let by_row =
+            shuffled && !small && !keep && !table.has_large_whole() && self.is_long(&indexed, storage);
         let corpus_index = CorpusIndex::Indexed { index: indexed.index, corpus: indexed.corpus, table };
         self.pipeline = Some(self.pipeline_of(corpus_index, &budget, retain, by_row));
         Ok(())

@@ -16,11 +16,6 @@ use super::window::Window;
 use super::{FILE, Rules};
 use crate::get_or_find;
 
-/// A chunk that is wanted whole is read from its beginning to its end if it is no larger: that needs no directory. Under a
-/// large memory limit so is any of [moderate size](ChunkAccess::moderate_bytes): its parts could only be found by reading all
-/// of it first, and each would read some of its neighbours.
-const WHOLE: u64 = 4 << 20;
-
 /// An indexed file.
 struct CbfCorpus {
     rules: Arc<Rules>,
@@ -146,7 +141,7 @@ impl CbfCorpus {
     ) -> Result<(), Error> {
         let mut bytes = std::mem::take(&mut scratch.bytes);
         let mut decoder = Decoder::<E>::new(&self.rules, scratch, out);
-        let done = runs.iter().try_for_each(|run| match self.whole(run, fetch) {
+        let done = runs.iter().try_for_each(|run| match self.whole(run) {
             true => self.load_whole(run, fetch, &mut bytes, &mut decoder),
             false => self.load_part(run, fetch, &mut bytes, &mut decoder),
         });
@@ -166,12 +161,9 @@ impl CbfCorpus {
         }
     }
 
-    /// Whether a run is a whole chunk that is best read at once.
-    fn whole(&self, run: &Run, fetch: &dyn Fetch) -> bool {
-        let chunk = &self.rules.chunks[run.chunk as usize];
-        run.sequences == (0..chunk.n_sequences)
-            && !self.rules.skips()
-            && chunk.bytes() <= WHOLE.min(fetch.largest()).max(ChunkAccess::moderate_bytes(fetch.largest()))
+    /// Whether a run is a whole chunk that is read from its beginning to its end: that needs no directory.
+    fn whole(&self, run: &Run) -> bool {
+        run.sequences == (0..self.rules.chunks[run.chunk as usize].n_sequences) && !self.rules.skips()
     }
 
     fn load_whole<E: Real>(

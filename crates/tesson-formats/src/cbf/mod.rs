@@ -18,7 +18,7 @@
 //! | `encode`, `records` | sequences to bytes |
 //!
 //! In a chunk the streams lie one after the other, and only a walk over the sequences before it finds where a sequence
-//! begins. Chunks of moderate size are therefore read whole; of large ones a directory is made when they are first used.
+//! begins. Chunks for which there is memory are therefore read whole; of others a directory is made when they are first used.
 
 mod chunk_queue;
 mod column;

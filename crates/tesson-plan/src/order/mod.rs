@@ -239,6 +239,22 @@ impl OrderSpec {
         self.definition().needs_all_chunks(index)
     }
 
+    /// Bytes of storage, about, of the chunks that sequences near one place of a sweep come from.
+    pub fn bytes_at_once(&self, index: &Index) -> u64 {
+        let sizes = || (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes);
+        let (all, largest) = (sizes().sum::<u64>(), sizes().max().unwrap_or(0));
+        let within = match (self.window(), self.is_shuffled()) {
+            (None, false) => 0,
+            (None, true) => all,
+            (Some(window), _) => {
+                let (size, total) = window.size_of_total(index);
+                (u128::from(all) * u128::from(size.min(total)) / u128::from(total.max(1))) as u64
+            }
+        };
+        // A place lies in a chunk, and near the next.
+        all.min(within.saturating_add(2 * largest))
+    }
+
     /// The order in which what is not composable is read where this one was asked for (§2).
     #[must_use]
     pub fn on_local_timeline(self) -> OrderSpec {
