@@ -28,9 +28,14 @@ struct Watch {
 }
 
 impl ProcessMemory {
-    /// Of a source with this memory limit.
+    /// Of a source with this memory limit. What the process has freed before, such as a former source, is not its own any more:
+    /// where that may be much, it goes back to the system now, so that it does not count as memory in use.
     pub(crate) fn new(limit: u64) -> ProcessMemory {
-        let before = allocator::resident().unwrap_or_default();
+        let mut before = allocator::resident().unwrap_or_default();
+        if before > limit / KEPT_SHARE {
+            allocator::give_back();
+            before = allocator::resident().unwrap_or(before);
+        }
         let watch = Mutex::new(Watch { before, least: before });
         ProcessMemory { limit, made: AtomicU64::new(0), watch }
     }
@@ -93,8 +98,12 @@ mod tests {
 
     const MIB: usize = 1 << 20;
 
+    /// The process is what is measured: one test at a time.
+    static ALONE: Mutex<()> = Mutex::new(());
+
     #[test]
     fn freed_memory_is_given_back_where_the_process_has_too_much() {
+        let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         let memory = ProcessMemory::new(16 * MIB as u64);
         // What is freed lies below what is not, so that the allocator keeps it.
         let freed: Vec<Vec<u8>> = (0..64 * MIB / 65_536).map(|_| vec![1; 65_536]).collect();
@@ -104,6 +113,18 @@ mod tests {
         memory.note_made(MIB);
         let after = allocator::resident().expect("the system tells");
         assert!(after + 32 * (MIB as u64) < before, "{before} bytes before, {after} after");
+        assert_eq!(kept.len(), 65_536);
+    }
+
+    #[test]
+    fn what_was_freed_before_does_not_count_as_in_use() {
+        let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let freed: Vec<Vec<u8>> = (0..64 * MIB / 65_536).map(|_| vec![1; 65_536]).collect();
+        let kept = vec![1_u8; 65_536];
+        drop(freed);
+        let full = allocator::resident().expect("the system tells");
+        let watch = ProcessMemory::new(16 * MIB as u64).watch.into_inner().expect("nobody looks");
+        assert!(watch.before + 32 * (MIB as u64) < full, "{full} bytes, {} of them in use", watch.before);
         assert_eq!(kept.len(), 65_536);
     }
 
