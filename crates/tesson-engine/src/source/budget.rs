@@ -83,7 +83,7 @@ impl Source {
     /// Bytes of a chunk that is loaded whole where that is better, at most: any chunk if the chunks that are needed at about
     /// the same time fit into `room`. Else some are evicted and loaded again, and those should be small.
     pub(super) fn whole_bytes(&self, index: &Index, room: u64) -> u64 {
-        match self.plan.order.bytes_at_once(index).saturating_mul(WHOLE) <= room {
+        match self.plan.order.storage_in_use(index).saturating_mul(WHOLE) <= room {
             true => u64::MAX,
             false => self.memory_limit / SMALL_CHUNK,
         }

@@ -240,7 +240,7 @@ impl OrderSpec {
     }
 
     /// Bytes of storage, about, of the chunks that sequences near one place of a sweep come from.
-    pub fn bytes_at_once(&self, index: &Index) -> u64 {
+    pub fn storage_in_use(&self, index: &Index) -> u64 {
         let sizes = || (0..index.n_chunks()).map(|chunk| index.chunk(chunk).bytes);
         let (all, largest) = (sizes().sum::<u64>(), sizes().max().unwrap_or(0));
         let within = match (self.window(), self.is_shuffled()) {
