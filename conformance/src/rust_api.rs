@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value, json};
 use tesson::{
-    Demand, Floats, Layout, Minibatch, ResumeState, Samples, Source, SourceConfig, StreamBatch, config,
+    Demand, Layout, Minibatch, ResumeState, SampleValues, Samples, Source, SourceConfig, StreamBatch, config,
 };
 
 use crate::reader::{error, one_by_one};
@@ -110,7 +110,7 @@ fn sample(batch: &StreamBatch, i: usize) -> Value {
     }
 }
 
-fn value(values: &Floats, i: usize) -> Value {
+fn value(values: &SampleValues, i: usize) -> Value {
     match values.get(i) {
         v if v.is_nan() => "nan".into(),
         f64::INFINITY => "inf".into(),

@@ -2,7 +2,7 @@
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::json;
-use tesson::{Floats, Layout, Minibatch, Samples, StreamBatch};
+use tesson::{Layout, Minibatch, SampleValues, Samples, StreamBatch};
 
 /// The line that ends the data.
 pub(crate) fn end() -> serde_json::Value {
@@ -106,16 +106,16 @@ enum Number {
 }
 
 impl Number {
-    fn at(values: &Floats, i: usize) -> Number {
+    fn at(values: &SampleValues, i: usize) -> Number {
         match values {
-            Floats::F32(values) => Number::F32(values[i]),
-            Floats::F64(values) => Number::F64(values[i]),
-            Floats::U8(values) => Number::U8(values[i]),
+            SampleValues::F32(values) => Number::F32(values[i]),
+            SampleValues::F64(values) => Number::F64(values[i]),
+            SampleValues::U8(values) => Number::U8(values[i]),
         }
     }
 }
 
-/// Floats without a fraction are written as whole numbers up to this.
+/// SampleValues without a fraction are written as whole numbers up to this.
 const WHOLE: f64 = 1e15;
 
 impl Serialize for Number {

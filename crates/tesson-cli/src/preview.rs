@@ -5,7 +5,7 @@ use std::path::Path;
 use tesson::config::Value;
 use tesson::pictures::encode_png;
 use tesson::tfds::pictures::Depth;
-use tesson::{Floats, Minibatch, Samples, SourceConfig, StreamBatch};
+use tesson::{Minibatch, SampleValues, Samples, SourceConfig, StreamBatch};
 
 use crate::failure::Failure;
 
@@ -61,7 +61,7 @@ fn classes(stream: &StreamBatch) -> Option<Vec<i32>> {
 
 /// The pictures of a stream.
 struct Pictures<'a> {
-    values: &'a Floats,
+    values: &'a SampleValues,
     n: usize,
     height: usize,
     width: usize,
@@ -117,10 +117,10 @@ impl<'a> Pictures<'a> {
 
 /// Which values are black and white: 0 and 255, if all values lie between them and do not all lie within 0 to 1; else the
 /// smallest and the largest.
-fn range(values: &Floats, n: usize) -> (f64, f64) {
+fn range(values: &SampleValues, n: usize) -> (f64, f64) {
     let finite = (0..n).map(|i| values.get(i)).filter(|value| value.is_finite());
     let (low, high) = finite.fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)));
-    let is_plain = matches!(values, Floats::U8(_)) || low >= 0.0 && high <= 255.0 && high > 1.0;
+    let is_plain = matches!(values, SampleValues::U8(_)) || low >= 0.0 && high <= 255.0 && high > 1.0;
     if is_plain || low >= high { (0.0, 255.0) } else { (low, high) }
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use tesson_core::{Element, Error, Key, StreamInfo};
 use tesson_engine::store::FileStore;
-use tesson_engine::{Canceller, Floats, Minibatch, OpenFiles, Samples, Source, StreamBatch};
+use tesson_engine::{Canceller, Minibatch, OpenFiles, SampleValues, Samples, Source, StreamBatch};
 use tesson_formats::write::{Batch, Column, Numbers, Sequence, SequenceData, StreamSpec};
 
 use crate::{ConvertError, Encoder, Sequences, TakeEncoded};
@@ -133,11 +133,11 @@ fn data(batch: &StreamBatch) -> SequenceData<'_> {
     }
 }
 
-fn numbers(floats: &Floats) -> Numbers<'_> {
+fn numbers(floats: &SampleValues) -> Numbers<'_> {
     match floats {
-        Floats::F32(v) => Numbers::F32(v),
-        Floats::F64(v) => Numbers::F64(v),
-        Floats::U8(v) => Numbers::Bytes(v),
+        SampleValues::F32(v) => Numbers::F32(v),
+        SampleValues::F64(v) => Numbers::F64(v),
+        SampleValues::U8(v) => Numbers::Bytes(v),
     }
 }
 

@@ -42,7 +42,7 @@ pub use executor::{Canceller, ProcessGuard};
 pub use join::JoinRules;
 pub use kernels::kernels_from_environment;
 pub use layout::{Layout, Place};
-pub use minibatch::{BatchKeys, Floats, Minibatch, Samples, StreamBatch};
+pub use minibatch::{BatchKeys, Minibatch, SampleValues, Samples, StreamBatch};
 pub use open_files::OpenFiles;
 pub use pool::Buffer;
 pub use refusal::EngineRefusal;

@@ -12,7 +12,7 @@ use crate::pool::Buffer;
 
 /// Values of a stream in its element type.
 #[derive(Debug)]
-pub enum Floats {
+pub enum SampleValues {
     /// 32-bit floats.
     F32(Buffer<f32>),
     /// 64-bit floats.
@@ -21,13 +21,13 @@ pub enum Floats {
     U8(Buffer<u8>),
 }
 
-impl Floats {
+impl SampleValues {
     /// Number of values.
     pub fn len(&self) -> usize {
         match self {
-            Floats::F32(v) => v.len(),
-            Floats::F64(v) => v.len(),
-            Floats::U8(v) => v.len(),
+            SampleValues::F32(v) => v.len(),
+            SampleValues::F64(v) => v.len(),
+            SampleValues::U8(v) => v.len(),
         }
     }
 
@@ -39,44 +39,44 @@ impl Floats {
     /// Value `i`, widened.
     pub fn get(&self, i: usize) -> f64 {
         match self {
-            Floats::F32(v) => v[i].into(),
-            Floats::F64(v) => v[i],
-            Floats::U8(v) => v[i].into(),
+            SampleValues::F32(v) => v[i].into(),
+            SampleValues::F64(v) => v[i],
+            SampleValues::U8(v) => v[i].into(),
         }
     }
 
     pub(crate) fn truncate(&mut self, n: usize) {
         match self {
-            Floats::F32(v) => v.items().truncate(n),
-            Floats::F64(v) => v.items().truncate(n),
-            Floats::U8(v) => v.items().truncate(n),
+            SampleValues::F32(v) => v.items().truncate(n),
+            SampleValues::F64(v) => v.items().truncate(n),
+            SampleValues::U8(v) => v.items().truncate(n),
         }
     }
 
     /// Frees [unused memory](Buffer::trim).
     pub(crate) fn trim(&mut self) {
         match self {
-            Floats::F32(v) => v.trim(),
-            Floats::F64(v) => v.trim(),
-            Floats::U8(v) => v.trim(),
+            SampleValues::F32(v) => v.trim(),
+            SampleValues::F64(v) => v.trim(),
+            SampleValues::U8(v) => v.trim(),
         }
     }
 
     /// Bytes of memory held.
     fn memory(&self) -> usize {
         match self {
-            Floats::F32(v) => v.memory(),
-            Floats::F64(v) => v.memory(),
-            Floats::U8(v) => v.memory(),
+            SampleValues::F32(v) => v.memory(),
+            SampleValues::F64(v) => v.memory(),
+            SampleValues::U8(v) => v.memory(),
         }
     }
 
     /// Bytes of the values.
     pub fn bytes(&self) -> usize {
         match self {
-            Floats::F32(v) => v.len() * 4,
-            Floats::F64(v) => v.len() * 8,
-            Floats::U8(v) => v.len(),
+            SampleValues::F32(v) => v.len() * 4,
+            SampleValues::F64(v) => v.len() * 8,
+            SampleValues::U8(v) => v.len(),
         }
     }
 }
@@ -87,7 +87,7 @@ pub enum Samples {
     /// `shape.len()` values a sample.
     Dense {
         /// The values, in row-major order `[samples, *shape]`.
-        values: Floats,
+        values: SampleValues,
     },
     /// Compressed sparse rows, one row a sample.
     Sparse {
@@ -96,7 +96,7 @@ pub enum Samples {
         /// The column of each entry, ascending within a sample.
         indices: Buffer<i32>,
         /// The value of each entry.
-        values: Floats,
+        values: SampleValues,
     },
 }
 

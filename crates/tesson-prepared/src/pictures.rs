@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{ConfigError, ValueType};
-use tesson_engine::{EncodedScratch, EncodedTransforms, Floats, TransformFailure, TransformedSample};
+use tesson_engine::{EncodedScratch, EncodedTransforms, SampleValues, TransformFailure, TransformedSample};
 use tesson_plan::{StreamOp, StreamSpec};
 use tesson_tfds::features::{Batch, Column, DType, Data, Failed, FeatureError, FeatureFault, Schema};
 
@@ -192,16 +192,16 @@ impl Making<'_> {
 }
 
 /// Appends values as little-endian bytes.
-fn append_values(values: &Floats, bytes: &mut Vec<u8>) {
+fn append_values(values: &SampleValues, bytes: &mut Vec<u8>) {
     let start = bytes.len();
     bytes.resize(start + values.bytes(), 0);
     let to = &mut bytes[start..];
     match values {
-        Floats::U8(values) => to.copy_from_slice(values),
-        Floats::F32(values) => {
+        SampleValues::U8(values) => to.copy_from_slice(values),
+        SampleValues::F32(values) => {
             to.as_chunks_mut::<4>().0.iter_mut().zip(&**values).for_each(|(to, v)| *to = v.to_le_bytes());
         }
-        Floats::F64(values) => {
+        SampleValues::F64(values) => {
             to.as_chunks_mut::<8>().0.iter_mut().zip(&**values).for_each(|(to, v)| *to = v.to_le_bytes());
         }
     }

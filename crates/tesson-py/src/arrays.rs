@@ -5,7 +5,7 @@ use numpy::{Element as NumPyElement, PyArray, PyArray1, PyArrayDyn, PyArrayMetho
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use tesson::{Buffer, Element, Floats, Samples};
+use tesson::{Buffer, Element, SampleValues, Samples};
 
 /// What arrays stand on: it goes back to the pool when the last view dies.
 #[pyclass(frozen, module = "tesson._tesson")]
@@ -127,11 +127,11 @@ fn contiguous<'py, T: NumPyElement, D: Dimension>(
     Ok(array)
 }
 
-fn floats<D: Dimension>(py: Python<'_>, values: Floats, dims: D) -> PyResult<FloatArray<D>> {
+fn floats<D: Dimension>(py: Python<'_>, values: SampleValues, dims: D) -> PyResult<FloatArray<D>> {
     Ok(match values {
-        Floats::F32(v) => FloatArray::F32(array(py, v, dims, Held::F32)?),
-        Floats::F64(v) => FloatArray::F64(array(py, v, dims, Held::F64)?),
-        Floats::U8(v) => FloatArray::U8(array(py, v, dims, Held::U8)?),
+        SampleValues::F32(v) => FloatArray::F32(array(py, v, dims, Held::F32)?),
+        SampleValues::F64(v) => FloatArray::F64(array(py, v, dims, Held::F64)?),
+        SampleValues::U8(v) => FloatArray::U8(array(py, v, dims, Held::U8)?),
     })
 }
 

@@ -44,8 +44,8 @@ pub use tesson_core::{
     ResumeError, Shape, Storage, StoreError, StreamInfo, UsageError,
 };
 pub use tesson_engine::{
-    BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, Floats, Layout, Minibatch, Place,
-    ProcessGuard, Samples, Severity, Shown, ShownKey, Stats, StatsReader, StreamBatch, TruncatedPlan,
+    BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, Layout, Minibatch, Place, ProcessGuard,
+    SampleValues, Samples, Severity, Shown, ShownKey, Stats, StatsReader, StreamBatch, TruncatedPlan,
     fault_facts, index_cache, pairing, store,
 };
 pub use tesson_plan::{

@@ -29,7 +29,7 @@ use crate::convert;
 /// let mut source = tesson::Source::open(&config)?;
 /// while let Some(minibatch) = source.next_minibatch(2)? {
 ///     let x = minibatch.stream("x").expect("the configuration names it");
-///     let tesson::Samples::Dense { values: tesson::Floats::F32(values) } = x.samples() else { unreachable!() };
+///     let tesson::Samples::Dense { values: tesson::SampleValues::F32(values) } = x.samples() else { unreachable!() };
 ///     println!("{} samples: {values:?}", x.n_samples());
 /// }
 /// # std::fs::remove_file(&file).expect("the file is ours");

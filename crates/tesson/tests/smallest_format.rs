@@ -14,7 +14,7 @@ use tesson::deserializer::{
 };
 use tesson::store::MemoryStore;
 use tesson::{
-    ConfigError, DataError, DataErrorKind, Element, Error, Floats, Location, Samples, Shape, Source,
+    ConfigError, DataError, DataErrorKind, Element, Error, Location, SampleValues, Samples, Shape, Source,
     StreamInfo,
 };
 
@@ -186,7 +186,7 @@ fn source(bytes: Vec<u8>, deserializer: &str, reader: &str) -> Result<Source, Er
 fn values(source: &mut Source, samples: u64) -> Vec<f32> {
     let mut found = Vec::new();
     while let Some(minibatch) = source.next_minibatch(samples).expect("the records are whole") {
-        let Samples::Dense { values: Floats::F32(values) } =
+        let Samples::Dense { values: SampleValues::F32(values) } =
             minibatch.stream("x").expect("the one stream").samples()
         else {
             panic!("the stream is dense")

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tesson_core::{Chunk, Data, Element, Offsets, Storage, StreamColumn, StreamInfo, Values};
 
 use super::{BatchSize, Item, Pools, Source};
-use crate::minibatch::{Floats, Samples, StreamBatch};
+use crate::minibatch::{SampleValues, Samples, StreamBatch};
 use crate::packed::{Best, Kernel, PackedRows, PackedStream};
 use crate::pool::Buffer;
 
@@ -221,9 +221,9 @@ impl Writer {
             _ if info.sparse => Samples::Sparse {
                 indptr: pools.i32s.take(n_samples + 1),
                 indices: pools.i32s.take(n_values),
-                values: Floats::with_capacity(info.element, n_values, pools),
+                values: SampleValues::with_capacity(info.element, n_values, pools),
             },
-            _ => Samples::Dense { values: Floats::with_capacity(info.element, n_values, pools) },
+            _ => Samples::Dense { values: SampleValues::with_capacity(info.element, n_values, pools) },
         };
         lengths.clear();
         lengths.reserve(size.n_sequences);
@@ -300,35 +300,37 @@ impl Writer {
     }
 }
 
-impl Floats {
-    pub(crate) fn with_capacity(element: Element, n: usize, pools: &Pools) -> Floats {
+impl SampleValues {
+    pub(crate) fn with_capacity(element: Element, n: usize, pools: &Pools) -> SampleValues {
         match element {
-            Element::F32 => Floats::F32(pools.f32s.take(n)),
-            Element::F64 => Floats::F64(pools.f64s.take(n)),
-            Element::U8 => Floats::U8(pools.u8s.take(n)),
+            Element::F32 => SampleValues::F32(pools.f32s.take(n)),
+            Element::F64 => SampleValues::F64(pools.f64s.take(n)),
+            Element::U8 => SampleValues::U8(pools.u8s.take(n)),
         }
     }
 
     /// These without their values, with room for `n`.
-    fn emptied(self, element: Element, n: usize, pools: &Pools) -> Floats {
+    fn emptied(self, element: Element, n: usize, pools: &Pools) -> SampleValues {
         match (self, element) {
-            (Floats::F32(v), Element::F32) => Floats::F32(v.emptied(n, &pools.f32s)),
-            (Floats::F64(v), Element::F64) => Floats::F64(v.emptied(n, &pools.f64s)),
-            (Floats::U8(v), Element::U8) => Floats::U8(v.emptied(n, &pools.u8s)),
-            _ => Floats::with_capacity(element, n, pools),
+            (SampleValues::F32(v), Element::F32) => SampleValues::F32(v.emptied(n, &pools.f32s)),
+            (SampleValues::F64(v), Element::F64) => SampleValues::F64(v.emptied(n, &pools.f64s)),
+            (SampleValues::U8(v), Element::U8) => SampleValues::U8(v.emptied(n, &pools.u8s)),
+            _ => SampleValues::with_capacity(element, n, pools),
         }
     }
 
     /// Appends `range` of a column.
     fn append(&mut self, values: &Values, range: Range<usize>) {
         match (self, values) {
-            (Floats::F32(out), Values::F32(v)) => out.items().extend_from_slice(&v[range]),
-            (Floats::F64(out), Values::F64(v)) => out.items().extend_from_slice(&v[range]),
-            (Floats::F32(out), Values::Bytes(v)) => widen(out, &v[range]),
-            (Floats::F64(out), Values::Bytes(v)) => widen(out, &v[range]),
-            (Floats::F32(out), Values::Ones(_)) => fill(out, range.len()),
-            (Floats::F64(out), Values::Ones(_)) => fill(out, range.len()),
-            (Floats::F32(_), Values::F64(_)) | (Floats::F64(_), Values::F32(_)) | (Floats::U8(_), _) => {
+            (SampleValues::F32(out), Values::F32(v)) => out.items().extend_from_slice(&v[range]),
+            (SampleValues::F64(out), Values::F64(v)) => out.items().extend_from_slice(&v[range]),
+            (SampleValues::F32(out), Values::Bytes(v)) => widen(out, &v[range]),
+            (SampleValues::F64(out), Values::Bytes(v)) => widen(out, &v[range]),
+            (SampleValues::F32(out), Values::Ones(_)) => fill(out, range.len()),
+            (SampleValues::F64(out), Values::Ones(_)) => fill(out, range.len()),
+            (SampleValues::F32(_), Values::F64(_))
+            | (SampleValues::F64(_), Values::F32(_))
+            | (SampleValues::U8(_), _) => {
                 unreachable!("deserializers keep to their stream's element type")
             }
         }
@@ -338,9 +340,9 @@ impl Floats {
     #[inline]
     fn append_packed(&mut self, stream: &PackedStream<'_, impl Kernel>) {
         match self {
-            Floats::F32(out) => stream.f32s(out.items()),
-            Floats::F64(out) => stream.f64s(out.items()),
-            Floats::U8(_) => unreachable!("streams of 8-bit values are encoded"),
+            SampleValues::F32(out) => stream.f32s(out.items()),
+            SampleValues::F64(out) => stream.f64s(out.items()),
+            SampleValues::U8(_) => unreachable!("streams of 8-bit values are encoded"),
         }
     }
 }
@@ -410,7 +412,9 @@ mod tests {
         ];
         let batch = pack(&stream(false, 2), &chunks, &[(1, 1), (0, 0), (0, 1), (1, 0)]);
         assert_eq!((batch.lengths(), batch.n_samples()), (&[1, 2, 1, 1][..], 5));
-        let Samples::Dense { values: Floats::F32(v) } = batch.samples() else { panic!("dense float32") };
+        let Samples::Dense { values: SampleValues::F32(v) } = batch.samples() else {
+            panic!("dense float32")
+        };
         assert_eq!(&v[..], [9., 10., 1., 2., 3., 4., 5., 6., 7., 8.]);
     }
 
@@ -434,7 +438,7 @@ mod tests {
         ];
         let batch = pack(&stream(true, 6), &chunks, &[(0, 1), (1, 0), (0, 0)]);
         assert_eq!((batch.lengths(), batch.n_samples()), (&[1, 2, 1][..], 4));
-        let Samples::Sparse { indptr, indices, values: Floats::F32(v) } = batch.samples() else {
+        let Samples::Sparse { indptr, indices, values: SampleValues::F32(v) } = batch.samples() else {
             panic!("sparse")
         };
         assert_eq!(

@@ -8,7 +8,7 @@ use tesson_plan::Segment;
 
 use super::Pools;
 use crate::layout::{Layout, Place};
-use crate::minibatch::{BatchKeys, Floats, Samples, StreamBatch};
+use crate::minibatch::{BatchKeys, SampleValues, Samples, StreamBatch};
 use crate::pool::trimmed_bytes;
 use crate::transform::dense_bytes;
 
@@ -98,10 +98,10 @@ fn empty(info: &StreamInfo, n_samples: usize, n_entries: usize, pools: &Pools) -
         return Samples::Sparse {
             indptr,
             indices: pools.i32s.take(n_entries),
-            values: Floats::with_capacity(info.element, n_entries, pools),
+            values: SampleValues::with_capacity(info.element, n_entries, pools),
         };
     }
-    Samples::Dense { values: Floats::with_capacity(info.element, n_samples * info.shape.len(), pools) }
+    Samples::Dense { values: SampleValues::with_capacity(info.element, n_samples * info.shape.len(), pools) }
 }
 
 /// Appends samples of one sequence, `dim` values each.
@@ -126,7 +126,7 @@ fn append(out: &mut Samples, from: &Samples, range: Range<usize>, dim: usize) {
 }
 
 /// The same, the samples becoming dense if they are not.
-pub(crate) fn append_dense(out: &mut Floats, from: &Samples, range: Range<usize>, dim: usize) {
+pub(crate) fn append_dense(out: &mut SampleValues, from: &Samples, range: Range<usize>, dim: usize) {
     match from {
         Samples::Dense { values } => out.append_floats(values, range.start * dim..range.end * dim),
         Samples::Sparse { indptr, indices, values } => {
@@ -141,28 +141,28 @@ pub(crate) fn append_dense(out: &mut Floats, from: &Samples, range: Range<usize>
     }
 }
 
-impl Floats {
+impl SampleValues {
     /// Appends a range of values of the same type.
-    fn append_floats(&mut self, from: &Floats, range: Range<usize>) {
+    fn append_floats(&mut self, from: &SampleValues, range: Range<usize>) {
         match (self, from) {
-            (Floats::F32(out), Floats::F32(v)) => out.items().extend_from_slice(&v[range]),
-            (Floats::F64(out), Floats::F64(v)) => out.items().extend_from_slice(&v[range]),
-            (Floats::U8(out), Floats::U8(v)) => out.items().extend_from_slice(&v[range]),
+            (SampleValues::F32(out), SampleValues::F32(v)) => out.items().extend_from_slice(&v[range]),
+            (SampleValues::F64(out), SampleValues::F64(v)) => out.items().extend_from_slice(&v[range]),
+            (SampleValues::U8(out), SampleValues::U8(v)) => out.items().extend_from_slice(&v[range]),
             _ => unreachable!("a stream has one element type"),
         }
     }
 
     fn append_zeros(&mut self, n: usize) {
         match self {
-            Floats::F32(out) => {
+            SampleValues::F32(out) => {
                 let to = out.len() + n;
                 out.items().resize(to, 0.0);
             }
-            Floats::F64(out) => {
+            SampleValues::F64(out) => {
                 let to = out.len() + n;
                 out.items().resize(to, 0.0);
             }
-            Floats::U8(out) => {
+            SampleValues::U8(out) => {
                 let to = out.len() + n;
                 out.items().resize(to, 0);
             }
@@ -170,11 +170,11 @@ impl Floats {
     }
 
     /// Sets value `at` to value `i` of values of the same type.
-    fn set(&mut self, at: usize, from: &Floats, i: usize) {
+    fn set(&mut self, at: usize, from: &SampleValues, i: usize) {
         match (self, from) {
-            (Floats::F32(out), Floats::F32(v)) => out[at] = v[i],
-            (Floats::F64(out), Floats::F64(v)) => out[at] = v[i],
-            (Floats::U8(out), Floats::U8(v)) => out[at] = v[i],
+            (SampleValues::F32(out), SampleValues::F32(v)) => out[at] = v[i],
+            (SampleValues::F64(out), SampleValues::F64(v)) => out[at] = v[i],
+            (SampleValues::U8(out), SampleValues::U8(v)) => out[at] = v[i],
             _ => unreachable!("a stream has one element type"),
         }
     }

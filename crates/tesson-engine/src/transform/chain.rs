@@ -12,7 +12,7 @@ use tesson_core::{
 };
 
 use super::draws::SequenceDraws;
-use crate::minibatch::Floats;
+use crate::minibatch::SampleValues;
 use crate::stats::Counters;
 
 /// One transform of a stream, and what is known before any data of what goes in and comes out.
@@ -97,7 +97,7 @@ impl FailureCause {
 
 /// Where the samples of a stream go when they come out of its last step.
 pub(super) struct Sink<'a> {
-    pub(super) values: &'a mut Floats,
+    pub(super) values: &'a mut SampleValues,
     /// The shape that all samples have, where that is open before the first one.
     pub(super) shape: &'a mut Option<Vec<usize>>,
 }
@@ -175,9 +175,9 @@ enum Target<'a, 's> {
 impl Target<'_, '_> {
     fn values(&mut self, of: ValueType) -> OutputValues<'_> {
         match self {
-            Target::Sink(Sink { values: Floats::F32(out), .. }) => OutputValues::F32(out.items()),
-            Target::Sink(Sink { values: Floats::F64(out), .. }) => OutputValues::F64(out.items()),
-            Target::Sink(Sink { values: Floats::U8(out), .. }) => OutputValues::U8(out.items()),
+            Target::Sink(Sink { values: SampleValues::F32(out), .. }) => OutputValues::F32(out.items()),
+            Target::Sink(Sink { values: SampleValues::F64(out), .. }) => OutputValues::F64(out.items()),
+            Target::Sink(Sink { values: SampleValues::U8(out), .. }) => OutputValues::U8(out.items()),
             Target::Between(between) => match of {
                 ValueType::F32 => OutputValues::F32(&mut between.f32s),
                 ValueType::F64 => OutputValues::F64(&mut between.f64s),
@@ -373,30 +373,36 @@ fn part<'a>(values: InputValues<'a>, range: &Range<usize>, len: usize) -> InputV
     }
 }
 
-impl Floats {
+impl SampleValues {
     fn value_type(&self) -> ValueType {
         match self {
-            Floats::F32(_) => ValueType::F32,
-            Floats::F64(_) => ValueType::F64,
-            Floats::U8(_) => ValueType::U8,
+            SampleValues::F32(_) => ValueType::F32,
+            SampleValues::F64(_) => ValueType::F64,
+            SampleValues::U8(_) => ValueType::U8,
         }
     }
 
     pub(super) fn slice(&self, range: Range<usize>) -> InputValues<'_> {
         match self {
-            Floats::F32(v) => InputValues::F32(&v[range]),
-            Floats::F64(v) => InputValues::F64(&v[range]),
-            Floats::U8(v) => InputValues::U8(&v[range]),
+            SampleValues::F32(v) => InputValues::F32(&v[range]),
+            SampleValues::F64(v) => InputValues::F64(&v[range]),
+            SampleValues::U8(v) => InputValues::U8(&v[range]),
         }
     }
 
     /// Appends values of another type.
     fn append_cast(&mut self, values: InputValues<'_>) {
         match (self, values) {
-            (Floats::F32(out), InputValues::U8(v)) => out.items().extend(v.iter().map(|&x| f32::from(x))),
-            (Floats::F32(out), InputValues::F64(v)) => out.items().extend(v.iter().map(|&x| x as f32)),
-            (Floats::F64(out), InputValues::U8(v)) => out.items().extend(v.iter().map(|&x| f64::from(x))),
-            (Floats::F64(out), InputValues::F32(v)) => out.items().extend(v.iter().map(|&x| f64::from(x))),
+            (SampleValues::F32(out), InputValues::U8(v)) => {
+                out.items().extend(v.iter().map(|&x| f32::from(x)))
+            }
+            (SampleValues::F32(out), InputValues::F64(v)) => out.items().extend(v.iter().map(|&x| x as f32)),
+            (SampleValues::F64(out), InputValues::U8(v)) => {
+                out.items().extend(v.iter().map(|&x| f64::from(x)))
+            }
+            (SampleValues::F64(out), InputValues::F32(v)) => {
+                out.items().extend(v.iter().map(|&x| f64::from(x)))
+            }
             _ => unreachable!("values of the same type are appended where they are made"),
         }
     }

@@ -10,7 +10,7 @@ use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, Sink, Step};
 use super::draws::StreamDraws;
 use super::next_step_of;
 use crate::fingerprint;
-use crate::minibatch::Floats;
+use crate::minibatch::SampleValues;
 use crate::pack::Pools;
 use crate::refusal::EngineRefusal;
 
@@ -25,7 +25,7 @@ pub struct EncodedTransforms {
 /// What a transform makes of one sample.
 pub struct TransformedSample<'a> {
     /// The values, in the type of [`EncodedTransforms::output`].
-    pub values: &'a Floats,
+    pub values: &'a SampleValues,
     /// Their shape.
     pub shape: &'a [usize],
 }
@@ -33,7 +33,7 @@ pub struct TransformedSample<'a> {
 /// Memory that is reused from one sample to the next; one for each thread and feature.
 pub struct EncodedScratch {
     memory: ChainMemory,
-    values: Floats,
+    values: SampleValues,
     /// That of all samples, or of the last one where it is open.
     shape: Option<Vec<usize>>,
 }
@@ -103,7 +103,7 @@ impl EncodedTransforms {
             _ => Element::F32,
         };
         // Its buffers are never given back, so nothing is pooled.
-        let values = Floats::with_capacity(element, 0, &Pools::new(0, 0));
+        let values = SampleValues::with_capacity(element, 0, &Pools::new(0, 0));
         let shape = self.output.shape().map(|shape| shape.dims().to_vec());
         EncodedScratch { memory: ChainMemory::default(), values, shape }
     }

@@ -28,7 +28,7 @@ use tesson_core::{
 use tesson_plan::{BatchSlot, DrawKey};
 
 use crate::fingerprint;
-use crate::minibatch::{BatchKeys, Floats, Samples, StreamBatch};
+use crate::minibatch::{BatchKeys, SampleValues, Samples, StreamBatch};
 use crate::pack::{self, Item, Pools, Source};
 use crate::refusal::EngineRefusal;
 pub(crate) use chain::ChainMemory;
@@ -331,9 +331,10 @@ impl Chain {
         let steps = &self.steps[self.n_sparse..];
         let dim = steps[0].input.shape().map_or(0, |shape| shape.len());
         let element = self.delivered.element;
-        let mut out = Floats::with_capacity(element, batch.n_samples * self.delivered.shape.len(), pools);
+        let mut out =
+            SampleValues::with_capacity(element, batch.n_samples * self.delivered.shape.len(), pools);
         // Of a sparse stream one sequence at a time is dense.
-        let mut dense = Floats::with_capacity(element, 0, pools);
+        let mut dense = SampleValues::with_capacity(element, 0, pools);
         let mut shape = None;
         let mut sample = 0;
         for (i, &n) in batch.lengths.iter().enumerate() {

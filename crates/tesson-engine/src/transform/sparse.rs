@@ -5,7 +5,7 @@ use tesson_plan::DrawKey;
 
 use super::chain::{ChainMemory, Step};
 use super::draws::BatchDraws;
-use crate::minibatch::{Floats, Samples, StreamBatch};
+use crate::minibatch::{SampleValues, Samples, StreamBatch};
 use crate::pack::Pools;
 use crate::pool::Buffer;
 
@@ -13,7 +13,7 @@ use crate::pool::Buffer;
 struct Made {
     bounds: Buffer<i32>,
     columns: Buffer<i32>,
-    values: Floats,
+    values: SampleValues,
 }
 
 /// Transforms all sequences of a stream; an error comes with the number of its sequence.
@@ -31,7 +31,7 @@ pub(super) fn apply(
     let mut made = Made {
         bounds: pools.i32s.take(batch.n_samples + 1),
         columns: pools.i32s.take(indices.len()),
-        values: Floats::with_capacity(batch.info.element, values.len(), pools),
+        values: SampleValues::with_capacity(batch.info.element, values.len(), pools),
     };
     made.bounds.items().push(0);
     let mut counts = Vec::new();
@@ -42,9 +42,9 @@ pub(super) fn apply(
         sample += n as usize;
         let entries = bounds[0] as usize..bounds[n as usize] as usize;
         let input = match values {
-            Floats::F32(v) => InputValues::F32(&v[entries.clone()]),
-            Floats::F64(v) => InputValues::F64(&v[entries.clone()]),
-            Floats::U8(v) => InputValues::U8(&v[entries.clone()]),
+            SampleValues::F32(v) => InputValues::F32(&v[entries.clone()]),
+            SampleValues::F64(v) => InputValues::F64(&v[entries.clone()]),
+            SampleValues::U8(v) => InputValues::U8(&v[entries.clone()]),
         };
         let mut draws = draws.of(i);
         let input = SparseInput::new(bounds, &indices[entries], input, dim).with_copy(draws.copy());
@@ -63,9 +63,9 @@ pub(super) fn apply(
 impl Made {
     fn output<'a>(&'a mut self, counts: &'a mut Vec<u32>) -> SparseOutput<'a> {
         let values = match &mut self.values {
-            Floats::F32(out) => OutputValues::F32(out.items()),
-            Floats::F64(out) => OutputValues::F64(out.items()),
-            Floats::U8(out) => OutputValues::U8(out.items()),
+            SampleValues::F32(out) => OutputValues::F32(out.items()),
+            SampleValues::F64(out) => OutputValues::F64(out.items()),
+            SampleValues::U8(out) => OutputValues::U8(out.items()),
         };
         SparseOutput::new(counts, self.columns.items(), values)
     }

@@ -14,7 +14,7 @@ use super::{Chain, Transforms, key_hash};
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
 use crate::fingerprint;
-use crate::minibatch::{Floats, Samples, StreamBatch};
+use crate::minibatch::{SampleValues, Samples, StreamBatch};
 use crate::pack::{Item, Pools, Source};
 
 /// The batches of the streams that are made before others are packed.
@@ -29,7 +29,7 @@ struct StoredBatch {
     stream: usize,
     lengths: Vec<u32>,
     n_samples: usize,
-    values: Floats,
+    values: SampleValues,
     /// Values in a sample, where that is known before any data.
     sample_len: usize,
     /// The shape of the samples, where transforms leave that open.
@@ -108,7 +108,7 @@ impl Transforms {
             let is_known = n_sequences > 0 && chain.stored.storage == Storage::Recordings;
             let expected = if is_known { pools.expected_values(stream) } else { 0 };
             let capacity = expected.max(n_sequences * sample_len);
-            let values = Floats::with_capacity(chain.delivered.element, capacity, pools);
+            let values = SampleValues::with_capacity(chain.delivered.element, capacity, pools);
             StoredBatch {
                 stream,
                 lengths: Vec::with_capacity(n_sequences),

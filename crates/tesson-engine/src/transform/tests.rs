@@ -9,7 +9,7 @@ use tesson_plan::DrawKey;
 use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, Sink, Step};
 use super::draws::StreamDraws;
 use super::{Chain, next_step};
-use crate::minibatch::Floats;
+use crate::minibatch::SampleValues;
 use crate::pack::Pools;
 use tesson_core::{Element, Shape};
 
@@ -104,7 +104,7 @@ fn key(copy: u64) -> DrawKey {
 /// What comes out of a sequence as 32-bit floats, or the step, the sample and the sentence.
 fn run(steps: &[Step], feed: Feed<'_>, copy: u64, memory: &mut ChainMemory) -> Result<Vec<f32>, String> {
     let pools = Pools::new(1, usize::MAX);
-    let mut out = Floats::with_capacity(Element::F32, 0, &pools);
+    let mut out = SampleValues::with_capacity(Element::F32, 0, &pools);
     let mut draws = StreamDraws::keyed();
     let passage = Passage { draws: draws.of(0, 0, key(copy)), number: 0 };
     let sink = Sink { values: &mut out, shape: &mut None };
@@ -112,7 +112,7 @@ fn run(steps: &[Step], feed: Feed<'_>, copy: u64, memory: &mut ChainMemory) -> R
         FailureCause::Step(step, error) => format!("{step} {}: {error}", failure.sample),
         FailureCause::Shape { .. } => unreachable!("the last step gives one shape"),
     })?;
-    let Floats::F32(values) = out else { panic!("the type was chosen above") };
+    let SampleValues::F32(values) = out else { panic!("the type was chosen above") };
     Ok(values.to_vec())
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tesson::store::{MemoryStore, Resource, Store};
-use tesson::{Error, Floats, Samples, Source, config};
+use tesson::{Error, SampleValues, Samples, Source, config};
 
 /// A big-endian file of frames of two values, `[first + t, -t]`.
 fn file(n: u32, first: f32) -> Vec<u8> {
@@ -44,7 +44,7 @@ fn first_values(source: &mut Source) -> Result<Vec<Vec<f32>>, Error> {
     let mut all = Vec::new();
     while let Some(minibatch) = source.next_minibatch(1)? {
         let x = minibatch.stream("x").expect("it is there");
-        let Samples::Dense { values: Floats::F32(values) } = x.samples() else { panic!("floats") };
+        let Samples::Dense { values: SampleValues::F32(values) } = x.samples() else { panic!("floats") };
         let dim = x.info().shape.len();
         let mut firsts = values.chunks(dim).map(|sample| sample[0]);
         all.extend(x.lengths().iter().map(|&n| firsts.by_ref().take(n as usize).collect::<Vec<_>>()));

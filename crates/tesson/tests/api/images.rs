@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use tesson::config::from_json;
 use tesson::store::MemoryStore;
-use tesson::{Error, Floats, Key, Minibatch, Samples, Severity, Source};
+use tesson::{Error, Key, Minibatch, SampleValues, Samples, Severity, Source};
 
 use crate::zip;
 
@@ -318,7 +318,7 @@ fn delivered(stream: &str) -> Result<(Vec<usize>, &'static str, Vec<u8>), Error>
     let pictures = minibatch.stream("x").expect("the stream of pictures");
     assert_eq!(source.streams()[0].element, pictures.info().element);
     let Samples::Dense { values } = pictures.samples() else { panic!("pictures are dense") };
-    let is_bytes = matches!(values, Floats::U8(_));
+    let is_bytes = matches!(values, SampleValues::U8(_));
     assert_eq!(is_bytes, values.bytes() == values.len());
     let found = (0..values.len()).map(|i| values.get(i) as u8).collect();
     Ok((pictures.info().shape.dims().to_vec(), pictures.info().element.name(), found))

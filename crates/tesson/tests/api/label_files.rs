@@ -1,7 +1,7 @@
 //! Labels of speech beside sequences of text with the same keys.
 
 use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Demand, Error, Floats, Minibatch, Samples, Source, config};
+use tesson::{BatchKeys, Demand, Error, Minibatch, SampleValues, Samples, Source, config};
 
 const STATES: &str = "sil\naa\nbb\ncc\n";
 
@@ -35,7 +35,7 @@ type Labels = (Vec<String>, Vec<Vec<(i32, f32)>>);
 fn labels(minibatch: &Minibatch) -> Labels {
     let BatchKeys::Texts(keys) = minibatch.keys() else { panic!("keys of speech are texts") };
     let stream = minibatch.stream("l").expect("the source has it");
-    let Samples::Sparse { indices, values: Floats::F32(values), .. } = stream.samples() else {
+    let Samples::Sparse { indices, values: SampleValues::F32(values), .. } = stream.samples() else {
         panic!("labels are sparse floats")
     };
     let mut at = 0;

@@ -14,7 +14,9 @@ use tesson::deserializer::{
     StreamMismatch, StreamingDecoder, Values,
 };
 use tesson::store::{MemoryStore, Resource, Store};
-use tesson::{ConfigError, Demand, Element, Error, Floats, Minibatch, Samples, Shape, Source, StreamInfo};
+use tesson::{
+    ConfigError, Demand, Element, Error, Minibatch, SampleValues, Samples, Shape, Source, StreamInfo,
+};
 
 use crate::zip;
 
@@ -242,7 +244,7 @@ fn next(source: &mut Source, samples: u64) -> Result<Option<Vec<f32>>, Error> {
 }
 
 fn values(minibatch: &Minibatch) -> Vec<f32> {
-    let Samples::Dense { values: Floats::F32(values) } =
+    let Samples::Dense { values: SampleValues::F32(values) } =
         minibatch.stream("x").expect("the one stream").samples()
     else {
         panic!("the stream is dense")

@@ -10,7 +10,7 @@ use tesson::deserializer::transform::{
 };
 use tesson::deserializer::user::UserError;
 use tesson::store::MemoryStore;
-use tesson::{BatchKeys, Demand, Error, Floats, Minibatch, Samples, Severity, Source, SourceConfig};
+use tesson::{BatchKeys, Demand, Error, Minibatch, SampleValues, Samples, Severity, Source, SourceConfig};
 
 use crate::scans;
 
@@ -154,7 +154,9 @@ type Sequence = (u64, Vec<f32>);
 fn sequences(minibatch: &Minibatch, stream: &str) -> Vec<Sequence> {
     let BatchKeys::Numbers(keys) = minibatch.keys() else { panic!("keys are numbers") };
     let stream = minibatch.stream(stream).expect("the stream is there");
-    let Samples::Dense { values: Floats::F32(values) } = stream.samples() else { panic!("dense floats") };
+    let Samples::Dense { values: SampleValues::F32(values) } = stream.samples() else {
+        panic!("dense floats")
+    };
     let dim = stream.info().shape.len();
     assert_eq!(stream.lengths().len(), keys.len());
     let mut at = 0;

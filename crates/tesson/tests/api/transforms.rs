@@ -8,7 +8,7 @@ use tesson::deserializer::transform::{
 };
 use tesson::deserializer::{Scratch, user::UserError};
 use tesson::store::MemoryStore;
-use tesson::{Error, Floats, Samples, Shape, Source};
+use tesson::{Error, SampleValues, Samples, Shape, Source};
 
 /// Moves each entry to the column that follows, and doubles it.
 struct Shift {
@@ -102,8 +102,8 @@ fn read(source: &mut Source) -> (Vec<i32>, Vec<i32>, Vec<f32>) {
     let minibatch = source.next_minibatch(100).expect("the data are right").expect("there are sequences");
     let stream = &minibatch.streams()[0];
     assert_eq!(stream.lengths(), [3, 2]);
-    let floats = |values: &Floats| match values {
-        Floats::F32(v) => v.to_vec(),
+    let floats = |values: &SampleValues| match values {
+        SampleValues::F32(v) => v.to_vec(),
         _ => panic!("float32 was asked for"),
     };
     match stream.samples() {
