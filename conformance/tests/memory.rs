@@ -96,8 +96,7 @@ fn prepare(file: &Path) -> PathBuf {
             .map(|row| {
                 let values: Vec<f32> = row.split(' ').filter_map(number).collect();
                 let mut bytes = Vec::new();
-                let features =
-                    [("x", Value::SampleValues(&values[..1])), ("y", Value::SampleValues(&values[1..8]))];
+                let features = [("x", Value::Floats(&values[..1])), ("y", Value::Floats(&values[1..8]))];
                 write(&features, &mut bytes);
                 bytes
             })

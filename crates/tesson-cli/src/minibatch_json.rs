@@ -115,7 +115,7 @@ impl Number {
     }
 }
 
-/// SampleValues without a fraction are written as whole numbers up to this.
+/// Numbers without a fraction are written as whole numbers up to this.
 const WHOLE: f64 = 1e15;
 
 impl Serialize for Number {

@@ -22,7 +22,8 @@ static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec::required(
         "mean",
         OptionKind::Numbers,
-        "The mean of each channel, in the order of the channels, of values that have been divided by `divisor`.",
+        "The mean of each channel, in the order of the channels, of values that have been divided by `divisor`; one number is for all \
+         channels.",
     ),
     OptionSpec::required("std", OptionKind::Numbers, "The standard deviation of each channel, likewise."),
     OptionSpec::with_default("divisor", OptionKind::Real, "255", "What values are divided by first."),

@@ -48,7 +48,7 @@ fn example(id: i64) -> Vec<u8> {
         ("id", Value::Ints(&[id])),
         ("label", Value::Ints(&[id % 10])),
         ("text", Value::Bytes(&[b"some"])),
-        ("x", Value::SampleValues(&[id as f32, 0.5])),
+        ("x", Value::Floats(&[id as f32, 0.5])),
     ])
 }
 
@@ -203,7 +203,7 @@ fn of_any_length(name: &str) -> Dataset {
         record(&[
             ("name", Value::Bytes(&[name.as_bytes()])),
             ("pairs", Value::Ints(&pairs)),
-            ("steps", Value::SampleValues(&steps)),
+            ("steps", Value::Floats(&steps)),
             ("tags", Value::Ints(&tags)),
         ])
     };
@@ -359,10 +359,10 @@ fn an_example_that_cannot_be_decoded_is_left_out_of_sequences() {
     let features = serde_json::json!({"steps": sequence(tensor("float32", &[])), "id": tensor("int64", &[])});
     let one = |i: i64| match i {
         // No id, a list of another kind, no example at all.
-        5 => record(&[("steps", Value::SampleValues(&[0.0; 4]))]),
+        5 => record(&[("steps", Value::Floats(&[0.0; 4]))]),
         6 => record(&[("id", Value::Ints(&[6])), ("steps", Value::Ints(&[1, 2]))]),
         7 => vec![0xff; 3],
-        _ => record(&[("id", Value::Ints(&[i])), ("steps", Value::SampleValues(&[i as f32; 2]))]),
+        _ => record(&[("id", Value::Ints(&[i])), ("steps", Value::Floats(&[i as f32; 2]))]),
     };
     let dataset = Dataset::of("left-out", features, &(0..12).map(one).collect::<Vec<_>>(), SHARDS);
     let deserializer = r#""input": {"steps": {}, "id": {}}, "key": "id", "maxErrors": 3"#;

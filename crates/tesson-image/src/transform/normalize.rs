@@ -9,17 +9,17 @@ use super::view::View;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Normalize {
     divisor: f32,
-    /// Mean and standard deviation of each channel.
+    /// Mean and standard deviation of each channel, or of all.
     channels: Vec<(f32, f32)>,
-    /// For each channel the result of each 8-bit value.
+    /// For each of `channels` the result of each 8-bit value.
     table: Vec<[f32; 256]>,
 }
 
 impl Normalize {
-    /// Mean and standard deviation of each channel, of divided values.
+    /// Mean and standard deviation of each channel, of divided values; one number is for all channels.
     ///
     /// # Errors
-    /// A divisor or a deviation of 0, or another number of deviations than of means.
+    /// A divisor or a deviation of 0, or as many deviations as fit neither the means nor all channels.
     pub fn new(divisor: f32, mean: &[f32], std: &[f32]) -> Result<Normalize, TransformFault> {
         let usable = |x: f32| x.is_finite() && x != 0.0;
         let parameter = |name, found: String, expected| TransformFault::Parameter { name, found, expected };
@@ -29,11 +29,14 @@ impl Normalize {
         if let Some(wrong) = std.iter().find(|&&x| !usable(x)) {
             return Err(parameter("std", wrong.to_string(), "numbers other than 0"));
         }
-        if mean.len() != std.len() || mean.is_empty() {
-            let found = format!("{} numbers", std.len());
-            return Err(parameter("std", found, "as many numbers as `mean` has, at least one"));
+        let n = mean.len().max(std.len());
+        let fits = |numbers: &[f32]| numbers.len() == 1 || (numbers.len() == n && n > 0);
+        if !fits(mean) || !fits(std) {
+            let found = format!("{} numbers, and {} of `mean`", std.len(), mean.len());
+            return Err(parameter("std", found, "as many as of `mean`, or one for all channels"));
         }
-        let channels: Vec<_> = mean.iter().copied().zip(std.iter().copied()).collect();
+        let of_channel = |numbers: &[f32], channel: usize| numbers[channel.min(numbers.len() - 1)];
+        let channels: Vec<_> = (0..n).map(|i| (of_channel(mean, i), of_channel(std, i))).collect();
         let of = |(mean, std): (f32, f32)| std::array::from_fn(|value| (value as f32 / divisor - mean) / std);
         let table = channels.iter().map(|&channel| of(channel)).collect();
         Ok(Normalize { divisor, channels, table })
@@ -42,10 +45,10 @@ impl Normalize {
     /// Checks the number of channels of a picture.
     ///
     /// # Errors
-    /// Another number than there are means.
+    /// Another number than there are means, if there are several.
     pub fn check(&self, channels: usize) -> Result<(), TransformFault> {
         let expected = self.channels.len();
-        match channels == expected {
+        match expected == 1 || channels == expected {
             true => Ok(()),
             false => Err(TransformFault::Channels { transform: "Normalize", expected, found: channels }),
         }
@@ -78,7 +81,7 @@ impl Normalize {
     pub fn apply<F: Real>(&self, channels: usize, values: &mut [F]) -> Result<(), TransformFault> {
         self.check(channels)?;
         let divisor = F::from(self.divisor);
-        for pixel in values.chunks_exact_mut(channels) {
+        for pixel in values.chunks_exact_mut(self.channels.len()) {
             for (value, &(mean, std)) in pixel.iter_mut().zip(&self.channels) {
                 *value = (*value / divisor - F::from(mean)) / F::from(std);
             }
@@ -108,10 +111,32 @@ mod tests {
     }
 
     #[test]
+    fn one_number_is_for_all_channels() {
+        let values = |mean: &[f32], std: &[f32], channels: usize| {
+            let mut values: Vec<f32> = (0..12).map(|v| v as f32).collect();
+            let normalize = Normalize::new(1.0, mean, std).expect("usable");
+            normalize.apply(channels, &mut values).expect("any number of channels");
+            let mut of_bytes: Vec<f32> = Vec::new();
+            let bytes: Vec<u8> = (0..12).collect();
+            let view = View::new(&bytes, Size::new(1, 12 / channels, channels));
+            normalize.apply_bytes(view, &mut Vec::new(), &mut of_bytes).expect("any number of channels");
+            assert_eq!(values, of_bytes);
+            values
+        };
+        let three = values(&[0.5; 3], &[2.0; 3], 3);
+        assert_eq!(three[11], (11.0 - 0.5) / 2.0);
+        assert_eq!(values(&[0.5], &[2.0], 3), three);
+        assert_eq!(values(&[0.5], &[2.0], 1), three);
+        assert_eq!(values(&[0.5], &[2.0; 3], 3), three);
+        assert_eq!(values(&[0.5; 3], &[2.0], 3), three);
+    }
+
+    #[test]
     fn what_cannot_be_divided_by_is_refused() {
         assert!(Normalize::new(0.0, &[0.0], &[1.0]).is_err());
         assert!(Normalize::new(1.0, &[0.0], &[0.0]).is_err());
-        assert!(Normalize::new(1.0, &[0.0, 1.0], &[1.0]).is_err());
+        assert!(Normalize::new(1.0, &[0.0, 1.0], &[1.0, 1.0, 1.0]).is_err());
         assert!(Normalize::new(1.0, &[], &[]).is_err());
+        assert!(Normalize::new(1.0, &[], &[1.0]).is_err());
     }
 }
