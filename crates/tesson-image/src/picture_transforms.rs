@@ -11,7 +11,7 @@ use tesson_core::{
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::options::seed;
-use crate::transform::pipeline::{Pipeline, PipelineScratch, Step, StoreScratch};
+use crate::transform::pipeline::{AtStep, Pipeline, PipelineScratch, Step, StoreScratch};
 use crate::transform::random::Random;
 use crate::transform::view::{Size, View};
 use crate::transform::{Real, TransformFault};
@@ -42,7 +42,8 @@ pub(crate) fn open(
         seeds.push(seed(options)?);
     }
     let names: Vec<&str> = transforms.iter().map(|(format, _)| format.name).collect();
-    let pipeline = Pipeline::new(steps).map_err(|fault| refused(&transforms[0].1, "type", &fault))?;
+    let pipeline = Pipeline::new(steps)
+        .map_err(|AtStep { step, fault }| refused(&transforms[step].1, "type", &fault))?;
     Ok(Arc::new(PictureTransforms {
         name: names.join(", "),
         identity: identities.join("; "),
@@ -91,7 +92,9 @@ impl Transform for PictureTransforms {
         if input.values != ValueType::U8 || input.dims.len() != 3 {
             return Err(format!("found {input}, expected 8-bit pictures of rows, columns and channels"));
         }
-        self.pipeline.output(input, input.floats()).map_err(|fault| fault.to_string())
+        self.pipeline.output(input, input.floats()).map_err(|AtStep { step, fault }| {
+            if self.seeds.len() == 1 { fault.to_string() } else { format!("number {}: {fault}", step + 1) }
+        })
     }
 
     fn apply(

@@ -168,16 +168,26 @@ impl Frame {
     }
 }
 
+/// A fault of one step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AtStep {
+    /// The step, counted from 0.
+    pub step: usize,
+    /// What is wrong with it.
+    pub fault: TransformFault,
+}
+
 impl Pipeline {
     /// Checks the order of transforms.
     ///
     /// # Errors
     /// A transform after `Transpose` or `Cast` that is not `Cast`.
-    pub fn new(steps: Vec<Step>) -> Result<Pipeline, TransformFault> {
+    pub fn new(steps: Vec<Step>) -> Result<Pipeline, AtStep> {
         let is_last = |step: &Step| matches!(step, Step::Transpose | Step::Cast);
-        for pair in steps.windows(2) {
+        for (before, pair) in steps.windows(2).enumerate() {
             if is_last(&pair[0]) && pair[1] != Step::Cast {
-                return Err(TransformFault::Order { found: pair[1].name(), after: pair[0].name() });
+                let fault = TransformFault::Order { found: pair[1].name(), after: pair[0].name() };
+                return Err(AtStep { step: before + 1, fault });
             }
         }
         let transposed = steps.contains(&Step::Transpose);
@@ -188,11 +198,11 @@ impl Pipeline {
     ///
     /// # Errors
     /// A transform that such pictures do not fit.
-    pub fn output(&self, input: &SampleType, reals: ValueType) -> Result<SampleType, TransformFault> {
+    pub fn output(&self, input: &SampleType, reals: ValueType) -> Result<SampleType, AtStep> {
         let dim = |i: usize| input.dims.get(i).copied().flatten();
         let mut dims = [dim(0), dim(1), dim(2)];
-        for step in &self.steps {
-            dims = step.output(dims)?;
+        for (number, step) in self.steps.iter().enumerate() {
+            dims = step.output(dims).map_err(|fault| AtStep { step: number, fault })?;
         }
         let values = if self.steps.iter().any(Step::makes_reals) { reals } else { input.values };
         let [height, width, channels] = dims;
@@ -459,8 +469,8 @@ mod tests {
         assert_eq!(output(&[scale(6, 5), center(9, 4)]), Ok("uint8 4x6x3".into()));
         assert_eq!(output(&[scale(6, 5), normalize(), Step::Transpose]), Ok("float32 3x5x6".into()));
         assert_eq!(output(&[center(9, 4), Step::HorizontalFlip(0.5)]), Ok("uint8 ?x?x3".into()));
-        let one = Normalize::new(1.0, &[0.0], &[1.0]).expect("usable");
-        assert!(output(&[Step::Normalize(one)]).is_err());
+        let two = Normalize::new(1.0, &[0.0; 2], &[1.0]).expect("usable");
+        assert_eq!(output(&[scale(6, 5), Step::Normalize(two)]).map_err(|refused| refused.step), Err(1));
     }
 
     #[test]
@@ -468,8 +478,9 @@ mod tests {
         let order = |steps: &[Step]| Pipeline::new(steps.to_vec()).map(|_| ());
         assert_eq!(order(&[Step::Transpose, Step::Cast, Step::Cast]), Ok(()));
         for after in [Step::Transpose, scale(1, 1)] {
-            assert!(order(&[Step::Transpose, after.clone()]).is_err());
-            assert!(order(&[Step::Cast, after]).is_err());
+            let at = |steps: &[Step]| order(steps).map_err(|refused| refused.step);
+            assert_eq!(at(&[Step::Transpose, after.clone()]), Err(1));
+            assert_eq!(at(&[scale(1, 1), Step::Cast, after]), Err(2));
         }
     }
 

@@ -1,10 +1,13 @@
 //! Pictures: map files and files in Base64, from the bytes to minibatches.
 
 use std::fmt::Write as _;
+use std::io::ErrorKind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use tesson::config::from_json;
-use tesson::store::MemoryStore;
-use tesson::{Error, Key, Minibatch, SampleValues, Samples, Severity, Source};
+use tesson::store::{FakeStore, InjectedFault, MemoryStore, Store};
+use tesson::{Demand, Error, Key, Minibatch, SampleValues, Samples, Severity, Source};
 
 use crate::zip;
 
@@ -345,21 +348,39 @@ fn pictures_stay_bytes_where_that_is_asked_for() {
     let found = error(r#""transforms": [{"type": "Scale", "width": 2, "height": 2, "channels": 1}]"#);
     let expected = "deserializers[0].input.x.transforms: `Scale` is for 1 channels, the picture has 3";
     assert!(found.starts_with(expected), "{found}");
+    let found = error(
+        r#""transforms": [{"type": "HorizontalFlip"}, {"type": "Normalize", "mean": [1, 2], "std": [1, 2]}]"#,
+    );
+    let expected =
+        "deserializers[0].input.x.transforms: `HorizontalFlip, Normalize`: number 2: `Normalize` is";
+    assert!(found.starts_with(expected), "{found}");
+    let found = error(r#""transforms": [{"type": "Transpose"}, {"type": "HorizontalFlip"}]"#);
+    let expected = "deserializers[0].input.x.transforms[1].type: `HorizontalFlip` follows `Transpose`";
+    assert!(found.starts_with(expected), "{found}");
     let found = error(r#""dtype": "float32", "transforms": []"#);
     assert!(found.contains("deserializers[0].input.x.dtype") && found.contains("uint8"), "{found}");
 }
 
-/// A source of ten pictures of a ramp, cut at random with these options of the reader.
-fn open_random(reader: &str) -> Result<Source, Error> {
+/// Ten pictures of a ramp.
+fn ramps() -> MemoryStore {
     let ramp = (0..10u8).flat_map(|x| [x; 3]).collect::<Vec<_>>();
-    let store = store(&[("map.txt", &"ramp.ppm\t1\n".repeat(10))])
-        .with("ramp.ppm", [b"P6 10 1 255\n".as_slice(), &ramp].concat());
+    store(&[("map.txt", &"ramp.ppm\t1\n".repeat(10))])
+        .with("ramp.ppm", [b"P6 10 1 255\n".as_slice(), &ramp].concat())
+}
+
+/// A source of [`ramps`] in this store, cut at random with these options of the reader.
+fn open_random_in(store: &dyn Store, reader: &str) -> Result<Source, Error> {
     let text = format!(
         r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", "input": {{
             "pictures": {{"transforms": [{{"type": "Crop", "cropType": "RandomSide", "cropSize": 1}}]}},
             "classes": {{"labelDim": 10}}}}}}], "randomize": false, {reader}}}"#
     );
-    Source::open_in(&from_json(&text)?, &store)
+    Source::open_in(&from_json(&text)?, store)
+}
+
+/// The same where nothing fails.
+fn open_random(reader: &str) -> Result<Source, Error> {
+    open_random_in(&ramps(), reader)
 }
 
 /// The columns at which pictures were cut, minibatch by minibatch.
@@ -387,6 +408,44 @@ fn draws_of_cntk_belong_to_an_index_and_run_on() {
     };
     assert_eq!(of_index(2, &[3, 1, 3, 2, 3]), of_index(2, &[3, 3, 3]));
     assert_eq!(of_index(0, &[1, 2, 3]), of_index(0, &[5, 5, 5]));
+}
+
+#[test]
+fn an_interrupted_call_draws_nothing() {
+    let sizes = [3, 4, 5, 3, 12, 2];
+    for prefetch in [false, true] {
+        let reader = format!(r#""augmentation": "cntk", "threads": 2, "prefetch": {prefetch}"#);
+        let expected = columns(&mut open_random(&reader).unwrap(), &sizes);
+        // Reads fail for a passing reason until a call has been interrupted.
+        let held = Arc::new(AtomicBool::new(false));
+        let gate = held.clone();
+        let store = FakeStore::new(Arc::new(ramps()), move |_| match gate.load(Ordering::SeqCst) {
+            true => InjectedFault::Error(ErrorKind::WouldBlock),
+            false => InjectedFault::None,
+        });
+        let mut source = open_random_in(&store, &reader).unwrap();
+        let found: Vec<_> = sizes
+            .iter()
+            .flat_map(|&samples| {
+                held.store(true, Ordering::SeqCst);
+                // What has been made in advance is delivered all the same.
+                let demand = Demand { samples, workers: 1, rank: 0 };
+                let early = match source.next_interruptible(demand, &mut || true) {
+                    Ok(minibatch) => minibatch,
+                    Err(error) => {
+                        assert!(matches!(error, Error::Cancelled), "{error}");
+                        None
+                    }
+                };
+                held.store(false, Ordering::SeqCst);
+                match early {
+                    Some(minibatch) => vec![pairs(&minibatch).into_iter().map(|(x, _)| x).collect()],
+                    None => columns(&mut source, &[samples]),
+                }
+            })
+            .collect();
+        assert_eq!(found, expected, "prefetch {prefetch}");
+    }
 }
 
 #[test]
