@@ -27,6 +27,12 @@ pub trait Fetch: Sync {
     /// [`StoreError`](crate::StoreError) where a resource is opened only now and cannot be.
     fn size(&self, resource: ResourceId) -> Result<u64, Error>;
 
+    /// Whether the resource lies within another file, as a member of an archive does.
+    ///
+    /// # Errors
+    /// As [`Fetch::size`].
+    fn is_embedded(&self, resource: ResourceId) -> Result<bool, Error>;
+
     /// Reads the bytes `range` into `into`, after its first `keep` bytes and over what follows these: where much is read
     /// again and again, memory need not be cleared that is overwritten anyway. Ranges beyond the size are an error, never
     /// a short read; `into` then holds anything after its first `keep` bytes.
@@ -122,6 +128,10 @@ impl Fetch for PartFetch<'_> {
         self.fetch.size(self.id(resource))
     }
 
+    fn is_embedded(&self, resource: ResourceId) -> Result<bool, Error> {
+        self.fetch.is_embedded(self.id(resource))
+    }
+
     fn read_after(
         &self,
         resource: ResourceId,
@@ -166,6 +176,10 @@ impl<B> InMemory<B> {
 impl<B: AsRef<[u8]> + Sync> Fetch for InMemory<B> {
     fn size(&self, _: ResourceId) -> Result<u64, Error> {
         Ok(self.bytes.as_ref().len() as u64)
+    }
+
+    fn is_embedded(&self, _: ResourceId) -> Result<bool, Error> {
+        Ok(false)
     }
 
     /// # Panics

@@ -12,7 +12,7 @@ use tesson_core::{
 };
 
 use crate::executor::{Canceller, RetryingRead};
-use crate::named_files::NamedFiles;
+use crate::named_files::{NamedFiles, Opened};
 use crate::stats::Counters;
 use crate::store::{Bytes, Resource, Store};
 
@@ -207,6 +207,13 @@ impl Fetch for Resources {
         match self.located(resource) {
             Located::Root(file) => Ok(self.files[file].1.size()),
             Located::Named(named, number) => Ok(named.open(number)?.size()),
+        }
+    }
+
+    fn is_embedded(&self, resource: ResourceId) -> Result<bool, Error> {
+        match self.located(resource) {
+            Located::Root(_) => Ok(false),
+            Located::Named(named, number) => Ok(matches!(named.open(number)?, Opened::Member { .. })),
         }
     }
 

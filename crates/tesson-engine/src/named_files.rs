@@ -56,6 +56,11 @@ impl Resource for Opened<'_> {
     }
 }
 
+/// Whether there is no file where one was looked for: nothing, or a directory.
+fn is_no_file(error: &StoreError) -> bool {
+    error.kind() == StoreErrorKind::NotFound || error.source.kind() == io::ErrorKind::IsADirectory
+}
+
 impl NamedFiles {
     pub(crate) fn new(
         first: u32,
@@ -91,7 +96,7 @@ impl NamedFiles {
             NamedResource::Member { archive, name, at } => {
                 let archive = match self.archive(archive) {
                     // A file whose name looks like that of a member.
-                    Err(e) if e.kind() == StoreErrorKind::NotFound => {
+                    Err(e) if is_no_file(&e) => {
                         let path = self.path(number);
                         return self
                             .file(number, &path.to_string_lossy(), at)

@@ -126,6 +126,10 @@ impl Fetch for Shards {
         Ok(file.size.ok_or_else(missing)?)
     }
 
+    fn is_embedded(&self, _: ResourceId) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     fn read_after(
         &self,
         resource: ResourceId,

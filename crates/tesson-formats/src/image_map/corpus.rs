@@ -18,7 +18,7 @@ pub(super) struct Picture {
     pub(super) resource: ResourceId,
     /// The class; 0 where no labels are wanted.
     pub(super) label: u32,
-    /// Whether it is a member of an archive.
+    /// Whether its path is that of a member of an archive; a file may have such a name, too.
     pub(super) embedded: bool,
 }
 
@@ -71,6 +71,8 @@ impl Corpus for MapCorpus {
             return Ok(());
         }
         let (number, Picture { resource, label, embedded }) = self.picture(chunk);
+        // A resource that cannot be opened says so when it is read.
+        let embedded = embedded && fetch.is_embedded(resource).unwrap_or(true);
         let mut pictures = recycled(out);
         let origin = Origin { resource, offset: 0, line: None, embedded };
         let read = pictures.push_with(origin, |bytes| fetch.read(resource, 0..fetch.size(resource)?, bytes));

@@ -252,7 +252,7 @@ impl MapReader<'_> {
         Ok(())
     }
 
-    /// The resource of a path, and whether it is a member of an archive.
+    /// The resource of a path, and whether the path is that of a member of an archive.
     fn resource(&mut self, path: &str, line: u32) -> (ResourceId, bool) {
         let at = ListedAt { root: MAP, line };
         match self.rules.resolve(path) {

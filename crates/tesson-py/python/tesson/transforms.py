@@ -202,7 +202,7 @@ def normalize(mean: float | Sequence[float], std: float | Sequence[float], divis
     ----------
     mean : float or sequence of float
         The mean of each channel, in the order of the channels (blue, green, red), of values that have been divided by
-        `divisor`.
+        `divisor`. One number is for all channels.
     std : float or sequence of float
         The standard deviation of each channel, likewise.
     divisor : float

@@ -276,6 +276,10 @@ impl tesson::deserializer::Fetch for Files {
         Ok(self.open(resource).size())
     }
 
+    fn is_embedded(&self, _: tesson::deserializer::ResourceId) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     fn read_after(
         &self,
         resource: tesson::deserializer::ResourceId,

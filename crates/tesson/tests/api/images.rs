@@ -9,6 +9,7 @@ use tesson::config::from_json;
 use tesson::store::{FakeStore, InjectedFault, MemoryStore, Store};
 use tesson::{Demand, Error, Key, Minibatch, SampleValues, Samples, Severity, Source};
 
+use crate::common::folder;
 use crate::zip;
 
 /// A picture of one row and `width` pixels, as a file: every value of it is `value`.
@@ -131,6 +132,40 @@ fn a_file_may_be_called_like_a_member_of_an_archive() {
     assert_eq!(pairs(&source.next_minibatch(1).unwrap().expect("the first")), [(40, 1)]);
     let error = source.next_minibatch(1).unwrap_err().to_string();
     assert!(error.starts_with("photos") && error.contains("line 2 of map.txt lists it"), "{error}");
+}
+
+#[test]
+fn a_file_called_like_a_member_is_turned_as_files_are() {
+    let jpeg = include_bytes!("../../../tesson-image/tests/jpeg/420-95.jpg");
+    // To be turned by a quarter.
+    let exif = b"\xff\xe1\x00\x22Exif\0\0II*\0\x08\0\0\0\x01\0\x12\x01\x03\0\x01\0\0\0\x06\0\0\0\0\0\0\0";
+    let turned = [&jpeg[..2], exif, &jpeg[2..]].concat();
+    let folder = folder("images-called-like-members");
+    let map = folder.join("map.txt");
+    let shape = |path: &str| {
+        std::fs::write(&map, format!(".../{path}\t1\n")).expect("the folder can be written");
+        let text = format!(
+            r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": {map:?},
+                "input": {{"x": {{"transforms": []}}, "y": {{"labelDim": 3}}}}}}], "maxSweeps": 1}}"#
+        );
+        let mut source =
+            Source::open(&from_json(&text).expect("the text is right")).expect("the map is right");
+        let minibatch = source.next_minibatch(1).expect("it can be read").expect("a picture");
+        minibatch.stream("x").expect("the stream of pictures").info().shape.dims().to_vec()
+    };
+    // A directory with the name of the archive is none.
+    for name in ["photos", "photos@"] {
+        std::fs::create_dir_all(folder.join(name)).expect("the folder can be written");
+    }
+    std::fs::write(folder.join("photos@/turned.jpg"), &turned).expect("the folder can be written");
+    std::fs::write(folder.join("plain.jpg"), &turned).expect("the folder can be written");
+    let mut archive = zip::Writer::default();
+    archive.store("turned.jpg", &turned);
+    std::fs::write(folder.join("all.zip"), archive.finish()).expect("the folder can be written");
+    let (plain, member) = (shape("plain.jpg"), shape("all.zip@/turned.jpg"));
+    assert_eq!((plain[0], plain[1]), (member[1], member[0]));
+    assert_ne!(plain, member);
+    assert_eq!(shape("photos@/turned.jpg"), plain);
 }
 
 #[test]

@@ -144,6 +144,10 @@ impl Fetch for Counting<'_> {
         self.file.size(resource)
     }
 
+    fn is_embedded(&self, resource: ResourceId) -> Result<bool, Error> {
+        self.file.is_embedded(resource)
+    }
+
     fn read_after(
         &self,
         resource: ResourceId,
