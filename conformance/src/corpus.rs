@@ -119,6 +119,12 @@ pub const BYTES: &str = r#""deserializers": [{"type": "ImageDeserializer", "file
         {"type": "Transpose"}]},
     "y": {"labelDim": 10}}}]"#;
 
+/// As [`MAP`], with pictures that each have a size of their own.
+pub const RAGGED: &str = r#""deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
+    "x": {"ragged": true, "transforms": [{"type": "Crop", "cropType": "RandomArea", "areaRatio": "0.2:1"},
+        {"type": "Color", "brightnessRadius": 0.4}]},
+    "y": {"labelDim": 10}}}]"#;
+
 /// As [`MAP`], of pictures in Base64.
 pub const BASE64: &str = concat!(
     r#""deserializers": [{"type": "Base64ImageDeserializer", "file": "pictures.txt", "input": "#,
@@ -311,7 +317,7 @@ pub struct Entries {
     pub lengths: Vec<u32>,
     /// Where each sparse sample's entries begin, and behind the last where they end; nothing for dense streams.
     pub indptr: Vec<i32>,
-    /// The columns of sparse entries.
+    /// The columns of sparse entries; the shapes of ragged samples.
     pub indices: Vec<i32>,
     /// The bits of all values, widened.
     pub bits: Vec<u64>,
@@ -324,6 +330,9 @@ impl Delivered {
             let (indptr, indices, values) = match stream.samples() {
                 Samples::Dense { values } => (Vec::new(), Vec::new(), values),
                 Samples::Sparse { indptr, indices, values } => (indptr.to_vec(), indices.to_vec(), values),
+                Samples::Ragged { values, shapes } => {
+                    (Vec::new(), shapes.iter().map(|&dim| dim as i32).collect(), values)
+                }
             };
             let bits = (0..values.len()).map(|i| values.get(i).to_bits()).collect();
             Entries { lengths: stream.lengths().to_vec(), indptr, indices, bits }

@@ -107,6 +107,10 @@ fn sample(batch: &StreamBatch, i: usize) -> Value {
         Samples::Sparse { indptr, indices, values } => (indptr[i] as usize..indptr[i + 1] as usize)
             .map(|k| json!([indices[k], value(values, k)]))
             .collect(),
+        Samples::Ragged { values, .. } => {
+            let (_, range) = batch.ragged_sample(i).expect("it is one of the batch");
+            range.map(|k| value(values, k)).collect()
+        }
     }
 }
 

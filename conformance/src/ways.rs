@@ -8,8 +8,8 @@ use tesson::store::Store;
 use crate::corpus::{
     self, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
     FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED,
-    FRAMES_LABELLED, JOINED, LABELLED, LOCAL, MAP, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, SEVERAL,
-    TRUNCATED, config, rest,
+    FRAMES_LABELLED, JOINED, LABELLED, LOCAL, MAP, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, RAGGED,
+    SEVERAL, TRUNCATED, config, rest,
 };
 
 /// The orders, as options of a source; and joins and formats, which are options here too.
@@ -125,6 +125,7 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         format!(r#"{BAD_MAP}, "randomize": false"#),
         format!(r#"{BAD_MAP}, "randomizationWindow": 40, "sharing": "position""#),
         format!(r#"{BYTES}, "randomizationWindow": 40"#),
+        format!(r#"{RAGGED}, "randomizationWindow": 40"#),
     ];
     let speech = SPEECH_ORDERS.iter().cloned();
     let other_speech = [
@@ -181,6 +182,7 @@ pub fn label(way: &str) -> String {
         (FRAMES_LABELLED, "frames labelled"),
         (MAP, "map"),
         (BYTES, "bytes"),
+        (RAGGED, "ragged"),
         (BAD_MAP, "bad map"),
         (BASE64, "base64"),
     ];

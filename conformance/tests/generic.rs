@@ -15,7 +15,7 @@ use tesson::convert::{
 };
 use tesson::files::Existing;
 use tesson::{Demand, Element, Key, ResumeState, Source};
-use tesson_conformance::corpus::{self, Delivered, TRUNCATED, config, dawdling, rest};
+use tesson_conformance::corpus::{self, Delivered, Entries, TRUNCATED, config, dawdling, rest};
 use tesson_conformance::ways::{
     DRAWS_OF_CNTK, LITTLE_MEMORY, ORDERS, PICTURE_ORDERS, PREPARED_ORDERS, SPEECH_ORDERS, WAYS, all_keys,
     busy, corpus_store, ending, keys, label, open, plainly, sorted,
@@ -401,9 +401,16 @@ fn shares_by_position_make_up_the_minibatches_of_one_worker(order: &str) {
 /// The keys and pixels of all pictures, in ascending order.
 fn pixels(all: &[Delivered]) -> Vec<(String, Vec<u64>)> {
     let of_minibatch = |m: &Delivered| {
-        let len = m.streams[0].bits.len() / m.keys.len().max(1);
-        let pixels = m.streams[0].bits.chunks(len.max(1)).map(<[u64]>::to_vec);
-        m.keys.iter().cloned().zip(pixels).collect::<Vec<_>>()
+        let Entries { bits, indices: shapes, .. } = &m.streams[0];
+        let same = bits.len() / m.keys.len().max(1);
+        let mut rest = &bits[..];
+        let picture = |(i, key): (usize, &String)| {
+            let of_its_own = shapes.chunks(3).nth(i).map(|shape| shape.iter().product::<i32>() as usize);
+            let (pixels, others) = rest.split_at(of_its_own.unwrap_or(same));
+            rest = others;
+            (key.clone(), pixels.to_vec())
+        };
+        m.keys.iter().enumerate().map(picture).collect::<Vec<_>>()
     };
     let mut found: Vec<_> = all.iter().flat_map(of_minibatch).collect();
     found.sort_unstable();

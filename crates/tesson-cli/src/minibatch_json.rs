@@ -76,7 +76,7 @@ impl<I: Iterator<Item: Serialize> + Clone> Serialize for List<I> {
     }
 }
 
-/// The values of a sample; of a sparse one pairs of index and value.
+/// The values of a sample; of a sparse one pairs of index and value, of a ragged one its shape beside them.
 pub(crate) struct Sample<'a> {
     pub(crate) batch: &'a StreamBatch,
     pub(crate) sample: usize,
@@ -93,7 +93,23 @@ impl Serialize for Sample<'_> {
                 let pairs = indptr[self.sample] as usize..indptr[self.sample + 1] as usize;
                 to.collect_seq(pairs.map(|i| (indices[i], Number::at(values, i))))
             }
+            Samples::Ragged { values, .. } => {
+                let (shape, range) = self.batch.ragged_sample(self.sample).expect("it is one of the batch");
+                let mut sample = to.serialize_map(Some(2))?;
+                sample.serialize_entry("shape", shape)?;
+                sample.serialize_entry("values", &Numbers(values, range))?;
+                sample.end()
+            }
         }
+    }
+}
+
+/// Some of a stream's values.
+struct Numbers<'a>(&'a SampleValues, std::ops::Range<usize>);
+
+impl Serialize for Numbers<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(self.1.clone().map(|i| Number::at(self.0, i)))
     }
 }
 

@@ -12,6 +12,9 @@ use crate::failure::Failure;
 /// Most pictures on a sheet.
 const MOST: usize = 256;
 
+/// Most pixels of a sheet, unless one picture has more: of large pictures there are fewer.
+const MOST_PIXELS: usize = 1 << 26;
+
 /// Pixels between pictures, and around them.
 const GAP: usize = 2;
 
@@ -62,7 +65,9 @@ fn classes(stream: &StreamBatch) -> Option<Vec<i32>> {
 /// The pictures of a stream.
 struct Pictures<'a> {
     values: &'a SampleValues,
-    n: usize,
+    /// Each that is on the sheet.
+    places: Vec<Place>,
+    /// Those of the highest and of the widest.
     height: usize,
     width: usize,
     channels: usize,
@@ -74,30 +79,48 @@ struct Pictures<'a> {
     range: (f64, f64),
 }
 
+/// Where the values of a picture lie.
+struct Place {
+    first: usize,
+    height: usize,
+    width: usize,
+}
+
 impl<'a> Pictures<'a> {
     /// The stream's samples, if they can be pictures.
     fn of(stream: &'a StreamBatch, config: &SourceConfig) -> Option<Pictures<'a>> {
-        let (Samples::Dense { values }, &[a, b, c]) = (stream.samples(), stream.info().shape.dims()) else {
-            return None;
-        };
-        let (height, width, channels, is_transposed) = match [a, b, c] {
-            [height, width, channels @ (1 | 3)] => (height, width, channels, false),
-            [channels @ (1 | 3), height, width] => (height, width, channels, true),
+        let &[a, b, c] = stream.info().shape.dims() else { return None };
+        let (channels, is_transposed) = match [a, b, c] {
+            [_, _, channels @ (1 | 3)] => (channels, false),
+            [channels @ (1 | 3), _, _] => (channels, true),
             _ => return None,
         };
-        let n = stream.n_samples().min(MOST);
-        let range = range(values, n * height * width * channels);
+        let (values, shapes): (_, Vec<&[usize]>) = match stream.samples() {
+            Samples::Dense { values } => (values, vec![stream.info().shape.dims(); stream.n_samples()]),
+            Samples::Ragged { values, shapes } => (values, shapes.chunks(3).collect()),
+            Samples::Sparse { .. } => return None,
+        };
+        let (mut places, mut height, mut width, mut first) = (Vec::new(), 0, 0, 0);
+        for shape in shapes.into_iter().take(MOST) {
+            let [y, x] = if is_transposed { [shape[1], shape[2]] } else { [shape[0], shape[1]] };
+            if !places.is_empty() && (places.len() + 1) * height.max(y) * width.max(x) > MOST_PIXELS {
+                break;
+            }
+            places.push(Place { first, height: y, width: x });
+            (height, width, first) = (height.max(y), width.max(x), first + y * x * channels);
+        }
+        let range = range(values, first);
         // Formats of pictures decode them as CNTK does, with blue first.
         let is_bgr = config.deserializers.iter().any(|d| {
             let streams = d.options.get("input");
             d.format.decoder.is_some()
                 && matches!(streams, Some(Value::Section(s)) if s.get(&stream.info().name).is_some())
         });
-        Some(Pictures { values, n, height, width, channels, is_transposed, is_bgr, range })
+        Some(Pictures { values, places, height, width, channels, is_transposed, is_bgr, range })
     }
 
     /// Red, green and blue of a pixel.
-    fn pixel(&self, picture: usize, y: usize, x: usize) -> [u8; 3] {
+    fn pixel(&self, &Place { first, height, width }: &Place, y: usize, x: usize) -> [u8; 3] {
         [0, 1, 2].map(|color| {
             let channel = match self.channels {
                 1 => 0,
@@ -105,10 +128,10 @@ impl<'a> Pictures<'a> {
                 _ => color,
             };
             let within = match self.is_transposed {
-                true => (channel * self.height + y) * self.width + x,
-                false => (y * self.width + x) * self.channels + channel,
+                true => (channel * height + y) * width + x,
+                false => (y * width + x) * self.channels + channel,
             };
-            let value = self.values.get(picture * self.height * self.width * self.channels + within);
+            let value = self.values.get(first + within);
             let (black, white) = self.range;
             ((value - black) / (white - black) * 255.0).round().clamp(0.0, 255.0) as u8
         })
@@ -133,20 +156,21 @@ struct Sheet {
 
 impl Sheet {
     fn of(pictures: &Pictures<'_>, labels: &[i32]) -> Sheet {
-        let columns = (1..).find(|n| n * n >= pictures.n).unwrap_or(1);
-        let texts: Vec<String> = labels.iter().take(pictures.n).map(i32::to_string).collect();
+        let n = pictures.places.len();
+        let columns = (1..).find(|columns| columns * columns >= n).unwrap_or(1);
+        let texts: Vec<String> = labels.iter().take(n).map(i32::to_string).collect();
         let longest = texts.iter().map(String::len).max().unwrap_or(0);
         let cell = [STRIP + pictures.height + GAP, pictures.width.max(longest * DIGIT) + GAP];
-        let [height, width] = [pictures.n.div_ceil(columns) * cell[0] + GAP, columns * cell[1] + GAP];
+        let [height, width] = [n.div_ceil(columns) * cell[0] + GAP, columns * cell[1] + GAP];
         let mut sheet = Sheet { width, height, pixels: vec![BACKGROUND; 3 * width * height] };
-        for i in 0..pictures.n {
+        for (i, place) in pictures.places.iter().enumerate() {
             let (top, left) = (GAP + i / columns * cell[0], GAP + i % columns * cell[1]);
             if let Some(text) = texts.get(i) {
                 sheet.write(text, top, left);
             }
-            for y in 0..pictures.height {
-                for x in 0..pictures.width {
-                    sheet.set(top + STRIP + y, left + x, pictures.pixel(i, y, x));
+            for y in 0..place.height {
+                for x in 0..place.width {
+                    sheet.set(top + STRIP + y, left + x, pictures.pixel(place, y, x));
                 }
             }
         }

@@ -67,6 +67,13 @@ impl Sequences for Corpus {
             // The memory of the one before is given back first.
             self.minibatch = None;
             let Some(minibatch) = self.source.next_minibatch(self.size)? else { return Ok(false) };
+            if let Some(ragged) = minibatch.streams().iter().find(|batch| batch.info().ragged) {
+                return Err(ConvertError::Usage(format!(
+                    "the samples of stream `{}` are ragged, and no format that is written has such; leave out `ragged`, and scale \
+                     pictures to one size",
+                    ragged.info().name
+                )));
+            }
             self.minibatch = Some(minibatch);
             self.at = 0;
             self.starts.fill(0);
@@ -130,6 +137,7 @@ fn data(batch: &StreamBatch) -> SequenceData<'_> {
         Samples::Sparse { indptr, indices, values } => {
             SequenceData::Sparse { bounds: indptr, columns: indices, values: numbers(values) }
         }
+        Samples::Ragged { .. } => unreachable!("streams of such samples are refused"),
     }
 }
 

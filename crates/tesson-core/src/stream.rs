@@ -100,6 +100,10 @@ pub struct StreamInfo {
     pub element: Element,
     /// Whether samples are lists of (column, value) pairs.
     pub sparse: bool,
+    /// Whether each sample has a shape of its own ([`Samples::Ragged`]). Dimensions that may differ are 0.
+    ///
+    /// [`Samples::Ragged`]: https://docs.rs/tesson/latest/tesson/enum.Samples.html
+    pub ragged: bool,
     /// How a deserializer stores the samples; of no interest in a minibatch.
     pub storage: Storage,
     /// The names of the classes that are its columns, where the data have names for them; otherwise empty.
@@ -114,6 +118,7 @@ impl StreamInfo {
             shape,
             element,
             sparse: false,
+            ragged: false,
             storage: Storage::Values,
             classes: Arc::default(),
         }
@@ -145,6 +150,12 @@ impl StreamInfo {
     #[must_use]
     pub fn with_sparse(self, sparse: bool) -> StreamInfo {
         StreamInfo { sparse, ..self }
+    }
+
+    /// The same stream, with a shape of each sample's own or not.
+    #[must_use]
+    pub fn with_ragged(self, ragged: bool) -> StreamInfo {
+        StreamInfo { ragged, ..self }
     }
 
     /// Bytes of a stream's name, at most: it is part of every error, log line and state.

@@ -98,6 +98,13 @@ pub enum Samples {
         /// The value of each entry.
         values: SampleValues,
     },
+    /// Samples that each have a shape of their own.
+    Ragged {
+        /// The values, sample after sample, each in row-major order.
+        values: SampleValues,
+        /// The shape of each sample: as many numbers as the stream has dimensions.
+        shapes: Vec<usize>,
+    },
 }
 
 impl Samples {
@@ -110,6 +117,7 @@ impl Samples {
                 indices.trim();
                 values.trim();
             }
+            Samples::Ragged { values, .. } => values.trim(),
         }
     }
 
@@ -120,6 +128,7 @@ impl Samples {
             Samples::Sparse { indptr, indices, values } => {
                 indptr.memory() + indices.memory() + values.memory()
             }
+            Samples::Ragged { values, shapes } => values.memory() + size_of::<usize>() * shapes.capacity(),
         }
     }
 
@@ -129,8 +138,14 @@ impl Samples {
             Samples::Sparse { indptr, indices, values } => {
                 (indptr.len() + indices.len()) * 4 + values.bytes()
             }
+            Samples::Ragged { values, shapes } => values.bytes() + size_of::<usize>() * shapes.len(),
         }
     }
+}
+
+/// Values of samples of these shapes together.
+pub(crate) fn ragged_len(shapes: &[usize], rank: usize) -> usize {
+    shapes.chunks(rank.max(1)).map(|shape| shape.iter().product::<usize>()).sum()
 }
 
 /// One stream of a minibatch.
@@ -170,6 +185,15 @@ impl StreamBatch {
         &self.samples
     }
 
+    /// The shape of a ragged sample, and where its values lie. `None` of other samples, and beyond the last.
+    pub fn ragged_sample(&self, sample: usize) -> Option<(&[usize], std::ops::Range<usize>)> {
+        let Samples::Ragged { shapes, .. } = &self.samples else { return None };
+        let rank = self.info.shape.dims().len();
+        let shape = shapes.get(sample * rank..(sample + 1) * rank)?;
+        let begin = ragged_len(&shapes[..sample * rank], rank);
+        Some((shape, begin..begin + shape.iter().product::<usize>()))
+    }
+
     /// The samples, to be changed or taken over.
     pub fn samples_mut(&mut self) -> &mut Samples {
         &mut self.samples
@@ -199,6 +223,11 @@ impl StreamBatch {
                 let n = indptr[self.n_samples] as usize;
                 indices.items().truncate(n);
                 values.truncate(n);
+            }
+            Samples::Ragged { values, shapes } => {
+                let rank = self.info.shape.dims().len();
+                shapes.truncate(self.n_samples * rank);
+                values.truncate(ragged_len(shapes, rank));
             }
         }
     }

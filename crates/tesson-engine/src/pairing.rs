@@ -151,7 +151,7 @@ impl Minibatch {
                 check_single_entries(self.keys(), name, stream.lengths(), indptr)?;
                 Ok(indices)
             }
-            Samples::Dense { .. } => Err(PairingError::Stream {
+            Samples::Dense { .. } | Samples::Ragged { .. } => Err(PairingError::Stream {
                 what: format!("stream `{name}` is dense, expected a sparse one, whose entries have columns"),
             }),
         }

@@ -79,6 +79,11 @@ tesson_core::error_kinds! {
         TransformMismatch { what: String = "`crop`: found float32 [10], expected encoded samples".into() }
             = "engine.transform-mismatch": "{what}"
             => "Change the transform that the message names, or their order.",
+        /// Samples that each have a shape of their own are asked for together with truncated sequences.
+        RaggedTruncated { stream: String = "features".into() }
+            = "engine.ragged-truncated": "the samples of stream `{stream}` are ragged, and such are not cut into rows of \
+                segments; leave out `ragged`, or `truncated`"
+            => "Leave out `ragged`, or `truncated`.",
         /// Something is asked for that CNTK's random draws, which run on from the source's first minibatch, do not allow.
         DrawsOfHistory { what: &'static str = "no state can be saved or restored" }
             = "engine.draws-of-history": "{what} with `augmentation = \"cntk\"`: its random draws depend on all \

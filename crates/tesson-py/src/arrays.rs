@@ -4,7 +4,7 @@ use numpy::ndarray::{ArrayViewMut, Dimension, Ix1, IxDyn};
 use numpy::{Element as NumPyElement, PyArray, PyArray1, PyArrayDyn, PyArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyMemoryError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PySlice, PyTuple};
 use tesson::{Buffer, Element, SampleValues, Samples};
 
 /// What arrays stand on: it goes back to the pool when the last view dies.
@@ -45,6 +45,32 @@ pub(crate) enum SampleArrays {
     /// `[samples, *shape]`.
     Dense(FloatArray<IxDyn>),
     Sparse(SparseArrays),
+    Ragged(RaggedArrays),
+}
+
+/// Samples that each have a shape of their own.
+pub(crate) struct RaggedArrays {
+    /// All values, sample after sample.
+    pub(crate) values: FloatArray<Ix1>,
+    /// The shape of each, one after the other.
+    pub(crate) shapes: Vec<usize>,
+    /// Dimensions of a sample.
+    pub(crate) rank: usize,
+}
+
+impl RaggedArrays {
+    /// Each sample as a view.
+    pub(crate) fn views<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let values = self.values.object(py);
+        let mut begin = 0;
+        let view = |shape: &[usize]| {
+            let end = begin + shape.iter().product::<usize>();
+            let part = values.get_item(PySlice::new(py, begin as isize, end as isize, 1))?;
+            begin = end;
+            part.call_method1("reshape", (shape,))
+        };
+        self.shapes.chunks(self.rank.max(1)).map(view).collect()
+    }
 }
 
 /// Compressed sparse rows.
@@ -73,14 +99,20 @@ impl SampleArrays {
                     values: floats(py, values, n_values)?,
                 })
             }
+            Samples::Ragged { values, shapes } => {
+                let n_values = Ix1(values.len());
+                let values = floats(py, values, n_values)?;
+                SampleArrays::Ragged(RaggedArrays { values, shapes, rank: shape.len() })
+            }
         })
     }
 }
 
 impl SampleArrays {
-    /// Arrays that have been taken apart and come from elsewhere: samples, or indptr, indices and values. Beside them the
-    /// type of the values.
+    /// Arrays that have been taken apart and come from elsewhere: samples; or indptr, indices and values; or all values and
+    /// the shapes. Beside them the type of the values.
     pub(crate) fn of_parts(
+        py: Python<'_>,
         arrays: &[Bound<'_, PyAny>],
         n_samples: usize,
         shape: &[usize],
@@ -101,6 +133,16 @@ impl SampleArrays {
                 }
                 let indices = contiguous(indices)?.unbind();
                 Ok((SampleArrays::Sparse(SparseArrays { indptr: indptr.unbind(), indices, values }), element))
+            }
+            [values, shapes] => {
+                let (values, element) = float_array(values)?;
+                let (shapes, rank) = (shapes.extract::<Vec<usize>>()?, shape.len());
+                let n_values: usize =
+                    shapes.chunks(rank.max(1)).map(|shape| shape.iter().product::<usize>()).sum();
+                if shapes.len() != n_samples * rank || values.object(py).len()? != n_values {
+                    return Err(wrong());
+                }
+                Ok((SampleArrays::Ragged(RaggedArrays { values, shapes, rank }), element))
             }
             _ => Err(wrong()),
         }
@@ -189,6 +231,9 @@ pub(crate) fn padded(
             FloatArray::F64(v) => scattered(py, indptr, indices, v, lengths, &dims),
             FloatArray::U8(v) => scattered(py, indptr, indices, v, lengths, &dims),
         },
+        SampleArrays::Ragged(_) => Err(PyValueError::new_err(
+            "samples of different shapes do not fit in one array; `sample_list` has an array for each",
+        )),
     }
 }
 

@@ -13,7 +13,7 @@ use pyo3::types::{PyList, PyTuple};
 use tesson::StreamInfo;
 use tesson::{BatchKeys, Element, Layout, Place, Samples, Shape, StreamBatch, pairing};
 
-use crate::arrays::{self, SampleArrays, SparseArrays};
+use crate::arrays::{self, RaggedArrays, SampleArrays, SparseArrays};
 use crate::batch::{Batch, SampleShape};
 use crate::errors;
 
@@ -66,6 +66,10 @@ impl StreamArrays {
                 "stream `{}` is dense: it has samples instead of indptr, indices and values",
                 self.info.name
             ))),
+            SampleArrays::Ragged(_) => Err(PyAttributeError::new_err(format!(
+                "stream `{}` is ragged: it has sample_list instead of indptr, indices and values",
+                self.info.name
+            ))),
         }
     }
 
@@ -76,8 +80,8 @@ impl StreamArrays {
     }
 }
 
-/// A stream taken apart, for pickles: name, stored shape, shape, whether it is sparse, lengths, its arrays (samples, or
-/// indptr, indices and values), and of truncated sequences steps, slots and where they lie.
+/// A stream taken apart, for pickles: name, stored shape, shape, whether it is sparse, lengths, its arrays (samples; or
+/// indptr, indices and values; or all values and their shapes), and of truncated sequences steps, slots and where they lie.
 pub(crate) type StreamParts<'py> = (
     String,
     Vec<usize>,
@@ -101,6 +105,9 @@ impl StreamArrays {
                 indices.bind(py).clone().into_any(),
                 values.object(py).clone(),
             ],
+            SampleArrays::Ragged(RaggedArrays { values, shapes, .. }) => {
+                vec![values.object(py).clone(), PyList::new(py, shapes)?.into_any()]
+            }
         };
         let layout = self.layout.as_ref().map(|layout| {
             let places = layout.places.iter().map(|p| (p.sequence, p.row, p.begin, p.end)).collect();
@@ -115,7 +122,8 @@ impl StreamArrays {
     pub(crate) fn of_parts(py: Python<'_>, parts: StreamParts<'_>) -> PyResult<StreamArrays> {
         let (name, dims, shape, sparse, lengths, arrays, layout) = parts;
         let n_samples = lengths.iter().map(|&n| n as usize).sum();
-        let (arrays, element) = SampleArrays::of_parts(&arrays, n_samples, &shape)?;
+        let (arrays, element) = SampleArrays::of_parts(py, &arrays, n_samples, &shape)?;
+        let ragged = matches!(arrays, SampleArrays::Ragged(_));
         let layout = layout.map(|(steps, rows, places)| {
             let places =
                 places.into_iter().map(|(sequence, row, begin, end)| Place { sequence, row, begin, end });
@@ -124,7 +132,9 @@ impl StreamArrays {
         let taken_over = PyOnceLock::new();
         let _ = taken_over.set(py, arrays);
         Ok(StreamArrays {
-            info: Arc::new(StreamInfo::dense(name, Shape::new(dims), element).with_sparse(sparse)),
+            info: Arc::new(
+                StreamInfo::dense(name, Shape::new(dims), element).with_sparse(sparse).with_ragged(ragged),
+            ),
             shape: shape.into(),
             lengths,
             n_samples,
@@ -194,6 +204,12 @@ impl StreamData {
         self.stream().info.sparse
     }
 
+    /// Whether each sample has a shape of its own (`ragged` of a stream of pictures).
+    #[getter]
+    fn is_ragged(&self) -> bool {
+        self.stream().info.ragged
+    }
+
     /// The type of the values: float32, float64, or uint8.
     #[getter]
     fn dtype<'py>(&self, py: Python<'py>) -> Bound<'py, PyArrayDescr> {
@@ -204,7 +220,7 @@ impl StreamData {
         }
     }
 
-    /// The shape of one sample.
+    /// The shape of one sample; 0 where that differs from sample to sample.
     #[getter]
     fn sample_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.stream().shape.iter())
@@ -239,7 +255,8 @@ impl StreamData {
     /// All samples of a dense stream, one after the other without padding, `[samples, *sample_shape]`. A view.
     ///
     /// Sample `i` belongs to sample `i` of another stream only where every sequence has as many samples of both:
-    /// `Minibatch.paired` gives streams of which that is so, or an error. An `AttributeError` where the stream is sparse.
+    /// `Minibatch.paired` gives streams of which that is so, or an error. An `AttributeError` where the stream is sparse or
+    /// ragged.
     #[getter]
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<&Bound<'py, PyAny>> {
         let stream = self.stream();
@@ -249,6 +266,24 @@ impl StreamData {
                 "stream `{}` is sparse: it has indptr, indices and values instead of samples",
                 stream.info.name
             ))),
+            SampleArrays::Ragged(_) => Err(PyAttributeError::new_err(format!(
+                "stream `{}` is ragged: it has sample_list instead of samples",
+                stream.info.name
+            ))),
+        }
+    }
+
+    /// All samples of a dense or ragged stream, each an array of its own shape. Views.
+    ///
+    /// An `AttributeError` where the stream is sparse.
+    #[getter]
+    fn sample_list<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        match self.stream().arrays(py)? {
+            SampleArrays::Ragged(arrays) => PyList::new(py, arrays.views(py)?),
+            _ => {
+                let samples = self.samples(py)?.try_iter()?.collect::<PyResult<Vec<_>>>()?;
+                PyList::new(py, samples)
+            }
         }
     }
 

@@ -61,8 +61,9 @@ crate::error_kinds! {
         /// Samples of one minibatch have different shapes, and the stream's transforms do not bring them to one.
         ShapesDiffer { found: String = "480x640x3".into(), expected: String = "375x500x3".into() }
             = "data.shapes-differ": "the sample has the shape {found}, those before it in the minibatch have {expected}; \
-                scale all to one shape"
-            => "Add a `Scale` of fixed width and height to the stream's transforms.",
+                scale all to one shape, or set `ragged` of the stream"
+            => "Add a `Scale` of fixed width and height to the stream's transforms, or set `ragged = true` of it, where each sample \
+                is to have a shape of its own.",
         /// The data has more faults than the fault budget forgives. Without a budget the error has the code of the fault.
         BudgetSpent {
             last: Box<DataErrorKind> = Box::new(DataErrorKind::IndexOutOfRange { index: "5".into(), dim: 5 }),

@@ -179,6 +179,7 @@ fn append_packed(kernel: impl Kernel, writers: &mut [Writer], packed: &PackedRow
                     values.append_packed(&stream);
                     writer.count(stream.n_samples as u32);
                 }
+                Samples::Ragged { .. } => unreachable!("writers make dense and sparse samples"),
             }
         }
     }
@@ -293,7 +294,9 @@ impl Writer {
     fn finish(self, pools: &Pools) -> StreamBatch {
         let Writer { number, info, lengths, n_samples, samples, .. } = self;
         let n_values = match &samples {
-            Samples::Dense { values } | Samples::Sparse { values, .. } => values.len(),
+            Samples::Dense { values } | Samples::Sparse { values, .. } | Samples::Ragged { values, .. } => {
+                values.len()
+            }
         };
         pools.expect(number, n_samples, n_values);
         StreamBatch { info, lengths, samples, n_samples, layout: None }

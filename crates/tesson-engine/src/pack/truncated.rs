@@ -86,7 +86,7 @@ fn entries(segments: &[Segment<Arc<Whole>>], stream: usize) -> usize {
         Samples::Sparse { indptr, .. } => {
             (indptr[segment.samples.1 as usize] - indptr[segment.samples.0 as usize]) as usize
         }
-        Samples::Dense { .. } => 0,
+        Samples::Dense { .. } | Samples::Ragged { .. } => 0,
     };
     segments.iter().map(entries).sum()
 }
@@ -122,12 +122,16 @@ fn append(out: &mut Samples, from: &Samples, range: Range<usize>, dim: usize) {
         (Samples::Sparse { .. }, Samples::Dense { .. }) => {
             unreachable!("a dense stream does not become sparse")
         }
+        (Samples::Ragged { .. }, _) | (_, Samples::Ragged { .. }) => {
+            unreachable!("ragged samples are not truncated")
+        }
     }
 }
 
 /// The same, the samples becoming dense if they are not.
 pub(crate) fn append_dense(out: &mut SampleValues, from: &Samples, range: Range<usize>, dim: usize) {
     match from {
+        Samples::Ragged { .. } => unreachable!("ragged samples stay as they are"),
         Samples::Dense { values } => out.append_floats(values, range.start * dim..range.end * dim),
         Samples::Sparse { indptr, indices, values } => {
             let start = out.len();

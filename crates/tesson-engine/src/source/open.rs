@@ -86,6 +86,10 @@ impl Source {
         let transforms =
             Transforms::new(&spec.transforms, &parts.decoders(), &stored, &parts.strict_streams(), name)?;
         let fingerprint = spec.fingerprint(corpus, &parts, &transforms);
+        if let Some(ragged) = stored.iter().find(|stream| stream.ragged && spec.truncation.is_some()) {
+            let refusal = EngineRefusal::RaggedTruncated { stream: ragged.name.clone() };
+            return Err(ConfigError::refused("truncated", &refusal).into());
+        }
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
         let mut source = Source {
             streams: spec.delivered_streams(&transforms),

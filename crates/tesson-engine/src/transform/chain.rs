@@ -95,17 +95,31 @@ impl FailureCause {
     }
 }
 
+/// The shapes of samples, where those are open before any data.
+pub(super) enum SampleShapes {
+    /// The shape that all have, once there is one.
+    Same(Option<Vec<usize>>),
+    /// That of each, one after the other.
+    Each(Vec<usize>),
+}
+
 /// Where the samples of a stream go when they come out of its last step.
 pub(super) struct Sink<'a> {
     pub(super) values: &'a mut SampleValues,
-    /// The shape that all samples have, where that is open before the first one.
-    pub(super) shape: &'a mut Option<Vec<usize>>,
+    pub(super) shapes: &'a mut SampleShapes,
 }
 
 impl Sink<'_> {
     /// Takes in the shape of a sample.
     fn take_shape(&mut self, found: &[usize]) -> Result<(), FailureCause> {
-        let expected = self.shape.get_or_insert_with(|| found.to_vec());
+        let same = match self.shapes {
+            SampleShapes::Same(shape) => shape,
+            SampleShapes::Each(shapes) => {
+                shapes.extend_from_slice(found);
+                return Ok(());
+            }
+        };
+        let expected = same.get_or_insert_with(|| found.to_vec());
         match expected == found {
             true => Ok(()),
             false => Err(FailureCause::Shape { found: found.to_vec(), expected: expected.clone() }),

@@ -6,7 +6,7 @@ use tesson_core::identity::Identity;
 use tesson_core::{ConfigError, Element, SampleType, Transform, UserError, ValueType};
 use tesson_plan::DrawKey;
 
-use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, Sink, Step};
+use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use super::draws::StreamDraws;
 use super::next_step_of;
 use crate::fingerprint;
@@ -35,7 +35,7 @@ pub struct EncodedScratch {
     memory: ChainMemory,
     values: SampleValues,
     /// That of all samples, or of the last one where it is open.
-    shape: Option<Vec<usize>>,
+    shapes: SampleShapes,
 }
 
 /// A sample that could not be transformed.
@@ -105,7 +105,7 @@ impl EncodedTransforms {
         // Its buffers are never given back, so nothing is pooled.
         let values = SampleValues::with_capacity(element, 0, &Pools::new(0, 0));
         let shape = self.output.shape().map(|shape| shape.dims().to_vec());
-        EncodedScratch { memory: ChainMemory::default(), values, shape }
+        EncodedScratch { memory: ChainMemory::default(), values, shapes: SampleShapes::Same(shape) }
     }
 
     /// Transforms a sample that lies within another file. Its random numbers depend on the sweep and the key.
@@ -118,16 +118,16 @@ impl EncodedTransforms {
         (sweep, key): (u64, &str),
         scratch: &'a mut EncodedScratch,
     ) -> Result<TransformedSample<'a>, TransformFailure> {
-        let EncodedScratch { memory, values, shape } = scratch;
+        let EncodedScratch { memory, values, shapes } = scratch;
         values.truncate(0);
         if self.output.dims.contains(&None) {
-            *shape = None;
+            *shapes = SampleShapes::Same(None);
         }
         let sequence = fingerprint::text(key);
         let key = DrawKey { seed: self.seed, transform_seed: 0, step: 0, copy: 0, sweep, sequence };
         let mut draws = StreamDraws::keyed();
         let passage = Passage { draws: draws.of(0, 0, key), number: 0 };
-        let sink = Sink { values, shape };
+        let sink = Sink { values, shapes };
         chain::run(&self.steps, Feed::Record(sample), passage, memory, sink).map_err(
             |failure| match failure.cause {
                 FailureCause::Step(number, error) => {
@@ -136,6 +136,9 @@ impl EncodedTransforms {
                 FailureCause::Shape { .. } => unreachable!("each sample has a shape of its own"),
             },
         )?;
-        Ok(TransformedSample { values, shape: shape.as_deref().unwrap_or_default() })
+        let (SampleShapes::Same(Some(shape)) | SampleShapes::Each(shape)) = shapes else {
+            return Ok(TransformedSample { values, shape: &[] });
+        };
+        Ok(TransformedSample { values, shape })
     }
 }

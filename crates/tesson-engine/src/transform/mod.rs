@@ -32,7 +32,7 @@ use crate::minibatch::{BatchKeys, SampleValues, Samples, StreamBatch};
 use crate::pack::{self, Item, Pools, Source};
 use crate::refusal::EngineRefusal;
 pub(crate) use chain::ChainMemory;
-use chain::{FailureCause, Feed, Passage, Sink, Step};
+use chain::{FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use draws::{BatchDraws, Draws};
 pub use encoded::{EncodedScratch, EncodedTransforms, TransformFailure, TransformedSample};
 pub(crate) use stored::StoredBatches;
@@ -270,10 +270,19 @@ impl Chain {
                 last.output
             ));
         }
-        let delivered =
-            StreamInfo::dense(&stored.name, shape, stored.element).with_sparse(last.output.sparse);
+        if stored.ragged && stored.storage != Storage::Encoded {
+            return Err("samples are not encoded, and only such may each have a shape of their own".into());
+        }
+        let delivered = StreamInfo::dense(&stored.name, shape, stored.element)
+            .with_sparse(last.output.sparse)
+            .with_ragged(stored.ragged);
         let n_sparse = chain.steps.iter().take_while(|step| step.output.sparse).count();
         Ok(Chain { n_sparse, delivered: Arc::new(delivered), ..chain })
+    }
+
+    /// The shape of all samples, where it is known before any data.
+    fn fixed_shape(&self) -> Option<Shape> {
+        self.steps.last().and_then(|step| step.output.shape())
     }
 
     /// Whether transforms take the samples from the blocks that keep them, before minibatches are packed.
@@ -335,7 +344,7 @@ impl Chain {
             SampleValues::with_capacity(element, batch.n_samples * self.delivered.shape.len(), pools);
         // Of a sparse stream one sequence at a time is dense.
         let mut dense = SampleValues::with_capacity(element, 0, pools);
-        let mut shape = None;
+        let mut shapes = SampleShapes::Same(None);
         let mut sample = 0;
         for (i, &n) in batch.lengths.iter().enumerate() {
             let samples = sample..sample + n as usize;
@@ -347,10 +356,11 @@ impl Chain {
                     pack::append_dense(&mut dense, sparse, samples, dim);
                     (&dense, 0..dense.len())
                 }
+                Samples::Ragged { .. } => unreachable!("only encoded samples become ragged"),
             };
             let passage = Passage { draws: draws.of(i), number: self.first + self.n_sparse };
             let feed = Feed::Even(values.slice(range), 0..n as usize);
-            let sink = Sink { values: &mut out, shape: &mut shape };
+            let sink = Sink { values: &mut out, shapes: &mut shapes };
             chain::run(steps, feed, passage, memory, sink)
                 .map_err(|failure| (i, failure.cause.after(self.n_sparse)))?;
         }

@@ -8,13 +8,13 @@ use tesson_core::{
 };
 use tesson_plan::BatchSlot;
 
-use super::chain::{self, ChainMemory, Failure, FailureCause, Feed, Passage, Sink};
+use super::chain::{self, ChainMemory, Failure, FailureCause, Feed, Passage, SampleShapes, Sink};
 use super::draws::StreamDraws;
 use super::{Chain, Transforms, key_hash};
 use crate::fault::{self, Charge};
 use crate::fetch::Resources;
 use crate::fingerprint;
-use crate::minibatch::{SampleValues, Samples, StreamBatch};
+use crate::minibatch::{SampleValues, Samples, StreamBatch, ragged_len};
 use crate::pack::{Item, Pools, Source};
 
 /// The batches of the streams that are made before others are packed.
@@ -32,37 +32,48 @@ struct StoredBatch {
     values: SampleValues,
     /// Values in a sample, where that is known before any data.
     sample_len: usize,
-    /// The shape of the samples, where transforms leave that open.
-    shape: Option<Vec<usize>>,
+    /// Dimensions of a sample.
+    rank: usize,
+    /// The shapes of the samples, where transforms leave them open or each has its own.
+    shapes: SampleShapes,
 }
 
 impl StoredBatch {
-    /// Cuts off values beyond those of its samples, and the shape that they had.
+    /// Cuts off values beyond those of its samples, and the shapes that they had.
     fn cut_values(&mut self) {
-        let sample_len = match &self.shape {
-            Some(shape) => shape.iter().product(),
-            None => self.sample_len,
+        let n_values = match &mut self.shapes {
+            SampleShapes::Same(shape) => {
+                let sample_len = shape.as_ref().map_or(self.sample_len, |shape| shape.iter().product());
+                if self.n_samples == 0 {
+                    *shape = None;
+                }
+                self.n_samples * sample_len
+            }
+            SampleShapes::Each(shapes) => {
+                shapes.truncate(self.n_samples * self.rank);
+                ragged_len(shapes, self.rank)
+            }
         };
-        self.values.truncate(self.n_samples * sample_len);
-        if self.n_samples == 0 {
-            self.shape = None;
-        }
+        self.values.truncate(n_values);
     }
 }
 
 impl StoredBatches {
     /// The batches, each with the number of its stream.
     pub(crate) fn finish(self, transforms: &Transforms, pools: &Pools) -> Vec<(usize, StreamBatch)> {
-        let finish = |StoredBatch { stream, lengths, n_samples, values, shape, .. }: StoredBatch| {
+        let finish = |StoredBatch { stream, lengths, n_samples, values, shapes, .. }: StoredBatch| {
             let delivered = &transforms.chains[stream].delivered;
             if transforms.chains[stream].stored.storage == Storage::Recordings {
                 pools.expect(stream, n_samples, values.len());
             }
-            let info = match shape {
-                Some(shape) => Arc::new(StreamInfo::clone(delivered).with_shape(Shape::new(shape))),
-                None => delivered.clone(),
+            let (info, samples) = match shapes {
+                SampleShapes::Same(Some(shape)) => {
+                    let info = StreamInfo::clone(delivered).with_shape(Shape::new(shape));
+                    (Arc::new(info), Samples::Dense { values })
+                }
+                SampleShapes::Same(None) => (delivered.clone(), Samples::Dense { values }),
+                SampleShapes::Each(shapes) => (delivered.clone(), Samples::Ragged { values, shapes }),
             };
-            let samples = Samples::Dense { values };
             (stream, StreamBatch { info, lengths, samples, n_samples, layout: None })
         };
         self.streams.into_iter().map(finish).collect()
@@ -115,7 +126,11 @@ impl Transforms {
                 n_samples: 0,
                 values,
                 sample_len,
-                shape: None,
+                rank: chain.delivered.shape.dims().len(),
+                shapes: match chain.delivered.ragged {
+                    true => SampleShapes::Each(Vec::new()),
+                    false => SampleShapes::Same(None),
+                },
             }
         };
         StoredBatches { streams: stored.map(batch).collect(), are_dropped: false }
@@ -158,10 +173,13 @@ impl Transforms {
                 _ => unreachable!("deserializers keep to their stream's storage"),
             };
             let passage = Passage { draws: draws.of(batch.stream, before, first), number: chain.first };
-            let sink = Sink { values: &mut batch.values, shape: &mut batch.shape };
+            let sink = Sink { values: &mut batch.values, shapes: &mut batch.shapes };
             let Err(failure) = chain::run(&chain.steps, feed, passage, memory, sink) else {
                 batch.lengths.push(n as u32);
                 batch.n_samples += n;
+                if let (SampleShapes::Each(shapes), Some(shape)) = (&mut batch.shapes, chain.fixed_shape()) {
+                    (0..n).for_each(|_| shapes.extend_from_slice(shape.dims()));
+                }
                 continue;
             };
             // What came out of its first samples is cut off with it.

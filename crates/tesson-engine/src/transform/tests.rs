@@ -6,7 +6,7 @@ use tesson_core::{
 };
 use tesson_plan::DrawKey;
 
-use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, Sink, Step};
+use super::chain::{self, ChainMemory, FailureCause, Feed, Passage, SampleShapes, Sink, Step};
 use super::draws::StreamDraws;
 use super::{Chain, next_step};
 use crate::minibatch::SampleValues;
@@ -107,7 +107,7 @@ fn run(steps: &[Step], feed: Feed<'_>, copy: u64, memory: &mut ChainMemory) -> R
     let mut out = SampleValues::with_capacity(Element::F32, 0, &pools);
     let mut draws = StreamDraws::keyed();
     let passage = Passage { draws: draws.of(0, 0, key(copy)), number: 0 };
-    let sink = Sink { values: &mut out, shape: &mut None };
+    let sink = Sink { values: &mut out, shapes: &mut SampleShapes::Same(None) };
     chain::run(steps, feed, passage, memory, sink).map_err(|failure| match failure.cause {
         FailureCause::Step(step, error) => format!("{step} {}: {error}", failure.sample),
         FailureCause::Shape { .. } => unreachable!("the last step gives one shape"),

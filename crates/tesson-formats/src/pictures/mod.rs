@@ -29,6 +29,11 @@ static INPUT: OptionTable = OptionTable(&[
         "Of the stream of pictures: `uint8` delivers 8-bit values, if no transform makes floats; otherwise they are of the reader's type.",
     ),
     OptionSpec::optional(
+        "ragged",
+        OptionKind::Bool,
+        "Of the stream of pictures: whether each is delivered in a shape of its own, as a list of arrays; otherwise one of another shape than the first is an error.",
+    ),
+    OptionSpec::optional(
         "labelDim",
         OptionKind::Whole,
         "Of the stream of labels: the number of classes; `auto`, in maps alone, takes as many as there are.",
@@ -144,6 +149,8 @@ pub(crate) struct PictureOptions {
     pub(crate) element: Element,
     /// The type of the pictures' values.
     pub(crate) picture_element: Element,
+    /// Whether each picture has a shape of its own.
+    ragged: bool,
     pub(crate) numeric_keys: bool,
 }
 
@@ -163,6 +170,7 @@ impl PictureOptions {
             on_corrupt: options.word("onCorruptImage", &ON_CORRUPT)?,
             element: defaults.element,
             picture_element: picture_element(options)?.unwrap_or(defaults.element),
+            ragged: ragged(options)?,
             numeric_keys: defaults.numeric_keys,
         })
     }
@@ -178,7 +186,9 @@ impl PictureOptions {
     /// The facts of a deserializer of these streams. `more` is what else its sequences and labels depend on.
     pub(crate) fn facts(&self, name: &'static str, more: &str) -> DeserializerFacts {
         let stream = |stream: &PictureStream| match stream {
-            PictureStream::Pictures(name) => StreamInfo::encoded(name, self.picture_element),
+            PictureStream::Pictures(name) => {
+                StreamInfo::encoded(name, self.picture_element).with_ragged(self.ragged)
+            }
             PictureStream::Labels(labels) => {
                 StreamInfo::sparse(&labels.name, labels.dim as usize, self.element)
             }
@@ -204,6 +214,19 @@ fn picture_element(options: &Options<'_>) -> Result<Option<Element>, ConfigError
         return Ok(Some(element));
     }
     Ok(None)
+}
+
+/// Whether the stream of pictures asks for shapes of their own.
+fn ragged(options: &Options<'_>) -> Result<bool, ConfigError> {
+    for (name, stream) in options.sections("input")? {
+        let Some(ragged) = stream.bool_if_given("ragged")? else { continue };
+        if stream.given("transforms").is_none() {
+            let what = format!("stream `{name}` has no pictures; classes have no shape of their own");
+            return Err(ConfigError::new(stream.path("ragged"), what));
+        }
+        return Ok(ragged);
+    }
+    Ok(false)
 }
 
 /// Whether a transform of the pictures is a crop of ten views. CNTK delivers all ten only with `multiViewCrop`.
@@ -294,6 +317,9 @@ pub(crate) fn describe(
         let mut described = Section::from_iter([described]);
         if options.given("dtype").is_some() {
             described.push("dtype", Value::Text(options.text("dtype")?));
+        }
+        if let Some(ragged) = options.bool_if_given("ragged")? {
+            described.push("ragged", Value::Bool(ragged));
         }
         input.push(name, Value::Section(described));
     }

@@ -53,6 +53,10 @@ class Deserializer:
                 path = f"streams.{name}.dtype"
                 raise ConfigError(f"{path}: found {stream.dtype} of a stream without pictures; give it to the source", path=path)
         config["input"] = {name: self._section(stream) for name, stream in self._streams.items()}
+        for name, stream in self._streams.items():
+            if stream.ragged and "ragged" not in config["input"][name]:
+                path = f"streams.{name}.ragged"
+                raise ConfigError(f"{path}: found True of a stream without pictures; leave it out", path=path)
         return config
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:

@@ -109,7 +109,9 @@ class _Images(Deserializer):
         if field == "label" and stream.dtype is not None:
             what = f"found {stream.dtype}, but classes are of the source's type; leave it out"
             raise ConfigError(f"{path}.dtype: {what}", path=f"{path}.dtype")
-        self._streams[name] = StreamDef(field, stream.shape, transforms=stream.transforms, dtype=stream.dtype)
+        self._streams[name] = StreamDef(
+            field, stream.shape, transforms=stream.transforms, dtype=stream.dtype, ragged=stream.ragged
+        )
 
     def _check_pictures(self) -> None:
         """Refuses a deserializer without pictures."""
@@ -124,7 +126,11 @@ class _Images(Deserializer):
         if stream.field == "label":
             return {"labelDim": "auto" if stream.dim is None else stream.dim}
         section: dict[str, Any] = {"transforms": self._laid_out(stream)}
-        return section if stream.dtype is None else section | {"dtype": stream.dtype}
+        if stream.dtype is not None:
+            section["dtype"] = stream.dtype
+        if stream.ragged:
+            section["ragged"] = True
+        return section
 
     def _laid_out(self, stream: StreamDef) -> list[AnyTransform]:
         """The transforms of the pictures, with the one that puts channels first where the layout asks for it.
@@ -342,4 +348,5 @@ def _shown(stream: StreamDef) -> str:
     if stream.field == "label":
         return f"StreamDef('label', {stream.dim})"
     dtype = "" if stream.dtype is None else f", dtype={stream.dtype!r}"
-    return f"StreamDef('image', transforms={list(stream.transforms)!r}{dtype})"
+    ragged = ", ragged=True" if stream.ragged else ""
+    return f"StreamDef('image', transforms={list(stream.transforms)!r}{dtype}{ragged})"

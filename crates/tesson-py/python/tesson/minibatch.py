@@ -229,6 +229,8 @@ class MinibatchData(StreamData):
 
     def __dlpack__(self, **arguments: Any) -> Any:
         """The same as :meth:`asarray`, for other frameworks; of dense streams only."""
+        if self.is_ragged:
+            raise BufferError(f"stream `{self.name}` is ragged: hand over the arrays of its sample_list one by one")
         if self.is_sparse:
             raise BufferError(
                 f"stream `{self.name}` is sparse: hand over its indptr, indices and values, or asarray(), which is dense"
@@ -285,7 +287,8 @@ class MinibatchData(StreamData):
         -------
         list
             Dense: an array ``[samples, *sample_shape]`` each, a view of `samples`. Sparse: a
-            :class:`scipy.sparse.csr_matrix` ``[samples, columns]`` each, on views of `indices` and `values`.
+            :class:`scipy.sparse.csr_matrix` ``[samples, columns]`` each, on views of `indices` and `values`. Ragged: a list of
+            arrays each, part of `sample_list`.
 
         Raises
         ------
@@ -300,12 +303,12 @@ class MinibatchData(StreamData):
         ends = np.cumsum(self.lengths, dtype=np.intp).tolist()
         spans = list(zip([0, *ends], ends))
         if not self.is_sparse:
-            samples = self.samples
+            samples = self.sample_list if self.is_ragged else self.samples
             return [samples[begin:end] for begin, end in spans]
         return _rows(self.indptr, self.indices, self.values, spans, math.prod(self.sample_shape))
 
     def __repr__(self) -> str:
-        kind = "sparse" if self.is_sparse else "dense"
+        kind = "sparse" if self.is_sparse else "ragged" if self.is_ragged else "dense"
         return (
             f"<MinibatchData `{self.name}`: {self.num_sequences} sequences, "
             f"{self.num_samples} samples, {kind} {self.sample_shape}>"

@@ -52,6 +52,9 @@ class StreamDef:
     dtype : dtype, optional
         Of pictures alone: ``uint8`` delivers them in 8 bits, if no transform makes floats of them; by default the type of
         the source.
+    ragged : bool
+        Of pictures alone: whether each is delivered in a shape of its own, in
+        :attr:`~tesson.MinibatchData.sample_list`; otherwise one of another shape than the first is an error.
 
     Attributes
     ----------
@@ -77,6 +80,7 @@ class StreamDef:
     broadcast: bool | None = dataclasses.field(default=None, repr=False)
     max_sequence_length: int = dataclasses.field(default=65535, repr=False)
     dtype: str | None = dataclasses.field(default=None, repr=False)
+    ragged: bool = dataclasses.field(default=False, repr=False)
 
     def __init__(
         self,
@@ -91,6 +95,7 @@ class StreamDef:
         defines_mb_size: bool = False,
         max_sequence_length: int = 65535,
         dtype: DTypeLike | None = None,
+        ragged: bool = False,
     ) -> None:
         # The order of the arguments is CNTK's.
         dims = None if shape is None else _dims(shape)
@@ -106,7 +111,7 @@ class StreamDef:
             ("field", field), ("shape", dims), ("is_sparse", is_sparse), ("defines_mb_size", defines_mb_size),
             ("transforms", steps), ("context", context), ("scp", scp), ("mlf", mlf),
             ("broadcast", broadcast), ("max_sequence_length", max_sequence_length),
-            ("dtype", None if dtype is None else np.dtype(dtype).name),
+            ("dtype", None if dtype is None else np.dtype(dtype).name), ("ragged", ragged),
         ):
             object.__setattr__(self, name, value)
 

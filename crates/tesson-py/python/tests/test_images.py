@@ -145,6 +145,48 @@ def test_a_dimension_that_each_minibatch_has_for_itself_is_open(files: Path) -> 
             source.next_minibatch(2)
 
 
+@pytest.mark.parametrize("layout", ["CHW", "HWC"])
+def test_pictures_keep_their_shapes_where_the_stream_says_so(files: Path, layout: Literal["CHW", "HWC"]) -> None:
+    (files / "map.txt").write_text("0.ppm\t1\nsmall.ppm\t2\n1.ppm\t3\n")
+    expected = [picture(0), picture(1)[:2], picture(1)]
+    (files / "small.ppm").write_bytes(ppm(expected[1]))
+    if layout == "CHW":
+        expected = [one.transpose(2, 0, 1) for one in expected]
+    given = StreamDefs(features=StreamDef("image", dtype="uint8", ragged=True), labels=StreamDef("label", 4))
+    deserializer = ImageDeserializer("map.txt", given, layout=layout)
+    assert eval(repr(deserializer)).config == deserializer.config
+    with MinibatchSource(deserializer, randomize=False, max_sweeps=1) as source:
+        found = source.next_minibatch(3)
+        for data in (found["features"], pickle.loads(pickle.dumps(found))["features"]):
+            assert (data.is_ragged, data.is_sparse, data.dtype, data.num_samples) == (True, False, np.uint8, 3)
+            assert "3 samples, ragged" in repr(data)
+            assert [one.shape for one in data.sample_list] == [one.shape for one in expected]
+            assert all(np.array_equal(a, b) for a, b in zip(data.sample_list, expected))
+            assert [len(sequence) for sequence in data.as_sequences()] == [1, 1, 1]
+            # Views on one array, which may be written to.
+            data.sample_list[1][0, 0, 0] = 7
+            assert data.sample_list[1][0, 0, 0] == 7
+            data.sample_list[1][0, 0, 0] = expected[1][0, 0, 0]
+            with pytest.raises(AttributeError, match="ragged: it has sample_list instead of samples"):
+                data.samples
+            with pytest.raises(AttributeError, match="ragged: it has sample_list instead of indptr"):
+                data.indices
+            with pytest.raises(ValueError, match="sample_list"):
+                data.asarray()
+            with pytest.raises(BufferError, match="sample_list"):
+                np.from_dlpack(data)
+    assert not found["labels"].is_ragged
+    plain = read(Base64ImageDeserializer("map.b64", streams()))["features"]
+    assert [one.tolist() for one in plain.sample_list] == plain.samples.tolist()
+
+
+def test_shapes_of_their_own_are_for_pictures_alone() -> None:
+    with pytest.raises(ConfigError, match="streams.x.ragged: found True of a stream without pictures"):
+        tesson.CTFDeserializer("x.ctf", StreamDefs(x=StreamDef("x", 1, ragged=True))).config
+    with pytest.raises(ConfigError, match="streams.y.ragged"):
+        ImageDeserializer("map.txt", StreamDefs(x=StreamDef("image"), y=StreamDef("label", 4, ragged=True))).config
+
+
 def test_channels_are_put_first_behind_the_last_transform_of_pictures() -> None:
     def kinds(*given: Any) -> list[Any]:
         listed = ImageDeserializer("map.txt", streams(*given)).config["input"]["features"]["transforms"]

@@ -396,6 +396,69 @@ fn pictures_stay_bytes_where_that_is_asked_for() {
     assert!(found.contains("deserializers[0].input.x.dtype") && found.contains("uint8"), "{found}");
 }
 
+/// A source of pictures of one, two and three pixels, with these options of their stream and of the reader.
+fn open_widths(stream: &str, reader: &str) -> Result<Source, Error> {
+    let names = [3, 1, 2, 1].map(|width| (format!("w{width}.ppm"), ppm(width, width as u8)));
+    let map: String = names.iter().map(|(name, _)| format!("{name}\t1\n")).collect();
+    let store =
+        names.into_iter().fold(store(&[("map.txt", &map)]), |store, (name, file)| store.with(name, file));
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", "onCorruptImage": "skip",
+            "input": {{"x": {{{stream}}}, "y": {{"labelDim": 3}}}}}}], "randomize": false, "maxSweeps": 1 {reader}}}"#
+    );
+    Source::open_in(&from_json(&text)?, &store)
+}
+
+#[test]
+fn pictures_keep_their_shapes_where_that_is_asked_for() {
+    for (transforms, shapes) in [
+        ("[]", vec![[1, 3, 3], [1, 1, 3], [1, 2, 3], [1, 1, 3]]),
+        (r#"[{"type": "Transpose"}]"#, vec![[3, 1, 3], [3, 1, 1], [3, 1, 2], [3, 1, 1]]),
+        (r#"[{"type": "Scale", "width": 2, "height": 1, "channels": 3}]"#, vec![[1, 2, 3]; 4]),
+    ] {
+        for (more, is_bytes) in [("", false), (r#""dtype": "uint8", "#, true)] {
+            let stream = format!(r#"{more} "ragged": true, "transforms": {transforms}"#);
+            let mut source = open_widths(&stream, "").unwrap();
+            assert!(source.streams()[0].ragged);
+            let minibatch = source.next_minibatch(9).unwrap().expect("four pictures");
+            let pictures = minibatch.stream("x").expect("the stream of pictures");
+            let Samples::Ragged { values, shapes: found } = pictures.samples() else { panic!("ragged") };
+            assert_eq!(*found, shapes.concat(), "{transforms}");
+            assert_eq!(matches!(values, SampleValues::U8(_)), is_bytes);
+            let mut end = 0;
+            for (i, shape) in shapes.iter().enumerate() {
+                let (of_sample, range) = pictures.ragged_sample(i).expect("one of four");
+                assert_eq!((of_sample, range.start), (&shape[..], end));
+                end = range.end;
+                // Each picture is of one value, which is its width.
+                let width = [3.0, 1.0, 2.0, 1.0][i];
+                assert!(range.clone().all(|at| values.get(at) == width), "{transforms}");
+            }
+            assert_eq!((end, pictures.ragged_sample(4)), (values.len(), None));
+        }
+    }
+}
+
+#[test]
+fn shapes_of_their_own_are_refused_where_they_make_no_sense() {
+    let error = |stream: &str, reader: &str| open_widths(stream, reader).err().expect("refused").to_string();
+    let found = error(r#""ragged": true, "transforms": []"#, r#", "truncationLength": 2, "truncated": true"#);
+    assert!(found.contains("truncated") && found.contains("stream `x` are ragged"), "{found}");
+    let of_classes = r#"{"deserializers": [{"type": "ImageDeserializer", "file": "map.txt", "input": {
+        "x": {"transforms": []}, "y": {"labelDim": 3, "ragged": true}}}]}"#;
+    let found = from_json(of_classes)
+        .and_then(|config| Source::open_in(&config, &store(&[("map.txt", "0.ppm\t1\n")])))
+        .err()
+        .expect("refused")
+        .to_string();
+    assert!(found.starts_with("deserializers[0].input.y.ragged: stream `y` has no pictures"), "{found}");
+    let error = open_widths(r#""transforms": []"#, "").unwrap().next_minibatch(9).unwrap_err().to_string();
+    assert!(
+        error.contains("shape 1x1x3") && error.contains("1x3x3") && error.contains("`ragged`"),
+        "{error}"
+    );
+}
+
 /// Ten pictures of a ramp.
 fn ramps() -> MemoryStore {
     let ramp = (0..10u8).flat_map(|x| [x; 3]).collect::<Vec<_>>();

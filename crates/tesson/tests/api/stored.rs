@@ -240,7 +240,8 @@ fn a_shape_that_is_open_to_the_end_is_that_of_a_minibatch() {
     assert_eq!(
         error.to_string().split(": ").last(),
         Some(
-            "the sample has the shape 2x3, those before it in the minibatch have 2x2; scale all to one shape"
+            "the sample has the shape 2x3, those before it in the minibatch have 2x2; scale all to one shape, or \
+             set `ragged` of the stream"
         )
     );
 }

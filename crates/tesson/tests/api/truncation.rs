@@ -197,7 +197,7 @@ fn values(source: &mut Source, workers: u64, rank: u64) -> Vec<Vec<f64>> {
     std::iter::from_fn(|| source.next(demand).expect("the data are right"))
         .map(|minibatch| match minibatch.streams()[0].samples() {
             Samples::Dense { values } => (0..values.len()).map(|i| values.get(i)).collect(),
-            Samples::Sparse { .. } => panic!("dense"),
+            _ => panic!("dense"),
         })
         .collect()
 }

@@ -40,6 +40,7 @@ fn everything(source: &mut Source) -> Vec<String> {
                         let values: Vec<f64> = (0..values.len()).map(|i| values.get(i)).collect();
                         format!("{:?} {:?} {:?} {values:?}", stream.lengths(), &indptr[..], &indices[..])
                     }
+                    Samples::Ragged { .. } => panic!("texts have no ragged samples"),
                 })
                 .collect();
             let state = minibatch.resume().cursor;
