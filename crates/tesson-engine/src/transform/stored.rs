@@ -177,7 +177,9 @@ impl Transforms {
             let Err(failure) = chain::run(&chain.steps, feed, passage, memory, sink) else {
                 batch.lengths.push(n as u32);
                 batch.n_samples += n;
-                if let (SampleShapes::Each(shapes), Some(shape)) = (&mut batch.shapes, chain.fixed_shape()) {
+                if let SampleShapes::Each(shapes) = &mut batch.shapes
+                    && let Some(shape) = chain.fixed_shape()
+                {
                     (0..n).for_each(|_| shapes.extend_from_slice(shape.dims()));
                 }
                 continue;
