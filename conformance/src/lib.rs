@@ -24,6 +24,7 @@ pub mod prepared;
 mod reader;
 mod records;
 mod rust_api;
+mod sources;
 pub mod speech;
 mod tables;
 pub mod tfds;

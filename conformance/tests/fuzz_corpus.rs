@@ -7,7 +7,7 @@ use std::path::Path;
 
 use tesson_conformance::entry;
 
-fn replay(target: &str, entry: fn(&[u8])) {
+fn replay<T>(target: &str, entry: fn(&[u8]) -> T) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target);
     let entries = fs::read_dir(&folder).expect("the corpus is there");
     let mut files: Vec<_> = entries.map(|e| e.expect("the corpus can be listed").path()).collect();
@@ -85,6 +85,44 @@ fn pictures_are_decoded_or_refused() {
 }
 
 #[test]
+fn maps_and_transforms_of_pictures_are_read_the_same_or_refused() {
+    replay("image_map", entry::image_map);
+    replay("base64_images", entry::base64_images);
+    replay("image_transforms", entry::image_transforms);
+}
+
+#[test]
+fn features_and_labels_of_speech_are_read_the_same_or_refused() {
+    replay("htk_scp", entry::htk_scp);
+    replay("htk_features", entry::htk_features);
+    replay("speech_labels", entry::speech_labels);
+}
+
+/// Without these all files could be refused for a reason of no interest.
+#[test]
+fn files_that_are_right_are_read() {
+    let n_read = |target: &str, name: &str, entry: fn(&[u8]) -> Option<usize>| {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus").join(target).join(name);
+        entry(&fs::read(file).expect("the corpus can be read"))
+    };
+    assert_eq!(n_read("image_map", "plain", entry::image_map), Some(3));
+    assert_eq!(n_read("image_map", "skips-what-cannot-be-decoded", entry::image_map), Some(2));
+    assert_eq!(n_read("image_map", "stops-at-what-cannot-be-decoded", entry::image_map), None);
+    assert_eq!(n_read("base64_images", "plain", entry::base64_images), Some(2));
+    assert_eq!(n_read("image_transforms", "all", entry::image_transforms), Some(3));
+    assert_eq!(n_read("htk_scp", "ranges", entry::htk_scp), Some(4));
+    assert_eq!(n_read("htk_scp", "windows-of-frames", entry::htk_scp), Some(8));
+    assert_eq!(n_read("htk_features", "big-endian", entry::htk_features), Some(2));
+    assert_eq!(n_read("htk_features", "compressed", entry::htk_features), Some(2));
+    assert_eq!(n_read("speech_labels", "text", entry::speech_labels), Some(4));
+    assert_eq!(n_read("speech_labels", "names", entry::speech_labels), Some(4));
+    assert_eq!(n_read("speech_labels", "text-frame-by-frame", entry::speech_labels), Some(10));
+    assert_eq!(n_read("speech_labels", "binary", entry::speech_labels), Some(3));
+    assert_eq!(n_read("speech_labels", "kaldi", entry::speech_labels), Some(3));
+    assert_eq!(n_read("speech_labels", "kaldi-text", entry::speech_labels), Some(3));
+}
+
+#[test]
 fn every_target_is_replayed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fuzz/corpus");
     let mut targets: Vec<_> = fs::read_dir(folder).unwrap().map(|e| e.unwrap().file_name()).collect();
@@ -93,6 +131,7 @@ fn every_target_is_replayed() {
         targets,
         [
             "array_record_read",
+            "base64_images",
             "brainscript",
             "cbf_decode",
             "config_json",
@@ -101,10 +140,15 @@ fn every_target_is_replayed() {
             "dataset_info_json",
             "example_decode",
             "features_json",
+            "htk_features",
+            "htk_scp",
+            "image_map",
+            "image_transforms",
             "imdecode",
             "opencv_storage",
             "picture_decode",
             "resume_state",
+            "speech_labels",
             "split_grammar",
             "table_convert",
             "tfrecord_read"

@@ -1,0 +1,210 @@
+//! Lists, maps, labels and archives from outside, read as whole sources: however large the minibatches are, the same
+//! sequences come out, or an error does. Each function returns how many there were.
+
+use serde_json::{Value, json};
+use tesson::store::{MemoryStore, Store};
+use tesson::{Source, config};
+
+use crate::corpus::Delivered;
+use crate::speech;
+
+/// Pixels of the largest picture that is decoded.
+const MOST_PIXELS: usize = 1 << 16;
+
+/// Frames of the utterances that lists and labels of speech are read beside.
+const LENGTHS: [u32; 4] = [3, 1, 4, 2];
+
+/// A map of pictures, its first byte choosing options. It may name `a.ppm`, `b.png` and `cut.ppm`.
+pub fn image_map(bytes: &[u8]) -> Option<usize> {
+    let (&choice, map) = bytes.split_first()?;
+    let bit = |n: u32| choice >> n & 1 == 1;
+    let mut deserializer = json!({
+        "type": "ImageDeserializer",
+        "file": if bit(0) { "map.csv" } else { "map.txt" },
+        "onCorruptImage": if bit(1) { "skip" } else { "error" },
+        "grayscale": bit(2),
+        "multiViewCrop": bit(3),
+        "maxPixels": MOST_PIXELS,
+        "input": {"x": {"transforms": resized()}, "y": {"labelDim": 3}},
+    });
+    if bit(4) {
+        deserializer["root"] = "folder".into();
+    }
+    let store = pictures().with("map.txt", map.to_vec()).with("map.csv", map.to_vec());
+    read_in_two_ways(pictures_of(&deserializer, choice), &store)
+}
+
+/// Pictures in Base64, the first byte choosing options.
+pub fn base64_images(bytes: &[u8]) -> Option<usize> {
+    let (&choice, file) = bytes.split_first()?;
+    let deserializer = json!({
+        "type": "Base64ImageDeserializer",
+        "file": "pictures.txt",
+        "onCorruptImage": if choice >> 1 & 1 == 1 { "skip" } else { "error" },
+        "maxPixels": MOST_PIXELS,
+        "input": {"x": {"transforms": resized()}, "y": {"labelDim": 3}},
+    });
+    let store = MemoryStore::new().with("pictures.txt", file.to_vec());
+    read_in_two_ways(pictures_of(&deserializer, choice), &store)
+}
+
+/// The transforms of a stream of pictures, as JSON: they are refused, or make pictures.
+pub fn image_transforms(bytes: &[u8]) -> Option<usize> {
+    let transforms: Value = serde_json::from_slice(bytes).ok()?;
+    // Pictures as large as someone may ask for are right, and slow.
+    if numbers(&transforms).into_iter().any(|number| !(-512.0..=512.0).contains(&number)) {
+        return None;
+    }
+    let deserializer = json!({
+        "type": "ImageDeserializer",
+        "file": "map.txt",
+        "input": {"x": {"transforms": transforms, "ragged": true}, "y": {"labelDim": 3}},
+    });
+    let store = pictures().with("map.txt", b"a.ppm\t0\nb.png\t1\na.ppm\t2\n".to_vec());
+    read_in_two_ways(pictures_of(&deserializer, 0), &store)
+}
+
+/// A script file of features, the first byte choosing options. It may name `all.htk`.
+pub fn htk_scp(bytes: &[u8]) -> Option<usize> {
+    let (&choice, list) = bytes.split_first()?;
+    let (archive, _) = speech::one_archive(&LENGTHS);
+    let store = MemoryStore::new().with("list.scp", list.to_vec()).with("all.htk", archive);
+    read_in_two_ways(speech_of(&[features(choice)], choice), &store)
+}
+
+/// A file of features, the first byte choosing options: all of it is one utterance, and two frames are another.
+pub fn htk_features(bytes: &[u8]) -> Option<usize> {
+    let (&choice, file) = bytes.split_first()?;
+    let list = b"whole.mfc=all.htk\npart.mfc=all.htk[0,1]\n".to_vec();
+    let store = MemoryStore::new().with("list.scp", list).with("all.htk", file.to_vec());
+    read_in_two_ways(speech_of(&[features(choice)], choice), &store)
+}
+
+/// Labels in a master label file, in CNTK's binary form of it, or in an archive of Kaldi's, as the first byte says,
+/// beside features.
+pub fn speech_labels(bytes: &[u8]) -> Option<usize> {
+    let (&choice, file) = bytes.split_first()?;
+    let bit = |n: u32| choice >> n & 1 == 1;
+    let (name, mut stream, option) = match choice >> 6 {
+        0 | 1 => ("HTKMLFDeserializer", json!({"phoneBoundaries": bit(5)}), "mlfFile"),
+        2 => ("HTKMLFBinaryDeserializer", json!({"phoneBoundaries": bit(5)}), "mlfFile"),
+        _ => ("KaldiAlignmentDeserializer", json!({}), "arkFile"),
+    };
+    stream["dim"] = 10.into();
+    stream[option] = "labels".into();
+    if choice >> 6 == 1 {
+        stream["labelMappingFile"] = "states".into();
+    }
+    if bit(4) {
+        stream["lengthTolerance"] = 1.into();
+    }
+    let labels = json!({"type": name, "chunkSizeInBytes": 40, "input": {"y": stream}});
+    let (archive, list) = speech::one_archive(&LENGTHS);
+    let store = MemoryStore::new()
+        .with("labels", file.to_vec())
+        .with("states", b"s2\ns3\ns4\n".to_vec())
+        .with("list.scp", list)
+        .with("all.htk", archive);
+    read_in_two_ways(speech_of(&[features(choice), labels], choice), &store)
+}
+
+/// Features that `list.scp` lists.
+fn features(choice: u8) -> Value {
+    let window = if choice >> 2 & 1 == 1 { [1, 2] } else { [0, 0] };
+    json!({"type": "HTKFeatureDeserializer", "input": {"x": {
+        "scpFile": "list.scp", "dim": 2, "contextWindow": window, "chunkSizeInFrames": 4,
+    }}})
+}
+
+/// A picture of six by five pixels, a smaller one, and one that ends too early.
+fn pictures() -> MemoryStore {
+    let ppm = |width: u8, height: u8| {
+        let mut file = format!("P6 {width} {height} 255\n").into_bytes();
+        file.extend((0..3 * width * height).map(|value| value.wrapping_mul(41)));
+        file
+    };
+    let cut = ppm(6, 5)[..30].to_vec();
+    MemoryStore::new().with("a.ppm", ppm(6, 5)).with("b.png", ppm(3, 4)).with("cut.ppm", cut)
+}
+
+/// A source of pictures.
+fn pictures_of(deserializer: &Value, choice: u8) -> Value {
+    json!({"deserializers": [deserializer], "randomize": choice & 1 == 1, "maxErrors": choice & 2})
+}
+
+/// A source of speech, of whole utterances or frame by frame.
+fn speech_of(deserializers: &[Value], choice: u8) -> Value {
+    json!({"deserializers": deserializers, "randomize": choice & 1 == 1, "frameMode": choice & 2 == 2})
+}
+
+fn resized() -> Value {
+    json!([{"type": "Scale", "width": 4, "height": 3, "channels": 3}])
+}
+
+/// All numbers in a value, those in texts too.
+fn numbers(value: &Value) -> Vec<f64> {
+    match value {
+        Value::Number(number) => number.as_f64().into_iter().collect(),
+        Value::String(text) => {
+            text.split([':', ' ', ',']).filter_map(|part| part.trim().parse().ok()).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(numbers).collect(),
+        Value::Object(fields) => fields.values().flat_map(numbers).collect(),
+        Value::Null | Value::Bool(_) => Vec::new(),
+    }
+}
+
+/// Reads a sweep with a sequence a minibatch and with several: the same comes out, or neither comes to an end. Returns how many
+/// sequences came out.
+fn read_in_two_ways(mut reader: Value, store: &dyn Store) -> Option<usize> {
+    reader["maxSweeps"] = 1.into();
+    reader["threads"] = 1.into();
+    reader["memoryLimit"] = "64MB".into();
+    let config = config::from_json(&reader.to_string()).ok()?;
+    let read = |samples: u64| {
+        let mut source = Source::open_in(&config, store).ok()?;
+        let mut found: Vec<Delivered> = Vec::new();
+        while let Some(minibatch) = source.next_minibatch(samples).ok()? {
+            found.push(Delivered::of(&minibatch));
+        }
+        Some(sequences(&found))
+    };
+    let found = read(1);
+    assert_eq!(found, read(1000), "{reader}");
+    found.map(|sequences| sequences.len())
+}
+
+/// A sequence: its key, and of each stream its length, the columns of sparse entries or the shapes of pictures, and the bits of all values.
+type Sequence = (String, Vec<(u32, Vec<i32>, Vec<u64>)>);
+
+/// The sequences of minibatches.
+fn sequences(minibatches: &[Delivered]) -> Vec<Sequence> {
+    let of_one = |minibatch: &Delivered| {
+        let sequence = |i: usize| {
+            let streams = minibatch.streams.iter().map(|stream| {
+                let first = stream.lengths[..i].iter().sum::<u32>() as usize;
+                let samples = first..first + stream.lengths[i] as usize;
+                let n_samples = stream.lengths.iter().sum::<u32>().max(1) as usize;
+                let each = |n: usize| samples.start * n / n_samples..samples.end * n / n_samples;
+                let (entries, indices) = match (&stream.indptr[..], &stream.indices[..]) {
+                    ([], []) => (each(stream.bits.len()), 0..0),
+                    ([], shapes) => {
+                        let values =
+                            |shapes: &[i32]| shapes.chunks(3).map(|s| s.iter().product::<i32>()).sum::<i32>();
+                        let (own, before) = (each(shapes.len()), &shapes[..each(shapes.len()).start]);
+                        let first = values(before) as usize;
+                        (first..first + values(&shapes[own.clone()]) as usize, own)
+                    }
+                    (indptr, _) => {
+                        let entries = indptr[samples.start] as usize..indptr[samples.end] as usize;
+                        (entries.clone(), entries)
+                    }
+                };
+                (stream.lengths[i], stream.indices[indices].to_vec(), stream.bits[entries].to_vec())
+            });
+            (minibatch.keys[i].clone(), streams.collect())
+        };
+        (0..minibatch.keys.len()).map(sequence).collect::<Vec<_>>()
+    };
+    minibatches.iter().flat_map(of_one).collect()
+}

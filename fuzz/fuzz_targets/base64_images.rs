@@ -1,0 +1,5 @@
+//! Any bytes as pictures in Base64.
+
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| drop(tesson_conformance::entry::base64_images(bytes)));
