@@ -54,24 +54,23 @@ impl Normalize {
         }
     }
 
-    /// Appends the normalized values of an 8-bit picture to `out`.
+    /// The normalized value of an 8-bit one.
+    pub(super) fn value(&self, channel: usize, value: u8) -> f32 {
+        self.table[channel.min(self.table.len() - 1)][usize::from(value)]
+    }
+
+    /// Appends the normalized values of an 8-bit picture to `out`. `row` is reused.
     ///
-    /// # Errors
-    /// Another number of channels.
-    pub fn apply_bytes<F: Real>(
-        &self,
-        from: View<'_, u8>,
-        row: &mut Vec<u8>,
-        out: &mut Vec<F>,
-    ) -> Result<(), TransformFault> {
-        self.check(from.size().channels)?;
+    /// # Panics
+    /// If the picture has not passed [`Normalize::check`].
+    pub(super) fn append_to<F: Real>(&self, from: View<'_, u8>, row: &mut Vec<u8>, out: &mut Vec<F>) {
+        self.check(from.size().channels).expect("the number of channels has been checked");
         out.reserve(from.size().values());
         from.each_row(row, |_, row| {
             for pixel in row.chunks_exact(self.channels.len()) {
                 out.extend(pixel.iter().zip(&self.table).map(|(&v, table)| F::from(table[usize::from(v)])));
             }
         });
-        Ok(())
     }
 
     /// Normalizes a floating-point picture.
@@ -103,7 +102,7 @@ mod tests {
         let mut floats: Vec<f32> = bytes.iter().map(|&v| v.into()).collect();
         let mut found: Vec<f32> = Vec::new();
         let view = View::new(&bytes, Size::new(5, 17, 3));
-        normalize.apply_bytes(view, &mut Vec::new(), &mut found).expect("three channels");
+        normalize.append_to(view, &mut Vec::new(), &mut found);
         normalize.apply(3, &mut floats).expect("three channels");
         assert_eq!(found, floats);
         assert_eq!(found[0], (0.0 - 0.485) / 0.229);
@@ -119,7 +118,7 @@ mod tests {
             let mut of_bytes: Vec<f32> = Vec::new();
             let bytes: Vec<u8> = (0..12).collect();
             let view = View::new(&bytes, Size::new(1, 12 / channels, channels));
-            normalize.apply_bytes(view, &mut Vec::new(), &mut of_bytes).expect("any number of channels");
+            normalize.append_to(view, &mut Vec::new(), &mut of_bytes);
             assert_eq!(values, of_bytes);
             values
         };

@@ -106,6 +106,8 @@ impl Step {
 pub struct Pipeline {
     steps: Vec<Step>,
     transposed: bool,
+    /// The number of a `Normalize` after which no step changes values: those in 8 bits are normalized where they are stored.
+    normalized_last: Option<usize>,
 }
 
 /// A transformed picture, before it is stored in its final type and layout.
@@ -113,6 +115,8 @@ pub struct Pipeline {
 pub enum Transformed<'a, F> {
     /// No transform needed floating-point numbers.
     Bytes(View<'a, u8>),
+    /// No transform needed them before this last one.
+    Normalized(View<'a, u8>, &'a Normalize),
     /// Floating-point numbers.
     Reals(View<'a, F>),
 }
@@ -191,7 +195,10 @@ impl Pipeline {
             }
         }
         let transposed = steps.contains(&Step::Transpose);
-        Ok(Pipeline { steps, transposed })
+        let stays = |step: &Step| matches!(step, Step::Transpose | Step::Cast | Step::Identity);
+        let last = steps.iter().rposition(|step| !stays(step));
+        let normalized_last = last.filter(|&last| matches!(steps[last], Step::Normalize(_)));
+        Ok(Pipeline { steps, transposed, normalized_last })
     }
 
     /// Type and shape of the results, where `None` is open, for pictures of this type and shape (height, width, channels).
@@ -221,7 +228,7 @@ impl Pipeline {
     /// # Errors
     /// A picture of no pixels, or one that a transform does not fit.
     pub fn apply<'a, F: Real>(
-        &self,
+        &'a self,
         picture: View<'a, u8>,
         copy: u32,
         random: &mut dyn Random,
@@ -232,16 +239,25 @@ impl Pipeline {
             return Err(TransformFault::NoPixels { width: size.width, height: size.height });
         }
         let mut work = Work { scratch, picture, stage: Stage::Given, frame: Frame::whole(size) };
+        let mut last = None;
         for (i, step) in self.steps.iter().enumerate() {
             random.begin(i);
-            work.apply(step, copy, random)?;
+            match step {
+                Step::Normalize(normalize)
+                    if self.normalized_last == Some(i) && work.stage != Stage::Reals =>
+                {
+                    normalize.check(work.frame.size.channels)?;
+                    last = Some(normalize);
+                }
+                step => work.apply(step, copy, random)?,
+            }
         }
         let Work { scratch, picture, stage, frame } = work;
-        Ok(match stage {
-            Stage::Given => Transformed::Bytes(frame.of(picture)),
-            Stage::Bytes => Transformed::Bytes(frame.of(View::new(&scratch.bytes.picture, frame.size))),
-            Stage::Reals => Transformed::Reals(frame.of(View::new(&scratch.reals.picture, frame.size))),
-        })
+        if stage == Stage::Reals {
+            return Ok(Transformed::Reals(frame.of(View::new(&scratch.reals.picture, frame.size))));
+        }
+        let view = stage.bytes(frame, picture, &scratch.bytes.picture);
+        Ok(last.map_or(Transformed::Bytes(view), |normalize| Transformed::Normalized(view, normalize)))
     }
 }
 
@@ -296,11 +312,9 @@ impl<F: Real> Work<'_, F> {
                 let PipelineScratch { bytes, reals } = &mut *self.scratch;
                 reals.picture.clear();
                 let Buffers { picture, row, .. } = bytes;
-                normalize.apply_bytes(
-                    self.stage.bytes(self.frame, self.picture, picture),
-                    row,
-                    &mut reals.picture,
-                )?;
+                let view = self.stage.bytes(self.frame, self.picture, picture);
+                normalize.check(view.size().channels)?;
+                normalize.append_to(view, row, &mut reals.picture);
                 (self.stage, self.frame) = (Stage::Reals, Frame::whole(self.frame.seen()));
             }
             Step::Color(_) | Step::Intensity(_) | Step::Transpose | Step::Identity | Step::Cast => {}
@@ -358,7 +372,7 @@ impl<F: Real> Transformed<'_, F> {
     /// The size of the picture.
     pub fn size(&self) -> Size {
         match self {
-            Transformed::Bytes(view) => view.size(),
+            Transformed::Bytes(view) | Transformed::Normalized(view, _) => view.size(),
             Transformed::Reals(view) => view.size(),
         }
     }
@@ -367,10 +381,18 @@ impl<F: Real> Transformed<'_, F> {
     pub fn append_reals(&self, transposed: bool, scratch: &mut StoreScratch<F>, out: &mut Vec<F>) {
         let StoreScratch { bytes, reals } = scratch;
         match (self, transposed) {
-            (Transformed::Bytes(view), false) => view.append_to(&mut bytes[0], out, F::from),
-            (Transformed::Bytes(view), true) => view.append_transposed_to(bytes, out, F::from),
-            (Transformed::Reals(view), false) => view.append_to(&mut reals[0], out, |value| value),
-            (Transformed::Reals(view), true) => view.append_transposed_to(reals, out, |value| value),
+            (Transformed::Bytes(view), false) => view.append_to(bytes, out, F::from),
+            (Transformed::Bytes(view), true) => {
+                view.append_transposed_to(bytes, out, |_, value| F::from(value))
+            }
+            (Transformed::Normalized(view, normalize), false) => normalize.append_to(*view, bytes, out),
+            (Transformed::Normalized(view, normalize), true) => {
+                view.append_transposed_to(bytes, out, |channel, value| {
+                    F::from(normalize.value(channel, value))
+                });
+            }
+            (Transformed::Reals(view), false) => view.append_to(reals, out, |value| value),
+            (Transformed::Reals(view), true) => view.append_transposed_to(reals, out, |_, value| value),
         }
     }
 
@@ -378,21 +400,21 @@ impl<F: Real> Transformed<'_, F> {
     /// `false`, if the picture has floating-point numbers.
     pub fn append_bytes(&self, transposed: bool, scratch: &mut StoreScratch<F>, out: &mut Vec<u8>) -> bool {
         match (self, transposed) {
-            (Transformed::Bytes(view), false) => view.append_to(&mut scratch.bytes[0], out, |value| value),
+            (Transformed::Bytes(view), false) => view.append_to(&mut scratch.bytes, out, |value| value),
             (Transformed::Bytes(view), true) => {
-                view.append_transposed_to(&mut scratch.bytes, out, |value| value)
+                view.append_transposed_to(&mut scratch.bytes, out, |_, value| value)
             }
-            (Transformed::Reals(_), _) => return false,
+            (Transformed::Normalized(..) | Transformed::Reals(_), _) => return false,
         }
         true
     }
 }
 
-/// Memory that storing results reuses.
+/// Memory that storing results reuses: a row.
 #[derive(Debug, Default)]
 pub struct StoreScratch<F> {
-    bytes: [Vec<u8>; 2],
-    reals: [Vec<F>; 2],
+    bytes: Vec<u8>,
+    reals: Vec<F>,
 }
 
 #[cfg(test)]
@@ -456,6 +478,20 @@ mod tests {
         }
         let apart = transformed(&steps[4..], &current, at);
         assert_eq!(transformed(&steps, &pixels, size), apart);
+    }
+
+    #[test]
+    fn normalizing_where_pictures_are_stored_gives_what_normalizing_before_gives() {
+        let size = Size::new(3, 5, 3);
+        let pixels: Vec<u8> = (0..size.values()).map(|i| (i * 53 % 251) as u8).collect();
+        for last in [vec![], vec![Step::Transpose], vec![Step::Transpose, Step::Cast]] {
+            let steps = |middle: &[Step]| [&[Step::HorizontalFlip(1.0)], middle, &last].concat();
+            let stored = steps(&[center(4, 3), normalize()]);
+            assert_eq!(Pipeline::new(stored.clone()).expect("an order").normalized_last, Some(2));
+            let before = steps(&[normalize(), center(4, 3)]);
+            assert_eq!(Pipeline::new(before.clone()).expect("an order").normalized_last, None);
+            assert_eq!(transformed(&stored, &pixels, size), transformed(&before, &pixels, size));
+        }
     }
 
     #[test]

@@ -119,36 +119,34 @@ impl<'a, T: Copy + Default> View<'a, T> {
         self.each_row(buffer, |_, row| out.extend(row.iter().map(|&value| convert(value))));
     }
 
-    /// Appends the values to `out` with channels first, each converted.
-    pub(super) fn append_transposed_to<U: Copy + Default>(
+    /// Appends the values to `out` with channels first, each converted by what is told of its channel.
+    pub(super) fn append_transposed_to<U>(
         &self,
-        [buffer, line]: &mut [Vec<T>; 2],
+        line: &mut Vec<T>,
         out: &mut Vec<U>,
-        convert: impl Fn(T) -> U,
+        convert: impl Fn(usize, T) -> U,
     ) {
         let Size { height, width, channels } = self.size;
-        let (start, plane) = (out.len(), height * width);
-        out.resize(start + self.size.values(), U::default());
-        if plane == 0 {
-            return;
-        }
-        let (out, line) = (&mut out[start..], line);
+        out.reserve(self.size.values());
         line.resize(width, T::default());
-        self.each_row(buffer, |y, row| {
-            for c in 0..channels {
+        for channel in 0..channels {
+            for y in 0..height {
+                let row = &self.stored_row(y)[..width * channels];
                 match channels {
-                    1 => pick::<T, 1>(row, c, line),
-                    3 => pick::<T, 3>(row, c, line),
-                    4 => pick::<T, 4>(row, c, line),
+                    1 => pick::<T, 1>(row, channel, line),
+                    3 => pick::<T, 3>(row, channel, line),
+                    4 => pick::<T, 4>(row, channel, line),
                     _ => line
                         .iter_mut()
-                        .zip(row.iter().skip(c).step_by(channels))
+                        .zip(row.iter().skip(channel).step_by(channels))
                         .for_each(|(to, from)| *to = *from),
                 }
-                let to = &mut out[c * plane + y * width..][..width];
-                to.iter_mut().zip(&*line).for_each(|(to, &from)| *to = convert(from));
+                if self.mirrored {
+                    line.reverse();
+                }
+                out.extend(line.iter().map(|&value| convert(channel, value)));
             }
-        });
+        }
     }
 }
 
@@ -187,9 +185,17 @@ mod tests {
             let pixels: Vec<u8> = (0..4 * channels as u8).collect();
             let mut out = Vec::new();
             let view = View::new(&pixels, Size::new(2, 2, channels));
-            view.append_transposed_to(&mut Default::default(), &mut out, i32::from);
+            view.append_transposed_to(&mut Vec::new(), &mut out, |_, value| i32::from(value));
             let expected = (0..channels).flat_map(|c| (0..4).map(move |p| (p * channels + c) as i32));
             assert_eq!(out, expected.collect::<Vec<_>>());
+            out.clear();
+            let doubled = |channel: usize, value: u8| (channel, i32::from(value));
+            let mut of_channels = Vec::new();
+            view.mirrored().append_transposed_to(&mut Vec::new(), &mut of_channels, doubled);
+            let mirrored = |p: usize| [1, 0, 3, 2][p];
+            let expected =
+                (0..channels).flat_map(|c| (0..4).map(move |p| (c, (mirrored(p) * channels + c) as i32)));
+            assert_eq!(of_channels, expected.collect::<Vec<_>>());
         }
     }
 }
