@@ -1,4 +1,5 @@
-//! Features of speech: how fast archives of frames become minibatches, beside a bare loop that reads and swaps the same bytes.
+//! Features of speech: how fast archives of frames become minibatches, beside a bare loop that reads and swaps the same bytes,
+//! and copies frames around each one.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -83,9 +84,10 @@ fn measure(folder: &Path, rounds: usize) -> Answer<()> {
         ("frames, 11 frames", 5, true, json!(false)),
         ("utterances, randomized", 0, false, json!(true)),
     ];
-    let (mut limits, mut results) = (Vec::new(), vec![Vec::new(); ways.len()]);
+    let (mut limits, mut results) = ([Vec::new(), Vec::new()], vec![Vec::new(); ways.len()]);
     for _ in 0..rounds {
-        limits.push(bare(folder)?);
+        limits[0].push(bare(folder, 0)?);
+        limits[1].push(bare(folder, 5)?);
         for ((_, side, by_frame, randomize), results) in ways.iter().zip(&mut results) {
             let config = json!({
                 "deserializers": [{"type": "HTKFeatureDeserializer", "input": {"x": {
@@ -104,20 +106,25 @@ fn measure(folder: &Path, rounds: usize) -> Answer<()> {
             results.push(samples as f64 / start.elapsed().as_secs_f64());
         }
     }
-    let best = limits.iter().copied().fold(0.0, f64::max);
-    let line = |name: &str, rates: &[f64]| {
+    let best = limits.each_ref().map(|rates| rates.iter().copied().fold(0.0, f64::max));
+    let line = |name: &str, rates: &[f64], best: f64| {
         let figures = |&rate: &f64| vec![("frames_s", round(rate)), ("of_limit", round(rate / best))];
         report("speech", name, &[name, "1 thread"], rates.iter().map(figures).collect());
     };
-    line("read and swapped alone", &limits);
-    ways.iter().zip(&results).for_each(|((name, ..), rates)| line(name, rates));
+    line("read and swapped alone", &limits[0], best[0]);
+    line("the same, 11 frames a sample", &limits[1], best[1]);
+    for ((name, side, ..), rates) in ways.iter().zip(&results) {
+        line(name, rates, best[usize::from(*side > 0)]);
+    }
     Ok(())
 }
 
-/// Frames a second of reading all archives, in pieces, and turning their bytes into numbers.
-fn bare(folder: &Path) -> Answer<f64> {
+/// Frames a second of reading all archives, in pieces, turning their bytes into numbers, and writing each frame with so many on
+/// either side, if any.
+fn bare(folder: &Path, side: usize) -> Answer<f64> {
     let (start, mut frames) = (Instant::now(), 0);
     let (mut bytes, mut values) = (vec![0; SAMPLES as usize * 4 * DIM], vec![0f32; SAMPLES as usize * DIM]);
+    let mut samples: Vec<f32> = Vec::with_capacity(SAMPLES as usize * DIM * (2 * side + 1));
     let mut archives: Vec<PathBuf> = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
@@ -137,8 +144,18 @@ fn bare(folder: &Path) -> Answer<f64> {
             for (value, four) in values.iter_mut().zip(bytes[..n].as_chunks::<4>().0) {
                 *value = f32::from_be_bytes(*four);
             }
-            std::hint::black_box(&values);
-            frames += n / (4 * DIM);
+            let (read, last) = (n / (4 * DIM), (n / (4 * DIM)).saturating_sub(1));
+            if side > 0 {
+                samples.clear();
+                for t in 0..read {
+                    let (from, to) = (t.saturating_sub(side), (t + side).min(last));
+                    (t..side).for_each(|_| samples.extend_from_slice(&values[..DIM]));
+                    samples.extend_from_slice(&values[from * DIM..(to + 1) * DIM]);
+                    (to..t + side).for_each(|_| samples.extend_from_slice(&values[last * DIM..][..DIM]));
+                }
+            }
+            std::hint::black_box((&values, &samples));
+            frames += read;
             if n < bytes.len() {
                 break;
             }

@@ -145,6 +145,10 @@ impl Transform for LogMel {
         true
     }
 
+    fn draws(&self) -> bool {
+        false
+    }
+
     fn apply(
         &self,
         input: Input<'_>,

@@ -1,6 +1,7 @@
 //! Sequence keys: what identifies a sequence within a corpus and joins it to others.
 
 use std::fmt;
+use std::ops::Range;
 
 /// One sequence's key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -88,6 +89,17 @@ impl Keys {
             }
             Keys::Runs { keys, ends } => keys.text(run_of(ends, i)),
             _ => None,
+        }
+    }
+
+    /// Sequences around sequence `i` that are known to have its key.
+    pub fn run(&self, i: usize) -> Range<usize> {
+        match self {
+            Keys::Runs { ends, .. } => {
+                let run = run_of(ends, i);
+                run.checked_sub(1).map_or(0, |before| ends[before] as usize)..ends[run] as usize
+            }
+            _ => i..i + 1,
         }
     }
 

@@ -277,6 +277,14 @@ impl RecordingColumn {
         }
     }
 
+    /// Whether the next sequence is of the same recording and begins where this one ends.
+    pub fn goes_on(&self, sequence: usize) -> bool {
+        let [(recording, frames), (next, after)] = &self.sequences[sequence..sequence + 2] else {
+            return false;
+        };
+        recording == next && frames.end == after.start
+    }
+
     /// The number of a sequence's recording in this column.
     pub fn recording_of(&self, sequence: usize) -> u32 {
         self.sequences[sequence].0

@@ -102,6 +102,12 @@ pub trait Transform: Send + Sync {
         false
     }
 
+    /// Whether what comes out may depend on the numbers drawn. One that draws none is asked for frames of several sequences at
+    /// once, where they follow each other in a recording.
+    fn draws(&self) -> bool {
+        true
+    }
+
     /// Whether sparse samples may be sparse when they are transformed.
     fn takes_sparse(&self) -> bool {
         false

@@ -5,7 +5,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use crate::minibatch::{BatchKeys, StreamBatch};
+use crate::batch_keys::BatchKeys;
+use crate::minibatch::StreamBatch;
 use crate::pool::{KEPT_BYTES, KEPT_SHARE};
 
 /// Streams and keys of a minibatch. Dropping them gives them back for another minibatch of the same streams.
@@ -35,7 +36,7 @@ impl Arrays {
 
     /// Bytes of memory held.
     pub(crate) fn memory(&self) -> usize {
-        self.streams.iter().map(StreamBatch::memory).sum::<usize>() + self.keys.len() * 8
+        self.streams.iter().map(StreamBatch::memory).sum::<usize>() + self.keys.memory()
     }
 }
 

@@ -7,6 +7,7 @@
 mod archive;
 mod arrays;
 pub mod atomic_file;
+mod batch_keys;
 mod block;
 mod cache_file;
 mod check;
@@ -37,12 +38,13 @@ pub mod store;
 mod threads;
 mod transform;
 
+pub use batch_keys::{BatchKeys, TextKeys};
 pub use check::{Checked, Severity};
 pub use executor::{Canceller, ProcessGuard};
 pub use join::JoinRules;
 pub use kernels::kernels_from_environment;
 pub use layout::{Layout, Place};
-pub use minibatch::{BatchKeys, Minibatch, SampleValues, Samples, StreamBatch};
+pub use minibatch::{Minibatch, SampleValues, Samples, StreamBatch};
 pub use open_files::OpenFiles;
 pub use pool::Buffer;
 pub use refusal::EngineRefusal;

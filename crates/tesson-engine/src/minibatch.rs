@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use tesson_core::{Chunk, Key, StreamInfo};
+use tesson_core::{Chunk, StreamInfo};
 use tesson_plan::ResumeState;
 
 use crate::arrays::Arrays;
+use crate::batch_keys::BatchKeys;
 use crate::layout::Layout;
 use crate::pack::{self, Item, Pools, Source};
 use crate::pool::Buffer;
@@ -245,44 +246,6 @@ impl StreamBatch {
     /// Takes the stream apart: lengths and samples.
     pub fn into_parts(self) -> (Arc<StreamInfo>, Vec<u32>, Samples) {
         (self.info, self.lengths, self.samples)
-    }
-}
-
-/// The keys of a minibatch's sequences.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BatchKeys {
-    /// Numeric ids or line numbers.
-    Numbers(Vec<u64>),
-    /// Text ids.
-    Texts(Vec<String>),
-}
-
-impl Default for BatchKeys {
-    fn default() -> BatchKeys {
-        BatchKeys::Numbers(Vec::new())
-    }
-}
-
-impl BatchKeys {
-    /// The key of sequence `i`.
-    pub fn get(&self, i: usize) -> Key {
-        match self {
-            BatchKeys::Numbers(v) => Key::Number(v[i]),
-            BatchKeys::Texts(v) => Key::Text(v[i].clone()),
-        }
-    }
-
-    /// Number of keys.
-    pub fn len(&self) -> usize {
-        match self {
-            BatchKeys::Numbers(v) => v.len(),
-            BatchKeys::Texts(v) => v.len(),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 }
 

@@ -8,7 +8,8 @@ use std::fmt;
 
 use tesson_core::{Key, did_you_mean};
 
-use crate::minibatch::{BatchKeys, Minibatch, Samples, StreamBatch};
+use crate::batch_keys::BatchKeys;
+use crate::minibatch::{Minibatch, Samples, StreamBatch};
 
 /// Why streams of a minibatch cannot be paired sample by sample.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn equal_totals_do_not_hide_what_does_not_pair() {
-        let keys = BatchKeys::Texts(vec!["x".into(), "y".into()]);
+        let keys = BatchKeys::Texts(["x", "y"].iter().collect());
         let error = check_lengths(&keys, &[("a", &[2, 1]), ("b", &[1, 2])]).unwrap_err();
         assert_eq!(error.place(), Some(("b", &Key::Text("x".into()))));
     }

@@ -61,7 +61,7 @@ impl Batch {
         let streams = self.streams.iter().map(|s| s.parts(py)).collect::<PyResult<_>>()?;
         let keys = match &self.keys {
             BatchKeys::Numbers(v) => v.clone().into_pyobject(py)?,
-            BatchKeys::Texts(v) => v.clone().into_pyobject(py)?,
+            BatchKeys::Texts(v) => v.iter().collect::<Vec<_>>().into_pyobject(py)?,
         };
         Ok((streams, keys, self.sweep_end, state::to_dict(py, &self.resume)?))
     }
@@ -76,7 +76,7 @@ impl Batch {
     ) -> PyResult<Batch> {
         let is_text = all_keys.len()? > 0 && all_keys.get_item(0)?.is_instance_of::<PyString>();
         let keys = match is_text {
-            true => BatchKeys::Texts(all_keys.extract()?),
+            true => BatchKeys::Texts(all_keys.extract::<Vec<String>>()?.iter().collect()),
             false => BatchKeys::Numbers(all_keys.extract()?),
         };
         let streams = streams

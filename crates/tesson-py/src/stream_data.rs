@@ -248,7 +248,7 @@ impl StreamData {
     fn keys<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         match &self.batch.get().keys {
             BatchKeys::Numbers(v) => PyList::new(py, v),
-            BatchKeys::Texts(v) => PyList::new(py, v),
+            BatchKeys::Texts(v) => PyList::new(py, v.iter()),
         }
     }
 

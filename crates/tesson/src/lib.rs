@@ -45,8 +45,8 @@ pub use tesson_core::{
 };
 pub use tesson_engine::{
     BatchKeys, Buffer, Canceller, Checked, DEFAULT_MEMORY_LIMIT, Layout, Minibatch, Place, ProcessGuard,
-    SampleValues, Samples, Severity, Shown, ShownKey, Stats, StatsReader, StreamBatch, TruncatedPlan,
-    fault_facts, index_cache, pairing, store,
+    SampleValues, Samples, Severity, Shown, ShownKey, Stats, StatsReader, StreamBatch, TextKeys,
+    TruncatedPlan, fault_facts, index_cache, pairing, store,
 };
 pub use tesson_plan::{
     BatchPlan, Cursor, Demand, JoinReport, MissingKeys, PartReport, Planned, ResumeState, merge_states,

@@ -12,8 +12,9 @@ use super::stored::StoredStreams;
 use super::ticket::{Held, Outcome, Packed, Work};
 use super::{CorpusIndex, LengthRule, Shared, State, limit_for};
 use crate::arrays::Arrays;
+use crate::batch_keys::BatchKeys;
 use crate::fault::{self, Charge};
-use crate::minibatch::{BatchKeys, StreamBatch};
+use crate::minibatch::StreamBatch;
 use crate::pack::{self, BatchSize, Item, Packing, Source};
 use crate::refusal::EngineRefusal;
 

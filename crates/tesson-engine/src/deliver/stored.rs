@@ -59,20 +59,43 @@ impl Shared {
         sources: &[Source<'_>],
         memory: &mut ChainMemory,
     ) -> Result<(), Error> {
-        let items = work.items.iter().chain(&work.others).enumerate();
-        for (number, &item) in items.skip(part.start).take(part.len()) {
-            let (source, slot) = (&sources[item.held as usize], streams.slots[number]);
-            if source.chunk.is_left_out(item.row) {
+        let (transforms, resources) = (&self.setup.transforms, &*self.setup.resources);
+        let n_own = streams.n_own;
+        let item = |number: usize| match number.checked_sub(n_own) {
+            None => work.items[number],
+            Some(other) => work.others[other],
+        };
+        let mut number = part.start;
+        while number < part.end {
+            let (first, slot) = (item(number), streams.slots[number]);
+            let source = &sources[first.held as usize];
+            // Frames of a recording often follow each other.
+            let mut n = 1;
+            while number + n < part.end.min(n_own)
+                && follows(work.items[number + n - 1], work.items[number + n])
+                && transforms.joins(source, work.items[number + n - 1].row as usize)
+            {
+                n += 1;
+            }
+            let rows = first.row as usize..first.row as usize + n;
+            if n > 1
+                && source.chunk.left_out.is_empty()
+                && transforms.append_together(rows, source, &mut streams.batches, memory)
+            {
+                number += n;
                 continue;
             }
-            let is_own = number < streams.n_own;
+            number += 1;
+            if source.chunk.is_left_out(first.row) {
+                continue;
+            }
+            let is_own = number <= n_own;
             let into = if is_own { &mut streams.batches } else { &mut streams.dropped };
-            let resources = &self.setup.resources;
-            let fault = self.setup.transforms.append_stored((item, slot), source, resources, into, memory)?;
+            let fault = transforms.append_stored((first, slot), source, resources, into, memory)?;
             streams.dropped.clear();
             if let Some(charge) = fault {
                 streams.faults.push((slot, charge));
-                streams.undecodable.extend(is_own.then_some(number));
+                streams.undecodable.extend(is_own.then_some(number - 1));
             }
         }
         Ok(())
@@ -105,6 +128,11 @@ impl Shared {
         }
         charges.sort_by_key(|(number, _)| *number);
     }
+}
+
+/// Whether an item is the row after another one in the same block.
+fn follows(item: Item, next: Item) -> bool {
+    item.held == next.held && item.row + 1 == next.row
 }
 
 impl StoredStreams {

@@ -3,12 +3,14 @@
 mod sequence;
 mod truncated;
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use tesson_core::{Chunk, StreamInfo};
 
-use crate::minibatch::BatchKeys;
+use crate::batch_keys::{BatchKeys, TextKeys};
 use crate::packed::{KERNEL_ROOM, PackedRows};
 use crate::pool::{KEPT_SHARE, Pool};
 
@@ -135,14 +137,29 @@ impl Pools {
 pub(crate) fn keys(items: &[Item], sources: &[Source<'_>], keys: &mut BatchKeys) {
     let texts = items.iter().any(|i| sources[i.held as usize].chunk.keys.are_texts());
     if texts {
-        let text = |i: &Item| {
-            let (chunk, row) = (sources[i.held as usize].chunk, i.row as usize);
-            match chunk.keys.text(row) {
-                Some(text) => String::from_utf8_lossy(text).into_owned(),
-                None => chunk.key(row).to_string(),
-            }
+        let mut texts = match std::mem::take(keys) {
+            BatchKeys::Texts(texts) => texts,
+            BatchKeys::Numbers(_) => TextKeys::default(),
         };
-        *keys = BatchKeys::Texts(items.iter().map(text).collect());
+        texts.clear();
+        texts.reserve(items.len());
+        // Frames of an utterance often follow each other.
+        let mut last: Option<(u32, Range<usize>, Cow<'_, str>)> = None;
+        for i in items {
+            let (chunk, row) = (sources[i.held as usize].chunk, i.row as usize);
+            match &last {
+                Some((held, run, text)) if *held == i.held && run.contains(&row) => texts.push(text),
+                _ => {
+                    let text = match chunk.keys.text(row) {
+                        Some(text) => String::from_utf8_lossy(text),
+                        None => chunk.key(row).to_string().into(),
+                    };
+                    texts.push(&text);
+                    last = Some((i.held, chunk.keys.run(row), text));
+                }
+            }
+        }
+        *keys = BatchKeys::Texts(texts);
         return;
     }
     let number = |i: &Item| {

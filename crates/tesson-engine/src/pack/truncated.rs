@@ -7,8 +7,9 @@ use tesson_core::StreamInfo;
 use tesson_plan::Segment;
 
 use super::Pools;
+use crate::batch_keys::BatchKeys;
 use crate::layout::{Layout, Place};
-use crate::minibatch::{BatchKeys, SampleValues, Samples, StreamBatch};
+use crate::minibatch::{SampleValues, Samples, StreamBatch};
 use crate::pool::trimmed_bytes;
 use crate::transform::dense_bytes;
 

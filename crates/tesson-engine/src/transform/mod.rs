@@ -27,8 +27,9 @@ use tesson_core::{
 };
 use tesson_plan::{BatchSlot, DrawKey};
 
+use crate::batch_keys::BatchKeys;
 use crate::fingerprint;
-use crate::minibatch::{BatchKeys, SampleValues, Samples, StreamBatch};
+use crate::minibatch::{SampleValues, Samples, StreamBatch};
 use crate::pack::{self, Item, Pools, Source};
 use crate::refusal::EngineRefusal;
 pub(crate) use chain::ChainMemory;
@@ -68,6 +69,10 @@ struct Chain {
     delivered: Arc<StreamInfo>,
     /// Whether its deserializer forgives no fault, whatever others do.
     is_strict: bool,
+    /// Whether a step may draw random numbers.
+    draws: bool,
+    /// Whether frames of several sequences that follow each other in a recording come out the same at once.
+    joins_frames: bool,
 }
 
 impl Transforms {
@@ -245,7 +250,12 @@ fn next_step_of(
 impl Chain {
     fn new(steps: Vec<Step>, stored: &Arc<StreamInfo>) -> Result<Chain, String> {
         let (stored, delivered) = (stored.clone(), stored.clone());
-        let chain = Chain { steps, n_sparse: 0, first: 0, stored, delivered, is_strict: false };
+        let draws = steps.iter().any(|step| step.transform.draws());
+        let joins_frames = stored.storage == Storage::Recordings
+            && !draws
+            && matches!(&steps[..], [only] if only.transform.sees_context());
+        let (n_sparse, first, is_strict) = (0, 0, false);
+        let chain = Chain { steps, n_sparse, first, stored, delivered, is_strict, draws, joins_frames };
         let (Some(last), stored) = (chain.steps.last(), &chain.stored) else {
             return match chain.stored.storage {
                 Storage::Encoded | Storage::Recordings => {

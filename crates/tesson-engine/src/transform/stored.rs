@@ -1,5 +1,6 @@
 //! Streams whose blocks keep them as they were read: transforms take the samples from there.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
@@ -156,7 +157,9 @@ impl Transforms {
     ) -> Result<Option<Charge>, Error> {
         let row = item.row as usize;
         let before = batches.streams.first().map_or(0, |batch| batch.lengths.len());
-        let first = self.key(place.sweep, row_hash(item.row, source), source.chunk.copy(row));
+        let draws = batches.streams.iter().any(|batch| self.chains[batch.stream].draws);
+        let hash = if draws { row_hash(item.row, source) } else { 0 };
+        let first = self.key(place.sweep, hash, source.chunk.copy(row));
         let mut draws = if batches.are_dropped { StreamDraws::keyed() } else { self.draws.lock() };
         for batch in &mut batches.streams {
             let chain = &self.chains[batch.stream];
@@ -203,6 +206,49 @@ impl Transforms {
             };
         }
         Ok(None)
+    }
+
+    /// Whether a row of a chunk and the next one come out together as they do one by one.
+    pub(crate) fn joins(&self, source: &Source<'_>, row: usize) -> bool {
+        let mut stored = self.chains.iter().enumerate().filter(|(_, chain)| chain.is_stored());
+        stored.all(|(stream, chain)| match &source.chunk.streams[stream].data {
+            Data::Recordings(column) => chain.joins_frames && column.goes_on(row),
+            _ => false,
+        })
+    }
+
+    /// Transforms sequences of all stored streams that come out together as they do one by one, and appends them to `batches`.
+    /// Returns whether it could; nothing is appended if not.
+    pub(crate) fn append_together(
+        &self,
+        rows: Range<usize>,
+        source: &Source<'_>,
+        batches: &mut StoredBatches,
+        memory: &mut ChainMemory,
+    ) -> bool {
+        let before = batches.streams.first().map_or(0, |batch| batch.lengths.len());
+        for batch in &mut batches.streams {
+            let chain = &self.chains[batch.stream];
+            let Data::Recordings(column) = &source.chunk.streams[batch.stream].data else {
+                unreachable!("deserializers keep to their stream's storage")
+            };
+            let ((bytes, first), (_, last)) = (column.get(rows.start), column.get(rows.end - 1));
+            let own = first.start..last.end;
+            let n = own.len();
+            let mut draws = StreamDraws::keyed();
+            let passage =
+                Passage { draws: draws.of(batch.stream, before, self.key(0, 0, 0)), number: chain.first };
+            let sink = Sink { values: &mut batch.values, shapes: &mut batch.shapes };
+            if chain::run(&chain.steps, Feed::Recording(bytes, own), passage, memory, sink).is_err() {
+                batch.lengths.push(0);
+                batch.cut_values();
+                batches.truncate(before);
+                return false;
+            }
+            batch.lengths.extend(rows.clone().map(|row| column.get(row).1.len() as u32));
+            batch.n_samples += n;
+        }
+        true
     }
 
     /// What a step answered, with the place that the sample comes from.

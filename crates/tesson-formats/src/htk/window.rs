@@ -124,6 +124,10 @@ impl Transform for Frames {
         true
     }
 
+    fn draws(&self) -> bool {
+        false
+    }
+
     fn apply(
         &self,
         input: Input<'_>,

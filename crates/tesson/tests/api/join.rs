@@ -117,7 +117,7 @@ fn text_keys_are_joined_as_texts_or_as_hashes() {
     let texts = r#", "useNumericSequenceKeys": false"#;
     let found = read(&mut open(&TEXTS, texts).unwrap());
     let lengths = vec![vec![1, 1], vec![2, 1]];
-    assert_eq!(found, (BatchKeys::Texts(vec!["one".into(), "three".into()]), lengths.clone()));
+    assert_eq!(found, (BatchKeys::Texts(["one", "three"].iter().collect()), lengths.clone()));
     let hashed = read(&mut open(&TEXTS, &format!(r#"{texts}, "hashSequenceKeys": true"#)).unwrap());
     let djb2 = |text: &str| text.bytes().fold(5381, |h: u64, b| h.wrapping_mul(33) ^ u64::from(b));
     assert_eq!(hashed, (BatchKeys::Numbers(vec![djb2("one"), djb2("three")]), lengths));
