@@ -278,7 +278,7 @@ impl RecordingColumn {
     }
 
     /// Whether the next sequence is of the same recording and begins where this one ends.
-    pub fn goes_on(&self, sequence: usize) -> bool {
+    pub fn joins_next(&self, sequence: usize) -> bool {
         let [(recording, frames), (next, after)] = &self.sequences[sequence..sequence + 2] else {
             return false;
         };

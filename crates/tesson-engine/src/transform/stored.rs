@@ -212,7 +212,7 @@ impl Transforms {
     pub(crate) fn joins(&self, source: &Source<'_>, row: usize) -> bool {
         let mut stored = self.chains.iter().enumerate().filter(|(_, chain)| chain.is_stored());
         stored.all(|(stream, chain)| match &source.chunk.streams[stream].data {
-            Data::Recordings(column) => chain.joins_frames && column.goes_on(row),
+            Data::Recordings(column) => chain.joins_frames && column.joins_next(row),
             _ => false,
         })
     }
