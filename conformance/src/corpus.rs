@@ -289,7 +289,7 @@ pub fn dawdling(inner: Arc<dyn Store>, seed: u64) -> FakeStore {
             >> 57;
         match dice {
             0..40 => InjectedFault::Short(1 + dice as usize * 7),
-            40..60 => InjectedFault::Delay(dice as u32),
+            40..60 => InjectedFault::Delay(dice as u32 - 39),
             60..64 => InjectedFault::Error(std::io::ErrorKind::Interrupted),
             _ => InjectedFault::None,
         }

@@ -195,9 +195,11 @@ pub fn label(way: &str) -> String {
 /// Less than the decoded corpus takes, so that blocks are evicted and loaded again.
 pub const LITTLE_MEMORY: &str = r#""memoryLimit": 40000"#;
 
-/// The corpus in memory.
+/// The corpus in memory, made once.
 pub fn corpus_store() -> Arc<dyn Store> {
-    corpus::store(&corpus::text(&corpus::lengths()))
+    static STORE: LazyLock<Arc<dyn Store>> =
+        LazyLock::new(|| corpus::store(&corpus::text(&corpus::lengths())));
+    STORE.clone()
 }
 
 /// A source of the corpus.
