@@ -164,6 +164,14 @@ pub const FRAMES_LABELLED: &str = r#""frameMode": true, "deserializers": [{"type
     {"type": "HTKMLFBinaryDeserializer", "chunkSizeInBytes": 500, "input": {
     "y": {"mlfFile": "labels.bin", "dim": 10}}}]"#;
 
+/// As [`FEATURES`], in archives of Kaldi's, some of them compressed.
+pub const MATRICES: &str = r#""deserializers": [{"type": "KaldiFeatureDeserializer", "input": {
+    "x": {"arkFile": ["1.ark", "2.ark"], "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;
+
+/// As [`MATRICES`], frame by frame, from a script file that begins with the second archive.
+pub const ROWS: &str = r#""frameMode": true, "deserializers": [{"type": "KaldiFeatureDeserializer", "input": {
+    "x": {"scpFile": "matrices.scp", "dim": 2, "contextWindow": "1:2", "chunkSizeInFrames": 60}}}]"#;
+
 /// As [`TRUNCATED`], of features.
 pub const FEATURES_TRUNCATED: &str = r#""truncationLength": 5, "deserializers": [
     {"type": "HTKFeatureDeserializer", "input": {

@@ -9,7 +9,9 @@ pub use crate::descriptions::{dataset_info_json, split_grammar};
 pub use crate::features::{example_decode, features_json, picture_decode};
 pub use crate::picture_files::{imdecode, opencv_storage};
 pub use crate::records::{array_record_read, tfrecord_read};
-pub use crate::sources::{base64_images, htk_features, htk_scp, image_map, image_transforms, speech_labels};
+pub use crate::sources::{
+    base64_images, htk_features, htk_scp, image_map, image_transforms, kaldi_features, speech_labels,
+};
 pub use crate::tables::table_convert;
 use tesson::config::brainscript::{Script, Variables};
 use tesson::deserializer::{

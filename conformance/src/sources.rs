@@ -108,6 +108,19 @@ pub fn speech_labels(bytes: &[u8]) -> Option<usize> {
     read_in_two_ways(speech_of(&[features(choice), labels], choice), &store)
 }
 
+/// An archive of matrices of Kaldi's, or a script file of one that is right, the first byte choosing which, and options.
+pub fn kaldi_features(bytes: &[u8]) -> Option<usize> {
+    let (&choice, file) = bytes.split_first()?;
+    let window = if choice >> 2 & 1 == 1 { [1, 2] } else { [0, 0] };
+    let mut stream = json!({"dim": 2, "contextWindow": window, "chunkSizeInFrames": 4});
+    let is_list = choice >> 3 & 1 == 1;
+    stream[if is_list { "scpFile" } else { "arkFile" }] = "file".into();
+    let [(_, right), ..] = speech::matrices(&LENGTHS);
+    let store = MemoryStore::new().with("file", file.to_vec()).with("right.ark", right);
+    let deserializer = json!({"type": "KaldiFeatureDeserializer", "input": {"x": stream}});
+    read_in_two_ways(speech_of(&[deserializer], choice), &store)
+}
+
 /// Features that `list.scp` lists.
 fn features(choice: u8) -> Value {
     let window = if choice >> 2 & 1 == 1 { [1, 2] } else { [0, 0] };

@@ -159,7 +159,42 @@ pub(crate) fn files(lengths: &[u32]) -> Vec<(String, Vec<u8>)> {
     files.push(("reversed.scp".into(), others.collect::<String>().into_bytes()));
     files.push(("labels.mlf".into(), labels(lengths, 3)));
     files.push(("labels.bin".into(), binary_labels(lengths, 3)));
+    files.extend(matrices(lengths));
     files
+}
+
+/// Archives of Kaldi's with the corpus, in turns of 32-bit numbers, compressed numbers and text, and a script file of them.
+/// Utterance `i` has the key `3 · i`.
+pub fn matrices(lengths: &[u32]) -> [(String, Vec<u8>); 3] {
+    let mut archives = [Vec::new(), Vec::new()];
+    let mut lines = [String::new(), String::new()];
+    for (i, &length) in lengths.iter().enumerate() {
+        let number = 2 * i / lengths.len();
+        let (archive, lines) = (&mut archives[number], &mut lines[number]);
+        archive.extend(format!("{} ", 3 * i).into_bytes());
+        writeln!(lines, "{} {}.ark:{}", 3 * i, number + 1, archive.len()).expect("strings take everything");
+        let sizes = [(length as i32).to_le_bytes(), 2i32.to_le_bytes()];
+        let value = |k: u32| (97 * i as u32 + 5 * k) % 256;
+        match i % 3 {
+            0 => {
+                archive.extend([b"\0BFM \x04", &sizes[0][..], b"\x04", &sizes[1]].concat());
+                (0..2 * length).for_each(|k| archive.extend((value(k) as f32).to_le_bytes()));
+            }
+            1 => {
+                archive.extend([b"\0BCM3 ", &(-1f32).to_le_bytes()[..], &2f32.to_le_bytes()].concat());
+                archive.extend(sizes.concat());
+                archive.extend((0..2 * length).map(|k| value(k) as u8));
+            }
+            _ => {
+                let rows: Vec<String> =
+                    (0..length).map(|t| format!("  {} -{}", value(2 * t), value(2 * t + 1))).collect();
+                archive.extend(format!("[\n{} ]\n", rows.join("\n")).into_bytes());
+            }
+        }
+    }
+    let [first, second] = archives;
+    let script = [lines[1].as_str(), &lines[0]].concat().into_bytes();
+    [("1.ark".into(), first), ("2.ark".into(), second), ("matrices.scp".into(), script)]
 }
 
 /// The runs of the labels of an utterance: a class and its frames.

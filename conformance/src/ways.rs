@@ -8,8 +8,8 @@ use tesson::store::Store;
 use crate::corpus::{
     self, BAD_MAP, BASE64, BINARY, BINARY_JOINED, BINARY_TRUNCATED, BYTES, Delivered, FAULTY_ROWS,
     FAULTY_ROWS_JOINED, FEATURES, FEATURES_JOINED, FEATURES_TRUNCATED, FRAMES, FRAMES_JOINED,
-    FRAMES_LABELLED, JOINED, LABELLED, LOCAL, MAP, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED, RAGGED,
-    SEVERAL, TRUNCATED, config, rest,
+    FRAMES_LABELLED, JOINED, LABELLED, LOCAL, MAP, MATRICES, PREPARED, PREPARED_JOINED, PREPARED_TRUNCATED,
+    RAGGED, ROWS, SEVERAL, TRUNCATED, config, rest,
 };
 
 /// The orders, as options of a source; and joins and formats, which are options here too.
@@ -141,6 +141,9 @@ pub static WAYS: LazyLock<Vec<String>> = LazyLock::new(|| {
         format!(r#"{FRAMES_LABELLED}, "randomizationWindow": 4, "randomizationSeed": 3"#),
         format!(r#"{FEATURES_TRUNCATED}, "randomizationWindow": 4, "sharing": "position""#),
         format!(r#"{FEATURES_TRUNCATED}, "randomize": false, "rightSplice": 2"#),
+        format!(r#"{MATRICES}, "randomize": false"#),
+        format!(r#"{MATRICES}, "randomizationWindow": 4, "sharing": "position""#),
+        format!(r#"{ROWS}, "randomize": "global""#),
     ];
     let whole = whole.iter().map(|order| order.to_string());
     let others = several
@@ -178,6 +181,8 @@ pub fn label(way: &str) -> String {
         (FEATURES_TRUNCATED, "features truncated"),
         (FRAMES, "frames"),
         (FRAMES_JOINED, "frames joined"),
+        (MATRICES, "matrices"),
+        (ROWS, "rows"),
         (LABELLED, "labelled"),
         (FRAMES_LABELLED, "frames labelled"),
         (MAP, "map"),

@@ -96,6 +96,7 @@ fn features_and_labels_of_speech_are_read_the_same_or_refused() {
     replay("htk_scp", entry::htk_scp);
     replay("htk_features", entry::htk_features);
     replay("speech_labels", entry::speech_labels);
+    replay("kaldi_features", entry::kaldi_features);
 }
 
 /// Without these all files could be refused for a reason of no interest.
@@ -118,6 +119,8 @@ fn files_that_are_right_are_read() {
     assert_eq!(n_read("speech_labels", "names", entry::speech_labels), Some(4));
     assert_eq!(n_read("speech_labels", "text-frame-by-frame", entry::speech_labels), Some(10));
     assert_eq!(n_read("speech_labels", "binary", entry::speech_labels), Some(3));
+    assert_eq!(n_read("kaldi_features", "every-form", entry::kaldi_features), Some(7));
+    assert_eq!(n_read("kaldi_features", "listed", entry::kaldi_features), Some(2));
     assert_eq!(n_read("speech_labels", "kaldi", entry::speech_labels), Some(3));
     assert_eq!(n_read("speech_labels", "kaldi-text", entry::speech_labels), Some(3));
 }
@@ -145,6 +148,7 @@ fn every_target_is_replayed() {
             "image_map",
             "image_transforms",
             "imdecode",
+            "kaldi_features",
             "opencv_storage",
             "picture_decode",
             "resume_state",

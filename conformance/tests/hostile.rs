@@ -235,6 +235,20 @@ fn good_alignments(is_binary: bool) -> Vec<u8> {
     archive
 }
 
+/// Reads an archive of matrices in two orders, within the limit.
+fn check_matrices(bytes: &[u8]) -> Vec<Result<usize, String>> {
+    let store = MemoryStore::new().with("ark", bytes.to_vec());
+    let features = r#"{"type": "KaldiFeatureDeserializer",
+        "input": {"x": {"arkFile": "ark", "dim": 2, "chunkSizeInFrames": 100}}}"#;
+    check_orders(&store, features)
+}
+
+/// A good archive of matrices.
+fn good_matrices() -> Vec<u8> {
+    let [(_, first), (_, second), _] = speech::matrices(&corpus::lengths());
+    [first, second].concat()
+}
+
 /// The good archive of features and its list.
 fn good_features() -> (Vec<u8>, Vec<u8>) {
     speech::one_archive(&corpus::lengths())
@@ -317,6 +331,7 @@ const FORMATS: &[Format] = &[
         good: || speech::binary_labels(&corpus::lengths(), 1),
         check: |bytes| check_labels("HTKMLFBinaryDeserializer", bytes),
     },
+    Format { name: "kaldi-features", good: good_matrices, check: check_matrices },
     Format { name: "kaldi-alignments", good: || good_alignments(true), check: check_alignments },
     Format { name: "kaldi-alignments-text", good: || good_alignments(false), check: check_alignments },
     Format { name: "image-map", good: good_map, check: |bytes| check_pictures("ImageDeserializer", bytes) },

@@ -355,6 +355,17 @@ impl Chunk {
         !self.left_out.is_empty() && self.left_out.binary_search(&i).is_ok()
     }
 
+    /// The recordings that the chunk has held, emptied: reading into them allocates nothing.
+    pub fn take_recordings(&mut self) -> RecordingColumn {
+        let held = self.streams.iter_mut().find_map(|stream| match &mut stream.data {
+            Data::Recordings(column) => Some(std::mem::take(column)),
+            _ => None,
+        });
+        let mut column = held.unwrap_or_default();
+        column.clear();
+        column
+    }
+
     /// All that is known of the sequences beside their samples and counted lengths (which an index has).
     pub fn without_columns(&self) -> Chunk {
         Chunk {

@@ -24,6 +24,7 @@ mod pictures;
 pub mod record;
 pub mod tfrecord;
 pub mod user;
+mod utterance;
 pub mod write;
 
 use std::sync::OnceLock;
@@ -41,6 +42,7 @@ pub static FORMATS: &[&Format] = &[
     &mlf::FORMAT,
     &mlf::BINARY_FORMAT,
     &kaldi::ALIGNMENTS,
+    &kaldi::features::FORMAT,
 ];
 
 /// The value of a cell, found out if it is not known yet. Two threads may do so at the same time: they find the same.

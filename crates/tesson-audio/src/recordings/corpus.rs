@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Chunk, Corpus, CorpusFacts, Data, Error, Fault, Fetch, Index, Keys, Offsets, Origin, RecordingColumn,
-    ResourceId, Scattered, Scratch, SequenceSelection, StreamColumn,
+    Chunk, Corpus, CorpusFacts, Data, Error, Fault, Fetch, Index, Keys, Offsets, Origin, ResourceId,
+    Scattered, Scratch, SequenceSelection, StreamColumn,
 };
 
 use crate::fault::AudioFault;
@@ -66,7 +66,7 @@ impl Corpus for AudioCorpus {
     ) -> Result<(), Error> {
         let of_chunk = self.of_chunk(chunk);
         let wanted: Vec<&Recording> = wanted.to_vec().into_iter().map(|i| &of_chunk[i as usize]).collect();
-        let mut column = recycled(out);
+        let mut column = out.take_recordings();
         let (mut faults, mut ends) = (Vec::new(), vec![0]);
         for (sequence, recording) in (0..).zip(&wanted) {
             let resource = recording.resource();
@@ -120,15 +120,4 @@ impl Corpus for AudioCorpus {
     }
 
     fn save(&self, _: &Index, _: &mut Vec<u8>) {}
-}
-
-/// The recordings that a chunk has held, emptied: reading into them allocates nothing.
-fn recycled(chunk: &mut Chunk) -> RecordingColumn {
-    match chunk.streams.pop().map(|stream| stream.data) {
-        Some(Data::Recordings(mut column)) => {
-            column.clear();
-            column
-        }
-        _ => RecordingColumn::default(),
-    }
 }

@@ -10,11 +10,13 @@ use tesson_core::{
     Values,
 };
 
+use super::frames::only_sample;
 use super::header::{Encoding, FileKind, HeaderRules};
 use super::list::Utterances;
 use super::options::Verify;
 use super::verify::{Trouble, each_file};
-use super::window::{Window, only_sample};
+use crate::utterance::chunks;
+use crate::utterance::window::Window;
 
 /// The utterances of a source.
 pub(super) struct HtkCorpus {
@@ -135,25 +137,17 @@ impl HtkCorpus {
     /// The pieces that selected sequences lie in.
     fn pieces(&self, chunk: u32, wanted: SequenceSelection<'_>) -> Vec<Piece> {
         let utterances = self.utterances_of(chunk);
-        if !self.shape.by_frame {
-            let of = |i: u32| {
-                let utterance = utterances.start + i as usize;
-                Piece { utterance, frames: 0..self.utterances.frames(utterance), own: Vec::new() }
-            };
-            return match wanted {
-                SequenceSelection::Range(range) => range.map(of).collect(),
-                SequenceSelection::List(list) => list.iter().map(|&i| of(i)).collect(),
-            };
-        }
         let mut pieces: Vec<Piece> = Vec::new();
-        let (mut utterance, mut first) = (utterances.start, 0);
-        let mut push = |sequence: u32| {
-            while sequence - first >= self.utterances.frames(utterance) {
-                first += self.utterances.frames(utterance);
-                utterance += 1;
-            }
-            let (frame, n) = (sequence - first, self.utterances.frames(utterance));
-            let frames = self.shape.window.around(frame..frame + 1, n);
+        if !self.shape.by_frame {
+            chunks::each_utterance(utterances, wanted, |utterance| {
+                let frames = 0..self.utterances.frames(utterance);
+                pieces.push(Piece { utterance, frames, own: Vec::new() });
+            });
+            return pieces;
+        }
+        let n_frames = |utterance| self.utterances.frames(utterance);
+        chunks::each_frame(utterances.start, n_frames, wanted, |utterance, frame| {
+            let frames = self.shape.window.around(frame..frame + 1, n_frames(utterance));
             match pieces.last_mut() {
                 Some(last) if last.utterance == utterance && frames.start <= last.frames.end => {
                     last.frames.end = last.frames.end.max(frames.end);
@@ -161,11 +155,7 @@ impl HtkCorpus {
                 }
                 _ => pieces.push(Piece { utterance, frames, own: vec![frame] }),
             }
-        };
-        match wanted {
-            SequenceSelection::Range(range) => range.for_each(&mut push),
-            SequenceSelection::List(list) => list.iter().for_each(|&i| push(i)),
-        }
+        });
         pieces
     }
 
@@ -253,7 +243,7 @@ impl HtkCorpus {
         buffers: &mut Buffers,
         out: &mut Chunk,
     ) -> Result<StreamColumn, Error> {
-        let mut column = recycled(out);
+        let mut column = out.take_recordings();
         self.read(pieces, fetch, buffers, &mut |piece, encoding, scale, frames| {
             let pushed: Result<(), ()> = column.push_recording(self.origin(piece), |into| {
                 into.push(encoding.byte());
@@ -349,17 +339,6 @@ fn offsets(pieces: &[Piece]) -> Offsets {
         ends.push(end);
     }
     Offsets::At(ends)
-}
-
-/// The recordings that a chunk has held, emptied: reading into them allocates nothing.
-fn recycled(chunk: &mut Chunk) -> RecordingColumn {
-    let held = chunk.streams.iter_mut().find_map(|stream| match &mut stream.data {
-        Data::Recordings(column) => Some(std::mem::take(column)),
-        _ => None,
-    });
-    let mut column = held.unwrap_or_default();
-    column.clear();
-    column
 }
 
 impl Corpus for HtkCorpus {

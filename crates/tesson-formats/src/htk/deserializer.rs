@@ -3,19 +3,20 @@
 use std::sync::Arc;
 
 use tesson_core::{
-    CompactLengths, DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Index,
-    Indexed, Location, Parallelism, RepeatedKeys, ResourceId, Storage, StreamInfo, StreamMismatch,
-    StreamingDecoder,
+    DataError, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Indexed, Location,
+    Parallelism, RepeatedKeys, ResourceId, Storage, StreamInfo, StreamMismatch, StreamingDecoder,
 };
 
 use super::FORMAT;
 use super::corpus::{HtkCorpus, Shape};
 use super::fault::HtkFault;
+use super::frames::Frames;
 use super::header::FileKind;
 use super::list::{Listed, Selection, Utterances, read_lists};
 use super::options::{HtkOptions, OnDuplicate, Verify};
 use super::verify::{Trouble, look, look_at_all};
-use super::window::{Frames, Window};
+use crate::utterance::chunks;
+use crate::utterance::window::Window;
 
 /// The utterances that script files list.
 pub(super) struct Htk {
@@ -218,33 +219,6 @@ impl Htk {
         }
         Ok(Arc::new(utterances))
     }
-
-    /// Cuts chunks, each as soon as it has more frames than it should (§5.2).
-    fn cut(&self, utterances: &Utterances, kind: &FileKind) -> (Index, Vec<u32>) {
-        let mut index = Index::new();
-        let (mut chunks, mut start, mut frames, mut lengths) = (vec![0], 0, 0, Vec::new());
-        let by_frame = self.options.frame_mode && !self.options.is_expanded;
-        for i in 0..utterances.len() {
-            frames += u64::from(utterances.frames(i));
-            let is_last = i + 1 == utterances.len();
-            if frames <= self.options.chunk_frames && !is_last {
-                continue;
-            }
-            let lengths = match by_frame {
-                true => CompactLengths::constant(1, frames as u32),
-                false => {
-                    lengths.clear();
-                    lengths.extend((start..=i).map(|i| utterances.frames(i)));
-                    CompactLengths::new(&lengths)
-                }
-            };
-            index.push(lengths, frames * u64::from(kind.values) * 4);
-            chunks.push(i as u32 + 1);
-            (start, frames) = (i + 1, 0);
-        }
-        index.seal();
-        (index, chunks)
-    }
 }
 
 impl Deserializer for Htk {
@@ -294,12 +268,17 @@ impl Deserializer for Htk {
                 defects.report(utterances.line_error(i, fault, &self.facts))?;
             }
         }
-        let (index, chunks) = self.cut(&utterances, &kind);
+        let by_frame = self.options.frame_mode && !self.options.is_expanded;
+        let size = |i: usize| {
+            let frames = utterances.frames(i);
+            chunks::Size { frames, bytes: u64::from(frames) * u64::from(kind.values) * 4 }
+        };
+        let (index, chunks) = chunks::cut(utterances.len(), size, self.options.chunk_frames, by_frame);
         let shape = Shape {
             kind,
             rules: self.options.header,
             window,
-            by_frame: self.options.frame_mode && !self.options.is_expanded,
+            by_frame,
             is_expanded: self.options.is_expanded,
             element: self.options.element,
         };

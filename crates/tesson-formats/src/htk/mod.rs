@@ -6,7 +6,7 @@
 //! | `scp` | a line of a script file: key, path, range of frames |
 //! | `list` | the utterances of script files, in columns |
 //! | `header` | the header of a parameter file |
-//! | `window` | frames on either side of a frame: how many, and samples made of them |
+//! | `frames` | samples made of recordings |
 //! | `deserializer` | script files read when a source is opened |
 //! | `verify` | headers and ranges looked at: those of a chunk, or all of them |
 //! | `corpus` | frames read when minibatches need them |
@@ -15,14 +15,14 @@
 mod corpus;
 mod deserializer;
 mod fault;
+mod frames;
 mod header;
 mod list;
 mod options;
-mod scp;
+pub(crate) mod scp;
 #[cfg(test)]
 mod tests;
 mod verify;
-mod window;
 
 use tesson_core::{Format, KeyType};
 

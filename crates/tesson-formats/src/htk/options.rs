@@ -9,8 +9,8 @@ use tesson_core::{
 };
 
 use super::header::{ByteOrder, HeaderRules, KINDS, QUANTIZED};
-use super::window::{GivenWindow, Window};
 use crate::options::{DEFINES_SIZE, VERBOSITY, only_stream};
+use crate::utterance::window::{GivenWindow, Window};
 
 static BYTE_ORDERS: Words<Option<ByteOrder>, 3> =
     Words::new([("auto", None), ("big", Some(ByteOrder::Big)), ("little", Some(ByteOrder::Little))]);

@@ -130,7 +130,7 @@ fn frame_number(text: &[u8]) -> Option<u32> {
 }
 
 /// The number that a key is: digits, perhaps with a `+`; more than 64 bits are 2^64 - 1.
-pub(super) fn numeric_key(key: &[u8]) -> Option<u64> {
+pub(crate) fn numeric_key(key: &[u8]) -> Option<u64> {
     let digits = key.strip_prefix(b"+").unwrap_or(key);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
         return None;

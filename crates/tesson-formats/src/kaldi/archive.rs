@@ -7,7 +7,7 @@ use super::fault::KaldiFault;
 /// What begins a binary object.
 pub(crate) const BINARY: &[u8] = b"\0B";
 
-/// Bytes that are read at once.
+/// Bytes that are read at once where all of an archive is gone through.
 const READ: u64 = 1 << 20;
 
 /// The longest key.
@@ -22,6 +22,8 @@ pub(crate) struct Archive<'a> {
     bytes: Vec<u8>,
     /// Where the bytes begin in the file.
     start: u64,
+    /// Bytes that are read at once.
+    read: u64,
 }
 
 /// Why an archive cannot be gone through.
@@ -51,7 +53,12 @@ impl ArchiveError {
 impl<'a> Archive<'a> {
     pub(crate) fn new(file: ResourceId, fetch: &'a dyn Fetch) -> Result<Archive<'a>, Error> {
         let size = fetch.size(file)?;
-        Ok(Archive { fetch, file, size, at: 0, bytes: Vec::new(), start: 0 })
+        Ok(Archive { fetch, file, size, at: 0, bytes: Vec::new(), start: 0, read: READ })
+    }
+
+    /// The same, where so many bytes are read at once.
+    pub(crate) fn reading(self, read: u64) -> Archive<'a> {
+        Archive { read, ..self }
     }
 
     pub(crate) fn size(&self) -> u64 {
@@ -72,7 +79,7 @@ impl<'a> Archive<'a> {
     pub(crate) fn peek(&mut self, n: usize) -> Result<&[u8], Error> {
         let end = (self.at + n as u64).min(self.size);
         if self.at < self.start || end > self.start + self.bytes.len() as u64 {
-            let to = end.max(self.at + READ).min(self.size);
+            let to = end.max(self.at + self.read).min(self.size);
             self.fetch.read_over(self.file, self.at..to, &mut self.bytes)?;
             self.start = self.at;
             self.fetch.progress(to - self.at);
@@ -106,7 +113,7 @@ impl<'a> Archive<'a> {
     /// The rest of the line, with its end if it has one.
     pub(crate) fn line(&mut self) -> Result<&[u8], ArchiveError> {
         let most = crate::lines::most_read(self.fetch);
-        let mut wanted = READ;
+        let mut wanted = self.read;
         loop {
             let at = self.at;
             let (size, bytes) = (self.size, self.peek(wanted as usize)?);

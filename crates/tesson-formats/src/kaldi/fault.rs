@@ -29,6 +29,54 @@ tesson_core::error_kinds! {
         NoFrames
             = "kaldi.no-frames": "the entry has no numbers, expected one for each frame"
             => "Remove the entry, or align the utterance anew.",
+        /// An entry is no matrix.
+        NotAMatrix { found: String = "\\x04".into() }
+            = "kaldi.not-a-matrix": "found `{found}`, expected a matrix or a vector of floating-point numbers"
+            => "Name an archive of features, such as those of `make_mfcc.sh`; alignments have a deserializer of their own.",
+        /// Rows of a matrix in text differ in length.
+        RaggedRow { found: u32 = 12, expected: u32 = 13 }
+            = "kaldi.ragged-row": "the row has {found} numbers, expected {expected} as in the first one"
+            => "Mend the row.",
+        /// The matrix has another number of columns than the stream.
+        OtherDim { found: u32 = 40, expected: u32 = 13 }
+            = "kaldi.other-dim": "the matrix has {found} columns, expected `dim`, {expected}"
+            => "Set `dim` to the number of columns.",
+        /// A range of a script file is outside its matrix.
+        RangeBeyondMatrix { last: u32 = 500, has: u32 = 420 }
+            = "kaldi.range-beyond-matrix": "the range ends with row or column {last}, expected one below {has}"
+            => "Mend the range; a row may lie up to 3 beyond the last one.",
+        /// A range of a script file is none.
+        BadRange { found: String = "[5:3]".into() }
+            = "kaldi.bad-range": "found the range `{found}`, expected one such as `[0:99]` or `[0:99,0:12]`"
+            => "Mend the range: first and last row, then first and last column, both part of it.",
+        /// A line of a script file names no file.
+        NoFile { found: String = "utt1".into() }
+            = "kaldi.no-file": "found `{found}`, expected a key, a blank and a file"
+            => "Mend the line.",
+        /// A line of a script file names a command.
+        Command { found: String = "gunzip -c a.gz |".into() }
+            = "kaldi.command": "found the command `{found}`, expected the name of a file"
+            => "Run the command, and list the file that it writes; commands are not run.",
+        /// A line of a script file is no text.
+        NotUtf8 { found: String = "utt\u{fffd}".into() }
+            = "kaldi.not-utf8": "found `{found}`, expected text in UTF-8"
+            => "Convert the script file to UTF-8.",
+        /// A key stands for two utterances.
+        DuplicateKey { key: String = "utt1".into() }
+            = "kaldi.duplicate-key": "the key `{key}` occurs again"
+            => "Give each utterance a key of its own.",
+        /// A key is no number, where keys have to be.
+        NotNumericKey { key: String = "utt1".into() }
+            = "kaldi.not-numeric-key": "the key `{key}` is no number"
+            => "Set `useNumericSequenceKeys = false`.",
+        /// A file that a script file lists cannot be read.
+        Unreadable { what: String = "No such file or directory".into() }
+            = "kaldi.unreadable": "the file cannot be read: {what}"
+            => "Check the path; relative ones start from the working directory, or from `root`.",
+        /// There is no utterance.
+        NothingToRead { found: u64 = 12 }
+            = "kaldi.nothing-to-read": "no utterance is left of {found}"
+            => "Check the files, and `maxSequenceSize`.",
         /// A class is not below the stream's dimension.
         ClassOutOfRange { class: i32 = 120, dim: u32 = 120 }
             = "kaldi.class-out-of-range": "the class is {class}, expected one from 0 and below `dim`, {dim}"

@@ -4,14 +4,18 @@
 //! |---|---|
 //! | `alignments` | vectors of whole numbers: the class of each frame |
 //! | `archive` | keys and objects, one after the other |
+//! | `features` | matrices: the features of each frame |
 //! | `fault` | the kinds of faults, their codes and texts |
 
 pub(crate) mod alignments;
 mod archive;
 mod fault;
+pub(crate) mod features;
 
 pub use fault::KaldiFault;
-use tesson_core::{Format, KeyType};
+use std::path::PathBuf;
+
+use tesson_core::{ConfigError, Format, KeyType, Options};
 
 use crate::mlf::{self, Encoding};
 
@@ -24,3 +28,22 @@ pub static ALIGNMENTS: Format = Format::new(
 )
 .with_describe(mlf::describe_alignments)
 .with_keys(KeyType::Text);
+
+/// The files that an option names. Commands, which Kaldi takes in the place of names, are refused.
+pub(crate) fn named_files(stream: &Options<'_>, option: &str) -> Result<Vec<PathBuf>, ConfigError> {
+    let files = stream.files(option)?;
+    let is_command = |file: &&PathBuf| {
+        let name = file.to_string_lossy();
+        name.trim_end().ends_with('|') || name.trim_start().starts_with('|')
+    };
+    match files.iter().find(is_command) {
+        None => Ok(files),
+        Some(command) => {
+            let what = format!(
+                "found the command `{}`, expected the name of a file; commands are not run, read the file that it writes",
+                command.display()
+            );
+            Err(ConfigError::new(stream.path(option), what))
+        }
+    }
+}

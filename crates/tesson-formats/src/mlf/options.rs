@@ -10,6 +10,7 @@ use tesson_core::{
 
 use super::label::{TimeUnit, Times};
 use super::table::TableRules;
+use crate::kaldi::named_files;
 use crate::options::{DEFINES_SIZE, VERBOSITY, only_stream};
 
 /// How label files are written.
@@ -191,7 +192,11 @@ impl LabelOptions {
         Ok(LabelOptions {
             encoding,
             name: name.to_owned(),
-            files: if is_alignment { archives(&stream)? } else { files(&stream)? },
+            files: if is_alignment {
+                LabelFiles::Listed(named_files(&stream, "arkFile")?)
+            } else {
+                files(&stream)?
+            },
             states: if is_text { stream.text_if_given("labelMappingFile")?.map(PathBuf::from) } else { None },
             dim: dim(&stream)?,
             phone_boundaries,
@@ -265,25 +270,6 @@ fn dim(stream: &Options<'_>) -> Result<u32, ConfigError> {
         _ => {
             let what = format!("found `{dim}`, expected a number from 1 to {MAX_DIM}");
             Err(ConfigError::new(stream.path(name), what))
-        }
-    }
-}
-
-/// The archives. Commands, which Kaldi takes in the place of names, are refused.
-fn archives(stream: &Options<'_>) -> Result<LabelFiles, ConfigError> {
-    let files = stream.files("arkFile")?;
-    let is_command = |file: &&PathBuf| {
-        let name = file.to_string_lossy();
-        name.trim_end().ends_with('|') || name.trim_start().starts_with('|')
-    };
-    match files.iter().find(is_command) {
-        None => Ok(LabelFiles::Listed(files)),
-        Some(command) => {
-            let what = format!(
-                "found the command `{}`, expected the name of a file; commands are not run, read the file that it writes",
-                command.display()
-            );
-            Err(ConfigError::new(stream.path("arkFile"), what))
         }
     }
 }

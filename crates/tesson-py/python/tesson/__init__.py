@@ -17,7 +17,7 @@ from .audio_deserializers import AudioDeserializer
 from .config import resolve_config
 from .deserializers import CBFDeserializer, CTFDeserializer, Deserializer, TFDSDeserializer
 from .errors import ConfigError, DataError, ResumeError, StoreError, TessonError, UsageError
-from .feature_deserializers import HTKFeatureDeserializer
+from .feature_deserializers import HTKFeatureDeserializer, KaldiFeatureDeserializer
 from .image_deserializers import Base64ImageDeserializer, ImageDeserializer
 from .label_deserializers import HTKMLFBinaryDeserializer, HTKMLFDeserializer, KaldiAlignmentDeserializer
 from .minibatch import Layout, Minibatch, MinibatchData
@@ -52,6 +52,7 @@ __all__ = [
     "HTKMLFDeserializer",
     "ImageDeserializer",
     "KaldiAlignmentDeserializer",
+    "KaldiFeatureDeserializer",
     "Layout",
     "Minibatch",
     "MinibatchData",

@@ -1,4 +1,4 @@
-"""Deserializers of speech: features in HTK's parameter files."""
+"""Deserializers of speech: features in HTK's parameter files, and in Kaldi's archives."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Literal
 from .deserializers import Deserializer
 from .errors import ConfigError
 from .keywords import suggests_keywords
-from .paths import AnyPath, optional_text_of, text_of
+from .paths import AnyPath, files_of, optional_text_of
 from .streams import StreamDef, StreamDefs
 
-__all__ = ["HTKFeatureDeserializer"]
+__all__ = ["HTKFeatureDeserializer", "KaldiFeatureDeserializer"]
 
 #: The length of utterances that a definition has by default, as in CNTK: it leaves none out.
 _ANY_LENGTH = 65535
@@ -83,7 +83,7 @@ class HTKFeatureDeserializer(Deserializer):
         self._prefix = prefix_path_in_scp
         self._streams.update(StreamDefs(streams))
         for name, stream in self._streams.items():
-            _check(name, stream)
+            _check(name, stream, "scp", "shape")
 
     @property
     def config(self) -> dict[str, Any]:
@@ -105,10 +105,8 @@ class HTKFeatureDeserializer(Deserializer):
 
     def _section(self, stream: StreamDef) -> dict[str, Any]:
         section: dict[str, Any] = {"dim": stream.dim}
-        if isinstance(stream.scp, Sequence) and not isinstance(stream.scp, (str, bytes)):
-            section["scpFile"] = [text_of(path) for path in stream.scp]
-        elif stream.scp is not None:
-            section["scpFile"] = text_of(stream.scp)
+        if stream.scp is not None:
+            section["scpFile"] = files_of(stream.scp)
         if stream.context is not None:
             section["contextWindow"] = list(stream.context)
         if self._prefix is not None:
@@ -128,6 +126,76 @@ class HTKFeatureDeserializer(Deserializer):
         return f"HTKFeatureDeserializer({', '.join([f'{{{streams}}}', *arguments])})"
 
 
+@suggests_keywords
+class KaldiFeatureDeserializer(Deserializer):
+    """Reads features of speech in Kaldi's archives of matrices, compressed or not, in binary or as text.
+
+    Parameters
+    ----------
+    streams : mapping of str to StreamDef
+        The stream: its ``shape`` is the values in a frame, its ``scp`` the script file or a list of them; ``context`` is the
+        frames before and after each frame; ``defines_mb_size`` makes the stream the one that is counted;
+        ``max_sequence_length`` leaves longer utterances out, where it is not 65535, the default.
+    ark : str or os.PathLike, or a list of them, optional
+        In place of ``scp`` the archive itself; a pattern such as ``"feats.*.ark"``, or a list, for several, in this order.
+    root : str or os.PathLike, optional
+        The folder of relative paths in script files, by default the working directory.
+    chunk_size_in_frames : int, optional
+        Size of a chunk, the unit of randomization. Default 90000.
+    verbosity : int, optional
+        Accepted without effect.
+
+    Examples
+    --------
+    >>> KaldiFeatureDeserializer(StreamDefs(features=StreamDef(shape=40, scp="feats.scp", context=(5, 5)))).config
+    {'type': 'KaldiFeatureDeserializer', \
+'input': {'features': {'dim': 40, 'contextWindow': [5, 5], 'scpFile': 'feats.scp'}}}
+    """
+
+    type = "KaldiFeatureDeserializer"
+
+    def __init__(
+        self,
+        streams: Mapping[str, StreamDef],
+        *,
+        ark: AnyPath | Sequence[AnyPath] | None = None,
+        root: AnyPath | None = None,
+        chunk_size_in_frames: int | None = None,
+        verbosity: int | None = None,
+    ) -> None:
+        super().__init__({
+            "root": optional_text_of(root),
+            "chunk_size_in_frames": chunk_size_in_frames,
+            "verbosity": verbosity,
+        })
+        self._ark = None if ark is None else files_of(ark)
+        self._streams.update(StreamDefs(streams))
+        if len(self._streams) != 1:
+            raise ConfigError(f"streams: found {len(self._streams)} streams, expected one of features", path="streams")
+        for name, stream in self._streams.items():
+            _check(name, stream, *(["shape"] if ark is not None else ["scp", "shape"]))
+
+    def _section(self, stream: StreamDef) -> dict[str, Any]:
+        section: dict[str, Any] = {"dim": stream.dim}
+        if stream.context is not None:
+            section["contextWindow"] = list(stream.context)
+        if stream.scp is not None:
+            section["scpFile"] = files_of(stream.scp)
+        if self._ark is not None:
+            section["arkFile"] = self._ark
+        if stream.defines_mb_size:
+            section["definesMBSize"] = True
+        if stream.max_sequence_length != _ANY_LENGTH:
+            section["maxSequenceSize"] = stream.max_sequence_length
+        return section
+
+    def __repr__(self) -> str:
+        options = {} if self._ark is None else {"ark": self._ark}
+        arguments = [f"{name}={value!r}" for name, value in {**options, **self._options}.items()]
+        streams = ", ".join(f"{name!r}: {_definition(stream)}" for name, stream in self._streams.items())
+        return f"KaldiFeatureDeserializer({', '.join([f'{{{streams}}}', *arguments])})"
+
+
 def _definition(stream: StreamDef) -> str:
     """What would define the stream again; its own ``repr`` leaves out what is of speech alone."""
     names = ("shape", "scp", "context", "broadcast", "defines_mb_size", "max_sequence_length")
@@ -137,12 +205,12 @@ def _definition(stream: StreamDef) -> str:
     return f"StreamDef({', '.join(f'{name}={value!r}' for name, value in given.items())})"
 
 
-def _check(name: str, stream: StreamDef) -> None:
+def _check(name: str, stream: StreamDef, *wanted: str) -> None:
     """Refuses what is missing, and what only streams of other files have."""
-    for attribute in ("scp", "shape"):
+    for attribute in wanted:
         if getattr(stream, attribute) is None:
             path = f"streams.{name}.{attribute}"
-            raise ConfigError(f"{path}: it is missing, a stream of features has `scp` and `shape`", path=path)
+            raise ConfigError(f"{path}: it is missing, a stream of features has `{'` and `'.join(wanted)}`", path=path)
     for attribute, none in (("field", None), ("mlf", None), ("is_sparse", False)):
         if getattr(stream, attribute) != none:
             path = f"streams.{name}.{attribute}"

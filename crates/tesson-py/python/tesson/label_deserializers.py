@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from .deserializers import Deserializer
 from .errors import ConfigError
 from .keywords import suggests_keywords
-from .paths import AnyPath, optional_text_of, text_of
+from .paths import AnyPath, files_of, optional_text_of, text_of
 from .streams import StreamDef, StreamDefs
 
 __all__ = ["HTKMLFBinaryDeserializer", "HTKMLFDeserializer", "KaldiAlignmentDeserializer"]
@@ -199,10 +198,6 @@ class KaldiAlignmentDeserializer(_Labels):
         chunk_size_in_bytes: int | None = None,
         verbosity: int | None = None,
     ) -> None:
-        files: str | list[str]
-        if isinstance(filename, (str, bytes, os.PathLike)):
-            files = text_of(filename)
-        else:
-            files = [text_of(path) for path in filename]
+        files = files_of(filename)
         options = {"chunk_size_in_bytes": chunk_size_in_bytes, "verbosity": verbosity}
         super().__init__(streams, options, {"arkFile": files, "lengthTolerance": length_tolerance})

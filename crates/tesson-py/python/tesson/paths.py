@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from typing import TypeAlias
 
 #: The name of a file or a folder. Bytes are decoded as the system does (``os.fsdecode``).
@@ -17,3 +18,10 @@ def text_of(path: AnyPath) -> str:
 def optional_text_of(path: AnyPath | None) -> str | None:
     """The same of an argument that may be missing."""
     return None if path is None else os.fsdecode(path)
+
+
+def files_of(given: AnyPath | Sequence[AnyPath]) -> str | list[str]:
+    """One file, or a list of them."""
+    if isinstance(given, (str, bytes, os.PathLike)):
+        return text_of(given)
+    return [text_of(path) for path in given]

@@ -21,6 +21,7 @@ from tesson import (
     HTKMLFDeserializer,
     ImageDeserializer,
     KaldiAlignmentDeserializer,
+    KaldiFeatureDeserializer,
     StreamDef,
     StreamDefs,
     TFDSDeserializer,
@@ -221,6 +222,30 @@ def test_a_stream_of_features_lacks_nothing_and_has_nothing_of_others() -> None:
         HTKFeatureDeserializer({"x": StreamDef(shape=3)})
     with pytest.raises(ConfigError, match="streams.x.field: a stream of features has none"):
         HTKFeatureDeserializer({"x": StreamDef("x", shape=3, scp="a")})
+
+
+def test_features_of_kaldi_are_named_by_their_stream_or_by_archives() -> None:
+    stream = StreamDef(shape=40, scp=["a.scp", "b.scp"], context=(5, 3), defines_mb_size=True, max_sequence_length=800)
+    listed = KaldiFeatureDeserializer({"x": stream}, root="r", chunk_size_in_frames=500)
+    assert listed.config == {
+        "type": "KaldiFeatureDeserializer",
+        "root": "r",
+        "chunkSizeInFrames": 500,
+        "input": {
+            "x": {
+                "dim": 40, "contextWindow": [5, 3], "scpFile": ["a.scp", "b.scp"], "definesMBSize": True,
+                "maxSequenceSize": 800,
+            }
+        },
+    }
+    assert eval(repr(listed)).config == listed.config
+    archives = KaldiFeatureDeserializer({"x": StreamDef(shape=40)}, ark=Path("d") / "feats.*.ark")
+    assert archives.config["input"] == {"x": {"dim": 40, "arkFile": "d/feats.*.ark"}}
+    assert eval(repr(archives)).config == archives.config
+    with pytest.raises(ConfigError, match="streams.x.scp: it is missing"):
+        KaldiFeatureDeserializer({"x": StreamDef(shape=40)})
+    with pytest.raises(ConfigError, match="found 2 streams, expected one of features"):
+        KaldiFeatureDeserializer({"x": StreamDef(shape=1), "y": StreamDef(shape=1)}, ark="a")
 
 
 def test_alignments_of_kaldi_are_named_beside_their_stream() -> None:

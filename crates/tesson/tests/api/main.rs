@@ -12,6 +12,7 @@ mod image_maps;
 mod images;
 mod index_cache;
 mod join;
+mod kaldi_features;
 mod label_files;
 mod named_resources;
 mod named_transforms;

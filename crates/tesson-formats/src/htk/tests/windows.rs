@@ -3,8 +3,9 @@
 use proptest::prelude::*;
 use tesson_core::{Draw, Input, InputValues, Output, OutputValues, Scratch, Transform};
 
+use crate::htk::frames::Frames;
 use crate::htk::header::{Header, HeaderRules};
-use crate::htk::window::{Frames, GivenWindow, Window};
+use crate::utterance::window::{GivenWindow, Window};
 
 #[test]
 fn dim_is_that_of_one_frame_or_of_all() {

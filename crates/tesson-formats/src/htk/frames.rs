@@ -1,0 +1,125 @@
+//! Samples made of recordings, which stay in memory as they are in their files. In front of the frames of each stands a byte
+//! that says how values are stored, and, where they are scaled, both vectors that scale them.
+
+use std::ops::Range;
+
+use tesson_core::identity::Identity;
+use tesson_core::{Draw, Input, InputValues, Output, SampleType, Scratch, Transform, UserError};
+
+use super::header::Encoding;
+use crate::utterance::window::{FrameValue, Recorded, Window};
+
+/// Decodes frames of recordings, each with those around it.
+pub(super) struct Frames(pub(super) Window);
+
+impl Transform for Frames {
+    fn name(&self) -> &str {
+        "htk frames"
+    }
+
+    fn identity(&self) -> String {
+        let Window { left, right, values } = self.0;
+        Identity::new("frames", 1).field("values", values).field("left", left).field("right", right).text()
+    }
+
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
+        let len = usize::try_from(self.0.sample_len()).map_err(|_| "samples are too large".to_owned())?;
+        Ok(input.clone().with_values(input.floats()).with_dims([Some(len)]))
+    }
+
+    fn sees_context(&self) -> bool {
+        true
+    }
+
+    fn draws(&self) -> bool {
+        false
+    }
+
+    fn apply(
+        &self,
+        input: Input<'_>,
+        output: Output<'_>,
+        _draw: &mut Draw<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), UserError> {
+        if input.own.is_empty() {
+            // A sequence of a chunk that cannot be read.
+            return Ok(());
+        }
+        let InputValues::Encoded(bytes) = input.values else { return Err("it takes recordings".into()) };
+        let recording = Recording::new(bytes, self.0.values as usize).ok_or("it takes recordings")?;
+        self.0.samples(&recording, input.own, output, scratch)
+    }
+}
+
+/// A recording as it lies in memory.
+struct Recording<'a> {
+    encoding: Encoding,
+    /// The vectors that scale values: the divisor, then what is added.
+    scale: &'a [u8],
+    frames: &'a [u8],
+    values: usize,
+}
+
+impl<'a> Recording<'a> {
+    /// `None` for bytes that are none.
+    fn new(bytes: &'a [u8], values: usize) -> Option<Recording<'a>> {
+        let (&first, rest) = bytes.split_first()?;
+        let encoding = Encoding::of(first)?;
+        let (scale, frames) = rest.split_at_checked(encoding.scale_bytes(values as u32) as usize)?;
+        Some(Recording { encoding, scale, frames, values })
+    }
+
+    /// Appends the values of 16-bit numbers, scaled if the file says how.
+    fn decode_halves<T: FrameValue>(
+        &self,
+        bytes: &[u8],
+        half: fn([u8; 2]) -> i16,
+        word: fn([u8; 4]) -> u32,
+        into: &mut Vec<T>,
+    ) {
+        let halves = bytes.as_chunks::<2>().0.iter().map(|&two| f32::from(half(two)));
+        if !self.encoding.is_scaled() {
+            into.extend(halves.map(T::of_f32));
+            return;
+        }
+        let (divisors, added) = self.scale.split_at(self.scale.len() / 2);
+        let pairs = floats(divisors, word).zip(floats(added, word)).cycle();
+        into.extend(halves.zip(pairs).map(|(x, (a, b))| T::of_f32((x + b) / a)));
+    }
+}
+
+impl Recorded for Recording<'_> {
+    fn n_frames(&self) -> usize {
+        self.frames.len() / self.encoding.frame_bytes(self.values as u32) as usize
+    }
+
+    fn decode<T: FrameValue>(&self, frames: Range<usize>, into: &mut Vec<T>) -> Result<(), UserError> {
+        let frame = self.encoding.frame_bytes(self.values as u32) as usize;
+        let bytes = &self.frames[frames.start * frame..frames.end * frame];
+        match (self.encoding.has_halves(), self.encoding.is_big_endian()) {
+            (false, true) => into.extend(floats(bytes, u32::from_be_bytes).map(T::of_f32)),
+            (false, false) => into.extend(floats(bytes, u32::from_le_bytes).map(T::of_f32)),
+            (true, true) => self.decode_halves(bytes, i16::from_be_bytes, u32::from_be_bytes, into),
+            (true, false) => self.decode_halves(bytes, i16::from_le_bytes, u32::from_le_bytes, into),
+        }
+        Ok(())
+    }
+}
+
+/// Bytes as 32-bit floats.
+fn floats<'a>(
+    bytes: &'a [u8],
+    word: impl Fn([u8; 4]) -> u32 + Copy + 'a,
+) -> impl Iterator<Item = f32> + Clone + 'a {
+    bytes.as_chunks::<4>().0.iter().map(move |&four| f32::from_bits(word(four)))
+}
+
+/// The samples of a recording that repeats its only frame: all there is where a frame has none around it.
+pub(super) fn only_sample(recording: &[u8], window: Window, into: &mut Vec<f32>) {
+    if let Some(recording) = Recording::new(recording, window.values as usize) {
+        (0..window.frames())
+            .try_for_each(|_| recording.decode(0..1, into))
+            .expect("bytes are always numbers");
+    }
+}

@@ -1,0 +1,238 @@
+//! Script files read when a source is opened, and the beginnings of all matrices.
+
+use std::sync::Arc;
+
+use tesson_core::{
+    DataError, DataErrorKind, Decoders, Defects, Deserializer, DeserializerFacts, Error, Fetch, Indexed,
+    Location, Parallelism, RepeatedKeys, ResourceId, Shape, Storage, StreamInfo, StreamMismatch,
+    StreamingDecoder,
+};
+
+use super::FORMAT;
+use super::corpus::KaldiCorpus;
+use super::frames::Rows;
+use super::matrix::{Found, look};
+use super::options::FeatureOptions;
+use super::utterances::{Utterance, Utterances, check_key, read_lists};
+use crate::kaldi::archive::{Archive, ArchiveError};
+use crate::kaldi::fault::KaldiFault;
+use crate::utterance::chunks;
+
+/// The utterances that script files list, or that archives hold.
+pub(super) struct Features {
+    options: FeatureOptions,
+    facts: DeserializerFacts,
+    /// Of script files; those of archives are found when they are indexed.
+    listed: Utterances,
+    /// What is wrong with script files.
+    defects: Vec<DataError>,
+}
+
+/// Utterances that are looked at by one job.
+const AT_ONCE: usize = 256;
+
+/// Bytes of a file that are read for the beginning of a matrix.
+const BEGINNING: u64 = 4 << 10;
+
+impl Features {
+    pub(super) fn new(options: FeatureOptions) -> Features {
+        let shape = Shape::new([options.window.sample_len() as usize]);
+        let stream =
+            StreamInfo::dense(&options.stream, shape, options.element).stored_as(Storage::Recordings);
+        let mut facts =
+            DeserializerFacts::new(FORMAT.name, options.files.clone(), vec![stream], options.identity());
+        facts.defines_size = options.defines_size;
+        facts.smaller_chunks = Some("lower `chunkSizeInFrames`");
+        facts.decoders = Decoders(vec![(0, Arc::new(Rows(options.window)))]);
+        if options.frame_mode {
+            facts.repeated_keys = RepeatedKeys::InTurn;
+        }
+        Features { options, facts, listed: Utterances::default(), defects: Vec::new() }
+    }
+
+    /// The matrices that script files list, each with what is found of it.
+    fn look_at_listed(
+        &self,
+        fetch: &dyn Fetch,
+        parallelism: &dyn Parallelism,
+    ) -> Result<Vec<Result<Found, ArchiveError>>, Error> {
+        let all = &self.listed.all;
+        let job = |job: usize| -> Result<_, Error> {
+            let mut found = Vec::with_capacity(AT_ONCE);
+            let mut last: Option<(ResourceId, Archive<'_>)> = None;
+            for utterance in &all[job * AT_ONCE..all.len().min((job + 1) * AT_ONCE)] {
+                if fetch.cancelled() {
+                    return Err(Error::Cancelled);
+                }
+                found.push(look_at(utterance, fetch, &mut last));
+            }
+            Ok(std::sync::Mutex::new(found))
+        };
+        let mut looked = Vec::with_capacity(all.len());
+        for found in parallelism.map(all.len().div_ceil(AT_ONCE), job) {
+            looked.append(&mut found?.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner));
+        }
+        Ok(looked)
+    }
+
+    /// The utterances of an archive, with what is found of each; and what ended it early.
+    fn go_through(&self, number: usize, fetch: &dyn Fetch) -> Result<Gone, Error> {
+        let resource = ResourceId(number as u32);
+        let mut archive = Archive::new(resource, fetch)?;
+        let mut gone = Gone::default();
+        if archive.size() == 0 {
+            gone.ended = Some((DataErrorKind::EmptyFile, 0));
+        }
+        while !fetch.cancelled() {
+            let found = archive.key().and_then(|key| {
+                let Some(key) = key else { return Ok(None) };
+                let start = archive.at();
+                Ok(Some((key, start, look(&mut archive)?)))
+            });
+            match found {
+                Ok(None) => return Ok(gone),
+                Ok(Some((key, start, found))) => {
+                    gone.utterances.push(&key, Utterance::in_archive(resource, start));
+                    gone.found.push(found);
+                }
+                Err(ArchiveError::Store(e)) => return Err(e),
+                Err(ArchiveError::Fault(kind, offset)) => {
+                    gone.ended = Some((kind, offset));
+                    return Ok(gone);
+                }
+            }
+        }
+        Err(Error::Cancelled)
+    }
+
+    /// All utterances with their matrices looked at; what is wrong with others is reported.
+    fn looked_at(
+        &self,
+        fetch: &dyn Fetch,
+        parallelism: &dyn Parallelism,
+        defects: &mut Defects<'_>,
+    ) -> Result<Utterances, Error> {
+        let (mut all, mut looked) = (self.listed.clone(), Vec::new());
+        if self.options.are_lists {
+            looked = self.look_at_listed(fetch, parallelism)?;
+        } else {
+            for (number, gone) in parallelism
+                .map(self.facts.resources.len(), |i| self.go_through(i, fetch))
+                .into_iter()
+                .enumerate()
+            {
+                let Gone { utterances, found, ended } = gone?;
+                all.append(utterances);
+                looked.extend(found.into_iter().map(Ok));
+                if let Some((kind, offset)) = ended {
+                    let file = self.facts.resources[number].as_path().into();
+                    defects.report(DataError::new(kind, Location { file, offset, line: None }))?;
+                }
+            }
+        }
+        let mut good = Utterances::default();
+        for (i, found) in looked.into_iter().enumerate() {
+            let (key, mut utterance) = (all.key(i), all.all[i].clone());
+            let fault = match found {
+                Ok(found) => check_key(key, self.options.numeric_keys)
+                    .and_then(|()| utterance.take(found, self.options.window.values))
+                    .err()
+                    .map(|fault| (None, fault.into())),
+                Err(ArchiveError::Fault(kind, offset)) => Some((Some(offset), kind)),
+                Err(ArchiveError::Store(Error::Store(e))) => {
+                    Some((None, KaldiFault::Unreadable { what: e.source.to_string() }.into()))
+                }
+                Err(ArchiveError::Store(other)) => return Err(other),
+            };
+            match fault {
+                Some(fault) => defects.report(utterance.error(key, fault, &self.facts))?,
+                None if u64::from(utterance.part.rows) > self.options.max_frames => {}
+                None => good.push(key, utterance),
+            }
+        }
+        let (good, repeated) = good.without_repeated();
+        for (utterance, key) in repeated {
+            let fault = KaldiFault::DuplicateKey { key: String::from_utf8_lossy(&key).into_owned() };
+            defects.report(utterance.error(&key, (None, fault.into()), &self.facts))?;
+        }
+        if good.all.is_empty() {
+            let file = self.facts.resources[0].as_path().into();
+            let at = Location { file, offset: 0, line: None };
+            defects.report(DataError::new(KaldiFault::NothingToRead { found: all.all.len() as u64 }, at))?;
+        }
+        Ok(good)
+    }
+}
+
+/// What is found in an archive.
+#[derive(Default)]
+struct Gone {
+    utterances: Utterances,
+    found: Vec<Found>,
+    /// What ended it before its end, and the byte.
+    ended: Option<(DataErrorKind, u64)>,
+}
+
+/// Looks at the matrix of a listed utterance; `last` is the file of the one before.
+fn look_at<'a>(
+    utterance: &Utterance,
+    fetch: &'a dyn Fetch,
+    last: &mut Option<(ResourceId, Archive<'a>)>,
+) -> Result<Found, ArchiveError> {
+    let archive = match last {
+        Some((file, archive)) if *file == utterance.resource => archive,
+        other => {
+            let archive = Archive::new(utterance.resource, fetch)?.reading(BEGINNING);
+            &mut other.insert((utterance.resource, archive)).1
+        }
+    };
+    if utterance.offset >= archive.size() {
+        return Err(ArchiveError::Fault(KaldiFault::CutOff.into(), archive.size()));
+    }
+    archive.skip_to(utterance.offset);
+    look(archive)
+}
+
+impl Deserializer for Features {
+    fn facts(&self) -> &DeserializerFacts {
+        &self.facts
+    }
+
+    fn prepare(&mut self, fetch: &dyn Fetch) -> Result<(), Error> {
+        if self.options.are_lists {
+            (self.listed, self.defects) = read_lists(&mut self.facts, &self.options, fetch)?;
+        }
+        Ok(())
+    }
+
+    fn index(
+        &self,
+        fetch: &dyn Fetch,
+        parallelism: &dyn Parallelism,
+        defects: &mut Defects<'_>,
+    ) -> Result<Indexed, Error> {
+        self.defects.iter().try_for_each(|defect| defects.report(defect.clone()))?;
+        let utterances = self.looked_at(fetch, parallelism, defects)?;
+        let size = |i: usize| {
+            let Utterance { part, size, .. } = &utterances.all[i];
+            chunks::Size { frames: part.rows, bytes: *size }
+        };
+        let (most, by_frame) = (self.options.chunk_frames, self.options.frame_mode);
+        let (index, chunks) = chunks::cut(utterances.all.len(), size, most, by_frame);
+        let keys = utterances.column(self.options.numeric_keys);
+        let corpus = KaldiCorpus::new(utterances.all, keys, chunks, by_frame);
+        Ok(Indexed { index: Arc::new(index), corpus: Arc::new(corpus) })
+    }
+
+    fn restore(&self, _: &[u8]) -> Option<Indexed> {
+        None
+    }
+
+    fn mismatches(&self, _: &dyn Fetch) -> Result<Vec<StreamMismatch>, Error> {
+        Ok(Vec::new())
+    }
+
+    fn streaming(&self) -> Option<&dyn StreamingDecoder> {
+        None
+    }
+}

@@ -1,0 +1,47 @@
+//! Samples made of matrices: a row with those around it.
+
+use tesson_core::identity::Identity;
+use tesson_core::{Draw, Input, InputValues, Output, SampleType, Scratch, Transform, UserError};
+
+use super::matrix::Matrix;
+use crate::utterance::window::Window;
+
+/// Decodes rows of matrices, each with those around it.
+pub(super) struct Rows(pub(super) Window);
+
+impl Transform for Rows {
+    fn name(&self) -> &str {
+        "kaldi rows"
+    }
+
+    fn identity(&self) -> String {
+        let Window { left, right, values } = self.0;
+        Identity::new("rows", 1).field("values", values).field("left", left).field("right", right).text()
+    }
+
+    fn output(&self, input: &SampleType) -> Result<SampleType, String> {
+        let len = usize::try_from(self.0.sample_len()).map_err(|_| "samples are too large".to_owned())?;
+        Ok(input.clone().with_values(input.floats()).with_dims([Some(len)]))
+    }
+
+    fn sees_context(&self) -> bool {
+        true
+    }
+
+    fn draws(&self) -> bool {
+        false
+    }
+
+    fn apply(
+        &self,
+        input: Input<'_>,
+        output: Output<'_>,
+        _draw: &mut Draw<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), UserError> {
+        let InputValues::Encoded(bytes) = input.values else { return Err("it takes recordings".into()) };
+        let matrix = Matrix::new(bytes, self.0.values as usize);
+        let matrix = matrix.ok_or("the matrix is another one than when the source was opened")?;
+        self.0.samples(&matrix, input.own, output, scratch)
+    }
+}

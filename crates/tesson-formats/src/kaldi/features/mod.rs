@@ -1,0 +1,35 @@
+//! Features: archives of matrices, and script files that list them.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `options` | the options, resolved |
+//! | `script` | lines of script files |
+//! | `matrix` | matrices in an archive and in memory, and their values |
+//! | `frames` | samples made of matrices |
+//! | `utterances` | what script files and archives list, and what is wrong with it |
+//! | `deserializer` | script files read when a source is opened, and the beginnings of all matrices |
+//! | `corpus` | matrices read when minibatches need them |
+
+mod corpus;
+mod deserializer;
+mod frames;
+mod matrix;
+mod options;
+mod script;
+mod utterances;
+
+use tesson_core::{ConfigError, Deserializer, Format, KeyType, Options, ReaderDefaults};
+
+/// The registry's entry.
+pub(crate) static FORMAT: Format = Format::new(
+    "KaldiFeatureDeserializer",
+    "Features of speech: Kaldi's archives of matrices, and script files that list them.",
+    &options::OPTIONS,
+    open,
+)
+.with_describe(options::describe)
+.with_keys(KeyType::Text);
+
+fn open(options: &Options<'_>, defaults: &ReaderDefaults) -> Result<Box<dyn Deserializer>, ConfigError> {
+    Ok(Box::new(deserializer::Features::new(options::FeatureOptions::new(options, defaults)?)))
+}

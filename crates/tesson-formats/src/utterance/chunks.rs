@@ -1,0 +1,78 @@
+//! Chunks of utterances, and which of their frames are wanted.
+
+use std::ops::Range;
+
+use tesson_core::{CompactLengths, Index, SequenceSelection};
+
+/// What each utterance adds to a chunk.
+pub(crate) struct Size {
+    pub(crate) frames: u32,
+    pub(crate) bytes: u64,
+}
+
+/// Cuts chunks of utterances, each as soon as it has more frames than it should (spec of speech, §5.2): the index, and the
+/// number of each chunk's first utterance, and of all. Each frame is a sequence, or each utterance.
+pub(crate) fn cut(
+    n: usize,
+    size: impl Fn(usize) -> Size,
+    most_frames: u64,
+    by_frame: bool,
+) -> (Index, Vec<u32>) {
+    let (mut index, mut chunks) = (Index::new(), vec![0]);
+    let (mut lengths, mut frames, mut bytes) = (Vec::new(), 0, 0);
+    for i in 0..n {
+        let of = size(i);
+        frames += u64::from(of.frames);
+        bytes += of.bytes;
+        lengths.push(of.frames);
+        if frames <= most_frames && i + 1 < n {
+            continue;
+        }
+        index.push(
+            match by_frame {
+                true => CompactLengths::constant(1, frames as u32),
+                false => CompactLengths::new(&lengths),
+            },
+            bytes,
+        );
+        chunks.push(i as u32 + 1);
+        lengths.clear();
+        (frames, bytes) = (0, 0);
+    }
+    index.seal();
+    (index, chunks)
+}
+
+/// Calls `each` with the utterance and the frame of it that each selected sequence of a chunk is, where frames are sequences:
+/// those of the utterances from `first` on, which have so many `frames`.
+pub(crate) fn each_frame(
+    first: usize,
+    frames: impl Fn(usize) -> u32,
+    wanted: SequenceSelection<'_>,
+    mut each: impl FnMut(usize, u32),
+) {
+    let (mut utterance, mut before) = (first, 0);
+    let mut take = |sequence: u32| {
+        while sequence - before >= frames(utterance) {
+            before += frames(utterance);
+            utterance += 1;
+        }
+        each(utterance, sequence - before);
+    };
+    match wanted {
+        SequenceSelection::Range(range) => range.for_each(&mut take),
+        SequenceSelection::List(list) => list.iter().for_each(|&i| take(i)),
+    }
+}
+
+/// The utterances that selected sequences of a chunk are, where utterances are sequences.
+pub(crate) fn each_utterance(
+    utterances: Range<usize>,
+    wanted: SequenceSelection<'_>,
+    mut each: impl FnMut(usize),
+) {
+    match wanted {
+        SequenceSelection::Range(range) => range.for_each(|i| each(utterances.start + i as usize)),
+        SequenceSelection::List(list) => list.iter().for_each(|&i| each(utterances.start + i as usize)),
+    }
+}

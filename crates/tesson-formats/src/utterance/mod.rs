@@ -1,0 +1,9 @@
+//! What formats of speech have in common, whose sequences are utterances or the frames of utterances.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `window` | frames on either side of a frame: how many, and samples made of them |
+//! | `chunks` | chunks of utterances, and which of their frames are wanted |
+
+pub(crate) mod chunks;
+pub(crate) mod window;
