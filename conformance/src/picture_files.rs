@@ -37,7 +37,7 @@ pub fn imdecode(bytes: &[u8]) {
         ("grayscale", flag(1)),
         ("truncated", flag(2)),
         ("exifOrientation", Value::Text(exif.into())),
-        ("jpegScale", Value::Whole(1 << (choice >> 3 & 3))),
+        ("jpegScaledDecode", Value::Whole([0, 4, 8, 16][usize::from(choice >> 3 & 3)])),
         ("maxPixels", Value::Whole(MOST_PIXELS as i128)),
     ]);
     let decoder = transform("Decode", options, &[]).expect("the options are right");

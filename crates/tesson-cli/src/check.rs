@@ -25,6 +25,7 @@ pub(crate) fn run(args: &CheckArgs, extensions: &dyn Extensions, out: &mut Outpu
             "faults": checked.faults,
             "fatal": checked.fatal,
             "notes": checked.notes,
+            "remarks": checked.remarks,
         });
         out.json(&summary)?;
     } else {
@@ -60,6 +61,7 @@ fn sentence(checked: &Checked) -> String {
     let some = |n: u64, text: String| if n == 0 { String::new() } else { format!(", {text}") };
     let left_out = format!("{} left out", count(checked.left_out));
     let notes = some(checked.left_out, left_out) + &some(checked.notes, counted(checked.notes, "note"));
+    let notes = notes + &some(checked.remarks, counted(checked.remarks, "remark"));
     if checked.faults == 0 {
         return format!("{sequences}, no faults{notes}");
     }

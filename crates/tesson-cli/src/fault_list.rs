@@ -45,6 +45,7 @@ pub(crate) fn show(error: &DataError, severity: Severity, out: &mut Output) -> s
         return out.json(&json(error, severity));
     }
     let note = match severity {
+        Severity::Remark => " (a remark: it is no mistake)",
         Severity::Note => " (a note: it is read all the same)",
         Severity::Fault => "",
         Severity::Fatal => " (fatal: no `maxErrors` forgives it)",
@@ -56,5 +57,6 @@ fn json(error: &DataError, severity: Severity) -> serde_json::Value {
     let mut facts = fault_facts(error);
     facts.insert("fatal".into(), (severity == Severity::Fatal).into());
     facts.insert("note".into(), (severity == Severity::Note).into());
+    facts.insert("remark".into(), (severity == Severity::Remark).into());
     facts.into()
 }

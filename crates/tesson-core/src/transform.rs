@@ -108,6 +108,12 @@ pub trait Transform: Send + Sync {
         true
     }
 
+    /// What a check tells of an encoded sample although it can be decoded, such as what its decoder leaves out: each a clause
+    /// that says `it`, the same for all samples that it is true of.
+    fn remarks(&self, _input: &Input<'_>) -> Vec<&'static str> {
+        Vec::new()
+    }
+
     /// Whether sparse samples may be sparse when they are transformed.
     fn takes_sparse(&self) -> bool {
         false

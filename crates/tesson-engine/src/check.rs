@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use tesson_core::{
     Chunk, DataError, DataErrorKind, Error, Indexed, Keys, Location, Parallelism, ResourceId, Scratch,
-    SequenceSelection, StreamInfo,
+    SequenceSelection, Shape, StreamInfo,
 };
 use tesson_plan::{BatchSlot, KeyColumns, Planned, repeated_keys};
 
@@ -20,6 +20,8 @@ use crate::transform::{ChainMemory, Transforms};
 /// How bad something is that a check has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Severity {
+    /// Worth knowing, and no mistake: how a sample is decoded.
+    Remark,
     /// Out of the ordinary, but it is read all the same.
     Note,
     /// A fault, which `maxErrors` may forgive.
@@ -40,6 +42,8 @@ pub struct Checked {
     pub fatal: u64,
     /// Notes: what is read although it is out of the ordinary.
     pub notes: u64,
+    /// Samples of which something is worth knowing, although it is no mistake.
+    pub remarks: u64,
     /// Sequences that would be left out.
     pub left_out: u64,
 }
@@ -63,20 +67,31 @@ struct WorkerScratch {
     chains: ChainMemory,
 }
 
+/// What is found of the samples of a block that it keeps encoded.
+#[derive(Default)]
+struct EncodedSamples {
+    /// Those that cannot be decoded.
+    undecodable: Vec<Charge>,
+    remarks: Vec<DataError>,
+    /// The first one of each stream of open shapes, and those whose shape differs from that of the one before.
+    shapes: Vec<(usize, Shape, DataError)>,
+}
+
 impl Subject<'_> {
-    /// Decodes a block, and the samples that the block keeps encoded: those that cannot be decoded are the result.
-    fn decode(&self, block: u32, worker: &mut WorkerScratch, pools: &Pools) -> Result<Vec<Charge>, Error> {
+    /// Decodes a block, and the samples that the block keeps encoded, of which it tells what is found.
+    fn decode(&self, block: u32, worker: &mut WorkerScratch, pools: &Pools) -> Result<EncodedSamples, Error> {
         let WorkerScratch { scratch, chunk, chains } = worker;
         let (number, range) = self.table.place(block);
         let first = range.start;
         let wanted = SequenceSelection::Range(range);
         self.indexed.corpus.load(number, wanted, self.resources, scratch, chunk)?;
         if !self.transforms.has_stored() {
-            return Ok(Vec::new());
+            return Ok(EncodedSamples::default());
         }
         let source = Source { chunk, rows: None, line_base: 0 };
         let mut batches = self.transforms.stored_batches(0, pools);
-        let decode = |row: u32| {
+        let mut found = EncodedSamples::default();
+        for row in (0..chunk.n_sequences).filter(|&row| !chunk.is_left_out(row)) {
             batches.clear();
             let planned = Planned { chunk: number, sequence: first + row };
             let slot = BatchSlot { number: 0, planned, sweep: 0 };
@@ -85,11 +100,23 @@ impl Subject<'_> {
                 self.transforms.append_stored((item, slot), &source, self.resources, &mut batches, chains);
             match decoded {
                 // What comes after decoding fails in every sweep, whatever is forgiven.
-                Err(Error::Data(error)) => Some(Ok(Charge { error, fatal: true })),
-                other => other.transpose(),
+                Err(Error::Data(error)) => found.undecodable.push(Charge { error, fatal: true }),
+                other => found.undecodable.extend(other?),
             }
-        };
-        (0..chunk.n_sequences).filter(|&row| !chunk.is_left_out(row)).filter_map(decode).collect()
+            found.remarks.extend(self.transforms.remarks((item, slot), &source, self.resources));
+            for (stream, shape) in batches.open_shapes() {
+                let last = found.shapes.iter().rev().find(|(of, ..)| *of == stream);
+                if last.is_none_or(|(_, last, _)| last.dims() != shape) {
+                    let shape = Shape::new(shape);
+                    let (found_shape, first) = (shape.to_string(), String::new());
+                    let kind = DataErrorKind::MixedShapes { found: found_shape, first };
+                    let error =
+                        self.transforms.at_sample(kind, stream, (item, slot), &source, self.resources);
+                    found.shapes.push((stream, shape, error));
+                }
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -102,6 +129,7 @@ pub(crate) fn check(
     let mut seen = Checked::default();
     let mut last_damage = None;
     let (mut short, mut keys) = (ShortSamples::default(), SeenKeys::new(indexed, resources));
+    let (mut remarks, mut shapes) = (Remarks::default(), FirstShapes::default());
     let pools = Pools::new(streams.len(), memory_limit);
     let worker = || {
         let scratch = Scratch { notes: true, room: decode_room(memory_limit), ..Scratch::default() };
@@ -114,17 +142,19 @@ pub(crate) fn check(
         if blocks.is_empty() {
             short.list(each);
             seen.notes += keys.list(each);
+            remarks.list(each);
             return Ok(seen);
         }
-        let results: Vec<Mutex<Result<Vec<Charge>, Error>>> =
-            blocks.iter().map(|_| Mutex::new(Ok(Vec::new()))).collect();
+        let results: Vec<Mutex<Result<EncodedSamples, Error>>> =
+            blocks.iter().map(|_| Mutex::new(Ok(EncodedSamples::default()))).collect();
         Threads { n: threads, memory: u64::MAX }.run(blocks.len(), &|i| {
             let mut worker = workers[i].lock().unwrap_or_else(PoisonError::into_inner);
             let decoded = subject.decode(blocks[i], &mut worker, &pools);
             *results[i].lock().unwrap_or_else(PoisonError::into_inner) = decoded;
         });
         for ((worker, result), &block) in workers.iter_mut().zip(results).zip(&blocks) {
-            let undecodable = result.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+            let encoded = result.into_inner().unwrap_or_else(PoisonError::into_inner)?;
+            let undecodable = encoded.undecodable;
             let chunk = &worker.get_mut().unwrap_or_else(PoisonError::into_inner).chunk;
             let source = Source { chunk, rows: None, line_base: 0 };
             for damage in &chunk.damaged {
@@ -149,6 +179,11 @@ pub(crate) fn check(
                 if !short.add(&error) {
                     each(&error, Severity::Note);
                 }
+            }
+            seen.remarks += encoded.remarks.len() as u64;
+            encoded.remarks.into_iter().for_each(|remark| remarks.add(remark));
+            for (stream, shape, error) in encoded.shapes {
+                seen.notes += shapes.add(stream, shape, error, each);
             }
             let (number, range) = table.place(block);
             seen.notes += keys.add(number, range.start, chunk, each);
@@ -181,6 +216,48 @@ impl ShortSamples {
             let error = DataError::new(kind, first.at().clone()).within(stream, first.key().cloned());
             each(&error, Severity::Note);
         }
+    }
+}
+
+/// Remarks: what is true of many samples is told once, with their number.
+#[derive(Default)]
+struct Remarks(BTreeMap<(Option<String>, String), (DataError, u64)>);
+
+impl Remarks {
+    fn add(&mut self, error: DataError) {
+        let DataErrorKind::Remark { what, .. } = error.kind() else { return };
+        let same = (error.stream().map(str::to_string), what.clone());
+        self.0.entry(same).or_insert((error, 0)).1 += 1;
+    }
+
+    fn list(self, each: &mut dyn FnMut(&DataError, Severity)) {
+        for ((_, what), (first, samples)) in self.0 {
+            each(&first.with_kind(DataErrorKind::Remark { what, samples }), Severity::Remark);
+        }
+    }
+}
+
+/// The shapes of the first samples of streams whose transforms leave shapes open.
+#[derive(Default)]
+struct FirstShapes(BTreeMap<usize, (Shape, bool)>);
+
+impl FirstShapes {
+    /// Tells of the first sample of a stream that has another shape than its first one; returns how many it tells of.
+    fn add(
+        &mut self,
+        stream: usize,
+        shape: Shape,
+        error: DataError,
+        each: &mut dyn FnMut(&DataError, Severity),
+    ) -> u64 {
+        let (first, is_told) = self.0.entry(stream).or_insert_with(|| (shape.clone(), false));
+        if *is_told || *first == shape {
+            return 0;
+        }
+        *is_told = true;
+        let kind = DataErrorKind::MixedShapes { found: shape.to_string(), first: first.to_string() };
+        each(&error.with_kind(kind), Severity::Note);
+        1
     }
 }
 

@@ -8,9 +8,10 @@ use tesson_core::{
     UserError, Value, ValueType, Words,
 };
 
-use crate::decode::Scale;
+use crate::imdecode::remarks::remarks;
 use crate::imdecode::{Color, ImdecodeOptions, imdecode};
 use crate::jpeg_decoding::note_jpeg;
+use crate::options::pair;
 
 pub(crate) static FORMAT: TransformFormat = TransformFormat {
     name: "Decode",
@@ -61,10 +62,10 @@ static OPTIONS: OptionTable = OptionTable(&[
         "Whether a JPEG that was cut off is decoded as far as it goes; otherwise it is a fault.",
     ),
     OptionSpec::with_default(
-        "jpegScale",
-        OptionKind::Whole,
-        "1",
-        "JPEGs are decoded to 1, 1/2, 1/4 or 1/8 of their size: 1, 2, 4 or 8; the pixels are others than those of a `Scale`.",
+        "jpegScaledDecode",
+        OptionKind::Numbers,
+        "0",
+        "A width and a height, such as those of a `Scale` that follows: JPEGs are decoded to 1/2, 1/4 or 1/8 of their size where that is not below them, which is faster and gives other pixels; 0 decodes all of them whole.",
     ),
 ]);
 
@@ -76,12 +77,28 @@ fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
         ("exifOrientation", Value::Text(options.text("exifOrientation")?)),
         ("maxPixels", Value::Whole(decoder.options.max_pixels.into())),
         ("truncated", Value::Bool(decoder.options.accept_truncated)),
-        ("jpegScale", Value::Whole(decoder.options.jpeg_scale.denominator() as i128)),
+        ("jpegScaledDecode", scaled_decode(decoder.options.jpeg_at_least)),
     ]))
 }
 
 fn open(options: &Options<'_>, _: &ReadFile<'_>) -> Result<Arc<dyn Transform>, Error> {
     Ok(Arc::new(Decoder::new(options)?))
+}
+
+/// The height and width that JPEGs decoded to less than their size have at least.
+fn jpeg_at_least(options: &Options<'_>) -> Result<Option<(usize, usize)>, ConfigError> {
+    let given = pair(options, "jpegScaledDecode")?;
+    let [width, height] = given.map(|n| n as usize);
+    if given != [width, height].map(|n| n as f64) {
+        let what = format!("found `{}:{}`, expected a width and a height in pixels", given[0], given[1]);
+        return Err(ConfigError::new(options.path("jpegScaledDecode"), what));
+    }
+    Ok((width > 0 || height > 0).then_some((height, width)))
+}
+
+fn scaled_decode(at_least: Option<(usize, usize)>) -> Value {
+    let (height, width) = at_least.unwrap_or_default();
+    Value::List([width, height].map(|n| Value::Whole(n as i128)).to_vec())
 }
 
 struct Decoder {
@@ -95,15 +112,22 @@ impl Decoder {
             true => Color::Gray,
             false => options.word("channelOrder", &ORDERS)?,
         };
-        let scale = options.whole("jpegScale")?;
-        let jpeg_scale = Scale::one_to(scale).ok_or_else(|| {
-            ConfigError::new(options.path("jpegScale"), format!("found {scale}, expected 1, 2, 4 or 8"))
-        })?;
         let mut decoding = ImdecodeOptions::new(color);
         decoding.max_pixels = options.whole("maxPixels")?;
         decoding.accept_truncated = options.bool("truncated")?;
-        decoding.jpeg_scale = jpeg_scale;
+        decoding.jpeg_at_least = jpeg_at_least(options)?;
         Ok(Decoder { options: decoding, orientation: options.word("exifOrientation", &ORIENTATIONS)? })
+    }
+}
+
+impl Decoder {
+    /// Whether a JPEG is turned as its EXIF data say.
+    fn is_turned(&self, input: &Input<'_>) -> bool {
+        match self.orientation {
+            Orientation::Auto => !input.embedded,
+            Orientation::Apply => true,
+            Orientation::Ignore => false,
+        }
     }
 }
 
@@ -113,7 +137,7 @@ impl Transform for Decoder {
     }
 
     fn identity(&self) -> String {
-        let ImdecodeOptions { color, max_pixels, accept_truncated, jpeg_scale, .. } = self.options;
+        let ImdecodeOptions { color, max_pixels, accept_truncated, jpeg_at_least, .. } = self.options;
         let color = match color {
             Color::Gray => "gray",
             Color::Bgr => "bgr",
@@ -124,8 +148,10 @@ impl Transform for Decoder {
             Orientation::Apply => "apply",
             Orientation::Ignore => "ignore",
         };
-        let scale = jpeg_scale.denominator();
-        format!("1 {color} exif {orientation} pixels {max_pixels} truncated {accept_truncated} scale {scale}")
+        let (height, width) = jpeg_at_least.unwrap_or_default();
+        format!(
+            "1 {color} exif {orientation} pixels {max_pixels} truncated {accept_truncated} scaled {width}x{height}"
+        )
     }
 
     fn output(&self, input: &SampleType) -> Result<SampleType, String> {
@@ -137,6 +163,13 @@ impl Transform for Decoder {
         }
     }
 
+    fn remarks(&self, input: &Input<'_>) -> Vec<&'static str> {
+        match input.values {
+            InputValues::Encoded(file) => remarks(file, self.is_turned(input)),
+            _ => Vec::new(),
+        }
+    }
+
     fn apply(
         &self,
         input: Input<'_>,
@@ -144,13 +177,9 @@ impl Transform for Decoder {
         _: &mut Draw<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), UserError> {
+        let apply_orientation = self.is_turned(&input);
         let (InputValues::Encoded(file), OutputValues::U8(out)) = (input.values, &mut output.values) else {
             return Err("it takes encoded bytes".into());
-        };
-        let apply_orientation = match self.orientation {
-            Orientation::Auto => !input.embedded,
-            Orientation::Apply => true,
-            Orientation::Ignore => false,
         };
         note_jpeg(file, &mut scratch.warnings);
         let options = ImdecodeOptions { apply_orientation, ..self.options };

@@ -43,9 +43,9 @@ static OPTIONS: OptionTable = OptionTable(&[
     OptionSpec::with_default("interpolations", INTERPOLATIONS.kind(), "linear", "How pixels are worked out."),
     OptionSpec::with_default(
         "padValue",
-        OptionKind::Integer,
+        OptionKind::Numbers,
         "-1",
-        "What padding consists of: a value for all channels, or the edge repeated (-1).",
+        "What padding consists of: a value for all channels, or one of each, or the edge repeated (-1).",
     ),
 ]);
 
@@ -64,16 +64,35 @@ fn size(options: &Options<'_>) -> Result<[usize; 3], ConfigError> {
     Ok(size)
 }
 
-fn mode(options: &Options<'_>) -> Result<ScaleMode, ConfigError> {
-    let pad = options.integer("padValue")?;
-    if pad < -1 {
-        let what = format!("found `{pad}`, expected -1 or a value from 0");
-        return Err(ConfigError::new(options.path("padValue"), what));
+/// What padding consists of; `None` for the edge.
+fn padding(options: &Options<'_>, channels: usize) -> Result<Option<[u8; 4]>, ConfigError> {
+    let given = options.numbers("padValue")?;
+    let is_value = |value: &f64| *value >= 0.0 && value.fract() == 0.0;
+    // Values are of 8 bits; the conversion keeps larger ones at 255, as the reference does.
+    match given[..] {
+        [-1.0] => return Ok(None),
+        [value] if is_value(&value) => return Ok(Some([value as u8; 4])),
+        _ if given.len() == channels && channels <= 4 && given.iter().all(is_value) => {}
+        _ => {
+            let found: Vec<String> = given.iter().map(f64::to_string).collect();
+            let what = format!(
+                "found `{}`, expected -1, a whole number from 0, or one of each channel (`channels` = {channels})",
+                found.join(":")
+            );
+            return Err(ConfigError::new(options.path("padValue"), what));
+        }
     }
+    let mut pixel = [0; 4];
+    pixel.iter_mut().zip(given).for_each(|(to, value)| *to = value as u8);
+    Ok(Some(pixel))
+}
+
+fn mode(options: &Options<'_>, channels: usize) -> Result<ScaleMode, ConfigError> {
+    let padding = padding(options, channels)?;
     match options.text("scaleMode")?.as_str() {
         "fill" => Ok(ScaleMode::Fill),
         "crop" => Ok(ScaleMode::Crop),
-        "pad" => Ok(ScaleMode::Pad(u32::try_from(pad).ok())),
+        "pad" => Ok(ScaleMode::Pad(padding)),
         other => {
             let what = format!("found `{other}`, expected `fill`, `crop` or `pad` in lower case");
             Err(ConfigError::new(options.path("scaleMode"), what))
@@ -83,7 +102,7 @@ fn mode(options: &Options<'_>) -> Result<ScaleMode, ConfigError> {
 
 pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep, Error> {
     let [width, height, channels] = size(options)?;
-    let (mode, interpolation) = (mode(options)?, options.word("interpolations", &INTERPOLATIONS)?);
+    let (mode, interpolation) = (mode(options, channels)?, options.word("interpolations", &INTERPOLATIONS)?);
     let scale = Scale::new([width, height], channels, mode, interpolation);
     let scale = scale.map_err(|fault| refused(options, "width", &fault))?;
     let identity = Identity::new("scale", 1).word(format_args!("{width}x{height}x{channels}")).word(
@@ -98,20 +117,23 @@ pub(crate) fn step(options: &Options<'_>, _: &ReadFile<'_>) -> Result<NamedStep,
         ScaleMode::Fill => identity.word("fill"),
         ScaleMode::Crop => identity.word("crop"),
         ScaleMode::Pad(None) => identity.word("pad edge"),
-        ScaleMode::Pad(Some(value)) => identity.field("pad", value),
+        ScaleMode::Pad(Some(pixel)) => identity.field("pad", format_args!("{pixel:?}")),
     };
     Ok(NamedStep { step: Step::Scale(scale), identity })
 }
 
 fn describe(options: &Options<'_>) -> Result<Section, ConfigError> {
-    mode(options)?;
-    let [width, height, channels] = size(options)?.map(|n| Value::Whole(n as i128));
+    let size = size(options)?;
+    mode(options, size[2])?;
+    let [width, height, channels] = size.map(|n| Value::Whole(n as i128));
+    let padding = options.numbers("padValue")?.into_iter().map(|value| Value::Whole(value as i128));
+    let padding: Vec<Value> = padding.collect();
     Ok(Section::from_iter([
         ("width", width),
         ("height", height),
         ("channels", channels),
         ("scaleMode", Value::Text(options.text("scaleMode")?)),
         ("interpolations", Value::Text(options.text("interpolations")?)),
-        ("padValue", Value::Whole(options.integer("padValue")?.into())),
+        ("padValue", if let [one] = &padding[..] { one.clone() } else { Value::List(padding) }),
     ]))
 }

@@ -64,6 +64,17 @@ crate::error_kinds! {
                 scale all to one shape, or set `ragged` of the stream"
             => "Add a `Scale` of fixed width and height to the stream's transforms, or set `ragged = true` of it, where each sample \
                 is to have a shape of its own.",
+        /// Samples of a stream have different shapes, and its transforms do not bring them to one. A note: it is an error where
+        /// they come into one minibatch.
+        MixedShapes { found: String = "480x640x3".into(), first: String = "375x500x3".into() }
+            = "data.mixed-shapes": "the sample has the shape {found}, the first one of the stream {first}; a minibatch of \
+                both is an error"
+            => "Add a `Scale` of fixed width and height to the stream's transforms, or set `ragged = true` of it, where each sample \
+                is to have a shape of its own.",
+        /// Something about a sample is worth knowing, although it is no fault. A remark.
+        Remark { what: String = "it is a JPEG in CMYK".into(), samples: u64 = 12 }
+            = "data.remark": ("{what}{}", in_all(*samples))
+            => "Nothing has to be done.",
         /// The data has more faults than the fault budget forgives. Without a budget the error has the code of the fault.
         BudgetSpent {
             last: Box<DataErrorKind> = Box::new(DataErrorKind::IndexOutOfRange { index: "5".into(), dim: 5 }),
@@ -173,6 +184,14 @@ impl<T: FormatFaults> AnyFault for T {
 
     fn equals(&self, other: &dyn AnyFault) -> bool {
         (other as &dyn Any).downcast_ref::<T>() == Some(self)
+    }
+}
+
+/// How many samples a note stands for, unless it is one.
+fn in_all(samples: u64) -> String {
+    match samples {
+        1 => String::new(),
+        n => format!(" ({n} samples in all)"),
     }
 }
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use tesson_core::{
-    Data, DataError, Error, FrameColumn, InputValues, Key, Location, Origin, Shape, Storage, StreamInfo,
-    Values,
+    Data, DataError, DataErrorKind, Error, FrameColumn, Input, InputValues, Key, Location, Origin, Shape,
+    Storage, StreamInfo, Values,
 };
 use tesson_plan::BatchSlot;
 
@@ -83,6 +83,14 @@ impl StoredBatches {
     /// Bytes of the samples so far.
     pub(crate) fn bytes(&self) -> usize {
         self.streams.iter().map(|batch| batch.values.bytes()).sum()
+    }
+
+    /// The shapes of streams whose samples have one that transforms leave open, each with the stream's number.
+    pub(crate) fn open_shapes(&self) -> impl Iterator<Item = (usize, &[usize])> {
+        self.streams.iter().filter_map(|batch| match &batch.shapes {
+            SampleShapes::Same(Some(shape)) => Some((batch.stream, shape.as_slice())),
+            _ => None,
+        })
     }
 
     /// Forgets all sequences.
@@ -260,8 +268,19 @@ impl Transforms {
         source: &Source<'_>,
         resources: &Resources,
     ) -> Result<DataError, Error> {
-        let chain = &self.chains[stream];
-        let kind = chain.error_kind(failure.cause)?;
+        let kind = self.chains[stream].error_kind(failure.cause)?;
+        Ok(self.located(kind, stream, (origin, place, key), source, resources))
+    }
+
+    /// What is wrong with a sample, with the place that it comes from.
+    fn located(
+        &self,
+        kind: DataErrorKind,
+        stream: usize,
+        (origin, place, key): (Option<Origin>, BatchSlot, Key),
+        source: &Source<'_>,
+        resources: &Resources,
+    ) -> DataError {
         let located = origin.and_then(|origin| Some((origin, resources.path(origin.resource)?)));
         let error = match located {
             Some((Origin { resource, offset, line, .. }, file)) => {
@@ -270,7 +289,53 @@ impl Transforms {
             }
             None => DataError::in_chunk(kind, self.deserializer, place.planned.chunk),
         };
-        Ok(error.within(Some(chain.stored.name.clone()), Some(key)))
+        error.within(Some(self.chains[stream].stored.name.clone()), Some(key))
+    }
+
+    /// What is worth knowing of the encoded samples of a sequence, although they can be decoded. Copies say nothing more.
+    pub(crate) fn remarks(
+        &self,
+        (item, place): (Item, BatchSlot),
+        source: &Source<'_>,
+        resources: &Resources,
+    ) -> Vec<DataError> {
+        let row = item.row as usize;
+        let mut found = Vec::new();
+        if source.chunk.copy(row) > 0 {
+            return found;
+        }
+        for (stream, chain) in self.chains.iter().enumerate() {
+            let column = source.chunk.streams.get(stream);
+            let (Some(column), Some(decoder)) = (column, chain.steps.first()) else { continue };
+            let Data::Encoded(encoded) = &column.data else { continue };
+            for sample in column.samples.range(row) {
+                let origin = encoded.origin(sample);
+                let input = Input::new(InputValues::Encoded(encoded.get(sample)), &[]);
+                for remark in decoder.transform.remarks(&input.with_embedded(origin.embedded)) {
+                    let kind = DataErrorKind::Remark { what: remark.into(), samples: 1 };
+                    let at = (Some(origin), place, fault::key(item.row, source));
+                    found.push(self.located(kind, stream, at, source, resources));
+                }
+            }
+        }
+        found
+    }
+
+    /// An error of this kind at the first sample of a sequence.
+    pub(crate) fn at_sample(
+        &self,
+        kind: DataErrorKind,
+        stream: usize,
+        (item, place): (Item, BatchSlot),
+        source: &Source<'_>,
+        resources: &Resources,
+    ) -> DataError {
+        let column = &source.chunk.streams[stream];
+        let origin = match &column.data {
+            Data::Encoded(encoded) => Some(encoded.origin(column.samples.range(item.row as usize).start)),
+            _ => None,
+        };
+        self.located(kind, stream, (origin, place, fault::key(item.row, source)), source, resources)
     }
 }
 

@@ -6,8 +6,8 @@ use tesson_core::{
 
 use crate::options::VERBOSITY;
 use crate::pictures::{
-    self, EXIF_ORIENTATION, FILE, GRAYSCALE, LabelStream, MAX_PIXELS, MULTI_VIEW_CROP, ON_CORRUPT_IMAGE,
-    PictureOptions, STREAMS,
+    self, CHANNEL_ORDER, EXIF_ORIENTATION, FILE, GRAYSCALE, JPEG_SCALED_DECODE, LabelStream, MAX_PIXELS,
+    MULTI_VIEW_CROP, ON_CORRUPT_IMAGE, PictureOptions, STREAMS,
 };
 
 /// The options of the deserializer.
@@ -15,9 +15,11 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     FILE,
     STREAMS,
     GRAYSCALE,
+    CHANNEL_ORDER,
     MULTI_VIEW_CROP,
     ON_CORRUPT_IMAGE,
     EXIF_ORIENTATION,
+    JPEG_SCALED_DECODE,
     MAX_PIXELS,
     OptionSpec::with_default(
         "maxErrors",

@@ -10,7 +10,8 @@ use tesson_core::{
 
 use crate::options::VERBOSITY;
 use crate::pictures::{
-    self, EXIF_ORIENTATION, GRAYSCALE, MAX_PIXELS, MULTI_VIEW_CROP, ON_CORRUPT_IMAGE, PictureOptions, STREAMS,
+    self, CHANNEL_ORDER, EXIF_ORIENTATION, GRAYSCALE, JPEG_SCALED_DECODE, MAX_PIXELS, MULTI_VIEW_CROP,
+    ON_CORRUPT_IMAGE, PictureOptions, STREAMS,
 };
 
 /// The options of the deserializer.
@@ -40,6 +41,7 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     ),
     STREAMS,
     GRAYSCALE,
+    CHANNEL_ORDER,
     MULTI_VIEW_CROP,
     OptionSpec::optional(
         "root",
@@ -65,6 +67,7 @@ pub(crate) static OPTIONS: OptionTable = OptionTable(&[
     ),
     ON_CORRUPT_IMAGE,
     EXIF_ORIENTATION,
+    JPEG_SCALED_DECODE,
     MAX_PIXELS,
     VERBOSITY,
 ]);

@@ -60,6 +60,20 @@ pub(crate) const MULTI_VIEW_CROP: OptionSpec = OptionSpec::optional(
     "Whether every picture becomes ten sequences, the views of a `MultiView10` crop; by default where there is such a crop.",
 );
 
+pub(crate) const CHANNEL_ORDER: OptionSpec = OptionSpec::with_default(
+    "channelOrder",
+    OptionKind::OneOf(&["bgr", "rgb"]),
+    "bgr",
+    "The order of a pixel's three channels; CNTK has blue first.",
+);
+
+pub(crate) const JPEG_SCALED_DECODE: OptionSpec = OptionSpec::with_default(
+    "jpegScaledDecode",
+    OptionKind::Numbers,
+    "0",
+    "A width and a height, such as those of the `Scale`: JPEGs are decoded to 1/2, 1/4 or 1/8 of their size where that is not below them, which is faster and gives other pixels; 0 decodes all of them whole.",
+);
+
 /// The largest number of classes.
 pub(crate) const MAX_DIM: u64 = i32::MAX as u64;
 
@@ -114,6 +128,8 @@ pub(crate) fn decoder(
     let section = Section::from_iter([
         ("type", Value::Text("Decode".into())),
         ("grayscale", Value::Bool(resolved.grayscale)),
+        ("channelOrder", Value::Text(options.text("channelOrder")?)),
+        ("jpegScaledDecode", numbers(options, "jpegScaledDecode")?),
         ("exifOrientation", Value::Text(options.text("exifOrientation")?)),
         ("maxPixels", Value::Whole(options.whole("maxPixels")?.into())),
         ("truncated", Value::Bool(resolved.on_corrupt == OnCorruptImage::Accept)),
@@ -282,6 +298,11 @@ fn label_dim(stream: &Options<'_>) -> Result<Option<u64>, ConfigError> {
     }
 }
 
+/// An option of numbers as a value.
+fn numbers(options: &Options<'_>, name: &str) -> Result<Value, ConfigError> {
+    Ok(Value::List(options.numbers(name)?.into_iter().map(Value::Real).collect()))
+}
+
 /// What the options mean; `more` are those of one format alone.
 pub(crate) fn describe(
     options: &Options<'_>,
@@ -296,13 +317,16 @@ pub(crate) fn describe(
         ("multiViewCrop", Value::Bool(resolved.multi_view)),
     ]);
     // The reference has none of these: they are said where they are given.
-    for name in ["onCorruptImage", "exifOrientation"] {
+    for name in ["channelOrder", "onCorruptImage", "exifOrientation"] {
         if options.given(name).is_some() {
             section.push(name, Value::Text(options.text(name)?));
         }
     }
     if options.given("maxPixels").is_some() {
         section.push("maxPixels", Value::Whole(options.whole("maxPixels")?.into()));
+    }
+    if options.given("jpegScaledDecode").is_some() {
+        section.push("jpegScaledDecode", numbers(options, "jpegScaledDecode")?);
     }
     more.into_iter().for_each(|(name, value)| section.push(name, value));
     let mut input = Section::default();

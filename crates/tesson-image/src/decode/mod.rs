@@ -46,6 +46,14 @@ pub enum Scale {
 }
 
 impl Scale {
+    /// The smallest scale at which a height and a width are not below others; whole if they are below them as it is.
+    pub fn down_to((height, width): (usize, usize), least: (usize, usize)) -> Scale {
+        [Scale::Eighth, Scale::Quarter, Scale::Half]
+            .into_iter()
+            .find(|scale| scale.of(height) >= least.0 && scale.of(width) >= least.1)
+            .unwrap_or_default()
+    }
+
     /// The scale of 1 to so many, which is 1, 2, 4 or 8.
     pub fn one_to(denominator: u64) -> Option<Scale> {
         [Scale::Whole, Scale::Half, Scale::Quarter, Scale::Eighth]

@@ -12,7 +12,7 @@ pub(super) fn orientation(file: &[u8]) -> u16 {
 }
 
 /// The markers and contents of the segments before the picture data.
-fn segments(file: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
+pub(super) fn segments(file: &[u8]) -> impl Iterator<Item = (u8, &[u8])> {
     let mut rest = &file[file.len().min(2)..];
     std::iter::from_fn(move || {
         let [0xff, marker, high, low, ..] = *rest else { return None };
@@ -46,11 +46,16 @@ fn in_segment((marker, contents): (u8, &[u8])) -> Option<u16> {
     short(entry + 8)
 }
 
+/// Whether a turned picture is as wide as the stored one is high.
+pub(super) fn swaps_sides(orientation: u16) -> bool {
+    orientation >= 5
+}
+
 /// Turns a picture as its orientation says.
 pub(super) fn turn(orientation: u16, size: Size, pixels: &mut Vec<u8>) -> Size {
     let Size { height, width, channels } = size;
     let (last_row, last_column) = (height.wrapping_sub(1), width.wrapping_sub(1));
-    let turned = if orientation >= 5 { Size::new(width, height, channels) } else { size };
+    let turned = if swaps_sides(orientation) { Size::new(width, height, channels) } else { size };
     // The row and column of the source of each pixel.
     let source = |y: usize, x: usize| match orientation {
         2 => (y, last_column - x),

@@ -42,7 +42,7 @@ fn scanlines(
     };
     // The library reserves memory for the declared size, whatever the scale.
     check_pixels((height, width), options, bytes.saturating_mul(PIXELS_A_BYTE))?;
-    let scale = options.jpeg_scale;
+    let scale = options.scale((height, width));
     // Eighths: the library's blocks have eight pixels in a row.
     picture.scale((8 / scale.denominator()) as u8);
     let size = room((scale.of(height), scale.of(width)), options, usize::MAX, out)?;

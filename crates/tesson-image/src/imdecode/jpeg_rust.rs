@@ -9,13 +9,13 @@ use crate::transform::view::Size;
 /// Replaces the contents of `out` by the pixels of a file, as [`imdecode`](super::imdecode) does.
 ///
 /// # Errors
-/// As there; any reduced scale.
+/// As there; a file that is to be decoded smaller.
 pub fn decode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, PictureError> {
-    if options.jpeg_scale != Scale::Whole {
-        return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
-    }
     let mut picture = Picture::open(file, !options.accept_truncated)?;
     let sides = (picture.height, picture.width);
+    if options.scale(sides) != Scale::Whole {
+        return Err(PictureError::Unscaled { kind: "JPEG in a build without libjpeg-turbo" });
+    }
     check_pixels(sides, options, file.len().saturating_mul(PIXELS_A_BYTE))?;
     let size = room(sides, options, usize::MAX, out)?;
     match (picture.components, options.color) {

@@ -14,6 +14,7 @@ pub mod jpeg_rust;
 #[cfg(feature = "rust-codecs")]
 mod png;
 mod pnm;
+pub(crate) mod remarks;
 #[cfg(feature = "tiff")]
 mod tiff;
 #[cfg(feature = "webp")]
@@ -58,8 +59,9 @@ pub struct ImdecodeOptions {
     pub apply_orientation: bool,
     /// Whether the missing part of a truncated JPEG file is grey; it is an error otherwise, as for all other kinds.
     pub accept_truncated: bool,
-    /// How large JPEG files are decoded. Other kinds are decoded at their whole size.
-    pub jpeg_scale: Scale,
+    /// JPEG files are decoded to the smallest of a half, a quarter and an eighth of their size that has this height and width
+    /// at least, once they are turned. Other kinds are decoded at their whole size.
+    pub jpeg_at_least: Option<(usize, usize)>,
     /// Whether the first picture of a GIF file is decoded; OpenCV 3.1 refuses such files.
     pub accept_gif: bool,
 }
@@ -72,9 +74,17 @@ impl ImdecodeOptions {
             max_pixels: 1 << 28,
             apply_orientation: false,
             accept_truncated: false,
-            jpeg_scale: Scale::Whole,
+            jpeg_at_least: None,
             accept_gif: false,
         }
+    }
+}
+
+#[cfg(any(feature = "codecs", feature = "pure-rust"))]
+impl ImdecodeOptions {
+    /// The scale at which a JPEG file of a height and a width is decoded.
+    fn scale(&self, size: (usize, usize)) -> Scale {
+        self.jpeg_at_least.map_or(Scale::Whole, |least| Scale::down_to(size, least))
     }
 }
 
@@ -85,8 +95,12 @@ impl ImdecodeOptions {
 pub fn imdecode(file: &[u8], options: &ImdecodeOptions, out: &mut Vec<u8>) -> Result<Size, PictureError> {
     match file {
         [0xff, 0xd8, 0xff, ..] => {
-            let size = jpeg(file, options, out)?;
             let orientation = if options.apply_orientation { exif::orientation(file) } else { 1 };
+            let mut stored = *options;
+            if exif::swaps_sides(orientation) {
+                stored.jpeg_at_least = options.jpeg_at_least.map(|(height, width)| (width, height));
+            }
+            let size = jpeg(file, &stored, out)?;
             Ok(exif::turn(orientation, size, out))
         }
         [0x89, b'P', b'N', b'G', ..] => png(file, options, out),

@@ -150,10 +150,18 @@ fn a_jpeg_file_is_turned_by_its_orientation_if_that_is_asked_for() {
 #[test]
 #[cfg(feature = "codecs")]
 fn a_jpeg_file_is_decoded_smaller_if_that_is_asked_for() {
-    for (scale, size) in [(Scale::Half, (9, 16)), (Scale::Quarter, (5, 8)), (Scale::Eighth, (3, 4))] {
-        let options = ImdecodeOptions { jpeg_scale: scale, ..ImdecodeOptions::new(BGR) };
+    // Height and width: at least, and found.
+    for (least, size) in [
+        ((0, 0), (3, 4)),
+        ((3, 4), (3, 4)),
+        ((4, 4), (5, 8)),
+        ((5, 9), (9, 16)),
+        ((9, 17), (17, 31)),
+        ((99, 1), (17, 31)),
+    ] {
+        let options = ImdecodeOptions { jpeg_at_least: Some(least), ..ImdecodeOptions::new(BGR) };
         let found = imdecode(&jpeg_file(31, 17), &options, &mut Vec::new());
-        assert_eq!(found, Ok(Size::new(size.0, size.1, 3)));
+        assert_eq!(found, Ok(Size::new(size.0, size.1, 3)), "{least:?}");
     }
 }
 

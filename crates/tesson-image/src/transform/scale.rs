@@ -12,8 +12,9 @@ pub enum ScaleMode {
     Fill,
     /// What is too much is cut off on both sides.
     Crop,
-    /// What is missing is added on both sides: the pixels of the edge, or a value.
-    Pad(Option<u32>),
+    /// What is missing is added on both sides: the pixels of the edge, or a value of each channel; further channels have the
+    /// last one.
+    Pad(Option<[u8; 4]>),
 }
 
 /// Resizes pictures to one size.
@@ -103,7 +104,8 @@ impl Scale {
         let values = &mut out[place.y * stride + place.x * self.channels..];
         resize(from, target, self.interpolation, scratch, RowsMut { values, stride });
         if let ScaleMode::Pad(value) = self.mode {
-            self.pad(place, value.map(|v| T::from(v.min(255) as u8)), out);
+            let pixel = value.map(|channels| channels.map(T::from));
+            self.pad(place, pixel.as_ref(), out);
         }
         Ok(result)
     }
@@ -127,14 +129,14 @@ impl Scale {
     }
 
     /// Fills what lies around the picture.
-    fn pad<T: Value>(&self, place: Rect, value: Option<T>, out: &mut [T]) {
+    fn pad<T: Value>(&self, place: Rect, pixel: Option<&[T; 4]>, out: &mut [T]) {
         let (channels, stride) = (self.channels, self.width * self.channels);
         let (left, right) = (place.x * channels, (place.x + place.width) * channels);
         for row in out.chunks_exact_mut(stride).skip(place.y).take(place.height) {
-            match value {
-                Some(value) => {
-                    row[..left].fill(value);
-                    row[right..].fill(value);
+            match pixel {
+                Some(pixel) => {
+                    fill(&mut row[..left], pixel, channels);
+                    fill(&mut row[right..], pixel, channels);
                 }
                 None => {
                     for x in (0..place.x).chain(place.x + place.width..self.width) {
@@ -146,14 +148,22 @@ impl Scale {
         }
         let last = place.y + place.height - 1;
         for y in (0..place.y).chain(last + 1..self.height) {
-            match value {
-                Some(value) => out[y * stride..][..stride].fill(value),
+            match pixel {
+                Some(pixel) => fill(&mut out[y * stride..][..stride], pixel, channels),
                 None => {
                     let edge = if y < place.y { place.y } else { last };
                     out.copy_within(edge * stride..(edge + 1) * stride, y * stride);
                 }
             }
         }
+    }
+}
+
+/// Makes every pixel of a row the same.
+fn fill<T: Value>(row: &mut [T], pixel: &[T; 4], channels: usize) {
+    match channels {
+        ..=4 => row.chunks_exact_mut(channels).for_each(|to| to.copy_from_slice(&pixel[..channels])),
+        _ => row.fill(pixel[3]),
     }
 }
 
@@ -173,10 +183,18 @@ mod tests {
     fn a_picture_is_padded_with_its_edge_or_a_value() {
         let size = Size::new(2, 2, 1);
         let pixels = [70, 80, 130, 140];
-        let found = scaled(&pixels, size, [4, 2], ScaleMode::Pad(Some(7)));
+        let found = scaled(&pixels, size, [4, 2], ScaleMode::Pad(Some([7; 4])));
         assert_eq!(found, [7, 70, 80, 7, 7, 130, 140, 7]);
         assert_eq!(scaled(&pixels, size, [4, 2], ScaleMode::Pad(None)), [70, 70, 80, 80, 130, 130, 140, 140]);
-        assert_eq!(scaled(&pixels, size, [2, 3], ScaleMode::Pad(Some(300))), [70, 80, 130, 140, 255, 255]);
+        assert_eq!(
+            scaled(&pixels, size, [2, 3], ScaleMode::Pad(Some([255; 4]))),
+            [70, 80, 130, 140, 255, 255]
+        );
+        let wide = Size::new(1, 1, 3);
+        let found = scaled(&[5, 6, 7], wide, [2, 2], ScaleMode::Pad(Some([1, 2, 3, 9])));
+        assert_eq!(found, [5, 6, 7, 5, 6, 7, 5, 6, 7, 5, 6, 7]);
+        let found = scaled(&[5, 6, 7], wide, [3, 1], ScaleMode::Pad(Some([1, 2, 3, 9])));
+        assert_eq!(found, [1, 2, 3, 5, 6, 7, 1, 2, 3]);
         let found = scaled(&pixels, size, [2, 5], ScaleMode::Pad(None));
         assert_eq!(found, [70, 80, 70, 80, 130, 140, 130, 140, 130, 140]);
     }
@@ -186,7 +204,8 @@ mod tests {
         for (width, height) in [(1, 1), (1, 50), (50, 1), (9, 4), (4, 9), (7, 7)] {
             let size = Size::new(height, width, 1);
             for to in [[8, 4], [4, 8], [5, 5], [1, 1], [1, 9], [30, 2]] {
-                for mode in [ScaleMode::Crop, ScaleMode::Pad(Some(1)), ScaleMode::Pad(None), ScaleMode::Fill]
+                for mode in
+                    [ScaleMode::Crop, ScaleMode::Pad(Some([1; 4])), ScaleMode::Pad(None), ScaleMode::Fill]
                 {
                     scaled(&vec![5; size.values()], size, to, mode);
                 }

@@ -161,7 +161,7 @@ class ImageDeserializer(_Images):
 
     Maps in CSV and JSON lines, and folders of pictures, one for each class, are read, too; there classes may have names.
 
-    Pictures are arrays of 8 bits with the channels blue, green and red until a transform needs other values; what is delivered
+    Pictures are arrays of 8 bits with the channels blue, green and red, unless `channel_order` has red first, until a transform needs other values; what is delivered
     has the source's type. Classes are sparse samples with a 1 in the column of the class.
 
     The functions of :mod:`tesson.transforms` are methods, too: ``ImageDeserializer.scale(32, 32, 3)``.
@@ -179,6 +179,8 @@ class ImageDeserializer(_Images):
         among the transforms decides by itself. Default ``"CHW"``.
     grayscale : bool, optional
         Decode to one channel. Default False.
+    channel_order : {"bgr", "rgb"}, optional
+        The order of a pixel's three channels; CNTK has blue first. Default ``"bgr"``.
     multi_view_crop : bool, optional
         Make ten sequences of every picture, the views of a crop of the type ``"multiview10"``; by default where there is
         such a crop.
@@ -208,6 +210,9 @@ class ImageDeserializer(_Images):
     exif_orientation : {"auto", "apply", "ignore"}, optional
         Whether JPEGs are turned as their EXIF data say: ``"auto"`` turns those in files of their own alone, as CNTK does.
         Default ``"auto"``.
+    jpeg_scaled_decode : int or tuple of two, optional
+        A width and a height, such as those of the scale: JPEGs are decoded to 1/2, 1/4 or 1/8 of their size where that is
+        not below them. Faster, with other pixels; 0, the default, decodes all of them whole.
     max_pixels : int, optional
         The largest picture, in pixels, that is decoded; a larger one is corrupt. Default 268435456.
     verbosity : int, optional
@@ -238,6 +243,7 @@ class ImageDeserializer(_Images):
         *,
         layout: Literal["CHW", "HWC"] = "CHW",
         grayscale: bool | None = None,
+        channel_order: Literal["bgr", "rgb"] | None = None,
         multi_view_crop: bool | None = None,
         map_format: Literal["auto", "cntk", "csv", "jsonl"] | None = None,
         path_column: str | None = None,
@@ -249,11 +255,13 @@ class ImageDeserializer(_Images):
         classes: AnyPath | None = None,
         on_corrupt_image: Literal["error", "skip", "accept"] | None = None,
         exif_orientation: Literal["auto", "apply", "ignore"] | None = None,
+        jpeg_scaled_decode: int | tuple[int, int] | None = None,
         max_pixels: int | None = None,
         verbosity: int | None = None,
     ) -> None:
         super().__init__(filename, streams, layout, {
             "grayscale": grayscale,
+            "channel_order": channel_order,
             "multi_view_crop": multi_view_crop,
             "map_format": map_format,
             "path_column": path_column,
@@ -265,6 +273,7 @@ class ImageDeserializer(_Images):
             "classes": optional_text_of(classes),
             "on_corrupt_image": on_corrupt_image,
             "exif_orientation": exif_orientation,
+            "jpeg_scaled_decode": jpeg_scaled_decode,
             "max_pixels": max_pixels,
             "verbosity": verbosity,
         })
@@ -286,12 +295,16 @@ class Base64ImageDeserializer(_Images):
         As in :class:`ImageDeserializer`. Default ``"CHW"``.
     grayscale : bool, optional
         Decode to one channel. Default False.
+    channel_order : {"bgr", "rgb"}, optional
+        The order of a pixel's three channels; CNTK has blue first. Default ``"bgr"``.
     multi_view_crop : bool, optional
         As in :class:`ImageDeserializer`.
     on_corrupt_image : {"error", "skip", "accept"}, optional
         As in :class:`ImageDeserializer`. Default ``"error"``.
     exif_orientation : {"auto", "apply", "ignore"}, optional
         Whether JPEGs are turned as their EXIF data say; ``"auto"`` turns none here. Default ``"auto"``.
+    jpeg_scaled_decode : int or tuple of two, optional
+        As in :class:`ImageDeserializer`.
     max_pixels : int, optional
         The largest picture, in pixels, that is decoded; a larger one is corrupt. Default 268435456.
     max_errors : int, optional
@@ -318,9 +331,11 @@ class Base64ImageDeserializer(_Images):
         *,
         layout: Literal["CHW", "HWC"] = "CHW",
         grayscale: bool | None = None,
+        channel_order: Literal["bgr", "rgb"] | None = None,
         multi_view_crop: bool | None = None,
         on_corrupt_image: Literal["error", "skip", "accept"] | None = None,
         exif_orientation: Literal["auto", "apply", "ignore"] | None = None,
+        jpeg_scaled_decode: int | tuple[int, int] | None = None,
         max_pixels: int | None = None,
         max_errors: int | None = None,
         verbosity: int | None = None,
@@ -328,9 +343,11 @@ class Base64ImageDeserializer(_Images):
     ) -> None:
         super().__init__(filename, streams, layout, {
             "grayscale": grayscale,
+            "channel_order": channel_order,
             "multi_view_crop": multi_view_crop,
             "on_corrupt_image": on_corrupt_image,
             "exif_orientation": exif_orientation,
+            "jpeg_scaled_decode": jpeg_scaled_decode,
             "max_pixels": max_pixels,
             "max_errors": max_errors,
             "verbosity": verbosity,

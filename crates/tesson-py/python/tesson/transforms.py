@@ -98,7 +98,7 @@ def scale(
     channels: int,
     interpolations: str = "linear",
     scale_mode: str = "fill",
-    pad_value: int = -1,
+    pad_value: int | Sequence[int] = -1,
 ) -> dict[str, Any]:
     """Scale the picture to a width and a height.
 
@@ -113,8 +113,8 @@ def scale(
     scale_mode : {"fill", "crop", "pad"}
         What happens to the picture's shape: ``"fill"`` changes it, ``"crop"`` cuts what is too much, ``"pad"`` adds what is
         missing. Default ``"fill"``.
-    pad_value : int
-        What padding consists of: a value for all channels, or the edge repeated (-1). Default -1.
+    pad_value : int or sequence of int
+        What padding consists of: a value for all channels, or one of each, or the edge repeated (-1). Default -1.
     """
     return _section(
         "Scale",
@@ -123,7 +123,7 @@ def scale(
         channels=channels,
         interpolations=_unless("linear", interpolations),
         scaleMode=_unless("fill", scale_mode),
-        padValue=_unless(-1, pad_value),
+        padValue=_unless(-1, _listed(pad_value)),
     )
 
 
@@ -259,7 +259,7 @@ def decode(
     exif_orientation: str = "auto",
     max_pixels: int = 268435456,
     truncated: bool = False,
-    jpeg_scale: int = 1,
+    jpeg_scaled_decode: int | tuple[int, int] = 0,
 ) -> dict[str, Any]:
     """Decode files of pictures to the pixels of CNTK, as the first transform of pictures in a prepared dataset.
 
@@ -278,9 +278,9 @@ def decode(
         The largest picture, in pixels, that is decoded; a larger one is a fault. Default 268435456.
     truncated : bool
         Decode a JPEG that was cut off as far as it goes; otherwise it is a fault. Default False.
-    jpeg_scale : int
-        Decode JPEGs to 1, 1/2, 1/4 or 1/8 of their size: 1, 2, 4 or 8. Pixels are others than those of :func:`scale`.
-        Default 1.
+    jpeg_scaled_decode : int or tuple of two
+        A width and a height, such as those of a :func:`scale` that follows: JPEGs are decoded to 1/2, 1/4 or 1/8 of their
+        size where that is not below them. Faster, with other pixels; 0 decodes all of them whole. Default 0.
     """
     return _section(
         "Decode",
@@ -289,7 +289,7 @@ def decode(
         exifOrientation=_unless("auto", exif_orientation),
         maxPixels=_unless(268435456, max_pixels),
         truncated=_unless(False, truncated),
-        jpegScale=_unless(1, jpeg_scale),
+        jpegScaledDecode=_unless(0, _listed(jpeg_scaled_decode)),
     )
 
 

@@ -3,6 +3,7 @@
 mod brainscript;
 mod calls;
 mod common;
+mod decoding;
 mod encoded_pictures;
 mod ending;
 mod faults;

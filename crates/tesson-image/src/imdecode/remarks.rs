@@ -1,0 +1,102 @@
+//! What is worth knowing of a file that can be decoded: what its pixels leave out, or where they differ from the reference's.
+
+use super::exif;
+
+/// What is worth knowing of a file, which is turned as its EXIF data say or not.
+pub(crate) fn remarks(file: &[u8], is_turned: bool) -> Vec<&'static str> {
+    let mut found = Vec::new();
+    if file.starts_with(&[0xff, 0xd8, 0xff]) {
+        for (marker, contents) in exif::segments(file) {
+            match marker {
+                BASELINE..=PROGRESSIVE if is_vertically_subsampled(contents) => {
+                    found.push("it is a JPEG with the subsampling 4:4:0, whose pixels differ from CNTK's");
+                }
+                BASELINE..=PROGRESSIVE if contents.get(COMPONENTS) == Some(&4) => {
+                    found.push("it is a JPEG in CMYK, which is converted as Adobe's programs store it");
+                }
+                APP2 if contents.starts_with(b"ICC_PROFILE\0") => found.push(PROFILE),
+                _ => {}
+            }
+        }
+        match (exif::orientation(file), is_turned) {
+            (1, _) => {}
+            (_, true) => found.push("it is turned as its EXIF data say"),
+            (_, false) => found.push("its EXIF data say that it is to be turned, which is ignored"),
+        }
+    } else if file.starts_with(PNG) && png_chunks(file).any(|name| name == b"iCCP") {
+        found.push(PROFILE);
+    }
+    found.dedup();
+    found
+}
+
+/// What PNG files begin with.
+const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
+
+const PROFILE: &str = "it has a colour profile, which is ignored";
+
+const APP2: u8 = 0xe2;
+
+/// The marker of a baseline frame; those of extended and progressive ones follow.
+const BASELINE: u8 = 0xc0;
+const PROGRESSIVE: u8 = 0xc2;
+
+/// Where a frame says how many components it has, behind the precision of 8 bits and two sides of 16.
+const COMPONENTS: usize = 5;
+
+/// Whether the colours of a frame have half as many rows as the luma, and as many columns.
+fn is_vertically_subsampled(frame: &[u8]) -> bool {
+    // Each component has three bytes, of which the second is its columns and rows.
+    let factors = |component: usize| frame.get(COMPONENTS + 2 + 3 * component).copied();
+    frame.get(COMPONENTS) == Some(&3) && [0, 1, 2].map(factors) == [0x12, 0x11, 0x11].map(Some)
+}
+
+/// The names of a PNG file's chunks before its pixels.
+fn png_chunks(file: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = &file[PNG.len()..];
+    std::iter::from_fn(move || {
+        let (size, after) = rest.split_first_chunk::<4>()?;
+        let name = after.get(..4)?;
+        // The name, the contents and their checksum.
+        rest = after.get((u32::from_be_bytes(*size) as usize).checked_add(8)?..)?;
+        (name != b"IDAT").then_some(name)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A JPEG file of these segments, up to its pixels.
+    fn jpeg(segments: &[(u8, &[u8])]) -> Vec<u8> {
+        let mut file = vec![0xff, 0xd8];
+        for (marker, contents) in segments {
+            file.extend([0xff, *marker]);
+            file.extend((contents.len() as u16 + 2).to_be_bytes());
+            file.extend(*contents);
+        }
+        file.extend([0xff, 0xda, 0, 2]);
+        file
+    }
+
+    #[test]
+    fn what_pixels_leave_out_is_told() {
+        let frame = |luma: u8| [8, 0, 9, 0, 9, 3, 1, luma, 0, 2, 0x11, 1, 3, 0x11, 1];
+        let told = |file: &[u8]| remarks(file, true).join("; ");
+        assert_eq!(told(&jpeg(&[(0xc0, &frame(0x22)[..])])), "");
+        assert!(told(&jpeg(&[(0xc2, &frame(0x12)[..])])).contains("4:4:0"));
+        assert_eq!(told(&jpeg(&[(0xc0, &frame(0x21)[..]), (0xc4, &frame(0x12)[..])])), "");
+        assert!(told(&jpeg(&[(0xc1, &[8, 0, 9, 0, 9, 4][..])])).contains("CMYK"));
+        let profile: &[u8] = b"ICC_PROFILE\0\x01\x02";
+        assert_eq!(told(&jpeg(&[(0xe2, profile), (0xe2, profile)])), PROFILE);
+        assert_eq!(told(b"\x89PNG\r\n\x1a\n\0\0\0\x01IHDRa0000\0\0\0\0iCCP0000\0\0\0\0IDAT"), PROFILE);
+        assert_eq!(told(b"\x89PNG\r\n\x1a\n\0\0\0\x01IHDRa0000\0\0\0\0IDAT\0\0\0\0\0\0\0\0iCCP0000"), "");
+        let exif: &[u8] = b"Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
+        let turned = jpeg(&[(0xe1, exif)]);
+        assert_eq!(told(&turned), "it is turned as its EXIF data say");
+        assert!(remarks(&turned, false)[0].contains("ignored"));
+        for end in 0..turned.len() {
+            remarks(&turned[..end], true);
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! How pictures are decoded, and what a check says of it.
+
+use tesson::config::from_json;
+use tesson::store::MemoryStore;
+use tesson::{Error, Samples, Severity, Source, SourceConfig};
+
+/// A picture of 157 x 118 pixels.
+const JPEG: &[u8] = include_bytes!("../../../tesson-image/tests/jpeg/420-95.jpg");
+
+/// One row of two pixels.
+const ROW: &[u8] = b"P6 2 1 255\n\x01\x02\x03\x04\x05\x06";
+
+/// The configuration of a map of these pictures, and the store that has it.
+fn map(
+    names: &[&str],
+    options: &str,
+    transforms: &str,
+    store: &MemoryStore,
+) -> Result<(SourceConfig, MemoryStore), Error> {
+    let map: String = names.iter().map(|name| format!("{name}\t1\n")).collect();
+    let text = format!(
+        r#"{{"deserializers": [{{"type": "ImageDeserializer", "file": "map.txt", {options}
+            "input": {{"x": {{"transforms": [{transforms}]}}}}}}], "randomize": false, "maxSweeps": 1}}"#
+    );
+    Ok((from_json(&text)?, store.clone().with("map.txt", map.into_bytes())))
+}
+
+fn open(name: &str, options: &str, transforms: &str) -> Result<Source, Error> {
+    let (config, store) = map(&[name], options, transforms, &store())?;
+    Source::open_in(&config, &store)
+}
+
+fn store() -> MemoryStore {
+    MemoryStore::new().with("row.ppm", ROW).with("photo.jpg", JPEG)
+}
+
+/// The shape and the values of the first picture.
+fn first(name: &str, options: &str, transforms: &str) -> (Vec<usize>, Vec<u8>) {
+    let mut source = open(name, options, transforms).expect("the options are right");
+    let minibatch = source.next_minibatch(1).expect("it can be read").expect("a picture");
+    let pictures = minibatch.stream("x").expect("the stream of pictures");
+    let Samples::Dense { values } = pictures.samples() else { panic!("pictures are dense") };
+    let values = (0..values.len()).map(|i| values.get(i) as u8).collect();
+    (pictures.info().shape.dims().to_vec(), values)
+}
+
+#[test]
+fn red_comes_first_where_that_is_asked_for() {
+    assert_eq!(first("row.ppm", "", "").1, [3, 2, 1, 6, 5, 4]);
+    assert_eq!(first("row.ppm", r#""channelOrder": "RGB","#, "").1, [1, 2, 3, 4, 5, 6]);
+    let error = open("row.ppm", r#""channelOrder": "gbr","#, "").err().expect("it is refused");
+    assert!(error.to_string().contains("channelOrder: found `gbr`, expected `bgr` or `rgb`"), "{error}");
+}
+
+#[test]
+fn jpegs_are_decoded_smaller_down_to_the_size_asked_for() {
+    let shape = |options: &str| first("photo.jpg", options, "").0;
+    assert_eq!(shape(""), [118, 157, 3]);
+    for (size, expected) in [
+        ("20", [30, 40, 3]),
+        (r#""20:10""#, [15, 20, 3]),
+        (r#""21:10""#, [30, 40, 3]),
+        ("[40, 31]", [59, 79, 3]),
+        ("200", [118, 157, 3]),
+        ("0", [118, 157, 3]),
+    ] {
+        assert_eq!(shape(&format!(r#""jpegScaledDecode": {size},"#)), expected, "{size}");
+    }
+    // Other pictures are as large as they are, and a transform makes all of one size.
+    assert_eq!(first("row.ppm", r#""jpegScaledDecode": 1,"#, "").0, [1, 2, 3]);
+    let scale = r#"{"type": "Scale", "width": 24, "height": 24, "channels": 3}"#;
+    let (shape, scaled) = first("photo.jpg", r#""jpegScaledDecode": 24,"#, scale);
+    assert_eq!(shape, [24, 24, 3]);
+    assert_ne!(scaled, first("photo.jpg", "", scale).1);
+    let error = open("row.ppm", r#""jpegScaledDecode": "2.5","#, "").err().expect("it is refused");
+    assert!(error.to_string().contains("expected a width and a height in pixels"), "{error}");
+}
+
+#[test]
+fn padding_has_a_value_for_each_channel() {
+    let pad = |value: &str| {
+        format!(
+            r#"{{"type": "Scale", "width": 2, "height": 3, "channels": 3, "scaleMode": "pad", "padValue": {value}}}"#
+        )
+    };
+    let row = [3, 2, 1, 6, 5, 4];
+    let padded = |pixel: [u8; 3]| [pixel, pixel].concat();
+    for (value, pixel) in [("[7, 8, 9]", [7, 8, 9]), ("300", [255; 3]), (r#""1:0:2""#, [1, 0, 2])] {
+        let expected = [padded(pixel), row.to_vec(), padded(pixel)].concat();
+        assert_eq!(first("row.ppm", "", &pad(value)).1, expected, "{value}");
+    }
+    for wrong in ["[1, 2]", "-2", "1.5", "[-1, 0, 0]"] {
+        let error = open("row.ppm", "", &pad(wrong)).err().expect("it is refused").to_string();
+        assert!(error.contains("padValue") && error.contains("one of each channel"), "{error}");
+    }
+}
+
+/// What a check of these pictures says, and how bad it is.
+fn found(names: &[&str], transforms: &str, store: &MemoryStore) -> Vec<(Severity, String)> {
+    let mut found = Vec::new();
+    let (config, store) = map(names, "", transforms, store).expect("the options are right");
+    let mut source = Source::open_to_check_in(&config, &store).expect("the map is right");
+    let checked = source.check(&mut |error, severity| found.push((severity, error.to_string())));
+    let checked = checked.expect("the pictures can be read");
+    let notes = found.iter().filter(|(severity, _)| *severity == Severity::Note).count();
+    assert_eq!((checked.faults, checked.notes), (0, notes as u64));
+    found
+}
+
+#[test]
+fn a_check_tells_of_pictures_that_are_decoded_in_a_way_of_their_own() {
+    let profile = [b"\xff\xe2\x00\x10ICC_PROFILE\0".as_slice(), &[1, 1]].concat();
+    let profiled = [&JPEG[..2], &profile, &JPEG[2..]].concat();
+    let store = store().with("a.jpg", profiled.clone()).with("b.jpg", profiled);
+    let scale = r#"{"type": "Scale", "width": 9, "height": 9, "channels": 3}"#;
+    assert_eq!(found(&["photo.jpg", "row.ppm"], scale, &store), []);
+    let remarks = found(&["photo.jpg", "a.jpg", "row.ppm", "b.jpg"], scale, &store);
+    let [(Severity::Remark, remark)] = &remarks[..] else { panic!("{remarks:?}") };
+    assert!(remark.starts_with("a.jpg") && remark.contains("line 2 of map.txt lists it"), "{remark}");
+    assert!(remark.contains("it has a colour profile, which is ignored (2 samples in all)"), "{remark}");
+}
+
+#[test]
+fn a_check_tells_of_pictures_of_several_shapes() {
+    let names = ["row.ppm", "row.ppm", "photo.jpg", "row.ppm", "photo.jpg"];
+    let notes = found(&names, "", &store());
+    let [(Severity::Note, note)] = &notes[..] else { panic!("{notes:?}") };
+    assert!(note.starts_with("photo.jpg") && note.contains("shape 118x157x3"), "{note}");
+    assert!(note.contains("the first one of the stream 1x2x3"), "{note}");
+    assert_eq!(found(&names[..2], "", &store()), []);
+}
